@@ -1,4 +1,4 @@
-"""Peers raced on the same work: ``cvxpy_leximin``, Gavel's water filling, POP's parts, and Soroush's binner.
+"""Peers raced on the same work: ``cvxpy_leximin``, Gavel's water filling, POP's parts, and Soroush's methods.
 
 python benchmarks/races.py [cvxpy_leximin] [gavel] [pop] [soroush] [--limit SECONDS] [--seed SEED]
 [sizes: --help]
@@ -37,6 +37,7 @@ from peers import (
     pop_jobs,
     pop_levels,
     theirs,
+    waterfill,
 )
 
 import fairlp
@@ -246,6 +247,31 @@ def race_soroush(sizes: list[int], limit: float, seed: int) -> None:
     show("C-DRFH, 3 resources: Soroush's geometric binner beside the exact leximin", columns, rows)
 
 
+#: Passes of Soroush's waterfillers; one is the approximate one, ten are what their code runs.
+PASSES = (1, 10, 30)
+
+
+def race_waterfillers(sizes: list[int], parts: list[int], seed: int) -> None:
+    """Gavel's policy by Soroush's waterfillers and by POP, beside the exact leximin."""
+    rows = []
+    for size in sizes:
+        jobs = drawn_jobs(size, seed)
+        right, whole = timed(by_leximin, jobs)
+        rows.append([f"{size} jobs", "exact", f"{whole:.4f}", "", "1", "0%", "1"])
+        for passes in PASSES:
+            levels, seconds = timed(lambda one, k: waterfill(one, k)[0], jobs, passes)
+            name = "approximate waterfiller" if passes == 1 else f"adaptive, {passes} passes"
+            faster = f"{whole / seconds:.0f}"
+            rows.append(["", name, f"{seconds:.4f}", faster, *lost(levels, right)])
+        for k in parts:
+            (levels, part_seconds), _ = timed(pop_jobs, jobs, k, seed)
+            seconds = sum(part_seconds)
+            faster = f"{whole / seconds:.1f}"
+            rows.append(["", f"POP-{k}", f"{seconds:.4f}", faster, *lost(levels, right)])
+    columns = ["V100, P100, K80", "", "CPU s", "faster", "least level", "1 % worse", "sum"]
+    show("Gavel's policy: Soroush's waterfillers and POP beside the exact leximin", columns, rows)
+
+
 def race_pop_jobs(sizes: list[int], parts: list[int], seed: int) -> None:
     """Gavel's policy in parts, which is what POP was tried on."""
     rows = []
@@ -272,7 +298,11 @@ def main() -> None:
         "--users", type=int, nargs="+", default=[5, 10, 20, 40], help="for cvxpy_leximin"
     )
     parser.add_argument(
-        "--jobs", type=int, nargs="+", default=[16, 64, 256, 1024], help="for Gavel, and for POP"
+        "--jobs",
+        type=int,
+        nargs="+",
+        default=[16, 64, 256, 1024],
+        help="for Gavel, POP and Soroush",
     )
     parser.add_argument(
         "--pop", type=int, nargs="+", default=[100, 200, 400], help="users, for POP and Soroush"
@@ -295,6 +325,7 @@ def main() -> None:
             race_pop_jobs(given.jobs, given.parts, given.seed)
         if "soroush" in asked:
             race_soroush(given.pop, given.limit, given.seed)
+            race_waterfillers(given.jobs, given.parts, given.seed)
         if "cvxpy_leximin" in asked:
             race_cvxpy_leximin(given.users, given.limit, given.seed)
     except FairlpError as error:

@@ -1,23 +1,50 @@
-"""Gavel's max-min policy: jobs share the time of kinds of accelerators, one kind at a time.
+"""Gavel's policies: jobs share the time of kinds of accelerators, one kind at a time.
 
 A user is a job m, a row of servers a kind of accelerator j. A job takes its demands at once while
 it runs, such as s[m] GPUs, and its rate is γ[m,j]: its throughput per server of the row, T[m,j]
 over the servers that it takes. Its tasks are its effective throughput, Σ_j T[m,j]·X[m,j].
+
+A policy is an objective over one region. Jobs that end have steps left, s[m], and an age, e[m].
+The models print m and j as users n and servers i, T as v, and s as S.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from ..errors import InstanceError, named
 from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
-from ..models.notation.expressions import Expression
+from ..models.notation.expressions import Expression, Index, Variable
+from ..models.notation.labels import aligned, floats
 from ..models.notation.model import Model
+from ..models.notation.tables import Subset
 from . import region
 from .normalisers import containerized
 from .region import inverse, runnable_users, task_limits, where_runnable
 
 SOURCE = "Narayanan et al., OSDI 2020"
+THEMIS = "Mahajan et al., NSDI 2020"
+
+MAX_MIN = "max-min"
+MAKESPAN = "makespan"
+TOTAL = "total"
+FINISH_TIME = "finish-time"
+
+#: What each objective has to know of the jobs.
+OBJECTIVES: dict[str, tuple[str, ...]] = {
+    MAX_MIN: (),
+    MAKESPAN: ("steps",),
+    TOTAL: (),
+    FINISH_TIME: ("steps", "age", "isolated_age"),
+}
+#: The options of the mechanism.
+OPTIONS = ("objective", "steps", "age", "isolated_age")
 
 
 def throughputs(instance: Instance) -> np.ndarray:
@@ -28,39 +55,351 @@ def throughputs(instance: Instance) -> np.ndarray:
     return quotients(instance.gamma(), tasks_alone(instance.demands, instance.total_capacities))
 
 
-def gavel(instance: Instance) -> Model:
-    """Gavel (Narayanan et al., OSDI 2020, §4.1): maximise the lowest normalised throughput.
+def gavel(
+    instance: Instance,
+    objective: str = MAX_MIN,
+    steps: Any = None,
+    age: Any = None,
+    isolated_age: Any = None,
+    at: Any = None,
+    rho: float | None = None,
+) -> Model:
+    """Gavel's policies (Narayanan et al., OSDI 2020, §4), by objective.
 
-    The paper's level of a job is s[m]/φ[m]·Σ_j T[m,j]·X[m,j] over its throughput at equal shares of
-    all kinds, Σ_j T[m,j]·W[j]/ΣW. With one GPU as the unit this is ΣW times the level here, Σ_j
-    T[m,j]·X[m,j]/(φ[m]·Γ[m]). The model prints m and j as users n and servers i, and T as v.
+    The model is the first round of a leximin, or that of the largest total.
+
+    Parameters
+    ----------
+    instance : Instance
+    objective : {"max-min", "makespan", "total", "finish-time"}
+        See :func:`max_min`, :func:`makespan`, :func:`total` and :func:`finish_time`.
+    steps, age, isolated_age : Series, mapping or array, by user
+        Of jobs that end: the steps that are left, the time since the job came, and the time that
+        it would have needed in isolation for the steps that it has made (by default its age).
+    at : Series, mapping, array or table by user, optional
+        Of ``finish-time``: throughputs at which the levels have their tangents, a column each.
+    rho : float, optional
+        Of ``finish-time``: ask whether all jobs can have this ρ, in place of tangents.
     """
+    objective = chosen(objective, {"steps": steps, "age": age, "isolated_age": isolated_age})
+    if objective != FINISH_TIME and not (at is None and rho is None):
+        raise InstanceError(f"objective {objective!r} takes neither at= nor rho=")
+    if objective == MAX_MIN:
+        return max_min(instance)
+    if objective == MAKESPAN:
+        return makespan(instance, steps)
+    if objective == TOTAL:
+        return total(instance)
+    return finish_time(instance, JobsThatEnd.of(instance, steps, age, isolated_age), at, rho)
+
+
+def chosen(objective: Any, numbers: dict[str, Any]) -> str:
+    """Return the objective that is meant (None: max-min); it must take the numbers of the jobs.
+
+    Raises
+    ------
+    InstanceError
+        For numbers that the objective does not take, and for steps that it lacks.
+    """
+    name = named(MAX_MIN if objective is None else objective, OBJECTIVES, "objective")
+    for option, values in numbers.items():
+        if values is not None and option not in OBJECTIVES[name]:
+            takers = [other for other, options in OBJECTIVES.items() if option in options]
+            raise InstanceError(
+                f"objective {name!r} takes no {option!r}; {' and '.join(map(repr, takers))} take it"
+            )
+    if "steps" in OBJECTIVES[name] and numbers["steps"] is None:
+        raise InstanceError(
+            f"objective {name!r} needs the steps that each job has left; give them by user as steps="
+        )
+    return name
+
+
+@dataclass(frozen=True)
+class _Region:
+    """The region of all policies: the model with rows ``capacity``, ``time`` and ``limit``."""
+
+    model: Model
+    x: Variable
+    throughput: Expression
+    runnable: Subset
+
+    @property
+    def effective(self) -> Expression:
+        """Σ_j T[m,j]·X[m,j], the throughput of a job."""
+        j = self.x.indices[1]
+        return (self.throughput * self.x).sum(j)
+
+
+def _region(instance: Instance, name: str, source: str) -> _Region:
+    """Return the region: a job has at most all its time, kinds all their servers, Σ_m d·X ≤ c."""
     m = instance.users
     j = instance.servers
-    r = instance.resources
-    model = Model("Gavel", f"{SOURCE}, §4.1", (m, j, r))
+    model = Model(name, source, (m, j, instance.resources))
     d = region.demands(model, instance)
     c = region.capacities(model, instance)
     speed = throughputs(instance)
     throughput = model.parameter("v", (m, j), speed, "tasks of n in a unit of time on i")
-    phi = model.parameter("phi", m, instance.user_weights, "weight of n")
-    alone = containerized(instance)
-    gamma = model.parameter(
-        "Gamma", m, np.where(alone > 0, alone, 1.0), "tasks that all servers could run of n"
-    )
     runs = model.subset("E", (m, j), speed > 0, "n may run on i, where it has a throughput")
     x = model.variable("X", m, j, where=runs, doc="part of its time that n runs on i")
     model.constraint("capacity", (d * x).sum(m) <= c)
     model.constraint("time", x.sum(j) <= 1)
     task_limits(model, instance, (throughput * x).sum(j), "limit of n (its throughput)")
-    t = model.variable(
-        "t", upper=None if runnable_users(instance).any() else 0.0, doc="lowest level"
-    )
-    runnable = where_runnable(model, instance)
-    rows = model.constraint("fairness", (throughput * x).sum(j) >= phi * gamma * t, where=runnable)
     model.define("tasks", throughput * x)
+    return _Region(model, x, throughput, where_runnable(model, instance))
+
+
+def _lowest(model: Model, instance: Instance, doc: str) -> Variable:
+    """Return the variable t; it is 0 where no user can run anything, as no row would hold it."""
+    return model.variable("t", upper=None if runnable_users(instance).any() else 0.0, doc=doc)
+
+
+def max_min(instance: Instance) -> Model:
+    """Gavel's max-min fairness (§4.1): maximise the lowest normalised throughput.
+
+    The paper's level of a job is s[m]/φ[m]·Σ_j T[m,j]·X[m,j] over its throughput at equal shares of
+    all kinds, Σ_j T[m,j]·W[j]/ΣW. With one GPU as the unit this is ΣW times the level here, Σ_j
+    T[m,j]·X[m,j]/(φ[m]·Γ[m]).
+    """
+    m = instance.users
+    shared = _region(instance, "Gavel", f"{SOURCE}, §4.1")
+    model = shared.model
+    phi = model.parameter("phi", m, instance.user_weights, "weight of n")
+    alone = containerized(instance)
+    gamma = model.parameter(
+        "Gamma", m, np.where(alone > 0, alone, 1.0), "tasks that all servers could run of n"
+    )
+    t = _lowest(model, instance, "lowest level")
+    rows = model.constraint("fairness", shared.effective >= phi * gamma * t, where=shared.runnable)
     model.leximin(rows, t)
     return model
+
+
+def makespan(instance: Instance, steps: Any) -> Model:
+    """Gavel's makespan (§4.2): maximise t with Σ_j T[m,j]·X[m,j] ≥ s[m]·t for each job.
+
+    Each job makes its steps in the time 1/t.
+    """
+    if np.ptp(instance.weights) > 0:
+        raise InstanceError("the makespan has no weights, and weights differ; leave them out")
+    shared = _region(instance, "Gavel, makespan", f"{SOURCE}, §4.2")
+    model = shared.model
+    numbers = steps_of(instance, steps)
+    s = model.parameter("S", instance.users, numbers, "steps that n has left")
+    t = _lowest(model, instance, "one over the time in which all jobs end")
+    rows = model.constraint("fairness", shared.effective >= s * t, where=shared.runnable)
+    model.leximin(rows, t)
+    return model
+
+
+def total(instance: Instance) -> Model:
+    """Gavel's total throughput (§4.2): maximise Σ_m φ[m]·Σ_j T[m,j]·X[m,j]/T[m,fastest].
+
+    The paper's FIFO policy is this one, with weights that fall from the first job to the last.
+    """
+    m = instance.users
+    shared = _region(instance, "Gavel, total throughput", f"{SOURCE}, §4.2")
+    model = shared.model
+    phi = model.parameter("phi", m, instance.user_weights, "weight of n")
+    fastest = model.parameter(
+        "f", m, fastest_throughputs(instance), "throughput of n on its fastest"
+    )
+    model.maximize((phi / fastest * shared.effective).sum(m))
+    return model
+
+
+def finish_time(
+    instance: Instance, jobs: JobsThatEnd, at: Any = None, rho: float | None = None
+) -> Model:
+    """Finish-time fairness (Themis, NSDI 2020; Gavel, §4.2): minimise the largest ρ[m].
+
+    ρ[m] = (e[m] + s[m]/T[m](X)) / F[m], where F[m] = e'[m] + s[m]/T[m](isolated) is when the job
+    would end in isolation. So 1/ρ[m] is concave in the throughput T[m](X), and below its tangent at
+    every throughput a: 1/ρ[m] ≤ α[m] + β[m]·T[m](X). The levels y[m] are the lowest of tangents, and
+    the optimum that of 1/ρ where each job has a tangent at the throughput that it ends with.
+
+    With ``rho`` the rows are T[m](X) ≥ t·s[m]/(ρ·F[m] − e[m]): all jobs can have ρ if t reaches 1.
+
+    Parameters
+    ----------
+    instance : Instance
+    jobs : JobsThatEnd
+    at : Series, mapping, array or table by user, optional
+        Throughputs a, a column for each tangent; by default what a job has in isolation.
+    rho : float, optional
+    """
+    m = instance.users
+    source = f"{THEMIS}; {SOURCE}, §4.2"
+    if rho is not None:
+        shared = _region(instance, "finish-time fairness, can all have rho?", source)
+        model = shared.model
+        throughput_due = jobs.throughputs_due(instance, rho)
+        g = model.parameter("g", m, throughput_due, "throughput that n needs to have rho")
+        t = _lowest(model, instance, "part of it that all can have")
+        rows = model.constraint("fairness", shared.effective >= g * t, where=shared.runnable)
+        model.leximin(rows, t)
+        return model
+
+    points = jobs.isolated[:, None] if at is None else _points(instance, at)
+    k = Index("k", range(1, points.shape[1] + 1), "tangent")
+    shared = _region(instance, "finish-time fairness", source)
+    model = shared.model
+    intercepts, slopes = jobs.tangents(points)
+    alpha = model.parameter(
+        "alpha", (m, k), intercepts, "1/rho of n by tangent k, at no throughput"
+    )
+    beta = model.parameter("beta", (m, k), slopes, "what a unit of throughput adds to it")
+    y = model.variable("y", m, where=shared.runnable, doc="1/rho of n, by the lowest tangent")
+    model.constraint(
+        "tangents",
+        y <= alpha + beta * shared.effective,
+        where=(runnable_users(instance)[:, None] & np.ones(points.shape, dtype=bool)),
+    )
+    t = _lowest(model, instance, "lowest 1/rho")
+    rows = model.constraint("fairness", y >= t, where=shared.runnable)
+    model.leximin(rows, t)
+    return model
+
+
+@dataclass(frozen=True)
+class JobsThatEnd:
+    """Jobs that have steps left, and when they would end in isolation; arrays of shape (N,).
+
+    Attributes
+    ----------
+    steps : ndarray
+        s[m], the steps that are left.
+    age : ndarray
+        e[m], the time since the job came.
+    isolated : ndarray
+        T[m](isolated), the throughput with the job's part of all servers.
+    isolated_end : ndarray
+        F[m], when the job would end in isolation.
+    """
+
+    steps: np.ndarray
+    age: np.ndarray
+    isolated: np.ndarray
+    isolated_end: np.ndarray
+
+    @classmethod
+    def of(cls, instance: Instance, steps: Any, age: Any, isolated_age: Any) -> JobsThatEnd:
+        """Return the jobs of the options of a call, by user; ages are 0 where they are left out."""
+        numbers = steps_of(instance, steps)
+        ages = np.zeros(len(numbers)) if age is None else by_user(instance, "age", age)
+        isolated_ages = ages
+        if isolated_age is not None:
+            isolated_ages = by_user(instance, "isolated_age", isolated_age)
+        isolated = isolated_throughputs(instance)
+        return cls(numbers, ages, isolated, isolated_ages + numbers / isolated)
+
+    def levels(self, throughput: np.ndarray) -> np.ndarray:
+        """Return 1/ρ of each job at its throughput: F·T/(e·T + s)."""
+        return np.asarray(self.isolated_end * throughput / (self.age * throughput + self.steps))
+
+    def tangents(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return intercepts and slopes of the tangents of 1/ρ at throughputs, users × points."""
+        steps, age, end = (values[:, None] for values in (self.steps, self.age, self.isolated_end))
+        work = age * points + steps
+        intercepts = end * points / work * (age * points / work)
+        return intercepts, end / work * (steps / work)
+
+    def throughputs_due(self, instance: Instance, rho: float) -> np.ndarray:
+        """Return s/(ρ·F − e), the throughput at which each job has ρ.
+
+        Raises
+        ------
+        InstanceError
+            Where a job is so old that it cannot have ρ at any throughput.
+        """
+        time = rho * self.isolated_end - self.age
+        late = runnable_users(instance) & ~(time > 0)
+        if late.any():
+            n = int(late.argmax())
+            raise InstanceError(
+                f"rho is {rho:g}; job {instance.users[n]!r} is {self.age[n]:g} old, and has "
+                f"{self.age[n] / self.isolated_end[n]:g} even if it ended at once"
+            )
+        return np.where(time > 0, self.steps / np.where(time > 0, time, 1.0), 1.0)
+
+
+def fastest_throughputs(instance: Instance) -> np.ndarray:
+    """Return each job's throughput on its fastest kind, 1 for one that runs on none; (N,)."""
+    fastest = throughputs(instance).max(axis=1)
+    return np.where(fastest > 0, fastest, 1.0)
+
+
+def isolated_throughputs(instance: Instance) -> np.ndarray:
+    """Return each job's throughput with its part φ/Σφ of all servers, one at a time.
+
+    A job whose part would keep it busy for more than all its time has each kind for less, in
+    proportion, as in Gavel. 1 for a job that can run nothing, which has no part. Shape (N,).
+    """
+    runnable = runnable_users(instance)
+    weights = np.where(runnable, instance.user_weights, 0.0)
+    parts = quotients(weights, weights.sum())
+    speed = throughputs(instance)
+    copies = tasks_alone(instance.demands, instance.total_capacities)
+    time = np.where(speed > 0, copies, 0.0) * parts[:, None]
+    time /= np.maximum(time.sum(axis=1, keepdims=True), 1.0)
+    isolated = np.minimum((speed * time).sum(axis=1), instance.task_limits)
+    return np.where(runnable, isolated, 1.0)
+
+
+def steps_of(instance: Instance, steps: Any) -> np.ndarray:
+    """Return the steps that each job has left, above 0."""
+    numbers = by_user(instance, "steps", steps)
+    if not (numbers > 0).all():
+        user = instance.users[int((numbers > 0).argmin())]
+        raise InstanceError(
+            f"steps of user {user!r} are 0; expected the steps that are left, above 0 (a job that "
+            "has ended is no user)"
+        )
+    return numbers
+
+
+def by_user(instance: Instance, name: str, values: Any) -> np.ndarray:
+    """Return an option's numbers in the order of the users, finite and at least 0. Shape (N,).
+
+    Labels of others, such as jobs that have not come or have left, are passed over.
+    """
+    subject = f"the option {name!r}"
+    users = instance.users
+    if isinstance(values, Mapping):
+        values = {user: number for user, number in values.items() if user in users}
+    elif isinstance(values, pd.Series) and values.index.isin(users.labels).any():
+        values = values[values.index.isin(users.labels)]
+    ordered = aligned(values, (users,), subject, InstanceError)
+    try:
+        numbers = floats(ordered)
+    except (TypeError, ValueError, OverflowError):
+        raise InstanceError(f"{subject} is {values!r}; expected a number for each user") from None
+    if numbers.shape != (len(users),):
+        raise InstanceError(
+            f"{subject} has shape {numbers.shape}; expected a number for each of {len(users)} users"
+        )
+    refused = ~(np.isfinite(numbers) & (numbers >= 0))
+    if refused.any():
+        n = int(refused.argmax())
+        raise InstanceError(
+            f"{subject} has {numbers[n]:g} for user {users[n]!r}; expected a number of at least 0"
+        )
+    return numbers
+
+
+def _points(instance: Instance, at: Any) -> np.ndarray:
+    """Return throughputs at which levels have tangents, users × tangents."""
+    users = instance.users
+    points = floats(aligned(at, (users, None), "the option 'at'", InstanceError))
+    points = points[:, None] if points.ndim == 1 else points
+    if points.ndim != 2 or len(points) != len(users) or not points.shape[1]:
+        raise InstanceError(
+            f"the option 'at' has shape {points.shape}; expected throughputs of {len(users)} users, "
+            "a column for each tangent"
+        )
+    if not (np.isfinite(points) & (points >= 0)).all():
+        raise InstanceError("the option 'at' has throughputs below 0, or that are not finite")
+    return points
 
 
 def one_kind_at_a_time(model: Model, instance: Instance, tasks: Expression) -> None:

@@ -159,6 +159,14 @@ REFERENCES = (
         url="https://github.com/kubernetes-sigs/kueue/tree/main/keps/1714-fair-sharing",
     ),
     Reference(
+        "mahajan2020themis", "NSDI 2020", "inproceedings",
+        "Kshiteej Mahajan and Arjun Balasubramanian and Arjun Singhvi and Shivaram Venkataraman "
+        "and Aditya Akella and Amar Phanishayee and Shuchi Chawla",
+        "Themis: Fair and Efficient GPU Cluster Scheduling",
+        "17th USENIX Symposium on Networked Systems Design and Implementation (NSDI 20)", 2020,
+        url="https://www.usenix.org/conference/nsdi20/presentation/mahajan",
+    ),
+    Reference(
         "narayanan2020heterogeneity", "OSDI 2020", "inproceedings",
         "Deepak Narayanan and Keshav Santhanam and Fiodar Kazhamiaka and Amar Phanishayee and "
         "Matei Zaharia",

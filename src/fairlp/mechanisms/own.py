@@ -56,8 +56,21 @@ def prove(allocation: Allocation, exact: bool) -> Proof:
         raise NotDefinedError(
             f"{allocation.mechanism!r} is a procedure: nothing says what it ought to be"
         )
+    return prove_by(row.formulation, allocation, exact)
+
+
+def prove_by(
+    formulation: Callable[[Instance], Model],
+    allocation: Allocation,
+    exact: bool,
+    measure: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> Proof:
+    """Return whether an allocation is what a formulation says; see :func:`prove`.
+
+    ``measure``: totals → what has to agree with an optimum, such as levels; the totals by default.
+    """
     instance = allocation.instance
-    model = row.formulation(instance)
+    model = formulation(instance)
     if _has_levels(model):
         answer = leximin(model)
         verdict = answer.certify(exact=exact)
@@ -72,7 +85,7 @@ def prove(allocation: Allocation, exact: bool) -> Proof:
         return verdict
     totals = allocation.totals.to_numpy()
     optimal_totals = tasks_at(model, x, instance).sum(axis=1)
-    errors = differences(totals, optimal_totals)
+    errors = differences(measure(totals), measure(optimal_totals))
     user = int(errors.argmax())
     if errors[user] > AGREEMENT:
         difference = (

@@ -19,8 +19,7 @@ from ..mechanism import (
     Mechanism,
     Method,
 )
-from ..own import prove, solve_model
-from . import kueue, rounds
+from . import kueue, policies, rounds
 from .history import PAST, remembering
 from .ladder import of_leximin, of_tree, settled
 from .methods import (
@@ -218,17 +217,19 @@ ROWS = (
     ),
     Mechanism(
         "gavel",
-        "Gavel's max-min policy (throughputs on kinds of accelerators, a job on one at a time)",
-        gavel.SOURCE,
+        "Gavel's policies (throughputs on kinds of accelerators, a job on one at a time)",
+        f"{gavel.SOURCE}; {gavel.THEMIS}",
         gavel.gavel,
         normalisers.containerized,
-        (Method("lp", solve_model, cost="one LP a round", solves=True),),
+        (Method("lp", policies.by_objective, cost="one LP a round", solves=True),),
         (
             "Pareto-optimal",
             "sharing incentive if an equal part keeps no job busy for more than all its time",
         ),
         (RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
-        prove=prove,
+        options=gavel.OPTIONS,
+        agrees_by_proof=True,  # several allocations have the largest total
+        prove=policies.prove,
         region=gavel.one_kind_at_a_time,
     ),
     Mechanism(

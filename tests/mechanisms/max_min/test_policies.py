@@ -1,0 +1,281 @@
+"""Gavel's policies beside its own statements with SciPy's linprog, bisections on ρ, and instances by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import fairlp
+from fairlp import Instance
+from fairlp.errors import InstanceError, UnknownNameError
+from fairlp.formulations.gavel import JobsThatEnd, isolated_throughputs
+from fairlp.tolerances import AGREEMENT, VERIFIED
+from gavel_oracle import drawn
+from profiles import many
+
+OPTIMAL = ("feasible", "non-wasteful", "Pareto-optimal")
+TWO = Instance.from_arrays(
+    [[1], [1]], [[1], [1]], users=["a", "b"], servers=["fast", "slow"], rates=[[4, 1], [3, 2]]
+)
+
+
+def instance_of(cluster, weights=True):
+    return Instance.from_arrays(
+        cluster.scale[:, None],
+        np.ones((len(cluster.workers), 1)),
+        counts=cluster.workers.astype(int),
+        rates=cluster.throughputs / cluster.scale[:, None],
+        weights=cluster.weights if weights else None,
+        resources=["gpu"],
+    )
+
+
+def options(objective):
+    needed = {"steps": {"b": 5, "a": 10}, "age": [3, 1]}
+    taken = {"makespan": ["steps"], "finish-time": ["steps", "age"]}.get(objective, [])
+    return {"objective": objective, **{name: needed[name] for name in taken}}
+
+
+def test_two_jobs_on_two_kinds_have_what_they_have_in_isolation():
+    """τ = ((4,1),(3,2)): half of each kind is 2.5 steps a second for both, and no allocation gives both more."""
+    assert isolated_throughputs(TWO).tolist() == [2.5, 2.5]
+    for steps, age in (([10, 5], None), ([10, 5], [0, 0]), ([7, 90], [3, 1])):
+        found = fairlp.allocate(TWO, "gavel", objective="finish-time", steps=steps, age=age)
+        assert found.totals.to_numpy() == pytest.approx([2.5, 2.5], rel=AGREEMENT)
+        assert found.levels.to_numpy() == pytest.approx([1, 1], rel=AGREEMENT)
+        assert found.certify() and found.certify(exact=True)
+
+
+def test_an_old_job_needs_less_of_its_isolated_throughput():
+    """One worker, rates of 1, one step each: isolated, both have 1/2. Job a came 2 ago, so it would end at 4 and has
+    1/ρ = 4/(2 + 1/x) with throughput x; b has 2(1 − x). They are equal where 4x = 2(1 − x)(2x + 1), at x = 1/2."""
+    jobs = Instance.from_arrays([[1], [1]], [[1]], users=["a", "b"], rates=[[1], [1]])
+    found = fairlp.allocate(jobs, "gavel", objective="finish-time", steps=[1, 1], age=[2, 0])
+    x = 0.5
+    assert found.totals.to_numpy() == pytest.approx([x, 1 - x], rel=AGREEMENT)
+    assert found.levels.to_numpy() == pytest.approx([2 * (1 - x)] * 2, rel=AGREEMENT)
+
+
+def test_without_ages_it_is_the_max_min_of_throughput_over_that_in_isolation():
+    for seed in range(many(10)):
+        cluster, steps, _ = drawn(seed)
+        instance = instance_of(cluster)
+        found = fairlp.allocate(instance, "gavel", objective="finish-time", steps=steps)
+        levels = found.totals.to_numpy() / cluster.isolated()
+        assert found.levels.to_numpy() == pytest.approx(levels, rel=AGREEMENT)
+        other = fairlp.allocate(instance, "gavel", objective="finish-time", steps=3.0 * steps[::-1])
+        assert other.totals.to_numpy() == pytest.approx(found.totals.to_numpy(), rel=1e-8)
+
+
+@settings(max_examples=many(15), deadline=None)
+@given(st.integers(0, 10**9))
+def test_finish_time_fairness_is_that_of_bisections(seed):
+    cluster, steps, age = drawn(seed)
+    instance = instance_of(cluster)
+    given_options = {"objective": "finish-time", "steps": steps, "age": age}
+    found = fairlp.allocate(instance, "gavel", **given_options)
+    rho = cluster.finish_times(steps, age)
+    assert 1 / found.levels.to_numpy() == pytest.approx(rho, rel=1e-5)
+    assert rho.max() <= 1 + 1e-7  # isolation is an allocation, too
+    throughput = found.totals.to_numpy()
+    end = age + steps / cluster.isolated()
+    assert (age + steps / throughput) / end == pytest.approx(
+        1 / found.levels.to_numpy(), rel=AGREEMENT
+    )
+    assert found.residual <= VERIFIED and found.certify()
+    assert fairlp.audit(instance, found, OPTIMAL)["holds"].isin([True, None]).all()
+    moved = replace(found, tasks_array=found.tasks_array * 0.999)
+    assert not moved.certify()
+
+
+@settings(max_examples=many(15), deadline=None)
+@given(st.integers(0, 10**9))
+def test_the_time_that_isolation_would_have_needed_counts_on_its_own(seed):
+    """Gavel's t(isolated), the denominator's own past; here some of the age."""
+    cluster, steps, age = drawn(seed)
+    before = age * np.random.default_rng(seed).choice([0.25, 0.5, 1.0], len(age))
+    found = fairlp.allocate(
+        instance_of(cluster), "gavel", objective="finish-time", steps=steps, age=age,
+        isolated_age=before,
+    )  # fmt: skip
+    rho = cluster.finish_times(steps, age, before)
+    assert 1 / found.levels.to_numpy() == pytest.approx(rho, rel=1e-5)
+    assert found.certify()
+
+
+@settings(max_examples=many(25), deadline=None)
+@given(st.integers(0, 10**9))
+def test_makespan_and_total_are_those_of_linprog(seed):
+    cluster, steps, _ = drawn(seed)
+    instance = instance_of(cluster, weights=False)
+    found = fairlp.allocate(instance, "gavel", objective="makespan", steps=steps)
+    assert found.levels.min() == pytest.approx(cluster.largest_t(steps), rel=VERIFIED)
+    assert found.levels.to_numpy() == pytest.approx(found.totals.to_numpy() / steps)
+    weighted = instance_of(cluster)
+    most = fairlp.allocate(weighted, "gavel", objective="total")
+    assert most.levels.to_numpy() @ cluster.weights == pytest.approx(
+        cluster.largest_total(), rel=VERIFIED
+    )
+    for answer, of in ((found, instance), (most, weighted)):
+        assert answer.certify() and answer.residual <= VERIFIED
+        assert fairlp.audit(of, answer, OPTIMAL)["holds"].isin([True, None]).all()
+
+
+@pytest.mark.parametrize("objective", ["max-min", "makespan", "total", "finish-time"])
+def test_every_objective_is_printed_solved_elsewhere_and_proved_exactly(objective, tmp_path):
+    chosen = options(objective)
+    model = fairlp.formulate(TWO, "gavel", **chosen)
+    assert "capacity" in str(model) and "time" in str(model)
+    path = tmp_path / "policy.mps"
+    model.write(path)
+    read = fairlp.read_program(path)
+    for solver in ("highs", "scipy"):
+        assert read.solve(solver).objective == pytest.approx(model.solve().objective)
+    found = fairlp.allocate(TWO, "gavel", **chosen)
+    assert found.certify() and found.certify(exact=True)
+    assert fairlp.validate(TWO, "gavel", **chosen)["agrees"].all()
+
+
+def test_the_last_tangents_are_a_linear_program_with_the_same_leximin():
+    chosen = options("finish-time")
+    jobs = TWO.replace(weights=[2, 1])
+    found = fairlp.allocate(jobs, "gavel", **chosen)
+    model = fairlp.formulate(jobs, "gavel", **chosen, at=found.totals)
+    answer = fairlp.leximin(model)
+    assert answer.levels.to_numpy() == pytest.approx(found.levels.to_numpy(), rel=AGREEMENT)
+    rho = 1 / found.levels.min()
+    for asked, possible in ((rho * (1 + 1e-6), True), (rho * (1 - 1e-6), False)):
+        t = fairlp.formulate(jobs, "gavel", **chosen, rho=asked).solve().objective
+        assert (t >= 1) == possible
+
+
+def test_one_over_rho_is_below_its_tangents():
+    jobs = JobsThatEnd.of(TWO, [10, 5], [3, 0], [2, 1])
+    points = np.array([[0.0, 1.0, 4.0], [0.0, 2.5, 3.0]])
+    intercepts, slopes = jobs.tangents(points)
+    for throughput in np.linspace(0, 9, 50):
+        level = jobs.levels(np.full(2, throughput))
+        assert (level[:, None] <= intercepts + slopes * throughput + 1e-12).all()
+    for k in range(3):
+        at = points[:, k]
+        assert jobs.levels(at) == pytest.approx(intercepts[:, k] + slopes[:, k] * at)
+
+
+def test_a_wrong_total_is_refused():
+    found = fairlp.allocate(TWO, "gavel", objective="total")
+    assert found.totals.tolist() == [4, 2] and found.levels["b"] == pytest.approx(2 / 3)
+    other = replace(found, tasks_array=np.array([[2.0, 0.5], [1.5, 1.0]]))
+    assert "not optimal: the total is 1.45833333333" in str(other.certify())
+
+
+def test_of_several_allocations_of_the_largest_total_each_is_proved():
+    alike = Instance.from_arrays([[1], [1]], [[1]], rates=[[1], [1]])
+    found = fairlp.allocate(alike, "gavel", objective="total")
+    for part in (0.0, 0.3, 1.0):
+        assert replace(found, tasks_array=np.array([[part], [1 - part]])).certify()
+    assert fairlp.validate(alike, "gavel", objective="total")["agrees"].all()
+
+
+def test_total_throughput_with_falling_weights_serves_in_turn():
+    """Gavel's FIFO: with weights 3, 2, 1 on two workers of one kind the last job waits."""
+    jobs = Instance.from_arrays(
+        [[1], [1], [1]], [[1]], counts=[2], rates=[[2], [5], [9]], weights=[3, 2, 1]
+    )
+    assert fairlp.allocate(jobs, "gavel", objective="total").totals.tolist() == [2, 5, 0]
+
+
+def test_numbers_of_jobs_are_read_by_their_labels():
+    answers = [
+        fairlp.allocate(TWO, "gavel", objective="makespan", steps=steps).totals.tolist()
+        for steps in ([10, 5], {"b": 5, "a": 10}, pd.Series({"b": 5.0, "a": 10.0}), (10, 5))
+    ]
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_numbers_of_jobs_that_are_no_users_are_passed_over():
+    """So that an audit may ask what the others would have without a user, and one table serves all instances."""
+    steps = {"gone": 7, "a": 10, "b": 5}
+    for given_steps in (steps, pd.Series(steps)):
+        found = fairlp.allocate(TWO, "gavel", objective="makespan", steps=given_steps)
+        assert found.levels.min() == pytest.approx(0.4)
+        audited = fairlp.audit(TWO, found, "population-monotonic")
+        assert audited["holds"].iloc[0] is not None
+
+
+@pytest.mark.parametrize(
+    ("given_options", "message"),
+    [
+        ({"objective": "makespan"}, "needs the steps that each job has left"),
+        ({"objective": "makespan", "steps": [1, 0]}, r"steps of user 'b' are 0"),
+        ({"objective": "makespan", "steps": [1]}, r"has shape \(1,\)"),
+        ({"objective": "makespan", "steps": 3}, r"has shape \(\)"),
+        ({"objective": "makespan", "steps": ["x", "y"]}, "expected a number for each user"),
+        ({"objective": "makespan", "steps": [1, -2]}, "has -2 for user 'b'"),
+        ({"objective": "makespan", "steps": [1, np.nan]}, "has nan for user 'b'"),
+        ({"objective": "makespan", "steps": {"a": 1}}, "has no user 'b'"),
+        ({"objective": "makespan", "steps": [1, 2], "age": [1, 2]}, "'makespan' takes no 'age'"),
+        ({"steps": [1, 2]}, "'max-min' takes no 'steps'; 'makespan' and 'finish-time' take it"),
+        ({"objective": "finish-time", "steps": [1, 2], "age": [-1, 0]}, "'age' has -1"),
+    ],
+)
+def test_what_an_objective_lacks_or_does_not_take_is_said(given_options, message):
+    with pytest.raises(InstanceError, match=message):
+        fairlp.allocate(TWO, "gavel", **given_options)
+
+
+def test_other_names_weights_of_a_makespan_and_impossible_rho_are_refused():
+    with pytest.raises(UnknownNameError, match="max-min"):
+        fairlp.allocate(TWO, "gavel", objective="maxmin")
+    with pytest.raises(InstanceError, match="makespan has no weights"):
+        fairlp.allocate(TWO.replace(weights=[1, 2]), "gavel", objective="makespan", steps=[1, 2])
+    with pytest.raises(InstanceError, match="even if it ended at once"):
+        fairlp.formulate(TWO, "gavel", objective="finish-time", steps=[1, 2], age=[90, 0], rho=0.5)
+    with pytest.raises(InstanceError, match="takes neither at= nor rho="):
+        fairlp.formulate(TWO, "gavel", at=[1, 2])
+    with pytest.raises(InstanceError, match=r"'at' has shape \(3, 1\)"):
+        fairlp.formulate(TWO, "gavel", objective="finish-time", steps=[1, 2], at=[1, 2, 3])
+
+
+def test_jobs_that_can_run_nothing_and_limits_hold_no_policy_back():
+    jobs = Instance.from_arrays(
+        [[1], [1], [1]], [[1]], rates=[[0], [2], [2]], task_limits=[np.inf, np.inf, 0.5],
+        users=["idle", "free", "limited"],
+    )  # fmt: skip
+    for objective in ("makespan", "finish-time", "total"):
+        steps = {} if objective == "total" else {"steps": [4, 4, 4]}
+        found = fairlp.allocate(jobs, "gavel", objective=objective, **steps)
+        assert found.totals.to_numpy() == pytest.approx([0, 1.5, 0.5]), objective
+        assert found.certify()
+
+
+def test_the_first_program_is_gavels_convex_one_for_the_largest_rho():
+    """Minimise the largest ρ itself, with 1/T as Gavel hands it to its solver, where CVXPY is there."""
+    cvxpy = pytest.importorskip("cvxpy")
+    for seed in range(many(5)):
+        cluster, steps, age = drawn(seed)
+        end = age + steps / cluster.isolated()
+        x = cvxpy.Variable(cluster.throughputs.shape, nonneg=True)
+        throughput = cvxpy.sum(cvxpy.multiply(cluster.throughputs, x), axis=1)
+        rho = cvxpy.multiply(1 / end, age + cvxpy.multiply(steps, cvxpy.inv_pos(throughput)))
+        rows = [cluster.scale @ x <= cluster.workers, cvxpy.sum(x, axis=1) <= 1]
+        problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.max(rho)), rows)
+        problem.solve(solver=cvxpy.CLARABEL)
+        found = fairlp.allocate(
+            instance_of(cluster), "gavel", objective="finish-time", steps=steps, age=age
+        )
+        assert 1 / found.levels.min() == pytest.approx(problem.value, rel=1e-5)
+
+
+def test_linprog_knows_the_makespan_of_two_jobs():
+    """a has 10 steps at 4 or 1 a second, b 5 at 3 or 2: each alone on a kind ends after 2.5 s; t = 0.4."""
+    A = [[1, 0, 1, 0, 0], [0, 1, 0, 1, 0], [1, 1, 0, 0, 0], [0, 0, 1, 1, 0]]
+    A += [[-4, -1, 0, 0, 10], [0, 0, -3, -2, 5]]
+    t = linprog([0, 0, 0, 0, -1], A, [1, 1, 1, 1, 0, 0]).x[-1]
+    found = fairlp.allocate(TWO, "gavel", objective="makespan", steps=[10, 5])
+    assert t == pytest.approx(0.4) and found.levels.min() == pytest.approx(t)
