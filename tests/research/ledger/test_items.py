@@ -20,35 +20,42 @@ from fairlp.research.ledger.verdicts import Agreement, ItemAnswer, holds, in_wor
 from ledger_rows import ENTRIES, PAGE, cells_of_the_page, row, verdicts_of_the_page
 from profiles import PROFILE
 
-#: What the papers number: every one of them has an item, or several.
+#: What the papers number, from their first page to the last: every one of them has an item, or several.
 NUMBERED = {
     "000": ["Algorithm 1", "Table 1", "Table 2"],
-    "001": ["Lemma 1", "Lemma 2", "Lemma 3", "Theorem 1", "Theorem 2", "Algorithm 1"],
+    "001": [
+        *(f"Equation ({k})" for k in range(1, 5)),
+        *("Lemma 1", "Lemma 2", "Lemma 3", "Theorem 1", "Theorem 2", "Algorithm 1"),
+    ],
     "002": [
-        *(f"Figure {k}" for k in (1, 2, 3, 4, 5, "6a", "6b", 7, 8)),
+        *(f"Figure {k}" for k in (1, 2, 3, 4, 5, 6, "6a", "6b", 7, 8)),
         *(f"Proposition {k}" for k in range(1, 8)),
+        *(f"Equation ({k})" for k in range(1, 10)),
         *("Table I", "Table II", "Lemma 1", "Definition 1", "Program (7)"),
     ],
     "003": [
         *(f"Figure {k}" for k in range(1, 7)),
+        *(f"Definition {k}" for k in range(1, 7)),
+        *(f"Equation ({k})" for k in range(1, 53)),
         *("Table I", "Table II", "Table III", "Table IV", "Theorem 1", "Theorem 2", "Theorem 3"),
-        *("Lemma 1", "Lemma 2", "Corollary 1", "Algorithm I", "Definitions 1–6"),
+        *("Lemma 1", "Lemma 2", "Corollary 1", "Algorithm I"),
     ],
     "004": [
         *(f"Figure {k}" for k in range(1, 7)),
-        *(
-            "Theorem 1",
-            "Lemma 2",
-            "Lemma 3",
-            "Lemma 4",
-            "Remark 1",
-            "Remarks 2 and 3",
-            "Remark 4",
-            "Remark 5",
-        ),
-        "Definitions and Constructions 1 and 2",
+        *(f"Equation ({k})" for k in range(1, 14)),
+        *(f"Remark {k}" for k in range(1, 6)),
+        *("Theorem 1", "Lemma 2", "Lemma 3", "Lemma 4"),
+        *("Definition 1", "Definition 2", "Construction 1", "Construction 2"),
     ],
     "005": ["example, starvation", "strategy-proofness", "group strategy-proofness"],
+}
+#: The papers' sections, and what each claims: all have items.
+SECTIONS = {
+    "000": ["3.1", "3.2", "3.3", "3.4", "4", "5", "6.1", "6.2", "6.3"],
+    "001": ["1", "2", "4", "5"],
+    "002": ["III-D", "IV-D", "V-A", "V-B", "VI"],
+    "003": ["I", "II-B", "III-A", "III-B", "III-D", "IV", "V"],
+    "004": ["3", "4", "5.1", "5.2", "5.3", "5.4", "5.5", "6"],
 }
 #: What the papers print, as mechanisms and audits are to give it: (item, number) → printed.
 GOLDEN = {
@@ -111,6 +118,12 @@ def test_whatever_a_paper_numbers_is_an_item(paper):
     for name in NUMBERED[paper]:
         assert find(paper, name)
     assert list(OURS) == list(NUMBERED)
+
+
+@pytest.mark.parametrize("paper", SECTIONS)
+def test_sections_that_claim_something_have_items(paper):
+    for section in SECTIONS[paper]:
+        assert find(paper, f"Section {section}")
 
 
 @pytest.mark.parametrize(("key", "name"), GOLDEN)

@@ -40,6 +40,12 @@ def test_a_paper_goes_by_all_of_its_names(name):
         ("002", "figure  4", ["Figure 4"]),
         ("000", "table 2", ["Table 2, demands 1–100", "Table 2, demands 1–1000"]),
         ("000", "Section 6.2, example", ["§6.2, example"]),
+        ("003", "eq. (7)", ["Definition 2 and equations (6) to (8)"]),
+        ("003", "(8)", ["Definition 2 and equations (6) to (8)"]),
+        ("003", "Table 4", ["Table IV, PS-DSF", "Table IV, TSF"]),
+        ("003", "Fig. 3", ["Figure 3"]),
+        ("003", "Algorithm 1", ["Algorithm I"]),
+        ("002", "figure 6", ["Figure 6a", "Figure 6b"]),
         (
             "003",
             "table i",
@@ -99,7 +105,7 @@ def test_a_ledger_goes_to_data_and_back():
         "001 Theorem 2, worst case",
         "002 Figure 2",
         "002 Table II",
-        "003 Definitions 1–6",
+        "004 Remarks 2 and 3",
         "004 §5.5, circle of four",
     ]
     found = ledger(*keys)

@@ -1,4 +1,4 @@
-"""The ledger: all tables, figures, examples and theorems of the papers, computed again.
+"""The ledger: what the papers number, and what they claim in their texts, computed again.
 
 >>> import fairlp
 >>> fairlp.reproduce("wang-2014", "Figure 3")

@@ -538,11 +538,6 @@ PAPER.uncheckable(
     "Other choices of f would do; a level set is a hypersurface",
     "remarks without a consequence of their own; other weights of the terms stand under §5.5",
 )
-PAPER.uncheckable(
-    "Definitions and Constructions 1 and 2",
-    "Level sets, normals, the function f and the curve",
-    "definitions; the entries of Lemmas 2 to 4 and of Remarks 1, 4 and 5 use them",
-)
 
 
 @PAPER.item(

@@ -229,7 +229,10 @@ def figure_3(run: Run) -> ItemAnswer:
 
 
 PAPER.uncheckable(
-    "Table II", "Algorithm I", "the text of an algorithm; see the entry of Algorithm I"
+    "Table II",
+    "Algorithm I",
+    "the text of an algorithm; see the entry of Algorithm I. The paper calls its subroutine one of an Algorithm II, "
+    "which there is not, and refers to Table III as Table IV",
 )
 
 
@@ -250,13 +253,6 @@ def figure_4(run: Run) -> ItemAnswer:
         "so it is no test"
     )
     return ItemAnswer(Agreement.PICTURE, answer.ours, why, answer.numbers)
-
-
-PAPER.uncheckable(
-    "§IV, scenario 2",
-    "With coprocessors γ may be given, and PS-DSF is defined all the same",
-    "no numbers, and left to future work; fairlp takes given rates (`rates=`)",
-)
 
 
 @PAPER.item(
@@ -733,11 +729,3 @@ def distributed(run: Run) -> ItemAnswer:
     return _reached(
         run, "distributed", 10, "each server has a clock of its own; settling is not proved"
     )
-
-
-PAPER.uncheckable(
-    "Definitions 1–6",
-    "DRF, virtual dominant share, feasibility, PS-DSF, bottleneck",
-    "definitions; `fairlp.per_server.check` is Definition 5, the entry of Theorem 1 uses "
-    "Definition 6",
-)

@@ -291,7 +291,7 @@ def stopping(run: Run) -> ItemAnswer:
     "§6.2, Pareto efficiency",
     "Excluding whom the resources left do not suffice makes progressive filling Pareto-efficient",
     integers,
-    why="no task of anybody fits any more; with whole tasks another allocation may still be better for all",
+    why="no task of any user fits any more, so no whole task can be added; on one server that is Pareto optimality",
 )
 def excluding(instance: Instance) -> CheckAnswer:
     """What still fits at the end of filling."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,9 +12,22 @@ from ...mechanisms.own import module_of
 from ...progress import progress_bar
 from ...registry import Registry
 from ..runner import folder_of_values, run_on, send_by_value
-from . import bhattacharya, dolev, khamse_ashari, li, metin, wang
+from . import (
+    bhattacharya,
+    dolev,
+    dolev_equations,  # noqa: F401
+    khamse_ashari,
+    khamse_ashari_equations,  # noqa: F401
+    li,
+    li_equations,  # noqa: F401 (registers items)
+    metin,
+    metin_claims,  # noqa: F401
+    wang,
+    wang_equations,  # noqa: F401
+)
 from .registry import Item, Paper, Run, Scale
 from .result import ItemRow, Ledger
+from .spelling import begins, numbers, plain
 
 OURS = {
     module.PAPER.number: module.PAPER
@@ -56,8 +68,8 @@ def _papers_in(path: Path) -> list[Paper]:
 def find(paper: str | Path | Paper | None = None, item: str | None = None) -> list[Item]:
     """Return the items of a paper, of a name, or all.
 
-    An item is found by its name or by the beginning of it (``Table 1`` has rows), in any case; so
-    is ``Fig. 3`` for ``Figure 3``.
+    An item is found by its name, by the beginning of it (``Table 1`` has rows), or by a number in it
+    (``Equations (3) and (4)``), in any spelling: ``fig 3``, ``eq. (7)``, ``(7)``, ``Tab. 4``.
 
     Raises
     ------
@@ -68,11 +80,14 @@ def find(paper: str | Path | Paper | None = None, item: str | None = None) -> li
     items = [entry for source in papers for entry in source.items.values()]
     if item is None:
         return items
-    name = _plain(item)
-    matches = [entry for entry in items if _plain(entry.item) == name]
+    name = plain(item)
+    matches = [entry for entry in items if plain(entry.item) == name]
     if not matches:
-        beginning = re.compile(rf"{re.escape(name)}[ ,(]")
-        matches = [entry for entry in items if beginning.match(_plain(entry.item))]
+        matches = [
+            entry
+            for entry in items
+            if begins(name, plain(entry.item)) or name in numbers(entry.item)
+        ]
     if not matches:
         raise UnknownNameError(_missing(item, papers, items))
     return matches
@@ -87,15 +102,6 @@ def _missing(item: str, papers: Sequence[Paper], items: Sequence[Item]) -> str:
     suggestion = f"{suggestion} " if suggestion.startswith("did you mean") else ""
     listed = "; ".join(names)
     return f"paper {papers[0].number!r} has no item {item!r}; {suggestion}its items: {listed}"
-
-
-def _plain(item: str) -> str:
-    """Return the name of an item without differences of spelling."""
-    text = " ".join(item.casefold().split())
-    text = re.sub(r"^fig(s|\.|s\.)? ?(?=\d)", "figure ", text)
-    text = re.sub(r"^prop\.? ?(?=\d)", "proposition ", text)
-    text = re.sub(r"^(sec(tion|\.)?|s) ?(?=[\divx])", "§", text)
-    return text
 
 
 def reproduce(
@@ -118,8 +124,8 @@ def reproduce(
         of yours, or the path of a Python file or folder (``"papers/"``) that declares some. By
         default all, with those of installed packages.
     item : str, optional
-        As the paper calls it, in any case: ``"Figure 3"``, ``"fig. 3"``, ``"Proposition 7"``,
-        ``"Table 1"`` (all of its rows). By default all.
+        As the paper calls it, in any spelling: ``"Figure 3"``, ``"fig. 3"``, ``"eq. (7)"``,
+        ``"(7)"``, ``"Tab. 4"``, ``"Table 1"`` (all of its rows). By default all.
     scale : {"reduced", "paper"}
         How much is drawn at random: seconds for everything, or as much as the papers did, and more
         instances for what is proved.

@@ -284,8 +284,9 @@ FIGURES = "figures/ledger"
 
 _HEAD = """# What papers print and prove, computed again
 
-Every table, figure, example and theorem is an *item*: a function computes it again and judges it. `fairlp reproduce`
-wrote this page{how}: what we get and the verdict are computed each time; what the paper says, and why, are text.
+What a paper numbers (a table, a figure, an equation, an algorithm, a theorem) or claims in its text is an *item*: a
+function computes it again and judges it. `fairlp reproduce` wrote this page{how}:
+what we get and the verdict are computed each time; what the paper says, and why, are text.
 
 | verdict | means |
 | --- | --- |
