@@ -321,9 +321,9 @@ def _handle_oversized(
         )
     if oversized == "divide" and all(row.whole_tasks or RATES in row.domain for row in rows):
         return instance, ()
-    report = instance.oversized()
-    if report.empty:
+    if not instance.has_oversized:
         return instance, ()
+    report = instance.oversized()
     user = report.index[0]
     first = report.iloc[0]
     message = (
