@@ -55,7 +55,8 @@ class JobOptions:
         Argument(
             metavar="JOBS",
             help="A CSV file: user, arrival, tasks, duration (seconds), a column for each resource; optionally job and "
-            "eligible. Or a table of tasks of the Alibaba GPU trace, or 'synthetic'.",
+            "eligible. Or a table of tasks of the Alibaba GPU trace, the folder of Google's trace of 2011 (its first "
+            "day), or 'synthetic'.",
         ),
     ]
     draw: Annotated[
@@ -84,6 +85,8 @@ class JobOptions:
                 raise typer.BadParameter(
                     f"--draw is for synthetic jobs, and JOBS is the file {self.jobs!r}"
                 )
+            if path.is_dir():
+                return generators.google2011(path)
             return generators.alibaba(path) if _is_trace(path) else Workload.read_csv(path)
         if self.jobs != _DRAWN:
             raise FileFormatError(
