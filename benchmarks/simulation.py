@@ -189,10 +189,11 @@ def main() -> None:
         orderings("Google", google_sample(2000), load, 7200.0, (*WHOLE, "drfh"))
     if given.regime:
         table = seeds("Use as in Table II", lambda seed: wang_regime(300, seed=seed))
-        print(table.mean(numeric_only=True).round(3).to_string())
+        print(table.astype(float).mean().round(3).to_string())
     if given.google is not None:
         load = google2011(given.google, start=given.start)
-        cluster = sample(fairlp.read_google2011(given.google, at=given.start), 2000)
+        machines = fairlp.read_google2011(given.google, at=given.start)
+        cluster = sample(machines, min(2000, machines.n_servers))
         orderings("Google's trace of 2011, 24 h", cluster, load, DAY, WHOLE)
     if not (given.orderings or given.regime or given.google or given.alibaba):
         speed(given.quick)

@@ -31,6 +31,8 @@ from .reports import changed
 #: Of instances with a tree, the part in which many leaves are blocked: one server, all resources,
 #: zero demands.
 _BLOCKED = 0.7
+#: In the statements of properties that a search for lies audits.
+_LIES = "(a search)"
 #: Of the others, the part with task limits, and a limit as a part of what is due to the user, from
 #: and to.
 _LIMITED = 0.3
@@ -114,7 +116,7 @@ class Search:
             audit_options=audit_options,
             deadline=self.deadline,
         )
-        reruns = bool(property_table().loc[property_name, "reruns"])
+        tries_lies = _LIES in str(property_table().loc[property_name, "asks"])
         rng = np.random.default_rng(self.seed)
         tried = 0
         in_domain = 0
@@ -140,7 +142,7 @@ class Search:
             labels = pd.Index(letters(len(instance.users)), dtype=object)
             users = Index("n", labels, "user")
             instance = instance.derived(users=users, name=f"{row.name} breaks {property}")
-            return SearchResult(self, instance, reruns, tried, in_domain, simpler_tried)
+            return SearchResult(self, instance, tries_lies, tried, in_domain, simpler_tried)
 
         if tried < self.tries:
             self.warn(f"looked at {tried} of {self.tries} instances")
@@ -156,7 +158,7 @@ class Search:
                 "such"
             )
             warnings.warn(message, FairlpWarning, stacklevel=4)
-        return SearchResult(self, None, reruns, tried, in_domain)
+        return SearchResult(self, None, tries_lies, tried, in_domain)
 
     @property
     def time_is_up(self) -> bool:
@@ -211,8 +213,8 @@ class SearchResult:
     search : Search
     instance : Instance or None
         It breaks the property; None proves nothing.
-    reruns : bool
-        Whether an audit of the property runs the mechanism again.
+    tries_lies : bool
+        Whether the property is about lies, of which some are tried.
     tried, in_domain : int
         Instances that were looked at, and for how many of them the mechanism is defined.
     simpler_tried : int
@@ -221,7 +223,7 @@ class SearchResult:
 
     search: Search
     instance: Instance | None
-    reruns: bool
+    tries_lies: bool
     tried: int
     in_domain: int
     simpler_tried: int = 0
@@ -234,7 +236,7 @@ class SearchResult:
             else "drawn by the generator"
         )
         details = f"{sizes}; seed {search.seed}; {self.in_domain} in the mechanism's domain"
-        if self.reruns:
+        if self.tries_lies:
             details += f"; at most {search.lies} lies on each"
         if self.instance is None:
             instances = f"{self.tried} of {search.tries} instances"

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _DRAWN = "synthetic"
 #: What every table of Alibaba's tasks has, and no table of jobs.
 _TRACE_COLUMN = "creation_time"
+#: The folder of tasks in Google's trace of 2011.
+_TASKS_2011 = "task_events"
 #: Characters of a header that are looked at.
 _MOST_OF_A_HEADER = 100_000
 
@@ -85,7 +87,7 @@ class JobOptions:
                 raise typer.BadParameter(
                     f"--draw is for synthetic jobs, and JOBS is the file {self.jobs!r}"
                 )
-            if path.is_dir():
+            if (path / _TASKS_2011).is_dir():
                 return generators.google2011(path)
             return generators.alibaba(path) if _is_trace(path) else Workload.read_csv(path)
         if self.jobs != _DRAWN:
