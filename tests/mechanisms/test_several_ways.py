@@ -13,9 +13,9 @@ from fairlp.formulations.region import queue_limits, task_limits
 from pages import blocks
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def either_gpu():
-    """The mechanism of the page: what its first three blocks declare."""
+    """The mechanism of the page: what its first two blocks declare."""
     names = {"__name__": "__main__"}
     for block in [block for block in blocks("several-ways.md") if block.kind == "python"][:2]:
         exec(compile(block.code, block.page, "exec"), names)
@@ -82,7 +82,6 @@ def test_it_is_a_mechanism_everywhere(either_gpu, tmp_path):
     assert fairlp.validate(instance, either_gpu)["agrees"].all()
 
 
-@fairlp.mechanism("own-drf-with-limits")
 def own_drf(instance) -> fairlp.Model:
     """DRF on one server, with task limits and limits of queues."""
     n, i, r = instance.users, instance.servers, instance.resources
@@ -115,7 +114,8 @@ def own_drf(instance) -> fairlp.Model:
 def test_limits_take_one_line_each(limits):
     """With all users in queues of the root, the levels of users are those of DRF with limits."""
     instance = Instance.from_arrays([[1, 2], [2, 1], [1, 1]], [[12, 12]], **limits)
-    allocation = fairlp.allocate(instance, own_drf)
+    own = fairlp.mechanism("own-drf-with-limits")(own_drf)
+    allocation = fairlp.allocate(instance, own)
     assert allocation.certify().holds
     ours = allocation.totals.to_numpy()
     rows, room = [[1, 2, 1], [2, 1, 1]], [12, 12]
