@@ -1,15 +1,19 @@
 """The simulator: how fast it is, and the orderings of Wang et al., §VI, on several workloads.
 
-python benchmarks/simulation.py [--quick] [--orderings] [--alibaba FOLDER]
+python benchmarks/simulation.py [--quick] [--orderings] [--regime] [--alibaba FOLDER] [--google FOLDER]
 
 Without ``--orderings``: 2,000 servers and 100,000 tasks by each policy, decisions a second against
 servers and users, divisible tasks. With it: the tables of docs/simulation.md. ``--alibaba`` takes
-the folder of the Alibaba GPU trace.
+the folder of the Alibaba GPU trace, ``--google`` that of Google's trace of 2011 (machine_events and
+task_events), of which it takes a day on 2,000 servers, as the paper. ``--regime``: ten synthetic draws
+that use as much as in the paper's Table II.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -19,7 +23,14 @@ from measure import machine, show
 import fairlp
 from fairlp.research.simulation import SimulationResult, Workload, simulate
 from fairlp.research.simulation.experiments import compare_policies, dedicated_clouds, slot_sizes
-from fairlp.research.simulation.generators import alibaba, google_sample, sample, synthetic
+from fairlp.research.simulation.generators import (
+    alibaba,
+    google2011,
+    google_sample,
+    sample,
+    synthetic,
+    wang_regime,
+)
 
 LIMIT = 60.0  # seconds, Best-Fit
 WHOLE = ("best-fit", "first-fit", "slots")
@@ -116,15 +127,20 @@ def orderings(
         )
 
 
-def seeds(name: str, largest: float, jobs: int, many: int = 10) -> pd.DataFrame:
+def seeds(
+    name: str, draw: Callable[[int], tuple[fairlp.Instance, Workload]], many: int = 10
+) -> pd.DataFrame:
     """Show on how many draws each ordering of the paper holds."""
     rows = {}
     for seed in range(many):
-        cluster = google_sample(300, seed=seed)
-        load = synthetic(jobs, 30, tasks=20, duration=600, hours=4, largest=largest, seed=seed)
+        cluster, load = draw(seed)
         how = {"until": 4 * 3600.0, "every": 60.0}
-        used = compare_policies(cluster, load, **how).summary().filter(like="used").mean(axis=1)
-        sizes = slot_sizes(cluster, load, SIZES, **how)["overall"]
+        comparison = compare_policies(cluster, load, **how)
+        used = comparison.summary().filter(like="used").mean(axis=1)
+        table = slot_sizes(cluster, load, SIZES, **how)
+        sizes = table["overall"]
+        reductions = comparison.reductions()["reduction"]
+        ratios = comparison.ratios()
         clouds = dedicated_clouds(cluster, load, **how).figures()
         rows[seed] = {
             "work over capacity": load.load(cluster, how["until"]).max(),
@@ -133,15 +149,25 @@ def seeds(name: str, largest: float, jobs: int, many: int = 10) -> pd.DataFrame:
             "FF > Slots": used["first-fit"] > used["slots"],
             "best slots": sizes.idxmax(),
             "14 slots of best": sizes[14] / sizes.max(),
+            "CPU of 14 slots": table.loc[14, "cpu"],
+            "memory of 14 slots": table.loc[14, "memory"],
+            "reduction, 1 to 5 tasks": reductions.iloc[0],
+            "reduction, over 50": reductions.iloc[-1],
+            "users no lower than Slots": (ratios["best-fit"] >= ratios["slots"]).mean(),
+            "all tasks under BF only": ((ratios["best-fit"] == 1) & (ratios["slots"] < 1)).mean(),
             "users no worse shared": 1 - clouds["fewer tasks shared"],
             "largest loss": clouds["largest loss of ratio"],
         }
     table = pd.DataFrame(rows).T.rename_axis("seed")
-    print(
-        f"\n## {name}: {many} draws of 300 servers, {jobs} jobs in 4 h, tasks of 0.01 to {largest}"
-    )
+    print(f"\n## {name}: {many} draws of 300 servers, 4 h")
     print(table.round(3).to_string())
     return table
+
+
+def drawn(largest: float, jobs: int, seed: int) -> tuple[fairlp.Instance, Workload]:
+    """Return 300 of Google's servers and jobs of tasks of up to so much."""
+    load = synthetic(jobs, 30, tasks=20, duration=600, hours=4, largest=largest, seed=seed)
+    return google_sample(300, seed=seed), load
 
 
 def main() -> None:
@@ -150,15 +176,26 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="only 2,000 servers and 100,000 tasks")
     parser.add_argument("--orderings", action="store_true", help="the tables of docs/simulation.md")
+    parser.add_argument("--regime", action="store_true", help="draws that use as much as Table II")
+    parser.add_argument("--google", type=Path, metavar="FOLDER", help="of clusterdata-2011")
+    parser.add_argument("--start", type=float, default=0.0, help="of the day of --google [s]")
     parser.add_argument("--alibaba", type=Path, metavar="FOLDER", help="of the Alibaba GPU trace")
     given = parser.parse_args()
     print(machine("numpy", "pandas"))
     if given.orderings:
-        seeds("Small tasks", 0.1, 1500)
-        seeds("Large tasks", 0.5, 500)
+        seeds("Small tasks, 0.01 to 0.1, 1,500 jobs", partial(drawn, 0.1, 1500))
+        seeds("Large tasks, 0.01 to 0.5, 500 jobs", partial(drawn, 0.5, 500))
         load = synthetic(5000, 100, tasks=20, duration=600, hours=2, largest=0.25)
         orderings("Google", google_sample(2000), load, 7200.0, (*WHOLE, "drfh"))
-    elif given.alibaba is None:
+    if given.regime:
+        table = seeds("Use as in Table II", lambda seed: wang_regime(300, seed=seed))
+        print(table.astype(float).mean().round(3).to_string())
+    if given.google is not None:
+        load = google2011(given.google, start=given.start)
+        machines = fairlp.read_google2011(given.google, at=given.start)
+        cluster = sample(machines, min(2000, machines.n_servers))
+        orderings("Google's trace of 2011, 24 h", cluster, load, DAY, WHOLE)
+    if not (given.orderings or given.regime or given.google or given.alibaba):
         speed(given.quick)
     if given.alibaba is not None:
         trace(given.alibaba)

@@ -22,6 +22,7 @@ PAGES = [
     "own-mechanism.md",
     "own-back-end.md",
     "own-constraint.md",
+    "several-ways.md",
     "report.md",
     "threads.md",
 ]

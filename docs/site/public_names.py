@@ -62,7 +62,14 @@ GROUPS = {
         "Frontier",
     ),
     "Reports and pictures": ("report", "charts", "fair_shares", "what_if", "plots"),
-    "Experiments": ("study", "simulation", "reproduce", "read_alibaba_gpu", "read_pai2020"),
+    "Experiments": (
+        "study",
+        "simulation",
+        "reproduce",
+        "read_alibaba_gpu",
+        "read_google2011",
+        "read_pai2020",
+    ),
     "Errors": ("errors", "FairlpError", "FairlpWarning"),
 }
 

@@ -23,7 +23,7 @@ from .mechanisms.validation import validate
 from .mechanisms.whole_tasks import cycles
 from .models.files.instances import read
 from .models.files.programs import read_program
-from .models.files.traces import read_alibaba_gpu, read_pai2020
+from .models.files.traces import read_alibaba_gpu, read_google2011, read_pai2020
 from .models.instances.instance import Instance
 from .models.notation.expressions import Index, log, power
 from .models.notation.model import Model
@@ -106,6 +106,7 @@ __all__ = [
     "properties",
     "read",
     "read_alibaba_gpu",
+    "read_google2011",
     "read_pai2020",
     "read_program",
     "register_solver",

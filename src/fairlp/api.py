@@ -323,7 +323,7 @@ def _handle_oversized(
         )
     if oversized == "divide" and all(row.whole_tasks or RATES in row.domain for row in rows):
         return instance, ()
-    if not instance.has_oversized_tasks:
+    if not instance.has_oversized:
         return instance, ()
     report = instance.oversized()
     user = report.index[0]

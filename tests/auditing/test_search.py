@@ -44,9 +44,9 @@ def test_the_search_is_seeded_shrinks_and_gives_up_honestly():
 
 def test_a_counterexample_is_none_where_the_solver_fails(monkeypatch):
     seek = search.Search(tries=60)
-    assert seek.violation("drf-discrete", "envy-free") is not None
+    assert seek.run("drf-discrete", "envy-free").instance is not None
     monkeypatch.setattr(search, "allocate", fails)
-    assert seek.violation("drf-discrete", "envy-free") is None
+    assert seek.run("drf-discrete", "envy-free").instance is None
 
 
 def test_a_simpler_instance_is_one_without_the_limits_of_queues():

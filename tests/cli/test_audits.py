@@ -68,10 +68,19 @@ def test_a_broken_promise_ends_with_1(monkeypatch, broken, code):
     run("promises", code=code)
 
 
-def test_no_counterexample_ends_with_1(monkeypatch):
-    monkeypatch.setattr(promises, "counterexample", lambda *_, **__: None)
-    for how in ([], ["--search", "--tries", "3"]):
-        assert "proves nothing" in run("counterexample drf envy-free", *how, code=1).output
+def test_a_search_says_what_it_tried():
+    shown = run("counterexample drf envy-free --search --tries 3 --users 2", code=1).stdout
+    assert shown.strip() == (
+        "none found in 3 of 3 instances (up to 2 users, 3 servers and 3 resources; seed 0; "
+        "3 in the mechanism's domain), which proves nothing"
+    )
+    lying = run("counterexample drf strategy-proof --search --tries 2 --lies 4", code=1).stdout
+    assert "2 of 2 instances" in lying and "at most 4 lies on each" in lying
+    broken = run("counterexample tsf Pareto-optimal --search --tries 200", code=1).stdout
+    assert "none found in 200 of 200 instances" in broken
+    found = run("counterexample drfh", "sharing incentive", "--search", "--seed", "3").stdout
+    lines = found.splitlines()
+    assert lines[0].startswith("found on instance ") and "simpler ones were tried" in lines[0]
 
 
 def test_a_division_that_does_not_exist_is_refused():
@@ -167,5 +176,8 @@ def test_searches_take_a_generator_and_a_time_limit_and_say_what_was_in_the_doma
     search = f"counterexample {own} envy-free --search --tries 9"
     assert "0 of 9 instances were in the domain" in run(search, code=1).stderr
     told = run(search, "--generator", drawn, "--time-limit", "60", code=1)
-    assert "none found in 9 instances at most" in told.stdout and not told.stderr
+    assert (
+        "none found in 9 of 9 instances (drawn by the generator; seed 0" in told.stdout
+        and not told.stderr
+    )
     assert "has no function 'drawn'" in run(search, "--generator", f"{rules}:drawn", code=3).stderr

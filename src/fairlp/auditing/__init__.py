@@ -15,7 +15,7 @@ from ..mechanisms.mechanism import Division, division_named
 from ..mechanisms.table import TABLE
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
-from .findings import AuditCase, AuditTable, Finding
+from .findings import NO_DEADLINE, AuditCase, AuditTable, Deadline, Finding
 from .properties import DYNAMIC, PROPERTIES, find, known, table
 
 #: Audits that run the mechanism again once a user or a lie are left out for more users than this,
@@ -33,6 +33,7 @@ def audit(
     tries: int = 200,
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
 ) -> pd.DataFrame:
     """Audit an allocation of fairlp, a table of tasks, or what a scheduler did.
 
@@ -53,6 +54,9 @@ def audit(
         Of the search for a lie that pays.
     options : mapping, optional
         Options that the mechanism is run again with.
+    time_limit : float, optional
+        Seconds after which the mechanism is not run again: searches say how many lies they tried.
+        What takes no other run of it is audited whole.
 
     Returns
     -------
@@ -67,7 +71,8 @@ def audit(
     UnknownNameError
         For a property or division that does not exist.
     InstanceError
-        When labels or shape of the allocation do not fit, or ``tries`` is negative.
+        When labels or shape of the allocation do not fit, or ``tries`` or ``time_limit`` is
+        negative.
 
     Examples
     --------
@@ -82,6 +87,9 @@ def audit(
     require_instance(instance)
     if tries < 0:
         raise InstanceError(f"tries={tries}; expected how many lies to try at most, at least 0")
+    if time_limit is not None and not time_limit >= 0:
+        raise InstanceError(f"time_limit={time_limit}; expected seconds, at least 0")
+    deadline = NO_DEADLINE if time_limit is None else Deadline(time_limit)
     requested = [properties] if isinstance(properties, str) else properties
     names = None if requested is None else [known(name) for name in requested]
     is_small = len(instance.users) <= MOST_RERUN_USERS
@@ -93,7 +101,7 @@ def audit(
         for name, step_row in DYNAMIC.items():
             by_default = is_small or not step_row.reruns
             if by_default if names is None else name in names:
-                findings[name] = step_row.audit(allocation, tries, seed)
+                findings[name] = step_row.audit(allocation, tries, seed, deadline)
     elif isinstance(allocation, Allocation):
         mechanism = TABLE.get(allocation.mechanism)
         if mechanism is not None:
@@ -113,6 +121,7 @@ def audit(
         dict(options),
         tries,
         seed,
+        deadline,
     )
     for name in PROPERTIES if names is None else names:
         if name in findings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..errors import FairlpError
 from ..mechanisms.arrivals.result import DynamicAllocation
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
-from .findings import Finding, amount
+from .findings import NO_DEADLINE, Deadline, Finding, amount
 from .reports import FACTORS, changed, in_words, nearby, none_found, own_use
 
 
@@ -26,19 +26,25 @@ class StepProperty(NamedTuple):
     ----------
     statement, source : str
     audit : callable
-        (DynamicAllocation, tries, seed) → Finding.
+        (DynamicAllocation, tries, seed, deadline) → Finding.
     reruns : bool
         Whether the mechanism is run again.
     """
 
     statement: str
     source: str
-    audit: Callable[[DynamicAllocation, int, int], Finding]
+    audit: Callable[[DynamicAllocation, int, int, Deadline], Finding]
     reruns: bool = False
 
 
 def worst_step(
-    result: DynamicAllocation, tries: int, seed: int, *, name: str, fewest_users: int
+    result: DynamicAllocation,
+    tries: int,
+    seed: int,
+    deadline: Deadline = NO_DEADLINE,
+    *,
+    name: str,
+    fewest_users: int,
 ) -> Finding:
     """Return the step nearest to breaking a property of `DynamicAllocation.properties`."""
     if len(result.schedule) < fewest_users:
@@ -51,7 +57,9 @@ def worst_step(
     return Finding(holds, float(worst["margin"]), witness)
 
 
-def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
+def lies(
+    result: DynamicAllocation, tries: int, seed: int, deadline: Deadline = NO_DEADLINE
+) -> Finding:
     """No lie about demands pays at any step (Kash, Procaccia and Shah): a search.
 
     It never says "holds", only that it finds no lie.
@@ -62,17 +70,18 @@ def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
     """
     rng = np.random.default_rng(seed)
     users = rng.permutation(len(result.schedule)).tolist()
-    lies_tried = [
-        _lie(result, user, user, demand) for user, demand in _demands(result, rng, users, tries)
-    ]
-    for _ in range(tries - len(lies_tried)):
+    in_time = takewhile(lambda lie: not deadline.has_passed, _demands(result, rng, users, tries))
+    lies_tried = [_lie(result, user, user, demand) for user, demand in in_time]
+    while lies_tried and len(lies_tried) < tries and not deadline.has_passed:
         lies_tried.sort(key=lambda lie: -lie.gain)
         best = lies_tried[rng.integers(0, min(5, len(lies_tried)))]
         lies_tried.append(_lie(result, best.user, best.user, nearby(best.demand, rng)))
     return _finding(result, lies_tried)
 
 
-def late(result: DynamicAllocation, tries: int, seed: int) -> Finding:
+def late(
+    result: DynamicAllocation, tries: int, seed: int, deadline: Deadline = NO_DEADLINE
+) -> Finding:
     """No user gains at a step by coming later than it could, with or without a lie.
 
     The user comes after some who came after it; they come one step earlier each. It has nothing
@@ -86,9 +95,13 @@ def late(result: DynamicAllocation, tries: int, seed: int) -> Finding:
     rng = np.random.default_rng(seed)
     places = [(p, q) for p in range(count) for q in range(p + 1, count)]
     true = result.instance.demands[result.schedule.order]
-    lies_tried = [_lie(result, p, q, true[p]) for p, q in rng.permutation(places)[:tries].tolist()]
+    drawn_places = rng.permutation(places)[:tries].tolist()
+    in_time = takewhile(lambda place: not deadline.has_passed, drawn_places)
+    lies_tried = [_lie(result, p, q, true[p]) for p, q in in_time]
     users = rng.permutation(count - 1).tolist()
     for user, demand in _demands(result, rng, users, 2 * max(tries - len(lies_tried), 0)):
+        if deadline.has_passed:
+            break
         lies_tried.append(_lie(result, user, int(rng.integers(user + 1, count)), demand))
     return _finding(result, lies_tried)
 

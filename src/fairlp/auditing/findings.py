@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from shutil import get_terminal_size
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,39 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Deadline:
+    """The end of the time in which a search runs a mechanism again.
+
+    Attributes
+    ----------
+    time_limit : float
+        Seconds from ``start``; by default there is no end.
+    start : float
+    """
+
+    time_limit: float = np.inf
+    start: float = field(default_factory=lambda: monotonic())
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return monotonic() - self.start
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether no other run may begin."""
+        return self.seconds >= self.time_limit
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until the end, at least 0; None where there is no end."""
+        return None if self.time_limit == np.inf else max(self.time_limit - self.seconds, 0.0)
+
+
+NO_DEADLINE = Deadline()
+
+
+@dataclass(frozen=True)
 class AuditCase:
     """An allocation under audit.
 
@@ -149,6 +183,8 @@ class AuditCase:
         Whether tasks are whole.
     tries : int
     seed : int
+    deadline : Deadline
+        Until when the mechanism may be run again.
     """
 
     instance: Instance
@@ -159,6 +195,7 @@ class AuditCase:
     options: dict[str, Any] | None = None
     tries: int = 200
     seed: int = 0
+    deadline: Deadline = NO_DEADLINE
 
     @property
     def totals(self) -> np.ndarray:

@@ -320,7 +320,7 @@ def counterexample(
     """
     mechanism = find_mechanism(mechanism).name
     if search:
-        return Search.of(how).violation(mechanism, property)
+        return Search.of(how).run(mechanism, property).instance
     property_name = known(property)
     if set(how) == {"options"}:
         return _with_options(mechanism, property_name, how["options"])
@@ -501,7 +501,11 @@ def count_broken(
         try:
             with warnings.catch_warnings(action="ignore"):
                 finding = audit(
-                    instance, allocate(instance, mechanism), [property_name], tries=30
+                    instance,
+                    allocate(instance, mechanism),
+                    [property_name],
+                    tries=30,
+                    time_limit=search.deadline.remaining,
                 ).iloc[0]
         except FairlpError as error:
             failed += 1
@@ -509,6 +513,8 @@ def count_broken(
             continue
         if np.isnan(finding["margin"]):
             continue
+        if search.time_is_up and finding["holds"] is not False:  # not all lies were tried
+            break
         audited += 1
         broken += finding["holds"] is False
         count_done(1)

@@ -20,12 +20,13 @@ from .findings import AuditCase, Finding, amount
 from .reports import (
     NEEDS_MECHANISM,
     changed,
+    finding_of_lies,
     in_words,
     may_claim,
     nearby,
     none_found,
     own_tasks,
-    strategy_proof,
+    tried_lies,
 )
 
 #: Most users of one queue who lie together.
@@ -197,7 +198,9 @@ def group_strategy_proof(case: AuditCase, queues: Queues) -> Finding:
         return Finding.vacuous("no queue has two users")
 
     # Half of the tries: random groups with random lies
-    for _ in range(case.tries // 2):
+    tried = 0
+    while tried < case.tries // 2 and not case.deadline.has_passed:
+        tried += 1
         group = groups[rng.integers(len(groups))]
         size = rng.integers(2, min(COALITION, len(group)) + 1)
         liars = rng.choice(group, size=size, replace=False)
@@ -219,5 +222,7 @@ def group_strategy_proof(case: AuditCase, queues: Queues) -> Finding:
             return Finding(False, -gain.min(), witness, misreport=lie)
 
     # The others: single users
-    single = strategy_proof(replace(case, tries=case.tries - case.tries // 2))
-    return single if single.holds is False else none_found(case.tries, instance)
+    single_lies = tried_lies(replace(case, tries=case.tries - case.tries // 2))
+    single = finding_of_lies(case, single_lies)
+    tried += len(single_lies)
+    return single if single.holds is False else none_found(tried, instance)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice, zip_longest
-from typing import Any
+from itertools import islice, takewhile, zip_longest
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +23,9 @@ __all__ = ["nearby", "own_use"]
 FACTORS = (2.0, 0.5, 1.1, 0.9, 4.0, 0.25, 10.0)
 #: Times the largest demand, of a resource that is not needed.
 PADS = (0.5, 1.0, 2.0)
+
+#: Gain of a lie over Γ[n], user, claimed demand, claimed eligible servers.
+Lie: TypeAlias = tuple[float, int, np.ndarray, np.ndarray]
 
 
 def changed(values: np.ndarray, place: Any, value: Any) -> np.ndarray:
@@ -115,7 +119,11 @@ def population_monotonic(case: AuditCase) -> Finding:
         return Finding.vacuous("there is no user whom another's leaving could hurt")
     smallest_change = np.inf
     witness = ""
+    is_whole = True
     for leaver in range(count):
+        if case.deadline.has_passed:
+            is_whole = False
+            break
         remaining = np.delete(np.arange(count), leaver)
         try:
             after = case.again(case.instance.select_users(remaining)).totals.to_numpy()
@@ -130,6 +138,8 @@ def population_monotonic(case: AuditCase) -> Finding:
                 f"without {case.name(leaver)}, {case.name(remaining[n])} would run "
                 f"{amount(after[n])} tasks instead of {amount(before[n])}"
             )
+    if not is_whole and smallest_change >= -AUDIT:
+        return Finding.undefined("the time limit ended it before each user had left once")
     if smallest_change == np.inf:
         return Finding.undefined("the mechanism is not defined for the others alone")
     return Finding.of_margin(smallest_change, witness, "no user is worse off when another leaves")
@@ -147,24 +157,46 @@ def strategy_proof(case: AuditCase) -> Finding:
     """
     if not case.mechanism:
         return Finding.undefined(NEEDS_MECHANISM)
+    tried = tried_lies(case)
+    if not tried and not case.deadline.has_passed:
+        return Finding.vacuous("there is no other demand or server to claim")
+    return finding_of_lies(case, tried)
+
+
+def tried_lies(case: AuditCase) -> list[Lie]:
+    """Return the lies that are tried while there is time; none where there is nothing to claim.
+
+    The mechanism runs once for each different lie.
+    """
     rng = np.random.default_rng(case.seed)
+    gains: dict[tuple[int, bytes, bytes], float] = {}
+
+    def tried_lie(user: int, demand: np.ndarray, eligible: np.ndarray) -> Lie:
+        key = (user, demand.tobytes(), eligible.tobytes())
+        if key not in gains:
+            gains[key] = _gain(case, user, demand, eligible)
+        return gains[key], user, demand, eligible
 
     # Structured lies
     lies = islice(_structured(case.instance, rng), case.tries // 2)
-    tried = [(_gain(case, *lie), *lie) for lie in lies]
-    if not tried:
-        return Finding.vacuous("there is no other demand or server to claim")
+    in_time = takewhile(lambda lie: not case.deadline.has_passed, lies)
+    tried = [tried_lie(*lie) for lie in in_time]
 
     # A local search around the five best
-    while len(tried) < case.tries:
+    while tried and len(tried) < case.tries and not case.deadline.has_passed:
         tried.sort(key=lambda lie: -lie[0])
         _, user, demand, eligible = tried[rng.integers(0, min(5, len(tried)))]
         claimed = nearby(demand, rng)
-        tried.append((_gain(case, user, claimed, eligible), user, claimed, eligible))
+        tried.append(tried_lie(user, claimed, eligible))
+    return tried
 
-    best_gain, user, demand, eligible = max(tried, key=lambda lie: lie[0])
-    if best_gain <= AUDIT:
+
+def finding_of_lies(case: AuditCase, tried: list[Lie]) -> Finding:
+    """Return the finding of a search that tried these lies."""
+    best_lie = max(tried, key=itemgetter(0), default=None)
+    if best_lie is None or best_lie[0] <= AUDIT:
         return none_found(len(tried), case.instance)
+    best_gain, user, demand, eligible = best_lie
     claims_servers = (eligible != case.instance.eligible[user]).any()
     place_claim = " and of where it may run" if claims_servers else ""
     gain = amount(best_gain * case.alone[user])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from time import monotonic
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,16 @@ from ..models.notation.expressions import Index
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
 from . import audit
+from .findings import NO_DEADLINE, Deadline
 from .properties import PROPERTIES, Property, known
+from .properties import table as property_table
 from .reports import changed
 
 #: Of instances with a tree, the part in which many leaves are blocked: one server, all resources,
 #: zero demands.
 _BLOCKED = 0.7
+#: In the statements of properties that a search for lies audits.
+_LIES = "(a search)"
 #: Of the others, the part with task limits, and a limit as a part of what is due to the user, from
 #: and to.
 _LIMITED = 0.3
@@ -57,7 +61,8 @@ class Search:
     generator : callable or None
         NumPy generator → Instance: what is drawn in place of random small instances.
     time_limit : float or None
-        Seconds after which no other instance is begun.
+        Seconds after which the mechanism is run no more: on no other instance or lie, and on no
+        simpler instance.
     progress : bool or None
         Whether to show a progress bar (None: in a terminal or notebook only).
     """
@@ -73,11 +78,13 @@ class Search:
     generator: Callable[[np.random.Generator], Instance] | None = None
     time_limit: float | None = None
     progress: bool | None = None
-    start: float = field(default_factory=monotonic, init=False)
+    deadline: Deadline = field(init=False)
 
     def __post_init__(self) -> None:
         if self.time_limit is not None and not self.time_limit > 0:
             raise InstanceError(f"time_limit is {self.time_limit}; expected seconds above 0")
+        time_limit = np.inf if self.time_limit is None else self.time_limit
+        object.__setattr__(self, "deadline", Deadline(time_limit))
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Search:
@@ -87,59 +94,76 @@ class Search:
             require_known(name, names, f"the search has no option {name!r}")
         return cls(**options)
 
-    def violation(self, mechanism: str, property: str) -> Instance | None:
-        """Return an instance that breaks the property, None for none, which proves nothing.
+    def run(self, mechanism: str, property: str) -> SearchResult:
+        """Return what the search tried, and the instance that breaks the property, if it has one.
 
         ``fairlp.audit(instance, fairlp.allocate(instance, mechanism), property)`` shows the
         violation.
         """
         row = find_mechanism(mechanism)
         property_name = known(property)
-        audit_options = {"tries": self.lies, "seed": self.seed, "options": dict(self.options)}
         fewest_users = _property_row(property_name).fewest_users
         if self.users < fewest_users:
             raise InstanceError(
                 f"{property_name!r} is asked of {fewest_users} users or more, and the search has "
                 f"users={self.users}"
             )
+        audit_options = {"tries": self.lies, "seed": self.seed, "options": dict(self.options)}
+        breaks = partial(
+            _breaks,
+            row=row,
+            name=property_name,
+            audit_options=audit_options,
+            deadline=self.deadline,
+        )
+        tries_lies = _LIES in str(property_table().loc[property_name, "asks"])
         rng = np.random.default_rng(self.seed)
         tried = 0
         in_domain = 0
+        instance = None
+        simpler_tried = 0
         errors: list[str] = []
         with progress_bar(f"search: {property_name}", self.tries, 0, self.progress) as count_done:
             while tried < self.tries and not self.time_is_up:
-                instance = self.draw(rng, row, property_name)
-                if _breaks(instance, row, property_name, audit_options, errors):
-                    if self.shrink:
-                        instance = self._shrunk(instance, row, property_name, audit_options)
-                    labels = pd.Index(letters(len(instance.users)), dtype=object)
-                    return instance.derived(
-                        users=Index("n", labels, "user"), name=f"{mechanism} breaks {property}"
-                    )
+                drawn = self.draw(rng, row, property_name)
+                is_broken = breaks(drawn, errors=errors)
+                if not is_broken and self.time_is_up:  # not all lies were tried
+                    break
                 tried += 1
-                in_domain += row.undefined(instance) is None
+                in_domain += row.undefined(drawn) is None
+                if is_broken:
+                    instance = drawn
+                    break
                 count_done()
+
+        if instance is not None:
+            if self.shrink:
+                instance, simpler_tried = self._shrunk(instance, breaks)
+            labels = pd.Index(letters(len(instance.users)), dtype=object)
+            users = Index("n", labels, "user")
+            instance = instance.derived(users=users, name=f"{row.name} breaks {property}")
+            return SearchResult(self, instance, tries_lies, tried, in_domain, simpler_tried)
 
         if tried < self.tries:
             self.warn(f"looked at {tried} of {self.tries} instances")
         if errors:
             message = (
-                f"{mechanism!r} failed on {len(errors)} of {in_domain} instances in its domain: "
+                f"{row.name!r} failed on {len(errors)} of {in_domain} instances in its domain: "
                 f"{errors[0]}"
             )
             warnings.warn(message, FairlpWarning, stacklevel=4)
-        if not in_domain:
+        if tried and not in_domain:
             message = (
-                f"0 of {tried} instances were in the domain of {mechanism!r}; a generator may draw "
+                f"0 of {tried} instances were in the domain of {row.name!r}; a generator may draw "
                 "such"
             )
             warnings.warn(message, FairlpWarning, stacklevel=4)
-        return None
+        return SearchResult(self, None, tries_lies, tried, in_domain)
 
     @property
     def time_is_up(self) -> bool:
         """Whether the time limit has passed since the search was made."""
-        return self.time_limit is not None and monotonic() - self.start > self.time_limit
+        return self.deadline.has_passed
 
     def draw(self, rng: np.random.Generator, row: Mechanism, property_name: str) -> Instance:
         """Return the next instance to look at."""
@@ -160,19 +184,65 @@ class Search:
         )
 
     def _shrunk(
-        self, instance: Instance, row: Mechanism, name: str, audit_options: dict[str, Any]
-    ) -> Instance:
-        """Return the simplest instance that single steps of simplification reach in time."""
+        self, instance: Instance, breaks: Callable[[Instance], bool]
+    ) -> tuple[Instance, int]:
+        """Return the simplest instance that single steps of simplification reach in time.
+
+        And the number of simpler instances that were tried.
+        """
+        tried = 0
         while True:
             for simpler in _simpler(instance):
                 if self.time_is_up:
                     self.warn("what was found could be simpler")
-                    return instance
-                if _breaks(simpler, row, name, audit_options):
+                    return instance, tried
+                tried += 1
+                if breaks(simpler):
                     instance = simpler
                     break
             else:
-                return instance
+                return instance, tried
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search tried, and what it came to.
+
+    Attributes
+    ----------
+    search : Search
+    instance : Instance or None
+        It breaks the property; None proves nothing.
+    tries_lies : bool
+        Whether the property is about lies, of which some are tried.
+    tried, in_domain : int
+        Instances that were looked at, and for how many of them the mechanism is defined.
+    simpler_tried : int
+        Simpler instances that were looked at after that.
+    """
+
+    search: Search
+    instance: Instance | None
+    tries_lies: bool
+    tried: int
+    in_domain: int
+    simpler_tried: int = 0
+
+    def __str__(self) -> str:
+        search = self.search
+        sizes = (
+            f"up to {search.users} users, {search.servers} servers and {search.resources} resources"
+            if search.generator is None
+            else "drawn by the generator"
+        )
+        details = f"{sizes}; seed {search.seed}; {self.in_domain} in the mechanism's domain"
+        if self.tries_lies:
+            details += f"; at most {search.lies} lies on each"
+        if self.instance is None:
+            instances = f"{self.tried} of {search.tries} instances"
+            return f"none found in {instances} ({details}), which proves nothing"
+        found = f"found on instance {self.tried} of {search.tries} ({details})"
+        return f"{found}; {self.simpler_tried} simpler ones were tried after it"
 
 
 def _breaks(
@@ -181,6 +251,7 @@ def _breaks(
     name: str,
     audit_options: dict[str, Any],
     errors: list[str] | None = None,
+    deadline: Deadline = NO_DEADLINE,
 ) -> bool:
     """Whether the mechanism is defined for the instance and clearly breaks the property there.
 
@@ -191,11 +262,14 @@ def _breaks(
     try:
         with warnings.catch_warnings(action="ignore"):
             allocation = allocate(instance, row.name, **audit_options["options"])
-            finding = audit(instance, allocation, name, **audit_options).iloc[0]
+            table = audit(
+                instance, allocation, name, **audit_options, time_limit=deadline.remaining
+            )
     except FairlpError as error:
         if errors is not None:
             errors.append(str(error))
         return False
+    finding = table.iloc[0]
     return finding["holds"] is False and bool(finding["margin"] < -SHRINKING_MARGIN)
 
 

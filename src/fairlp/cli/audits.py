@@ -296,14 +296,17 @@ def counterexample(
     from ..api import allocate
     from ..auditing import audit as run
     from ..auditing import promises
+    from ..auditing.search import Search
 
     options = read_options(option)
     arguments = size.arguments() | ({"options": options} if options else {})
-    instance = promises.counterexample(mechanism, property_name, search=search, **arguments)
-
+    if search:
+        result = Search.of(arguments).run(mechanism, property_name)
+        print_text([str(result)])
+        instance = result.instance
+    else:
+        instance = promises.counterexample(mechanism, property_name, **arguments)
     if instance is None:
-        qualifier = " at most" if size.time_limit else ""
-        print_text([f"none found in {size.tries} instances{qualifier}, which proves nothing"])
         raise typer.Exit(ExitCode.NO)
     findings = run(
         instance, allocate(instance, mechanism, **options), property_name, options=options

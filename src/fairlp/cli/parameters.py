@@ -25,6 +25,8 @@ Completions = list[tuple[str, str]]
 Repeated = list[str] | None
 
 _NODES = "openb_node_list_all_node.csv"
+#: The folder of machines in Google's trace of 2011.
+_MACHINES_2011 = "machine_events"
 #: Tables of tasks in the Alibaba trace, the preferred one first (a third of its GPU tasks name
 #: their GPU models).
 _TASKS = ("openb_pod_list_gpuspec33.csv", "openb_pod_list_default.csv")
@@ -47,6 +49,10 @@ def load_instance(text: str) -> Instance:
     if text and path.exists():
         if (path / _NODES).exists():
             return _alibaba(path)
+        if (path / _MACHINES_2011).is_dir():
+            from ..models.files.traces import read_google2011
+
+            return read_google2011(path)
         from ..models.files.instances import read
 
         return read(path)

@@ -20,7 +20,14 @@ from ..models.notation.tables import Subset
 from ..models.trees.filling import floors
 from .normalisers import dominant
 
-__all__ = ["capacities", "demands", "have_limits", "runnable_users"]
+__all__ = [
+    "capacities",
+    "demands",
+    "have_limits",
+    "queue_limits",
+    "runnable_users",
+    "task_limits",
+]
 
 # Γ[n]: how many tasks count as a share of one. What tells one max-min mechanism from another.
 
@@ -166,6 +173,16 @@ def limited(
     guarantee = guarantees(model, instance, total, floors(instance), runnable, unit=unit)
     caps(model, instance, total, unit)
     return guarantee + due if count == "borrowed" else due
+
+
+def queue_limits(model: Model, instance: Instance, total: Expression) -> None:
+    """Add the rows ``guarantee`` and ``cap`` of the queues to a formulation of one's own, if any.
+
+    ``total`` are the tasks of each user. A guarantee holds for users who can run anything.
+    """
+    if have_limits(instance):
+        guarantees(model, instance, total, floors(instance), where_runnable(model, instance))
+        caps(model, instance, total)
 
 
 def beyond_past(model: Model, instance: Instance, t: Expression, past: Past) -> Expression:

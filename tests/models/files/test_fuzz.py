@@ -19,7 +19,12 @@ from fairlp import study
 from fairlp.errors import FairlpError
 from fairlp.models.files.programs import write_program
 from fairlp.models.files.tables import read_tasks
-from fairlp.models.files.traces import read_alibaba_gpu, read_pai2020
+from fairlp.models.files.traces import (
+    read_alibaba_gpu,
+    read_google2011,
+    read_google2011_tasks,
+    read_pai2020,
+)
 from fairlp.research.simulation import Workload, generators
 from profiles import many
 from program_files import CASES
@@ -48,6 +53,11 @@ PLAIN = {
     "runs": 2,
     "seed": 7,
 }
+MACHINES_2011 = "0,5,0,P1,0.5,0.25\n0,6,0,P2,1,1\n600000000,6,1,P2,1,1\n"
+EVENTS_2011 = (
+    "0,,1,0,,0,ann,2,9,0.5,0.25,0,0\n1000000,,1,0,5,1,ann,2,9,0.5,0.25,0,0\n"
+    "9000000,,1,0,5,4,ann,2,9,0.5,0.25,0,0\n"
+)
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nn0,64000,262144,2,P100\nn1,32000,1024,0,\n"
 PODS = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
@@ -88,6 +98,8 @@ def texts():
     found["pods.csv"] = PODS, generators.alibaba
     found["trace.csv"] = PODS, lambda changed: read_alibaba_gpu(_beside(changed, NODES), changed)
     found["nodes.csv"] = NODES, lambda changed: read_alibaba_gpu(changed, _beside(changed, PODS))
+    found["machine_events.csv"] = MACHINES_2011, read_google2011
+    found["task_events.csv"] = EVENTS_2011, read_google2011_tasks
     found["machines.csv"] = "m1,T4,96,512,2\nm2,P100,64,512,8\n", read_pai2020
     found["wide.csv"] = (
         'user,server1,server2\nann,1,0.5\n"b,o",0,2\n',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 
 import numpy as np
@@ -11,7 +12,12 @@ import pytest
 from fairlp import Instance
 from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models.files import instances as files
-from fairlp.models.files.traces import read_alibaba_gpu, read_pai2020
+from fairlp.models.files.traces import (
+    read_alibaba_gpu,
+    read_google2011,
+    read_google2011_tasks,
+    read_pai2020,
+)
 from paths import REAL_DATA
 
 DATA = REAL_DATA
@@ -277,3 +283,136 @@ def test_a_cell_of_a_trace_that_is_too_long(tmp_path):
         FileFormatError, match=r"tasks.csv, line 2: .*expected commas between cells"
     ):
         read_alibaba_gpu(nodes, tasks)
+
+
+# Google's trace of 2011: no header rows, microseconds, parts of the largest machine.
+
+MACHINES = """0,5,0,HofLGzk1,0.5,0.2493
+0,6,0,HofLGzk1,0.5,0.2493
+0,7,0,70ZOvysY,1,1
+0,8,0,70ZOvysY,,
+600000000,6,1,HofLGzk1,0.5,0.2493
+700000000,7,2,70ZOvysY,1,0.5
+800000000,9,0,HofLGzk1,.25,2.5e-1
+"""
+#: Job 1: task 0 is evicted and runs again; task 1 runs on. Job 2: task 0 was never scheduled, task 1 fails and asks for
+#: more, task 2 asks for nothing, task 3 was submitted before the time, task 4 has no request of memory.
+EVENTS = """0,2,2,3,,0,bob,3,2,0.1,0.1,,0
+600000000,,1,0,,0,ann,2,9,0.0625,0.03,1e-4,0
+600000000,,1,1,,0,ann,2,9,0.0625,0.03,1e-4,0
+601000000,,1,0,5,1,ann,2,9,0.0625,0.03,1e-4,0
+602000000,,1,1,5,1,ann,2,9,0.0625,0.03,1e-4,0
+650000000,,1,0,5,2,ann,2,9,0.0625,0.03,1e-4,0
+650000000,,1,0,,0,ann,2,9,0.0625,0.03,1e-4,0
+660000000,,1,0,6,1,ann,2,9,0.0625,0.03,1e-4,0
+700000000,,1,0,6,4,ann,2,9,0.0625,0.03,1e-4,0
+700000000,,2,0,,0,bob,0,0,0.1,0.1,,0
+700000000,,2,1,,0,bob,0,0,0.1,0.1,,1
+701000000,,2,1,5,1,bob,0,0,0.1,0.1,,1
+702000000,,2,1,5,8,bob,0,0,0.2,0.1,,1
+703500000,,2,1,5,3,bob,0,0,0.2,0.1,,1
+703500000,,2,2,,0,bob,0,0,0,0,,0
+703600000,,2,2,5,1,bob,0,0,0,0,,0
+703600000,,2,3,5,1,bob,0,0,0.1,0.1,,0
+703600000,1,2,4,,0,,0,0,0.1,,,
+703700000,,2,4,5,1,,0,0,0.1,,,
+703800000,,2,4,5,5,,0,0,0.1,,,
+9223372036854775807,,1,1,5,4,ann,2,9,0.0625,0.03,1e-4,0
+"""
+
+
+def google(tmp_path, machines=MACHINES, events=EVENTS):
+    """Write the folder of a trace, task events in two packed parts."""
+    for table in ("machine_events", "task_events"):
+        (tmp_path / table).mkdir(exist_ok=True)
+    (tmp_path / "machine_events" / "part-00000-of-00001.csv").write_text(machines)
+    lines = events.splitlines(keepends=True)
+    for part, rows in enumerate((lines[:6], lines[6:])):
+        packed = tmp_path / "task_events" / f"part-0000{part}-of-00500.csv.gz"
+        packed.write_bytes(gzip.compress("".join(rows).encode()))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("at", "counts", "capacities"),
+    [
+        (0, [2, 1], [[0.5, 0.2493], [1, 1]]),
+        (600, [1, 1], [[0.5, 0.2493], [1, 1]]),
+        (750, [1, 1], [[0.5, 0.2493], [1, 0.5]]),
+        (800, [1, 1, 1], [[0.5, 0.2493], [1, 0.5], [0.25, 0.25]]),
+    ],
+)
+def test_machines_of_2011_come_go_and_change(tmp_path, at, counts, capacities):
+    cluster = read_google2011(google(tmp_path), at=at)
+    assert cluster.counts.tolist() == counts
+    assert cluster.capacities.tolist() == capacities
+    assert cluster.server_attributes["platform"].tolist()[:2] == ["HofLGzk1", "70ZOvysY"]
+    single = tmp_path / "machine_events" / "part-00000-of-00001.csv"
+    assert read_google2011(single, at=at).equals(cluster)
+
+
+def test_tasks_of_2011_by_their_last_run(tmp_path):
+    tasks = read_google2011_tasks(google(tmp_path), start=600, stop=1000)
+    assert tasks.index.tolist() == [(1, 0), (1, 1), (2, 1), (2, 4)]
+    assert tasks["user"].tolist() == ["ann", "ann", "bob", "unknown"]
+    assert tasks["arrival"].tolist() == [600, 600, 700, 703.6]
+    assert tasks["begin"].tolist() == [660, 602, 701, 703.7]
+    assert tasks["end"].tolist() == [700, 1000, 703.5, 703.8]
+    assert tasks["ended"].tolist() == ["finish", "runs on", "fail", "kill"]
+    assert tasks["runs"].tolist() == [2, 1, 1, 1]
+    assert tasks[["cpu", "memory"]].to_numpy().tolist() == [
+        [0.0625, 0.03],
+        [0.0625, 0.03],
+        [0.2, 0.1],
+        [0.1, 0],
+    ]
+    early = read_google2011_tasks(google(tmp_path), stop=655)  # evicted, and not begun again
+    assert early.loc[(1, 0), ["end", "ended", "runs"]].tolist() == [650, "evict", 1]
+    with pytest.raises(InstanceError, match="no task that was submitted from 800 s to 900 s ran"):
+        read_google2011_tasks(tmp_path, start=800, stop=900)
+
+
+def test_parts_after_the_time_are_not_read(tmp_path):
+    folder = google(tmp_path)
+    (folder / "task_events" / "part-00002-of-00500.csv.gz").write_bytes(b"broken")
+    assert len(read_google2011_tasks(folder, stop=1000)) == 5  # one of the time before
+    with pytest.raises(FileFormatError, match=r"part-00002-of-00500.csv.gz is not a whole gzip"):
+        read_google2011_tasks(folder, stop=1e13)
+
+
+#: the table, what to replace first in it, by what, and what the error says
+MALFORMED_2011 = r"""
+machine_events: 0,5,0 => 0,5,7 => of-00001.csv, line 1: column 'event' is '7'; expected an event type, 0 to 2
+machine_events: 0,5,0 => -1,5,0 => line 1: column 'time' is '-1'; expected whole microseconds
+machine_events: 0,5,0 => 9999999999999999999,5,0 => expected microseconds below 2\^63
+machine_events: 0,5,0 => 0,5 => line 1: has 5 cells; expected 6
+machine_events: 0.5 => 32000 => line 1: column 'cpu' is '32000'; expected a part of the largest machine
+machine_events: 0.2493 => nan => line 1: column 'memory' is 'nan'; expected
+task_events: 601000000,, => 601000000, => part-00000-of-00500.csv.gz, line 4: has 12 cells; expected 13
+task_events: ,5,1,ann => ,5,9,ann => line 4: column 'event' is '9'; expected an event type, 0 to 8
+task_events: 0.0625 => -0.0625 => line 2: column 'cpu' is '-0.0625'
+task_events: 1,0,,0,ann => one,0,,0,ann => line 2: column 'job' is 'one'; expected a whole number
+task_events: 2,9,0.0625 => 2,high,0.0625 => line 2: column 'priority' is 'high'
+task_events: 0,2,2,3 => time,2,2,3 => line 1: column 'time' is 'time'
+"""
+
+
+@pytest.mark.parametrize("line", MALFORMED_2011.strip().splitlines())
+def test_a_malformed_line_of_the_trace_of_2011_is_named(tmp_path, line):
+    old, new, message = line.split(" => ")
+    table, old = old.split(": ")
+    tables = {"machine_events": MACHINES, "task_events": EVENTS}
+    tables[table] = tables[table].replace(old, new, 1)
+    folder = google(tmp_path, *tables.values())
+    with pytest.raises(FileFormatError, match=message):
+        read_google2011(folder, at=1e4) and read_google2011_tasks(folder)
+
+
+def test_a_trace_of_2011_that_is_not_there(tmp_path):
+    with pytest.raises(FileFormatError, match=r"has no machine_events/part-\*.csv.gz; expected"):
+        read_google2011(tmp_path)
+    with pytest.raises(FileFormatError, match="no file"):
+        read_google2011_tasks(tmp_path / "part-00000-of-00500.csv.gz")
+    empty = google(tmp_path, machines="5,5,0,HofLGzk1,0.5,0.2493\n")
+    with pytest.raises(InstanceError, match="no machine with a capacity is there at 0 s"):
+        read_google2011(empty)

@@ -21,6 +21,7 @@ from . import checks
 from .arithmetic import tasks_alone
 
 if TYPE_CHECKING:
+    from .merging import Groups
     from .queues import Queues
     from .quotas import Quotas
 
@@ -492,14 +493,6 @@ class Instance:
             ) == 0
         return available & self.eligible if self.has_constraints else available
 
-    @property
-    def has_oversized_tasks(self) -> bool:
-        """Whether the task of some user fits no single eligible server."""
-        from .merging import merge_servers
-
-        merged, _ = merge_servers(self)
-        return bool(((merged.gamma() / merged.counts).max(axis=1) < 1).any())
-
     def oversized(self) -> pd.DataFrame:
         """Return the users whose task fits no single eligible server, and each one's best one.
 
@@ -517,16 +510,14 @@ class Instance:
         user
         user1  server2      0.75  resource1
         """
-        from .merging import merge_servers
-
-        merged, groups = merge_servers(self)
-        alone = merged.gamma() / merged.counts
+        alone, groups = self._tasks_on_single_servers()
+        merged_capacities = self.capacities[groups.first]
         where = alone.argmax(axis=1).tolist()
         best = alone.max(axis=1)
         rows = []
         for user in np.flatnonzero(best < 1).tolist():
             demand = self.demands[user]
-            capacity = merged.capacities[where[user]]
+            capacity = merged_capacities[where[user]]
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(demand > 0, capacity / demand, np.inf)
             server = self.servers[int(groups.first[where[user]])]
@@ -534,6 +525,19 @@ class Instance:
         return pd.DataFrame(rows, columns=["user", "server", "fraction", "resource"]).set_index(
             "user"
         )
+
+    @property
+    def has_oversized(self) -> bool:
+        """Whether the task of some user fits no single eligible server; :meth:`oversized` tells."""
+        alone, _ = self._tasks_on_single_servers()
+        return bool((alone.max(axis=1) < 1).any())
+
+    def _tasks_on_single_servers(self) -> tuple[np.ndarray, Groups]:
+        """Return the tasks that each user could run alone on one server of each merged row."""
+        from .merging import merge_servers
+
+        merged, groups = merge_servers(self)
+        return merged.gamma() / merged.counts, groups
 
     def pooled(self) -> Instance:
         """Return the same users on all servers summed into one, without constraints and rates.

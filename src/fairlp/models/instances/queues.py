@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,7 @@ class Queues:
             array.setflags(write=False)
 
     @classmethod
+    @lru_cache(maxsize=64)
     def root(cls, users: int, resources: int) -> Queues:
         """Return the root alone, in which all users stand."""
         none = np.zeros((1, resources))

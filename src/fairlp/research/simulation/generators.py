@@ -15,6 +15,7 @@ from ... import Instance
 from ...errors import FileFormatError, InstanceError
 from ...examples import google_servers
 from ...models.files.tables import as_numbers, read_table
+from ...models.files.traces import read_google2011_tasks
 from ...models.files.whole_files import home
 from ...models.instances.instance import EVERYWHERE
 from .workload import Workload
@@ -242,6 +243,31 @@ def synthetic(
     return Workload.of(table, ["cpu", "memory"])
 
 
+def wang_regime(
+    servers: int = 2000, hours: float = 4.0, seed: int = 0
+) -> tuple[Instance, Workload]:
+    """Return servers of Google's table, and synthetic jobs that use as much as in Wang et al.
+
+    In the paper's Table II, 14 slots of the largest server use 43.9 % of the CPU and 28.0 % of the
+    memory. Its trace is another one: here tasks ask for 0.01 to 0.065 of the largest CPU, and for
+    0.64 times such an amount of memory, 120 tasks a server in four hours.
+
+    Parameters
+    ----------
+    servers : int
+    hours : float
+    seed : int
+
+    Returns
+    -------
+    tuple of Instance and Workload
+    """
+    jobs = max(1, round(1.5 * servers * hours))
+    users = min(100, servers)
+    load = synthetic(jobs, users, duration=600, hours=hours, largest=0.065, seed=seed)
+    return google_sample(servers, seed=seed), load.scaled(demands={"memory": 0.64})
+
+
 def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -> Workload:
     """Return the tasks of Alibaba's GPU trace as jobs of one task, by creation time.
 
@@ -318,6 +344,45 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
         }
     )
     return Workload.of(jobs, ["cpu", "memory", "gpu"])
+
+
+def google2011(task_events: str | Path, *, start: float = 0.0, hours: float = 24.0) -> Workload:
+    """Return the tasks of Google's trace of 2011 as jobs, from a time on (Wang et al., §VI).
+
+    The tasks of a job that ask for the same form a row, with the mean time that their last runs
+    took: the work is that of the trace. Users are the trace's own. :func:`fairlp.read_google2011`
+    gives the machines; the paper draws 2,000 servers from Table I (:func:`google_sample`).
+
+    Parameters
+    ----------
+    task_events : str or Path
+        The folder of the trace, or one file, as
+        :func:`~fairlp.models.files.traces.read_google2011_tasks` reads them.
+    start : float
+        Seconds of the trace's own clock.
+    hours : float
+
+    Returns
+    -------
+    Workload
+        Times count from ``start``.
+
+    Raises
+    ------
+    FileFormatError, InstanceError
+    """
+    _require("hours", hours)
+    tasks = read_google2011_tasks(task_events, start=start, stop=start + 3600 * hours).reset_index()
+    tasks["duration"] = tasks["end"] - tasks["begin"]
+    groups = tasks.groupby(["job", "user", "cpu", "memory"], sort=False)
+    jobs = groups.agg(
+        arrival=("arrival", "min"), tasks=("task", "size"), duration=("duration", "mean")
+    ).reset_index()
+    part = jobs.groupby("job").cumcount()
+    names = jobs["job"].astype(str)
+    jobs["job"] = names.where(part == 0, names + "." + part.astype(str))
+    jobs["arrival"] -= start
+    return Workload.of(jobs, ["cpu", "memory"])
 
 
 def _require(name: str, value: Any, *, whole: bool = False, least: int = 0) -> None:

@@ -67,8 +67,12 @@ class LevelErrors:
         prices = np.eye(n_rounds)
         for k, floor_prices in enumerate(self.floor_prices):
             prices[k, :k] = floor_prices[:k]
+        propagation = prices  # of one round, which no floor of an earlier one limits
         with np.errstate(over="ignore", invalid="ignore"):
-            propagation = solve_triangular(prices, np.eye(n_rounds), lower=True, check_finite=False)
+            if n_rounds > 1:
+                propagation = solve_triangular(
+                    prices, np.eye(n_rounds), lower=True, check_finite=False
+                )
             errors = abs(propagation) @ np.array(self.program_errors)
 
         levels = abs(np.array(self.levels) - shift)
