@@ -141,7 +141,7 @@ def test_writers_of_one_file_do_not_touch_each_other(tmp_path):
 
 
 def test_a_name_that_no_file_can_have():
-    with pytest.raises(FileFormatError, match="cannot be read: .*embedded null"):
+    with pytest.raises(FileFormatError, match=r"cannot be read: .*embedded null"):
         read_bytes(Path("a\0b.json"))
 
 
