@@ -6,6 +6,7 @@ import json
 import os
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from fairlp.models.files.traces import (
     read_google2011_tasks,
     read_pai2020,
 )
+from fairlp.models.instances.conditions import Columns, evaluate
 from fairlp.research.simulation import Workload, generators
 from profiles import many
 from program_files import CASES
@@ -58,6 +60,8 @@ EVENTS_2011 = (
     "0,,1,0,,0,ann,2,9,0.5,0.25,0,0\n1000000,,1,0,5,1,ann,2,9,0.5,0.25,0,0\n"
     "9000000,,1,0,5,4,ann,2,9,0.5,0.25,0,0\n"
 )
+ATTRIBUTES_2011 = "0,5,cores,8,0\n0,5,kind,a=,0\n0,6,cores,16,0\n600000000,6,cores,,1\n"
+CONSTRAINTS_2011 = "0,1,0,3,cores,8\n0,1,0,1,kind,b=\n1000000,1,0,2,cores,9\n1000000,1,0,0,kind,\n"
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nn0,64000,262144,2,P100\nn1,32000,1024,0,\n"
 PODS = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
@@ -100,6 +104,8 @@ def texts():
     found["nodes.csv"] = NODES, lambda changed: read_alibaba_gpu(changed, _beside(changed, PODS))
     found["machine_events.csv"] = MACHINES_2011, read_google2011
     found["task_events.csv"] = EVENTS_2011, read_google2011_tasks
+    found["machine_attributes.csv"] = ATTRIBUTES_2011, partial(_in_a_trace, "machine_attributes")
+    found["task_constraints.csv"] = CONSTRAINTS_2011, partial(_in_a_trace, "task_constraints")
     found["machines.csv"] = "m1,T4,96,512,2\nm2,P100,64,512,8\n", read_pai2020
     found["wide.csv"] = (
         'user,server1,server2\nann,1,0.5\n"b,o",0,2\n',
@@ -117,6 +123,26 @@ def _beside(path, text):
     other = path.with_name("other.csv")
     other.write_text(text, encoding="utf-8")
     return other
+
+
+def _in_a_trace(table, path):
+    """Read a table in a folder of Google's trace of 2011: its machines and tasks, and where these may run."""
+    folder = path.parent / "trace"
+    tables = {
+        "machine_events": MACHINES_2011,
+        "task_events": EVENTS_2011,
+        "machine_attributes": ATTRIBUTES_2011,
+        "task_constraints": CONSTRAINTS_2011,
+    }
+    for name, text in tables.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name / "part-00000-of-00001.csv").write_text(text, encoding="utf-8")
+    (folder / table / "part-00000-of-00001.csv").write_bytes(path.read_bytes())
+    cluster = read_google2011(folder)
+    jobs = generators.google2011(folder).jobs
+    columns = Columns(cluster.server_attributes, cluster.capacities, cluster.resources)
+    for condition in jobs["eligible"].dropna():
+        evaluate(condition, columns, "a job")
 
 
 def read_sound(path):

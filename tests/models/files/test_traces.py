@@ -18,6 +18,7 @@ from fairlp.models.files.traces import (
     read_google2011_tasks,
     read_pai2020,
 )
+from fairlp.models.instances.conditions import Columns, evaluate
 from paths import REAL_DATA
 
 DATA = REAL_DATA
@@ -416,3 +417,201 @@ def test_a_trace_of_2011_that_is_not_there(tmp_path):
     empty = google(tmp_path, machines="5,5,0,HofLGzk1,0.5,0.2493\n")
     with pytest.raises(InstanceError, match="no machine with a capacity is there at 0 s"):
         read_google2011(empty)
+
+
+# Where tasks of the trace of 2011 may run: attributes of machines, and constraints on them.
+
+#: Machine 5 loses its attribute "new" at 700 s, machine 6 has "kind" twice, machine 8 has no capacity.
+ATTRIBUTES = """0,5,cores,8,0
+0,5,kind,aa=,0
+0,5,new,1,0
+0,6,cores,4,0
+0,6,kind,bb=,0
+0,7,kind,7,0
+0,8,cores,99,0
+650000000,6,kind,aa=,0
+700000000,5,new,,1
+900000000,7,cores,16,0
+"""
+#: Job 1, task 0: the constraints of its last submission count. Task 1 has two. Job 2, task 4 names one that no
+#: machine has.
+CONSTRAINTS = """0,2,3,0,kind,aa=
+600000000,1,0,0,kind,zz=
+600000000,1,1,3,cores,4
+600000000,1,1,1,kind,bb=
+650000000,1,0,2,cores,5
+700000000,2,1,0,kind,
+703600000,2,4,0,other,x
+9223372036854775807,1,1,0,kind,zz=
+"""
+
+
+def constrained(tmp_path, attributes=ATTRIBUTES, constraints=CONSTRAINTS):
+    """Write the folder of a trace with its tables of attributes and constraints, one of them packed."""
+    folder = google(tmp_path)
+    for table in ("machine_attributes", "task_constraints"):
+        (folder / table).mkdir(exist_ok=True)
+    (folder / "machine_attributes" / "part-00000-of-00001.csv").write_text(attributes)
+    packed = folder / "task_constraints" / "part-00000-of-00500.csv.gz"
+    packed.write_bytes(gzip.compress(constraints.encode()))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("at", "machines"),
+    [
+        (
+            0,
+            [
+                (0.5, 8, "aa=", 1),  # 5
+                (0.5, 4, "bb=", None),  # 6
+                (1, None, "7", None),
+            ],
+        ),
+        (690, [(0.5, 8, "aa=", 1), (1, None, "7", None)]),
+        (950, [(0.5, 8, "aa=", None), (1, 16, "7", None), (0.25, None, None, None)]),
+    ],
+)
+def test_machines_of_2011_have_their_last_attributes(tmp_path, at, machines):
+    folder = constrained(tmp_path)
+    cluster = read_google2011(folder, at=at)
+    table = cluster.server_attributes
+    assert list(table.columns) == ["platform", "cores", "kind", "new"]
+    rows = table[["cores", "kind", "new"]].astype(object).where(table.notna(), None)
+    shown = zip(cluster.capacities[:, 0].tolist(), *rows.to_numpy().T.tolist(), strict=True)
+    assert list(shown) == machines
+    for target in ("cluster.json", "cluster.yaml", "cluster"):
+        files.write(cluster, tmp_path / target)
+        assert files.read(tmp_path / target).equals(cluster)
+
+
+def test_machines_of_2011_that_differ_in_attributes_only_are_two_rows(tmp_path):
+    assert read_google2011(google(tmp_path)).counts.tolist() == [2, 1]
+    assert read_google2011(constrained(tmp_path)).counts.tolist() == [1, 1, 1]
+
+
+def test_tasks_of_2011_run_where_their_constraints_hold(tmp_path):
+    folder = constrained(tmp_path)
+    tasks = read_google2011_tasks(folder, stop=1000)
+    assert tasks["eligible"].to_dict() == {
+        (2, 3): "`kind` in ['aa=']",
+        (1, 0): "not `cores` >= 5",
+        (1, 1): "`cores` > 4 and not `kind` in ['bb=']",
+        (2, 1): "not `kind` == `kind`",
+        (2, 4): "False",
+    }
+    early = read_google2011_tasks(folder, stop=640)  # before the second submission
+    assert early.loc[(1, 0), "eligible"] == "False"  # no machine ever is of the kind zz=
+    events = folder / "task_events" / "part-00000-of-00500.csv.gz"
+    assert "eligible" not in read_google2011_tasks(events)
+    (folder / "machine_attributes").rename(folder / "elsewhere")
+    assert "eligible" not in read_google2011_tasks(folder)
+
+
+def is_fulfilled(attribute, operator, value):
+    """Google's rule on texts: an absent attribute is "", or 0 where integers are compared."""
+    if operator in (0, 1):
+        same = attribute == value or attribute.lstrip("0") == value.lstrip("0") != ""
+        return same if operator == 0 else not same
+    try:
+        number, bound = int(attribute or 0), int(value or 0)
+    except ValueError:
+        return False
+    return number < bound if operator == 2 else number > bound
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_eligible_machines_are_those_that_fulfil_all_constraints(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    machines = range(12)
+    texts = {"n": ["-3", "0", "2", "10", ""], "t": ["0", "2", "010", "x", "y", ""], "u": ["x", "y"]}
+    attributes = {
+        (machine, name): str(rng.choice(values))
+        for machine in machines
+        for name, values in texts.items()
+        if rng.random() < 0.7
+    }
+    constraints = []
+    for task in range(30):
+        for _ in range(int(rng.integers(0, 4))):
+            name = str(rng.choice([*texts, "none"]))
+            operator = int(rng.integers(0, 4))
+            choices = ["-3", "0", "1", "02", "5", "11", ""] + ["x", "z"] * (operator < 2)
+            constraints.append((task, operator, name, str(rng.choice(choices))))
+    tables = {
+        "machine_events": [f"0,{machine},0,P,{(machine + 1) / 16},1" for machine in machines],
+        "machine_attributes": [f"0,{m},{name},{text},0" for (m, name), text in attributes.items()],
+        "task_events": [
+            f"{time},,1,{task},,{event},ann,0,0,0.1,0.1,,"
+            for time, event in ((0, 0), (1, 1), (2, 4))
+            for task in range(30)
+        ],
+        "task_constraints": [f"0,1,{t},{o},{name},{text}" for t, o, name, text in constraints],
+    }
+    for table, rows in tables.items():
+        (tmp_path / table).mkdir()
+        (tmp_path / table / "part-00000-of-00001.csv").write_text("\n".join(rows) + "\n")
+    tasks = read_google2011_tasks(tmp_path)
+    cluster = read_google2011(tmp_path)
+    columns = Columns(cluster.server_attributes, cluster.capacities, cluster.resources)
+    for (_, task), condition in tasks["eligible"].items():
+        expected = [
+            all(
+                is_fulfilled(attributes.get((machine, name), ""), operator, text)
+                for t, operator, name, text in constraints
+                if t == task
+            )
+            for machine in machines
+        ]
+        mask = np.ones(12, bool) if condition is None else evaluate(condition, columns, "a task")
+        assert mask.tolist() == expected, condition
+
+
+#: the table, what to replace first in it, by what, and what the error says
+MALFORMED_PLACEMENTS = r"""
+machine_attributes: 0,6,cores => 0,6 => machine_attributes.part-00000-of-00001.csv, line 4: has 4 cells; expected 5
+machine_attributes: 0,6,cores => 0,six,cores => line 4: column 'machine' is 'six'; expected a whole number
+machine_attributes: kind => platform => line 2: column 'attribute name' is 'platform'; expected a hash
+machine_attributes: kind =>  => line 2: column 'attribute name' is ''
+machine_attributes: aa= => a"a => line 2: column 'attribute value' is 'a"a'
+machine_attributes: ,1,0 => ,1,2 => line 3: column 'deleted' is '2'; expected 0 or 1
+machine_attributes: 0,5 => -1,5 => line 1: column 'time' is '-1'; expected whole microseconds
+machine_attributes: 16,0⏎ => 16,0 => line 10: does not end with a line break
+machine_attributes: kind => é => line 2: column 'attribute name'
+task_constraints: 0,kind => 4,kind => csv.gz, line 1: column 'comparison operator' is '4'; expected 0 \(=\)
+task_constraints: 0,2,3 => 0,two,3 => line 1: column 'job' is 'two'
+task_constraints: 1,0,0 => 1,-1,0 => line 2: column 'task' is '-1'
+task_constraints: cores,4 => cores,x= => line 3: column 'attribute value' is 'x='; expected an integer, which < and >
+task_constraints: 600000000,1,0 => 1,600000000,1,0 => line 2: has 7 cells; expected 6, time, job, task
+"""
+
+
+@pytest.mark.parametrize("line", MALFORMED_PLACEMENTS.strip().splitlines())
+def test_a_malformed_line_of_attributes_or_constraints_is_named(tmp_path, line):
+    old, new, message = line.replace("⏎", "\n").split(" => ")
+    table, old = old.split(": ")
+    tables = {"machine_attributes": ATTRIBUTES, "task_constraints": CONSTRAINTS}
+    tables[table] = tables[table].replace(old, new, 1)
+    folder = constrained(tmp_path)
+    (part,) = (folder / table).iterdir()
+    content = tables[table].encode()
+    part.write_bytes(gzip.compress(content) if part.suffix == ".gz" else content)
+    with pytest.raises(FileFormatError, match=message):
+        read_google2011_tasks(folder)
+
+
+def test_a_broken_or_empty_table_of_constraints(tmp_path):
+    folder = constrained(tmp_path)
+    (part,) = (folder / "task_constraints").iterdir()
+    part.write_bytes(part.read_bytes()[:-9])
+    with pytest.raises(FileFormatError, match=r"part-00000-of-00500.csv.gz is not a whole gzip"):
+        read_google2011_tasks(folder)
+    part.write_bytes(gzip.compress(b""))
+    with pytest.raises(FileFormatError, match=r"csv.gz is empty; expected at least one row"):
+        read_google2011_tasks(folder)
+    part.write_bytes(gzip.compress(CONSTRAINTS.encode() + b"0,1,0,0,\xe9,1\n"))
+    with pytest.raises(FileFormatError, match=r"csv.gz is not UTF-8: line 9"):
+        read_google2011_tasks(folder, stop=1e13)
+    part.write_bytes(gzip.compress(b"0," * 9000))
+    with pytest.raises(FileFormatError, match=r"line 1: does not end with a line break within"):
+        read_google2011_tasks(folder)

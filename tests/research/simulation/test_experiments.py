@@ -410,6 +410,29 @@ def test_the_experiments_run_on_a_trace_of_2011(tmp_path):
     assert "40 servers" in shown and f"{load.total_tasks} tasks" in shown
 
 
+def test_jobs_of_2011_run_where_their_constraints_allow(tmp_path):
+    """Odd machines have 2 cores, machine 1 four; the first task of each job needs more than one, of job 0 three."""
+    folder = folder_of_2011(tmp_path)
+    tables = {
+        "machine_attributes": [f"0,{m},cores,{4 if m == 1 else 2},0" for m in range(1, 40, 2)],
+        "task_constraints": [f"0,{job},0,3,cores,{0 if job else 3}" for job in range(30)],
+    }
+    for name, rows in tables.items():
+        (folder / name).mkdir()
+        (folder / name / "part-00000-of-00001.csv").write_text("\n".join(rows) + "\n")
+    cluster, load = fairlp.read_google2011(folder), google2011(folder, hours=2)
+    assert cluster.counts.tolist() == [20, 1, 19]
+    conditions = load.jobs["eligible"]
+    assert load.jobs["tasks"][conditions.notna()].tolist() == [1] * 30
+    assert set(conditions.dropna()) == {"`cores` > 3", "`cores` == `cores`"}
+    free = google2011(folder, hours=2, constraints=False)
+    assert "eligible" not in free.jobs.columns
+    assert free.total_tasks == load.total_tasks
+    found = compare_policies(cluster, load, until=2 * HOUR)
+    assert (found.summary()["tasks completed"] == 1).all()
+    run("simulate", folder, folder, "--until", "7200", "--every", "600")
+
+
 def test_a_workload_in_the_regime_of_table_ii():
     """14 slots use 35 to 45 % of the CPU, and least of the memory, as in the paper; its trace is another."""
     used = slot_sizes(*wang_regime(60, hours=2, seed=0), (10, 14), until=2 * HOUR)

@@ -7,10 +7,13 @@ each class of tasks that ask for the same. Google's trace names users by hashes.
 from __future__ import annotations
 
 import csv
+import gzip
 import io
-from collections.abc import Sequence
+import re
+import zlib
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NoReturn, cast
 
 import numpy as np
 import pandas as pd
@@ -18,13 +21,15 @@ import pandas as pd
 from ...errors import FileFormatError, InstanceError, require_known
 from ..instances.conditions import condition_text
 from ..instances.instance import Instance
-from .whole_files import home, read_text
+from .whole_files import home, opened, read_text
 
 __all__ = ["read_google2011_tasks"]
 
 #: Folders of the tables of Google's trace of 2011.
 _MACHINES_2011 = "machine_events"
 _TASKS_2011 = "task_events"
+_ATTRIBUTES_2011 = "machine_attributes"
+_CONSTRAINTS_2011 = "task_constraints"
 
 _CLASS = ["cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"]
 _UNITS = {"cpu": "1/1000 core", "memory": "MiB", "gpu": "1/1000 GPU"}
@@ -48,6 +53,38 @@ _ENDS = (_EVICT, _FAIL, _FINISH, _KILL, _LOST)
 _MICRO = 1_000_000
 _DAY = 86_400.0
 _NO_USER = "unknown"
+#: Bytes of the longest line of the tables that are read line by line.
+_LONGEST_LINE = 10_000
+#: Columns of these tables: their name, a pattern of their cells, and its description.
+_TIME_CELL = ("time", "[0-9]{1,19}", "whole microseconds")
+_NAME_CELL = (
+    "attribute name",
+    r"(?!(?:platform|cpu|memory)\s*(?:,|$))[A-Za-z0-9+/=_-]+",
+    "a hash",
+)
+_VALUE_CELL = ("attribute value", "[A-Za-z0-9+/=_-]*", "a hash, an integer or nothing")
+_MACHINE_ATTRIBUTES = (
+    _TIME_CELL,
+    ("machine", "[0-9]{1,19}", "a whole number >= 0"),
+    _NAME_CELL,
+    _VALUE_CELL,
+    ("deleted", "[01]", "0 or 1"),
+)
+_TASK_CONSTRAINTS = (
+    _TIME_CELL,
+    ("job", "[0-9]{1,15}", "a whole number >= 0"),
+    ("task", "[0-9]{1,15}", "a whole number >= 0"),
+    ("comparison operator", "[0-3]", "0 (=), 1 (≠), 2 (<) or 3 (>)"),
+    _NAME_CELL,
+    _VALUE_CELL,
+)
+#: Comparison operators of constraints.
+_EQUAL, _NOT_EQUAL, _LESS, _GREATER = range(4)
+_INTEGER = re.compile("-?[0-9]{1,15}")
+#: The value of an attribute; the empty text stands for an absent one.
+_Value = int | str
+#: A constraint: attribute, comparison operator, value.
+_Constraint = tuple[str, int, _Value]
 _FRACTION = r"\s*(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*"
 
 
@@ -190,14 +227,17 @@ def read_google2011(
     """Return the machines of Google's trace of 2011 (clusterdata-2011) at one time.
 
     Machines of one platform and capacity form a row with their number. A machine is there from its
-    event ADD until REMOVE; UPDATE changes its capacity, where it gives one.
+    event ADD until REMOVE; UPDATE changes its capacity, where it gives one. Where the folder of the
+    trace has ``machine_attributes``, servers have these attributes too, and machines of one row
+    agree in all of them.
 
     Parameters
     ----------
     machine_events : str or Path
         ``machine_events/part-00000-of-00001.csv.gz``, or unpacked; or the folder of the trace. No
         header: time [µs], machine ID, event type, platform ID, CPU and memory (1: those of the
-        largest machine).
+        largest machine). ``machine_attributes``: time, machine ID, attribute name, attribute value,
+        whether it is deleted.
     at : float
         Seconds of the trace's own clock, on which the trace begins at 600 s.
     name : str
@@ -206,7 +246,8 @@ def read_google2011(
     -------
     Instance
         With one user, ``nobody``, and the attribute ``platform`` (a hash) of servers. Machines
-        without a capacity are left out.
+        without a capacity are left out. An attribute whose values are all integers is a number,
+        any other is text; it is missing where a machine lacks it.
 
     Raises
     ------
@@ -231,25 +272,33 @@ def read_google2011(
             elif event == _ADD or all(kind):
                 machines[machine] = (kind[0], kind[1], kind[2])
 
-    counts: dict[tuple[str, float, float], int] = {}
-    for platform, cpu, memory in machines.values():
+    values, attributes = _machine_attributes(machine_events, at)
+    names = sorted(values)
+    counts: dict[tuple[str, float, float, tuple[_Value | None, ...]], int] = {}
+    for machine, (platform, cpu, memory) in machines.items():
         if cpu and memory:
-            row = (platform, float(cpu), float(memory))
+            of_machine = attributes.get(machine.strip(), {})
+            row = (platform, float(cpu), float(memory), tuple(map(of_machine.get, names)))
             counts[row] = counts.get(row, 0) + 1
     if not counts:
         raise InstanceError(f"{machine_events}: no machine with a capacity is there at {at:g} s")
-    numbers = {
-        platform: k + 1 for k, platform in enumerate(dict.fromkeys(row[0] for row in counts))
+    kinds = dict.fromkeys((platform, entries) for platform, _, _, entries in counts)
+    numbers = {kind: k + 1 for k, kind in enumerate(kinds)}
+    columns = {
+        name: pd.Series([row[3][k] for row in counts], dtype=object) for k, name in enumerate(names)
     }
     return Instance.from_arrays(
         [[1.0, 1.0]],
-        [row[1:] for row in counts],
+        [row[1:3] for row in counts],
         users=["nobody"],
-        servers=[f"{cpu:g}cpu-{memory:g}memory-{numbers[p]}" for p, cpu, memory in counts],
+        servers=[
+            f"{cpu:g}cpu-{memory:g}memory-{numbers[platform, entries]}"
+            for platform, cpu, memory, entries in counts
+        ],
         resources=["cpu", "memory"],
         counts=list(counts.values()),
         units=dict.fromkeys(("cpu", "memory"), "largest server = 1"),
-        server_attributes=pd.DataFrame({"platform": [row[0] for row in counts]}),
+        server_attributes=pd.DataFrame({"platform": [row[0] for row in counts], **columns}),
         name=name,
     )
 
@@ -261,8 +310,9 @@ def read_google2011_tasks(
 
     The last run of a task counts, which does the work of those that were evicted, failed or lost
     before. A task that runs on at ``stop`` counts until then. Tasks that did not run, or that ask
-    for nothing, are left out. The machines that a task may use (``task_constraints``, hashes of
-    attributes and values) are not read.
+    for nothing, are left out. Where the folder of the trace has ``task_constraints`` and
+    ``machine_attributes``, tasks have the condition that their machines must fulfil. That tasks must
+    be on different machines is left out.
 
     Parameters
     ----------
@@ -271,6 +321,8 @@ def read_google2011_tasks(
         parts are read as far as ``stop``. No header: time [µs], missing info, job ID, task index,
         machine ID, event type, user, scheduling class, priority, requests of CPU, memory and disk
         (1: the largest machine), whether tasks must be on different machines.
+        ``task_constraints``: time, job ID, task index, comparison operator (0 =, 1 ≠, 2 <, 3 >),
+        attribute name, attribute value.
     start, stop : float
         Seconds of the trace's own clock, on which the trace begins at 600 s; at 0 are the tasks of
         the time before.
@@ -280,7 +332,10 @@ def read_google2011_tasks(
     DataFrame
         Indexed by ``job`` and ``task``: ``user``, ``priority``, ``arrival``, ``begin`` and ``end``
         [s], ``cpu``, ``memory``, ``runs`` (how often it began), and ``ended`` ("finish", "kill",
-        "evict", "fail", "lost" or "runs on").
+        "evict", "fail", "lost" or "runs on"). With constraints also ``eligible``: the condition of
+        all of the task's last constraints on the attributes that :func:`fairlp.read_google2011`
+        gives to servers, or None. An absent attribute counts as 0 for < and >, and as the empty
+        text for = and ≠.
 
     Raises
     ------
@@ -320,6 +375,12 @@ def read_google2011_tasks(
             f"{task_events}: no task that was submitted from {start:g} s to {stop:g} s ran then"
         )
     columns = ["user", "priority", "arrival", "begin", "end", "cpu", "memory", "runs", "ended"]
+    conditions = _placements(task_events, start, stop)
+    if conditions is not None:
+        tasks["eligible"] = pd.Series(
+            [conditions.get(task) for task in tasks.index], index=tasks.index, dtype=object
+        )
+        columns.append("eligible")
     return tasks.sort_values("arrival", kind="stable")[columns]
 
 
@@ -337,6 +398,196 @@ def _task_part(path: Path) -> pd.DataFrame:
             "priority": _whole(table, ["priority"], path)[:, 0],
             **_fractions(table, path),
         }
+    )
+
+
+def _machine_attributes(
+    path: str | Path, at: float
+) -> tuple[dict[str, Collection[_Value]], dict[str, dict[str, _Value]]]:
+    """Return the values that attributes take in the whole trace, and those of machines at a time.
+
+    An attribute has numbers only, or texts only.
+    """
+    distinct: dict[str, set[_Value]] = {}
+    latest: dict[tuple[str, str], tuple[int, _Value]] = {}
+    for part in _parts_beside(path, _ATTRIBUTES_2011):
+        for _, (time_text, machine, name, value_text, deleted) in _rows(part, _MACHINE_ATTRIBUTES):
+            time = int(time_text)
+            value = "" if deleted == "1" else _value(value_text)
+            values = distinct.setdefault(name, set())
+            if value != "":
+                values.add(value)
+            if time <= at * _MICRO and time >= latest.get((machine, name), (0, ""))[0]:
+                latest[machine, name] = (time, value)
+
+    are_numbers = {
+        name: all(isinstance(value, int) for value in values) for name, values in distinct.items()
+    }
+    of_machines: dict[str, dict[str, _Value]] = {}
+    for (machine, name), (_, value) in latest.items():
+        if value != "":
+            entry = value if are_numbers[name] else str(value)
+            of_machines.setdefault(machine, {})[name] = entry
+    return dict(distinct), of_machines
+
+
+def _placements(
+    path: str | Path, start: float, stop: float
+) -> dict[tuple[int, int], str | None] | None:
+    """Return the condition on machines of each task that has constraints; None without the tables.
+
+    Of the constraints of a task, those of the last time in the period count.
+    """
+    parts = _parts_beside(path, _CONSTRAINTS_2011)
+    if not parts or not _parts_beside(path, _ATTRIBUTES_2011):
+        return None
+    latest: dict[tuple[int, int], tuple[int, set[_Constraint]]] = {}
+    for part in parts:
+        time = 0
+        for time, task, constraint in _constraints(part):
+            if start <= time / _MICRO < stop:
+                if task not in latest or latest[task][0] < time:
+                    latest[task] = (time, set())
+                if latest[task][0] == time:
+                    latest[task][1].add(constraint)
+        if time / _MICRO >= stop:
+            break
+
+    distinct, _ = _machine_attributes(path, -1.0)
+    condition_of = {
+        constraint: _constraint_condition(constraint, distinct.get(constraint[0], ()))
+        for constraint in set().union(*(constraints for _, constraints in latest.values()))
+    }
+    placements = {}
+    for task, (_, constraints) in latest.items():
+        conditions = {condition_of[constraint] for constraint in constraints} - {None}
+        placements[task] = " and ".join(sorted(map(str, conditions))) or None
+    return placements
+
+
+def _constraints(path: Path) -> Iterator[tuple[int, tuple[int, int], _Constraint]]:
+    """Yield the time, the task and the constraint of each row."""
+    for line, (time, job, task, operator, name, text) in _rows(path, _TASK_CONSTRAINTS):
+        value = _value(text)
+        if int(operator) in (_LESS, _GREATER) and not isinstance(value, int) and value:
+            _refuse_cell(path, line, "attribute value", text, "an integer, which < and > compare")
+        yield int(time), (int(job), int(task)), (name, int(operator), value)
+
+
+def _constraint_condition(constraint: _Constraint, values: Collection[_Value]) -> str | None:
+    """Return the condition that machines fulfil a constraint; None where all of them do.
+
+    ``values`` are all those of the attribute in the trace.
+
+    >>> _constraint_condition(("a", _GREATER, 3), {1, 5}), _constraint_condition(("a", _LESS, 3), {1, 5})
+    ('`a` > 3', 'not `a` >= 3')
+    >>> _constraint_condition(("b", _NOT_EQUAL, "x"), {"x", "y"})  # an absent attribute is not x
+    "not `b` in ['x']"
+    """
+    name, operator, value = constraint
+    shown = f"`{name}`"
+    is_for_absent = _fulfils("", operator, value)
+    allowed = {entry for entry in values if _fulfils(entry, operator, value)}
+    if len(allowed) == len(values) and is_for_absent:
+        return None
+    if not allowed and not is_for_absent:
+        return "False"
+    if not allowed or len(allowed) == len(values):
+        return f"not {shown} == {shown}" if is_for_absent else f"{shown} == {shown}"
+
+    # A missing value makes a comparison False, so that its negation holds for it
+    are_numbers = all(isinstance(entry, int) for entry in values)
+    if are_numbers and operator in (_LESS, _GREATER):
+        sign = "<" if operator == _LESS else ">"
+        opposite = ">=" if operator == _LESS else "<="
+        bound = value or 0
+        return f"not {shown} {opposite} {bound}" if is_for_absent else f"{shown} {sign} {bound}"
+    listed = set(values) - allowed if is_for_absent else allowed
+    entries = [repr(entry if are_numbers else str(entry)) for entry in sorted(listed, key=str)]
+    text = f"{shown} in [{', '.join(entries)}]"
+    return f"not {text}" if is_for_absent else text
+
+
+def _fulfils(attribute: _Value, operator: int, value: _Value) -> bool:
+    """Return whether an attribute, empty where it is absent, fulfils a constraint.
+
+    >>> _fulfils("", _LESS, 1), _fulfils("x", _LESS, 1), _fulfils("", _EQUAL, ""), _fulfils(10, _GREATER, 9)
+    (True, False, True, True)
+    """
+    if operator == _EQUAL:
+        return attribute == value
+    if operator == _NOT_EQUAL:
+        return attribute != value
+    if isinstance(attribute, str) and attribute:
+        return False
+    number = int(attribute or 0)
+    bound = int(value or 0)
+    return number < bound if operator == _LESS else number > bound
+
+
+def _value(text: str) -> _Value:
+    """Return the value of a cell: a number, or text."""
+    return int(text) if _INTEGER.fullmatch(text) else text
+
+
+def _parts_beside(path: str | Path, table: str) -> list[Path]:
+    """Return the files of another table in the folder of Google's trace; none without it."""
+    return _parts(path, table) if (home(path) / table).is_dir() else []
+
+
+def _rows(
+    path: Path, columns: Sequence[tuple[str, str, str]]
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield line number and cells of each row of a file without a header row, checked.
+
+    Only one line is in memory at a time, as Google's table of attributes has ten million.
+    """
+    row_pattern = re.compile(",".join(rf"\s*({pattern})\s*" for _, pattern, _ in columns))
+    line = 0
+    with opened(path) as file:
+        lines = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix == ".gz" else file
+        try:
+            while content := lines.readline(_LONGEST_LINE):
+                line += 1
+                if not content.endswith(b"\n"):
+                    raise FileFormatError(
+                        f"{path}, line {line}: does not end with a line break within "
+                        f"{_LONGEST_LINE:,} bytes; is the file cut off?"
+                    )
+                text = content.decode()
+                match = row_pattern.fullmatch(text)
+                if match is None:
+                    _refuse_row(path, line, text, columns)
+                yield line, match.groups()
+        except UnicodeDecodeError:
+            raise FileFormatError(f"{path} is not UTF-8: line {line}") from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise FileFormatError(
+                f"{path} is not a whole gzip file ({error}); was it written and copied completely?"
+            ) from None
+    if line == 0:
+        raise FileFormatError(f"{path} is empty; expected at least one row")
+
+
+def _refuse_row(
+    path: Path, line: int, text: str, columns: Sequence[tuple[str, str, str]]
+) -> NoReturn:
+    """Raise for a row of another number of cells, else for its first cell that is wrong."""
+    cells = text.rstrip("\r\n").split(",")
+    if len(cells) == len(columns):
+        for cell, (column, pattern, expected) in zip(cells, columns, strict=True):
+            if not re.fullmatch(rf"\s*(?:{pattern})\s*", cell):
+                _refuse_cell(path, line, column, cell, expected)
+    raise FileFormatError(
+        f"{path}, line {line}: has {len(cells)} cells; expected {len(columns)}, "
+        f"{', '.join(column for column, _, _ in columns)} (is the file cut off?)"
+    )
+
+
+def _refuse_cell(path: Path, line: int, column: str, cell: str, expected: str) -> NoReturn:
+    """Raise for a cell."""
+    raise FileFormatError(
+        f"{path}, line {line}: column {column!r} is {cell[:80]!r}; expected {expected}"
     )
 
 
