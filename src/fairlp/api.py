@@ -261,6 +261,8 @@ def _rows(instance: Instance, mechanisms: Sequence[str | Mechanism] | None) -> l
 
 def _for(instance: Instance, notes: tuple[str, ...], allocation: Allocation) -> Allocation:
     """Return an allocation of the solved instance as one of ``instance``, with notes about it."""
+    if allocation.instance is instance and not notes:
+        return allocation
     return replace(allocation, instance=instance, notes=(*allocation.notes, *notes))
 
 

@@ -486,6 +486,7 @@ class TasksResult:
     """The outcome of a mechanism that shares once: tasks by user and server, and evidence.
 
     The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`;
+    ``rounds`` and ``state`` may be functions that make the table when it is read.
     ``tasks_per_level`` is φΓ by default. ``uncertain`` bounds the relative error of a level: errors
     that grew from round to round, and what rounding displaces.
     """
@@ -494,14 +495,14 @@ class TasksResult:
     tasks_per_level: np.ndarray | None = None
     prices: np.ndarray | None = None
     round_prices: RoundPrices | None = None
-    rounds: pd.DataFrame | None = None
+    rounds: pd.DataFrame | Callable[[], pd.DataFrame] | None = None
     gap: float | None = None
     picks: pd.DataFrame | None = None
     certificate: Any = None
     notes: tuple[str, ...] = ()
     unproved: str = ""
     uncertain: float = 0.0
-    state: pd.Series[float] | None = None
+    state: pd.Series[float] | Callable[[], pd.Series[float]] | None = None
     times: Mapping[str, float] = field(default_factory=dict)
 
     def answer(self, call: MethodCall, times: dict[str, float]) -> Allocation:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -193,4 +194,5 @@ def _of_rationals(
     ]
     failure = "had no answer" if outcome is None else f"were off by {error:.1e} of a level"
     note = f"rounding decides so much here that floats {failure}; the levels are those of exact rationals"
-    return TasksResult(tasks, rounds=rounds_table(instance, history, tasks), gap=0.0, notes=(note,))
+    rounds = partial(rounds_table, instance, history, tasks)
+    return TasksResult(tasks, rounds=rounds, gap=0.0, notes=(note,))

@@ -63,7 +63,7 @@ def combinatorial(filling: Filling) -> Callable[[MethodCall], TasksResult]:
         tasks, history = filling(instance, call.mechanism.tasks_per_level(instance))
         return TasksResult(
             tasks,
-            rounds=rounds_table(instance, history, tasks),
+            rounds=partial(rounds_table, instance, history, tasks),
             uncertain=displaced(instance, tasks),
         )
 
@@ -174,7 +174,9 @@ def _by_filling(call: MethodCall, rates: Rates) -> TasksResult:
     totals, history = fill(rows, first)
     tasks = totals[:, None]
     return TasksResult(
-        tasks, rounds=rounds_table(instance, history, tasks), uncertain=displaced(instance, tasks)
+        tasks,
+        rounds=partial(rounds_table, instance, history, tasks),
+        uncertain=displaced(instance, tasks),
     )
 
 
@@ -349,7 +351,7 @@ def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> 
         tasks,
         prices=result.prices,
         round_prices=result.round_prices,
-        rounds=rounds_table(instance, result.rounds, tasks),
+        rounds=partial(rounds_table, instance, result.rounds, tasks),
         gap=result.gap,
         notes=tuple(_notes(result)),
         unproved=_NO_DUALS if result.gap is None else "",
