@@ -387,10 +387,19 @@ class Instance:
         """Number of servers, identical ones counted."""
         return int(self.counts.sum())
 
-    @property
+    @cached_property
     def pool(self) -> np.ndarray:
         """Capacity of the whole cluster by resource (C[r] = Σ_i c[i,r])."""
-        return np.asarray(self.counts @ self.capacities, dtype=float)
+        pool = np.asarray(self.counts @ self.capacities, dtype=float)
+        pool.setflags(write=False)
+        return pool
+
+    @cached_property
+    def tasks_in_pool(self) -> np.ndarray:
+        """Tasks of each user alone in the whole cluster as one server, shape (N,)."""
+        tasks = tasks_alone(self.demands, self.pool[None, :])[:, 0]
+        tasks.setflags(write=False)
+        return tasks
 
     @property
     def user_weights(self) -> np.ndarray:
@@ -492,11 +501,15 @@ class Instance:
             ) == 0
         return available & self.eligible if self.has_constraints else available
 
-    @property
+    @cached_property
     def has_oversized_tasks(self) -> bool:
         """Whether the task of some user fits no single eligible server."""
         from .merging import merge_servers
 
+        if self.rates is None and not self.has_constraints:
+            largest_demands = self.demands.max(axis=0, initial=0.0)
+            if (self.capacities >= largest_demands).all(axis=1).any():
+                return False  # one server holds any task
         merged, _ = merge_servers(self)
         return bool(((merged.gamma() / merged.counts).max(axis=1) < 1).any())
 

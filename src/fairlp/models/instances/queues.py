@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,7 @@ class Queues:
             array.setflags(write=False)
 
     @classmethod
+    @lru_cache(maxsize=8)
     def root(cls, users: int, resources: int) -> Queues:
         """Return the root alone, in which all users stand."""
         none = np.zeros((1, resources))
@@ -91,6 +92,25 @@ class Queues:
     def depths(self) -> np.ndarray:
         """How many steps each queue is below the root."""
         return np.array([0 if path == ROOT else path.count(SLASH) + 1 for path in self.paths])
+
+    @cached_property
+    def by_depth(self) -> list[np.ndarray]:
+        """Positions of the queues at each depth, from 1 on."""
+        return [
+            np.flatnonzero(self.depths == depth) for depth in range(1, int(self.depths.max()) + 1)
+        ]
+
+    @cached_property
+    def sums(self) -> list[sparse.csr_array]:
+        """Matrices that sum rows by queue: of users, then of the queues at each depth by parent."""
+        queues_of = (self.of, *(self.parents[rows] for rows in self.by_depth))
+        return [
+            sparse.csr_array(
+                (np.ones(len(queue_of)), (queue_of, np.arange(len(queue_of)))),
+                shape=(len(self), len(queue_of)),
+            )
+            for queue_of in queues_of
+        ]
 
     @cached_property
     def below(self) -> sparse.csr_array:
