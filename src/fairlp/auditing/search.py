@@ -22,7 +22,7 @@ from ..models.instances.queues import Queues
 from ..models.notation.expressions import Index
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
-from . import audit
+from . import findings_of
 from .properties import PROPERTIES, Property, known
 from .reports import changed
 
@@ -191,12 +191,12 @@ def _breaks(
     try:
         with warnings.catch_warnings(action="ignore"):
             allocation = allocate(instance, row.name, **audit_options["options"])
-            finding = audit(instance, allocation, name, **audit_options).iloc[0]
+            finding = findings_of(instance, allocation, name, **audit_options)[name]
     except FairlpError as error:
         if errors is not None:
             errors.append(str(error))
         return False
-    return finding["holds"] is False and bool(finding["margin"] < -SHRINKING_MARGIN)
+    return finding.holds is False and finding.margin < -SHRINKING_MARGIN
 
 
 def random_instance(

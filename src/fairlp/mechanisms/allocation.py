@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -759,10 +759,18 @@ def no_certificate(mechanism: str, exact: bool) -> NotDefinedError:
     )
 
 
+def altered(allocation: Allocation, **changes: Any) -> Allocation:
+    """Return a copy with other fields; tables that were not read yet are not made for it."""
+    tables = {"rounds": vars(allocation)["_rounds"], "state": vars(allocation)["_state"]}
+    return replace(allocation, **(tables | changes))
+
+
 def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) -> np.ndarray:
     """Return tasks as an array of users × servers, by label where there are labels."""
     if isinstance(allocation, Allocation):
-        allocation = allocation.tasks
+        audited = allocation.instance
+        in_order = audited.users is instance.users and audited.servers is instance.servers
+        allocation = allocation.tasks_array if in_order else allocation.tasks
     allocation = aligned(
         allocation, (instance.users, instance.servers), "the allocation", InstanceError
     )

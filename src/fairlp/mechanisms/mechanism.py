@@ -31,7 +31,7 @@ from ..formulations.normalisers import tasks_at_level_1
 from ..models.instances.arithmetic import is_extreme
 from ..models.programs.proof import Proof
 from ..tolerances import VERIFIED
-from .allocation import Allocation, Region
+from .allocation import Allocation, Region, altered
 from .literature import Reference, cited
 
 if TYPE_CHECKING:
@@ -561,7 +561,7 @@ class TasksResult:
         doubt = "not proved: " + "; ".join(
             reason.removeprefix("not proved: ") for reason in reasons
         )
-        return replace(answer, unproved=doubt, notes=(*answer.notes, doubt))
+        return altered(answer, unproved=doubt, notes=(*answer.notes, doubt))
 
 
 #: Whether an answer is being proved; proofs may run a mechanism again, and that answer is not

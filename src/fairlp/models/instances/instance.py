@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ __all__ = ["EVERYWHERE"]
 # The two tables of an instance, demands and capacities, and whose labels its indices have.
 
 
+@cache
 def named_axes(table: str) -> tuple[Index, Index]:
     """Return what the axes of demands or capacities are called, before their labels are known."""
     rows = Index("n", (), "user") if table == "demands" else Index("i", (), "server")
@@ -530,20 +531,7 @@ class Instance:
         user
         user1  server2      0.75  resource1
         """
-        from .merging import merge_servers
-
-        merged, groups = merge_servers(self)
-        alone = merged.gamma() / merged.counts
-        where = alone.argmax(axis=1).tolist()
-        best = alone.max(axis=1)
-        rows = []
-        for user in np.flatnonzero(best < 1).tolist():
-            demand = self.demands[user]
-            capacity = merged.capacities[where[user]]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = np.where(demand > 0, capacity / demand, np.inf)
-            server = self.servers[int(groups.first[where[user]])]
-            rows.append((self.users[user], server, best[user], self.resources[int(ratio.argmin())]))
+        rows = oversized_rows(self)
         return pd.DataFrame(rows, columns=["user", "server", "fraction", "resource"]).set_index(
             "user"
         )
@@ -799,6 +787,27 @@ class Instance:
             f"<p>{escape(repr(self))}</p><p>demands of one task</p>{table(users)}"
             f"<p>capacities of one server</p>{table(servers)}{queues}"
         )
+
+
+def oversized_rows(instance: Instance) -> list[tuple[Any, Any, float, Any]]:
+    """Return each user whose task fits no server, the best server, what fits, and what is short."""
+    from .merging import merge_servers
+
+    merged, groups = merge_servers(instance)
+    alone = merged.gamma() / merged.counts
+    where = alone.argmax(axis=1).tolist()
+    best = alone.max(axis=1)
+    rows = []
+    for user in np.flatnonzero(best < 1).tolist():
+        demand = instance.demands[user]
+        capacity = merged.capacities[where[user]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(demand > 0, capacity / demand, np.inf)
+        server = instance.servers[int(groups.first[where[user]])]
+        rows.append(
+            (instance.users[user], server, best[user], instance.resources[int(ratio.argmin())])
+        )
+    return rows
 
 
 def of_servers(instance: Instance, positions: np.ndarray) -> Instance:
