@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
@@ -434,6 +435,11 @@ class MethodCall:
     parameters: dict[str, Any] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
 
+    @cached_property
+    def tasks_per_level(self) -> np.ndarray:
+        """Tasks of each user at level 1, shape (N,)."""
+        return self.mechanism.tasks_per_level(self.instance)
+
     @property
     def state(self) -> pd.Series[float] | None:
         """State from an earlier allocation, a finite number for each user; None without one."""
@@ -515,7 +521,7 @@ class TasksResult:
             solver=str(call.solver) if call.method.solves else "",
             tasks_array=self.tasks,
             gamma=gamma,
-            tasks_per_level=call.mechanism.tasks_per_level(call.instance)
+            tasks_per_level=call.tasks_per_level
             if self.tasks_per_level is None
             else self.tasks_per_level,
             prices_array=self.prices,

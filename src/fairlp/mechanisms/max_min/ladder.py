@@ -78,7 +78,7 @@ def _are_far_apart(call: MethodCall) -> bool:
     """
     mechanism = call.mechanism
     instance = call.instance
-    weights = quotients(mechanism.tasks_per_level(instance), mechanism.gamma(instance))
+    weights = quotients(call.tasks_per_level, mechanism.gamma(instance))
     positive = (
         numbers[numbers > 0]
         for numbers in (instance.demands, instance.capacities, instance.weights, weights)
@@ -169,7 +169,7 @@ def _of_rationals(
     The rounds and prices of the outcome stay where they agree with the exact levels.
     """
     instance = call.instance
-    tasks_per_level = call.mechanism.tasks_per_level(call.instance)
+    tasks_per_level = call.tasks_per_level
     levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])
     totals = np.minimum(levels * tasks_per_level, instance.task_limits)
     point_totals = tasks.sum(axis=1)

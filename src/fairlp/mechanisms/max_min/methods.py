@@ -60,7 +60,7 @@ def combinatorial(filling: Filling) -> Callable[[MethodCall], TasksResult]:
 
     def method(call: MethodCall) -> TasksResult:
         instance = call.instance
-        tasks, history = filling(instance, call.mechanism.tasks_per_level(instance))
+        tasks, history = filling(instance, call.tasks_per_level)
         return TasksResult(
             tasks,
             rounds=partial(rounds_table, instance, history, tasks),
@@ -114,13 +114,13 @@ def fill_server(call: MethodCall) -> TasksResult:
     require_count(count_of(call.parameters))
     past = past_levels(call)
     if have_limits(call.instance):
-        return _by_filling(call, constant(call.mechanism.tasks_per_level(call.instance), past))
+        return _by_filling(call, constant(call.tasks_per_level, past))
     return combinatorial(partial(edrf_rounds, past=past))(call)
 
 
 def with_limits(call: MethodCall) -> TasksResult:
     """Run the rounds of a mechanism without a tree, with limits of queues, or with a past."""
-    rates = constant(call.mechanism.tasks_per_level(call.instance), past_levels(call))
+    rates = constant(call.tasks_per_level, past_levels(call))
     return _by_programs(call, rates)
 
 
