@@ -108,6 +108,13 @@ def _one_server(capacities: Any) -> bool:
 EVERYWHERE = np.array(True)
 #: More pairs of user and server than this are not written one by one.
 MOST_PAIRS = 2**28
+#: Where users can run is computed once for an instance with at most so many pairs.
+_FEW_PAIRS = 10_000
+#: Fields that leave what is computed of the tables as it is, and the names of that.
+_APART_FROM_TABLES = frozenset(
+    {"weights", "task_limits", "entitlements", "conditions", "name", "user_attributes"}
+)
+_OF_TABLES = ("pool", "tasks_in_pool", "tree", "has_constraints", "_few_runnable")
 _ARRAYS = (
     "demands",
     "capacities",
@@ -493,6 +500,17 @@ class Instance:
         array([[ True, False],
                [ True, False]])
         """
+        if len(self.users) * len(self.servers) > _FEW_PAIRS:
+            return self._where_runnable()
+        return self._few_runnable
+
+    @cached_property
+    def _few_runnable(self) -> np.ndarray:
+        runnable = self._where_runnable()
+        runnable.setflags(write=False)
+        return runnable
+
+    def _where_runnable(self) -> np.ndarray:
         if self.rates is not None:
             available = self.rates > 0
         else:
@@ -709,7 +727,11 @@ class Instance:
         >>> fairlp.examples.load("ghodsi").derived(name="renamed")
         <Instance 'renamed': 2 users, 1 server, resources cpu, memory>
         """
-        return replace(self, **changes)._frozen()
+        copy = replace(self, **changes)._frozen()
+        if _APART_FROM_TABLES.issuperset(changes):
+            computed = {name: vars(self)[name] for name in _OF_TABLES if name in vars(self)}
+            vars(copy).update(computed)
+        return copy
 
     def equals(self, other: object) -> bool:
         """Whether two instances are the same: labels, numbers, attributes, units, conditions.
