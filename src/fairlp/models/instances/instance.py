@@ -502,13 +502,11 @@ class Instance:
         """
         if len(self.users) * len(self.servers) > _FEW_PAIRS:
             return self._where_runnable()
-        return self._few_runnable
+        return self._few_runnable.copy()
 
     @cached_property
     def _few_runnable(self) -> np.ndarray:
-        runnable = self._where_runnable()
-        runnable.setflags(write=False)
-        return runnable
+        return self._where_runnable()
 
     def _where_runnable(self) -> np.ndarray:
         if self.rates is not None:
