@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -19,10 +18,11 @@ from .errors import (
     nearest,
     warn_once,
 )
+from .mechanisms.allocation import altered
 from .mechanisms.mechanism import RATES, Mechanism, run
 from .mechanisms.table import TABLE, find, find_defined, refuse_options_of_others
 from .models.instances.checks import require_instance
-from .models.instances.instance import Instance
+from .models.instances.instance import Instance, oversized_rows
 
 if TYPE_CHECKING:
     from .mechanisms.allocation import Allocation
@@ -261,7 +261,9 @@ def _rows(instance: Instance, mechanisms: Sequence[str | Mechanism] | None) -> l
 
 def _for(instance: Instance, notes: tuple[str, ...], allocation: Allocation) -> Allocation:
     """Return an allocation of the solved instance as one of ``instance``, with notes about it."""
-    return replace(allocation, instance=instance, notes=(*allocation.notes, *notes))
+    if allocation.instance is instance and not notes:
+        return allocation
+    return altered(allocation, instance=instance, notes=(*allocation.notes, *notes))
 
 
 def comparison_table(
@@ -310,7 +312,7 @@ def _figures(allocation: Allocation, largest: np.ndarray) -> pd.Series[float]:
 
 
 def _handle_oversized(
-    instance: Instance, oversized: str, rows: Sequence[Mechanism]
+    instance: Instance, oversized: str, mechanisms: Sequence[Mechanism]
 ) -> tuple[Instance, tuple[str, ...]]:
     """Return the instance to solve, and notes about users whose task fits no single server.
 
@@ -321,25 +323,23 @@ def _handle_oversized(
         raise UnknownNameError(
             f"oversized={oversized!r}; {nearest(oversized, ['divide', 'drop', 'error'])}"
         )
-    if oversized == "divide" and all(row.whole_tasks or RATES in row.domain for row in rows):
+    if oversized == "divide" and all(row.whole_tasks or RATES in row.domain for row in mechanisms):
         return instance, ()
     if not instance.has_oversized:
         return instance, ()
-    report = instance.oversized()
-    user = report.index[0]
-    first = report.iloc[0]
+    short = oversized_rows(instance)
+    user, server, fraction, resource = short[0]
     message = (
-        f"the task of user {user!r} fits no single eligible server (at most {first.fraction:.3g} "
-        "of it, on "
-        f"{first.server!r}, which is short of {first.resource!r})"
+        f"the task of user {user!r} fits no single eligible server (at most {fraction:.3g} of it, "
+        f"on {server!r}, which is short of {resource!r})"
     )
-    if len(report) > 1:
-        message += f", and so for {len(report) - 1} more users (instance.oversized() lists them)"
+    if len(short) > 1:
+        message += f", and so for {len(short) - 1} more users (instance.oversized() lists them)"
     if oversized == "error":
         raise InstanceError(f"{message}; lower the demand, or pass oversized='divide' or 'drop'")
     if oversized == "drop":
         note = f"{message}; they get nothing (oversized='drop')"
-        is_oversized = instance.users.labels.isin(report.index)
+        is_oversized = instance.users.labels.isin([label for label, *_ in short])
         solved_instance = instance.derived(
             task_limits=np.where(is_oversized, 0.0, instance.task_limits)
         )

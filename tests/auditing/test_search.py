@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairlp
 from audit_cases import case, failing, fails, rated, two
 from fairlp import Instance
-from fairlp.auditing import search
+from fairlp.auditing import Finding, search
 from fairlp.auditing.search import Search, random_instance
 from fairlp.errors import (
     FairlpWarning,
@@ -24,9 +23,8 @@ from fairlp.mechanisms.table import TABLE
     ("holds", "margin", "breaks"), [(False, -0.1, True), (False, -1e-5, False), (None, -1, False)]
 )
 def test_a_search_takes_clear_violations_only(monkeypatch, holds, margin, breaks):
-
-    table = pd.DataFrame({"holds": pd.Series([holds], dtype=object), "margin": [margin]})
-    monkeypatch.setattr(search, "audit", lambda *_, **__: table)
+    findings = {"envy-free": Finding(holds, margin, "")}
+    monkeypatch.setattr(search, "findings_of", lambda *_, **__: findings)
     row = fairlp.mechanisms.TABLE["drf"]
     instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
     assert search._breaks(instance, row, "envy-free", {"options": {}}) is breaks

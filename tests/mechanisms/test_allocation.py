@@ -12,6 +12,7 @@ import fairlp
 from fairlp import Instance
 from fairlp.errors import NotDefinedError
 from fairlp.mechanisms import mechanism
+from fairlp.mechanisms.allocation import MadeWhenRead, altered
 from fairlp.mechanisms.table import TABLE
 
 INF = np.inf
@@ -81,3 +82,26 @@ def test_allocations_can_be_sent_to_another_process(name):
             continue
         again = pickle.loads(pickle.dumps(found))
         assert again.tasks.equals(found.tasks) and again.certify().holds == found.certify().holds
+        for table in ("rounds", "state"):
+            before = getattr(found, table)
+            assert before is None or before.equals(getattr(again, table))
+
+
+def test_a_table_is_made_at_the_first_read_and_once():
+    reads = []
+
+    @dataclasses.dataclass(frozen=True)
+    class Holder:
+        table: MadeWhenRead[list] = MadeWhenRead()  # noqa: RUF009
+
+    holder = Holder(lambda: reads.append(1) or [4])
+    assert not reads and holder.table == [4] and holder.table is holder.table and len(reads) == 1
+    assert Holder().table is None and Holder([5]).table == [5]
+
+
+def test_an_altered_allocation_has_the_tables_of_the_first():
+    found = fairlp.allocate(fairlp.examples.two_servers(), "drfh")
+    noted = altered(found, notes=("a note",))
+    assert noted.notes == ("a note",) and noted.tasks_array is found.tasks_array
+    assert noted.rounds.equals(found.rounds) and noted.state.equals(found.state)
+    assert altered(found, rounds=None).rounds is None

@@ -84,6 +84,29 @@ def audit(
     >>> findings.witness["Pareto-optimal"]
     "'user1' could run 4 more tasks (1 other user more, too), and no user would run fewer"
     """
+    findings = findings_of(
+        instance, allocation, properties, division, whole_tasks, tries, seed, options, time_limit
+    )
+    frame = AuditTable(
+        [vars(finding) for finding in findings.values()],
+        columns=[field.name for field in fields(Finding)],
+        index=pd.Index(list(findings), name="property"),
+    )
+    return frame.astype({"holds": object})
+
+
+def findings_of(
+    instance: Instance,
+    allocation: Allocation | DynamicAllocation | pd.DataFrame | Any,
+    properties: Sequence[str] | str | None = None,
+    division: Division | None = None,
+    whole_tasks: bool | None = None,
+    tries: int = 200,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
+) -> dict[str, Finding]:
+    """Return the finding of each property; see :func:`audit`."""
     require_instance(instance)
     if tries < 0:
         raise InstanceError(f"tries={tries}; expected how many lies to try at most, at least 0")
@@ -135,13 +158,7 @@ def audit(
         except SolverError as error:
             findings[name] = Finding.undefined(f"it could not be judged: {error}")
 
-    order = list(findings) if names is None else names
-    frame = AuditTable(
-        [vars(findings[name]) for name in order],
-        columns=[field.name for field in fields(Finding)],
-        index=pd.Index(order, name="property"),
-    )
-    return frame.astype({"holds": object})
+    return findings if names is None else {name: findings[name] for name in names}
 
 
 __all__ = ["PROPERTIES", "Finding", "audit", "table"]

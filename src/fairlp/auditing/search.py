@@ -22,7 +22,7 @@ from ..models.instances.queues import Queues
 from ..models.notation.expressions import Index
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
-from . import audit
+from . import findings_of
 from .findings import NO_DEADLINE, Deadline
 from .properties import PROPERTIES, Property, known
 from .properties import table as property_table
@@ -262,15 +262,14 @@ def _breaks(
     try:
         with warnings.catch_warnings(action="ignore"):
             allocation = allocate(instance, row.name, **audit_options["options"])
-            table = audit(
+            finding = findings_of(
                 instance, allocation, name, **audit_options, time_limit=deadline.remaining
-            )
+            )[name]
     except FairlpError as error:
         if errors is not None:
             errors.append(str(error))
         return False
-    finding = table.iloc[0]
-    return finding["holds"] is False and bool(finding["margin"] < -SHRINKING_MARGIN)
+    return finding.holds is False and finding.margin < -SHRINKING_MARGIN
 
 
 def random_instance(

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import InstanceError
-from ..models.instances.arithmetic import tasks_alone
 from ..models.instances.instance import Instance
 
 __all__ = ["dominant", "tasks_at_level_1"]
@@ -22,7 +21,7 @@ def dominant(instance: Instance) -> np.ndarray:
     C is the pool of all servers; placement and the limits of single servers are ignored (DRF, DRFH,
     C-DRFH).
     """
-    return tasks_alone(instance.demands, instance.pool[None, :])[:, 0]
+    return instance.tasks_in_pool
 
 
 def containerized(instance: Instance) -> np.ndarray:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -113,6 +113,30 @@ _FORM = {
 _SAID = ("mechanism", "parameters", "method", "solver", "times", "gap", "notes", "unproved")
 
 
+Table = TypeVar("Table")
+
+
+class MadeWhenRead(Generic[Table]):
+    """A field of a dataclass that holds a table, or a function that makes it at the first read.
+
+    Making a table takes pandas longer than a small instance takes to share.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.key = f"_{name}"
+
+    def __get__(self, holder: object | None, owner: type) -> Table | None:
+        if holder is None:
+            return None  # the default of the field
+        table = vars(holder)[self.key]
+        if callable(table):
+            table = vars(holder)[self.key] = table()
+        return cast("Table | None", table)
+
+    def __set__(self, holder: object, table: Table | Callable[[], Table] | None) -> None:
+        vars(holder)[self.key] = table
+
+
 @dataclass(frozen=True, eq=False)
 class Allocation:
     """The answer of a mechanism, labelled.
@@ -175,7 +199,7 @@ class Allocation:
     solver: str = ""
     prices_array: np.ndarray | None = None
     times: Mapping[str, float] = field(default_factory=dict)
-    rounds: pd.DataFrame | None = None
+    rounds: MadeWhenRead[pd.DataFrame] = MadeWhenRead()
     gap: float | None = None
     picks: pd.DataFrame | None = None
     certificate: Any = None
@@ -184,7 +208,7 @@ class Allocation:
     unproved: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     region: Region | None = field(default=None, repr=False)
-    state: pd.Series[float] | None = None
+    state: MadeWhenRead[pd.Series[float]] = MadeWhenRead()
     round_prices: RoundPrices | None = field(default=None, repr=False)
 
     @cached_property
@@ -735,10 +759,18 @@ def no_certificate(mechanism: str, exact: bool) -> NotDefinedError:
     )
 
 
+def altered(allocation: Allocation, **changes: Any) -> Allocation:
+    """Return a copy with other fields; tables that were not read yet are not made for it."""
+    tables = {"rounds": vars(allocation)["_rounds"], "state": vars(allocation)["_state"]}
+    return replace(allocation, **(tables | changes))
+
+
 def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) -> np.ndarray:
     """Return tasks as an array of users × servers, by label where there are labels."""
     if isinstance(allocation, Allocation):
-        allocation = allocation.tasks
+        audited = allocation.instance
+        in_order = audited.users is instance.users and audited.servers is instance.servers
+        allocation = allocation.tasks_array if in_order else allocation.tasks
     allocation = aligned(
         allocation, (instance.users, instance.servers), "the allocation", InstanceError
     )

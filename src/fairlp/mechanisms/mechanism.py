@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
@@ -31,7 +32,7 @@ from ..formulations.normalisers import tasks_at_level_1
 from ..models.instances.arithmetic import is_extreme
 from ..models.programs.proof import Proof
 from ..tolerances import VERIFIED
-from .allocation import Allocation, Region
+from .allocation import Allocation, Region, altered
 from .literature import Reference, cited
 
 if TYPE_CHECKING:
@@ -434,6 +435,11 @@ class MethodCall:
     parameters: dict[str, Any] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
 
+    @cached_property
+    def tasks_per_level(self) -> np.ndarray:
+        """Tasks of each user at level 1, shape (N,)."""
+        return self.mechanism.tasks_per_level(self.instance)
+
     @property
     def state(self) -> pd.Series[float] | None:
         """State from an earlier allocation, a finite number for each user; None without one."""
@@ -486,6 +492,7 @@ class TasksResult:
     """The outcome of a mechanism that shares once: tasks by user and server, and evidence.
 
     The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`;
+    ``rounds`` and ``state`` may be functions that make the table when it is read.
     ``tasks_per_level`` is φΓ by default. ``uncertain`` bounds the relative error of a level: errors
     that grew from round to round, and what rounding displaces.
     """
@@ -494,14 +501,14 @@ class TasksResult:
     tasks_per_level: np.ndarray | None = None
     prices: np.ndarray | None = None
     round_prices: RoundPrices | None = None
-    rounds: pd.DataFrame | None = None
+    rounds: pd.DataFrame | Callable[[], pd.DataFrame] | None = None
     gap: float | None = None
     picks: pd.DataFrame | None = None
     certificate: Any = None
     notes: tuple[str, ...] = ()
     unproved: str = ""
     uncertain: float = 0.0
-    state: pd.Series[float] | None = None
+    state: pd.Series[float] | Callable[[], pd.Series[float]] | None = None
     times: Mapping[str, float] = field(default_factory=dict)
 
     def answer(self, call: MethodCall, times: dict[str, float]) -> Allocation:
@@ -514,7 +521,7 @@ class TasksResult:
             solver=str(call.solver) if call.method.solves else "",
             tasks_array=self.tasks,
             gamma=gamma,
-            tasks_per_level=call.mechanism.tasks_per_level(call.instance)
+            tasks_per_level=call.tasks_per_level
             if self.tasks_per_level is None
             else self.tasks_per_level,
             prices_array=self.prices,
@@ -560,7 +567,7 @@ class TasksResult:
         doubt = "not proved: " + "; ".join(
             reason.removeprefix("not proved: ") for reason in reasons
         )
-        return replace(answer, unproved=doubt, notes=(*answer.notes, doubt))
+        return altered(answer, unproved=doubt, notes=(*answer.notes, doubt))
 
 
 #: Whether an answer is being proved; proofs may run a mechanism again, and that answer is not

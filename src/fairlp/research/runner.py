@@ -14,7 +14,6 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from threading import Event
 from types import FunctionType, ModuleType
@@ -26,6 +25,7 @@ from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.own import OwnMechanism
 from ..models.files.whole_files import home, require_folder
 from ..progress import progress_bar
+from ..solvers.interior_point.threads import blas_threads
 
 #: Package → how to install it, for packages that are no part of ``fairlp[study]``.
 _REMEDIES = {"distributed": 'pip install "dask[distributed]"'}
@@ -196,17 +196,8 @@ def _one_thread_without_warnings() -> Iterator[None]:
 
     Sums of several threads differ in the last digit.
     """
-    with warnings.catch_warnings(action="ignore", category=FairlpWarning), _blas().limit(limits=1):
+    with warnings.catch_warnings(action="ignore", category=FairlpWarning), blas_threads(1):
         yield
-
-
-@cache
-def _blas() -> Any:
-    """Return the controller of the BLAS libraries of this process."""
-    import scipy.linalg  # noqa: F401  (the controller sees libraries that are loaded)
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController().select(user_api="blas")
 
 
 def folder_of_values(folder: str | Path) -> Path:

@@ -231,6 +231,33 @@ def test_weights_by_resource_are_no_weights_of_users():
         instance.user_weights  # noqa: B018
 
 
+def test_a_copy_computes_what_its_changes_touch():
+    instance = Instance.from_arrays([[1.0, 2.0], [0.0, 3.0]], [[9.0, 12.0], [12.0, 0.0]])
+    assert instance.runnable().tolist() == [[True, False], [True, False]]
+    assert instance.pool.tolist() == [21, 12] and instance.tasks_in_pool.tolist() == [6, 4]
+    heavier = instance.derived(weights=np.array([2.0, 1.0]))
+    assert heavier.pool is instance.pool and heavier.runnable().tolist() == [[True, False]] * 2
+    larger = instance.derived(capacities=np.array([[9.0, 12.0], [12.0, 6.0]]))
+    assert larger.runnable().all() and larger.tasks_in_pool.tolist() == [9, 6]
+    alone = instance.derived(counts=np.array([2, 1]))
+    assert alone.pool.tolist() == [30, 24]
+    larger.runnable()[:] = False  # the caller's own
+    assert larger.runnable().all()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_oversized_tasks_are_those_that_no_server_holds(seed):
+    rng = np.random.default_rng(seed)
+    demands, capacities = rng.integers(1, 9, (3, 2)), rng.integers(4, 9, (2, 2))
+    eligible = rng.random((3, 2)) < 0.7 if seed % 2 else np.ones((3, 2), dtype=bool)
+    eligible[:, 0] = True
+    fits = (demands[:, None] <= capacities).all(axis=2) & eligible
+    instance = Instance.from_arrays(demands, capacities, eligible=eligible)
+    assert instance.has_oversized == bool((~fits.any(axis=1)).any())
+    short = [f"user{n + 1}" for n in np.flatnonzero(~fits.any(axis=1))]
+    assert list(instance.oversized().index) == short
+
+
 class Columns:
     """A table of another library, which goes through its columns."""
 

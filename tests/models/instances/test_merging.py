@@ -21,6 +21,16 @@ def test_identical_servers_become_one_with_a_count():
     assert groups.of.tolist() == [0, 1, 0, 0] and groups.factor.tolist() == [1 / 7, 1, 5 / 7, 1 / 7]
 
 
+def test_users_who_do_not_merge_stay_as_they_are_without_weights_and_limits():
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 1]], [[4, 4]], weights=[2, 1], task_limits=[1, 2], entitlements=[0.5, 0.5]
+    )
+    merged, groups = merge_users(instance)
+    assert not groups.merges and merged.demands is instance.demands
+    assert merged.weights.tolist() == [1, 1] and np.isinf(merged.task_limits).all()
+    assert merged.entitlements is None
+
+
 def test_servers_that_differ_in_eligibility_or_rates_stay_apart():
     capacities = [[4.0], [4.0], [4.0]]
     by_eligibility = fairlp.Instance.from_arrays(

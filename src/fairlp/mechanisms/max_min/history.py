@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import cast
 
@@ -20,6 +21,7 @@ from ...errors import InstanceError
 from ...formulations.normalisers import tasks_at_level_1
 from ...formulations.region import runnable_users
 from ...models.instances.arithmetic import quotients
+from ...models.instances.instance import Instance
 from ...models.trees.filling import floors
 from ..mechanism import MethodCall, MethodResult, TasksResult
 
@@ -57,19 +59,30 @@ def remembering(
     return remember
 
 
-def _next_state(call: MethodCall, totals: np.ndarray) -> pd.Series[float]:
-    """Return h after the period; users who are away keep what remains of theirs."""
+def _next_state(
+    call: MethodCall, totals: np.ndarray
+) -> pd.Series[float] | Callable[[], pd.Series[float]]:
+    """Return h after the period; users who are away keep what remains of theirs.
+
+    Without a past it is made when it is read.
+    """
     instance = call.instance
     remaining, period = _remaining(call)
     if call.parameters.get("count") == "borrowed":
         totals = np.maximum(totals - floors(instance), 0.0)
     levels = quotients(totals, tasks_at_level_1(instance, call.mechanism.gamma(instance)))
-    state = pd.Series(period * levels, instance.users.labels.rename("user"), name="history")
+    make_state = partial(_by_user, instance, period * levels)
     if remaining is None:
-        return state
+        return make_state
+    state = make_state()
     users = state.index.append(remaining.index.difference(state.index, sort=False))
     past = remaining.reindex(users, fill_value=0.0)
     return past.add(state.reindex(users, fill_value=0.0)).rename_axis("user").rename("history")
+
+
+def _by_user(instance: Instance, history: np.ndarray) -> pd.Series[float]:
+    """Return h[n] by user."""
+    return pd.Series(history, instance.users.labels.rename("user"), name="history")
 
 
 def _remaining(call: MethodCall) -> tuple[pd.Series[float] | None, float]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def _are_far_apart(call: MethodCall) -> bool:
     """
     mechanism = call.mechanism
     instance = call.instance
-    weights = quotients(mechanism.tasks_per_level(instance), mechanism.gamma(instance))
+    weights = quotients(call.tasks_per_level, mechanism.gamma(instance))
     positive = (
         numbers[numbers > 0]
         for numbers in (instance.demands, instance.capacities, instance.weights, weights)
@@ -168,7 +169,7 @@ def _of_rationals(
     The rounds and prices of the outcome stay where they agree with the exact levels.
     """
     instance = call.instance
-    tasks_per_level = call.mechanism.tasks_per_level(call.instance)
+    tasks_per_level = call.tasks_per_level
     levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])
     totals = np.minimum(levels * tasks_per_level, instance.task_limits)
     point_totals = tasks.sum(axis=1)
@@ -193,4 +194,5 @@ def _of_rationals(
     ]
     failure = "had no answer" if outcome is None else f"were off by {error:.1e} of a level"
     note = f"rounding decides so much here that floats {failure}; the levels are those of exact rationals"
-    return TasksResult(tasks, rounds=rounds_table(instance, history, tasks), gap=0.0, notes=(note,))
+    rounds = partial(rounds_table, instance, history, tasks)
+    return TasksResult(tasks, rounds=rounds, gap=0.0, notes=(note,))

@@ -60,10 +60,10 @@ def combinatorial(filling: Filling) -> Callable[[MethodCall], TasksResult]:
 
     def method(call: MethodCall) -> TasksResult:
         instance = call.instance
-        tasks, history = filling(instance, call.mechanism.tasks_per_level(instance))
+        tasks, history = filling(instance, call.tasks_per_level)
         return TasksResult(
             tasks,
-            rounds=rounds_table(instance, history, tasks),
+            rounds=partial(rounds_table, instance, history, tasks),
             uncertain=displaced(instance, tasks),
         )
 
@@ -114,13 +114,13 @@ def fill_server(call: MethodCall) -> TasksResult:
     require_count(count_of(call.parameters))
     past = past_levels(call)
     if have_limits(call.instance):
-        return _by_filling(call, constant(call.mechanism.tasks_per_level(call.instance), past))
+        return _by_filling(call, constant(call.tasks_per_level, past))
     return combinatorial(partial(edrf_rounds, past=past))(call)
 
 
 def with_limits(call: MethodCall) -> TasksResult:
     """Run the rounds of a mechanism without a tree, with limits of queues, or with a past."""
-    rates = constant(call.mechanism.tasks_per_level(call.instance), past_levels(call))
+    rates = constant(call.tasks_per_level, past_levels(call))
     return _by_programs(call, rates)
 
 
@@ -174,7 +174,9 @@ def _by_filling(call: MethodCall, rates: Rates) -> TasksResult:
     totals, history = fill(rows, first)
     tasks = totals[:, None]
     return TasksResult(
-        tasks, rounds=rounds_table(instance, history, tasks), uncertain=displaced(instance, tasks)
+        tasks,
+        rounds=partial(rounds_table, instance, history, tasks),
+        uncertain=displaced(instance, tasks),
     )
 
 
@@ -349,7 +351,7 @@ def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> 
         tasks,
         prices=result.prices,
         round_prices=result.round_prices,
-        rounds=rounds_table(instance, result.rounds, tasks),
+        rounds=partial(rounds_table, instance, result.rounds, tasks),
         gap=result.gap,
         notes=tuple(_notes(result)),
         unproved=_NO_DUALS if result.gap is None else "",

@@ -291,26 +291,38 @@ class _ForestSystem:
         size = len(inside)
         positions = np.arange(size)
         tied = ~level[inside]
-        of_user = sp.csr_matrix((np.ones(size), (positions, member[inside])), shape=(size, n_users))
         rate = np.where(tied, 0.0, -support.rate[inside])
-        of_group = sp.csr_matrix(
-            (rate, (positions, np.where(tied, 0, group[inside]))), shape=(size, n_groups)
-        )
         position = np.full(len(support.capacity), -1)
         position[groups] = np.arange(n_groups)
         rows = position[support.row]
         counted = rows >= 0
-        usage = sp.csr_matrix(
-            (support.need[counted], (rows[counted], support.column[counted])),
-            shape=(n_groups, n_edges),
-        )
-        matrix = sp.bmat(
-            [
-                [None, of_user, of_group],
-                [of_user.T, -sp.identity(n_users), None],
-                [usage[:, inside], None, None],
-            ],
-            format="csc",
+        rows = rows[counted]
+        columns = support.column[counted]
+        needs = support.need[counted]
+        usage = sp.csr_matrix((needs, (rows, columns)), shape=(n_groups, n_edges))
+
+        # The blocks of unknowns: tasks of edges, totals of users, levels of groups. An edge's tasks
+        # less its rate times the level are the rest of its user's total; totals are sums of tasks;
+        # tasks use up the capacities of groups.
+        user = size + member[inside]
+        level_of = size + n_users + np.where(tied, 0, group[inside])
+        total = np.arange(size, size + n_users)
+        place = np.full(n_edges, -1)
+        place[inside] = positions
+        is_inside = place[columns] >= 0
+        matrix = sp.csc_matrix(
+            (
+                np.concatenate(
+                    [np.ones(size), rate, np.ones(size), -np.ones(n_users), needs[is_inside]]
+                ),
+                (
+                    np.concatenate(
+                        [positions, positions, user, total, size + n_users + rows[is_inside]]
+                    ),
+                    np.concatenate([user, level_of, positions, total, place[columns[is_inside]]]),
+                ),
+            ),
+            shape=(size + n_users + n_groups,) * 2,
         )
         try:
             factor = splu(matrix)

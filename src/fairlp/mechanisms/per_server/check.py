@@ -9,6 +9,7 @@ PS-DSF (resources are divided): no; user 'user1' could run 2 more tasks on serve
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,14 @@ from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ...models.programs.proof import Proof
 from ...tolerances import AGREEMENT, FEASIBILITY
-from ..allocation import Allocation, tasks_of
+from ..allocation import Allocation, MadeWhenRead, tasks_of
 from ..mechanism import Division
 from .distributed import Tracking, track
 from .market import PerServerMarket, fitting
 from .time_market import limits_bind, prove_market
+
+#: Columns of the table of gains.
+_OF_GAINS = ["user", "server", "gain", "fraction", "level", "from"]
 
 # Is an allocation PS-DSF? Definition 5 of Khamse-Ashari et al., user by user and server by server.
 
@@ -49,7 +53,7 @@ class FixedPoint(Proof):
 
     violation: float
     infeasibility: float
-    gains: pd.DataFrame = field(repr=False)
+    gains: MadeWhenRead[pd.DataFrame] = field(default=MadeWhenRead(), repr=False)
 
 
 def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm") -> FixedPoint:
@@ -90,7 +94,6 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
         }
         for fraction, n, i, gain, level in gains
     ]
-    frame = pd.DataFrame(rows, columns=["user", "server", "gain", "fraction", "level", "from"])
     kind = {"rdm": "resources are divided", "tdm": "time is divided"}[division]
     if not infeasibility <= FEASIBILITY:
         answer = (
@@ -115,7 +118,7 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
         f"PS-DSF ({kind}): {answer}",
         violation=violation,
         infeasibility=infeasibility,
-        gains=frame,
+        gains=partial(pd.DataFrame, rows, columns=_OF_GAINS),
     )
 
 

@@ -41,6 +41,8 @@ from .time_market import limits_bind, prove_market, time_market
 
 # PS-DSF: one function a method, and the same certificate whatever made the allocation.
 
+#: A function that makes a table when it is read.
+MakesTable = Callable[[], pd.DataFrame]
 #: Simulated seconds after which the distributed method gives up, in periods.
 MOST_PERIODS = 5000
 #: Violations are sampled once a period, and later whenever this much more time has passed.
@@ -53,14 +55,20 @@ def sweeps(call: MethodCall, *, settle: Callable[..., SweepsResult], counted: st
     ``settle`` is best responses with or without pivots, or Algorithm I.
     """
 
-    def run(small: Instance, start: np.ndarray | None) -> tuple[np.ndarray, pd.DataFrame]:
+    def run(small: Instance, start: np.ndarray | None) -> tuple[np.ndarray, MakesTable]:
         market = PerServerMarket.of(small, call.mechanism.division)
         settled = settle(market, start=start, most_sweeps=_most_sweeps(call))
-        frame = pd.DataFrame(settled.sweeps, columns=["change", counted])
-        frame.index = pd.RangeIndex(1, len(frame) + 1, name="sweep")
-        return require_converged(call, small, settled), frame
+        rounds = partial(_sweeps_table, settled.sweeps, counted)
+        return require_converged(call, small, settled), rounds
 
     return _certified(call, partial(_from_market, run=run, division=call.mechanism.division))
+
+
+def _sweeps_table(sweeps: list[tuple[float, int]], counted: str) -> pd.DataFrame:
+    """Return each sweep's change, and what is counted."""
+    frame = pd.DataFrame(sweeps, columns=["change", counted])
+    frame.index = pd.RangeIndex(1, len(frame) + 1, name="sweep")
+    return frame
 
 
 #: With task limits, fixed points under resource division that are looked at for one that is
@@ -74,9 +82,9 @@ MOST_PARETO = 2000
 def _from_market(
     small: Instance,
     *,
-    run: Callable[[Instance, np.ndarray | None], tuple[np.ndarray, pd.DataFrame]],
+    run: Callable[[Instance, np.ndarray | None], tuple[np.ndarray, MakesTable]],
     division: Division,
-) -> tuple[np.ndarray, pd.DataFrame]:
+) -> tuple[np.ndarray, MakesTable]:
     """Run sweeps from the market's optimum where task limits bind.
 
     Where a Pareto-optimal fixed point is in reach, sweeps go on to it.
@@ -290,7 +298,8 @@ def _ended(call: MethodCall, instance: Instance, start: np.ndarray) -> tuple[np.
 
 
 def _certified(
-    call: MethodCall, run: Callable[[Instance], tuple[np.ndarray, pd.DataFrame | None]]
+    call: MethodCall,
+    run: Callable[[Instance], tuple[np.ndarray, pd.DataFrame | MakesTable | None]],
 ) -> MethodResult:
     """Merge identical servers, run, split, and certify; raise when the certificate does not hold.
 

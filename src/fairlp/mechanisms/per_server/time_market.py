@@ -35,6 +35,8 @@ class TimeMarket:
 def limits_bind(instance: Instance) -> bool:
     """Whether a user has a task limit below what it could run alone on all servers."""
     limits = instance.task_limits
+    if np.isinf(limits).all():
+        return False
     return bool(((limits > 0) & (limits < instance.gamma().sum(axis=1))).any())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,18 @@ _SMALLEST = float(np.finfo(float).smallest_normal)
 def labels(values: Any, count: int, noun: str) -> pd.Index[Any]:
     """Return ``count`` unique labels: those given, or ``user1``, ``user2`` and so on."""
     if values is None:
-        return pd.Index([f"{noun}{k}" for k in range(1, count + 1)], dtype=object)
+        return _numbered(noun, count)
     if len(values) != count:
         raise InstanceError(
             f"{len(values)} {noun} labels for {count} {noun}s; expected one label each"
         )
     return distinct(values, noun)
+
+
+@lru_cache(maxsize=32)
+def _numbered(noun: str, count: int) -> pd.Index[Any]:
+    """Return the labels ``user1``, ``user2`` and so on."""
+    return pd.Index([f"{noun}{k}" for k in range(1, count + 1)], dtype=object)
 
 
 def distinct(values: Iterable[Any], noun: str) -> pd.Index[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from . import checks
 from .arithmetic import tasks_alone
 
 if TYPE_CHECKING:
-    from .merging import Groups
     from .queues import Queues
     from .quotas import Quotas
 
@@ -30,6 +29,7 @@ __all__ = ["EVERYWHERE"]
 # The two tables of an instance, demands and capacities, and whose labels its indices have.
 
 
+@cache
 def named_axes(table: str) -> tuple[Index, Index]:
     """Return what the axes of demands or capacities are called, before their labels are known."""
     rows = Index("n", (), "user") if table == "demands" else Index("i", (), "server")
@@ -108,6 +108,13 @@ def _one_server(capacities: Any) -> bool:
 EVERYWHERE = np.array(True)
 #: More pairs of user and server than this are not written one by one.
 MOST_PAIRS = 2**28
+#: Where users can run is computed once for an instance with at most so many pairs.
+_FEW_PAIRS = 10_000
+#: Fields that leave what is computed of the tables as it is, and the names of that.
+_APART_FROM_TABLES = frozenset(
+    {"weights", "task_limits", "entitlements", "conditions", "name", "user_attributes"}
+)
+_OF_TABLES = ("pool", "tasks_in_pool", "tree", "has_constraints", "_few_runnable")
 _ARRAYS = (
     "demands",
     "capacities",
@@ -388,10 +395,19 @@ class Instance:
         """Number of servers, identical ones counted."""
         return int(self.counts.sum())
 
-    @property
+    @cached_property
     def pool(self) -> np.ndarray:
         """Capacity of the whole cluster by resource (C[r] = Σ_i c[i,r])."""
-        return np.asarray(self.counts @ self.capacities, dtype=float)
+        pool = np.asarray(self.counts @ self.capacities, dtype=float)
+        pool.setflags(write=False)
+        return pool
+
+    @cached_property
+    def tasks_in_pool(self) -> np.ndarray:
+        """Tasks of each user alone in the whole cluster as one server, shape (N,)."""
+        tasks = tasks_alone(self.demands, self.pool[None, :])[:, 0]
+        tasks.setflags(write=False)
+        return tasks
 
     @property
     def user_weights(self) -> np.ndarray:
@@ -484,6 +500,15 @@ class Instance:
         array([[ True, False],
                [ True, False]])
         """
+        if len(self.users) * len(self.servers) > _FEW_PAIRS:
+            return self._where_runnable()
+        return self._few_runnable.copy()
+
+    @cached_property
+    def _few_runnable(self) -> np.ndarray:
+        return self._where_runnable()
+
+    def _where_runnable(self) -> np.ndarray:
         if self.rates is not None:
             available = self.rates > 0
         else:
@@ -492,6 +517,18 @@ class Instance:
                 (self.demands > 0).astype(np.float32) @ (self.capacities == 0).T.astype(np.float32)
             ) == 0
         return available & self.eligible if self.has_constraints else available
+
+    @cached_property
+    def has_oversized(self) -> bool:
+        """Whether the task of some user fits no single eligible server."""
+        from .merging import merge_servers
+
+        if self.rates is None and not self.has_constraints:
+            largest_demands = self.demands.max(axis=0, initial=0.0)
+            if (self.capacities >= largest_demands).all(axis=1).any():
+                return False  # one server holds any task
+        merged, _ = merge_servers(self)
+        return bool(((merged.gamma() / merged.counts).max(axis=1) < 1).any())
 
     def oversized(self) -> pd.DataFrame:
         """Return the users whose task fits no single eligible server, and each one's best one.
@@ -510,34 +547,10 @@ class Instance:
         user
         user1  server2      0.75  resource1
         """
-        alone, groups = self._tasks_on_single_servers()
-        merged_capacities = self.capacities[groups.first]
-        where = alone.argmax(axis=1).tolist()
-        best = alone.max(axis=1)
-        rows = []
-        for user in np.flatnonzero(best < 1).tolist():
-            demand = self.demands[user]
-            capacity = merged_capacities[where[user]]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = np.where(demand > 0, capacity / demand, np.inf)
-            server = self.servers[int(groups.first[where[user]])]
-            rows.append((self.users[user], server, best[user], self.resources[int(ratio.argmin())]))
+        rows = oversized_rows(self)
         return pd.DataFrame(rows, columns=["user", "server", "fraction", "resource"]).set_index(
             "user"
         )
-
-    @property
-    def has_oversized(self) -> bool:
-        """Whether the task of some user fits no single eligible server; :meth:`oversized` tells."""
-        alone, _ = self._tasks_on_single_servers()
-        return bool((alone.max(axis=1) < 1).any())
-
-    def _tasks_on_single_servers(self) -> tuple[np.ndarray, Groups]:
-        """Return the tasks that each user could run alone on one server of each merged row."""
-        from .merging import merge_servers
-
-        merged, groups = merge_servers(self)
-        return merged.gamma() / merged.counts, groups
 
     def pooled(self) -> Instance:
         """Return the same users on all servers summed into one, without constraints and rates.
@@ -712,7 +725,11 @@ class Instance:
         >>> fairlp.examples.load("ghodsi").derived(name="renamed")
         <Instance 'renamed': 2 users, 1 server, resources cpu, memory>
         """
-        return replace(self, **changes)._frozen()
+        copy = replace(self, **changes)._frozen()
+        if _APART_FROM_TABLES.issuperset(changes):
+            computed = {name: vars(self)[name] for name in _OF_TABLES if name in vars(self)}
+            vars(copy).update(computed)
+        return copy
 
     def equals(self, other: object) -> bool:
         """Whether two instances are the same: labels, numbers, attributes, units, conditions.
@@ -790,6 +807,27 @@ class Instance:
             f"<p>{escape(repr(self))}</p><p>demands of one task</p>{table(users)}"
             f"<p>capacities of one server</p>{table(servers)}{queues}"
         )
+
+
+def oversized_rows(instance: Instance) -> list[tuple[Any, Any, float, Any]]:
+    """Return each user whose task fits no server, the best server, what fits, and what is short."""
+    from .merging import merge_servers
+
+    merged, groups = merge_servers(instance)
+    alone = merged.gamma() / merged.counts
+    where = alone.argmax(axis=1).tolist()
+    best = alone.max(axis=1)
+    rows = []
+    for user in np.flatnonzero(best < 1).tolist():
+        demand = instance.demands[user]
+        capacity = merged.capacities[where[user]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(demand > 0, capacity / demand, np.inf)
+        server = instance.servers[int(groups.first[where[user]])]
+        rows.append(
+            (instance.users[user], server, best[user], instance.resources[int(ratio.argmin())])
+        )
+    return rows
 
 
 def of_servers(instance: Instance, positions: np.ndarray) -> Instance:

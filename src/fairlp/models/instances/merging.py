@@ -169,9 +169,12 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
         parts += _canonical(instance.rates, largest, 1)
     groups = _groups(parts)
     groups = replace(groups, factor=largest / largest[groups.first][groups.of])
-    merged = instance.select_users(groups.first)
+    merged = instance.select_users(groups.first) if groups.merges else instance
     ones = np.ones(len(groups))
-    return merged.derived(weights=ones, task_limits=ones * np.inf, conditions=()), groups
+    merged = merged.derived(
+        weights=ones, task_limits=ones * np.inf, entitlements=None, conditions=()
+    )
+    return merged, groups
 
 
 #: Users who may run on at most this part of the servers of one capacity may be left out there;

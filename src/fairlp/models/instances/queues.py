@@ -94,6 +94,25 @@ class Queues:
         return np.array([0 if path == ROOT else path.count(SLASH) + 1 for path in self.paths])
 
     @cached_property
+    def by_depth(self) -> list[np.ndarray]:
+        """Positions of the queues at each depth, from 1 on."""
+        return [
+            np.flatnonzero(self.depths == depth) for depth in range(1, int(self.depths.max()) + 1)
+        ]
+
+    @cached_property
+    def sums(self) -> list[sparse.csr_array]:
+        """Matrices that sum rows by queue: of users, then of the queues at each depth by parent."""
+        queues_of = (self.of, *(self.parents[rows] for rows in self.by_depth))
+        return [
+            sparse.csr_array(
+                (np.ones(len(queue_of)), (queue_of, np.arange(len(queue_of)))),
+                shape=(len(self), len(queue_of)),
+            )
+            for queue_of in queues_of
+        ]
+
+    @cached_property
     def below(self) -> sparse.csr_array:
         """Which users stand in a queue or in one below it: a matrix of 0 and 1, queues × users."""
         chains = []

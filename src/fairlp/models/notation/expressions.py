@@ -1117,7 +1117,7 @@ class Variable(Expression):
     @property
     def size(self) -> int:
         """Number of elements that exist."""
-        return int(np.prod(self.shape)) if self.positions is None else len(self.positions)
+        return math.prod(self.shape) if self.positions is None else len(self.positions)
 
     def __getitem__(self, key: Any) -> Variable | Element | Along:
         """Return the variable over other symbols (``x[m, i]``) or by label (``x["ann", :]``)."""

@@ -41,17 +41,18 @@ class Immutable:
     _remedy = "make another one"
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._names and name not in self.__dict__:
+            object.__setattr__(self, name, value)
+            return
         subject = f"{type(self).__name__} {getattr(self, 'name', '')}".rstrip()
         if name not in self._names:
             raise _ReadOnlyError(
                 f"{subject} has no attribute {name!r} that could be set; {self._remedy}"
             )
-        if name in self.__dict__:
-            raise _ReadOnlyError(
-                f"{name!r} of {subject} cannot be set, since a model that uses it is not told; "
-                f"{self._remedy}"
-            )
-        object.__setattr__(self, name, value)
+        raise _ReadOnlyError(
+            f"{name!r} of {subject} cannot be set, since a model that uses it is not told; "
+            f"{self._remedy}"
+        )
 
     def __repr__(self) -> str:
         from .render import described
@@ -248,6 +249,8 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
         ...
     fairlp.errors.InstanceError: the argument 'weights' has no resource 'cpu'; expected every resource: 'cpu', 'memory'
     """
+    if type(data) is np.ndarray:
+        return data
     data = arranged(by_element(data, axes), axes, subject, error)
     first = axes[0] if axes else None
     rest = axes[1:]

@@ -31,7 +31,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy import sparse
 
 from ...tolerances import AGREEMENT
 from ..instances.instance import Instance
@@ -124,11 +123,8 @@ class Rates:
         self.parents = queues.parents
         depths = queues.depths
         self.queue_weights = rational(queues.weights) if self.exact else queues.weights
-        self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
-        self.sums = [
-            _sums(queue_of, len(depths))
-            for queue_of in (self.of, *(self.parents[rows] for rows in self.levels))
-        ]
+        self.levels = queues.by_depth
+        self.sums = queues.sums
         self.weighted = share * weights[:, None]
         self.tasks_per_level = weights * gamma
         self.task = np.divide(share, gamma[:, None], out=share * 0, where=gamma[:, None] > 0)
@@ -251,14 +247,6 @@ class Rates:
 
     def _zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:
         return np.zeros(shape, dtype=self.queue_weights.dtype)
-
-
-def _sums(queue_of: np.ndarray, queues: int) -> sparse.csr_array:
-    """Return the matrix that sums entries by the queue that each stands in."""
-    return sparse.csr_array(
-        (np.ones(len(queue_of)), (queue_of, np.arange(len(queue_of)))),
-        shape=(queues, len(queue_of)),
-    )
 
 
 def _least(amounts: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:

@@ -9,6 +9,7 @@ In the order in which they are read:
 * ``structure``: users and servers recognised in a Program, and the answer back in its places.
 * ``polishing``, ``sifting``, ``warm_starts``: last digits, very many pairs, starts near an optimum.
 * ``face``, ``pricing``, ``session``: the later rounds of a leximin.
+* ``threads``: one thread of BLAS, since two libraries of threads wait for each other.
 * ``backend``: which answers are believed; HiGHS solves the rest.
 """
 

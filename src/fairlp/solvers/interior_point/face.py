@@ -38,6 +38,7 @@ from .iterate import Iterate, ProductChanges
 from .problem import ABSENT, Face, Problem, UserRows, Variables
 from .region import Region
 from .structure import Structure
+from .threads import blas_threads
 
 #: Of two numbers whose product is 0, relative to their sizes, one must be so many times the other:
 #: of pairs and capacities (a wrong one shows in the next round's certificate), and of users (who
@@ -113,15 +114,13 @@ def sharpened(problem: Problem, point: Variables) -> Variables | None:
     falls to the rounding of sums. None where the equations cannot be factored, or users have
     several rows.
     """
-    from threadpoolctl import threadpool_limits
-
     region = problem.region
     rows = problem.rows
     face = problem.face
     total = _totals(region, point)
     if not _one_floor_each(rows, len(total)):
         return None
-    with threadpool_limits(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+    with blas_threads(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         part_of_price = abs(point.p) / abs(point.p).max()
         tight_capacities = region.is_demanded & (part_of_price > point.s / region.capacities)
         price, room = _price_and_room(rows, point, total)

@@ -38,6 +38,7 @@ from ...tolerances import ACCEPTED, INTERIOR_ROUGH, NOISE, SETTLED
 from .iterate import Iterate, ProductChanges
 from .problem import Problem, Variables
 from .starts import start_of
+from .threads import blas_threads
 
 #: Iterations at most.
 MOST_ITERATIONS = 150
@@ -128,11 +129,8 @@ def solve(
     NotConvergedError
         When the gap or a residual stays above ``ACCEPTED``, of terms above ``INTERIOR_ROUGH``.
     """
-    from threadpoolctl import threadpool_limits
-
-    # NumPy's and SciPy's threads would wait for each other, spinning. Where powers are beyond
-    # floats, the error is, too: the method says that it does not converge.
-    with threadpool_limits(threads), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+    # Where powers are beyond floats, the error is, too: the method says that it does not converge.
+    with blas_threads(threads), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         return _solve(problem, deadline, start, accepted_error)
 
 

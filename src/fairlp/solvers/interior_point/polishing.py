@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from ...models.programs.certificate import certify
 from ...models.programs.program import LogTerms, Program
 from ...tolerances import SETTLED, SOLVER_TIGHTEST
+from .threads import blas_threads
 
 #: Points of more unknowns are left as they are: least squares cost their cube.
 MOST_UNKNOWNS = 600
@@ -28,13 +29,11 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray) -> tuple[np.nda
     x, duals : ndarray
         Near the optimum; duals ∂objective/∂right-hand side.
     """
-    from threadpoolctl import threadpool_limits
-
     logs = program.logs
     if logs is None or not _suits(program, logs) or not (logs.arguments(x) > 0).all():
         return x, duals
     # numbers beyond floats are of no optimum: the point stays as it was
-    with threadpool_limits(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+    with blas_threads(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         solution = newton(_System(program, logs), x, duals)
     if solution is None:
         return x, duals

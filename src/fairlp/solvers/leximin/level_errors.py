@@ -59,21 +59,21 @@ class LevelErrors:
 
     def largest(self, shift: float = 0.0) -> float:
         """Return the largest relative error of a level; levels were raised by a shift."""
-        from scipy.linalg import solve_triangular
-
         n_rounds = len(self.levels)
         if not n_rounds:
             return 0.0
-        prices = np.eye(n_rounds)
-        for k, floor_prices in enumerate(self.floor_prices):
-            prices[k, :k] = floor_prices[:k]
-        propagation = prices  # of one round, which no floor of an earlier one limits
-        with np.errstate(over="ignore", invalid="ignore"):
-            if n_rounds > 1:
+        errors = np.array(self.program_errors)
+        if n_rounds > 1:  # else there is no level to build on
+            from scipy.linalg import solve_triangular
+
+            prices = np.eye(n_rounds)
+            for k, floor_prices in enumerate(self.floor_prices):
+                prices[k, :k] = floor_prices[:k]
+            with np.errstate(over="ignore", invalid="ignore"):
                 propagation = solve_triangular(
                     prices, np.eye(n_rounds), lower=True, check_finite=False
                 )
-            errors = abs(propagation) @ np.array(self.program_errors)
+                errors = abs(propagation) @ errors
 
         levels = abs(np.array(self.levels) - shift)
         relative_errors = np.zeros(n_rounds)

@@ -108,7 +108,7 @@ class LevelRounds(Rounds):
         self.base = program.row_lower[rows]
         self.bounds = program.col_lower[[t_column]], program.col_upper[[t_column]]
         # The coefficient of t when every member of the group is active.
-        self.full_slope = -program.A[:, [t_column]].toarray()[rows, 0]
+        self.full_slope = -self.coefficients_of_t()
         group_tasks = np.bincount(members.of, weights=members.tasks_per_level)
         self.unit = self.full_slope / group_tasks  # of a row, for one task
         self.share = self.full_slope / weights  # one share, in the unit of the row

@@ -158,6 +158,15 @@ class Rounds:
         """Run rounds until no user can be raised."""
         raise NotImplementedError
 
+    def coefficients_of_t(self) -> np.ndarray:
+        """Return the coefficient of t in each row of levels."""
+        A = self.program.A
+        column = slice(A.indptr[self.t_column], A.indptr[self.t_column + 1])
+        coefficients = np.zeros(self.program.n_rows)
+        coefficients[A.indices[column]] = A.data[column]
+        of_levels: np.ndarray = coefficients[self.rows]
+        return of_levels
+
     def load(self, slope: np.ndarray, floors: np.ndarray, floor_sizes: np.ndarray) -> None:
         """Put slopes and floors into the program; a floor that is rounding only counts as 0."""
         A = self.session.program.A

@@ -58,7 +58,7 @@ class TreeRounds(Rounds):
         self.cuts = pool
         self.n_pool_rows = len(pool.room)
         #: the coefficient of one task in its leaf's row
-        self.unit = -program.A[:, [t_column]].toarray()[rows, 0] / self.first_rate[self.users]
+        self.unit = -self.coefficients_of_t() / self.first_rate[self.users]
 
     def run(self) -> None:
         """Run rounds until no leaf rises any more."""
