@@ -91,11 +91,50 @@ class Cluster:
             least = np.where(np.isnan(final), 0.0, least)
         return final
 
+    def water_filling(self, paths, queue_weights):
+        """Normalised throughputs of Gavel's hierarchical policy: a program for each round, and for each job in it."""
+        alone = (self.throughputs * self.workers / self.scale[:, None]).sum(axis=1)
+        levels = np.zeros(len(alone))
+        rising = {m for m in range(len(alone)) if alone[m] > 0}
+        safe = np.where(alone > 0, alone, 1.0)
+        while rising:
+            rate = np.zeros(len(alone))
+            divided("", 0.0, rising, paths, queue_weights, self.weights, rate)
+            column = np.append(np.zeros(len(self.fits)), rate * safe)[:, None]
+            A = np.hstack([np.vstack([self.fits, -self.work]), column])
+            b = np.concatenate([self.room, -levels * safe])
+            goal = np.append(np.zeros(self.work.shape[1]), -1.0)
+            levels = levels + rate * linprog(goal, A_ub=A, b_ub=b, options=TIGHT).x[-1]
+            stopped = set()
+            for m in rising:
+                gains = np.zeros_like(self.throughputs)
+                gains[m] = self.throughputs[m]
+                most = gains.ravel() @ self.best(gains, levels * safe * (1 - 1e-9))
+                if most <= levels[m] * safe[m] + 1e-6 * safe[m]:
+                    stopped.add(m)
+            assert stopped
+            rising -= stopped
+        return levels
+
     def possible(self, least):
         """Whether all jobs can have these throughputs; None says that no point has them."""
         if least is None or self.best(np.zeros_like(self.throughputs), least) is None:
             return None
         return True
+
+
+def divided(path, part, rising, paths, queue_weights, weights, rate):
+    """Divide a queue's part among queues and jobs in it that still rise; at the root each has its weight."""
+    prefix = path + "/" if path else ""
+    below = {paths[m] for m in rising if paths[m].startswith(prefix) and paths[m] != path}
+    children = sorted({prefix + name[len(prefix) :].split("/")[0] for name in below})
+    jobs = [m for m in rising if paths[m] == path]
+    total = sum(queue_weights[child] for child in children) + sum(weights[m] for m in jobs)
+    unit = part / total if path else 1.0
+    for m in jobs:
+        rate[m] = unit * weights[m]
+    for child in children:
+        divided(child, unit * queue_weights[child], rising, paths, queue_weights, weights, rate)
 
 
 def drawn(seed, jobs=None):

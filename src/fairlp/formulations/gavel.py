@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from ..models.notation.labels import aligned, floats
 from ..models.notation.model import Model
 from ..models.notation.tables import Subset
 from . import region
+from .hierarchical import parts_of_queues
 from .normalisers import containerized
 from .region import inverse, runnable_users, task_limits, where_runnable
 
@@ -35,6 +37,7 @@ MAX_MIN = "max-min"
 MAKESPAN = "makespan"
 TOTAL = "total"
 FINISH_TIME = "finish-time"
+HIERARCHICAL = "hierarchical"
 
 #: What each objective has to know of the jobs.
 OBJECTIVES: dict[str, tuple[str, ...]] = {
@@ -42,6 +45,7 @@ OBJECTIVES: dict[str, tuple[str, ...]] = {
     MAKESPAN: ("steps",),
     TOTAL: (),
     FINISH_TIME: ("steps", "age", "isolated_age"),
+    HIERARCHICAL: (),
 }
 #: The options of the mechanism.
 OPTIONS = ("objective", "steps", "age", "isolated_age")
@@ -63,16 +67,18 @@ def gavel(
     isolated_age: Any = None,
     at: Any = None,
     rho: float | None = None,
+    rounds: pd.DataFrame | None = None,
 ) -> Model:
     """Gavel's policies (Narayanan et al., OSDI 2020, §4), by objective.
 
-    The model is the first round of a leximin, or that of the largest total.
+    The model is the first round of a leximin or of water filling, or that of the largest total.
 
     Parameters
     ----------
     instance : Instance
-    objective : {"max-min", "makespan", "total", "finish-time"}
-        See :func:`max_min`, :func:`makespan`, :func:`total` and :func:`finish_time`.
+    objective : {"max-min", "makespan", "total", "finish-time", "hierarchical"}
+        See :func:`max_min`, :func:`makespan`, :func:`total`, :func:`finish_time` and
+        :func:`hierarchical`.
     steps, age, isolated_age : Series, mapping or array, by user
         Of jobs that end: the steps that are left, the time since the job came, and the time that
         it would have needed in isolation for the steps that it has made (by default its age).
@@ -80,10 +86,16 @@ def gavel(
         Of ``finish-time``: throughputs at which the levels have their tangents, a column each.
     rho : float, optional
         Of ``finish-time``: ask whether all jobs can have this ρ, in place of tangents.
+    rounds : DataFrame, optional
+        Of ``hierarchical``: the rounds so far, rows of ``allocation.rounds``; the model is the next.
     """
     objective = chosen(objective, {"steps": steps, "age": age, "isolated_age": isolated_age})
     if objective != FINISH_TIME and not (at is None and rho is None):
         raise InstanceError(f"objective {objective!r} takes neither at= nor rho=")
+    if objective == HIERARCHICAL:
+        return hierarchical(WaterLevels.after_rounds(instance, rounds))
+    if rounds is not None:
+        raise InstanceError(f"objective {objective!r} takes no rounds=; {HIERARCHICAL!r} takes it")
     if objective == MAX_MIN:
         return max_min(instance)
     if objective == MAKESPAN:
@@ -165,14 +177,109 @@ def max_min(instance: Instance) -> Model:
     shared = _region(instance, "Gavel", f"{SOURCE}, §4.1")
     model = shared.model
     phi = model.parameter("phi", m, instance.user_weights, "weight of n")
-    alone = containerized(instance)
     gamma = model.parameter(
-        "Gamma", m, np.where(alone > 0, alone, 1.0), "tasks that all servers could run of n"
+        "Gamma", m, normalised(instance), "tasks that all servers could run of n"
     )
     t = _lowest(model, instance, "lowest level")
     rows = model.constraint("fairness", shared.effective >= phi * gamma * t, where=shared.runnable)
     model.leximin(rows, t)
     return model
+
+
+def hierarchical(state: WaterLevels) -> Model:
+    """One round of Gavel's hierarchical policy (§4.3), water filling along the tree of queues.
+
+    The level of a job is its normalised throughput, Σ_j T[m,j]·X[m,j]/Γ[m]. Active jobs rise from
+    their levels h[m] at their rates w[m], and all others keep theirs: maximise t with levels of at
+    least h[m] + w[m]·t. Jobs that cannot rise stop, and their queues' weights pass to the jobs that
+    are left.
+    """
+    instance = state.instance
+    m = instance.users
+    shared = _region(instance, "Gavel, hierarchical", f"{SOURCE}, §4.3")
+    model = shared.model
+    gamma = model.parameter(
+        "Gamma", m, normalised(instance), "tasks that all servers could run of n"
+    )
+    w = model.parameter("w", m, state.rates, "part of n in the weights of its queues")
+    h = model.parameter("h", m, state.levels, "level of n so far")
+    active = model.subset("B", m, state.active, "n may rise")
+    stopped = (state.levels > 0) & ~state.active
+    t = model.variable(
+        "t", upper=None if state.active.any() else 0.0, doc="units that the root gives out"
+    )
+    model.constraint("fairness", shared.effective >= gamma * (h + w * t), where=active)
+    if stopped.any():
+        settled = model.subset("S", m, stopped, "n has stopped")
+        model.constraint("kept", shared.effective >= gamma * h, where=settled)
+    model.maximize(t)
+    return model
+
+
+@dataclass(frozen=True)
+class WaterLevels:
+    """Where water filling stands; arrays of shape (N,).
+
+    Attributes
+    ----------
+    instance : Instance
+    levels : ndarray
+        h[m], the normalised throughput of each job so far.
+    active : ndarray of bool
+        Which jobs may rise.
+    units : float
+        What the root has given out so far.
+    """
+
+    instance: Instance
+    levels: np.ndarray
+    active: np.ndarray
+    units: float = 0.0
+
+    @classmethod
+    def start(cls, instance: Instance) -> WaterLevels:
+        """Return the start: all jobs that can run have nothing, and may rise."""
+        return cls(instance, np.zeros(len(instance.users)), runnable_users(instance))
+
+    @classmethod
+    def after_rounds(cls, instance: Instance, rounds: pd.DataFrame | None) -> WaterLevels:
+        """Return the state after rounds, which have the columns ``level`` and ``users``."""
+        state = cls.start(instance)
+        if rounds is None:
+            return state
+        if not isinstance(rounds, pd.DataFrame) or not {"level", "users"} <= set(rounds.columns):
+            raise InstanceError(
+                f"rounds are {type(rounds).__name__}; expected rows of allocation.rounds, with the "
+                "columns 'level' and 'users'"
+            )
+        for level, users in zip(rounds["level"], rounds["users"], strict=True):
+            stopping = np.isin(instance.users.labels, list(users))
+            state = state.after(float(level) - state.units, stopping)
+        return state
+
+    @cached_property
+    def rates(self) -> np.ndarray:
+        """w[m]: what each active job rises for one unit of the root; 0 for others.
+
+        A queue at the root rises at its weight. Its part is divided among the queues and jobs in it
+        that are active, by their weights, and so on down.
+        """
+        queues = self.instance.tree
+        weights = self.instance.user_weights
+        parts, inside = parts_of_queues(queues, weights, self.active)
+        portions = quotients(parts * inside[0], inside)
+        return np.where(self.active, portions[queues.of] * weights, 0.0)
+
+    def after(self, t: float, stopping: np.ndarray) -> WaterLevels:
+        """Return the state after a round that gave out t units and stopped some jobs."""
+        levels = self.levels + self.rates * t
+        return WaterLevels(self.instance, levels, self.active & ~stopping, self.units + t)
+
+
+def normalised(instance: Instance) -> np.ndarray:
+    """Return Γ[m], what all servers could run of a job; 1 for one that can run nothing."""
+    alone = containerized(instance)
+    return np.where(alone > 0, alone, 1.0)
 
 
 def makespan(instance: Instance, steps: Any) -> Model:

@@ -494,7 +494,8 @@ class TasksResult:
     The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`;
     ``rounds`` and ``state`` may be functions that make the table when it is read.
     ``tasks_per_level`` is φΓ by default. ``uncertain`` bounds the relative error of a level: errors
-    that grew from round to round, and what rounding displaces.
+    that grew from round to round, and what rounding displaces. ``shares_along_tree``: whether the
+    weights of queues count by the call's options, where the mechanism's row does not say so.
     """
 
     tasks: np.ndarray
@@ -509,11 +510,13 @@ class TasksResult:
     unproved: str = ""
     uncertain: float = 0.0
     state: pd.Series[float] | Callable[[], pd.Series[float]] | None = None
+    shares_along_tree: bool = False
     times: Mapping[str, float] = field(default_factory=dict)
 
     def answer(self, call: MethodCall, times: dict[str, float]) -> Allocation:
         """Return the Allocation."""
         gamma = call.mechanism.gamma(call.instance)
+        unused_tree = "" if self.shares_along_tree else _unused_tree(call)
         answer = Allocation(
             instance=call.instance,
             mechanism=call.mechanism.name,
@@ -532,7 +535,7 @@ class TasksResult:
             picks=self.picks,
             certificate=self.certificate,
             prove=call.mechanism.prove,
-            notes=tuple(filter(None, (*self.notes, self.unproved, _unused_tree(call)))),
+            notes=tuple(filter(None, (*self.notes, self.unproved, unused_tree))),
             unproved=self.unproved,
             parameters=call.parameters,
             region=call.mechanism.region,
@@ -601,7 +604,8 @@ def _unused_tree(call: MethodCall) -> str:
         if queues.has_limits
         else "it does not know of queues"
     )
-    return f"shared without the tree of queues: {reason} ('h-drf' shares along it)"
+    sharer = "'gavel' with objective='hierarchical'" if call.instance.has_rates else "'h-drf'"
+    return f"shared without the tree of queues: {reason} ({sharer} shares along it)"
 
 
 def run(

@@ -13,10 +13,11 @@ from scipy.optimize import linprog
 
 import fairlp
 from fairlp import Instance
-from fairlp.errors import InstanceError, UnknownNameError
+from fairlp.errors import InstanceError, UnknownNameError, UnsupportedError
 from fairlp.formulations.gavel import JobsThatEnd, isolated_throughputs
 from fairlp.tolerances import AGREEMENT, VERIFIED
-from gavel_oracle import drawn
+from gavel_oracle import divided, drawn
+from own_back_ends import Truthful, liar
 from profiles import many
 
 OPTIMAL = ("feasible", "non-wasteful", "Pareto-optimal")
@@ -247,8 +248,8 @@ def test_jobs_that_can_run_nothing_and_limits_hold_no_policy_back():
         [[1], [1], [1]], [[1]], rates=[[0], [2], [2]], task_limits=[np.inf, np.inf, 0.5],
         users=["idle", "free", "limited"],
     )  # fmt: skip
-    for objective in ("makespan", "finish-time", "total"):
-        steps = {} if objective == "total" else {"steps": [4, 4, 4]}
+    for objective in ("makespan", "finish-time", "total", "hierarchical"):
+        steps = {} if objective in ("total", "hierarchical") else {"steps": [4, 4, 4]}
         found = fairlp.allocate(jobs, "gavel", objective=objective, **steps)
         assert found.totals.to_numpy() == pytest.approx([0, 1.5, 0.5]), objective
         assert found.certify()
@@ -270,6 +271,107 @@ def test_the_first_program_is_gavels_convex_one_for_the_largest_rho():
             instance_of(cluster), "gavel", objective="finish-time", steps=steps, age=age
         )
         assert 1 / found.levels.min() == pytest.approx(problem.value, rel=1e-5)
+
+
+FOUR = Instance.from_arrays(
+    [[1]] * 4, [[1]], counts=[2], rates=[[1]] * 4, users=["a1", "a2", "b1", "b2"],
+    queue=["A", "A", "B", "B"], task_limits=[0.25, np.inf, np.inf, np.inf],
+)  # fmt: skip
+
+
+def test_a_stopped_jobs_part_goes_to_its_queue():
+    """Two GPUs, queues A and B of weight 1, each job up to one GPU; a1 takes a quarter at most, so a2 has the rest of
+    A's GPU, and b1 and b2 a half each. Level 1 is both GPUs. Without queues the others have 7/12 each."""
+    found = fairlp.allocate(FOUR, "gavel", objective="hierarchical")
+    assert found.totals.to_numpy() == pytest.approx([0.25, 0.75, 0.5, 0.5], rel=AGREEMENT)
+    assert found.levels.to_numpy() == pytest.approx([0.125, 0.375, 0.25, 0.25], rel=AGREEMENT)
+    assert found.rounds["level"].tolist() == pytest.approx([0.25, 0.5])
+    assert found.rounds["users"].tolist() == [["a1"], ["a2", "b1", "b2"]]
+    assert not found.notes and "2 rounds, each proved by its duals" in str(found.certify())
+    assert "in floats, not in rationals" in str(found.certify(exact=True))
+    assert fairlp.validate(FOUR, "gavel", objective="hierarchical")["agrees"].all()
+    assert not replace(found, tasks_array=found.tasks_array * 0.999).certify()
+    flat = fairlp.allocate(FOUR, "gavel")
+    assert flat.totals.to_numpy() == pytest.approx([0.25, 7 / 12, 7 / 12, 7 / 12])
+    assert "objective='hierarchical' shares along it" in flat.notes[0]
+
+
+def test_weights_of_queues_stand_above_those_of_jobs():
+    """One GPU: A has weight 2 and B 1, so A has 2/3; inside A job a has weight 3 and queue A/x of one job 1."""
+    jobs = Instance.from_arrays(
+        [[1]] * 3, [[1]], rates=[[2]] * 3, users=["a", "x", "b"], weights=[3, 1, 5],
+        queue=["A", "A/x", "B"], queues={"A": 2, "B": 1},
+    )  # fmt: skip
+    found = fairlp.allocate(jobs, "gavel", objective="hierarchical")
+    assert found.levels.to_numpy() == pytest.approx([1 / 2, 1 / 6, 1 / 3], rel=AGREEMENT)
+
+
+@settings(max_examples=many(25), deadline=None)
+@given(st.integers(0, 10**9))
+def test_the_hierarchical_policy_is_that_of_linprog_round_by_round(seed):
+    rng = np.random.default_rng(seed)
+    cluster, _, _ = drawn(seed, jobs=int(rng.integers(2, 8)))
+    names = ["", "A", "B", "A/x", "A/y"]
+    paths = rng.choice(names, len(cluster.scale)).tolist()
+    queue_weights = dict(zip(names[1:], rng.integers(1, 5, 4).tolist(), strict=True))
+    instance = instance_of(cluster).replace(queue=paths, queues=queue_weights)
+    found = fairlp.allocate(instance, "gavel", objective="hierarchical")
+    expected = cluster.water_filling(paths, queue_weights)
+    assert found.levels.to_numpy() == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert found.residual <= VERIFIED and not found.unproved and found.certify()
+    assert fairlp.audit(instance, found, OPTIMAL)["holds"].isin([True, None]).all()
+
+    rate = np.zeros(len(paths))
+    divided("", 0.0, set(range(len(paths))), paths, queue_weights, cluster.weights, rate)
+    parts = rate / rate.sum()
+    time = parts[:, None] * cluster.workers / cluster.scale[:, None] * (cluster.throughputs > 0)
+    if (time.sum(axis=1) <= 1).all():
+        assert (found.levels >= parts * (1 - VERIFIED)).all()
+
+    before = 0.0
+    for k, units in enumerate(found.rounds["level"]):
+        rounds = found.rounds.iloc[:k]
+        model = fairlp.formulate(instance, "gavel", objective="hierarchical", rounds=rounds)
+        assert model.solve().objective == pytest.approx(units - before, rel=VERIFIED, abs=1e-9)
+        before = units
+
+
+@settings(max_examples=many(10), deadline=None)
+@given(st.integers(0, 10**9))
+def test_without_queues_the_hierarchical_policy_is_the_max_min_one(seed):
+    instance = instance_of(drawn(seed)[0])
+    found = fairlp.allocate(instance, "gavel", objective="hierarchical")
+    flat = fairlp.allocate(instance, "gavel")
+    assert found.totals.to_numpy() == pytest.approx(flat.totals.to_numpy(), rel=1e-8)
+
+
+def test_rounds_of_water_filling_are_exported_and_solved_elsewhere(tmp_path):
+    found = fairlp.allocate(FOUR, "gavel", objective="hierarchical")
+    model = fairlp.formulate(FOUR, "gavel", objective="hierarchical", rounds=found.rounds.loc[:1])
+    assert "kept" in str(model) and "h[n] + w[n]" in str(model)
+    model.write(tmp_path / "round.mps")
+    read = fairlp.read_program(tmp_path / "round.mps")
+    for solver in ("highs", "scipy"):
+        assert read.solve(solver).objective == pytest.approx(0.25)
+    done = fairlp.formulate(FOUR, "gavel", objective="hierarchical", rounds=found.rounds)
+    assert done.solve().objective == 0
+    with pytest.raises(InstanceError, match="expected rows of allocation"):
+        fairlp.formulate(FOUR, "gavel", objective="hierarchical", rounds=3)
+    with pytest.raises(InstanceError, match="'max-min' takes no rounds="):
+        fairlp.formulate(FOUR, "gavel", rounds=found.rounds)
+
+
+def test_rounds_that_prices_do_not_prove_are_not_called_proved():
+    """Prices off by 5e-8 leave the job of weight 1 beside 10000 a part of its level; without prices no job stops."""
+    jobs = Instance.from_arrays(
+        [[1], [1]], [[1]], rates=[[1], [1]], queue=["A", "B"], queues={"B": 1e4}
+    )
+    off = liar(lambda raw: replace(raw, row_duals=raw.row_duals * (1 + 5e-8)), "off")
+    found = fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=off)
+    assert "not proved: by prices, a job may lack" in found.unproved
+    assert fairlp.allocate(jobs, "gavel", objective="hierarchical").certify()
+    with pytest.raises(UnsupportedError, match="gives no duals"):
+        fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=Truthful)
 
 
 def test_linprog_knows_the_makespan_of_two_jobs():
