@@ -81,12 +81,12 @@ ROWS = (
         (
             Method(
                 "fast",
-                partial(methods.on_tree, run=on_tree.counted),
-                cost="O(N·kinks) for each user who leaves",
+                partial(methods.on_tree, run=partial(on_tree.fast, counted=True)),
+                cost="O(Q·kinks) for each user who leaves",
             ),
             Method(
                 "loop",
-                partial(methods.on_tree, run=partial(on_tree.counted, at_once=False)),
+                partial(methods.on_tree, run=on_tree.counted_loop),
                 cost="O(log N + kinks) a task",
             ),
         ),
