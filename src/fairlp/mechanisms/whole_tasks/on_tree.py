@@ -75,6 +75,11 @@ class FreeCapacity:
         """Whether one more task of a user fits."""
         return all(need <= self.remaining[row] for row, need in self.needs[n])
 
+    def may_fit(self) -> np.ndarray:
+        """Return whose next task may fit, by rounded amounts: all that do, and few others; bool."""
+        remaining = np.array([float(amount) for amount in self.remaining]) * (1 + LEVEL_ROUNDING)
+        return np.asarray((self.matrix <= remaining).all(axis=1))
+
     def take(self, n: int, count: int = 1) -> None:
         """Give a user so many tasks."""
         for row, need in self.needs[n]:

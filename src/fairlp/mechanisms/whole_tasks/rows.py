@@ -125,7 +125,7 @@ ROWS = (
         "Bhattacharya et al., SoCC 2013, §3",
         None,
         normalisers.dominant,
-        (Method("loop", methods.naive_tree, cost="O(Q + N) a task"),),
+        (Method("loop", methods.naive_tree, cost="O(Q + log N) a task, O(NR) one that ends"),),
         ("caps kept (ours)",),
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_GUARANTEES),
         options=("turnover",),
