@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import fairlp
@@ -9,6 +10,7 @@ from exact_use import largest_use
 from fairlp import Instance
 from fairlp.errors import NotConvergedError
 from fairlp.mechanisms.per_server import rows
+from fairlp.tolerances import SETTLED
 
 #: A server of 100,000 beside single ones: the last digits of what runs there move for ever.
 LARGE_AND_SMALL = Instance.from_arrays(
@@ -30,12 +32,39 @@ LARGE_AND_SMALL = Instance.from_arrays(
 )
 
 
+#: Three users whose tasks move from server to server less and less from sweep to sweep.
+SLOW = Instance.from_arrays(
+    [[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]], [[9.0, 7.0], [4.0, 8.0], [5.0, 5.0]], weights=[1, 2, 3]
+)
+
+
 def test_sweeps_that_move_the_last_digits_only_have_ended(monkeypatch):
-    found = fairlp.allocate(LARGE_AND_SMALL, "psdsf-rdm")
+    changes = fairlp.allocate(SLOW, "psdsf-tdm", method="sweeps").rounds["change"]
+    nearly = int((changes < 1e-10).idxmax())
+    assert changes[nearly] > SETTLED
+    found = fairlp.allocate(SLOW, "psdsf-tdm", method="sweeps", most_sweeps=nearly)
     assert found.certificate.holds and found.certify()
     monkeypatch.setattr(rows, "AGREEMENT", 0.0)
     with pytest.raises(NotConvergedError, match=r"has not settled after \d+ sweeps"):
-        fairlp.allocate(LARGE_AND_SMALL, "psdsf-rdm")
+        fairlp.allocate(SLOW, "psdsf-tdm", method="sweeps", most_sweeps=nearly)
+
+
+def test_a_response_that_moves_less_than_its_total_rounds_has_settled():
+    found = fairlp.allocate(LARGE_AND_SMALL, "psdsf-rdm")
+    assert found.certificate.holds and found.certify()
+    assert found.rounds["change"].iloc[-1] <= SETTLED and len(found.rounds) < 100
+
+
+@pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm"])
+@pytest.mark.parametrize("users", [1, 2])
+def test_few_users_on_many_servers_settle_at_once(mechanism, users):
+    rng = np.random.default_rng(0)
+    demands = rng.lognormal(0, 1, (users, 3))
+    instance = Instance.from_arrays(demands, rng.lognormal(3, 1, (1000, 3)))
+    found = fairlp.allocate(instance, mechanism)
+    assert len(found.rounds) <= 5
+    if users == 1:  # alone everywhere
+        assert found.totals.iloc[0] == pytest.approx(instance.gamma().sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm"])

@@ -155,9 +155,7 @@ def algorithm_1(
                 continue
             server_tasks = tasks[users, i]
             procedure = server_procedure(market, i, server_tasks, totals[users])
-            change = max(
-                change, float((abs(procedure.tasks - server_tasks) / market.gamma[users, i]).max())
-            )
+            change = max(change, market.moved(i, server_tasks, procedure.tasks, totals[users]))
             tasks[users, i] = procedure.tasks
             totals[users] = tasks[users].sum(axis=1)
             updates += procedure.updates

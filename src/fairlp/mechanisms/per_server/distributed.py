@@ -215,7 +215,7 @@ class Network:
         else:
             response = market.respond(server, tasks, others + tasks).tasks
         next_tasks = tasks + clocks.damping * (response - tasks)
-        change = float((abs(next_tasks - tasks) / market.gamma[users, server]).max())
+        change = market.moved(server, tasks, next_tasks, others + tasks)
         if change > 0:
             self.tasks[users, server] = next_tasks
             pause = clocks.delay * (1 + SPREAD * (2 * self._random.random() - 1))

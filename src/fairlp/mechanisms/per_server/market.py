@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import NotConvergedError
 from ...models.instances.arithmetic import effort
 from ...models.instances.instance import Instance
-from ...tolerances import SATURATED
+from ...tolerances import QUOTIENT_ROUNDING, SATURATED, SETTLED
 from ..mechanism import Division
 
 __all__ = ["PerServerMarket"]
@@ -233,12 +233,26 @@ class PerServerMarket:
             self.demands[server], self.capacity[server], self.rate[server], base, limits
         )
 
+    def moved(
+        self, server: int, before: np.ndarray, after: np.ndarray, totals: np.ndarray
+    ) -> float:
+        """Return the largest change of a server's tasks, relative to what users run there alone.
+
+        A response is the difference of two numbers that are as large as the user's total, and is
+        right to their rounding only. So where a total is so large beside γ[n,i] that its rounding
+        (``QUOTIENT_ROUNDING``) is more than ``SETTLED`` of γ[n,i], the change is relative to the
+        part of the total of which it is ``SETTLED``.
+        """
+        alone = self.gamma[self.users[server], server]
+        scale = np.maximum(alone, totals * (QUOTIENT_ROUNDING / SETTLED))
+        return float((abs(after - before) / scale).max())
+
     def sweep(
         self, tasks: np.ndarray, order: Iterable[int]
     ) -> tuple[float, list[ServerFilling | None]]:
         """Let every server respond once, in place; return the largest change and the fillings.
 
-        The change is that of x[n,i]/γ[n,i].
+        The change is the largest one that :meth:`moved` tells of a server.
         """
         totals = tasks.sum(axis=1)
         filled: list[ServerFilling | None] = [None] * self.shape[1]
@@ -249,10 +263,7 @@ class PerServerMarket:
                 continue
             server_tasks = tasks[server_users, i]
             filling = self.respond(i, server_tasks, totals[server_users])
-            change = max(
-                change,
-                float((abs(filling.tasks - server_tasks) / self.gamma[server_users, i]).max()),
-            )
+            change = max(change, self.moved(i, server_tasks, filling.tasks, totals[server_users]))
             totals[server_users] += filling.tasks - server_tasks
             tasks[server_users, i] = filling.tasks
             filled[i] = filling

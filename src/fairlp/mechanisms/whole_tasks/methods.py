@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,8 @@ from .placement import (
     SYSTEM,
     UNITS,
     Pick,
+    in_one_unit,
+    next_task,
     note_on_slots,
     pick_by_pick,
     place,
@@ -38,23 +41,33 @@ from .placement import (
 
 
 class NaiveTree:
-    """Shares of queues and users as tasks come and go, exactly."""
+    """Shares of queues and users as tasks come and go, exactly, in whole numbers of one unit.
+
+    Each queue has a heap of its users whose next task may fit, while the tree is filled.
+    """
 
     def __init__(self, instance: Instance) -> None:
         queues = instance.tree
-        self.room, self.limits = FreeCapacity(instance), np.floor(instance.task_limits).tolist()
-        self.shares = exact_shares(instance, decimal)
+        self.room = FreeCapacity(instance)
+        self.limits = np.floor(instance.task_limits)
         self.tasks = [0] * len(self.limits)
-        self.weights = [decimal(w) for w in instance.user_weights.tolist()]
-        self.of, self.parents = queues.of.tolist(), queues.parents.tolist()
-        self.queue_weights = [decimal(w) for w in queues.weights.tolist()]
-        self.used = [[Fraction(0)] * len(self.shares[0]) for _ in self.queue_weights]
-        self.inside: list[list[int]] = [[] for _ in self.queue_weights]
-        self.below: list[list[int]] = [[] for _ in self.queue_weights]
-        for n, v in enumerate(self.of):
-            self.inside[v].append(n)
-        for v in range(1, len(self.queue_weights)):
+        self.of = queues.of.tolist()
+        self.parents = queues.parents.tolist()
+        self.below: list[list[int]] = [[] for _ in self.parents]
+        for v in range(1, len(self.parents)):
             self.below[self.parents[v]].append(v)
+
+        # A queue's share is what it uses times 1/(w·common), a user's is its tasks times ds/φ.
+        shares = exact_shares(instance, decimal)
+        common = math.lcm(*(share.denominator for row in shares for share in row))
+        self.shares = [[int(share * common) for share in row] for row in shares]
+        self.used = [[0] * len(self.shares[0]) for _ in self.parents]
+        user_weights = [decimal(weight) for weight in instance.user_weights.tolist()]
+        steps = [max(row) / weight for row, weight in zip(shares, user_weights, strict=True)]
+        steps += [1 / (decimal(weight) * common) for weight in queues.weights.tolist()]
+        steps_in_one_unit = in_one_unit(steps)
+        self.steps = steps_in_one_unit[: len(self.of)]
+        self.queue_steps = steps_in_one_unit[len(self.of) :]
 
     def give(self, n: int, count: int) -> None:
         """Give a user so many tasks, or take them away."""
@@ -70,8 +83,20 @@ class NaiveTree:
 
     def fill(self) -> None:
         """Serve users until no task fits."""
-        while (n := self._next(0)) is not None:
-            self.give(n, 1)
+        heaps: list[list[tuple[Any, int, int]]] = [[] for _ in self.parents]
+        may_have = [False] * len(self.parents)
+        may_fit = self.room.may_fit() & (np.array(self.tasks) < self.limits)
+        for n in np.flatnonzero(may_fit).tolist():
+            v = self.of[n]
+            heaps[v].append((self.tasks[n] * self.steps[n], 0, n))
+            while not may_have[v]:
+                may_have[v] = True
+                v = self.parents[v]
+        for heap in heaps:
+            heapq.heapify(heap)
+        while (user := self._next(0, heaps, may_have)) is not None:
+            self.give(user, 1)
+            next_task(heaps[self.of[user]], self.steps[user], self.tasks[user] < self.limits[user])
 
     def turn_over(self) -> bool:
         """End one task of each user in turn and offer its room; return whether tasks changed."""
@@ -82,25 +107,30 @@ class NaiveTree:
                 self.fill()
         return self.tasks != before
 
-    def _next(self, v: int) -> int | None:
+    def _next(
+        self, v: int, heaps: list[list[tuple[Any, int, int]]], may_have: list[bool]
+    ) -> int | None:
         """Return the user whose task is next below a queue; None where no task fits.
 
-        It belongs to the lowest child that has a user whose task fits.
+        It belongs to the lowest child that has a user whose task fits. While the tree is filled, a
+        task that does not fit never fits again.
         """
-        users = [
-            (self.tasks[n] * max(self.shares[n]) / self.weights[n], 0, n)
-            for n in self.inside[v]
-            if self._can(n)
+        heap = heaps[v]
+        while heap and not self.room.fits(heap[0][-1]):
+            heapq.heappop(heap)
+        queues = [
+            (max(self.used[u]) * self.queue_steps[u], u) for u in self.below[v] if may_have[u]
         ]
-        queues = [(max(self.used[u]) / self.queue_weights[u], 1, u) for u in self.below[v]]
-        for _, is_queue, position in sorted(users + queues):
-            user = self._next(position) if is_queue else position
+        for share, u in sorted(queues):
+            if heap and heap[0][0] <= share:
+                break
+            user = self._next(u, heaps, may_have)
             if user is not None:
                 return user
+        if heap:
+            return heap[0][-1]
+        may_have[v] = False
         return None
-
-    def _can(self, n: int) -> bool:
-        return self.tasks[n] < self.limits[n] and self.room.fits(n)
 
 
 def naive(instance: Instance, turnover: int) -> tuple[np.ndarray, bool]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -74,6 +75,11 @@ class FreeCapacity:
         """Whether one more task of a user fits."""
         return all(need <= self.remaining[row] for row, need in self.needs[n])
 
+    def may_fit(self) -> np.ndarray:
+        """Return whose next task may fit, by rounded amounts: all that do, and few others; bool."""
+        remaining = np.array([float(amount) for amount in self.remaining]) * (1 + LEVEL_ROUNDING)
+        return np.asarray((self.matrix <= remaining).all(axis=1))
+
     def take(self, n: int, count: int = 1) -> None:
         """Give a user so many tasks."""
         for row, need in self.needs[n]:
@@ -110,13 +116,12 @@ def loop(instance: Instance, ties: str = "larger") -> np.ndarray:
     return np.array(tasks, dtype=float)
 
 
-def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> np.ndarray:
+def counted_loop(instance: Instance, ties: str = "larger") -> np.ndarray:
     """Return whole tasks by user, where the tasks of satisfied users count for their queues.
 
     The next task goes to the user whose tasks are all that it asks for at the lowest level of the
-    root, on the way of ``h-drf-counted``. The way begins anew when a user leaves. With ``at_once``,
-    tasks that surely fit are counted first, and only the others are served one by one. A user who
-    leaves costs O(N·kinks), a task that is served O(log N + kinks), in rationals.
+    root, on the way of ``h-drf-counted``. The way begins anew when a user leaves, which costs
+    O(N·kinks) in rationals; a task costs O(log N + kinks).
     """
     room, _, limits, active = _begin(instance)
     rates = rational_rates(instance, counted=True, number=decimal)
@@ -124,12 +129,7 @@ def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> n
     satisfied = tasks * 0
     sign = SIGNS[ties]
     while active:
-        path = _Way(rates, np.isin(np.arange(len(limits)), list(active)), rates.begin(satisfied))
-        for _, demanded, _, pace in path if at_once else ():
-            if not _in_bulk(
-                room, {n: pace.rate[n] for n in active}, limits, tasks, demanded, float(pace.end)
-            ):
-                break
+        path = _Way.of(rates, np.isin(np.arange(len(limits)), list(active)), rates.begin(satisfied))
         heap = [(*path.level(n, tasks[n], sign), n) for n in active]
         heapq.heapify(heap)
         while True:
@@ -147,7 +147,7 @@ def counted(instance: Instance, ties: str = "larger", at_once: bool = True) -> n
 
 
 class _Part(NamedTuple):
-    """A segment between two kinks: its start t, and the tasks and rates of all users there."""
+    """A segment between two kinks: its start t, and the tasks and rates of all leaves there."""
 
     start: Any
     demanded: Any
@@ -156,25 +156,37 @@ class _Part(NamedTuple):
 
 
 class _Way:
-    """What active users ask for along the tree, from kink to kink, as far as it was needed."""
+    """What active leaves ask for along the tree, from kink to kink, as far as it was needed."""
 
-    def __init__(self, rates: Rates, active: np.ndarray, point: TreePoint) -> None:
-        self.rates = rates
-        self.active = active
-        self.parts = [self._part(Fraction(0), point)]
+    def __init__(
+        self, first: _Part, further: Callable[[Fraction, TreePoint], _Part] | None = None
+    ) -> None:
+        self.parts = [first]
+        self.further = further
+        self.straight = first.pace.rate.tolist() if first.pace.end == np.inf else None
 
-    def _part(self, start: Fraction, point: TreePoint) -> _Part:
-        return _Part(start, self.rates.tasks_at(point), point, self.rates.pace(self.active, point))
+    @classmethod
+    def of(cls, rates: Rates, active: np.ndarray, point: TreePoint) -> _Way:
+        """Return the way of active leaves from a point on."""
+
+        def part(start: Fraction, point: TreePoint) -> _Part:
+            return _Part(start, rates.tasks_at(point), point, rates.pace(active, point))
+
+        return cls(part(Fraction(0), point), part)
 
     def __iter__(self) -> Iterator[_Part]:
         for k in itertools.count():
             if k == len(self.parts):
                 start, _, point, pace = self.parts[-1]
-                self.parts.append(self._part(start + pace.end, pace.after(point, pace.end)))
+                assert self.further is not None
+                self.parts.append(self.further(start + pace.end, pace.after(point, pace.end)))
             yield self.parts[k]
 
-    def level(self, n: int, tasks: Any, sign: int) -> tuple[Fraction, Fraction]:
-        """Return the level up to which a user asks for at most its tasks, and the key of ties."""
+    def level(self, n: int, tasks: Any, sign: Any) -> tuple[Fraction, Fraction]:
+        """Return the level up to which a leaf asks for at most its tasks, and the key of ties."""
+        if self.straight is not None:
+            rate = self.straight[n]
+            return tasks / rate, sign / rate
         for start, demanded, _, pace in self:
             rate = pace.rate[n]
             if rate > 0 and (pace.end == np.inf or demanded[n] + rate * pace.end > tasks):
@@ -182,55 +194,116 @@ class _Way:
         raise AssertionError("the last part has no end")
 
 
-def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
-    """Return the tasks of :func:`loop`, faster.
+class _QueuePaths:
+    """The ways of queues along the tree, exactly, while users leave.
+
+    The users of a queue v ask for tasks in proportion, as the level s[v] inside it rises. So one
+    leaf in each queue, which takes what they all take together, goes their way: O(Q·kinks) each
+    time, whatever the number of users.
+    """
+
+    def __init__(self, instance: Instance, active: Set[int]) -> None:
+        self.queues = instance.tree
+        self.tree = ExactTree(instance, active, decimal)
+        self.active = active
+        self.nothing = np.array([Fraction(0)] * len(self.queues))
+        self.counted: tuple[Rates, TreePoint] | None = None
+
+    def leave(self, n: int, satisfied_tasks: int) -> None:
+        """Take a user out, whose tasks count for its queues if it has all that it asks for."""
+        tree = self.tree
+        vector = np.array(tree.vector[n])
+        tree.leave(n)
+        if self.counted is None:
+            if not satisfied_tasks:
+                return
+            rates = self._rates()
+            usage = rates.origin.usage
+        else:
+            rates, point = self.counted
+            rates.weighted[tree.of[n]] -= vector
+            usage = point.usage
+
+        if satisfied_tasks:
+            usage = usage.copy()
+            usage[self.queues.chain(tree.of[n])] += vector * (tree.unit[n] * satisfied_tasks)
+        self.counted = rates, TreePoint(self.nothing, usage)
+
+    def path(self) -> _Way:
+        """Return the way of the leaf of each queue."""
+        if self.counted is not None:
+            rates, point = self.counted
+            active = np.isin(np.arange(len(self.queues)), [self.tree.of[n] for n in self.active])
+            return _Way.of(rates, active, point)
+
+        # Without satisfied users there are no kinks, and the tree has the rates.
+        rate = np.array(self.tree.factors())
+        point = TreePoint(self.nothing, self.nothing)
+        return _Way(_Part(Fraction(0), self.nothing, point, Pace(rate, rate, rate, np.inf, False)))
+
+    def _rates(self) -> Rates:
+        """Return the rates of one leaf in each queue, which takes what its active users take."""
+        together = np.array([[Fraction(0)] * self.queues.caps.shape[1]] * len(self.queues))
+        for n in self.active:
+            together[self.tree.of[n]] += self.tree.vector[n]
+        ones = self.nothing + 1
+        leaves = replace(self.queues, of=np.arange(len(self.queues)))
+        return Rates(leaves, ones, together, ones, counted=True)
+
+
+def fast(instance: Instance, ties: str = "larger", *, counted: bool = False) -> np.ndarray:
+    """Return the tasks of :func:`loop`, or with ``counted`` of :func:`counted_loop`, faster.
 
     Tasks below a level that surely fit are counted at once; the last ones come from heaps.
 
     Within a queue the order does not depend on the rates, so that each keeps a heap of its own. A
-    pick costs O(log N + log Q), a user who leaves O(Q) and the vectors on its way up.
+    pick costs O(log N + log Q), a user who leaves O(Q·kinks) and the vectors on its way up.
     """
     room, _, limits, active = _begin(instance)
-    tree = ExactTree(instance, active, decimal)
+    paths = _QueuePaths(instance, active)
+    queue_of = paths.tree.of
+    unit = paths.tree.unit
     tasks = [0] * len(limits)
     sign = SIGNS[ties]
     bulk_size = len(active)
     picks = len(active)
     heaps: dict[int, list[Pick]] = {}
     while active:
-        factor = tree.factors()
+        path = paths.path()
         if picks >= bulk_size:
-            rate = {n: factor[tree.of[n]] / tree.unit[n] for n in active}
-            _in_bulk(room, rate, limits, tasks, np.zeros(len(tasks)))
-            heaps = {q: [] for q in {tree.of[n] for n in active}}
+            for _, demanded, _, pace in path:
+                rate = {n: pace.rate[queue_of[n]] / unit[n] for n in active}
+                base = {n: demanded[queue_of[n]] / unit[n] for n in active}
+                if not _in_bulk(room, rate, limits, tasks, base, float(pace.end)):
+                    break
+            heaps = {q: [] for q in {queue_of[n] for n in active}}
             for n in active:
-                heaps[tree.of[n]].append((tasks[n] * tree.unit[n], sign * tree.unit[n], n))
+                heaps[queue_of[n]].append((tasks[n] * unit[n], sign * unit[n], n))
             for heap in heaps.values():
                 heapq.heapify(heap)
         lowest = [
-            (heap[0][0] / factor[q], heap[0][1] / factor[q], heap[0][2], q)
-            for q, heap in heaps.items()
+            (*path.level(q, heap[0][0], heap[0][1]), heap[0][2], q) for q, heap in heaps.items()
         ]
         heapq.heapify(lowest)
         picks = 0
         while True:
-            _, tie, n, q = lowest[0]
+            _, _, n, q = lowest[0]
             if picks == bulk_size or not room.fits(n):
                 break
             room.take(n)
             tasks[n] += 1
             if tasks[n] == limits[n]:
                 break
-            heapq.heapreplace(heaps[q], (tasks[n] * tree.unit[n], sign * tree.unit[n], n))
-            level, tie, first = heaps[q][0]
-            heapq.heapreplace(lowest, (level / factor[q], tie / factor[q], first, q))
+            heap = heaps[q]
+            heapq.heapreplace(heap, (tasks[n] * unit[n], sign * unit[n], n))
+            heapq.heapreplace(lowest, (*path.level(q, heap[0][0], heap[0][1]), heap[0][2], q))
             picks += 1
         if picks < bulk_size:
             heapq.heappop(heaps[q])
             if not heaps[q]:
                 del heaps[q]
             active.discard(n)
-            tree.leave(n)
+            paths.leave(n, tasks[n] if counted and tasks[n] == limits[n] else 0)
     return np.array(tasks, dtype=float)
 
 
@@ -238,9 +311,9 @@ def _in_bulk(
     room: FreeCapacity,
     rate: dict[int, Any],
     limits: list[float],
-    tasks: Any,
-    demanded: np.ndarray,
-    end: float = np.inf,
+    tasks: list[int],
+    demanded: dict[int, Any],
+    end: float,
 ) -> bool:
     """Give each user its tasks below a level at which all tasks fit and no user is at its limit.
 
@@ -248,10 +321,9 @@ def _in_bulk(
     whether the level is the ``end``.
     """
     users = list(rate)
-    speed, tasks_now, limit = (
-        np.array([float(values[n]) for n in users]) for values in (rate, tasks, limits)
+    speed, tasks_now, limit, base = (
+        np.array([float(values[n]) for n in users]) for values in (rate, tasks, limits, demanded)
     )
-    base = demanded[users].astype(float)
     use = room.matrix[users]
     remaining = np.array([float(amount) for amount in room.remaining]) * (1 - LEVEL_ROUNDING)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -101,11 +101,11 @@ def pick_by_pick(
         for r in resources:
             remaining[r] -= need[r]
         tasks[n] += 1
-        _next_task(heap, shares[n], tasks[n] < limits[n])
+        next_task(heap, shares[n], tasks[n] < limits[n])
     return np.array(tasks, dtype=float)
 
 
-def _next_task(heap: list[Any], share: Any, wants_more: bool) -> None:
+def next_task(heap: list[Any], share: Any, wants_more: bool) -> None:
     """Put the user at the top of a heap to where its next task belongs, or take it out."""
     before, tie, n = heap[0]
     if wants_more:
@@ -119,14 +119,27 @@ def comparable(pool: Pool) -> list[int] | list[Fraction]:
 
     They are whole numbers where the common denominator is short, else fractions.
     """
-    tops = _python(pool.top)
-    bottoms = _python(pool.bottom)
+    pairs = list(zip(_python(pool.top), _python(pool.bottom), strict=True))
+    common = common_denominator(bottom for _, bottom in pairs)
+    if not common:
+        return [Fraction(top, bottom) for top, bottom in pairs]
+    return [top * (common // bottom) for top, bottom in pairs]
+
+
+def in_one_unit(values: list[Fraction]) -> list[int] | list[Fraction]:
+    """Return numbers as multiples of one unit: whole numbers where their denominators allow it."""
+    common = common_denominator(value.denominator for value in values)
+    return [int(value * common) for value in values] if common else values
+
+
+def common_denominator(denominators: Iterable[int]) -> int:
+    """Return the least common denominator, or 0 where it is too long to compute with."""
     common = 1
-    for bottom in set(bottoms):
-        common = math.lcm(common, bottom)
+    for denominator in set(denominators):
+        common = math.lcm(common, denominator)
         if common.bit_length() > _LONGEST_DENOMINATOR:
-            return [Fraction(top, bottom) for top, bottom in zip(tops, bottoms, strict=True)]
-    return [top * (common // bottom) for top, bottom in zip(tops, bottoms, strict=True)]
+            return 0
+    return common
 
 
 def _python(values: np.ndarray) -> Any:
@@ -139,6 +152,9 @@ POLICIES: tuple[str, ...] = ("first-fit", "best-fit", "slots")
 SLOTS = 14
 #: Distances of users to servers are kept up to this many.
 LARGEST_TABLE = 50_000_000
+#: And where users are at most so many more than servers: a placement changes the distances of all
+#: users to one server, and without a table a task asks for those of one user to all servers.
+_MORE_USERS = 200
 #: So many tasks of each user go to the same servers one by one before the next ones are counted.
 _ONE_BY_ONE = 8
 #: Single servers that are looked at one by one, and tasks that are served one by one, at most.
@@ -264,8 +280,8 @@ def _steps(distance: np.ndarray) -> np.ndarray:
 class BestFit:
     """The server whose free capacity is most like the task, the first among equals.
 
-    Distances of all users to all servers are kept (where memory allows); a placement changes those
-    of one server.
+    Distances of all users to all servers are kept (where memory allows, and users are not many
+    more than servers); a placement changes those of one server.
     """
 
     def __init__(self, servers: Servers) -> None:
@@ -273,7 +289,7 @@ class BestFit:
         users = len(servers.demands)
         single = len(servers.row)
         self.table: np.ndarray | None = None
-        if users * single <= LARGEST_TABLE:
+        if users <= single + _MORE_USERS and users * single <= LARGEST_TABLE:
             self.table = np.full((users, single), np.inf)
             for user in range(users):
                 where = np.flatnonzero(servers.fits(user))
@@ -444,7 +460,7 @@ def place(
         find.changed(server)
         tasks[n, servers.row[server]] += 1
         totals[n] += 1
-        _next_task(heap, shares[n], totals[n] < limits[n])
+        next_task(heap, shares[n], totals[n] < limits[n])
     return tasks
 
 

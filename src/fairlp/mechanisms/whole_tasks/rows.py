@@ -81,12 +81,12 @@ ROWS = (
         (
             Method(
                 "fast",
-                partial(methods.on_tree, run=on_tree.counted),
-                cost="O(N·kinks) for each user who leaves",
+                partial(methods.on_tree, run=partial(on_tree.fast, counted=True)),
+                cost="O(Q·kinks) for each user who leaves",
             ),
             Method(
                 "loop",
-                partial(methods.on_tree, run=partial(on_tree.counted, at_once=False)),
+                partial(methods.on_tree, run=on_tree.counted_loop),
                 cost="O(log N + kinks) a task",
             ),
         ),
@@ -125,7 +125,7 @@ ROWS = (
         "Bhattacharya et al., SoCC 2013, §3",
         None,
         normalisers.dominant,
-        (Method("loop", methods.naive_tree, cost="O(Q + N) a task"),),
+        (Method("loop", methods.naive_tree, cost="O(Q + log N) a task, O(NR) one that ends"),),
         ("caps kept (ours)",),
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_GUARANTEES),
         options=("turnover",),
