@@ -84,9 +84,11 @@ def audit(
     >>> findings.witness["Pareto-optimal"]
     "'user1' could run 4 more tasks (1 other user more, too), and no user would run fewer"
     """
-    findings = findings_of(
-        instance, allocation, properties, division, whole_tasks, tries, seed, options, time_limit
-    )
+    deadline = NO_DEADLINE if time_limit is None else Deadline(time_limit)
+    if time_limit is not None and not time_limit >= 0:
+        raise InstanceError(f"time_limit={time_limit}; expected seconds, at least 0")
+    case = case_of(instance, allocation, division, whole_tasks, tries, seed, options, deadline)
+    findings = findings_of(case, allocation, properties)
     frame = AuditTable(
         [vars(finding) for finding in findings.values()],
         columns=[field.name for field in fields(Finding)],
@@ -95,47 +97,32 @@ def audit(
     return frame.astype({"holds": object})
 
 
-def findings_of(
+def case_of(
     instance: Instance,
     allocation: Allocation | DynamicAllocation | pd.DataFrame | Any,
-    properties: Sequence[str] | str | None = None,
     division: Division | None = None,
     whole_tasks: bool | None = None,
     tries: int = 200,
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
-    time_limit: float | None = None,
-) -> dict[str, Finding]:
-    """Return the finding of each property; see :func:`audit`."""
+    deadline: Deadline = NO_DEADLINE,
+) -> AuditCase:
+    """Return what is audited, with the choices that the mechanism of the allocation makes."""
     require_instance(instance)
     if tries < 0:
         raise InstanceError(f"tries={tries}; expected how many lies to try at most, at least 0")
-    if time_limit is not None and not time_limit >= 0:
-        raise InstanceError(f"time_limit={time_limit}; expected seconds, at least 0")
-    deadline = NO_DEADLINE if time_limit is None else Deadline(time_limit)
-    requested = [properties] if isinstance(properties, str) else properties
-    names = None if requested is None else [known(name) for name in requested]
-    is_small = len(instance.users) <= MOST_RERUN_USERS
-
-    # Properties of every step, for users who arrive
-    findings = {}
     mechanism = None
-    if isinstance(allocation, DynamicAllocation):  # its order of arrival is part of its mechanism
-        for name, step_row in DYNAMIC.items():
-            by_default = is_small or not step_row.reruns
-            if by_default if names is None else name in names:
-                findings[name] = step_row.audit(allocation, tries, seed, deadline)
-    elif isinstance(allocation, Allocation):
+    if isinstance(allocation, Allocation) and not isinstance(
+        allocation, DynamicAllocation
+    ):  # whose order of arrival is part of its mechanism
         mechanism = TABLE.get(allocation.mechanism)
         if mechanism is not None:
             mechanism = mechanism.under(allocation.parameters)
-
-    # Properties of the allocation
     if options is None:
         options = allocation.parameters if isinstance(allocation, Allocation) else {}
     if whole_tasks is None:
         whole_tasks = mechanism is not None and mechanism.whole_tasks
-    case = AuditCase(
+    return AuditCase(
         instance,
         tasks_of(instance, allocation),
         mechanism.name if mechanism else "",
@@ -146,11 +133,30 @@ def findings_of(
         seed,
         deadline,
     )
+
+
+def findings_of(
+    case: AuditCase, allocation: Any, properties: Sequence[str] | str | None = None
+) -> dict[str, Finding]:
+    """Return the finding of each property; see :func:`audit`."""
+    requested = [properties] if isinstance(properties, str) else properties
+    names = None if requested is None else [known(name) for name in requested]
+    is_small = len(case.instance.users) <= MOST_RERUN_USERS
+
+    # Properties of every step, for users who arrive
+    findings = {}
+    if isinstance(allocation, DynamicAllocation):
+        for name, step_row in DYNAMIC.items():
+            by_default = is_small or not step_row.reruns
+            if by_default if names is None else name in names:
+                findings[name] = step_row.audit(allocation, case.tries, case.seed, case.deadline)
+
+    # Properties of the allocation
     for name in PROPERTIES if names is None else names:
         if name in findings:
             continue
         row = find(name)
-        needs_tree = row.tree and not instance.has_queues
+        needs_tree = row.tree and not case.instance.has_queues
         if names is None and ((row.reruns and not is_small) or needs_tree):
             continue
         try:

@@ -22,7 +22,7 @@ from ..models.instances.queues import Queues
 from ..models.notation.expressions import Index
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
-from . import findings_of
+from . import case_of, findings_of
 from .findings import NO_DEADLINE, Deadline
 from .properties import PROPERTIES, Property, known
 from .properties import table as property_table
@@ -262,9 +262,8 @@ def _breaks(
     try:
         with warnings.catch_warnings(action="ignore"):
             allocation = allocate(instance, row.name, **audit_options["options"])
-            finding = findings_of(
-                instance, allocation, name, **audit_options, time_limit=deadline.remaining
-            )[name]
+            case = case_of(instance, allocation, **audit_options, deadline=deadline)
+            finding = findings_of(case, allocation, name)[name]
     except FairlpError as error:
         if errors is not None:
             errors.append(str(error))
