@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -42,7 +42,7 @@ from .time_market import limits_bind, prove_market, time_market
 # PS-DSF: one function a method, and the same certificate whatever made the allocation.
 
 #: A function that makes a table when it is read.
-MakesTable = Callable[[], pd.DataFrame]
+MakesTable: TypeAlias = "Callable[[], pd.DataFrame]"
 #: Simulated seconds after which the distributed method gives up, in periods.
 MOST_PERIODS = 5000
 #: Violations are sampled once a period, and later whenever this much more time has passed.
