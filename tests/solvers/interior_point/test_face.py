@@ -120,6 +120,23 @@ def test_no_shape_needs_a_vertex(asked, kind):
     assert asked["vertex"] == 0
 
 
+@pytest.mark.parametrize("unclear", [1, 100])
+def test_a_program_whose_vertex_takes_long_is_solved_inside_once(monkeypatch, asked, unclear):
+    """The first decisions are not clear: of the first round alone, or of all."""
+    given = instance("two of five", 60, 60, 1)
+    right = face.decisions_of
+    results = [None] * unclear
+
+    def planted(*arguments):
+        return results.pop() if results else right(*arguments)
+
+    monkeypatch.setattr(session, "decisions_of", planted)
+    monkeypatch.setattr(session, "LARGE", 0)
+    monkeypatch.setattr(session, "QUICK_STEPS", 1)
+    np.testing.assert_allclose(levels(given, "interior-point"), levels(given, "lp"), rtol=1e-9)
+    assert asked["vertex"] == (1 if unclear == 1 else 2)
+
+
 @pytest.mark.parametrize("wrong", ["pair", "capacity", "unclear", "no prices"])
 def test_what_is_wrong_about_a_face_ends_at_a_vertex(monkeypatch, asked, wrong):
     given = instance("two of five", 60, 60, 1)

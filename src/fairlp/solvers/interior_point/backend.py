@@ -60,20 +60,29 @@ class InteriorPoint(BaseBackend):
     ) -> tuple[Solution, tuple[Structure, FinalPoint] | None]:
         """Solve one program; return the answer, with structure and point where it is ours."""
         start_time = perf_counter()
-        structure = Structure.of(program)
-        reason = "these are not users who share servers"
-        if structure is not None:
-            try:
-                solution, final = self._by_interior_points(
-                    structure, options, start_time, warm_start
-                )
-                return solution, None if final is None else (structure, final)
-            except NotConvergedError as error:
-                reason = str(error)
+        try:
+            return self.solve_inside(program, options, warm_start, start_time)
+        except NotConvergedError as error:
+            reason = str(error)
         remaining = None
         if options.time_limit is not None:
             remaining = max(options.time_limit - (perf_counter() - start_time), 0.0)
         return self._by_highs(program, replace(options, time_limit=remaining), reason), None
+
+    def solve_inside(
+        self,
+        program: Program,
+        options: Options,
+        warm_start: WarmStart | None = None,
+        start_time: float | None = None,
+    ) -> tuple[Solution, tuple[Structure, FinalPoint] | None]:
+        """Solve one program by our own method alone; raise where it is not proved."""
+        start_time = perf_counter() if start_time is None else start_time
+        structure = Structure.of(program)
+        if structure is None:
+            raise NotConvergedError("these are not users who share servers")
+        solution, final = self._by_interior_points(structure, options, start_time, warm_start)
+        return solution, None if final is None else (structure, final)
 
     def _by_interior_points(
         self,

@@ -23,6 +23,7 @@ from ...models.instances.arithmetic import quotients, relative
 from ...models.programs.options import Options
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
+from ...models.programs.status import Termination
 from ...tolerances import SOLVER_TIGHTEST
 from ..backends.base import ProgramChange, ProgramSession, reduced_costs
 from ..backends.highs import Highs, HighsSession
@@ -105,6 +106,8 @@ class PricingSession(ProgramSession):
         while True:
             solution = self.master.solve()
             seconds += solution.times.get("solve", 0.0)
+            if solution.status.termination is Termination.ITERATION_LIMIT:
+                return self._of_whole_program(solution, seconds)
             if solution.status.is_optimal and solution.row_duals is not None:
                 helpful = self._helpful(solution.row_duals)
             else:

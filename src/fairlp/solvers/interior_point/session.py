@@ -13,6 +13,7 @@ from ...models.programs.certificate import Certificate
 from ...models.programs.options import Options
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
+from ...models.programs.status import Termination
 from ...tolerances import AGREEMENT, BLOCKED_PRICE, INTERIOR_ROUGH, SETTLED
 from ..backends.base import ProgramChange, ProgramSession
 from . import method
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 #: A point that is not sharpened is taken where its gap is less by this factor: its rows hold less
 #: exactly.
 _LESS_SHARP = 10.0
+#: Steps of the simplex method after which a program of so many columns is solved inside as a whole,
+#: which takes seconds: a vertex may take minutes.
+LARGE = 10_000
+QUICK_STEPS = 5_000
 #: A price is clear when it is that many times the largest that a user who can be raised could have.
 _CLEAR = 100.0
 
@@ -61,6 +66,9 @@ class InteriorPointSession(ProgramSession):
         self.decisions: Decisions | None = None
         #: the point of the next round, from the trial of its face
         self.tried: WarmStart | None = None
+        #: whether vertices took too long once, and whether the next program is that one
+        self.vertices_were_slow = False
+        self.is_afresh = False
         #: a point inside, on the way to the optimum
         self.warm_start: WarmStart | None = None
 
@@ -75,9 +83,18 @@ class InteriorPointSession(ProgramSession):
         if self.at_vertices is not None:
             self.at_vertices.restart(other_method)
         elif self.last is not None:
-            self.at_vertices = on_columns(self.program, self.options, self.last)
-            self.decisions = None
+            is_limited = self.program.n_columns >= LARGE and not self.vertices_were_slow
+            self._end_at_vertices(QUICK_STEPS if is_limited else None)
         self.warm_start = None
+
+    def _end_at_vertices(self, steps: int | None = None) -> None:
+        """Go on from a vertex near the last answer, in at most so many steps a program."""
+        assert self.last is not None
+        options = self.options
+        if steps is not None and options.iteration_limit is None:
+            options = replace(options, iteration_limit=steps)
+        self.at_vertices = on_columns(self.program, options, self.last)
+        self.decisions = None
 
     def proves(self, certificate: Certificate) -> bool:
         """Whether a certificate is good enough; on a face earlier prices carry gaps over."""
@@ -135,8 +152,14 @@ class InteriorPointSession(ProgramSession):
     def solve(self) -> Solution:
         """Solve the program as it is now."""
         if self.at_vertices is not None:
+            solution = self.at_vertices.solve()
+            if solution.status.termination is Termination.ITERATION_LIMIT and self._is_limited():
+                self.at_vertices = None
+                self.vertices_were_slow = True
+                self.is_afresh = True
+                return self.solve()
             self.least_price = BLOCKED_PRICE
-            return replace(self.at_vertices.solve(), solver=self.backend.name)
+            return replace(solution, solver=self.backend.name)
         if self.decisions is None:
             solution = self._first_round()
         else:
@@ -159,11 +182,26 @@ class InteriorPointSession(ProgramSession):
         self.least_price = 0.0 if is_sharp else BLOCKED_PRICE  # where sharpened, rounding is 0
         return solution
 
+    def _is_limited(self) -> bool:
+        """Whether vertices are given fewer steps than the options allow."""
+        assert self.at_vertices is not None
+        return self.at_vertices.options.iteration_limit != self.options.iteration_limit
+
     def _first_round(self) -> Solution:
         """Solve the whole program; sharpen its optimum where prices are not clear."""
         start_time = perf_counter()
         self.solved = None
-        solution, ours = self.backend.solve_with_point(self.program, self.options, self.warm_start)
+        if self.is_afresh:
+            self.is_afresh = False
+            try:
+                solution, ours = self.backend.solve_inside(self.program, self.options)
+            except NotConvergedError:
+                self._end_at_vertices()
+                return self.solve()
+        else:
+            solution, ours = self.backend.solve_with_point(
+                self.program, self.options, self.warm_start
+            )
         if ours is not None:
             structure, final = ours
             sharp = final.point
