@@ -608,6 +608,14 @@ def cdrf(run: Run) -> ItemAnswer:
     return replace(answer, why=f"no lie on {lies.count} more pays")
 
 
+PAPER.uncheckable(
+    "§II-B, eligible servers",
+    "Where the dominant resource is that of the servers on which a user may run, users may have an "
+    "incentive to misreport these",
+    "told of a rule that the paper takes from elsewhere and does not define",
+)
+
+
 @PAPER.statement(
     "§I, one server",
     "On a single server PS-DSF is DRF",
