@@ -306,13 +306,11 @@ def shares_text(comparison: ShareComparison) -> Text:
     if comparison.instance.has_queues:
         queues = comparison.queues.rename(index={"": "(root)"}).drop(columns=["weight"])
         yield TitledTable("By queue", for_people(queues, units), SHOWN, hint)
-    if not comparison.subject.tenants.are_users:
-        tenants = comparison.tenants
-        missing = comparison.subject.tenants.sums(comparison.owed * comparison.share_of_a_task)
-        tenants = for_people(tenants.iloc[(-missing).argsort(kind="stable")], units)
-        noun = comparison.subject.tenants.noun
-        if noun != "queue":
-            yield TitledTable(f"By {noun}, all its tasks together", tenants, SHOWN, hint)
+    noun = subject.tenants.noun
+    if noun != "queue" and not subject.tenants.are_users:  # queues have the table above
+        order = (-comparison.tenant_shares.missing_share).argsort(kind="stable")
+        tenants = for_people(comparison.tenants.iloc[order], units)
+        yield TitledTable(f"By {noun}, all its tasks together", tenants, SHOWN, hint)
     users = for_people(owed_first(comparison), units)
     yield TitledTable("By user, those first who are owed most", users, SHOWN, hint)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ... import Allocation, Instance, allocate
+from ... import Allocation, Instance
 from ...errors import InstanceError, SolverError, TooLargeError
 from ...mechanisms.max_min.methods import unplaced
 from ...models.instances.arithmetic import of_whole, tasks_alone
@@ -32,7 +32,7 @@ from .cluster import (
     name_in_path,
     unique_labels,
 )
-from .past import history_of
+from .past import fair_with_past, history_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,9 +112,7 @@ class Snapshot:
         """
         if self.history.empty:
             return None
-        return allocate(
-            self.observed.instance, "h-drf-counted", state=self.history, half_life=1.0, **options
-        )
+        return fair_with_past(self.observed.instance, self.history, **options)
 
     def __repr__(self) -> str:
         running = self.observed.tasks_array.sum()
@@ -314,9 +312,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     _require_moderate_size(path, nodes, rows, by)
 
     # Labels of all users, also of those who are left out of the instance below
-    tenants = _tenant_names(rows)
     _label_rows(rows)
-    tenant_of = {row.leaf.label: name for row, name in zip(rows, tenants, strict=True)}
     held = _held_table(rows)
     _note_priorities(cluster, rows)
     all_rows = rows
@@ -350,9 +346,10 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     else:
         instance = whole
     hidden_totals = pd.Series(hidden.sum(axis=0), index=resources)
-    users = [row.leaf.label for row in rows]
-    tenants_of_users = pd.Series(
-        [tenant_of[user] for user in users], pd.Index(users, name="user"), name=cluster.tenant_noun
+    tenants = pd.Series(
+        [row.leaf.tenant or "all" for row in rows],
+        pd.Index([row.leaf.label for row in rows], name="user"),
+        name=cluster.tenant_noun,
     )
     return Snapshot(
         instance=instance,
@@ -363,7 +360,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         held=held,
         hidden=hidden_totals[hidden_totals > 0],
         shares=_shares(cluster, observed),
-        tenants=tenants_of_users,
+        tenants=tenants,
         jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
         plugin=cluster.plugin,
         history=history_of(whole, [row.leaf.owner for row in rows], cluster.past),
@@ -483,11 +480,6 @@ def _label_rows(rows: list[Row]) -> None:
     labels = unique_labels(row.leaf.label or row.leaf.queue or "all" for row in rows)
     for row, label in zip(rows, labels, strict=True):
         row.leaf = row.leaf._replace(label=label)
-
-
-def _tenant_names(rows: list[Row]) -> list[str]:
-    """Return the tenant of each row by name."""
-    return [row.leaf.tenant or row.leaf.queue or "all" for row in rows]
 
 
 def _waiting_table(rows: list[Row]) -> pd.DataFrame:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ... import Instance
+from ... import Allocation, Instance, allocate
 from .cluster import Floats
 
 #: What a queue, or a namespace in it, has used: decayed integrals, in amounts times half-lives.
@@ -77,6 +78,11 @@ def history_of(instance: Instance, owners: Sequence[str], past: Past) -> pd.Seri
         in_queue
     ]
     return pd.Series(levels, instance.users.labels.rename("user"), name="history")
+
+
+def fair_with_past(instance: Instance, history: pd.Series[float], **options: Any) -> Allocation:
+    """Return the fair tasks of the next half-life, past use counted along the queues."""
+    return allocate(instance, "h-drf-counted", state=history, half_life=1.0, **options)
 
 
 def _dominant_share(instance: Instance, amounts: Floats) -> float:

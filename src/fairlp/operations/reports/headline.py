@@ -11,8 +11,9 @@ from ...models.instances.arithmetic import quantity
 from ...tolerances import AUDIT
 from .blocking import Obstacle
 from .remedy import Remedy, remedy
-from .share_comparison import ShareComparison, resource_of
+from .share_comparison import ShareComparison
 from .subject import mechanism_or_default
+from .tenants import TenantShares
 
 #: So many tenants, sizes and holders are named, and reasons of tasks that may not run yet; the
 #: others are counted together.
@@ -131,17 +132,14 @@ def _verdict(comparison: ShareComparison) -> list[str]:
     if not shares.short.size:
         return [_fair_verdict(comparison)]
     first = int(shares.short[0])
-    counts = tenants.sums(shares.owed_whole)
+    count = int(shares.owed_whole[tenants.users[first]].sum())
     verdict = (
-        f"Not fair: {tenants.names[first]} is {_tasks(counts[first])} short of its fair share"
+        f"Not fair: {tenants.names[first]} is {_tasks(count)} short of its fair share"
         f"{_sizes(comparison, first)}. It has {_percent(shares.share[first])} of the cluster, and "
         f"{_percent(shares.fair_share[first])} is fair."
     )
-    others = [f"{tenants.names[t]} ({_tasks(counts[t])})" for t in shares.short[1:_NAMED]]
-    if shares.short.size > _NAMED:
-        others.append(f"{shares.short.size - _NAMED:,} other {tenants.noun}s")
-    if others:
-        verdict += f" Short too: {', '.join(others)}."
+    if shares.short.size > 1:
+        verdict += f" Short too: {_short_tenants(shares, 1)}."
     return [verdict, _remedy(comparison, first)]
 
 
@@ -150,21 +148,27 @@ def _verdict_with_past(comparison: ShareComparison) -> list[str]:
     shares = comparison.tenant_shares_with_past
     if shares is None:
         return []
-    tenants = comparison.subject.tenants
-    counts = tenants.sums(shares.owed_whole)
-    short = [f"{tenants.names[t]} ({_tasks(counts[t])})" for t in shares.short[:_NAMED]]
-    if shares.short.size > _NAMED:
-        short.append(f"{shares.short.size - _NAMED:,} other {tenants.noun}s")
     counted = "Counting past use, which fades by half in each half-life,"
-    if not short:
-        return [f"{counted} no {tenants.noun} is short of a whole task."]
-    return [f"{counted} these are short of what is fair: {', '.join(short)}."]
+    if not shares.short.size:
+        return [f"{counted} no {shares.tenants.noun} is short of a whole task."]
+    return [f"{counted} these are short of what is fair: {_short_tenants(shares)}."]
+
+
+def _short_tenants(shares: TenantShares, start: int = 0) -> str:
+    """Return the first tenants that are short, from this place on, and the number of the others."""
+    tenants = shares.tenants
+    counts = tenants.sums(shares.owed_whole)
+    named = [f"{tenants.names[t]} ({_tasks(counts[t])})" for t in shares.short[start:_NAMED]]
+    if shares.short.size > _NAMED:
+        named.append(f"{shares.short.size - _NAMED:,} other {tenants.noun}s")
+    return ", ".join(named)
 
 
 def _sizes(comparison: ShareComparison, t: int) -> str:
     """Return the tasks that a tenant is short of, by size."""
     owed = comparison.tenant_shares.owed_whole
-    users = np.flatnonzero((comparison.subject.tenants.of == t) & (owed > 0))
+    users = comparison.subject.tenants.users[t]
+    users = users[owed[users] > 0]
     demands = [_demand(comparison, int(n)) for n in users]
     if len(users) == 1:
         return f" ({demands[0]} each)"
@@ -243,11 +247,10 @@ def _remedy(comparison: ShareComparison, t: int) -> str:
 
 def _stopped_by(comparison: ShareComparison, n: int, obstacle: Obstacle) -> str:
     """Return what stops a user, and who holds it beyond their fair shares."""
-    row = comparison.described(obstacle)
-    resource = resource_of(row.blocked_by)
-    holders = comparison.beyond_fair(obstacle, int(comparison.subject.tenants.of[n]))
-    held = _holders(comparison, resource, holders)
-    if row.blocked_by == resource:
+    row = comparison.with_holders(n, obstacle)
+    resource = str(comparison.instance.resources[obstacle.resource])
+    held = _holders(comparison, resource, row.beyond_fair)
+    if obstacle.kind != "cap":
         if held:
             return f"{held} beyond fair shares on the servers where it could run."
         return (
@@ -255,14 +258,16 @@ def _stopped_by(comparison: ShareComparison, n: int, obstacle: Obstacle) -> str:
             "these servers: it waits until tasks end, or for more servers."
         )
     place = row.where or "the whole cluster"
-    if row.blocked_by.startswith("cap"):
+    limit = comparison.limit_of(obstacle)
+    if limit == "cap":
         others = f" {held} below it beyond fair shares." if held else ""
-        limit = "cap" if comparison.instance.tree.quotas is None else "borrowing limit"
+        if comparison.instance.tree.quotas is not None:
+            limit = "borrowing limit"
         return (
             f"The {limit} of {place} on {resource} stops it: raise that {limit}, or let others "
             f"below it give way.{others}"
         )
-    if row.blocked_by.startswith("no quota"):
+    if limit == "no quota":
         return f"{place} has no quota of {resource}."
     lent = _lent(comparison, obstacle)
     return f"All quota of {resource} in {place} is in use{': ' if lent else ''}{lent}."

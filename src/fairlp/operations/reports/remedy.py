@@ -50,7 +50,8 @@ class Remedy:
 def remedy(comparison: ShareComparison, t: int) -> Remedy:
     """Return how tenant ``t`` could run what it is owed; O(tasks that go × (N + K)·R)."""
     owed = comparison.tenant_shares.owed_whole
-    users = np.flatnonzero((comparison.subject.tenants.of == t) & (owed > 0))
+    users = comparison.subject.tenants.users[t]
+    users = users[owed[users] > 0]
     users = users[largest_first((owed * comparison.share_of_a_task)[users])]
     count = int(owed[users].sum())
 
@@ -135,7 +136,7 @@ class _Preemption:
                 for m in leaving:
                     tasks[m] -= 1
                     free[s] += self.demands[m]
-                    self._take(m)
+                    self.amounts[self.tenants.of[m]] -= self.shares.parts[m]
                     self.tasks[int(self.tenants.of[m])] += 1
                 free[s] -= demand
                 placed += 1
@@ -153,32 +154,26 @@ class _Preemption:
         while True:
             short = free < demand * (1 - AUDIT)
             if not short.any():
-                self.amounts = amounts
                 return leaving
-            m = self._next(remaining, short)
+            m = self._next(amounts, remaining, short)
             if m is None:
-                self.amounts = amounts
                 return None
             leaving.append(m)
             remaining[m] -= 1
             free = free + self.demands[m]
-            self._take(m)
+            amounts[self.tenants.of[m]] -= self.shares.parts[m]
 
-    def _take(self, m: int) -> None:
-        """Take a task of a user from what its tenant has."""
-        self.amounts[self.tenants.of[m]] -= self.shares.parts[m]
-
-    def _next(self, tasks: np.ndarray, short: np.ndarray) -> int | None:
-        """Return the user whose task goes next.
+    def _next(self, amounts: np.ndarray, tasks: np.ndarray, short: np.ndarray) -> int | None:
+        """Return the user whose task goes next, where tenants have these amounts.
 
         It is of the tenant that is furthest beyond its fair share.
         """
         users = np.flatnonzero((tasks > 0) & (self.demands[:, short] > 0).any(axis=1))
         of = self.tenants.of[users]
-        after = (self.amounts[of] - self.shares.parts[users]).max(axis=1)
+        after = (amounts[of] - self.shares.parts[users]).max(axis=1)
         fair = self.shares.fair_share[of]
         may_go = (of != self.tenant) & (after >= fair * (1 - AUDIT))
         if not may_go.any():
             return None
-        beyond = np.where(may_go, self.amounts[of].max(axis=1) - fair, -np.inf)
+        beyond = np.where(may_go, amounts[of].max(axis=1) - fair, -np.inf)
         return int(users[beyond.argmax()])

@@ -594,7 +594,7 @@ def _owed(facts: Facts) -> Section:
     comparison = facts.share_comparison
     tenants = comparison.subject.tenants
     noun = tenants.noun
-    missing_share = tenants.sums(comparison.owed * comparison.share_of_a_task)
+    missing_share = comparison.tenant_shares.missing_share
     order = largest_first(missing_share)
     below = comparison.tenants.iloc[order[missing_share[order] > 0]]
     title = f"{noun.capitalize()}s below their fair share"

@@ -16,14 +16,13 @@ from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import largest_first
 from ...models.trees.filling import floors
 from ...tolerances import AUDIT
+from ..clusters.past import fair_with_past
 from .blocking import Blocking, Obstacle
 from .subject import ClusterSource, Subject, mechanism_or_default, subject_of
 from .tenants import TenantShares
 
 #: So many holders of an obstacle are named, those with most first; all who hold more than is fair.
 HOLDERS = 3
-#: The rule of what is fair with past use counted, along the queues.
-WITH_PAST = "h-drf-counted"
 #: Obstacles are computed for so many users, those who are owed most.
 MOST_USERS = 5000
 
@@ -149,7 +148,7 @@ class ShareComparison:
         if self.subject.history.empty or self.subject.tasks is None:
             return None
         history = self.subject.history.reindex(list(self.instance.users)).dropna()
-        return allocate(self.instance, WITH_PAST, state=history, half_life=1.0, oversized="drop")
+        return fair_with_past(self.instance, history, oversized="drop")
 
     @cached_property
     def tenant_shares_with_past(self) -> TenantShares | None:
@@ -193,7 +192,7 @@ class ShareComparison:
         instance = self.instance
         share = self.share_of_a_task
         floors = self._floors
-        rows = [self._obstacle_of_user(n) for n in range(len(instance.users))]
+        rows = self._obstacles_of_users
         tenants = self.subject.tenants
         columns = {
             "queue": list(instance.queue or [""] * len(instance.users)),
@@ -304,35 +303,33 @@ class ShareComparison:
             return floors(self.instance)
         return np.zeros(len(self.instance.users))
 
-    def _obstacle_of_user(self, n: int) -> ObstacleRow:
-        """Return the obstacle of a user, with its holders."""
-        obstacle = self.obstacles.get(n)
-        if obstacle is None:
-            return ObstacleRow.without_holders()
-        return self._with_holders(n, obstacle)
+    @cached_property
+    def _obstacles_of_users(self) -> list[ObstacleRow]:
+        """The obstacle of each user in words, with its holders; empty for one that has none."""
+        return [
+            self.with_holders(n, self.obstacles[n])
+            if n in self.obstacles
+            else ObstacleRow.without_holders()
+            for n in range(len(self.instance.users))
+        ]
 
-    def _with_holders(self, n: int, obstacle: Obstacle) -> ObstacleRow:
+    def with_holders(self, n: int, obstacle: Obstacle) -> ObstacleRow:
         """Return an obstacle of a user in words, and the tenants who hold it."""
         tenants = self.subject.tenants
         amounts = tenants.sums(self._amounts_held(obstacle))
-        return self.described(obstacle)._replace(
+        beyond_fair = amounts * self.tenant_shares.excess
+        beyond_fair[tenants.of[n]] = 0.0
+        return self._described(obstacle)._replace(
             held_by=largest(amounts, tenants.names, HOLDERS),
-            beyond_fair=self.beyond_fair(obstacle, int(tenants.of[n])),
+            beyond_fair=largest(beyond_fair, tenants.names),
         )
-
-    def beyond_fair(self, obstacle: Obstacle, tenant: int) -> dict[Any, float]:
-        """Return what other tenants hold of an obstacle beyond their fair shares, largest first."""
-        tenants = self.subject.tenants
-        amounts = tenants.sums(self._amounts_held(obstacle)) * self.tenant_shares.excess
-        amounts[tenant] = 0.0
-        return largest(amounts, tenants.names)
 
     def _obstacle_of_tenant(self, t: int) -> ObstacleRow:
         """Return the obstacle of the tasks that a tenant is owed, else of those that wait.
 
         Where some of the tasks that it is owed fit, the obstacle of the next one.
         """
-        users = np.flatnonzero(self.subject.tenants.of == t)
+        users = self.subject.tenants.users[t]
         users = users[[int(n) in self.obstacles for n in users]]
         if not users.size:
             return ObstacleRow.without_holders()
@@ -340,11 +337,11 @@ class ShareComparison:
         n = int(users[owed_share.argmax()])
         count = int(self.tenant_shares.owed_whole[n])
         if self.obstacles[n].kind != "room" or not count or self.subject.tasks is None:
-            return self._obstacle_of_user(n)
+            return self._obstacles_of_users[n]
         servers, tasks = self.blocking.fitting(n, count)
         if tasks.sum() == count:
-            return self._obstacle_of_user(n)
-        return self._with_holders(n, self.blocking.with_tasks(n, servers, tasks).of(n))
+            return self._obstacles_of_users[n]
+        return self.with_holders(n, self.blocking.with_tasks(n, servers, tasks).of(n))
 
     def _obstacle_of_queue(self, v: int) -> ObstacleRow:
         """Return the obstacle of most tasks that wait below a queue, with its holders."""
@@ -371,7 +368,7 @@ class ShareComparison:
             outside -= tree.users_below(v)
         held_by_queue = np.bincount(tree.of, amounts * outside, len(tree))
         excess_of_queue = np.bincount(tree.of, amounts * self._excess * outside, len(tree))
-        return self.described(first)._replace(
+        return self._described(first)._replace(
             servers=int(self.instance.counts[servers].sum()),
             held_by=largest(held_by_queue, self._paths, HOLDERS),
             beyond_fair=largest(excess_of_queue, self._paths),
@@ -406,21 +403,25 @@ class ShareComparison:
         """The part of each user's tasks that is beyond its tenant's fair share."""
         return np.asarray(self.tenant_shares.excess[self.subject.tenants.of])
 
-    def described(self, obstacle: Obstacle) -> ObstacleRow:
+    def limit_of(self, obstacle: Obstacle) -> str:
+        """Return the limit of a queue that stops a user: ``cap``, ``quota`` or ``no quota``."""
+        tree = self.instance.tree
+        if tree.quotas is None:
+            return "cap"
+        if tree.caps[obstacle.queue, obstacle.resource] == 0:
+            return "no quota"
+        columns = tree.quotas.resource == obstacle.resource
+        borrowing = tree.quotas.amounts[1, obstacle.queue, columns]
+        has_own_limit = tree.depths[obstacle.queue] > 1 and np.isfinite(borrowing).any()
+        return "cap" if has_own_limit else "quota"
+
+    def _described(self, obstacle: Obstacle) -> ObstacleRow:
         """Return an obstacle in words, with its servers and the nearest (of a cap: the queue)."""
         instance = self.instance
         if obstacle.kind == "cap":
-            tree = instance.tree
             resource = instance.resources[obstacle.resource]
-            limit = "cap"
-            if tree.quotas is not None:
-                columns = tree.quotas.resource == obstacle.resource
-                borrowing = tree.quotas.amounts[1, obstacle.queue, columns]
-                if tree.caps[obstacle.queue, obstacle.resource] == 0:
-                    limit = "no quota"
-                elif tree.depths[obstacle.queue] <= 1 or not np.isfinite(borrowing).any():
-                    limit = "quota"
-            where = str(tree.paths[obstacle.queue])
+            where = str(instance.tree.paths[obstacle.queue])
+            limit = self.limit_of(obstacle)
             return ObstacleRow.without_holders(f"{limit} of {resource}", where=where)
         count = int(instance.counts[obstacle.servers].sum())
         nearest = str(instance.servers[obstacle.nearest]) if obstacle.nearest >= 0 else ""

@@ -64,6 +64,12 @@ class Tenants:
         """The number of users of each tenant."""
         return np.bincount(self.of, minlength=len(self.names))
 
+    @cached_property
+    def users(self) -> list[np.ndarray]:
+        """Positions of the users of each tenant, in their order."""
+        by_tenant = np.argsort(self.of, kind="stable")
+        return np.split(by_tenant, np.cumsum(self.sizes)[:-1])
+
     @property
     def are_users(self) -> bool:
         """Whether every tenant is one user."""
@@ -138,7 +144,7 @@ class TenantShares:
         size = np.maximum(self.fair_tasks, self.tasks)
         owed = to_whole(np.where(lacking > AUDIT * size, lacking, 0.0), size)
         for t in np.flatnonzero(self.tenants.sizes > 1):
-            users = np.flatnonzero(self.tenants.of == t)
+            users = self.tenants.users[t]
             owed[users] = self._owed_together(int(t), users, owed[users])
         return owed
 
@@ -176,6 +182,11 @@ class TenantShares:
         return np.asarray(np.floor(self.owed).astype(int))
 
     @cached_property
+    def missing_share(self) -> np.ndarray:
+        """Dominant share of the tasks that each tenant is owed."""
+        return self.tenants.sums(self.owed * self.parts.max(axis=1))
+
+    @cached_property
     def short(self) -> np.ndarray:
         """Positions of the tenants short of a whole task, those that lack most first.
 
@@ -183,7 +194,6 @@ class TenantShares:
         """
         if len(self.tenants.names) < 2:
             return np.zeros(0, dtype=int)
-        missing = self.tenants.sums(self.owed * self.parts.max(axis=1))
         is_short = self.tenants.sums(self.owed_whole) > 0
-        order = largest_first(missing)
+        order = largest_first(self.missing_share)
         return np.asarray(order[is_short[order]])
