@@ -761,7 +761,11 @@ def no_certificate(mechanism: str, exact: bool) -> NotDefinedError:
 
 def altered(allocation: Allocation, **changes: Any) -> Allocation:
     """Return a copy with other fields; tables that were not read yet are not made for it."""
-    tables = {"rounds": vars(allocation)["_rounds"], "state": vars(allocation)["_state"]}
+    tables = {
+        name: vars(allocation)[descriptor.key]
+        for name, descriptor in vars(Allocation).items()
+        if isinstance(descriptor, MadeWhenRead)
+    }
     return replace(allocation, **(tables | changes))
 
 

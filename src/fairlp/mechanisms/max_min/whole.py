@@ -107,25 +107,25 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     problem = _broken(instance, tasks)
     if problem:
         return Proof(False, problem)
-    able = most_tasks_on(instance.expanded()).any(axis=1)
+    can_run = most_tasks_on(instance.expanded()).any(axis=1)
     tasks_per_level = row.tasks_per_level(instance)
     levels = quotients(tasks.sum(axis=1), tasks_per_level)
     settled: list[SettledLevel] = []
-    for level in _distinct(levels[able]):
+    for level in _distinct(levels[can_run]):
         least = np.ceil(level * tasks_per_level * (1 - AGREEMENT))
         above = np.floor(level * tasks_per_level * (1 + AGREEMENT)) + 1
-        staying = int((levels[able] <= level * (1 + AGREEMENT)).sum())
+        staying = int((levels[can_run] <= level * (1 + AGREEMENT)).sum())
         settled.append(SettledLevel(least, above, staying))
         solution = above_on_servers(instance, settled).solve().require_optimal()
         count = int(np.rint(solution.objective))
         bound = solution.objective if solution.bound is None else solution.bound
-        if count > able.sum() - staying:
+        if count > can_run.sum() - staying:
             return Proof(
                 False,
                 f"not the leximin: {count} users can be above the level {level:.6g}, and "
-                f"{able.sum() - staying} are",
+                f"{can_run.sum() - staying} are",
             )
-        if bound >= able.sum() - staying + 1 - MILP_TOLERANCES[-1]:
+        if bound >= can_run.sum() - staying + 1 - MILP_TOLERANCES[-1]:
             return Proof(False, f"not proved: users above the level {level:.6g} are not bounded")
     return Proof(
         True,
@@ -141,10 +141,10 @@ def _broken(instance: Instance, tasks: np.ndarray) -> str:
         tasks < 0
     ).any():
         return "not the leximin of whole tasks: some tasks are no whole numbers"
-    over = beyond(instance.demands, instance.capacities, instance.counts, tasks)
-    misplaced = (np.rint(tasks) > 0) & ~instance.runnable()
-    beyond_limits = np.rint(tasks).sum(axis=1) > instance.task_limits
-    if over.any() or misplaced.any() or beyond_limits.any():
+    is_overused = beyond(instance.demands, instance.capacities, instance.counts, tasks)
+    is_misplaced = (np.rint(tasks) > 0) & ~instance.runnable()
+    is_beyond_limit = np.rint(tasks).sum(axis=1) > instance.task_limits
+    if is_overused.any() or is_misplaced.any() or is_beyond_limit.any():
         return "not the leximin: the tasks break a capacity, a limit or a placement constraint"
     if (instance.counts > 1).any():
         termination = packing(instance, tasks).solve().status.termination

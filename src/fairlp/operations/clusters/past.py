@@ -38,14 +38,14 @@ def history_of(instance: Instance, owners: Sequence[str], past: Past) -> pd.Seri
 
     # Dominant shares, of namespaces and of whole queues
     shares = np.zeros(len(weights))
-    known = np.zeros(len(queues))
+    queue_shares = np.zeros(len(queues))
     for (path, namespace), amounts in past.items():
         v = position.get(path)
         if v is None:
             continue
         share = _dominant_share(instance, amounts)
         if not namespace:
-            known[v] = share
+            queue_shares[v] = share
             continue
         inside = [
             n
@@ -56,11 +56,11 @@ def history_of(instance: Instance, owners: Sequence[str], past: Past) -> pd.Seri
 
     # From the deepest queue up: what is known of a queue, or what those below it have.
     has_users = np.asarray(queues.below.sum(axis=1)).ravel() > 0
-    known[~has_users] = 0.0
+    queue_shares[~has_users] = 0.0
     below = np.bincount(queues.of, weights=shares, minlength=len(queues))
     rest = np.zeros(len(queues))
     for v in range(len(queues) - 1, 0, -1):
-        rest[v] = max(known[v] - below[v], 0.0)
+        rest[v] = max(queue_shares[v] - below[v], 0.0)
         below[queues.parents[v]] += below[v] + rest[v]
 
     # From the root down: the rest is divided among those below.

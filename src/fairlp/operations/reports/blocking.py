@@ -151,15 +151,15 @@ class Blocking:
         before = np.cumsum(tasks[order]) - tasks[order]
 
         # The most that queues allow, by bisection
-        most = min(count, int(tasks.sum()))
-        least = 0
-        while least < most:
-            middle = (least + most + 1) // 2
+        largest_count = min(count, int(tasks.sum()))
+        fitting_count = 0
+        while fitting_count < largest_count:
+            middle = (fitting_count + largest_count + 1) // 2
             if self._cap(n, demand, middle) is None:
-                least = middle
+                fitting_count = middle
             else:
-                most = middle - 1
-        tasks[order] = np.clip(most - before, 0, tasks[order])
+                largest_count = middle - 1
+        tasks[order] = np.clip(largest_count - before, 0, tasks[order])
         return servers, tasks
 
     def below(self, cap: Obstacle) -> tuple[np.ndarray, np.ndarray]:
@@ -169,14 +169,14 @@ class Blocking:
         """
         tree = self.instance.tree
         r = cap.resource
-        left = tree.caps[cap.queue, r] - self._use_of_queues[cap.queue, r]
-        if not np.isfinite(left) and tree.quotas is not None:
+        remaining = tree.caps[cap.queue, r] - self._use_of_queues[cap.queue, r]
+        if not np.isfinite(remaining) and tree.quotas is not None:
             quota_tree, used = self._quota_use
             columns = tree.quotas.resource == r
             limits = quota_tree.limits[cap.queue, columns]
-            left = (limits - used[cap.queue, columns]).sum()
+            remaining = (limits - used[cap.queue, columns]).sum()
         free = np.full((1, len(self.instance.resources)), np.inf)
-        free[0, r] = left  # negative where more is in use than the limit
+        free[0, r] = remaining  # negative where more is in use than the limit
         tasks = self.tasks.sum(axis=1) * tree.users_below(cap.queue)
         return free, tasks[:, None]
 

@@ -219,8 +219,8 @@ def _behind_their_own(comparison: ShareComparison) -> str:
     if not count:
         return ""
     all_waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
-    part = "all" if count == all_waiting else f"{count:,.0f} of them"
-    return f", {part} behind jobs of their own {tenants.noun}"
+    number = "all" if count == all_waiting else f"{count:,.0f} of them"
+    return f", {number} behind jobs of their own {tenants.noun}"
 
 
 def _remedy(comparison: ShareComparison, t: int) -> str:
@@ -249,10 +249,10 @@ def _stopped_by(comparison: ShareComparison, n: int, obstacle: Obstacle) -> str:
     """Return what stops a user, and who holds it beyond their fair shares."""
     row = comparison.with_holders(n, obstacle)
     resource = str(comparison.instance.resources[obstacle.resource])
-    held = _holders(comparison, resource, row.beyond_fair)
+    holders = _holders(comparison, resource, row.beyond_fair)
     if obstacle.kind != "cap":
-        if held:
-            return f"{held} beyond fair shares on the servers where it could run."
+        if holders:
+            return f"{holders} beyond fair shares on the servers where it could run."
         return (
             f"No other {comparison.subject.tenants.noun} holds {resource} beyond its fair share on "
             "these servers: it waits until tasks end, or for more servers."
@@ -260,12 +260,12 @@ def _stopped_by(comparison: ShareComparison, n: int, obstacle: Obstacle) -> str:
     place = row.where or "the whole cluster"
     limit = comparison.limit_of(obstacle)
     if limit == "cap":
-        others = f" {held} below it beyond fair shares." if held else ""
+        holders_below = f" {holders} below it beyond fair shares." if holders else ""
         if comparison.instance.tree.quotas is not None:
             limit = "borrowing limit"
         return (
             f"The {limit} of {place} on {resource} stops it: raise that {limit}, or let others "
-            f"below it give way.{others}"
+            f"below it give way.{holders_below}"
         )
     if limit == "no quota":
         return f"{place} has no quota of {resource}."
