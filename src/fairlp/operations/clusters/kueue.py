@@ -159,6 +159,8 @@ class Kueue:
         self._consumed: dict[tuple[str, str], Amounts] = {}
         self._queue_of_owner: dict[tuple[str, str], str] = {}
         self._waiting: list[_Request] = []
+        #: What ClusterQueues can have at most, by queue and column; filled once all is read.
+        self._largest_amounts: dict[tuple[str, Column], Fraction] = {}
         self._paths: dict[str, str] = {}
         self._flavors: dict[str, _Flavor] = {}
         self._uncovered: dict[str, Floats] = {}
@@ -399,11 +401,17 @@ class Kueue:
         return ""
 
     def _most_of_queue(self, name: str, column: Column) -> Fraction:
-        """Return the most that a ClusterQueue can ever have of a resource and flavor."""
-        queue = self._queues[name]
-        if not queue.parent:
-            return queue.quotas[column]["nominal"]
-        return self._most(queue, queue.quotas[column]["nominal"], column, ())
+        """Return the most that a ClusterQueue can ever have of a resource and flavor.
+
+        It is computed once: thousands of pods ask for the same queue, and it sums over all queues.
+        """
+        key = name, column
+        if key not in self._largest_amounts:
+            queue = self._queues[name]
+            nominal = queue.quotas[column]["nominal"]
+            largest = self._most(queue, nominal, column, ()) if queue.parent else nominal
+            self._largest_amounts[key] = largest
+        return self._largest_amounts[key]
 
     def _most(
         self, queue: _QuotaQueue, owned: Fraction, column: Column, below: tuple[str, ...]
