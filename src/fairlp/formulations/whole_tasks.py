@@ -140,9 +140,9 @@ def precomputed_drf(instance: Instance) -> Model:
 def most_tasks_on(single: Instance) -> np.ndarray:
     """Return the most whole tasks of n on i, (N, K), of an instance of single servers, exactly."""
     columns = [whole_tasks_alone(single.demands, capacity) for capacity in single.capacities]
-    most = np.column_stack(columns) if columns else np.zeros(single.shape)
-    most = np.minimum(most, np.floor(single.task_limits)[:, None])
-    return np.where(single.eligible & (single.task_limits >= 1)[:, None], most, 0.0)
+    largest_tasks = np.column_stack(columns) if columns else np.zeros(single.shape)
+    largest_tasks = np.minimum(largest_tasks, np.floor(single.task_limits)[:, None])
+    return np.where(single.eligible & (single.task_limits >= 1)[:, None], largest_tasks, 0.0)
 
 
 def on_servers(
@@ -164,11 +164,13 @@ def on_servers(
     model = Model(f"{name} with whole tasks", source, (n, i, single.resources))
     tasks_per_level = normalisers.tasks_at_level_1(instance, normaliser(instance))
     gamma = model.parameter("Gamma", n, tasks_per_level, "tasks at level 1: φ[n]Γ[n]")
-    most = most_tasks_on(single)
-    able = most.any(axis=1)
-    x = _placed(model, single, most, room)
-    t = model.variable("t", upper=None if able.any() else 0.0, doc="smallest level x[n]/(φ[n]Γ[n])")
-    runnable = model.subset("A", n, able, "n can run one whole task")
+    largest_tasks = most_tasks_on(single)
+    can_run = largest_tasks.any(axis=1)
+    x = _placed(model, single, largest_tasks, room)
+    t = model.variable(
+        "t", upper=None if can_run.any() else 0.0, doc="smallest level x[n]/(φ[n]Γ[n])"
+    )
+    runnable = model.subset("A", n, can_run, "n can run one whole task")
     fairness = model.constraint("fairness", x.sum(i) >= gamma * t, where=runnable)
     model.define("tasks", 1 * x)
     model.leximin(fairness, t)
@@ -186,19 +188,19 @@ def above_on_servers(instance: Instance, settled: Sequence[SettledLevel]) -> Mod
     n = single.users
     i = single.servers
     model = Model("users above a level", "ordered outcomes, level by level", (n, i))
-    most = most_tasks_on(single)
-    able = most.any(axis=1)
-    x = _placed(model, single, most, None)
+    largest_tasks = most_tasks_on(single)
+    can_run = largest_tasks.any(axis=1)
+    x = _placed(model, single, largest_tasks, None)
     k = Index("k", [f"level{number}" for number in range(1, len(settled) + 1)], "level")
     fewest = np.array([level.least for level in settled[1:]] + [settled[-1].above])
     above = model.parameter("a", (k, n), fewest, "fewest tasks above level k")
-    leaving = np.array([able.sum() - level.staying for level in settled], dtype=float)
+    leaving = np.array([can_run.sum() - level.staying for level in settled], dtype=float)
     higher = model.parameter("h", k, leaving, "users above level k")
     last = np.arange(len(settled)) == len(settled) - 1
-    floor = model.parameter("f", n, np.where(able, settled[0].least, 0.0), "tasks at level 1")
-    reachable = able & (fewest <= most.sum(axis=1))
+    floor = model.parameter("f", n, np.where(can_run, settled[0].least, 0.0), "tasks at level 1")
+    reachable = can_run & (fewest <= largest_tasks.sum(axis=1))
     y = model.variable("y", k, n, where=reachable, binary=True, doc="1: n is above level k")
-    model.constraint("floor", x.sum(i) >= floor, where=able)
+    model.constraint("floor", x.sum(i) >= floor, where=can_run)
     model.constraint("above", x.sum(i) >= above * y, where=reachable.T)
     model.constraint("leaving", y.sum(n) >= higher, where=~last)
     weight = model.parameter("last", k, last.astype(float), "1 for the last level")
@@ -239,12 +241,7 @@ def _placed(model: Model, single: Instance, most: np.ndarray, room: np.ndarray |
         "x", n, i, upper=most, where=runs, integer=True, doc="whole tasks of n on server i"
     )
     model.constraint("capacity", (d * x).sum(n) <= c)
-    limits = np.floor(single.task_limits)
-    binding = np.isfinite(limits) & (limits < most.sum(axis=1))
-    if binding.any():
-        limit = model.parameter(
-            "T", n, np.where(binding, np.where(binding, limits, 0.0), 0.0), "tasks that n has"
-        )
-        limited = model.subset("L", n, binding, "the number of tasks that n has is given")
-        model.constraint("limit", x.sum(i) <= limit, where=limited)
+    whole = single.derived(task_limits=np.floor(single.task_limits))
+    is_binding = whole.task_limits < most.sum(axis=1)
+    region.task_limits(model, whole, x.sum(i), users=is_binding)
     return x
