@@ -25,10 +25,10 @@ def attach(
     def get(name: str) -> Any:
         if name not in homes:
             from .errors import nearest
+            from .hints import hint_of
 
-            raise AttributeError(
-                f"module {package!r} has no attribute {name!r}; {nearest(name, names)}"
-            )
+            remedy = hint_of([package], name) or nearest(name, names)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; {remedy}")
         module, own = homes[name]
         home = import_module(module if module.strip(".") else package, package)
         value = vars(home).get(own) or import_module(f"{home.__name__}.{own}")

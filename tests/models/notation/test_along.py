@@ -348,9 +348,9 @@ WRONG = {
         lambda m, x, y: x.groupby({"ann": "a"}, "g"),
         "has no user 'bob'",
     ),
-    "groups without a name": (
-        lambda m, x, y: x.groupby(OWNER.rename(None)),
-        "groups to have a name",
+    "groups with a number for a name": (
+        lambda m, x, y: x.groupby(OWNER, 3),
+        "groups of .* cannot be called 3",
     ),
     "groups of two indices": (lambda m, x, y: x.groupby(np.ones((3, 2)), "g"), "over one index"),
     "unknown group": (
@@ -386,3 +386,14 @@ def test_what_is_wrong_is_refused(case):
     action, message = WRONG[case]
     with pytest.raises((ModelError, UnknownNameError), match=message):
         action(*one())
+
+
+def test_groups_without_a_name_are_called_group():
+    n, group = Index("n", ["ann", "bob", "cat"]), Index("group", ["a", "b"])
+    model = Model("m")
+    x, y = model.variable("x", n), Model("other").variable("y", n, group)
+    row = model.constraint("teams", x.groupby(["ml", "web", "ml"]).sum() <= {"web": 2, "ml": 3})
+    assert row.rows == ["teams[ml]", "teams[web]"]
+    assert [index.symbol for index in y.groupby([1, 2, 1]).sum().indices] == ["group_", "group"]
+    with pytest.raises(ModelError, match=r"or groups with groupby\(owner, name\)"):
+        model.constraint("floors", x.groupby(["up", "down", "up"]).sum() >= 1)

@@ -401,7 +401,7 @@ def test_a_strict_relation_is_refused(strict, small_model):
 def test_a_sum_is_over_an_index_not_over_its_symbol(small_model):
     with pytest.raises(
         ModelError,
-        match=re.escape("sum over 'u': expected an Index, not str; a variable x has x.indices"),
+        match=re.escape("sum over 'u': expected an Index, not str; write x.sum(n)"),
     ):
         small_model["x"].sum("u")
 

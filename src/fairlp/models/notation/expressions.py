@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Never, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest
+from ...hints import NoArgumentError, refuse_keywords
+from ..programs.program import free_name
 from ..programs.solution import Solution
 from .labels import (
     ChangeListener,
@@ -117,12 +119,14 @@ class Expression(Immutable):
         array[()] = self
         return array
 
-    def sum(self, *over: Index) -> SumOver:
+    def sum(self, *over: Index, **unknown: Never) -> SumOver:
         """Sum over the given indices (over all free ones when none is given).
 
         Parameters
         ----------
         *over : Index
+        **unknown
+            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -141,15 +145,16 @@ class Expression(Immutable):
         >>> x.sum(i)
         <Expression ∑_i x[n,i] over n>
         """
+        refuse_keywords("sum", unknown)
         for index in over:
             if not isinstance(index, Index):
                 raise ModelError(
-                    f"sum over {index!r}: expected an Index, not {type(index).__name__}; a variable x "
-                    "has x.indices"
+                    f"sum over {index!r}: expected an Index, not {type(index).__name__}; write "
+                    "x.sum(n) with n = fairlp.Index('n', labels); a variable x has x.indices"
                 )
         return SumOver(self, over or self.indices)
 
-    def mean(self, *over: Index) -> Expression:
+    def mean(self, *over: Index, **unknown: Never) -> Expression:
         """Return the mean over the indices, by default over all free ones.
 
         Elements that a mask leaves out count as 0.
@@ -157,6 +162,8 @@ class Expression(Immutable):
         Parameters
         ----------
         *over : Index
+        **unknown
+            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -175,6 +182,7 @@ class Expression(Immutable):
         >>> x.mean(n)
         <Expression (∑_n x[n])/2>
         """
+        refuse_keywords("mean", unknown, "sum")
         total = self.sum(*over)
         count = math.prod(shape_of(total.over))
         if not count:
@@ -269,7 +277,7 @@ class Expression(Immutable):
             The group of each label of one index.
         name : str or Index
             Symbol of the index of the groups, which come in the order of their first label; or
-            their index itself. Without it, a Series has its own name.
+            their index itself. Without it, that of a Series, or else "group".
 
         Returns
         -------
@@ -278,7 +286,7 @@ class Expression(Immutable):
         Raises
         ------
         ModelError
-            For an owner that is not over one index, or no name.
+            For an owner that is not over one index, or a name that is no text.
 
         Examples
         --------
@@ -287,6 +295,8 @@ class Expression(Immutable):
         >>> x = Model("m").variable("x", n)
         >>> x.groupby({"ann": "ml", "bob": "web", "cat": "ml"}, "team").sum() <= {"web": 2, "ml": 3}
         <Relation ∑_n∈team x[n] ≤ [2 numbers over team] ∀ team>
+        >>> x.groupby(["ml", "web", "ml"]).mean()
+        <Expression (∑_n∈group x[n])/[2 numbers over group] over group>
         """
         return GroupedExpression(self, owner, name)
 
@@ -325,7 +335,8 @@ class Expression(Immutable):
 
     def __lt__(self, other: Any) -> NoReturn:
         raise ModelError(
-            f"{self} is compared by < or >; a model has no strict relations: write <= or >="
+            f"{self} is compared by < or >, which Python's max and min do, too; a model has no "
+            "strict relations: write <= or >="
         )
 
     __gt__ = __lt__
@@ -336,6 +347,12 @@ class Expression(Immutable):
     def __bool__(self) -> NoReturn:
         raise ModelError(
             "an expression has no truth value; write model.constraint(name, left <= right)"
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise NoArgumentError(
+            f"Python's own sum, max and loops take no formula ({self}); write x.sum() for the sum "
+            "of all, x.sum(n) for that over one index; loops are over labels: for name in n: x[name]"
         )
 
     def __str__(self) -> str:
@@ -455,8 +472,10 @@ def _own(node: Expression, index: Index, operation: str) -> Index:
     )
     if axis is None:
         symbols = ", ".join(symbols_of(node.indices)) or "no index"
+        shown = index if isinstance(index, Index) else repr(index)
         raise ModelError(
-            f"{operation} of {node} along {index}: expected one of its indices; it has {symbols}"
+            f"{operation} of {node} along {shown}: expected one of its indices, an Index; it has "
+            f"{symbols}"
         )
     return axis
 
@@ -548,11 +567,15 @@ class GroupedExpression(Immutable):
     def __init__(self, body: Expression, owner: Any, name: str | Index) -> None:
         subject = f"the owner of groups of {body}"
         axes = placed(owner, body.indices, subject, ModelError)
-        symbol = name or getattr(owner, "name", None)
-        if len(axes) != 1 or not isinstance(symbol, (str, Index)):
+        if len(axes) != 1:
             raise ModelError(
-                f"{subject} is expected to be over one index, and groups to have a name (name=…)"
+                f"{subject} is expected to be over one index: write x.groupby(owner) with the group "
+                "of each label"
             )
+        free = symbols_of(body.indices)
+        symbol = name or getattr(owner, "name", None) or free_name("group", free)
+        if not isinstance(symbol, (str, Index)):
+            raise ModelError(f"groups of {body} cannot be called {symbol!r}; expected text")
         groups = np.asarray(aligned(owner, axes, subject, ModelError))
         codes, labels = pd.factorize(groups)
         to = (

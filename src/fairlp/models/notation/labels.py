@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import FairlpError, ModelError, nearest
+from ...hints import Hinted, hint_of
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
@@ -32,7 +33,7 @@ class _ReadOnlyError(ModelError, AttributeError):
     """An attribute that cannot be set."""
 
 
-class Immutable:
+class Immutable(Hinted):
     """An object whose attributes are set once, since a compiled model would miss an assignment."""
 
     #: Attributes that an object has.
@@ -46,9 +47,9 @@ class Immutable:
             return
         subject = f"{type(self).__name__} {getattr(self, 'name', '')}".rstrip()
         if name not in self._names:
-            raise _ReadOnlyError(
-                f"{subject} has no attribute {name!r} that could be set; {self._remedy}"
-            )
+            kinds = () if hasattr(type(self), name) else type(self).__mro__
+            remedy = hint_of([kind.__name__ for kind in kinds], name) or self._remedy
+            raise _ReadOnlyError(f"{subject} has no attribute {name!r} that could be set; {remedy}")
         raise _ReadOnlyError(
             f"{name!r} of {subject} cannot be set, since a model that uses it is not told; "
             f"{self._remedy}"
@@ -195,7 +196,8 @@ def union(*groups: Iterable[Index]) -> Indices:
                 remedy = (
                     "select the same labels in both"
                     if parts
-                    else "give one of them another symbol with .alias()"
+                    else "give one of them another symbol with .alias(), or groups with "
+                    "groupby(owner, name)"
                 )
                 raise ModelError(
                     f"index {index.symbol!r} stands for {len(first_index)} labels ({first_index.name}) in one "

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Never
 
 import numpy as np
 
 from ...errors import ModelError, require_known
+from ...hints import refuse_keywords
 from ..programs.program import Program, Sense, free_name
 from .expressions import Expression, Parameter, Relation, Variable, as_expression
 from .labels import Index, shape_of, union
@@ -69,7 +70,12 @@ class Declarations(Tables):
             self._stale.add(name)
 
     def parameter(
-        self, name: str, over: Index | tuple[Index, ...], values: Any, doc: str = ""
+        self,
+        name: str,
+        over: Index | tuple[Index, ...] = (),
+        values: Any = None,
+        doc: str = "",
+        **unknown: Never,
     ) -> Parameter:
         """Declare known numbers over indices.
 
@@ -83,6 +89,8 @@ class Declarations(Tables):
             order of the indices, or refused; see :func:`.labels.aligned`.
         doc : str
             What the numbers are, with the unit.
+        **unknown
+            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -100,6 +108,7 @@ class Declarations(Tables):
         >>> Model("m").parameter("d", n, {"bob": 2, "ann": 1}).values.tolist()
         [1.0, 2.0]
         """
+        refuse_keywords("parameter", unknown)
         indices = (over,) if isinstance(over, Index) else tuple(over)
         numbers = parameter_values(values, indices, name)
         self._register(name, indices)
@@ -151,6 +160,7 @@ class Declarations(Tables):
         integer: bool = False,
         binary: bool = False,
         doc: str = "",
+        **unknown: Never,
     ) -> Variable:
         """Declare unknowns over indices, one for each element where ``where`` holds.
 
@@ -168,6 +178,8 @@ class Declarations(Tables):
             A binary one is integer, and within 0 and 1 whatever its bounds.
         doc : str
             What it is, with the unit.
+        **unknown
+            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -184,10 +196,12 @@ class Declarations(Tables):
         >>> Model("m").variable("x", n, upper=3, integer=True)
         <Variable 0 ≤ x[n] ≤ 3 integer: 2 users>
         """
+        refuse_keywords("variable", unknown)
         for index in over:
             if not isinstance(index, Index):
                 raise ModelError(
-                    f"variable {name!r} runs over {index!r}; expected indices, one after the other"
+                    f"variable {name!r} runs over {index!r}; expected indices, one after the "
+                    "other, each declared by n = fairlp.Index('n', labels)"
                 )
         subset = subset_of(where, over, f"variable {name!r}")
         limits = bounds(
@@ -202,11 +216,12 @@ class Declarations(Tables):
     def constraint(
         self,
         name: str,
-        relation: Relation,
+        relation: Relation = None,  # type: ignore[assignment]  # refused, with what to write
         *,
         over: tuple[Index, ...] = (),
         where: Any = None,
         doc: str = "",
+        **unknown: Never,
     ) -> Constraint:
         """Declare a family of constraints, a row for each combination of the relation's indices.
 
@@ -222,6 +237,8 @@ class Declarations(Tables):
             Over the same indices, or some of them (a Series over hours): only these rows exist.
         doc : str
             What it says.
+        **unknown
+            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -243,6 +260,7 @@ class Declarations(Tables):
         >>> model.constraint("least", x >= {"bob": 2, "ann": 1}).rows
         ['least[ann]', 'least[bob]']
         """
+        refuse_keywords("constraint", unknown)
         require_name(name, "constraint")
         if name in self._constraints:
             raise ModelError(f"constraint {name!r} is declared twice in model {self.name!r}")
@@ -523,13 +541,15 @@ class Declarations(Tables):
         check_own(self, f"definition {name!r}", expression)
         self._definitions[name] = expression
 
-    def maximize(self, objective: Any) -> None:
+    def maximize(self, objective: Any, **unknown: Never) -> None:
         """Set the objective: linear, or with weights times logarithms and powers.
 
         Parameters
         ----------
         objective : Expression or float
             One number: without free indices.
+        **unknown
+            Refused, with what to write for a keyword of another tool.
 
         Raises
         ------
@@ -544,9 +564,10 @@ class Declarations(Tables):
         >>> model.solve().objective
         7.0
         """
+        refuse_keywords("maximize", unknown)
         self._optimise("max", objective)
 
-    def minimize(self, objective: Any) -> None:
+    def minimize(self, objective: Any, **unknown: Never) -> None:
         """Set the objective to be minimised.
 
         Absolute values in it have weights ≥ 0 (≤ 0 where it is maximised). Each becomes a variable
@@ -557,6 +578,8 @@ class Declarations(Tables):
         ----------
         objective : Expression or float
             One number: without free indices.
+        **unknown
+            Refused, with what to write for a keyword of another tool.
 
         Raises
         ------
@@ -573,6 +596,7 @@ class Declarations(Tables):
         >>> model.solve().objective
         2.0
         """
+        refuse_keywords("minimize", unknown, "maximize")
         self._optimise("min", objective)
 
     def leximin(
@@ -672,6 +696,8 @@ class Model(Declarations):
         Where it was published (paper, equation).
     indices : tuple of Index
         Order of the indices in rows: ``capacity[i,r]`` rather than ``capacity[r,i]``.
+    **unknown
+        Refused, with what to write for a keyword of another tool.
 
     Examples
     --------

@@ -6,16 +6,18 @@ import math
 from collections.abc import Mapping
 from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Never, NoReturn, Protocol
 
 import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest
+from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, refuse_keywords
 from ..programs.program import Block, Program, Sense
 from .compiler import naming, numbers, unconditional
 from .expressions import Abs, Expression, Parameter, Range, Relation, Variable
 from .labels import (
     Immutable,
+    Index,
     Indices,
     aligned,
     axes_count,
@@ -315,6 +317,10 @@ def _require_shape(values: Any, indices: Indices, name: str) -> None:
 
 def require_name(name: Any, noun: str) -> None:
     """Raise unless a name is text, and not the empty one."""
+    if isinstance(name, (Relation, Index)):
+        form = "model.constraint('name', relation)"
+        form = form if isinstance(name, Relation) else "model.variable('x', n)"
+        raise ModelError(f"a {noun} has its name first: write {form}, not {name!r}")
     if not isinstance(name, str) or not name:
         raise ModelError(f"a {noun} cannot be called {name!r}; expected text")
 
@@ -388,13 +394,16 @@ def _element(name: str, over: Indices, positions: np.ndarray | None, k: int) -> 
 _KINDS = ("variable", "parameter", "subset", "constraint", "definition")
 
 
-class Tables:
+class Tables(Hinted):
     """The state of a model, read-only; :class:`.declarations.Declarations` alone changes it."""
 
     name: str
     source: str
 
-    def __init__(self, name: str, source: str = "", indices: Indices = ()) -> None:
+    def __init__(
+        self, name: str = "model", source: str = "", indices: Indices = (), **unknown: Never
+    ) -> None:
+        refuse_keywords("Model", unknown, "Model constructor")
         self.name = name
         self.source = source
         self._indices: Indices = tuple(indices)
@@ -415,14 +424,24 @@ class Tables:
         self._program: Program | None = None
         self._stale: set[str] = set()
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if any(name in self.__dict__.get(f"_{kind}s", ()) for kind in _KINDS):
+                raise NoAttributeError(
+                    f"'Model' object has no attribute {name!r}; write model[{name!r}]"
+                )
+            return super().__getattr__(name)
+
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and name not in ("name", "source"):
+            remedy = hint_of(["Model"], name) or (
+                "declare with .parameter, .variable, .constraint, .maximize and .minimize, change "
+                "with .set, .replace and .remove"
+            )
             raise ModelError(
                 f"model {self.name!r} takes no {name!r} by assignment, since what was compiled "
-                "would stay; "
-                "declare with .parameter, .variable, .constraint, .maximize and .minimize, change "
-                "with .set, .replace "
-                "and .remove"
+                f"would stay; {remedy}"
             )
         if name in ("name", "source"):
             object.__setattr__(self, "_program", None)  # both stand in it
@@ -480,6 +499,12 @@ class Tables:
 
     #: A model is no sequence of its names.
     __iter__ = None
+
+    def __iadd__(self, other: object) -> NoReturn:
+        raise NoArgumentError(
+            "nothing is added to a model by +=; write model.constraint('name', relation), "
+            "model.maximize(expression) or model.minimize(expression)"
+        )
 
     def _table(self, kind: str) -> dict[str, Any]:
         """Return the table of what is of a kind."""

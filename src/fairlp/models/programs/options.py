@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import UnknownNameError, UnsupportedError, nearest
+from ...hints import hint_of
 from ...tolerances import FEASIBILITY
 
 if TYPE_CHECKING:
@@ -152,8 +153,9 @@ class Options:
         names = {f.name for f in fields(cls)}
         for name in keywords:
             if name not in names:
+                remedy = hint_of(["solve"], name) or nearest(name, sorted(names))
                 raise UnknownNameError(
-                    f"solver {solver!r} has no option {name!r}; {nearest(name, sorted(names))} "
+                    f"solver {solver!r} has no option {name!r}; {remedy} "
                     "(a solver's own options go into extra={'name': value})"
                 )
         for name, value in keywords.items():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import pandas as pd
 
 from ...errors import NoSolutionError, UnsupportedError
+from ...hints import Hinted, NoArgumentError
 from ...tolerances import CONVEX_POINT, MILP_TOLERANCES, VERIFIED
 from .options import Options
 from .program import BlockView, Program, tidy
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Hinted):
     """An answer to a Program, mapped back to the model's own labels.
 
     A dual is ∂objective/∂(right-hand side), and a reduced cost ∂objective/∂(bound), in the sense
@@ -76,6 +77,12 @@ class Solution:
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the basis, which belongs to a solver of this process."""
         return {**self.__dict__, "basis": None}
+
+    def __getitem__(self, name: object) -> NoReturn:
+        raise NoArgumentError(
+            f"a solution has tables of values and of duals; write solution.values[{name!r}] or "
+            f"solution.duals[{name!r}]"
+        )
 
     @property
     def objective(self) -> float:

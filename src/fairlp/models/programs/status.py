@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import StrEnum
 
 from ...tolerances import VERIFIED
@@ -44,7 +44,7 @@ class Point(StrEnum):
     OPTIMAL = "optimal"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Status:
     """Three answers that are often confused, and the solver's own words.
 
@@ -65,6 +65,15 @@ class Status:
     dual: Point
     message: str
     tolerance: float = VERIFIED
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same status; of a text, whether it is the termination."""
+        if isinstance(other, str):
+            return self.termination == other
+        return isinstance(other, Status) and astuple(self) == astuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self.termination)
 
     @property
     def is_optimal(self) -> bool:
