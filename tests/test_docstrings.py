@@ -221,6 +221,13 @@ def test_methods_of_what_users_hold_have_examples():
     assert not [path for path in found if ">>>" not in (FUNCTIONS[path].__doc__ or "")]
 
 
+def test_the_page_of_a_model_begins_with_its_methods_by_purpose():
+    table = fairlp.Model.__doc__.partition("Parameters")[0]
+    listed = re.findall(r":(?:meth|attr):`(\w+)`", table)
+    members = [name for name in dir(fairlp.Model) if not name.startswith("_")]
+    assert sorted(listed) == sorted(members)
+
+
 def test_summaries_of_all_docstrings_fit_in_a_line_of_code():
     """Also those of private functions: at most 100 columns with their indentation."""
     long = []

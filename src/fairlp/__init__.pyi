@@ -25,8 +25,9 @@ from .models.files.instances import read
 from .models.files.programs import read_program
 from .models.files.traces import read_alibaba_gpu, read_google2011, read_pai2020
 from .models.instances.instance import Instance
-from .models.notation.expressions import Index, log, power
+from .models.notation.expressions import Expression, Index, Parameter, Variable, log, power
 from .models.notation.model import Model
+from .models.notation.tables import Constraint, Subset
 from .models.programs.backends import register_solver
 from .models.programs.options import Options, Progress
 from .models.programs.program import Program
@@ -61,7 +62,9 @@ __all__ = [
     "Arrivals",
     "Backend",
     "Capability",
+    "Constraint",
     "DynamicAllocation",
+    "Expression",
     "FairlpError",
     "FairlpWarning",
     "Frontier",
@@ -70,13 +73,16 @@ __all__ = [
     "LeximinSolution",
     "Model",
     "Options",
+    "Parameter",
     "Program",
     "Progress",
     "Raw",
     "Snapshot",
     "Solution",
     "Status",
+    "Subset",
     "Termination",
+    "Variable",
     "__version__",
     "allocate",
     "allocate_all",

@@ -251,11 +251,11 @@ def envy_free(case: AuditCase) -> Finding:
         return reason
     slack, n, m, tasks_with_bundle = most_envious(case)
     weights = case.instance.weights
-    bundle = "bundle"
+    bundle = f"the bundle of {case.name(m)}"
     if weights[n] != weights[m]:
-        bundle = f"bundle times {amount(weights[n] / weights[m])}, its weight's part"
+        bundle = f"{bundle} times {amount(weights[n] / weights[m])}, its weight's part"
     gain = amount(tasks_with_bundle - case.totals[n])
-    witness = f"{case.name(n)} would run {gain} more tasks with {case.name(m)}'s {bundle}"
+    witness = f"{case.name(n)} would run {gain} more tasks with {bundle}"
     return Finding.of_margin(slack, witness, "no user would rather have another's bundle")
 
 
@@ -289,10 +289,10 @@ def _up_to_one(case: AuditCase, own_tasks: int, other_tasks: int) -> Finding:
     slack, n, m, tasks_with_bundle = most_envious(
         case, own_tasks=own_tasks, other_tasks=other_tasks
     )
-    reduction = f" less one of {case.name(m)}'s tasks" if other_tasks else ""
+    reduction = ", less one task of it" if other_tasks else ""
     witness = (
         f"{case.name(n)} runs {amount(case.totals[n])} tasks and would run "
-        f"{amount(tasks_with_bundle)} with {case.name(m)}'s bundle{reduction}"
+        f"{amount(tasks_with_bundle)} with the bundle of {case.name(m)}{reduction}"
     )
     return Finding.of_margin(slack, witness, "no user envies another by more than one task")
 

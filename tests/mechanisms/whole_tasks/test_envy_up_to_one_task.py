@@ -80,7 +80,7 @@ def test_neither_keeps_the_others():
     found = fairlp.audit(four, fairlp.allocate(four, "sequential-minmax"), [OWN, OTHER])
     assert (
         found.holds.tolist() == [True, False]
-        and "less one of 'user1''s tasks" in found.witness[OTHER]
+        and "the bundle of 'user1', less one task of it" in found.witness[OTHER]
     )
     assert (
         fairlp.counterexample("sequential-minmax", OTHER).demands.tolist() == four.demands.tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import time
 
 import numpy as np
@@ -202,3 +203,22 @@ def test_long_lines_and_many_lines_take_no_quadratic_time(name, tmp_path):
     except FileFormatError as error:
         assert len(str(error)) < 1000
     assert time.perf_counter() - begin < 10  # it takes tenths of a second; if quadratic, minutes
+
+
+@pytest.mark.parametrize("ending", [".mps", ".lp"])
+def test_tuples_and_apostrophes_have_names_that_people_can_read(ending, tmp_path):
+    bundles = Index("a", [("a", "b"), "a_b", "carol's bundle", ("x", (1, 2))])
+    model = Model("m")
+    x = model.variable("x", bundles, upper=1)
+    model.constraint("cap", 2 * x <= 1)
+    model.maximize(x.sum())
+    path, side_file = model.write(tmp_path / f"m{ending}")
+    written_names = set(re.findall(r"\bcap\.\w+", path.read_text(encoding="ascii")))
+    assert written_names == {"cap.a_b", "cap.a_b_2", "cap.carol_s_bundle", "cap.x_1_2"}
+    assert json.loads(side_file.read_text(encoding="utf-8"))["rows"]["cap.a_b_2"]["block"] == "cap"
+    assert read_program(path).row_names == model.compile().row_names
+    highs = pytest.importorskip("highspy").Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(path))
+    highs.run()
+    assert highs.getObjectiveValue() in (2.0, -2.0)

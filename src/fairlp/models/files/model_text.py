@@ -87,10 +87,10 @@ def file_names(blocks: Sequence[Block]) -> tuple[list[str], NameMap]:
     """Return a name for each element that MPS and LP readers take, and the map of changed names.
 
     A name is the block's name and the labels, joined by dots: ``capacity.server3.cpu``. Within each
-    of them, characters other than ASCII letters, digits and ``_`` become ``_``. A name that would
-    be read as a number or as a keyword gets ``_`` in front, and one longer than `LONGEST_NAME` is
-    cut. Names that are then equal get ``_2``, ``_3``, …; a name that was not changed keeps its
-    form.
+    of them, characters other than ASCII letters, digits and ``_`` become ``_``; a tuple is its
+    parts, joined by ``_``. A name that would be read as a number or as a keyword gets ``_`` in
+    front, and one longer than `LONGEST_NAME` is cut. Names that are then equal get ``_2``, ``_3``,
+    …; a name that was not changed keeps its form.
 
     Parameters
     ----------
@@ -175,14 +175,18 @@ def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
         block.axes, np.unravel_index(block.flat, block.shape), strict=True
     ):
         plain = [str(label) for label in labels]
-        cleaned = [
-            clean(text) for text in plain
-        ]  # each distinct label once, however many elements carry it
+        # Each distinct label once, however many elements carry it.
+        cleaned = [clean(_joined(label)) for label in labels]
         columns.append(np.array(cleaned, dtype=object)[axis_positions].tolist())
         changed |= np.array([a != b for a, b in zip(plain, cleaned, strict=True)], dtype=bool)[
             axis_positions
         ]
     return list(map(".".join, zip(repeat(head, len(block)), *columns, strict=True))), changed
+
+
+def _joined(label: Any) -> str:
+    """Return a label as text; the parts of a tuple with ``_`` between them: ``a_b``."""
+    return "_".join(map(_joined, label)) if isinstance(label, tuple) else str(label)
 
 
 def _separate(names: list[str], changed: np.ndarray) -> None:

@@ -50,11 +50,38 @@ _WOULD_READ = ("dot", "as_compatible_data")
 
 
 class Expression(Immutable):
-    """A formula over indices: arithmetic, ``.sum(n)``, and comparisons that make constraints."""
+    """A formula over indices: arithmetic, ``.sum(n)``, and comparisons that make constraints.
 
-    #: Indices that are not summed over.
+    Formulas are written, from variables, parameters, numbers and labelled data, with ``+ - * / @``,
+    ``abs``, ``** 2`` and the methods below. ``@`` sums a product over the indices that both sides
+    have.
+
+    Attributes
+    ----------
+    indices : tuple of Index
+        The indices that are not summed over.
+    degree : int
+        0: numbers only; 1: linear in variables; 2: with logarithms, powers or absolute values.
+
+    Examples
+    --------
+    >>> from fairlp import Index, Model
+    >>> n, t = Index("n", ["ann", "bob"], "user"), Index("t", [8, 9, 10], "hour")
+    >>> model = Model("m", indices=(n, t))
+    >>> x = model.variable("x", n, t)
+    >>> 2 * x.sum(t) - 1
+    <Expression 2·(∑_t x[n,t]) − 1 over n>
+    >>> {"ann": 3, "bob": 4} @ x
+    <Expression ∑_n [2 numbers over n]·x[n,t] over t>
+
+    An absolute value stands in a constraint with numbers above it, and in objectives:
+
+    >>> abs(x - x.shift(t)) <= 2
+    <Range −2 ≤ x[n,t] − x[n,t−1] ≤ 2 ∀ n, t>
+    >>> model.minimize(abs(x["ann"] - x["bob"]).sum())
+    """
+
     indices: Indices = ()
-    #: 0: numbers only; 1: linear in variables; 2: with logarithms or powers (objectives only).
     degree: int = 0
     _names = frozenset(
         {"indices", "degree", "left", "right", "parts", "value", "body", "over", "argument"}
@@ -64,6 +91,11 @@ class Expression(Immutable):
     __array_ufunc__ = None
     __pandas_priority__ = 5000
     __hash__ = object.__hash__
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise NoArgumentError(
+            "formulas are written, not constructed: 2 * x.sum(n) + 1, of x = model.variable('x', n)"
+        )
 
     def __add__(self, other: Any) -> Expression:
         return Add((1, self), (1, as_expression(other, self)))
@@ -912,21 +944,53 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
 
 
 class Parameter(Expression):
-    """Known numbers over indices, by name; :meth:`set` gives it others."""
+    """Known numbers over indices, by name; :meth:`set` gives it others.
+
+    :meth:`Model.parameter` declares it. It stands in formulas as any :class:`Expression` does.
+
+    Attributes
+    ----------
+    name : str
+    indices : tuple of Index
+    values : ndarray
+        Read-only; one axis for each index.
+    doc : str
+        What the numbers are, with the unit.
+    model : Model or None
+    base : Parameter
+        That of the declaration, where this one is over other symbols.
+
+    Examples
+    --------
+    >>> from fairlp import Index, Model
+    >>> n, r = Index("n", ["ann", "bob"], "user"), Index("r", ["cpu", "memory"], "resource")
+    >>> d = Model("m").parameter("d", (n, r), {"ann": [1, 4], "bob": [3, 1]}, "need of a task")
+    >>> d
+    <Parameter d[n,r]: 2 users × 2 resources>
+    >>> d["ann"]
+    <Element d[ann,r] of a parameter: 2 resources>
+    >>> d[n.alias("m"), r]
+    <Parameter d[m,r]: 2 users × 2 resources>
+    """
 
     _names = frozenset({"name", "indices", "doc", "base", "model"})
     _remedy = "other numbers are given by .set(values)"
 
     def __init__(
         self,
-        name: str,
-        indices: Indices,
-        values: Any,
+        name: str = "",
+        indices: Indices = (),
+        values: Any = None,
         doc: str = "",
         *,
         model: ChangeListener | None = None,
         base: Parameter | None = None,
+        **_unknown: Never,
     ) -> None:
+        if _unknown or (values is None and base is None):
+            raise NoArgumentError(
+                "a parameter is declared by its model: d = model.parameter('d', n, [1, 2])"
+            )
         self.name = name
         self.indices = indices
         self.doc = doc
@@ -989,7 +1053,59 @@ class Parameter(Expression):
 
 
 class Variable(Expression):
-    """Unknown numbers over indices; only elements at ``positions`` exist (None: all of them)."""
+    """Unknown numbers over indices, of which a mask may leave elements out.
+
+    :meth:`Model.variable` declares it. It stands in formulas as any :class:`Expression` does. A
+    solution has its values: ``model.solve().values["x"]``.
+
+    In brackets stand labels, lists of labels, masks, and slices: of labels with both ends, of whole
+    numbers by position. An index in brackets renames.
+
+    Parameters
+    ----------
+    bounds : tuple of ndarray
+        Lower and upper bounds of the elements that exist.
+
+    Attributes
+    ----------
+    name : str
+    indices : tuple of Index
+    where : Subset or None
+        Elements that exist; None for all.
+    lower, upper : ndarray
+        Bounds of the elements that exist, read-only; see :meth:`set` and :meth:`fix`.
+    integer : bool
+    doc : str
+        What it is, with the unit.
+    model : Model or None
+    base : Variable
+        That of the declaration, where this one is over other symbols.
+
+    Examples
+    --------
+    >>> from fairlp import Index, Model
+    >>> n, t = Index("n", ["ann", "bob", "cat"], "user"), Index("t", [8, 9, 10], "hour")
+    >>> model = Model("m", indices=(n, t))
+    >>> x = model.variable("x", n, t, upper=4)
+    >>> x["ann", 9]
+    <Element x[ann,9] of a variable>
+    >>> x[:, 9]
+    <Element x[n,9] of a variable: 3 users>
+    >>> x["bob":].sum(n)
+    <Expression ∑_n x[n∈{bob,cat},t] over t>
+    >>> x[[True, False, True]].sum()
+    <Expression ∑_n,t x[n∈{ann,cat},t]>
+    >>> x[n.alias("m"), t] - x
+    <Expression x[m,t] − x[n,t] over m,t,n>
+
+    With a mask only some elements exist, and only these cost anything:
+
+    >>> y = model.variable("y", n, where={"ann": True, "bob": False, "cat": True})
+    >>> y
+    <Variable y[n] ≥ 0: 2 of 3 exist>
+    >>> model.constraint("early", x.sum(t) <= 5, where=[True, True, False]).rows
+    ['early[ann]', 'early[bob]']
+    """
 
     degree = 1
     _names = frozenset({"name", "indices", "doc", "where", "integer", "base", "model"})
@@ -997,8 +1113,8 @@ class Variable(Expression):
 
     def __init__(
         self,
-        name: str,
-        indices: Indices,
+        name: str = "",
+        indices: Indices = (),
         *,
         where: Subset | None = None,
         bounds: tuple[np.ndarray, np.ndarray] | None = None,
@@ -1006,7 +1122,12 @@ class Variable(Expression):
         doc: str = "",
         model: ChangeListener | None = None,
         base: Variable | None = None,
+        **_unknown: Never,
     ) -> None:
+        if _unknown or (bounds is None and base is None):
+            raise NoArgumentError(
+                "a variable is declared by its model: x = model.variable('x', n, lower=0, upper=1)"
+            )
         self.name = name
         self.indices = indices
         self.doc = doc

@@ -688,6 +688,22 @@ class Declarations(Tables):
 class Model(Declarations):
     """A linear, mixed-integer or log-concave model over named indices.
 
+    =======  =======================================================================================
+    declare  :meth:`parameter`, :meth:`subset`, :meth:`variable`, :meth:`constraint`,
+             :meth:`indicator`, :meth:`semicontinuous`, :meth:`piecewise`, :meth:`sos1`,
+             :meth:`sos2`, :meth:`define`; :meth:`maximize`, :meth:`minimize`, :meth:`leximin`
+    solve    :meth:`solve`, :meth:`session`, :meth:`sweep`
+    read     ``model["x"]``, :attr:`variables`, :attr:`parameters`, :attr:`constraints`,
+             :attr:`subsets`, :attr:`definitions`, :attr:`objective`, :attr:`sense`,
+             :attr:`indices`, :attr:`levels`, :attr:`absolutes`; :meth:`kind_of`, :meth:`evaluate`
+    check    :meth:`explain`, :meth:`statistics`, :meth:`diff`, :meth:`equals`
+    change   :meth:`replace`, :meth:`remove`, :meth:`copy`, :meth:`relax_integrality`,
+             :meth:`changed`; of what it is made of :meth:`.Parameter.set`, :meth:`.Variable.set`,
+             :meth:`.Variable.fix`, :meth:`.Constraint.replace`
+    write    ``print(model)``, :meth:`to_latex`, :meth:`write`, :meth:`compile`, :meth:`to_highs`,
+             :meth:`to_pyomo`, :meth:`to_cvxpy`, :meth:`read_back`
+    =======  =======================================================================================
+
     Parameters
     ----------
     name : str

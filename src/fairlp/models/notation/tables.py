@@ -66,6 +66,18 @@ class Subset(Immutable):
         The elements, in C order over the indices.
     doc : str
         Which these are, in words; without words they are enumerated.
+
+    Examples
+    --------
+    >>> from fairlp import Index, Model
+    >>> n, i = Index("n", ["ann", "bob"], "user"), Index("i", ["s1", "s2"], "server")
+    >>> model = Model("m", indices=(n, i))
+    >>> near = model.subset("E", (n, i), [[True, False], [True, True]], "n is near i")
+    >>> near
+    <Subset E of n,i: 3 of 4>
+    >>> x = model.variable("x", n, i, where=near)
+    >>> model.constraint("cap", x <= 1, where=near).size
+    3
     """
 
     _names = frozenset({"name", "indices", "positions", "doc"})
@@ -86,7 +98,23 @@ class Subset(Immutable):
         return len(self.positions)
 
     def elements(self, count: int) -> list[tuple[Any, ...]]:
-        """Return the labels of the first elements."""
+        """Return the labels of the first elements.
+
+        Parameters
+        ----------
+        count : int
+
+        Returns
+        -------
+        list of tuple
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> n, i = Index("n", ["ann", "bob"]), Index("i", ["s1", "s2"])
+        >>> Model("m").subset("E", (n, i), [[True, False], [True, True]]).elements(2)
+        [('ann', 's1'), ('bob', 's1')]
+        """
         places = np.unravel_index(self.positions[:count], shape_of(self.indices))
         return [
             tuple(index[int(k)] for index, k in zip(self.indices, element, strict=True))
@@ -115,6 +143,19 @@ class Constraint(Immutable):
         Elements that rows exist for; None for all.
     doc : str
     model : Model or None
+
+    Examples
+    --------
+    >>> from fairlp import Index, Model
+    >>> n = Index("n", ["ann", "bob"], "user")
+    >>> model = Model("m")
+    >>> x = model.variable("x", n)
+    >>> cap = model.constraint("cap", x <= {"ann": 2, "bob": 3})
+    >>> cap
+    <Constraint cap: x[n] ≤ [2 numbers over n] ∀ n: 2 rows>
+    >>> model.maximize(x.sum())
+    >>> model.solve().duals["cap"].to_dict()
+    {'ann': 1.0, 'bob': 1.0}
     """
 
     _names = frozenset({"name", "relation", "over", "where", "doc", "model"})
@@ -122,13 +163,18 @@ class Constraint(Immutable):
 
     def __init__(
         self,
-        name: str,
-        relation: Relation,
-        over: Indices,
+        name: str = "",
+        relation: Relation | None = None,
+        over: Indices = (),
         where: Subset | None = None,
         doc: str = "",
         model: Editable | None = None,
+        **_unknown: Never,
     ) -> None:
+        if _unknown or not isinstance(relation, Relation):
+            raise NoArgumentError(
+                "a constraint is declared by its model: model.constraint('name', x.sum(n) <= 4)"
+            )
         self.name = name
         self.relation = relation
         self.over = over
@@ -162,6 +208,14 @@ class Constraint(Immutable):
     def block(self, start: int) -> Block:
         """Return the rows as a block of a Program that begins at row ``start``.
 
+        Parameters
+        ----------
+        start : int
+
+        Returns
+        -------
+        Block
+
         Examples
         --------
         >>> from fairlp import Model
@@ -174,6 +228,11 @@ class Constraint(Immutable):
 
     def check(self) -> None:
         """Raise where the ends of a range cross (with the labels), or where a big M is unknown.
+
+        Raises
+        ------
+        ModelError
+            With the label of the row, or the name of the variable without a bound.
 
         Examples
         --------
@@ -211,6 +270,16 @@ class Constraint(Immutable):
 
     def replace(self, relation: Relation, *, where: Any = ...) -> Constraint:
         """Replace the relation, and return the new handle; see :meth:`Model.replace`.
+
+        Parameters
+        ----------
+        relation : Relation
+        where : array_like of bool or Subset, optional
+            Only these rows exist.
+
+        Returns
+        -------
+        Constraint
 
         Examples
         --------
