@@ -42,7 +42,6 @@ IDIOMS = {
     "model.variable('z', n, upper=3)": None,
     "fairlp.Var(n)": "model.variable('x', n",
     "fairlp.Variable(3)": "model.variable('x', n",
-    "fairlp.Variable(3, nonneg=True)": "model.variable('x', n",
     "fairlp.Constraint(expr=x <= 1)": "model.constraint('name'",
     "fairlp.Parameter(2)": "model.parameter('d', n",
     "fairlp.Expression(expr=x)": "formulas are written",

@@ -8,21 +8,34 @@ from __future__ import annotations
 import ast
 import sys
 from importlib import import_module
+from types import MappingProxyType
+from warnings import warn
 
 TYPE_CHECKING = False  # the module typing takes longer to import than all of this
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 
 def attach(
-    package: str, file: str
+    package: str, file: str, deprecated: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose stub has its names."""
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose stub has its names.
+
+    ``deprecated`` is old name → new name: an old one works, warns, and is listed nowhere.
+    """
     homes = _homes(file.removesuffix("c") + "i")
     names = sorted(homes)
 
     def get(name: str) -> Any:
+        if name in deprecated:
+            warn(
+                f"{package}.{name} is now called {package}.{deprecated[name]}; the old name goes "
+                "two minor versions after the one that renamed it",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            return get(deprecated[name])
         if name not in homes:
             from .errors import nearest
             from .hints import hint_of

@@ -1122,9 +1122,8 @@ class Variable(Expression):
         doc: str = "",
         model: ChangeListener | None = None,
         base: Variable | None = None,
-        **_unknown: Never,
     ) -> None:
-        if _unknown or (bounds is None and base is None):
+        if bounds is None and base is None:
             raise NoArgumentError(
                 "a variable is declared by its model: x = model.variable('x', n, lower=0, upper=1)"
             )

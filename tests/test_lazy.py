@@ -1,0 +1,27 @@
+"""Public names are imported at their first use; an old name works, and says what it is called now."""
+
+import pytest
+
+import fairlp
+from fairlp._lazy import attach
+
+
+def test_a_deprecated_name_is_an_alias_that_warns():
+    get, names, public = attach("fairlp", fairlp.__file__, {"share_out": "allocate"})
+    with pytest.warns(
+        DeprecationWarning, match=r"fairlp\.share_out is now called fairlp\.allocate"
+    ):
+        assert get("share_out") is fairlp.allocate
+    assert "share_out" not in names() and "share_out" not in public
+
+
+def test_the_warning_is_of_the_line_that_uses_the_name():
+    get, _, _ = attach("fairlp", fairlp.__file__, {"share_out": "allocate"})
+    with pytest.warns(DeprecationWarning) as warned:
+        get("share_out")
+    assert warned[0].filename == __file__
+
+
+def test_an_unknown_name_has_its_nearest():
+    with pytest.raises(AttributeError, match="did you mean 'allocate'"):
+        _ = fairlp.alocate
