@@ -75,3 +75,8 @@ def test_the_front_page_runs(tmp_path, monkeypatch):
     names = {}
     exec(compile(code, "index.md", "exec"), names)
     assert (tmp_path / "drfh.mps").is_file() and names["model"].solve().verify().is_optimal
+
+
+def test_the_picture_of_the_front_page_has_colours_for_dark_pages():
+    picture = (DOCS / "figures" / "front.svg").read_text(encoding="utf-8")
+    assert "@media (prefers-color-scheme: dark)" in picture

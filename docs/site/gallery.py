@@ -85,6 +85,17 @@ def _drawn(code: str) -> object:
     return eval(last, names)
 
 
+#: Colours of a picture where the page is dark: paper, letters and axes. A page and a picture that
+#: disagree about the dark are readable, too.
+IN_THE_DARK = """
+@media (prefers-color-scheme: dark) {
+  svg { fill: #e6edf3 }
+  [style*="fill: #ffffff"] { fill: #0d1117 !important }
+  [style*="stroke: #000000"] { stroke: #e6edf3 !important }
+}
+"""
+
+
 def write_front(folder: Path) -> None:
     """Draw the picture of the front page: the model, the allocation and the proof, beside each other."""
     import matplotlib as mpl
@@ -139,8 +150,11 @@ def write_front(folder: Path) -> None:
     )
     middle.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, -0.55), ncols=2)
     middle.set_title("Solve it, by any solver", loc="left", fontweight="bold")
-    figure.savefig(folder / "front.svg", bbox_inches="tight", metadata={"Date": None})
+    path = folder / "front.svg"
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
     plt.close("all")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("</style>", f"{IN_THE_DARK}</style>", 1), encoding="utf-8")
 
 
 def _folded(text: str) -> str:
