@@ -33,6 +33,7 @@ from ...models.trees.rates import (
     rational_rates,
 )
 from ...tolerances import LEVEL_ROUNDING
+from .placement import in_one_unit
 
 #: How users of equal level are told apart: by the larger or smaller share of one task, or by their
 #: order alone.
@@ -44,32 +45,41 @@ _HALVINGS = 40
 
 
 class FreeCapacity:
-    """What is left of the pool and of caps, exactly."""
+    """What is left of the pool and of caps, exactly, each row in whole numbers of a unit of its own."""
 
     def __init__(self, instance: Instance) -> None:
         require_countable(instance)
-        self.remaining = exact_pool(instance, decimal)
-        self.needs: list[list[tuple[int, Fraction]]] = [
-            [(r, decimal(d)) for r, d in enumerate(row) if d > 0]
-            for row in instance.demands.tolist()
-        ]
         queues = instance.tree
+        demands = [[decimal(demand) for demand in row] for row in instance.demands.tolist()]
+        everyone = range(len(demands))
+        rows = [(amount, r, everyone) for r, amount in enumerate(exact_pool(instance, decimal))]
         for v, r in np.argwhere(queues.capped).tolist():
-            self.remaining.append(decimal(float(queues.caps[v, r])))
-            for n in queues.below[[v]].indices.tolist():
-                if instance.demands[n, r] > 0:
-                    self.needs[n].append(
-                        (len(self.remaining) - 1, decimal(float(instance.demands[n, r])))
-                    )
+            amount = decimal(float(queues.caps[v, r]))
+            rows.append((amount, r, queues.below[[v]].indices.tolist()))
+
+        self.remaining: list[Any] = []
+        self.needs: list[list[tuple[int, Any]]] = [[] for _ in demands]
+        for row, (amount, r, users) in enumerate(rows):
+            takers = [n for n in users if demands[n][r] > 0]
+            amounts = in_one_unit([amount, *(demands[n][r] for n in takers)])
+            self.remaining.append(amounts[0])
+            for n, need in zip(takers, amounts[1:], strict=True):
+                self.needs[n].append((row, need))
+        self.whole = [amount or 1 for amount in self.remaining]
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """What one task of each user takes of each row, rounded; shape (N, rows)."""
+        """The part of each row that one task of each user takes, rounded; shape (N, rows)."""
         matrix = np.zeros((len(self.needs), len(self.remaining)))
         for n, needs in enumerate(self.needs):
             for row, need in needs:
-                matrix[n, row] = float(need)
+                matrix[n, row] = float(need / self.whole[row])
         return matrix
+
+    def remaining_parts(self) -> np.ndarray:
+        """Return the part of each row that is left, rounded; shape (rows,)."""
+        pairs = zip(self.remaining, self.whole, strict=True)
+        return np.array([float(amount / whole) for amount, whole in pairs])
 
     def fits(self, n: int) -> bool:
         """Whether one more task of a user fits."""
@@ -77,7 +87,7 @@ class FreeCapacity:
 
     def may_fit(self) -> np.ndarray:
         """Return whose next task may fit, by rounded amounts: all that do, and few others; bool."""
-        remaining = np.array([float(amount) for amount in self.remaining]) * (1 + LEVEL_ROUNDING)
+        remaining = self.remaining_parts() * (1 + LEVEL_ROUNDING)
         return np.asarray((self.matrix <= remaining).all(axis=1))
 
     def take(self, n: int, count: int = 1) -> None:
@@ -87,7 +97,7 @@ class FreeCapacity:
 
     def all_fit(self, counts: Iterable[tuple[int, int]]) -> bool:
         """Whether so many more tasks of each user fit together."""
-        used = [Fraction(0)] * len(self.remaining)
+        used: list[Any] = [0] * len(self.remaining)
         for n, count in counts:
             for row, need in self.needs[n]:
                 used[row] += need * count
@@ -325,7 +335,7 @@ def _in_bulk(
         np.array([float(values[n]) for n in users]) for values in (rate, tasks, limits, demanded)
     )
     use = room.matrix[users]
-    remaining = np.array([float(amount) for amount in room.remaining]) * (1 - LEVEL_ROUNDING)
+    remaining = room.remaining_parts() * (1 - LEVEL_ROUNDING)
 
     def below(level: float) -> Any:
         return np.maximum(np.floor((base + level * speed) * (1 - LEVEL_ROUNDING)) - tasks_now, 0.0)
