@@ -195,7 +195,7 @@ def promises(
     time_limit : float, optional
         Seconds after which no other instance is audited; a warning says what was not.
     progress : bool, optional
-        Whether to show a progress bar; by default in a terminal or notebook only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
 
     Returns
     -------
@@ -298,8 +298,8 @@ def counterexample(
         1000), ``users``, ``servers``, ``resources`` (largest sizes: 4, 3, 3), ``lies`` (tried on
         each, for strategy-proofness, 60), ``shrink`` (True), ``options`` (of the mechanism),
         ``generator`` (NumPy generator → Instance, in place of random small instances),
-        ``time_limit`` (seconds; a warning says what was not looked at) and ``progress`` (whether to
-        show a progress bar; by default in a terminal or notebook only). Without ``search``,
+        ``time_limit`` (seconds; a warning says what was not looked at) and ``progress``
+        (False hides it). Without ``search``,
         ``options`` choose among the instances that ship for a mechanism with such options.
 
     Returns

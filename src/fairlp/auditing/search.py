@@ -64,7 +64,7 @@ class Search:
         Seconds after which the mechanism is run no more: on no other instance or lie, and on no
         simpler instance.
     progress : bool or None
-        Whether to show a progress bar (None: in a terminal or notebook only).
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
     """
 
     seed: int = 0

@@ -114,7 +114,7 @@ def run_calls(
     ignore : sequence of str
         Parameters that do not tell one call from another.
     progress : bool, optional
-        A progress bar on standard error; by default in a terminal or notebook only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
     failures : bool
         Yield a :class:`Failure` for a call that raises an error, and go on.
 

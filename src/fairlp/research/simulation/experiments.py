@@ -277,7 +277,7 @@ def compare_policies(
     folder : str or Path, optional
         Where finished simulations are kept; only a folder that you trust.
     progress : bool, optional
-        A progress bar of simulations; by default in a terminal or notebook only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
     **options
         As for :func:`simulate`.
 
@@ -317,7 +317,7 @@ def slot_sizes(
     folder : str or Path, optional
         Where finished simulations are kept; only a folder that you trust.
     progress : bool, optional
-        A progress bar of simulations; by default in a terminal or notebook only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
     **options
         As for :func:`simulate`.
 
@@ -396,7 +396,7 @@ def dedicated_clouds(
     folder : str or Path, optional
         Where finished simulations are kept; only a folder that you trust.
     progress : bool, optional
-        A progress bar of simulations; by default in a terminal or notebook only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
     **options
         As for :func:`simulate`.
 
