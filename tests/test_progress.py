@@ -25,7 +25,7 @@ def test_without_widgets_it_is_a_line_that_is_written_over(monkeypatch, capsys):
 
 def test_a_short_run_writes_nothing_and_a_long_one_now_and_then(monkeypatch, capsys):
     notebook(monkeypatch, widgets=False)
-    for patience, lines in ((3600.0, 0), (0.0, 1)):
+    for patience, lines in ((3600.0, 0), (0.0, 2)):
         monkeypatch.setattr(progress, "_PATIENCE", patience)
         monkeypatch.setattr(progress, "_SECONDS", 3600.0)
         with progress.progress_bar("runs", 1000, 0, None) as count:

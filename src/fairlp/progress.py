@@ -1,4 +1,4 @@
-"""The progress of long runs on standard error: a bar in a terminal or a notebook, lines elsewhere."""
+"""Progress of long runs on standard error: a bar in a terminal or notebook, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def progress_bar(
     """Show the progress of a block, which gets a function that counts one step or several.
 
     In a terminal or a notebook with widgets there is a bar, in a notebook without them a text that
-    is written over, and elsewhere, as in a pipe, a line every ten seconds. ``shows=False`` shows
-    nothing, and so does a run that has nothing left to do.
+    is written over, and elsewhere, as in a pipe, a line every ten seconds, the first one at once
+    with ``shows=True``. ``shows=False`` shows nothing, nor does a run with nothing left to do.
     """
     from rich.console import Console
     from rich.progress import (
@@ -40,10 +40,11 @@ def progress_bar(
         yield lambda count=1: None
         return
     if console.is_jupyter and find_spec("ipywidgets") is None:
-        yield _text(name, total, done, seconds=_SECONDS, writes_over=True)
+        yield _text(name, total, done, _PATIENCE, _SECONDS, writes_over=True)
         return
     if not (console.is_terminal or console.is_jupyter):
-        yield _text(name, total, done, seconds=_SECONDS_IN_LOG, writes_over=False)
+        patience = 0.0 if shows else _PATIENCE
+        yield _text(name, total, done, patience, _SECONDS_IN_LOG, writes_over=False)
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -58,18 +59,21 @@ def progress_bar(
 
 
 def _text(
-    name: str, total: int, done: int, *, seconds: float, writes_over: bool
+    name: str, total: int, done: int, patience: float, seconds: float, *, writes_over: bool
 ) -> Callable[..., None]:
-    """Return a function that counts steps, and writes the count at times."""
-    next_text = monotonic() + _PATIENCE
+    """Return a function that counts steps, and writes the count at times and at the end."""
+    next_text = monotonic() + patience
+    has_written = False
 
     def count(steps: int = 1) -> None:
-        nonlocal done, next_text
+        nonlocal done, next_text, has_written
         done += steps
         time = monotonic()
-        if time < next_text:
+        is_last = has_written and done == total
+        if time < next_text and not is_last:
             return
-        next_text = time + seconds if done < total else float("inf")
+        has_written = True
+        next_text = time + seconds
         begin = "\r" if writes_over else ""
         end = "" if writes_over and done < total else "\n"
         text = f"{name}: {done} of {total} ({done / total:.0%})"

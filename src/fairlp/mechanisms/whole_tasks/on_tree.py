@@ -45,7 +45,7 @@ _HALVINGS = 40
 
 
 class FreeCapacity:
-    """What is left of the pool and of caps, exactly, each row in whole numbers of a unit of its own."""
+    """What is left of the pool and of caps, exactly: whole numbers of a unit for each row."""
 
     def __init__(self, instance: Instance) -> None:
         require_countable(instance)
