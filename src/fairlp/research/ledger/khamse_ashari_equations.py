@@ -126,7 +126,8 @@ def _with_tasks(rng: np.random.Generator) -> tuple[Instance, np.ndarray]:
     """Return a cluster and random tasks, about as many as fit."""
     instance = _clusters(rng)
     alone = instance.gamma()
-    return instance, alone * rng.random(alone.shape) * rng.uniform(0.2, 1.5) / len(alone) * 2
+    parts = alone * rng.random(alone.shape) * rng.uniform(0.2, 1.5)
+    return instance, parts / len(alone) * 2
 
 
 @PAPER.statement(
@@ -188,10 +189,13 @@ def definition_6(instance: Instance) -> CheckAnswer:
         bottlenecks = []
         for r, need in enumerate(instance.demands[n]):
             used = tasks[:, i] @ instance.demands[:, r]
-            holders = (tasks[:, i] > AUDIT * alone[:, i]) & (instance.demands[:, r] > 0)
-            levels = tasks[holders].sum(axis=1) / alone[holders, i] / instance.weights[holders]
+            runs_here = tasks[:, i] > AUDIT * alone[:, i]
+            holders = runs_here & (instance.demands[:, r] > 0)
+            totals = tasks[holders].sum(axis=1)
+            levels = totals / alone[holders, i] / instance.weights[holders]
             is_full = used >= instance.capacities[i, r] * (1 - AUDIT)
-            bottlenecks.append(need > 0 and is_full and (own >= levels * (1 - AUDIT)).all())
+            is_highest = (own >= levels * (1 - AUDIT)).all()
+            bottlenecks.append(need > 0 and is_full and is_highest)
         if not any(bottlenecks) or bottlenecks != table[n, i].tolist():
             return f"user {n + 1}, server {i + 1}; {in_words(instance)}"
     return True
@@ -220,10 +224,12 @@ def equations_14_and_15(instance: Instance) -> CheckAnswer:
         tasks = allocate(instance, name).tasks_array
         level = _levels(instance, tasks)
         alone = instance.gamma()
-        full = np.einsum("ni,nr->ir", tasks, instance.demands) >= instance.capacities * (1 - AUDIT)
+        used = np.einsum("ni,nr->ir", tasks, instance.demands)
+        full = used >= instance.capacities * (1 - AUDIT)
         bottlenecks = bottlenecks_of(instance, tasks)
         for i, r in np.argwhere(full):
-            users = np.flatnonzero((alone[:, i] > 0) & (instance.demands[:, r] > 0))
+            can_run = alone[:, i] > 0
+            users = np.flatnonzero(can_run & (instance.demands[:, r] > 0))
             if not len(users):
                 continue
             least = users[level[users, i].argmin()]
@@ -288,7 +294,8 @@ def _released(
     for n in chosen:
         # lowest + β·rise ≤ (x[n] − β·x[n,i])/(φ[n]γ[n,i])
         unit = instance.weights[n] * alone[n]
-        beta = min(beta, (totals[n] - lowest * unit) / (rise * unit + tasks[n, server]))
+        possible = totals[n] - lowest * unit
+        beta = min(beta, possible / (rise * unit + tasks[n, server]))
     after = tasks.copy()
     after[poorest, server] += beta * rise * rates
     after[chosen, server] *= 1 - beta
@@ -399,7 +406,8 @@ def equation_26(instance: Instance) -> CheckAnswer:
     alone = instance.gamma()
     for n, need in enumerate(instance.demands):
         others = instance.demands[:, need > 0] / need[need > 0]
-        if (others.min(axis=1)[:, None] > alone[n] / alone * (1 + AUDIT)).any():
+        least_ratio = others.min(axis=1)[:, None]
+        if (least_ratio > alone[n] / alone * (1 + AUDIT)).any():
             return in_words(instance)
     return True
 
@@ -465,7 +473,8 @@ def equations_32_to_36(instance: Instance) -> CheckAnswer:
 )
 def equation_37(alone: np.ndarray) -> CheckAnswer:
     """A rate of exchange between the two parts' worth to either user, of random γ."""
-    first = int(alone[0, 0] / alone[1, 0] < alone[0, 1] / alone[1, 1])
+    ratio = alone[0] / alone[1]
+    first = int(ratio[0] < ratio[1])
     i, j = first, 1 - first
     time = np.sqrt(alone[0, j] / alone[0, i] * alone[1, j] / alone[1, i])
     gain = alone[0, i] * time - alone[0, j]
@@ -543,7 +552,9 @@ def equations_46_to_52(drawn: tuple[Instance, np.random.Generator]) -> CheckAnsw
             useful = tasks * own_use(need, claimed)
             may = alone[user] > 0
             bound = tasks * alone[user, may] / changed.gamma()[user, may]
-            if useful > bound.min() * (1 + AUDIT) or useful > honest[user] * (1 + VERIFIED):
+            is_above_bound = useful > bound.min() * (1 + AUDIT)
+            lie_pays = useful > honest[user] * (1 + VERIFIED)
+            if is_above_bound or lie_pays:
                 return f"user {user + 1} claims {shown(claimed)}; {in_words(instance)}"
     return True
 

@@ -50,7 +50,8 @@ def equation_1(instance: Instance) -> CheckAnswer:
     for k in range(1, n + 1):
         shares = allocation.step_levels.after(k)
         d = allocation.needs[:k]
-        feasible = (shares @ d <= k / n + AUDIT).all() and (shares[:-1] >= before - AUDIT).all()
+        fits = (shares @ d <= k / n + AUDIT).all()
+        feasible = fits and (shares[:-1] >= before - AUDIT).all()
         level = _largest_level(d, np.append(before, 0.0), k / n)
         if not feasible or not np.isclose(shares.min(), level, rtol=VERIFIED):
             return f"step {k} of {in_words(instance)}"
@@ -219,7 +220,8 @@ def drf_at_a_step(instance: Instance) -> CheckAnswer:
     for k in range(1, n + 1):
         present = Instance.from_arrays(instance.demands[:k], instance.capacities * (k / n))
         shares = allocate(present, "drf", method="lp").shares.to_numpy() * (k / n)
-        if not np.allclose(shares, k / n / normal[:k].sum(axis=0).max(), rtol=AGREEMENT):
+        formula = k / n / normal[:k].sum(axis=0).max()
+        if not np.allclose(shares, formula, rtol=AGREEMENT):
             return f"step {k} of {in_words(instance)}"
     return True
 
@@ -259,9 +261,11 @@ def cautious_algorithm(instance: Instance) -> CheckAnswer:
     """The closed form beside the linear programs."""
     n = len(instance.users)
     table = instance.demands / instance.pool
-    sums = np.cumsum(table / table.max(axis=1, keepdims=True), axis=0).max(axis=1)
+    normal = table / table.max(axis=1, keepdims=True)
+    sums = np.cumsum(normal, axis=0).max(axis=1)
     levels = 1 / (n - np.arange(1, n + 1) + sums)
-    return np.allclose(arrivals(instance, CAUTIOUS, method="lp").levels, levels, rtol=VERIFIED)
+    answer = arrivals(instance, CAUTIOUS, method="lp")
+    return np.allclose(answer.levels, levels, rtol=VERIFIED)
 
 
 PAPER.uncheckable(
