@@ -289,14 +289,15 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     sign = 1.0 if program.sense == "min" else -1.0
     if program.logs is not None or not np.isfinite(row_duals).all():
         return -sign * np.inf
-    y = np.where(
-        sign_errors(sign * row_duals, program.row_lower, program.row_upper) > 0,
-        0.0,
-        sign * row_duals,
-    )
+    duals = sign * row_duals
+    errors = sign_errors(duals, program.row_lower, program.row_upper)
+    y = np.where(errors > 0, 0.0, duals)
     reduced = sign * program.c - program.A.T @ y
     terms = 2.0 + np.diff(program.A.indptr)
-    noise = np.finfo(float).eps * terms * (abs(program.c) + abs(program.A).T @ abs(y))
+    sizes = abs(program.c) + abs(program.A).T @ abs(y)
+    noise = np.finfo(float).eps * terms * sizes
+
+    # The end of each column that its reduced cost asks for.
     low = program.col_lower
     high = program.col_upper
     if np.isinf(low).any() or np.isinf(high).any():
@@ -306,20 +307,20 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     is_noise = abs(reduced) <= noise
     end = np.where(is_noise, 0.0, np.where(reduced > 0, low, high))
     # A reduced cost that is rounding only counts as 0 where nothing bounds its column.
-    size = np.where(is_noise, 2.0 * np.maximum(abs(low), abs(high)), abs(end))
+    farther = np.maximum(abs(low), abs(high))
+    size = np.where(is_noise, 2.0 * farther, abs(end))
     size[is_noise & np.isinf(size)] = 0.0
-    parts = np.concatenate(
-        [y * _bound_for(y, program.row_lower, program.row_upper), reduced * end, -noise * size]
-    )
+    row_terms = y * _bound_for(y, program.row_lower, program.row_upper)
+    parts = np.concatenate([row_terms, reduced * end, -noise * size])
     if not np.isfinite(parts).all():
         return -sign * np.inf
-    total = float(parts.sum() - np.finfo(float).eps * len(parts) * abs(parts).sum())
-    costs = program.c[program.c != 0]
-    if (
-        program.is_mip
-        and program.integrality[program.c != 0].all()
-        and (costs == np.round(costs)).all()
-    ):
+    rounding = np.finfo(float).eps * len(parts) * abs(parts).sum()
+    total = float(parts.sum() - rounding)
+
+    has_cost = program.c != 0
+    costs = program.c[has_cost]
+    costs_are_whole = (costs == np.round(costs)).all()
+    if program.is_mip and program.integrality[has_cost].all() and costs_are_whole:
         total = float(np.ceil(total))
     return float(sign * total + program.offset)
 

@@ -722,4 +722,5 @@ def _block(blocks: Sequence[Block], name: str, noun: str) -> Block:
 
 def finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return the larger size of two bounds, of which one that is infinite has none."""
-    return np.maximum(*(np.where(np.isfinite(bound), abs(bound), 0.0) for bound in (lower, upper)))
+    sizes = [np.where(np.isfinite(bound), abs(bound), 0.0) for bound in (lower, upper)]
+    return np.maximum(*sizes)

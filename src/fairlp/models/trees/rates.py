@@ -127,7 +127,8 @@ class Rates:
         self.sums = queues.sums
         self.weighted = share * weights[:, None]
         self.tasks_per_level = weights * gamma
-        self.task = np.divide(share, gamma[:, None], out=share * 0, where=gamma[:, None] > 0)
+        tasks_of_level = gamma[:, None]
+        self.task = np.divide(share, tasks_of_level, out=share * 0, where=tasks_of_level > 0)
         self.origin = TreePoint(
             self._zeros(len(depths)), self._zeros((len(depths), share.shape[1]))
         )
@@ -191,7 +192,8 @@ class Rates:
             alive[up[alive[rows]]] = True
         for rows in self.levels:
             factor[rows] *= factor[self.parents[rows]]
-        rate = np.where(active & ~stands[self.of], factor[self.of] * self.tasks_per_level, 0)
+        rises = active & ~stands[self.of]
+        rate = np.where(rises, factor[self.of] * self.tasks_per_level, 0)
         level = np.where(stands, 0, factor)
         usage = total * factor[:, None]
         faster = usage - np.where(is_largest, usage, 0).max(axis=1)[:, None]
@@ -242,7 +244,8 @@ class Rates:
         if not self.exact:
             return np.asarray(self.sums[depth] @ rows)
         total = self._zeros((len(self.queue_weights), rows.shape[1]))
-        np.add.at(total, self.of if depth == 0 else self.parents[self.levels[depth - 1]], rows)
+        queue_of_row = self.of if depth == 0 else self.parents[self.levels[depth - 1]]
+        np.add.at(total, queue_of_row, rows)
         return total
 
     def _zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:
