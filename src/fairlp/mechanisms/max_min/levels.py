@@ -62,7 +62,8 @@ class LevelTree:
         self.parents = queues.parents
         self.queue_weights = queues.weights
         depths = queues.depths
-        self.upward = [np.flatnonzero(depths == depth) for depth in range(int(depths.max()), 0, -1)]
+        depths_from_below = range(int(depths.max()), 0, -1)
+        self.upward = [np.flatnonzero(depths == depth) for depth in depths_from_below]
         self.weighted_shares = shares * weights[:, None]
         self.shares_of_a_task = np.divide(
             shares, tasks[:, None], out=np.zeros_like(shares), where=tasks[:, None] > 0

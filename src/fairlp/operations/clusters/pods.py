@@ -270,7 +270,9 @@ def in_words(line: Requirement) -> str:
     key = "metadata.name" if line.key == NAME else line.key.removeprefix("\0")
     values = ", ".join(line.values)
     if line.operator == "In":
-        return f"{key}={values}" if len(line.values) == 1 else f"{key} in ({values})"
+        if len(line.values) == 1:
+            return f"{key}={values}"
+        return f"{key} in ({values})"
     if line.operator == "NotIn":
         return f"{key} not in ({values})"
     if line.operator == "Exists":
@@ -337,7 +339,8 @@ MIB = Fraction(1, 2**20)
 def _parsed(text: str) -> Fraction:
     """Return a quantity from its text."""
     match = _QUANTITY.fullmatch(text.strip())
-    if match is None or len(text) > _MOST_DIGITS or abs(int(match["power"] or 0)) > _MOST_POWER:
+    is_too_long = len(text) > _MOST_DIGITS
+    if match is None or is_too_long or abs(int(match["power"] or 0)) > _MOST_POWER:
         raise EntryError(
             f"{shown(text)} is no quantity; expected one such as '500m', '2' or '64Gi'"
         )

@@ -200,8 +200,10 @@ class Blocking:
         lent = np.where(counts, own - in_use, 0.0)
         rounding = AUDIT * np.maximum(own, in_use)
         lent[abs(lent) <= rounding] = 0.0
-        lenders = {int(v): float(lent[v]) for v in largest_first(lent) if lent[v] > 0}
-        borrowers = {int(v): float(-lent[v]) for v in largest_first(-lent) if lent[v] < 0}
+        order = largest_first(lent)
+        lenders = {int(v): float(lent[v]) for v in order if lent[v] > 0}
+        order = largest_first(-lent)
+        borrowers = {int(v): float(-lent[v]) for v in order if lent[v] < 0}
         return lenders, borrowers
 
     @cached_property
@@ -219,9 +221,11 @@ class Blocking:
         for use in tree.lanes.use[tree.lanes.user == n]:
             step = use * count
             if not self.whole:
-                step = 2 * AUDIT * np.maximum(tree.limits[0], used[0]) * (use > 0)
+                noticeable = 2 * AUDIT * np.maximum(tree.limits[0], used[0])
+                step = noticeable * (use > 0)
             for v in queues.chain(int(queues.of[n])):
-                is_over = (step > 0) & (used[v] + step > tree.limits[v] * (1 + AUDIT))
+                exceeds = used[v] + step > tree.limits[v] * (1 + AUDIT)
+                is_over = (step > 0) & exceeds
                 if is_over.any():
                     r = int(resource[is_over.argmax()])
                     obstacles.append(Obstacle("cap", r, _NO_SERVERS, queue=v))
