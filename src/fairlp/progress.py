@@ -50,19 +50,19 @@ def progress_bar(
         yield lambda count=1: bar.advance(task, count)
 
 
-def _text(name: str, total: int, done: int) -> Callable[..., None]:
+def _text(name: str, total: int, finished: int) -> Callable[..., None]:
     """Return a function that counts steps, and writes the count over the last one at times."""
     next_line = monotonic() + _PATIENCE  # no line before
 
     def count(steps: int = 1) -> None:
-        nonlocal done, next_line
-        done += steps
+        nonlocal finished, next_line
+        finished += steps
         time = monotonic()
         if time >= next_line:
-            next_line = time + _SECONDS if done < total else float("inf")
-            end = "" if done < total else "\n"
+            next_line = time + _SECONDS if finished < total else float("inf")
+            end = "" if finished < total else "\n"
             print(
-                f"\r{name}: {done} of {total} ({done / total:.0%})",
+                f"\r{name}: {finished} of {total} ({finished / total:.0%})",
                 end=end,
                 file=sys.stderr,
                 flush=True,

@@ -241,8 +241,8 @@ class SearchResult:
         if self.instance is None:
             instances = f"{self.tried} of {search.tries} instances"
             return f"none found in {instances} ({details}), which proves nothing"
-        found = f"found on instance {self.tried} of {search.tries} ({details})"
-        return f"{found}; {self.simpler_tried} simpler ones were tried after it"
+        message = f"found on instance {self.tried} of {search.tries} ({details})"
+        return f"{message}; {self.simpler_tried} simpler ones were tried after it"
 
 
 def _breaks(

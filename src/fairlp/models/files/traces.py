@@ -346,9 +346,11 @@ def read_google2011_tasks(
     """
     parts = []
     for path in _parts(task_events, _TASKS_2011):
-        part = _task_part(path)
-        parts.append(part[(part["time"] >= start) & (part["time"] < stop)])
-        if (part["time"] >= stop).any():
+        events_of_part = _task_part(path)
+        parts.append(
+            events_of_part[(events_of_part["time"] >= start) & (events_of_part["time"] < stop)]
+        )
+        if (events_of_part["time"] >= stop).any():
             break
     events = pd.concat(parts, ignore_index=True).sort_values("time", kind="stable")
     events["order"] = np.arange(len(events))
@@ -370,8 +372,8 @@ def read_google2011_tasks(
     names = dict(zip(_ENDS, ("evict", "fail", "finish", "kill", "lost"), strict=True))
     tasks["ended"] = tasks["ended"].map(names).fillna("runs on")
     tasks["end"] = tasks["end"].fillna(stop)
-    asks = (tasks["cpu"] > 0) | (tasks["memory"] > 0)
-    runs_then = asks & (tasks["end"] > tasks["begin"])
+    has_demand = (tasks["cpu"] > 0) | (tasks["memory"] > 0)
+    runs_then = has_demand & (tasks["end"] > tasks["begin"])
     tasks = tasks[runs_then].fillna({"cpu": 0.0, "memory": 0.0})
     if tasks.empty:
         raise InstanceError(

@@ -76,14 +76,14 @@ def indices_and_tables(
     return n, i, r, d, c
 
 
-def _first(name: str, given: Any, *carried: Any) -> Any:
+def _first(name: str, value: Any, *carried: Any) -> Any:
     """Return the labels that were given, else those that a table carries, a default index last."""
-    if isinstance(given, str):
+    if isinstance(value, str):
         raise InstanceError(
-            f"{name} is the text {given!r}; expected a list of labels, such as [{given!r}]"
+            f"{name} is the text {value!r}; expected a list of labels, such as [{value!r}]"
         )
-    if given is not None:
-        return list(given)
+    if value is not None:
+        return list(value)
     table_labels = [labels for labels in carried if labels is not None]
     return next(
         (list(labels) for labels in table_labels if not is_default(labels)),

@@ -134,8 +134,8 @@ class Certificate:
         if self.bound is not None:
             figures.append(f"bound {self.bound:.10g} by the solver's word")
         figures.append("no duals" if self.gap is None else f"gap {figure(self.gap)}")
-        asked = "" if self.tolerance == VERIFIED else f" (asked: {self.tolerance:g})"
-        return ", ".join(figures) + asked
+        tolerance = "" if self.tolerance == VERIFIED else f" (asked: {self.tolerance:g})"
+        return ", ".join(figures) + tolerance
 
 
 def certify(
@@ -271,8 +271,8 @@ def _dual_residual(sizes: Sizes, reduced: np.ndarray, terms: np.ndarray) -> tupl
     if sizes.objective > 0:
         reach = np.maximum(abs(sizes.x), implied_reach(program))
         is_wrong = errors > 0
-        worth = errors[is_wrong] * reach[is_wrong] / sizes.objective
-        residuals[is_wrong] = np.minimum(residuals[is_wrong], worth)
+        value_at_reach = errors[is_wrong] * reach[is_wrong] / sizes.objective
+        residuals[is_wrong] = np.minimum(residuals[is_wrong], value_at_reach)
     column = int(residuals.argmax())
     name = _line_name(program.columns, column)
     return float(residuals[column]), f"the reduced cost of variable {name!r} has the wrong sign"

@@ -329,7 +329,7 @@ def _exact_columns(vertex: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
         reduced = vertex.reduced.get(("column", j), zero)
         if j in vertex.position:
             rates = basis.slopes(("column", j)).items()
-            moves = [(vertex.reduced[one], *signs(one), rate) for one, rate in rates]
+            moves = [(vertex.reduced[position], *signs(position), rate) for position, rate in rates]
         else:
             moves = [(reduced, *signs(("column", j)), vertex.exact.flint.fmpq(1))]
         low, high = (fraction(cost) + step for step in _exact_steps(moves))

@@ -144,14 +144,14 @@ class Rates:
             return np.zeros_like(self.tasks_per_level)
         return np.asarray(self.tasks_per_level * self.past)
 
-    def begin(self, taken: np.ndarray) -> TreePoint:
+    def begin(self, tasks: np.ndarray) -> TreePoint:
         """Return the point where the tree begins if leaves take so many tasks.
 
         Satisfied leaves take all of theirs, active ones their past.
         """
-        if not taken.any():
+        if not tasks.any():
             return self.origin
-        usage = self._sum(0, self.task * taken[:, None])
+        usage = self._sum(0, self.task * tasks[:, None])
         for depth, rows in self._upward():
             usage += self._sum(depth, usage[rows])
         return TreePoint(self.origin.level, usage)

@@ -245,8 +245,8 @@ class Nodes:
         if not np.any(self.allowed(anywhere)):
             lines = [line for term in place.terms or () for line in term]
             missing = [in_words(line) for line in lines if not self._line_mask(line).any()]
-            asked = missing[0] if missing else "what it asks for"
-            return f"no node has {asked}, as its node affinity asks"
+            request = missing[0] if missing else "what it asks for"
+            return f"no node has {request}, as its node affinity asks"
         if np.any(self.allowed(place._replace(tolerations=(_BEARS_ALL,)))):
             return "nodes that it may be on have taints that it does not tolerate"
         return "no node fulfils its node selector and its node affinity together"

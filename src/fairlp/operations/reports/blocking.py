@@ -190,15 +190,15 @@ class Blocking:
         if tree.quotas is None:
             return {}, {}
         columns = tree.quotas.resource == quota.resource
-        own = quota_tree.owned[: len(tree), columns].sum(axis=1)
+        owned = quota_tree.owned[: len(tree), columns].sum(axis=1)
         in_use = used[: len(tree), columns].sum(axis=1)
         has_users = np.bincount(tree.of, minlength=len(tree)) > 0
         is_listed = tree.quotas.listed[:, columns].any(axis=1)
         is_below = np.array([quota.queue in tree.chain(v) for v in range(len(tree))])
         counts = is_below & (has_users | is_listed)
         counts[np.unique(tree.parents[1:])] = False
-        lent = np.where(counts, own - in_use, 0.0)
-        rounding = AUDIT * np.maximum(own, in_use)
+        lent = np.where(counts, owned - in_use, 0.0)
+        rounding = AUDIT * np.maximum(owned, in_use)
         lent[abs(lent) <= rounding] = 0.0
         order = largest_first(lent)
         lenders = {int(v): float(lent[v]) for v in order if lent[v] > 0}

@@ -84,8 +84,8 @@ def _too_large(comparison: ShareComparison, n: int) -> str:
 def _named(reasons: list[tuple[str, str]]) -> str:
     """Return the first users with reasons, and the number of the others."""
     named = [
-        f"{user}: {shorten(why, _LETTERS, placeholder='…')}" if why else user
-        for user, why in reasons[:_REASONS]
+        f"{user}: {shorten(reason, _LETTERS, placeholder='…')}" if reason else user
+        for user, reason in reasons[:_REASONS]
     ]
     others = len(reasons) - _REASONS
     if others > 0:

@@ -286,11 +286,11 @@ def _glance(facts: Facts) -> Section:
     tenants = comparison.subject.tenants
     sizes = counted(len(instance.users), "job size", "job sizes")
     if tenants.are_users or tenants.noun == "user":
-        more = "" if tenants.are_users else sizes
-        cards.append((f"{tenants.noun}s", f"{len(tenants.names):,}", more))
+        note = "" if tenants.are_users else sizes
+        cards.append((f"{tenants.noun}s", f"{len(tenants.names):,}", note))
     else:  # the queues or namespaces of the card before
-        _, value, more = cards.pop()
-        cards.append((f"{tenants.noun}s", value, f"{more}, {sizes}"))
+        _, value, note = cards.pop()
+        cards.append((f"{tenants.noun}s", value, f"{note}, {sizes}"))
     if _is_observed(facts):
         cards += [
             (f"jobs that {state}", f"{count:,}", "as squeue -r counts")

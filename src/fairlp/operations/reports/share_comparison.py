@@ -27,9 +27,9 @@ HOLDERS = 3
 MOST_USERS = 5000
 
 
-def largest(amounts: np.ndarray, labels: Any, most: int | None = None) -> dict[Any, float]:
+def largest(amounts: np.ndarray, labels: Any, count: int | None = None) -> dict[Any, float]:
     """Return the positive amounts by label, largest first; all of them or so many."""
-    order = largest_first(amounts)[:most]
+    order = largest_first(amounts)[:count]
     return {labels[int(k)]: float(amounts[k]) for k in order if amounts[k] > 0}
 
 

@@ -49,9 +49,9 @@ def equations_1_to_3(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
     tight = point @ all_rows >= 1 - AUDIT
     has_part = point[:, None] * all_rows >= entitled[:, None] - AUDIT
     by_dummies = (has_part & tight).any(axis=1)
-    ours = check.check(instance, point * instance.task_limits, AUDIT)
+    verdict = check.check(instance, point * instance.task_limits, AUDIT)
     is_fair = bool(feasible and content.all())
-    is_right = (content == by_dummies).all() and bool(ours) == is_fair
+    is_right = (content == by_dummies).all() and bool(verdict) == is_fair
     return is_right or f"x = {shown(point)}; {in_words(instance)}"
 
 
@@ -245,8 +245,8 @@ def modest(instance: Instance) -> CheckAnswer:
 def _slack(rng: np.random.Generator) -> Instance:
     """Return requests that fit together."""
     instance = requests(rng)
-    most = instance.demands.sum(axis=0).max()
-    return examples.requests(instance.demands / max(1, most), instance.entitlements)
+    largest_demand = instance.demands.sum(axis=0).max()
+    return examples.requests(instance.demands / max(1, largest_demand), instance.entitlements)
 
 
 @PAPER.statement("§3, no bottleneck", "Where all requests fit, all are granted", _slack)
@@ -323,14 +323,14 @@ def dominated(rows: np.ndarray) -> list[int]:
     """
     from scipy.optimize import linprog
 
-    kept = list(range(rows.shape[1]))
+    remaining = list(range(rows.shape[1]))
     removed = []
     for column in range(rows.shape[1]):
-        others = [index for index in kept if index != column]
+        others = [index for index in remaining if index != column]
         limits = {"A_ub": rows[:, others].T, "b_ub": np.ones(len(others))} if others else {}
-        most = -linprog(-rows[:, column], bounds=(0, 1), **limits).fun
-        if most <= 1 + AUDIT:
-            kept = others
+        largest_use = -linprog(-rows[:, column], bounds=(0, 1), **limits).fun
+        if largest_use <= 1 + AUDIT:
+            remaining = others
             removed.append(column)
     return removed
 
@@ -403,11 +403,11 @@ def all_solutions(run: Run) -> ItemAnswer:
         is_on_line = position % 2
         x = np.array([z, 1 - z, 1 - z]) if is_on_line else rng.random(3)
         x = np.minimum(1, x / (x @ instance.demands).max())
-        least = fair.ranges["least"].to_numpy()
-        most = fair.ranges["most"].to_numpy()
+        smallest = fair.ranges["least"].to_numpy()
+        largest = fair.ranges["most"].to_numpy()
         distances = abs(x[1:3] - (1 - x[0]))
         on_the_line = (distances <= AUDIT).all()
-        listed = on_the_line and (x >= least - AUDIT).all() and (x <= most + AUDIT).all()
+        listed = on_the_line and (x >= smallest - AUDIT).all() and (x <= largest + AUDIT).all()
         broken += bool(check.check(instance, x, AUDIT)) != bool(listed)
     ours = f"{count - broken} of {count} points are fair just where the set of dimension {fair.dimension} has them"
     why = "answered: a union of polytopes, one for each set of bottlenecks (no-justified-complaints.md)"

@@ -32,8 +32,8 @@ def _weighted_pool(rng: np.random.Generator) -> Instance:
     return plain.replace(weights=rng.integers(1, 4, len(plain.users)))
 
 
-def most_tasks(instance: Instance, tasks: np.ndarray, user: int, keep: np.ndarray) -> float:
-    """Return the most tasks of a user where the pairs of ``keep`` (N, K) lose none, by SciPy."""
+def most_tasks(instance: Instance, tasks: np.ndarray, user: int, is_kept: np.ndarray) -> float:
+    """Return the most tasks of a user where the pairs of ``is_kept`` (N, K) lose none, by SciPy."""
     from scipy.optimize import linprog
 
     n, k = tasks.shape
@@ -46,9 +46,9 @@ def most_tasks(instance: Instance, tasks: np.ndarray, user: int, keep: np.ndarra
             for r in range(len(instance.resources))
         ]
     )
-    least = np.where(keep, tasks, 0.0)
-    most = np.where(instance.gamma() > 0, np.inf, 0.0)
-    bounds = list(zip(np.minimum(least, most).ravel(), most.ravel(), strict=True))
+    least = np.where(is_kept, tasks, 0.0)
+    upper = np.where(instance.gamma() > 0, np.inf, 0.0)
+    bounds = list(zip(np.minimum(least, upper).ravel(), upper.ravel(), strict=True))
     # A hair of room, since the tasks that are kept are rounded.
     right = instance.capacities.ravel() * (1 + AUDIT**2)
     optimum = linprog(cost.ravel(), rows, right, bounds=bounds)
@@ -72,12 +72,12 @@ def definition_1(instance: Instance) -> CheckAnswer:
     users = range(len(demands))
     share = bundles[users, dominant] / pool[dominant] / instance.weights
     feasible = (bundles.sum(axis=0) <= pool * (1 + AUDIT)).all()
-    same = np.allclose(utility, tasks[:, 0], rtol=AGREEMENT)
+    is_equal = np.allclose(utility, tasks[:, 0], rtol=AGREEMENT)
     for user in users:
-        keep = (share <= share[user] * (1 + AUDIT))[:, None]
-        if most_tasks(instance, tasks, user, keep) > tasks[user, 0] * (1 + VERIFIED):
+        is_kept = (share <= share[user] * (1 + AUDIT))[:, None]
+        if most_tasks(instance, tasks, user, is_kept) > tasks[user, 0] * (1 + VERIFIED):
             return f"user {user + 1}; {in_words(instance)}"
-    return bool(feasible and same)
+    return bool(feasible and is_equal)
 
 
 @PAPER.statement(
@@ -164,10 +164,10 @@ def definition_5(instance: Instance) -> CheckAnswer:
         level = _levels(instance, tasks)
         gains = False
         for user in range(len(tasks)):
-            keep = level <= level[user] * (1 + AUDIT)
-            keep &= instance.gamma()[user] > 0
-            more = most_tasks(instance, tasks, user, keep)
-            gains |= more > tasks[user].sum() * (1 + VERIFIED)
+            is_kept = level <= level[user] * (1 + AUDIT)
+            is_kept &= instance.gamma()[user] > 0
+            larger_tasks = most_tasks(instance, tasks, user, is_kept)
+            gains |= larger_tasks > tasks[user].sum() * (1 + VERIFIED)
         if gains == check.check(instance, tasks).holds:
             return f"{name}: {in_words(instance)}"
     return True
@@ -185,7 +185,7 @@ def definition_6(instance: Instance) -> CheckAnswer:
     table = bottlenecks_of(instance, tasks)
     alone = instance.gamma()
     for n, i in np.argwhere(alone > 0):
-        own = tasks[n].sum() / alone[n, i] / instance.weights[n]
+        own_level = tasks[n].sum() / alone[n, i] / instance.weights[n]
         bottlenecks = []
         for r, need in enumerate(instance.demands[n]):
             used = tasks[:, i] @ instance.demands[:, r]
@@ -194,7 +194,7 @@ def definition_6(instance: Instance) -> CheckAnswer:
             totals = tasks[holders].sum(axis=1)
             levels = totals / alone[holders, i] / instance.weights[holders]
             is_full = used >= instance.capacities[i, r] * (1 - AUDIT)
-            is_highest = (own >= levels * (1 - AUDIT)).all()
+            is_highest = (own_level >= levels * (1 - AUDIT)).all()
             bottlenecks.append(need > 0 and is_full and is_highest)
         if not any(bottlenecks) or bottlenecks != table[n, i].tolist():
             return f"user {n + 1}, server {i + 1}; {in_words(instance)}"
@@ -338,11 +338,11 @@ def equations_20_to_22(instance: Instance) -> CheckAnswer:
         tasks = allocate(instance, name).tasks_array
         for n, i in np.argwhere(alone > 0):
             z = []
-            for part in (tasks, 0.9 * tasks):
-                used = part[:, i] @ instance.demands
+            for tasks_before in (tasks, 0.9 * tasks):
+                used = tasks_before[:, i] @ instance.demands
                 needed = instance.demands[n] > 0
                 by_resources = (instance.capacities[i] - used)[needed] / instance.demands[n, needed]
-                time = 1 - quotients(part[:, i], alone[:, i]).sum()
+                time = 1 - quotients(tasks_before[:, i], alone[:, i]).sum()
                 z.append(by_resources.min() if name == RDM else alone[n, i] * time)
             if z[0] > AUDIT * alone[n, i] or z[1] <= 0:
                 return f"{name}, user {n + 1}, server {i + 1}; {in_words(instance)}"
@@ -384,16 +384,16 @@ def equations_25_to_29(run: Run) -> ItemAnswer:
     bundle = tasks[0].sum() * instance.demands[0]
     pooled = (bundle / instance.demands[1]).min()
     by_server = tasks[0, 1]
-    own = tasks[1].sum()
+    own_tasks = tasks[1].sum()
     ours = (
-        f"by (25) user 2, who has {own:.6g}, would run {pooled:.6g} tasks with the bundle of user 1, and γ[2,1] = 0; "
-        f"with what of it lies on server 2, {by_server:.6g}"
+        f"by (25) user 2, who has {own_tasks:.6g}, would run {pooled:.6g} tasks with the bundle of "
+        f"user 1, and γ[2,1] = 0; with what of it lies on server 2, {by_server:.6g}"
     )
     why = (
         "(26) lacks the placement constraints: i must be a server on which n may run; counted server by server "
         "envy-freeness holds (Theorem 3)"
     )
-    return on_instance(instance, pooled > own * (1 + AUDIT), ours, why)
+    return on_instance(instance, pooled > own_tasks * (1 + AUDIT), ours, why)
 
 
 @PAPER.statement(
@@ -450,10 +450,10 @@ def equations_32_to_36(instance: Instance) -> CheckAnswer:
     tasks = allocate(instance, RDM).tasks_array[:, order]
     normal = normal[:, order]
     parts = tasks / alone[:, order]  # α of (33) and (34)
-    held = parts > AUDIT
-    if not held[0].any():
+    has_part = parts > AUDIT
+    if not has_part[0].any():
         return False
-    first = int(held[0].argmax())
+    first = int(has_part[0].argmax())
     totals = (parts * normal).sum(axis=1)
     weights = instance.weights
     behind = parts[1, first + 1 :]
@@ -516,13 +516,13 @@ def equations_40_to_45(instance: Instance) -> CheckAnswer:
             if n == m or i == j or not alone[m, i] or not alone[n, j]:
                 continue
             tried = True
-            worth = weights[n] * totals[m] / (weights[m] * totals[n])
-            line_44 = alone[m, i] / alone[n, i] <= worth * (1 + AUDIT)
-            line_45 = alone[n, j] / alone[m, j] <= 1 / worth * (1 + AUDIT)
+            exchange_rate = weights[n] * totals[m] / (weights[m] * totals[n])
+            line_44 = alone[m, i] / alone[n, i] <= exchange_rate * (1 + AUDIT)
+            line_45 = alone[n, j] / alone[m, j] <= 1 / exchange_rate * (1 + AUDIT)
             # n gives a task on i and takes what makes it whole on j.
-            given = alone[m, j] / alone[n, j]
-            taken = alone[m, i] / alone[n, i]
-            if not (line_44 and line_45 and taken <= given * (1 + AUDIT)):
+            tasks_given = alone[m, j] / alone[n, j]
+            tasks_taken = alone[m, i] / alone[n, i]
+            if not (line_44 and line_45 and tasks_taken <= tasks_given * (1 + AUDIT)):
                 return f"users {n + 1} and {m + 1}; {in_words(instance)}"
     return True if tried else None
 

@@ -188,16 +188,16 @@ def water_filling_stages(run: Run) -> ItemAnswer:
     """Stages of all steps, with demands of 1 to 60 binary digits."""
     rng = run.rng
     count = run.of(20, 300)
-    most = 0.0
+    largest = 0.0
     for draw in range(count):
         digits = 1 + 59 * draw // count
         n = int(rng.integers(2, 12))
         table = [[int(value) for value in row] for row in rng.integers(1, 2**digits + 1, (n, 3))]
         needs = [[Fraction(value, max(row)) for value in row] for row in table]
-        most = max(most, stages(needs) / n)
-    ours = f"at most {most:.3g} stages for each user, whatever the numbers"
+        largest = max(largest, stages(needs) / n)
+    ours = f"at most {largest:.3g} stages for each user, whatever the numbers"
     return ItemAnswer(
-        Agreement.REFUTED if most < 2 else Agreement.HOLDS,
+        Agreement.REFUTED if largest < 2 else Agreement.HOLDS,
         ours,
         "2n − 1 stages at most: each but the last of a step joins two groups of users for good, so O(n²·m) for all "
         "steps; that is polynomial, though not linear (water-filling as the paper describes it: Kash et al.'s text was "
