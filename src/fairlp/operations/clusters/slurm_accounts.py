@@ -1,4 +1,4 @@
-"""Slurm's accounts: a tree with shares and limits, from ``sacctmgr`` or ``sshare``, as text or JSON."""
+"""Slurm's accounts from ``sacctmgr`` and ``sshare``: a tree with shares and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nodes of Slurm: their amounts, and the nodes that a job asks for by partition and features."""
+"""The nodes of Slurm: their amounts, and those that a job asks for."""
 
 from __future__ import annotations
 

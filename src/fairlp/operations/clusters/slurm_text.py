@@ -1,4 +1,4 @@
-"""The small languages of Slurm: TRES and GRES, lists of hosts and of array tasks, numbers, times."""
+"""The small languages of Slurm: amounts, lists of hosts and array tasks, numbers, times."""
 
 from __future__ import annotations
 
