@@ -17,7 +17,7 @@ _SECONDS_IN_LOG = 10.0
 
 @contextmanager
 def progress_bar(
-    name: str, total: int, done: int, shows: bool | None
+    name: str, total: int, finished: int, shows: bool | None
 ) -> Iterator[Callable[..., None]]:
     """Show the progress of a block, which gets a function that counts one step or several.
 
@@ -36,15 +36,15 @@ def progress_bar(
     )
 
     console = Console(stderr=True)
-    if shows is False or done == total:
+    if shows is False or finished == total:
         yield lambda count=1: None
         return
     if console.is_jupyter and find_spec("ipywidgets") is None:
-        yield _text(name, total, done, _PATIENCE, _SECONDS, writes_over=True)
+        yield _text(name, total, finished, _PATIENCE, _SECONDS, writes_over=True)
         return
     if not (console.is_terminal or console.is_jupyter):
         patience = 0.0 if shows else _PATIENCE
-        yield _text(name, total, done, patience, _SECONDS_IN_LOG, writes_over=False)
+        yield _text(name, total, finished, patience, _SECONDS_IN_LOG, writes_over=False)
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -54,29 +54,29 @@ def progress_bar(
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task(name, total=total, completed=done)
+        task = bar.add_task(name, total=total, completed=finished)
         yield lambda count=1: bar.advance(task, count)
 
 
 def _text(
-    name: str, total: int, done: int, patience: float, seconds: float, *, writes_over: bool
+    name: str, total: int, finished: int, patience: float, seconds: float, *, writes_over: bool
 ) -> Callable[..., None]:
     """Return a function that counts steps, and writes the count at times and at the end."""
     next_text = monotonic() + patience
     has_written = False
 
     def count(steps: int = 1) -> None:
-        nonlocal done, next_text, has_written
-        done += steps
+        nonlocal finished, next_text, has_written
+        finished += steps
         time = monotonic()
-        is_last = has_written and done == total
+        is_last = has_written and finished == total
         if time < next_text and not is_last:
             return
         has_written = True
         next_text = time + seconds
         begin = "\r" if writes_over else ""
-        end = "" if writes_over and done < total else "\n"
-        text = f"{name}: {done} of {total} ({done / total:.0%})"
+        end = "" if writes_over and finished < total else "\n"
+        text = f"{name}: {finished} of {total} ({finished / total:.0%})"
         print(begin + text, end=end, file=sys.stderr, flush=True)
 
     return count

@@ -51,9 +51,11 @@ def feasible(case: AuditCase) -> Finding:
     resources = list(instance.resources) if case.division == "rdm" else ["time"]
     for i, users in enumerate(market.users):
         capacity = market.capacity[i]
-        excess = relative(case.tasks[users, i] @ market.demands[i] - capacity, capacity)
+        used = case.tasks[users, i] @ market.demands[i]
+        excess = relative(used - capacity, capacity)
         r = int(excess.argmax())
-        witness = f"{instance.servers[i]!r} is over its {resources[r]} by {amount(excess[r])} of it"
+        server = instance.servers[i]
+        witness = f"{server!r} is over its {resources[r]} by {amount(excess[r])} of it"
         violations.append((excess[r], witness))
 
     # Task limits
@@ -107,8 +109,10 @@ def non_wasteful(case: AuditCase) -> Finding:
     for i, users in enumerate(market.users):
         if not users.size:
             continue
-        free = np.maximum(market.capacity[i] - case.tasks[users, i] @ market.demands[i], 0.0)
-        gain = np.minimum(fitting(free, market.demands[i]).min(axis=1), tasks_left[users])
+        used = case.tasks[users, i] @ market.demands[i]
+        free = np.maximum(market.capacity[i] - used, 0.0)
+        fitting_tasks = fitting(free, market.demands[i]).min(axis=1)
+        gain = np.minimum(fitting_tasks, tasks_left[users])
         if case.whole:
             gain = _whole_gain(case, i, users, gain)
         relative_gain = gain / case.alone[users]
@@ -255,7 +259,8 @@ def envy_free(case: AuditCase) -> Finding:
     if weights[n] != weights[m]:
         bundle = f"bundle times {amount(weights[n] / weights[m])}, its weight's part"
     gain = amount(tasks_with_bundle - case.totals[n])
-    witness = f"{case.name(n)} would run {gain} more tasks with {case.name(m)}'s {bundle}"
+    envious = case.name(n)
+    witness = f"{envious} would run {gain} more tasks with {case.name(m)}'s {bundle}"
     return Finding.of_margin(slack, witness, "no user would rather have another's bundle")
 
 
@@ -472,7 +477,8 @@ def blockers(
         scarcest = free_tasks.argmin(axis=1)
         for k, n in enumerate(users.tolist()):
             r = int(scarcest[k])
-            is_blocked = bool(has_all_tasks[n] or free_tasks[k, r] <= AUDIT * market.gamma[n, i])
+            is_full = free_tasks[k, r] <= AUDIT * market.gamma[n, i]
+            is_blocked = bool(has_all_tasks[n] or is_full)
             price = np.nan if prices is None or divides_time else prices[i, r]
             if has_all_tasks[n]:
                 resource = "its tasks"

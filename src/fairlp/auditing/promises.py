@@ -40,8 +40,11 @@ def _several_flavors(instance: Instance) -> bool:
 def _busy_at_most(instance: Instance) -> bool:
     """Whether no user, with its part of every server, would be busy for more than all its time."""
     weights = instance.weights.reshape(len(instance.users), -1)
-    copies = tasks_alone(instance.demands, instance.total_capacities) * (instance.gamma() > 0)
-    return bool((weights / weights.sum(axis=0) * copies.sum(axis=1, keepdims=True) <= 1).all())
+    parts = weights / weights.sum(axis=0)
+    tasks_of_all_servers = tasks_alone(instance.demands, instance.total_capacities)
+    copies = tasks_of_all_servers * (instance.gamma() > 0)
+    busy_time = parts * copies.sum(axis=1, keepdims=True)
+    return bool((busy_time <= 1).all())
 
 
 #: what a claim may be under → whether an instance is so

@@ -309,7 +309,8 @@ def _ledger_text(ledger: Ledger) -> Text:
 
     table = ledger.table()
     for paper in ledger.papers:
-        yield TitledTable(f"{paper.number}  {paper.title}", table.loc[[paper.number]].droplevel(0))
+        items = table.loc[[paper.number]].droplevel(0)
+        yield TitledTable(f"{paper.number}  {paper.title}", items)
     if len(ledger) > 1:
         yield TitledTable("Verdicts", ledger.counts())
         return

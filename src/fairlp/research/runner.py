@@ -20,12 +20,12 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from .. import __version__
+from ..blas import blas_threads
 from ..errors import FairlpError, FairlpWarning, FileFormatError, StudyError, require_known
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.own import OwnMechanism
 from ..models.files.whole_files import home, require_folder
 from ..progress import progress_bar
-from ..solvers.interior_point.threads import blas_threads
 
 #: Package → how to install it, for packages that are no part of ``fairlp[study]``.
 _REMEDIES = {"distributed": 'pip install "dask[distributed]"'}

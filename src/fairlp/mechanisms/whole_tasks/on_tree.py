@@ -139,7 +139,8 @@ def counted_loop(instance: Instance, ties: str = "larger") -> np.ndarray:
     satisfied = tasks * 0
     sign = SIGNS[ties]
     while active:
-        path = _Way.of(rates, np.isin(np.arange(len(limits)), list(active)), rates.begin(satisfied))
+        is_active = np.isin(np.arange(len(limits)), list(active))
+        path = _Way.of(rates, is_active, rates.begin(satisfied))
         heap = [(*path.level(n, tasks[n], sign), n) for n in active]
         heapq.heapify(heap)
         while True:
@@ -199,7 +200,9 @@ class _Way:
             return tasks / rate, sign / rate
         for start, demanded, _, pace in self:
             rate = pace.rate[n]
-            if rate > 0 and (pace.end == np.inf or demanded[n] + rate * pace.end > tasks):
+            if rate <= 0:
+                continue
+            if pace.end == np.inf or demanded[n] + rate * pace.end > tasks:
                 return start + max(tasks - demanded[n], Fraction(0)) / rate, sign / rate
         raise AssertionError("the last part has no end")
 
@@ -243,7 +246,8 @@ class _QueuePaths:
         """Return the way of the leaf of each queue."""
         if self.counted is not None:
             rates, point = self.counted
-            active = np.isin(np.arange(len(self.queues)), [self.tree.of[n] for n in self.active])
+            queues_of_active = [self.tree.of[n] for n in self.active]
+            active = np.isin(np.arange(len(self.queues)), queues_of_active)
             return _Way.of(rates, active, point)
 
         # Without satisfied users there are no kinks, and the tree has the rates.
@@ -253,7 +257,8 @@ class _QueuePaths:
 
     def _rates(self) -> Rates:
         """Return the rates of one leaf in each queue, which takes what its active users take."""
-        together = np.array([[Fraction(0)] * self.queues.caps.shape[1]] * len(self.queues))
+        resources = self.queues.caps.shape[1]
+        together = np.array([[Fraction(0)] * resources] * len(self.queues))
         for n in self.active:
             together[self.tree.of[n]] += self.tree.vector[n]
         ones = self.nothing + 1
@@ -288,12 +293,14 @@ def fast(instance: Instance, ties: str = "larger", *, counted: bool = False) -> 
                     break
             heaps = {q: [] for q in {queue_of[n] for n in active}}
             for n in active:
-                heaps[queue_of[n]].append((tasks[n] * unit[n], sign * unit[n], n))
+                pick = tasks[n] * unit[n], sign * unit[n], n
+                heaps[queue_of[n]].append(pick)
             for heap in heaps.values():
                 heapq.heapify(heap)
-        lowest = [
-            (*path.level(q, heap[0][0], heap[0][1]), heap[0][2], q) for q, heap in heaps.items()
-        ]
+        lowest = []
+        for q, heap in heaps.items():
+            share, tie, n = heap[0]
+            lowest.append((*path.level(q, share, tie), n, q))
         heapq.heapify(lowest)
         picks = 0
         while True:
@@ -306,7 +313,8 @@ def fast(instance: Instance, ties: str = "larger", *, counted: bool = False) -> 
                 break
             heap = heaps[q]
             heapq.heapreplace(heap, (tasks[n] * unit[n], sign * unit[n], n))
-            heapq.heapreplace(lowest, (*path.level(q, heap[0][0], heap[0][1]), heap[0][2], q))
+            share, tie, first_user = heap[0]
+            heapq.heapreplace(lowest, (*path.level(q, share, tie), first_user, q))
             picks += 1
         if picks < bulk_size:
             heapq.heappop(heaps[q])
@@ -349,7 +357,8 @@ def _in_bulk(
         float(((amount - base)[rises] / speed[rises]).min(initial=end))
         for amount in (np.maximum(tasks_now, base), limit - 1)
     )
-    high = min(low + float(quotients(remaining, speed @ use).max(initial=0.0)), limit_level, end)
+    rise_of_all = float(quotients(remaining, speed @ use).max(initial=0.0))
+    high = min(low + rise_of_all, limit_level, end)
     whole = high == end and fits(end)
     for _ in range(0 if whole else _HALVINGS):
         middle = (low + high) / 2
