@@ -8,7 +8,8 @@ A fault changes one node of the syntax tree: a comparison, a sign, ``min`` or ``
 ``or``, ``not``, a number. It is put into a copy of the checkout, and the tests of the same package
 run there. A fault is noticed when they fail or do not end. Some faults cannot be noticed, because
 the program still means the same; each survivor is printed with its line, to be judged by a reader.
-The last line is the rate of noticed faults.
+Faults inside error texts, warnings and flags of data classes are not drawn. The tests of the same
+name run first, then the others of the folder. The last line is the rate of noticed faults.
 
 With ``--certificates`` the faults are in what makes the answers of max-min mechanisms. On random
 instances (task limits, guarantees, caps, weights, ties, placement) each answer is compared with the
@@ -54,6 +55,9 @@ OPPOSITES = {
     "any": "all",
     "all": "any",
 }
+#: Keyword arguments that a program's answers do not depend on: they refuse what does not happen,
+#: or decide about memory.
+INVISIBLE_KEYWORDS = frozenset(("stacklevel", "strict", "maxsize", "frozen", "slots", "kw_only"))
 
 
 @dataclass(frozen=True)
@@ -95,10 +99,23 @@ def opposite(node: ast.expr) -> ast.expr | None:
     return None
 
 
+def is_invisible(node: ast.AST) -> bool:
+    """Return whether a fault inside a node changes no answer: texts, imports for types, flags of classes."""
+    if isinstance(node, ast.keyword):
+        return node.arg in INVISIBLE_KEYWORDS
+    if isinstance(node, ast.If):
+        return ast.unparse(node.test) == "TYPE_CHECKING"
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.func) == "warnings.warn"
+    return isinstance(node, ast.JoinedStr | ast.Raise)
+
+
 def expressions(node: ast.AST) -> Iterator[ast.expr]:
-    """Walk over the expressions that run: no annotations, and nothing inside formatted strings."""
+    """Walk over the expressions that can be seen: no annotations, texts of errors or flags of classes."""
+    if is_invisible(node):
+        return
     for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns") or isinstance(node, ast.JoinedStr):
+        if name in ("annotation", "returns"):
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.expr):
@@ -127,10 +144,16 @@ def faults(path: Path) -> list[Fault]:
     return found
 
 
-def tests_of(file: str) -> str:
-    """Return the nearest folder of tests to a file of src."""
+def tests_of(file: str) -> list[str]:
+    """Return the tests of a file of src, then all in the nearest folder of tests (the top has only its files)."""
+    namesake = Path("tests", file).with_name(f"test_{Path(file).name}").as_posix()
     places = (f"tests/{folder.as_posix()}" for folder in Path(file).parents[:-1])
-    return next((place for place in places if (ROOT / place).is_dir()), "tests")
+    folder = next((place for place in places if (ROOT / place).is_dir()), None)
+    if folder is None:
+        others = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/test_*.py"))
+    else:
+        others = [folder]
+    return [namesake] * (ROOT / namesake).exists() + others
 
 
 def copy_of_checkout(folder: Path) -> Path:
@@ -144,7 +167,7 @@ def copy_of_checkout(folder: Path) -> Path:
     return folder
 
 
-def run_tests(folder: Path, tests: str, limit: float) -> int | None:
+def run_tests(folder: Path, tests: Sequence[str], limit: float) -> int | None:
     """Run tests in a copy and return pytest's exit code; None when they do not end in time."""
     command = [
         sys.executable,
@@ -155,7 +178,7 @@ def run_tests(folder: Path, tests: str, limit: float) -> int | None:
         "-p",
         "no:cacheprovider",
         "--hypothesis-seed=0",
-        tests,
+        *tests,
     ]
     own = {
         "PYTHONPATH": str(folder / "src"),
@@ -193,13 +216,13 @@ class Bench:
         path = copy / "src" / "fairlp" / fault.file
         right = path.read_text(encoding="utf-8")
         try:
-            if tests not in self.seconds:
+            if tests[-1] not in self.seconds:
                 begin = time.perf_counter()
                 if run_tests(copy, tests, 3600.0) != PASSED:
-                    raise SystemExit(f"{tests} do not pass without any fault")
-                self.seconds[tests] = time.perf_counter() - begin
+                    raise SystemExit(f"{tests[-1]}: tests do not pass without any fault")
+                self.seconds[tests[-1]] = time.perf_counter() - begin
             path.write_text(fault.changed(right), encoding="utf-8")
-            code = run_tests(copy, tests, PATIENCE + 5 * self.seconds[tests])
+            code = run_tests(copy, tests, PATIENCE + 5 * self.seconds[tests[-1]])
         finally:
             path.write_text(right, encoding="utf-8")
             self.copies.put(copy)
@@ -433,8 +456,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         bench = Bench(Path(folder), asked.jobs)
         for fault, good in zip(sample, pool.map(bench.is_noticed, sample), strict=True):
             noticed += good
-            if not good:
-                print(f"survives  {fault}", flush=True)
+            print(f"{'noticed ' if good else 'SURVIVES'}  {fault}", flush=True)
     print(f"{noticed} of {len(sample)} faults noticed, of {len(everything)} possible ones")
     return int(noticed < len(sample))
 
