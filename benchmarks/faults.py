@@ -8,8 +8,10 @@ A fault changes one node of the syntax tree: a comparison, a sign, ``min`` or ``
 ``or``, ``not``, a number. It is put into a copy of the checkout, and the tests of the same package
 run there. A fault is noticed when they fail or do not end. Some faults cannot be noticed, because
 the program still means the same; each survivor is printed with its line, to be judged by a reader.
-Faults inside error texts, warnings and flags of data classes are not drawn. The tests of the same
-name run first, then the others of the folder. The last line is the rate of noticed faults.
+Some that no reader would call a fault are not drawn: inside error texts and warnings, flags of data
+classes, sizes and seeds of random draws, constants that limit work, ``<`` for ``<=`` at a tolerance.
+The tests of the same name run first, then the others of the folder. The last line is the rate of
+noticed faults.
 
 With ``--certificates`` the faults are in what makes the answers of max-min mechanisms. On random
 instances (task limits, guarantees, caps, weights, ties, placement) each answer is compared with the
@@ -25,6 +27,7 @@ import json
 import os
 import queue
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -54,9 +57,21 @@ OPPOSITES = {
     "any": "all",
     "all": "any",
 }
-#: Keyword arguments that a program's answers do not depend on: they refuse what does not happen,
-#: or decide about memory.
+#: Keyword arguments that no answer depends on: they refuse what does not happen, or decide about memory.
 INVISIBLE_KEYWORDS = frozenset(("stacklevel", "strict", "maxsize", "frozen", "slots", "kw_only"))
+#: Random draws, whose sizes and seeds are as good as others (their sums and products are not left out).
+RANDOM_DRAWS = re.compile(r"(np\.random|rng|run\.rng)\.\w+|run\.of")
+#: Constants of modules that decide how much work is done or how much is shown, and no answer.
+TUNING = re.compile(
+    r"_?(MOST|FEW|FEWEST|MANY|LARGE|LONGEST|SHOWN|STEPS|SWEEPS|PATIENCE|TIMES|TRIES|PASSES|ROUNDS|HALVINGS"
+    r"|SLICE|PAYS_FROM|LETTERS|NAMED|DRAWS?|RUNS|SEED|REPETITIONS|CORRECTIONS)(_\w+)?"
+)
+#: Faults at a bound that is a tolerance: no number lies on it but by rounding.
+TOLERANCES = frozenset(
+    node.target.id if isinstance(node, ast.AnnAssign) else node.targets[0].id
+    for node in ast.parse((SOURCE / "tolerances.py").read_text(encoding="utf-8")).body
+    if isinstance(node, ast.Assign | ast.AnnAssign)
+) - {"__all__"}
 
 
 @dataclass(frozen=True)
@@ -98,15 +113,41 @@ def opposite(node: ast.expr) -> ast.expr | None:
     return None
 
 
+def names_a_tolerance(node: ast.expr) -> bool:
+    """Return whether an expression is compared with, or scaled by, a tolerance."""
+    return any(isinstance(name, ast.Name) and name.id in TOLERANCES for name in ast.walk(node))
+
+
 def is_invisible(node: ast.AST) -> bool:
-    """Return whether a fault inside a node changes no answer: texts, imports for types, flags of classes."""
+    """Return whether a fault inside a node changes no answer: texts, random draws, work, flags of classes."""
     if isinstance(node, ast.keyword):
         return node.arg in INVISIBLE_KEYWORDS
     if isinstance(node, ast.If):
         return ast.unparse(node.test) == "TYPE_CHECKING"
     if isinstance(node, ast.Call):
-        return ast.unparse(node.func) == "warnings.warn"
+        has_sums = any(isinstance(child, ast.BinOp) for child in ast.walk(node))
+        is_draw = bool(RANDOM_DRAWS.fullmatch(ast.unparse(node.func))) and not has_sums
+        return is_draw or ast.unparse(node.func) == "warnings.warn"
+    if isinstance(node, ast.Assign | ast.AnnAssign) and node.col_offset == 0:
+        target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+        return bool(TUNING.fullmatch(ast.unparse(target)))
     return isinstance(node, ast.JoinedStr | ast.Raise)
+
+
+def is_at_a_tolerance(node: ast.expr) -> bool:
+    """Return whether the fault of a node moves a bound by rounding: < for <=, / for * (1 + tolerance)."""
+    if isinstance(node, ast.Compare):
+        orders = ast.Lt | ast.LtE | ast.Gt | ast.GtE
+        return isinstance(node.ops[0], orders) and names_a_tolerance(node)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+        factor = node.right
+        return (
+            isinstance(factor, ast.BinOp)
+            and isinstance(factor.op, ast.Add | ast.Sub)
+            and ast.unparse(factor.left) in ("1", "1.0")
+            and names_a_tolerance(factor.right)
+        )
+    return False
 
 
 def expressions(node: ast.AST) -> Iterator[ast.expr]:
@@ -132,7 +173,7 @@ def faults(path: Path) -> list[Fault]:
     found = []
     for node in expressions(ast.parse(text)):
         new = opposite(node)
-        if new is not None:
+        if new is not None and not is_at_a_tolerance(node):
             begin, end = (
                 starts[node.lineno - 1] + node.col_offset,
                 starts[node.end_lineno - 1] + node.end_col_offset,
