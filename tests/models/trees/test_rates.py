@@ -109,6 +109,17 @@ def test_weights_of_the_tree_made_flat():
     )
 
 
+def test_rates_in_rationals_count_tasks_from_the_dominant_share():
+    """One of five and two of six: a dominant share of 1 is 3 tasks of 1/3 each, and two of ½."""
+    instance = fairlp.Instance.from_arrays([[1, 2], [3, 1]], [[5, 6]], weights=[1, 2])
+    rates = rational_rates(instance)
+    assert rates(np.array([True, True])).tolist() == [3, Fraction(10, 3)]
+    assert rational_rates(instance, number=decimal)(np.array([False, True])).tolist() == [
+        0,
+        Fraction(10, 3),
+    ]
+
+
 def test_decimals_are_what_is_written():
     assert (
         decimal(0.1) == Fraction(1, 10)
