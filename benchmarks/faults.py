@@ -57,8 +57,11 @@ OPPOSITES = {
     "any": "all",
     "all": "any",
 }
-#: Keyword arguments that no answer depends on: they refuse what does not happen, or decide about memory.
-INVISIBLE_KEYWORDS = frozenset(("stacklevel", "strict", "maxsize", "frozen", "slots", "kw_only"))
+#: Keyword arguments that no answer depends on: they refuse what does not happen, or decide about
+#: memory, or about how much is shown.
+INVISIBLE_KEYWORDS = frozenset(
+    ("stacklevel", "strict", "maxsize", "max_rows", "frozen", "slots", "kw_only", "repr")
+)
 #: Random draws, whose sizes and seeds are as good as others (their sums and products are not left out).
 RANDOM_DRAWS = re.compile(r"(np\.random|rng|run\.rng)\.\w+|run\.of")
 #: Constants of modules that decide how much work is done or how much is shown, and no answer.

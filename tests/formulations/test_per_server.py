@@ -149,7 +149,7 @@ def limited(seed):
     eligible = np.ones((3, 2), dtype=bool)
     eligible[rng.integers(3), 1] = False
     return Instance.from_arrays(
-        rng.integers(0, 4, (3, 2)) + [[1, 0], [0, 1], [1, 1]],
+        rng.integers(0, 4, (3, 2)) + np.array([[1, 0], [0, 1], [1, 1]]),
         rng.integers(4, 20, (2, 2)),
         eligible=eligible,
         weights=[1, 2, 1],

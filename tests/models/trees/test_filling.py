@@ -178,10 +178,10 @@ def test_a_guarantee_is_worth_no_more_than_all_servers_have_of_what_it_does_not_
 def test_guarantees_that_lack_a_resource_that_they_do_not_name_are_an_error_of_one_that_they_do():
     """Two guarantees of 2 GPUs are 4 tasks of 4 CPUs; 8 CPUs are two of them."""
     instance = fairlp.Instance.from_arrays(
-        [[4, 1], [4, 1]],
+        [[4, 1], [4, 1], [1, 0]],
         [[8, 4]],
         resources=["cpu", "gpu"],
-        queue=["a", "b"],
+        queue=["a", "b", ""],
         queues={"a": {"guarantee": {"gpu": 2}}, "b": {"guarantee": {"gpu": 2}}},
     )
     with pytest.raises(fairlp.errors.InstanceError, match="is guaranteed 2 'gpu', and 2 of 'gpu'"):
