@@ -138,10 +138,13 @@ def is_invisible(node: ast.AST) -> bool:
 
 
 def is_at_a_tolerance(node: ast.expr) -> bool:
-    """Return whether the fault of a node moves a bound by rounding: < for <=, / for * (1 + tolerance)."""
+    """Return whether the fault of a node moves a bound by rounding: < for <= at a tolerance or a draw."""
     if isinstance(node, ast.Compare):
         orders = ast.Lt | ast.LtE | ast.Gt | ast.GtE
-        return isinstance(node.ops[0], orders) and names_a_tolerance(node)
+        draws = isinstance(node.left, ast.Call) and RANDOM_DRAWS.fullmatch(
+            ast.unparse(node.left.func)
+        )
+        return isinstance(node.ops[0], orders) and (bool(draws) or names_a_tolerance(node))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
         factor = node.right
         return (
