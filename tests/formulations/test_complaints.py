@@ -7,7 +7,9 @@ import pytest
 
 import fairlp
 from fairlp import examples
-from fairlp.errors import UnknownNameError
+from fairlp.errors import InstanceError, UnknownNameError
+from fairlp.formulations.complaints import coefficients, value
+from fairlp.models.instances.requests import Requests
 from fairlp.tolerances import CONVEX_POINT
 
 
@@ -60,3 +62,19 @@ def test_logarithms_of_weight_zero_are_no_part_of_the_program():
     program = fairlp.formulate(instance, "njc").compile()
     assert len(program.logs.weights) == 2
     assert np.isfinite(program.objective_value(np.array([0.5, 0.5, 0.0])))
+
+
+def test_a_criterion_is_a_user_numbers_by_user_or_one_of_two_names():
+    requests = Requests.of(examples.load("dolev-figure-2"))
+    x = np.array([1 / 3, 1 / 2, 3 / 4])
+    assert coefficients(requests, "user2").tolist() == [0, 1, 0]
+    assert coefficients(requests, {"user1": 2, "user3": -1}).tolist() == [2, 0, -1]
+    assert coefficients(requests, "utilization").tolist() == pytest.approx([0.6, 0.6, 0.6])
+    assert coefficients(requests, "least-served") is None
+    assert value(requests, "user2", x) == 1 / 2
+    assert value(requests, "utilization", x) == pytest.approx(0.6 * x.sum())
+    assert value(requests, "least-served", x) == 1 / 3
+    with pytest.raises(UnknownNameError, match="criterion: 'user4' is no user; did you mean 'user"):
+        coefficients(requests, "user4")
+    with pytest.raises(InstanceError, match="number of user 'user1' is inf; expected a finite one"):
+        coefficients(requests, {"user1": np.inf})
