@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -148,13 +146,11 @@ def test_nothing_to_check_is_vacuous(name):
 def test_h_drf_keeps_what_it_promises(seed):
     """Without guarantees, caps and task limits on one server: what weights promise to users and queues."""
     instance = tree_instance(np.random.default_rng(seed), limits=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = fairlp.audit(
-            instance,
-            fairlp.allocate(instance, "h-drf"),
-            [n for n in TREE if n != "group strategy-proof"],
-        )
+    found = fairlp.audit(
+        instance,
+        fairlp.allocate(instance, "h-drf"),
+        [n for n in TREE if n != "group strategy-proof"],
+    )
     assert not (found.holds == False).any(), found.witness.to_dict()  # noqa: E712
 
 
