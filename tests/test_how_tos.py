@@ -12,11 +12,11 @@ import sys
 import pytest
 
 from cli_runner import run
-from pages import GIVEN, blocks, text_of
+from pages import blocks, text_of
 from paths import DOCS, ROOT
 
-#: Pages of docs/ whose blocks are run; add a page here, and what it takes as given to
-#: tests/support/pages.py.
+#: Pages of docs/ whose blocks are run in a folder and with names of their own: nothing is given
+#: to a page.
 PAGES = [
     "editing-models.md",
     "own-mechanism.md",
@@ -67,7 +67,6 @@ def test_the_blocks_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch
         [block for block in found if block.kind != "console"]
     )
     names = {"__name__": "__main__"}
-    exec(GIVEN.get(page, ""), names)
     for block in found:
         if block.why_not:
             continue
