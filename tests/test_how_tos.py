@@ -8,6 +8,8 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+import warnings
+from importlib.util import find_spec
 
 import pytest
 
@@ -36,6 +38,7 @@ PAGES += [
     "no-justified-complaints.md",
     "per-server-fairness.md",
 ]
+PAGES += ["install.md", "first-model.md", "coming-from.md", "how-to.md", "cheat-sheet.md"]
 PAGES += ["placement.md", "simulation.md", "solvers.md", "whole-tasks.md", "features.md"]
 #: Pages whose blocks another test runs.
 ELSEWHERE = {
@@ -68,11 +71,15 @@ def test_the_blocks_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch
     )
     names = {"__name__": "__main__"}
     for block in found:
-        if block.why_not:
+        if block.why_not or (block.tool and find_spec(block.tool) is None):
             continue
         if block.kind == "python":
             # empty lines before it, so that an error tells the line of the page
-            exec(compile("\n" * block.line + block.code, page, "exec"), names)
+            code = compile("\n" * block.line + block.code, page, "exec")
+            with warnings.catch_warnings():
+                if block.tool:  # of another tool, whose warnings are not ours
+                    warnings.simplefilter("ignore")
+                exec(code, names)
         else:
             for command in block.commands:
                 executed(command)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from paths import DOCS, ROOT
 
 _BLOCK = re.compile(
-    r"^(?:<!-- not run: (?P<why>.+?) -->\n)?```(?P<kind>python|bash|console)\n(?P<code>.*?)^```$",
+    r"^(?:<!-- (?:not run: (?P<why>.+?)|needs: (?P<tool>\w+)) -->\n)?"
+    r"```(?P<kind>python|bash|console)\n(?P<code>.*?)^```$",
     re.M | re.S,
 )
 
@@ -22,6 +23,8 @@ class Block:
     kind: str
     code: str
     why_not: str
+    #: A package without which the block is left out.
+    tool: str
 
     @property
     def commands(self) -> list[str]:
@@ -49,6 +52,7 @@ def blocks(page: str) -> list[Block]:
             found["kind"],
             found["code"],
             found["why"] or "",
+            found["tool"] or "",
         )
         for found in _BLOCK.finditer(text)
     ]
