@@ -100,7 +100,6 @@ SEARCHED = {
     "conda": "install",
     "jupyter": "install",
     "offline": "install",
-    "changelog": "changelog",
     "cite": "about",
     "governance": "about",
     "troubleshooting": "troubleshooting",

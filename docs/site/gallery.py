@@ -106,7 +106,7 @@ plots.plot_tracking(found)
 import fairlp
 from fairlp import plots
 
-entry = fairlp.library.load("log-normal", users=30, servers=15)
+entry = fairlp.library.load("uniform", users=30, servers=15)
 methods = ["best-response", "sweeps", "algorithm-1"]
 runs = {name: fairlp.allocate(entry.instance, "psdsf-rdm", method=name) for name in methods}
 plots.plot_convergence({name: run.rounds["change"] for name, run in runs.items()})
