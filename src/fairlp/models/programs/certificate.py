@@ -115,7 +115,7 @@ class Certificate:
         if self.dual_residual is not None:
             figures.append(f"dual residual {figure(self.dual_residual)}")
         if self.bound is not None:
-            figures.append(f"bound {self.bound:.10g} by the solver's word")
+            figures.append(f"bound {self.bound:.10g} as the solver says")
         figures.append("no duals" if self.gap is None else f"gap {figure(self.gap)}")
         asked = "" if self.tolerance == VERIFIED else f" (asked: {self.tolerance:g})"
         return ", ".join(figures) + asked
