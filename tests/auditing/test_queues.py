@@ -357,7 +357,7 @@ def test_trees_that_leave_nothing_to_compare():
     assert found.holds.iloc[0] is None and "each user has one" in found.witness.iloc[0]
     served = pool(queue=["a", "b"], task_limits=[1, 1])
     found = fairlp.audit(served, np.array([[1.0], [1.0]]), "hierarchical share guarantee")
-    assert found.holds.iloc[0] is True and found.witness.iloc[0] == "everyone has all its tasks"
+    assert found.holds.iloc[0] is True and found.witness.iloc[0] == "every user has all its tasks"
     nobody = pool(queue=["a", "b"], task_limits=[0, 0])
     found = fairlp.audit(nobody, np.zeros((2, 1)), "hierarchical share guarantee")
     assert found.holds.iloc[0] is None and "no user can run anything" in found.witness.iloc[0]

@@ -263,7 +263,7 @@ def test_a_model_that_is_not_proved_proves_nothing():
     verdict = fairlp.allocate(
         fairlp.Instance.from_arrays(thirds, np.ones((1, 6))), most_tasks
     ).certify()
-    assert not verdict.holds and "bound 2 by the solver's word" in verdict.message
+    assert not verdict.holds and "bound 2 as the solver says" in verdict.message
     assert fairlp.allocate(
         ONE, most_tasks
     ).certify()  # 5, and its linear relaxation allows less than 6

@@ -359,7 +359,7 @@ def sharing_incentive(case: AuditCase) -> Finding:
         f"{amount(due[worst])} with {amount(fraction[worst])} of every server to itself"
     )
     return Finding.of_margin(
-        slack[worst], witness, "everyone runs at least what its part of every server would"
+        slack[worst], witness, "every user runs at least what its part of every server would"
     )
 
 

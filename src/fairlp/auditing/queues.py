@@ -120,7 +120,7 @@ def leaf_shares(case: AuditCase, queues: Queues) -> Finding:
     share = case.totals / dominant(case.instance)
     is_short = _lacking(case, can_run)
     if not is_short.any():
-        return Finding.of_margin(0.0, "", "everyone has all its tasks")
+        return Finding.of_margin(0.0, "", "every user has all its tasks")
     slack = np.where(is_short, share - promised, np.inf)
     n = int(slack.argmin())
     witness = (

@@ -322,7 +322,7 @@ def random_instance(
         if QUOTAS in row.domain:
             _add_quotas(rng, options["queues"], r)
 
-    # A resource that is everyone's dominant one
+    # A resource that is the dominant one of all users
     if property_row.common_resource:
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
     if property_row.pool_resource:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -152,6 +153,7 @@ def compare(
         for reason in dict.fromkeys(left_out.values()):
             names = ", ".join(name for name, other in left_out.items() if other == reason)
             yield f"left out  {names}: {reason}"
+        yield from _conclusion(instance, table_of("summary"))
 
     def data() -> dict[str, Any]:
         tables = (value,) if value else get_args(ComparisonTable)
@@ -159,6 +161,29 @@ def compare(
 
     report.deliver(text(), lambda: table_of(value or "tasks"), data)
     report.save(lambda: plots.plot_comparison(allocations))
+
+
+def _conclusion(instance: str, summary: pd.DataFrame) -> Iterable[str]:
+    """Say which mechanism gives the poorest user most, and which command goes on from there."""
+    defined = summary.dropna(subset=["smallest share"])
+    if len(defined) < 2:
+        return
+    smallest_shares = {str(name): float(share) for name, share in defined["smallest share"].items()}
+    fairest = max(smallest_shares, key=lambda name: smallest_shares[name])
+    least_fair = min(smallest_shares, key=lambda name: smallest_shares[name])
+    highest, lowest = smallest_shares[fairest], smallest_shares[least_fair]
+    if highest <= lowest * (1 + VERIFIED):
+        shares = "all mechanisms give the user with the smallest share the same"
+    else:
+        shares = (
+            f"the user with the smallest share gets most by {fairest} ({highest:.3g}) and least by "
+            f"{least_fair} ({lowest:.3g})"
+        )
+    total_tasks = defined["total tasks"]
+    tasks = f"{total_tasks.idxmax()} runs the most tasks ({total_tasks.max():.6g})"
+    yield f"In short: {shares}; {tasks}."
+    audit = shlex.join(["fairlp", "audit", instance, "-m", fairest])
+    yield f"Next, the properties that {fairest} has here: {audit}"
 
 
 def _compared(

@@ -212,7 +212,7 @@ def _figures(solution: Solution) -> dict[str, Any]:
         return status
     certificate = solution.verify()
     proved = (
-        "yes" if certificate.is_optimal else "by the solver's word" if solution.unproved else "no"
+        "yes" if certificate.is_optimal else "as the solver says" if solution.unproved else "no"
     )
     return {
         **status,
@@ -326,7 +326,7 @@ def solvers(
 ) -> None:
     """List the solvers: whether they are installed, their capabilities, how to get them; or check.
 
-    --check judges an answer by the optimality conditions, not by the solver's word. The exit code
+    --check judges an answer by the optimality conditions; the solver is not trusted. The exit code
     is 1 when a solver fails.
 
     Example: fairlp solvers highs scipy --check

@@ -304,9 +304,7 @@ def _as_its_bound_says(solution: Solution, message: str, mip_gap: float | None) 
     """Return an integer answer, optimal only as far as the solver's bound and the gap agree."""
     gap = solution.verify().gap
     if mip_gap and (gap is None or gap > VERIFIED):
-        stop = (
-            f"within the gap of {mip_gap:g} asked for, by the solver's word" if gap is None else ""
-        )
+        stop = f"within the gap of {mip_gap:g} asked for, as the solver says" if gap is None else ""
         text = f"{message}; {stop or f'stopped at a gap of {gap:.1e}'}"
         status = replace(
             solution.status, termination=Termination.GAP_LIMIT, primal=Point.FEASIBLE, message=text

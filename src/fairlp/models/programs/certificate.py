@@ -132,7 +132,7 @@ class Certificate:
                 dual += f" ({self.price_error})"
             figures.append(dual)
         if self.bound is not None:
-            figures.append(f"bound {self.bound:.10g} by the solver's word")
+            figures.append(f"bound {self.bound:.10g} as the solver says")
         figures.append("no duals" if self.gap is None else f"gap {figure(self.gap)}")
         tolerance = "" if self.tolerance == VERIFIED else f" (asked: {self.tolerance:g})"
         return ", ".join(figures) + tolerance
