@@ -6,7 +6,7 @@
 The DRFH program of n users × n servers × 3 resources. Uniform data is the easy case (the optimum
 equals the aggregate bound); log-normal demands and capacities are the realistic and hard one.
 Build, pass and read are ours. Every answer is judged by its certificate (relative primal and dual
-residual and gap), not by the solver's word.
+residual and gap); the solver is not trusted.
 """
 
 from __future__ import annotations

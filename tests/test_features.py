@@ -10,6 +10,8 @@ import scipy.sparse as sp
 import fairlp
 from fairlp import Index, Model, log
 from fairlp.errors import FairlpError
+from other_tools import CLAIMS
+from other_tools import names as names_of
 from paths import ROOT
 from scripts import benchmark
 
@@ -23,6 +25,7 @@ ROWS = [
     for line in PAGE.splitlines()
     if line.startswith("| ")
 ]
+HEADER = next(row for row in ROWS if "fairlp" in row)
 FEATURES = [row for row in ROWS if len(row) == 7 and row[1] and row[1] not in ("fairlp", "---")]
 
 
@@ -64,6 +67,24 @@ def test_what_the_page_says(row, tmp_path):
             eval(code, names(tmp_path))
     else:
         eval(code, names(tmp_path))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("tool", "feature"), [(tool, feature) for tool, claims in CLAIMS.items() for feature in claims]
+)
+def test_what_the_page_says_of_another_tool(tool, feature, tmp_path, monkeypatch):
+    pytest.importorskip(tool)
+    monkeypatch.chdir(tmp_path)
+    column = [cell.lower() for cell in HEADER].index(tool)
+    (row,) = (row for row in FEATURES if row[0].lstrip("| ").startswith(feature))
+    works = not row[column].startswith(("–", "refused"))
+    try:
+        exec(CLAIMS[tool][feature], names_of(tool))
+    except Exception as error:
+        assert not works, f"{tool} does not have {feature!r}: {error}"
+    else:
+        assert works, f"{tool} has {feature!r}"
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,4 +1,4 @@
-"""Progress in a notebook that has no widgets is a line of text, and elsewhere what was asked for."""
+"""Progress in a notebook without widgets is a text that is written over, and in a pipe lines."""
 
 import rich.console
 
@@ -25,7 +25,7 @@ def test_without_widgets_it_is_a_line_that_is_written_over(monkeypatch, capsys):
 
 def test_a_short_run_writes_nothing_and_a_long_one_now_and_then(monkeypatch, capsys):
     notebook(monkeypatch, widgets=False)
-    for patience, lines in ((3600.0, 0), (0.0, 1)):
+    for patience, lines in ((3600.0, 0), (0.0, 2)):
         monkeypatch.setattr(progress, "_PATIENCE", patience)
         monkeypatch.setattr(progress, "_SECONDS", 3600.0)
         with progress.progress_bar("runs", 1000, 0, None) as count:
@@ -40,3 +40,16 @@ def test_what_is_not_wanted_is_not_written(monkeypatch, capsys):
         with progress.progress_bar("runs", total, done, wanted) as count:
             count()
     assert capsys.readouterr().err == ""
+
+
+def test_in_a_pipe_a_long_run_writes_lines_and_a_short_one_nothing(monkeypatch, capsys):
+    with progress.progress_bar("items", 4, 0, None) as count:
+        count(4)
+    assert capsys.readouterr().err == ""
+
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_SECONDS_IN_LOG", 0.0)
+    with progress.progress_bar("items", 4, 0, None) as count:
+        count()
+        count(3)
+    assert capsys.readouterr().err == "items: 1 of 4 (25%)\nitems: 4 of 4 (100%)\n"

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import fairlp
+from fairlp.models.programs.backends import OWN
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -31,7 +32,12 @@ def test_the_commands_of_ci_are_in_the_readme():
 
 def test_its_numbers_are_those_of_the_code():
     assert f"{len(fairlp.mechanisms())} in all" in README
-    assert "three dozen back\n  ends" in README and 33 <= len(fairlp.solvers()) <= 40
+    table = fairlp.solvers()
+    built_in = table[~table.index.isin(OWN)]  # other tests register some of their own
+    front = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert (
+        f"any of {len(built_in)} solvers" in README and f"any of {len(built_in)} solvers" in front
+    )
     checker = (ROOT / "src" / "fairlp_check.py").read_text(encoding="utf-8")
     assert "a checker of 300 lines" in README and len(checker.splitlines()) <= 300
     assert len(README.splitlines()) <= 80

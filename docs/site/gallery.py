@@ -34,6 +34,95 @@ cluster = fairlp.examples.load("khamse-ashari-figure-1")
 found = fairlp.frontier(cluster, alphas=[0, 0.5, 1, 2, 4, "inf"])
 found.plot()
 """,
+    "Shares of users": """
+import fairlp
+from fairlp import plots
+
+cluster = fairlp.examples.google_cluster(users=40, seed=1)
+plots.plot_shares(fairlp.allocate_all(cluster, ["drfh", "naive-drf"]))
+""",
+    "Queues with a guarantee": """
+import fairlp
+from fairlp import plots
+
+users = {"users": ["ann", "bob", "cat"], "queue": ["ml", "ml", "web"]}
+queues = {"ml": {"weight": 1}, "web": {"weight": 1, "guarantee": {"cpu": 50}}}
+cluster = fairlp.Instance.from_arrays(
+    [[1, 4], [2, 2], [4, 1]], [[64, 256]], resources=["cpu", "memory"], queues=queues, **users
+)
+plots.plot_queues(fairlp.allocate(cluster, "h-drf"))
+""",
+    "A fair division without complaints": """
+import fairlp
+
+cluster = fairlp.Instance.from_arrays([[4, 1], [1, 4], [2, 2]], [[12, 12]], task_limits=[9, 9, 9])
+path = fairlp.complaints.trajectory(cluster)
+path.granted.plot(logx=True, ylabel="granted part of the request").figure
+""",
+    "A production plan": """
+from fairlp import Index, Model
+
+p, k = Index("p", ["chair", "desk", "shelf"], "product"), Index("k", ["saw", "paint"], "machine")
+model = Model("plan", indices=(p, k))
+h = model.parameter("h", (k, p), [[1, 3, 2], [1, 2, 0.5]])
+x = model.variable("x", p, upper=15)
+model.constraint("time", (h * x).sum(p) <= [40, 24])
+model.maximize(([20, 50, 30] * x).sum())
+model.solve().plot("x").figure
+""",
+    "Sensitivity of a profit": """
+from fairlp import Index, Model
+
+p = Index("p", ["chair", "desk", "shelf"], "product")
+model = Model("plan", indices=(p,))
+hours, x = model.parameter("hours", (), 40), model.variable("x", p, upper=15)
+model.constraint("saw", ([1, 3, 2] * x).sum() <= hours)
+model.maximize(([20, 50, 30] * x).sum())
+swept = model.sweep("hours", range(0, 121, 5), read="saw")
+swept[["objective", "saw"]].plot(subplots=True, title=["profit", "price of an hour"])[0].figure
+""",
+    "Unit commitment": """
+from fairlp import Index, Model
+
+g, h = Index("g", ["coal", "gas"], "plant"), Index("h", range(12), "hour")
+model = Model("units", indices=(g, h))
+power, on = model.variable("power", g, h), model.variable("on", g, h, binary=True)
+load = [40, 35, 45, 70, 110, 130, 120, 125, 140, 110, 80, 50]
+model.constraint("load", power.sum(g) == load)
+model.constraint("most", power <= [100, 60] * on)
+model.constraint("least", power >= [30, 10] * on)
+model.minimize(([20, 35] @ power).sum() + ([500, 100] @ on).sum())
+model.solve().values["power"].T.plot.area(ylabel="power").figure
+""",
+    "Users who arrive and leave": """
+import fairlp
+from fairlp import plots
+
+cluster = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[9, 9], [12, 6]], users=["ann", "bob"])
+found = fairlp.per_server.track(cluster, {"ann": (100, 250)}, until=300)
+plots.plot_tracking(found)
+""",
+    "How methods converge": """
+import fairlp
+from fairlp import plots
+
+entry = fairlp.library.load("uniform", users=30, servers=15)
+methods = ["best-response", "sweeps", "algorithm-1"]
+runs = {name: fairlp.allocate(entry.instance, "psdsf-rdm", method=name) for name in methods}
+plots.plot_convergence({name: run.rounds["change"] for name, run in runs.items()})
+""",
+    "A Monte Carlo study": """
+from fairlp import study
+
+experiment = study.Study(
+    name="limits",
+    generator="uniform-integers",
+    grid={"users": [5, 10, 20, 40], "resources": [3], "demands": [[1, 10]], "reserves": [[100, 200]]},
+    mechanisms={"exact": "drf-discrete", "precomputed": {"mechanism": "pdrf"}},
+    statistics=[{"name": "deviation", "of": "precomputed", "from": "exact"}],
+    runs=20, seed=0)
+experiment.run(progress=False).plot("deviation.under")
+""",
     "Utilisation over time": """
 from fairlp import plots
 from fairlp.research.simulation import experiments, generators
@@ -42,6 +131,15 @@ servers = generators.google_sample(30, seed=1)
 load = generators.synthetic(200, users=10, hours=1, seed=1)
 found = experiments.compare_policies(servers, load, ("best-fit", "slots"), until=7200, every=60)
 plots.plot_utilization_over_time(found)
+""",
+    "Completion times": """
+from fairlp import plots
+from fairlp.research.simulation import experiments, generators
+
+servers = generators.google_sample(30, seed=1)
+load = generators.synthetic(200, users=10, hours=1, seed=1)
+found = experiments.compare_policies(servers, load, ("best-fit", "slots"), until=7200)
+plots.plot_completion_times(found)
 """,
 }
 
@@ -62,9 +160,9 @@ def write_gallery(folder: Path) -> None:
         "",
     ]
     for title, code in PICTURES.items():
-        drawn = _drawn(code)
+        figure = drawn(code)
         name = f"{title.lower().replace(' ', '-')}.svg"
-        drawn.savefig(folder / name, bbox_inches="tight", metadata={"Date": None})
+        figure.savefig(folder / name, bbox_inches="tight", metadata={"Date": None})
         plt.close("all")
         lines += [
             f"## {title}",
@@ -77,7 +175,7 @@ def write_gallery(folder: Path) -> None:
     (folder / "index.md").write_text("\n".join(lines), encoding="utf-8")
 
 
-def _drawn(code: str) -> object:
+def drawn(code: str) -> object:
     """Run the lines and return the figure that the last one gives."""
     *before, last = code.strip().splitlines()
     names: dict[str, object] = {}

@@ -1,7 +1,7 @@
 """Pages that are made from the code when the site is built, so that they cannot differ from it.
 
 Into ``docs/generated``: the notebooks, a page for every public name, the commands, the tables of
-mechanisms and of back ends, the gallery, and the bibliography.
+mechanisms and of back ends, the gallery, the changelog, and the bibliography.
 """
 
 from __future__ import annotations
@@ -39,6 +39,12 @@ def write_notebooks(folder: Path) -> None:
         (folder / path.name).write_text(json.dumps(notebook), encoding="utf-8")
 
 
+def write_changelog(path: Path) -> None:
+    """Copy the changelog, with links to pages of docs/ that are right from where the copy is."""
+    text = (DOCS.parent / "CHANGELOG.md").read_text(encoding="utf-8")
+    path.write_text(text.replace("](docs/", "](../"), encoding="utf-8")
+
+
 def write_all(app: object) -> None:
     """Write all of it."""
     shutil.rmtree(TARGET, ignore_errors=True)
@@ -48,6 +54,7 @@ def write_all(app: object) -> None:
     write_commands(TARGET / "commands.md")
     write_tables(TARGET)
     write_gallery(TARGET / "gallery")
+    write_changelog(TARGET / "changelog.md")
 
 
 def move_links(app: object, name: str, source: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""A progress bar for long runs, on standard error; by default in terminals and notebooks."""
+"""Progress of long runs on standard error: a bar in a terminal or notebook, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from time import monotonic
 
-#: In a notebook without widgets: seconds until there is text, which the notebook would store, and
-#: between two lines.
+#: Seconds until there is text: a short run leaves nothing in a notebook or a log.
 _PATIENCE = 10.0
+#: Seconds between two texts, in a notebook without widgets and in a log.
 _SECONDS = 0.5
+_SECONDS_IN_LOG = 10.0
 
 
 @contextmanager
 def progress_bar(
-    name: str, total: int, done: int, shows: bool | None
+    name: str, total: int, finished: int, shows: bool | None
 ) -> Iterator[Callable[..., None]]:
-    """Show a progress bar; the block gets a function that counts one step or several."""
+    """Show the progress of a block, which gets a function that counts one step or several.
+
+    In a terminal or a notebook with widgets there is a bar, in a notebook without them a text that
+    is written over, and elsewhere, as in a pipe, a line every ten seconds, the first one at once
+    with ``shows=True``. ``shows=False`` shows nothing, nor does a run with nothing left to do.
+    """
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -30,13 +36,15 @@ def progress_bar(
     )
 
     console = Console(stderr=True)
-    if shows is None:
-        shows = console.is_terminal or console.is_jupyter
-    if not shows or done == total:
+    if shows is False or finished == total:
         yield lambda count=1: None
         return
     if console.is_jupyter and find_spec("ipywidgets") is None:
-        yield _text(name, total, done)
+        yield _text(name, total, finished, _PATIENCE, _SECONDS, writes_over=True)
+        return
+    if not (console.is_terminal or console.is_jupyter):
+        patience = 0.0 if shows else _PATIENCE
+        yield _text(name, total, finished, patience, _SECONDS_IN_LOG, writes_over=False)
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -46,26 +54,29 @@ def progress_bar(
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task(name, total=total, completed=done)
+        task = bar.add_task(name, total=total, completed=finished)
         yield lambda count=1: bar.advance(task, count)
 
 
-def _text(name: str, total: int, done: int) -> Callable[..., None]:
-    """Return a function that counts steps, and writes the count over the last one at times."""
-    next_line = monotonic() + _PATIENCE  # no line before
+def _text(
+    name: str, total: int, finished: int, patience: float, seconds: float, *, writes_over: bool
+) -> Callable[..., None]:
+    """Return a function that counts steps, and writes the count at times and at the end."""
+    next_text = monotonic() + patience
+    has_written = False
 
     def count(steps: int = 1) -> None:
-        nonlocal done, next_line
-        done += steps
+        nonlocal finished, next_text, has_written
+        finished += steps
         time = monotonic()
-        if time >= next_line:
-            next_line = time + _SECONDS if done < total else float("inf")
-            end = "" if done < total else "\n"
-            print(
-                f"\r{name}: {done} of {total} ({done / total:.0%})",
-                end=end,
-                file=sys.stderr,
-                flush=True,
-            )
+        is_last = has_written and finished == total
+        if time < next_text and not is_last:
+            return
+        has_written = True
+        next_text = time + seconds
+        begin = "\r" if writes_over else ""
+        end = "" if writes_over and finished < total else "\n"
+        text = f"{name}: {finished} of {total} ({finished / total:.0%})"
+        print(begin + text, end=end, file=sys.stderr, flush=True)
 
     return count

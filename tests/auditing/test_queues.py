@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -148,13 +146,11 @@ def test_nothing_to_check_is_vacuous(name):
 def test_h_drf_keeps_what_it_promises(seed):
     """Without guarantees, caps and task limits on one server: what weights promise to users and queues."""
     instance = tree_instance(np.random.default_rng(seed), limits=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = fairlp.audit(
-            instance,
-            fairlp.allocate(instance, "h-drf"),
-            [n for n in TREE if n != "group strategy-proof"],
-        )
+    found = fairlp.audit(
+        instance,
+        fairlp.allocate(instance, "h-drf"),
+        [n for n in TREE if n != "group strategy-proof"],
+    )
     assert not (found.holds == False).any(), found.witness.to_dict()  # noqa: E712
 
 
@@ -361,7 +357,7 @@ def test_trees_that_leave_nothing_to_compare():
     assert found.holds.iloc[0] is None and "each user has one" in found.witness.iloc[0]
     served = pool(queue=["a", "b"], task_limits=[1, 1])
     found = fairlp.audit(served, np.array([[1.0], [1.0]]), "hierarchical share guarantee")
-    assert found.holds.iloc[0] is True and found.witness.iloc[0] == "everyone has all its tasks"
+    assert found.holds.iloc[0] is True and found.witness.iloc[0] == "every user has all its tasks"
     nobody = pool(queue=["a", "b"], task_limits=[0, 0])
     found = fairlp.audit(nobody, np.zeros((2, 1)), "hierarchical share guarantee")
     assert found.holds.iloc[0] is None and "no user can run anything" in found.witness.iloc[0]

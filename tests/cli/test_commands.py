@@ -154,6 +154,22 @@ def test_compare_shows_summary_and_tasks_and_what_is_left_out():
     assert result.stderr == ""
 
 
+def test_compare_ends_with_what_it_showed_and_a_command_to_go_on_with():
+    last, command = run("compare wang-figure-1 -m drfh,naive-drf").stdout.strip().splitlines()[-2:]
+    assert last == (
+        "In short: the user with the smallest share gets most by drfh (0.714) and least by "
+        "naive-drf (0.429); drfh runs the most tasks (20)."
+    )
+    assert command.endswith(": fairlp audit wang-figure-1 -m drfh")
+    run(command.split(": fairlp ")[1])
+
+
+def test_compare_of_one_mechanism_and_of_equal_shares_says_no_more_than_it_knows():
+    assert "In short" not in run("compare wang-figure-1 -m drfh").stdout
+    equal = run("compare wang-figure-1 -m drfh,c-drfh").stdout
+    assert "all mechanisms give the user with the smallest share the same" in equal
+
+
 def test_compare_shows_one_table_whole():
     text = run("compare google-cluster -m drfh --value shares").stdout
     assert sum(line.startswith("user") for line in text.splitlines()) == 101

@@ -15,7 +15,7 @@ import fairlp
 import leximin_oracle
 from fairlp import Instance
 from fairlp.errors import NotDefinedError
-from fairlp.formulations.gavel import throughputs
+from fairlp.formulations.gavel import fastest_throughputs, isolated_throughputs, throughputs
 from fairlp.tolerances import AGREEMENT, VERIFIED
 from profiles import many
 from scripts import benchmark
@@ -196,3 +196,26 @@ def test_an_equal_part_is_no_promise_where_a_job_cannot_use_it():
         and (kept.broken == 0).all()
         and (kept.audited == many(40)).all()
     )
+
+
+def test_isolated_throughputs_are_those_of_a_part_of_all_servers():
+    """A quarter of .4 and .8, by weights of 1 and 3, and three quarters of .2; the third runs nowhere."""
+    instance = Instance.from_arrays(
+        [[1], [1], [1]],
+        [[1], [1]],
+        weights=[1, 3, 2],
+        rates=[[0.4, 0.8], [0.2, 0.0], [0.0, 0.0]],
+    )
+    assert throughputs(instance).tolist() == [[0.4, 0.8], [0.2, 0], [0, 0]]
+    assert fastest_throughputs(instance).tolist() == [0.8, 0.2, 1]
+    isolated = isolated_throughputs(instance)
+    assert isolated.tolist() == pytest.approx([(0.4 + 0.8) / 4, 0.2 * 3 / 4, 1])
+    limited = instance.replace(task_limits=[0.1, 9, 1])
+    assert isolated_throughputs(limited).tolist() == pytest.approx([0.1, 0.15, 1])
+
+
+def test_a_job_that_would_be_busy_for_more_than_all_time_has_each_kind_for_less():
+    instance = Instance.from_arrays([[1], [1]], [[6], [2]], rates=[[6, 4], [3, 1]])
+    assert throughputs(instance).tolist() == [[1, 2], [0.5, 0.5]]
+    # 3 and 1 workers for a job at a time: three quarters of its time on the first kind
+    assert isolated_throughputs(instance).tolist() == pytest.approx([3 / 4 + 2 / 4, 1 / 2])

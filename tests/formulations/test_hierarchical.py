@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -75,46 +73,34 @@ def test_equal_to_an_oracle_round_by_round(seed):
     kept = floors(instance)
     count = "borrowed" if seed % 6 == 0 else "total"
     data, weights = for_the_oracle(instance)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            found = fairlp.allocate(instance, "h-drf", method="lp", count=count)
-        except InstanceError as error:
-            assert "guarantees of queues cannot all be kept" in str(error)
-            with pytest.raises(AssertionError):
-                hierarchical(data, weights, floors=kept)
-            return
-        expected = hierarchical(
-            data, weights, floors=kept, base=kept if count == "borrowed" else None
-        )
-        np.testing.assert_allclose(
-            found.totals.to_numpy(), expected, atol=1e-6 * (1 + expected.max())
-        )
-        assert found.residual <= 1e-9
-        audited = fairlp.audit(instance, found, ["Pareto-optimal", "caps kept", "guarantees kept"])
-        assert not (audited.holds == False).any(), audited.witness.to_dict()  # noqa: E712
-        if len(instance.servers) == 1:
-            filled = fairlp.allocate(instance, "h-drf", method="rounds", count=count)
-            np.testing.assert_allclose(
-                filled.totals, found.totals, atol=1e-9 * (1 + expected.max())
-            )
-        assert found.certify(exact=True), found.certify(exact=True)
+    try:
+        found = fairlp.allocate(instance, "h-drf", method="lp", count=count)
+    except InstanceError as error:
+        assert "guarantees of queues cannot all be kept" in str(error)
+        with pytest.raises(AssertionError):
+            hierarchical(data, weights, floors=kept)
+        return
+    expected = hierarchical(data, weights, floors=kept, base=kept if count == "borrowed" else None)
+    np.testing.assert_allclose(found.totals.to_numpy(), expected, atol=1e-6 * (1 + expected.max()))
+    assert found.residual <= 1e-9
+    audited = fairlp.audit(instance, found, ["Pareto-optimal", "caps kept", "guarantees kept"])
+    assert not (audited.holds == False).any(), audited.witness.to_dict()  # noqa: E712
+    if len(instance.servers) == 1:
+        filled = fairlp.allocate(instance, "h-drf", method="rounds", count=count)
+        np.testing.assert_allclose(filled.totals, found.totals, atol=1e-9 * (1 + expected.max()))
+    assert found.certify(exact=True), found.certify(exact=True)
 
 
 @pytest.mark.parametrize("seed", range(many(20)))
 def test_trees_without_queues_are_drfh_and_drf(seed):
     instance = tree_instance(np.random.default_rng(seed), servers=3, flat=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for bare in (instance, instance.replace(queue=None, queues=None)):
-            found = fairlp.allocate(bare, "h-drf", method="lp")
-            drfh = fairlp.allocate(bare, "c-drfh", method="lp")
-            np.testing.assert_allclose(found.totals, drfh.totals, rtol=1e-12, atol=1e-12)
-        if len(instance.servers) == 1:
-            expected = fairlp.allocate(instance, "drf").totals
-            np.testing.assert_allclose(
-                fairlp.allocate(instance, "h-drf").totals, expected, rtol=1e-13
-            )
+    for bare in (instance, instance.replace(queue=None, queues=None)):
+        found = fairlp.allocate(bare, "h-drf", method="lp")
+        drfh = fairlp.allocate(bare, "c-drfh", method="lp")
+        np.testing.assert_allclose(found.totals, drfh.totals, rtol=1e-12, atol=1e-12)
+    if len(instance.servers) == 1:
+        expected = fairlp.allocate(instance, "drf").totals
+        np.testing.assert_allclose(fairlp.allocate(instance, "h-drf").totals, expected, rtol=1e-13)
 
 
 @pytest.mark.parametrize("seed", range(many(20)))
@@ -122,22 +108,20 @@ def test_trees_without_queues_are_drfh_and_drf(seed):
 def test_guarantees_and_caps_of_every_max_min_mechanism(seed, mechanism):
     rng = np.random.default_rng(1000 + seed)
     instance = tree_instance(rng, guarantees=True, caps=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for count in (
-            ("total", "borrowed") if PROFILE == "nightly" else (("total", "borrowed")[seed % 2],)
-        ):
-            try:
-                found = fairlp.allocate(instance, mechanism, method="lp", count=count)
-            except InstanceError:
-                continue
-            filled = fairlp.allocate(instance, mechanism, count=count)
-            np.testing.assert_allclose(
-                filled.totals, found.totals, atol=1e-8 * (1 + found.totals.max())
-            )
-            assert found.certify(exact=True), found.certify(exact=True)
-            assert (found.totals >= floors(instance) * (1 - 1e-9)).all()
-            assert instance.queues.over_caps(found.totals.to_numpy(), instance.demands)[0] <= 1e-9
+    for count in (
+        ("total", "borrowed") if PROFILE == "nightly" else (("total", "borrowed")[seed % 2],)
+    ):
+        try:
+            found = fairlp.allocate(instance, mechanism, method="lp", count=count)
+        except InstanceError:
+            continue
+        filled = fairlp.allocate(instance, mechanism, count=count)
+        np.testing.assert_allclose(
+            filled.totals, found.totals, atol=1e-8 * (1 + found.totals.max())
+        )
+        assert found.certify(exact=True), found.certify(exact=True)
+        assert (found.totals >= floors(instance) * (1 - 1e-9)).all()
+        assert instance.queues.over_caps(found.totals.to_numpy(), instance.demands)[0] <= 1e-9
 
 
 def test_queues_without_limits_change_nothing_for_mechanisms_without_a_tree():
@@ -372,21 +356,19 @@ def test_satisfied_leaves_counted_on_servers_with_guarantees_and_caps(seed):
         rng, servers=1 + 2 * (seed % 2), guarantees=seed % 3 == 0, caps=seed % 4 > 0
     )
     count = "borrowed" if seed % 6 == 0 else "total"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            found = fairlp.allocate(instance, "h-drf-counted", method="lp", count=count)
-        except InstanceError as error:
-            assert "guarantees of queues cannot all be kept" in str(error)
-            return
-        assert found.certify(exact=True), found.certify(exact=True)
-        audited = fairlp.audit(instance, found, ["Pareto-optimal", "caps kept", "guarantees kept"])
-        assert not (audited.holds == False).any(), audited.witness.to_dict()  # noqa: E712
-        if len(instance.servers) == 1:
-            filled = fairlp.allocate(instance, "h-drf-counted", method="rounds", count=count)
-            np.testing.assert_allclose(
-                filled.totals, found.totals, atol=1e-8 * (1 + found.totals.max())
-            )
+    try:
+        found = fairlp.allocate(instance, "h-drf-counted", method="lp", count=count)
+    except InstanceError as error:
+        assert "guarantees of queues cannot all be kept" in str(error)
+        return
+    assert found.certify(exact=True), found.certify(exact=True)
+    audited = fairlp.audit(instance, found, ["Pareto-optimal", "caps kept", "guarantees kept"])
+    assert not (audited.holds == False).any(), audited.witness.to_dict()  # noqa: E712
+    if len(instance.servers) == 1:
+        filled = fairlp.allocate(instance, "h-drf-counted", method="rounds", count=count)
+        np.testing.assert_allclose(
+            filled.totals, found.totals, atol=1e-8 * (1 + found.totals.max())
+        )
 
 
 @pytest.mark.parametrize("seed", range(many(20)))

@@ -12,7 +12,7 @@ import fairlp
 from fairlp import Instance
 from fairlp.errors import NotDefinedError
 from fairlp.mechanisms import mechanism
-from fairlp.mechanisms.allocation import MadeWhenRead, altered
+from fairlp.mechanisms.allocation import MadeWhenRead, altered, overuse
 from fairlp.mechanisms.table import TABLE
 
 INF = np.inf
@@ -46,6 +46,24 @@ def test_the_residual_is_the_largest_violation(tasks, limits, residual, off):
     found = allocation(planted, task_limits=limits)
     assert found.residual == pytest.approx(residual(off), rel=1e-6, abs=1e-15)
     assert found.certify().holds is False or residual(off) == 0
+
+
+@pytest.mark.parametrize("bad", [np.nan, INF, -INF])
+def test_tasks_that_are_no_numbers_are_beyond_everything(bad):
+    assert allocation([[2, 4], [bad, 0]]).residual == INF
+
+
+def test_the_residual_counts_caps_of_queues():
+    capped = {"queue": ["a", "b"], "queues": {"a": {"cap": {"resource1": 5}}}}
+    assert allocation([[2, 4], [4, 0]], **capped).residual == pytest.approx(1 / 5)
+    assert allocation([[2, 3], [4, 0]], **capped).residual == 0
+
+
+def test_the_most_overused_resource_is_named():
+    planted = allocation([[2, 8], [4, 0]])
+    server, resource, utilization = overuse(planted.instance, planted.tasks_array)
+    assert (server, resource, utilization) == ("server2", "resource1", 2)
+    assert overuse(planted.instance, np.array([[2.0, 4.0], [6.0, 0.0]])) is None
 
 
 def test_usage_is_of_what_tasks_need_at_given_rates():

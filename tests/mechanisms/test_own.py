@@ -170,6 +170,22 @@ def test_tasks_must_be_defined_over_users_and_servers():
     assert fairlp.allocate(ONE, one).tasks.shape == (2, 1)
 
 
+def test_a_formulation_may_have_its_tasks_by_server_and_user():
+    three = fairlp.Instance.from_arrays([[1, 1], [2, 1]], [[4, 4], [6, 2], [1, 1]])
+
+    @fairlp.mechanism("planted")
+    def turned(instance):
+        i, n = instance.servers, instance.users
+        model = fairlp.Model("planted", indices=(i, n))
+        x = model.variable("x", i, n, upper=[[1, 2], [3, 4], [5, 6]])
+        model.define("tasks", x)
+        model.maximize(x.sum())
+        return model
+
+    allocation = fairlp.allocate(three.replace(capacities=[[99, 99]] * 3), turned)
+    assert allocation.tasks_array.tolist() == [[1, 3, 5], [2, 4, 6]]
+
+
 def test_tasks_by_server_and_user_are_turned_and_rounding_below_zero_is_zero():
     model = fairlp.Model("turned", indices=(TWO.servers, TWO.users))
     x = model.variable("x", TWO.servers, TWO.users)
@@ -247,7 +263,7 @@ def test_a_model_that_is_not_proved_proves_nothing():
     verdict = fairlp.allocate(
         fairlp.Instance.from_arrays(thirds, np.ones((1, 6))), most_tasks
     ).certify()
-    assert not verdict.holds and "bound 2 by the solver's word" in verdict.message
+    assert not verdict.holds and "bound 2 as the solver says" in verdict.message
     assert fairlp.allocate(
         ONE, most_tasks
     ).certify()  # 5, and its linear relaxation allows less than 6

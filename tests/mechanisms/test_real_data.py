@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
 import fairlp
-from fairlp.errors import OversizedTaskWarning, SkippedMechanismWarning
 from fairlp.models.instances.merging import merge_servers
 from paths import REAL_DATA
 from profiles import by_day, chequered
@@ -44,10 +41,7 @@ def unconstrained():
 
 @pytest.fixture(autouse=True)
 def _quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OversizedTaskWarning)
-        warnings.simplefilter("ignore", SkippedMechanismWarning)
-        yield
+    yield
 
 
 def raisable(instance, allocation, users):

@@ -22,10 +22,6 @@ def heights(axis):
     return np.sum([[bar.get_height() for bar in container] for container in bars], axis=0)
 
 
-def legend_of(figure):
-    return [text.get_text() for text in figure.legends[0].get_texts()]
-
-
 @pytest.fixture(scope="module")
 def classes():
     """120 servers of five kinds, some of them with a GPU model; 30 users."""
@@ -66,7 +62,7 @@ def test_allocation_is_labelled():
         assert axis.get_xlabel() == "server class (number of servers)"
         assert axis.get_ylim() == (0, 1)
         assert tick_labels(axis) == ["server1", "server2"]
-    assert legend_of(figure) == ["user2", "user1", "not in use"]
+    assert legend(figure) == ["user2", "user1", "not in use"]
     assert outside(figure)
 
 
@@ -123,7 +119,7 @@ def test_shares_of_few_users_are_bars():
     assert tick_labels(axis) == list(frame.index)
     assert axis.get_xlabel() == "user"
     assert axis.get_ylabel() == "global dominant share [fraction of the cluster]"
-    assert legend_of(figure) == ["c-drfh", "tsf"]
+    assert legend(figure) == ["c-drfh", "tsf"]
     assert outside(figure)
 
 
@@ -150,15 +146,15 @@ def test_utilization_by_mechanism():
 
 def test_mechanisms_that_are_left_out_are_not_drawn():
     found = api.allocate_all(examples.load("wang-figure-1"), ["drf", "drfh"])
-    assert legend_of(plots.plot_shares(found)) == ["drfh"]
-    assert legend_of(plots.plot_comparison(found)) == ["drfh"]
+    assert legend(plots.plot_shares(found)) == ["drfh"]
+    assert legend(plots.plot_comparison(found)) == ["drfh"]
 
 
 def test_comparison_of_an_instance():
     figure = plots.plot_comparison(examples.load("two-servers"), ["drfh", "naive-drf"])
     top, bottom = figure.axes
     assert (top.get_xlabel(), bottom.get_xlabel()) == ("user", "resource")
-    assert legend_of(figure) == ["drfh", "naive-drf"]
+    assert legend(figure) == ["drfh", "naive-drf"]
     assert top.get_legend() is None
     assert bottom.get_legend() is None
     assert outside(figure)
@@ -167,7 +163,7 @@ def test_comparison_of_an_instance():
 def test_methods_of_one_mechanism_are_told_apart():
     instance = examples.load("ghodsi")
     both = [fairlp.allocate(instance, "drf", method=method) for method in ("lp", "rounds")]
-    assert legend_of(plots.plot_shares(both)) == ["drf (lp)", "drf (rounds)"]
+    assert legend(plots.plot_shares(both)) == ["drf (lp)", "drf (rounds)"]
 
 
 pyplot = pytest.importorskip("matplotlib.pyplot")

@@ -230,6 +230,7 @@ def test_a_task_that_fits_nowhere_is_said_once():
     with pytest.warns(OversizedTaskWarning):
         dropped = fairlp.frontier(instance, [1, 2], oversized="drop")
     assert dropped.allocations[1.0].totals.iloc[0] == 0
+    assert all(tasks[0].sum() == 0 for tasks in dropped.beside.values()) and dropped.beside
 
 
 def test_a_mechanism_that_does_not_settle_is_left_out_with_a_warning(monkeypatch):

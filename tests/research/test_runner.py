@@ -249,4 +249,4 @@ def test_without_a_terminal_nothing_is_printed(workers, capfd):
 def test_the_progress_bar_goes_to_standard_error(capfd):
     list(run_calls("loud", divide, [(1, 1)] * 4, progress=True))
     printed = capfd.readouterr()
-    assert printed.out == "" and "4/4" in printed.err
+    assert printed.out == "" and "4 of 4" in printed.err

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import fairlp
+
 
 def wrapped(value):
     return {"set": True, "infinite": False, "number": value}
@@ -81,3 +83,37 @@ def share(name, parent, shares, user=False, usage=0, factor=0.0, level="1.0"):
         "type": ["USER" if user else "ASSOCIATION"],
     }
     return json.dumps(known).replace('"LEVEL"', level)
+
+
+def write_dump(folder, nodes, jobs, accounts=None, meta=None):
+    """Write nodes, jobs and accounts into a folder, as Slurm's tools print them."""
+    for name, key, entries in (("nodes.json", "nodes", nodes), ("jobs.json", "jobs", jobs)):
+        document = {
+            "meta": meta or {"Slurm": {"release": "24.05.1"}},
+            key: entries,
+            "errors": [],
+            "warnings": [],
+        }
+        (folder / name).write_text(json.dumps(document), encoding="utf-8")
+    if accounts is not None:
+        (folder / "accounts.txt").write_text(accounts, encoding="utf-8")
+    return folder
+
+
+def read_dump(folder, *parts, **options):
+    """Write a dump and return its snapshot."""
+    return fairlp.snapshot(write_dump(folder, *parts), **options)
+
+
+SSHARE = """Account|User|RawShares|NormShares|RawUsage|NormUsage|EffectvUsage|FairShare|LevelFS|GrpTRESMins|TRESRunMins
+root|||0.000000|10||1.000000||||
+ physics||30|0.750000|7|0.7|0.7||1.07||
+  physics|ann|2|0.666667|7|0.7|1.0|0.5|0.66||
+  lab||parent|0.1|0|0|0||||
+   lab|bob|1|1.0|0|0|0|1|inf||
+ bio||10|0.25|3|0.3|0.3||0.8||
+"""
+
+
+#: What is done for an account whose share is that of its parent.
+WEIGHS = "it weighs as much as all with tasks below it, who share at its parent"

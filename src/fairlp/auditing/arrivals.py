@@ -196,7 +196,7 @@ def _of_shares(statement: str, source: str, name: str, fewest_users: int = 1) ->
 DYNAMIC: dict[str, StepProperty] = {
     "irrevocable": _of_shares("no user has less than at the step before", _KASH, "irrevocable", 2),
     "dynamic sharing incentive": _of_shares(
-        "at every step everyone present has at least its part φ/Φ of its dominant resource",
+        "at every step every user present has at least its part φ/Φ of its dominant resource",
         _KASH,
         "SI",
     ),

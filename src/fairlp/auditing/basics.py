@@ -51,9 +51,11 @@ def feasible(case: AuditCase) -> Finding:
     resources = list(instance.resources) if case.division == "rdm" else ["time"]
     for i, users in enumerate(market.users):
         capacity = market.capacity[i]
-        excess = relative(case.tasks[users, i] @ market.demands[i] - capacity, capacity)
+        used = case.tasks[users, i] @ market.demands[i]
+        excess = relative(used - capacity, capacity)
         r = int(excess.argmax())
-        witness = f"{instance.servers[i]!r} is over its {resources[r]} by {amount(excess[r])} of it"
+        server = instance.servers[i]
+        witness = f"{server!r} is over its {resources[r]} by {amount(excess[r])} of it"
         violations.append((excess[r], witness))
 
     # Task limits
@@ -107,8 +109,10 @@ def non_wasteful(case: AuditCase) -> Finding:
     for i, users in enumerate(market.users):
         if not users.size:
             continue
-        free = np.maximum(market.capacity[i] - case.tasks[users, i] @ market.demands[i], 0.0)
-        gain = np.minimum(fitting(free, market.demands[i]).min(axis=1), tasks_left[users])
+        used = case.tasks[users, i] @ market.demands[i]
+        free = np.maximum(market.capacity[i] - used, 0.0)
+        fitting_tasks = fitting(free, market.demands[i]).min(axis=1)
+        gain = np.minimum(fitting_tasks, tasks_left[users])
         if case.whole:
             gain = _whole_gain(case, i, users, gain)
         relative_gain = gain / case.alone[users]
@@ -354,7 +358,7 @@ def sharing_incentive(case: AuditCase) -> Finding:
         f"{amount(due[worst])} with {amount(fraction[worst])} of every server to itself"
     )
     return Finding.of_margin(
-        slack[worst], witness, "everyone runs at least what its part of every server would"
+        slack[worst], witness, "every user runs at least what its part of every server would"
     )
 
 
@@ -472,7 +476,8 @@ def blockers(
         scarcest = free_tasks.argmin(axis=1)
         for k, n in enumerate(users.tolist()):
             r = int(scarcest[k])
-            is_blocked = bool(has_all_tasks[n] or free_tasks[k, r] <= AUDIT * market.gamma[n, i])
+            is_full = free_tasks[k, r] <= AUDIT * market.gamma[n, i]
+            is_blocked = bool(has_all_tasks[n] or is_full)
             price = np.nan if prices is None or divides_time else prices[i, r]
             if has_all_tasks[n]:
                 resource = "its tasks"

@@ -31,7 +31,7 @@ def bottleneck(case: AuditCase) -> Finding:
     Margin: −(largest difference of a user's tasks from the max-min fair ones, over Γ[n] = Σ_i
     γ[n,i]).
     """
-    none = "no resource is everyone's dominant one on every server where it can run"
+    none = "no resource is the dominant one of all users on every server where they can run"
     return _max_min_of_resource(case, common_bottleneck(case.instance), none)
 
 
@@ -44,7 +44,7 @@ def global_bottleneck(case: AuditCase) -> Finding:
     everyone's dominant one on each server that can run its tasks and not of the pool, and the other
     way round. Margin as for the bottleneck.
     """
-    none = "no resource is everyone's dominant one of the pool"
+    none = "no resource of the pool is the dominant one of all users"
     return _max_min_of_resource(case, common_dominant(case.instance), none)
 
 

@@ -40,8 +40,11 @@ def _several_flavors(instance: Instance) -> bool:
 def _busy_at_most(instance: Instance) -> bool:
     """Whether no user, with its part of every server, would be busy for more than all its time."""
     weights = instance.weights.reshape(len(instance.users), -1)
-    copies = tasks_alone(instance.demands, instance.total_capacities) * (instance.gamma() > 0)
-    return bool((weights / weights.sum(axis=0) * copies.sum(axis=1, keepdims=True) <= 1).all())
+    parts = weights / weights.sum(axis=0)
+    tasks_of_all_servers = tasks_alone(instance.demands, instance.total_capacities)
+    copies = tasks_of_all_servers * (instance.gamma() > 0)
+    busy_time = parts * copies.sum(axis=1, keepdims=True)
+    return bool((busy_time <= 1).all())
 
 
 #: what a claim may be under → whether an instance is so
@@ -195,7 +198,7 @@ def promises(
     time_limit : float, optional
         Seconds after which no other instance is audited; a warning says what was not.
     progress : bool, optional
-        Whether to show a progress bar; by default in a terminal or notebook only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
 
     Returns
     -------
@@ -298,8 +301,8 @@ def counterexample(
         1000), ``users``, ``servers``, ``resources`` (largest sizes: 4, 3, 3), ``lies`` (tried on
         each, for strategy-proofness, 60), ``shrink`` (True), ``options`` (of the mechanism),
         ``generator`` (NumPy generator → Instance, in place of random small instances),
-        ``time_limit`` (seconds; a warning says what was not looked at) and ``progress`` (whether to
-        show a progress bar; by default in a terminal or notebook only). Without ``search``,
+        ``time_limit`` (seconds; a warning says what was not looked at) and ``progress``
+        (False hides it). Without ``search``,
         ``options`` choose among the instances that ship for a mechanism with such options.
 
     Returns

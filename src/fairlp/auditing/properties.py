@@ -30,7 +30,7 @@ class Property(NamedTuple):
     fewest_users : int
         Fewer than these cannot break it.
     one_resource, common_resource, pool_resource : bool
-        Whether it is about instances with one resource, or with one that is everyone's dominant one
+        Whether it is about instances with one resource, or with one that is the dominant one of all users
         on each server, or of the pool.
     whole_only : bool
         Whether it is about whole tasks.
@@ -94,13 +94,13 @@ _ROWS = (
     ),
     Property(
         "sharing incentive",
-        "everyone runs at least what its part φ/Σφ of every server would",
+        "every user runs at least what its part φ/Σφ of every server would",
         f"{_GHODSI}; {_PS}",
         basics.sharing_incentive,
     ),
     Property(
         "bottleneck",
-        "a resource that is everyone's dominant one on every server where it can run is shared "
+        "a resource that is the dominant one of all users on every server where they can run is shared "
         "max-min fairly",
         f"{_GHODSI}; {_PS}",
         fairness.bottleneck,
@@ -108,7 +108,7 @@ _ROWS = (
     ),
     Property(
         "global bottleneck",
-        "a resource that is everyone's dominant one of the whole pool is shared max-min fairly",
+        "a resource of the whole pool that is the dominant one of all users is shared max-min fairly",
         "Wang, Li and Liang, INFOCOM 2014",
         fairness.global_bottleneck,
         pool_resource=True,
@@ -184,7 +184,7 @@ _ROWS = (
     ),
     Property(
         "no justified complaints",
-        "everyone has all it asks for, or its entitlement of a saturated resource",
+        "every user has all it asks for, or its entitlement of a saturated resource",
         "Dolev et al., ITCS 2012",
         fairness.no_justified_complaints,
     ),

@@ -63,7 +63,8 @@ def caps_kept(case: AuditCase, queues: Queues) -> Finding:
     if not queues.capped.any():
         return Finding.vacuous("no queue has a cap")
     worst, v, r = queues.over_caps(case.totals, case.instance.demands)
-    total = (queues.below[[v]] @ (case.totals * case.instance.demands[:, r]))[0]
+    amounts = case.totals * case.instance.demands[:, r]
+    total = (queues.below[[v]] @ amounts)[0]
     resource = case.instance.resources[r]
     witness = (
         f"queue {queues.paths[v]!r} has {amount(total)} {resource!r} and its cap is "
@@ -119,7 +120,7 @@ def leaf_shares(case: AuditCase, queues: Queues) -> Finding:
     share = case.totals / dominant(case.instance)
     is_short = _lacking(case, can_run)
     if not is_short.any():
-        return Finding.of_margin(0.0, "", "everyone has all its tasks")
+        return Finding.of_margin(0.0, "", "every user has all its tasks")
     slack = np.where(is_short, share - promised, np.inf)
     n = int(slack.argmin())
     witness = (

@@ -40,7 +40,9 @@ def nearby(demand: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
     What is not needed may be claimed, too.
     """
-    claimed = demand * np.exp(rng.normal(0, 0.3, len(demand)) * (rng.random(len(demand)) < 0.7))
+    changes = rng.normal(0, 0.3, len(demand))
+    is_changed = rng.random(len(demand)) < 0.7
+    claimed = demand * np.exp(changes * is_changed)
     not_needed = np.flatnonzero(demand == 0)
     padded = not_needed[rng.random(len(not_needed)) < 0.3]
     claimed[padded] = demand.max() * rng.choice(PADS, len(padded))
@@ -88,7 +90,8 @@ def may_claim(instance: Instance, user: int, claimed: np.ndarray) -> bool:
 
 def in_words(instance: Instance, demand: np.ndarray) -> str:
     """Return a claimed demand in words."""
-    amounts = ", ".join(f"{r} {amount(v)}" for r, v in zip(instance.resources, demand, strict=True))
+    demands = zip(instance.resources, demand, strict=True)
+    amounts = ", ".join(f"{resource} {amount(value)}" for resource, value in demands)
     return f"by claiming to need {amounts}"
 
 
@@ -227,9 +230,11 @@ def _structured_of_user(instance: Instance, user: int) -> list[tuple[np.ndarray,
     claims = []
     for factor in PADS:
         padding = demand.max() * factor
-        claims += [changed(demand, r, padding) for r in np.flatnonzero(demand == 0)]
+        not_needed = np.flatnonzero(demand == 0)
+        claims += [changed(demand, r, padding) for r in not_needed]
     for factor in FACTORS:
-        claims += [changed(demand, r, demand[r] * factor) for r in np.flatnonzero(demand > 0)]
+        needed = np.flatnonzero(demand > 0)
+        claims += [changed(demand, r, demand[r] * factor) for r in needed]
     claims += [*np.delete(instance.demands, user, axis=0)]
     lies = [(claim, eligible) for claim in claims]
     if eligible.sum() > 1:

@@ -64,7 +64,7 @@ class Search:
         Seconds after which the mechanism is run no more: on no other instance or lie, and on no
         simpler instance.
     progress : bool or None
-        Whether to show a progress bar (None: in a terminal or notebook only).
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
     """
 
     seed: int = 0
@@ -241,8 +241,8 @@ class SearchResult:
         if self.instance is None:
             instances = f"{self.tried} of {search.tries} instances"
             return f"none found in {instances} ({details}), which proves nothing"
-        found = f"found on instance {self.tried} of {search.tries} ({details})"
-        return f"{found}; {self.simpler_tried} simpler ones were tried after it"
+        message = f"found on instance {self.tried} of {search.tries} ({details})"
+        return f"{message}; {self.simpler_tried} simpler ones were tried after it"
 
 
 def _breaks(
@@ -322,7 +322,7 @@ def random_instance(
         if QUOTAS in row.domain:
             _add_quotas(rng, options["queues"], r)
 
-    # A resource that is everyone's dominant one
+    # A resource that is the dominant one of all users
     if property_row.common_resource:
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
     if property_row.pool_resource:
@@ -343,7 +343,8 @@ def _binding_limits(rng: np.random.Generator, instance: Instance, row: Mechanism
     """
     weights = instance.weights.reshape(len(instance.users), -1).mean(axis=1)
     due = instance.gamma().sum(axis=1) * weights / weights.sum()
-    limits = np.maximum(np.round(due * rng.uniform(*_OF_THEIR_DUE, len(due)), 1), 0.1)
+    parts_of_due = rng.uniform(*_OF_THEIR_DUE, len(due))
+    limits = np.maximum(np.round(due * parts_of_due, 1), 0.1)
     if row.whole_tasks:
         limits = np.maximum(np.rint(limits), 1.0)
     without = rng.random(len(due)) < 0.5
@@ -364,16 +365,19 @@ def random_tree(
     """Return a random tree over users: three queues with weights, perhaps guarantees and caps."""
     paths = ["", "a", "b", "a/c"]
     queue = [paths[k] for k in rng.integers(0, len(paths), users)]
-    queues: dict[str, Any] = {path: {"weight": int(rng.integers(1, 4))} for path in paths[1:]}
+    queues: dict[str, Any] = {}
+    for path in paths[1:]:
+        queues[path] = {"weight": int(rng.integers(1, 4))}
     if limits and rng.random() < 0.5:
         path = paths[int(rng.integers(1, len(paths)))]
         r = int(rng.integers(resources))
-        queues[path]["cap"] = {f"resource{r + 1}": int(rng.integers(1, pool[r] + 1))}
+        cap = int(rng.integers(1, pool[r] + 1))
+        queues[path]["cap"] = {f"resource{r + 1}": cap}
         other = paths[int(rng.integers(1, len(paths)))]
         if other != path:
-            queues[other]["guarantee"] = {
-                f"resource{k + 1}": int(pool[k] // 4) for k in range(resources)
-            }
+            names = [f"resource{k + 1}" for k in range(resources)]
+            amounts = [int(pool[k] // 4) for k in range(resources)]
+            queues[other]["guarantee"] = dict(zip(names, amounts, strict=True))
     return {"queue": queue, "queues": queues}
 
 
@@ -381,19 +385,22 @@ def _add_quotas(rng: np.random.Generator, queues: dict[str, Any], resources: int
     """Add random quotas to the queues; some may not borrow or lend all."""
     names = [f"resource{k + 1}" for k in range(resources)]
     for queue in queues.values():
-        kinds = ["nominal", *(kind for kind in ("borrowing", "lending") if rng.random() < 0.2)]
-        queue |= {kind: dict.fromkeys(names, int(rng.integers(0, 7))) for kind in kinds}
+        limit_kinds = [kind for kind in ("borrowing", "lending") if rng.random() < 0.2]
+        for kind in ["nominal", *limit_kinds]:
+            queue[kind] = dict.fromkeys(names, int(rng.integers(0, 7)))
 
 
 def _dominating(
     demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarray | None
 ) -> np.ndarray:
     """Return demands of the first resource that make it dominant for all, wherever they run."""
+    is_demanded = demands[:, None, :] > 0
     needed = demands[:, None, :] * quotients(capacities[:, [0]], capacities)
     runs = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
     if eligible is not None:
         runs &= eligible
-    least = np.where(runs[:, :, None] & (demands[:, None, :] > 0), needed, 0.0).max(axis=(1, 2))
+    counts = runs[:, :, None] & is_demanded
+    least = np.where(counts, needed, 0.0).max(axis=(1, 2))
     return np.asarray(np.maximum(np.ceil(least), 1))
 
 

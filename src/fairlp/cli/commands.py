@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -152,6 +153,7 @@ def compare(
         for reason in dict.fromkeys(left_out.values()):
             names = ", ".join(name for name, other in left_out.items() if other == reason)
             yield f"left out  {names}: {reason}"
+        yield from _conclusion(instance, table_of("summary"))
 
     def data() -> dict[str, Any]:
         tables = (value,) if value else get_args(ComparisonTable)
@@ -159,6 +161,29 @@ def compare(
 
     report.deliver(text(), lambda: table_of(value or "tasks"), data)
     report.save(lambda: plots.plot_comparison(allocations))
+
+
+def _conclusion(instance: str, summary: pd.DataFrame) -> Iterable[str]:
+    """Say which mechanism gives the poorest user most, and which command goes on from there."""
+    defined = summary.dropna(subset=["smallest share"])
+    if len(defined) < 2:
+        return
+    smallest_shares = {str(name): float(share) for name, share in defined["smallest share"].items()}
+    fairest = max(smallest_shares, key=lambda name: smallest_shares[name])
+    least_fair = min(smallest_shares, key=lambda name: smallest_shares[name])
+    highest, lowest = smallest_shares[fairest], smallest_shares[least_fair]
+    if highest <= lowest * (1 + VERIFIED):
+        shares = "all mechanisms give the user with the smallest share the same"
+    else:
+        shares = (
+            f"the user with the smallest share gets most by {fairest} ({highest:.3g}) and least by "
+            f"{least_fair} ({lowest:.3g})"
+        )
+    total_tasks = defined["total tasks"]
+    tasks = f"{total_tasks.idxmax()} runs the most tasks ({total_tasks.max():.6g})"
+    yield f"In short: {shares}; {tasks}."
+    audit = shlex.join(["fairlp", "audit", instance, "-m", fairest])
+    yield f"Next, the properties that {fairest} has here: {audit}"
 
 
 def _compared(
@@ -185,7 +210,8 @@ def _compare_methods(
     fixed = {
         name: arguments.pop(name) for name in ("method", "merge", "oversized") if name in arguments
     }
-    if len(names) > 1 or any(by_default.get(name) != value for name, value in fixed.items()):
+    is_changed = any(by_default.get(name) != value for name, value in fixed.items())
+    if len(names) > 1 or is_changed:
         raise typer.BadParameter(
             "--methods runs all methods of one mechanism; leave out --method, --no-merge and such"
         )
@@ -298,8 +324,11 @@ def allocation_text(allocation: Allocation, messages: Collection[str] = ()) -> T
 
     name = allocation.mechanism
     instance = allocation.instance
-    yield f"{name}: {TABLE[name].title}" if name in TABLE and TABLE[name].title else name
-    method = allocation.method + (f" through {allocation.solver}" if allocation.solver else "")
+    title = TABLE[name].title if name in TABLE else ""
+    yield f"{name}: {title}" if title else name
+    method = allocation.method
+    if allocation.solver:
+        method += f" through {allocation.solver}"
     description = repr(instance).removeprefix("<Instance").removesuffix(">").lstrip(": ")
     yield f"{description}; method {method}\n"
     yield TitledTable(
@@ -311,12 +340,14 @@ def allocation_text(allocation: Allocation, messages: Collection[str] = ()) -> T
             "Queues, each with all below it", named, SHOWN, "--table queues prints all"
         )
     yield TitledTable("The whole cluster", _pool(allocation))
-    if allocation.prices is not None and len(dear := _dearest(allocation.prices, instance)):
-        yield TitledTable(
-            "Most expensive capacities (price: at most what one more unit adds to the level)", dear
-        )
+    if allocation.prices is not None:
+        dearest = _dearest(allocation.prices, instance)
+        title = "Most expensive capacities (price: at most what one more unit adds to the level)"
+        if len(dearest):
+            yield TitledTable(title, dearest)
     notes = [("note", note) for note in allocation.notes if note not in messages]
-    yield from (f"{label:<9} {text}" for label, text in [*_facts(allocation), *notes])
+    for label, text in [*_facts(allocation), *notes]:
+        yield f"{label:<9} {text}"
 
 
 def _pool(allocation: Allocation) -> pd.DataFrame:
@@ -340,11 +371,12 @@ def _dearest(prices: pd.DataFrame, instance: Instance) -> pd.DataFrame:
     import pandas as pd
 
     flat = prices.to_numpy().ravel()
-    dearest = [int(k) for k in (-flat).argsort(kind="stable")[:_PRICES_SHOWN] if flat[k] > 0]
-    rows = [
-        (instance.servers[k // prices.shape[1]], instance.resources[k % prices.shape[1]], flat[k])
-        for k in dearest
-    ]
+    highest_first = (-flat).argsort(kind="stable")[:_PRICES_SHOWN]
+    rows = []
+    for k in highest_first.tolist():
+        if flat[k] > 0:
+            i, r = divmod(k, prices.shape[1])
+            rows.append((instance.servers[i], instance.resources[r], flat[k]))
     table = pd.DataFrame(rows, columns=["server", "resource", "price"]).set_index("server")
     return table.assign(per=_units(instance, table["resource"])) if instance.units else table
 
@@ -368,7 +400,8 @@ def _facts(allocation: Allocation) -> list[tuple[str, str]]:
         facts.append(("rounds", f"{len(rounds)}{levels}"))
     facts.append(("verified", verification(allocation)[1]))
     if allocation.times:
-        times = [f"{phase} {seconds:.3g} s" for phase, seconds in allocation.times.items()]
+        phases = allocation.times.items()
+        times = [f"{phase} {seconds:.3g} s" for phase, seconds in phases]
         facts.append(("times", ", ".join(times)))
     return facts
 

@@ -283,7 +283,8 @@ def print_rows(
     from rich import box
     from rich.table import Table
 
-    headers = ["" if name is None else visible(str(name)).replace("_", " ") for name in names]
+    texts = ["" if name is None else visible(str(name)) for name in names]
+    headers = [text.replace("_", " ") for text in texts]
     cells = [[visible(str(label)), *map(cell, values)] for label, *values in rows]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     minimum = _GAP * (len(headers) - 1)

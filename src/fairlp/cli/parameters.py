@@ -313,7 +313,7 @@ ExtraOption = Annotated[
 ]
 SeedOption = Annotated[int, Option(min=0, help="Seed of all random numbers.")]
 ProgressFlag = Annotated[
-    bool | None, Option("--progress/--no-progress", help="By default in a terminal only.")
+    bool | None, Option("--progress/--no-progress", help="A bar in a terminal, lines elsewhere.")
 ]
 
 

@@ -87,7 +87,9 @@ def export(
     Example: fairlp export two-servers -m drfh -o model.mps
     """
     check_folder(output)
-    suffixes = set() if output is None else {suffix.lower() for suffix in output.suffixes[-2:]}
+    suffixes: set[str] = set()
+    if output is not None:
+        suffixes = {suffix.lower() for suffix in output.suffixes[-2:]}
     if latex and output is not None:
         raise typer.BadParameter("--latex is printed; leave out -o FILE")
     if profile is not None and ".mps" not in suffixes:
@@ -210,7 +212,7 @@ def _figures(solution: Solution) -> dict[str, Any]:
         return status
     certificate = solution.verify()
     proved = (
-        "yes" if certificate.is_optimal else "by the solver's word" if solution.unproved else "no"
+        "yes" if certificate.is_optimal else "as the solver says" if solution.unproved else "no"
     )
     return {
         **status,
@@ -239,7 +241,8 @@ def _agree(solutions: dict[str, Solution]) -> bool:
     if not solutions or not all(solution.status.is_optimal for solution in solutions.values()):
         return False
     values = [solution.objective for solution in solutions.values()]
-    return max(values) - min(values) <= CONFORMANCE * max(1.0, *(abs(value) for value in values))
+    largest_size = max(1.0, *(abs(value) for value in values))
+    return max(values) - min(values) <= CONFORMANCE * largest_size
 
 
 # Lists of mechanisms, solvers and examples.
@@ -323,7 +326,7 @@ def solvers(
 ) -> None:
     """List the solvers: whether they are installed, their capabilities, how to get them; or check.
 
-    --check judges an answer by the optimality conditions, not by the solver's word. The exit code
+    --check judges an answer by the optimality conditions; the solver is not trusted. The exit code
     is 1 when a solver fails.
 
     Example: fairlp solvers highs scipy --check

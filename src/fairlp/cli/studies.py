@@ -283,11 +283,11 @@ def reproduce(
     ] = None,
     workers: WorkerOptions,
     progress: ProgressFlag = None,
-    report: ReportOptions,
+    report: DrawnReportOptions,
 ) -> None:
     """Compute tables, figures, examples and theorems of the papers again, beside the papers.
 
-    Example: fairlp reproduce 002 "Figure 3"
+    Example: fairlp reproduce 004 "Figure 5" --plot figure-5.svg
     """
     check_folder(write)
     if write is not None and write.suffix.lower() not in (".md", ".svg"):
@@ -300,6 +300,7 @@ def reproduce(
         ledger.write(write)
         wrote(write)
     report.deliver(_ledger_text(ledger), ledger.table, ledger.to_dict)
+    report.save(ledger.plot)
 
 
 def _ledger_text(ledger: Ledger) -> Text:
@@ -308,7 +309,8 @@ def _ledger_text(ledger: Ledger) -> Text:
 
     table = ledger.table()
     for paper in ledger.papers:
-        yield TitledTable(f"{paper.number}  {paper.title}", table.loc[[paper.number]].droplevel(0))
+        items = table.loc[[paper.number]].droplevel(0)
+        yield TitledTable(f"{paper.number}  {paper.title}", items)
     if len(ledger) > 1:
         yield TitledTable("Verdicts", ledger.counts())
         return

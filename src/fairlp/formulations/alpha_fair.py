@@ -48,16 +48,16 @@ def alpha_fair(instance: Instance, alpha: float = DEFAULT) -> Model:
     if alpha == np.inf:
         return max_min.drfh(instance)
     n, i, r = instance.users, instance.servers, instance.resources
-    able = runnable_users(instance)
+    can_run = runnable_users(instance)
     alone = normalisers.dominant(instance)
     model = Model("alpha-fairness", SOURCE, (n, i, r))
     weight = weights(instance)
     share_at_reference = weight * reference(instance)
-    phi = model.parameter("phi", n, np.where(able, weight, 0.0), "weight of n (0: no term)")
+    phi = model.parameter("phi", n, np.where(can_run, weight, 0.0), "weight of n (0: no term)")
     level = model.parameter(
         "l",
         n,
-        np.where(able, share_at_reference, 1.0),
+        np.where(can_run, share_at_reference, 1.0),
         "global dominant share of n at the level of reference",
     )
     d = model.parameter(
@@ -67,10 +67,10 @@ def alpha_fair(instance: Instance, alpha: float = DEFAULT) -> Model:
     c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
     pool = model.parameter("C", r, instance.pool, "capacity of the pool")
     gamma = model.parameter("Gamma", n, alone, "tasks n could run alone on the pool")
-    where = where_runs(model, instance, instance.runnable() & able[:, None])
+    where = where_runs(model, instance, instance.runnable() & can_run[:, None])
     g = model.variable("g", n, i, where=where, doc="global dominant share of n on i")
     model.constraint("capacity", (d * g).sum(n) <= c)
-    task_limits(model, instance, g.sum(i), max_min.LIMIT, unit=alone, users=able)
+    task_limits(model, instance, g.sum(i), max_min.LIMIT, unit=alone, users=can_run)
     _limits_of_queues(model, instance, g.sum(i), alone)
     model.define("tasks", gamma * g)
     model.define("capacity_unit", pool)
@@ -85,9 +85,9 @@ def _limits_of_queues(
 
     ``total`` is the amount of each user, in units of tasks.
     """
-    kept = floors(instance)
-    if kept.any():
-        guarantees(model, instance, total, kept, where_runnable(model, instance), unit=unit)
+    guaranteed = floors(instance)
+    if guaranteed.any():
+        guarantees(model, instance, total, guaranteed, where_runnable(model, instance), unit=unit)
     caps(model, instance, total, unit)
 
 

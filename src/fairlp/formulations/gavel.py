@@ -420,9 +420,9 @@ class JobsThatEnd:
             Where a job is so old that it cannot have ρ at any throughput.
         """
         time = rho * self.isolated_end - self.age
-        late = runnable_users(instance) & ~(time > 0)
-        if late.any():
-            n = int(late.argmax())
+        overdue = runnable_users(instance) & ~(time > 0)
+        if overdue.any():
+            n = int(overdue.argmax())
             raise InstanceError(
                 f"rho is {rho:g}; job {instance.users[n]!r} is {self.age[n]:g} old, and has "
                 f"{self.age[n] / self.isolated_end[n]:g} even if it ended at once"

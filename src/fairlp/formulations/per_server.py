@@ -68,8 +68,8 @@ def _theorem_2(instance: Instance, support: Any) -> Model:
     """Theorem 2: all time is used, and every user of a server has the lowest level there."""
     n = instance.users
     i = instance.servers
-    able = runnable_users(instance, instance.gamma() > 0)
-    gamma = np.where(able[:, None], instance.gamma(), 0.0)
+    can_run = runnable_users(instance, instance.gamma() > 0)
+    gamma = np.where(can_run[:, None], instance.gamma(), 0.0)
     model = Model("PS-DSF (time), Theorem 2", f"{SOURCE}, Theorem 2", (n, i))
     runs = gamma > 0
     share = time_shares(model, instance, gamma)
@@ -78,7 +78,7 @@ def _theorem_2(instance: Instance, support: Any) -> Model:
     )
     x = model.variable("x", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     low = model.variable("L", i, doc="level of those who use i")
-    if np.isfinite(instance.task_limits[able]).any():
+    if np.isfinite(instance.task_limits[can_run]).any():
         raise InstanceError(
             "Theorem 2 knows no task limits; the market (without theorem and support) does"
         )
@@ -87,16 +87,16 @@ def _theorem_2(instance: Instance, support: Any) -> Model:
     model.constraint("total", total == x.sum(i))
     model.constraint("lowest", level * total >= low, where=runs)
     if support is not None:
-        there = _mask(support, instance) & runs
-        model.constraint("shared", level * total <= low, where=there)
-        if (runs & ~there).any():
-            model.constraint("absent", x <= 0, where=runs & ~there)
+        supported = _mask(support, instance) & runs
+        model.constraint("shared", level * total <= low, where=supported)
+        if (runs & ~supported).any():
+            model.constraint("absent", x <= 0, where=runs & ~supported)
     else:
         big = _highest(instance, gamma)
-        most = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
+        tasks_alone = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
         bound = model.parameter("M", (n, i), big, "highest level of n on i")
         u = model.variable("u", n, i, where=runs, binary=True, doc="1: n runs on i")
-        model.constraint("present", x <= most * u, where=runs)
+        model.constraint("present", x <= tasks_alone * u, where=runs)
         model.constraint("shared", level * total <= low + bound - bound * u, where=runs)
     model.define("tasks", x)
     model.maximize((share * x).sum(n, i))
@@ -127,8 +127,8 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
     n = instance.users
     i = instance.servers
     r = instance.resources
-    able = runnable_users(instance, instance.gamma() > 0)
-    gamma = np.where(able[:, None], instance.gamma(), 0.0)
+    can_run = runnable_users(instance, instance.gamma() > 0)
+    gamma = np.where(can_run[:, None], instance.gamma(), 0.0)
     runs = gamma > 0
     needs = server_needs(instance, gamma)
     demanded = runs[:, :, None] & (needs > 0)
@@ -146,19 +146,19 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
     model.constraint("total", total == x.sum(i))
     model.constraint("capacity", (d * x).sum(n) <= c, where=used)
     bound = model.parameter("M", (n, i), _highest(instance, gamma), "highest level of n on i")
-    most = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
+    tasks_alone = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
     ceiling = model.parameter(
         "N", (i,), _highest(instance, gamma).max(axis=0), "highest level of anyone on i"
     )
     model.constraint("ceiling", high <= ceiling, where=used)
     if support is not None:
-        there = _mask(support, instance) & runs
-        model.constraint("below", level * total <= high, where=there[:, :, None] & demanded)
-        if (runs & ~there).any():
-            model.constraint("absent", x <= 0, where=runs & ~there)
+        supported = _mask(support, instance) & runs
+        model.constraint("below", level * total <= high, where=supported[:, :, None] & demanded)
+        if (runs & ~supported).any():
+            model.constraint("absent", x <= 0, where=runs & ~supported)
     else:
         u = model.variable("u", n, i, where=runs, binary=True, doc="1: n runs on i")
-        model.constraint("present", x <= most * u, where=runs)
+        model.constraint("present", x <= tasks_alone * u, where=runs)
         model.constraint("below", level * total + bound * u <= high + bound, where=uses)
     if bottlenecks is not None:
         chosen = _chosen(bottlenecks, instance, runs, needs)
@@ -172,7 +172,7 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
         z = model.variable("z", i, r, where=used, binary=True, doc="1: r is saturated on i")
         model.constraint("saturated", (d * x).sum(n) >= c * z, where=used)
         model.constraint("only_saturated", b <= z, where=uses)
-        finite = np.isfinite(instance.task_limits) & able
+        finite = np.isfinite(instance.task_limits) & can_run
         if finite.any():
             limit = np.where(finite, instance.task_limits, 0.0)
             t = model.parameter("T", n, limit, "tasks that n has")

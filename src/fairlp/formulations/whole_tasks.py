@@ -227,7 +227,9 @@ def packing(instance: Instance, tasks: np.ndarray) -> Model:
     return model
 
 
-def _placed(model: Model, single: Instance, most: np.ndarray, room: np.ndarray | None) -> Variable:
+def _placed(
+    model: Model, single: Instance, largest_tasks: np.ndarray, room: np.ndarray | None
+) -> Variable:
     """Return x[n,i], whole tasks within capacities and task limits."""
     n = single.users
     i = single.servers
@@ -236,12 +238,14 @@ def _placed(model: Model, single: Instance, most: np.ndarray, room: np.ndarray |
         c = region.capacities(model, single)
     else:
         c = model.parameter("c", (i, single.resources), room, "what whole tasks can use of i")
-    runs = model.subset("E", (n, i), most >= 1, "one whole task of n fits i, where n may run")
+    runs = model.subset(
+        "E", (n, i), largest_tasks >= 1, "one whole task of n fits i, where n may run"
+    )
     x = model.variable(
-        "x", n, i, upper=most, where=runs, integer=True, doc="whole tasks of n on server i"
+        "x", n, i, upper=largest_tasks, where=runs, integer=True, doc="whole tasks of n on server i"
     )
     model.constraint("capacity", (d * x).sum(n) <= c)
     whole = single.derived(task_limits=np.floor(single.task_limits))
-    is_binding = whole.task_limits < most.sum(axis=1)
+    is_binding = whole.task_limits < largest_tasks.sum(axis=1)
     region.task_limits(model, whole, x.sum(i), users=is_binding)
     return x

@@ -243,7 +243,8 @@ def plot_comparison(
         )
     shares = _frame(found, "shares")
     used = _frame(found, "utilization")
-    bars = max(len(shares) if len(shares) <= _BARS else 0, len(used)) * shares.shape[1]
+    bars_of_users = len(shares) if len(shares) <= _BARS else 0
+    bars = max(bars_of_users, len(used)) * shares.shape[1]
     figure = style.new_figure(style.width_for(bars), 8.0)
     top, bottom = figure.subplots(2, 1)
     plot_shares(shares, ax=top)
@@ -330,11 +331,13 @@ def _rising_curves(axis: Any, frame: pd.DataFrame) -> None:
         look = style.line(k, thinner, colour)
         if k >= len(style.DASHES):  # only the first is solid
             look["linestyle"] = style.DASHES[1 + (k - 1) % (len(style.DASHES) - 1)]
-        axis.step(range(1, len(values) + 1), values, where="mid", label=str(mechanism), **look)
+        places = range(1, len(values) + 1)
+        axis.step(places, values, where="mid", label=str(mechanism), **look)
     description = (
         f"users, for each mechanism from the smallest share to the largest (of {len(frame)})"
     )
-    axis.set(xlabel=fill(description, round(style.letters_across(axis))), xlim=(1, len(frame)))
+    width = round(style.letters_across(axis))
+    axis.set(xlabel=fill(description, width), xlim=(1, len(frame)))
     style.tidy(axis)
 
 
@@ -366,7 +369,8 @@ def _unique_names(allocations: Sequence[Allocation]) -> list[str]:
 
     names = []
     for allocation, name in zip(allocations, with_methods, strict=True):
-        options = ", ".join(f"{key}={value}" for key, value in allocation.parameters.items())
+        parameters = allocation.parameters.items()
+        options = ", ".join(f"{key}={value}" for key, value in parameters)
         if options and with_methods.count(name) > 1:
             name = f"{allocation.mechanism} ({allocation.method}, {options})"
         names.append(name)

@@ -37,14 +37,18 @@ def plot_profile(ratios: pd.DataFrame, *, ax: Any = None) -> Any:
     solved = ratios.to_numpy(dtype=float)
     finite = solved[np.isfinite(solved)]
     largest_factor = max(float(finite.max(initial=1.0)) * 1.2, 2.0)
-    solved_parts = np.isfinite(solved).mean(axis=0) if len(solved) else np.zeros(solved.shape[1])
-    fastest = (solved <= 1).mean(axis=0) if len(solved) else solved_parts
+    solved_parts = np.zeros(solved.shape[1])
+    fastest = solved_parts
+    if len(solved):
+        solved_parts = np.isfinite(solved).mean(axis=0)
+        fastest = (solved <= 1).mean(axis=0)
     for k, column in enumerate(np.lexsort((-fastest, -solved_parts))):
         times = solved[:, column]
         steps = np.unique(times[np.isfinite(times)])
         factors = np.concatenate([[1.0], steps, [largest_factor]])
         within = [(times <= factor).mean() if len(times) else 0.0 for factor in factors]
-        axis.step(factors, within, where="post", label=str(ratios.columns[column]), **style.line(k))
+        label = str(ratios.columns[column])
+        axis.step(factors, within, where="post", label=label, **style.line(k))
     axis.set_xscale("log")
     axis.set(
         xlabel="τ: time, as a multiple of the fastest solver's [–]",

@@ -247,11 +247,13 @@ def name_bars(axis: Any, labels: list[str], description: str) -> None:
     labels = shortened(labels, _LONGEST)
     axis.set_xticks(range(len(labels)), labels)
     room = letters_across(axis)
-    longest = max((len(label) + len(other) for label, other in pairwise(labels)), default=0)
+    letters_of_neighbours = [len(label) + len(other) for label, other in pairwise(labels)]
+    longest = max(letters_of_neighbours, default=0)
     if longest / 2 + 1 > room / (len(labels) + 0.2):
         axis.set_xticks(range(len(labels)), labels, rotation=40, ha="right", rotation_mode="anchor")
     as_they_are(axis.get_xticklabels())
-    axis.set(xlabel=fill(description, round(1.15 * room)), xlim=(-0.6, len(labels) - 0.4))
+    width = round(1.15 * room)
+    axis.set(xlabel=fill(description, width), xlim=(-0.6, len(labels) - 0.4))
     open_frame(axis)
 
 

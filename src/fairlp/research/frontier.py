@@ -79,14 +79,15 @@ class Frontier:
           duals prove.
         """
         rows = {
-            alpha: self._measures(found.tasks_array) for alpha, found in self.allocations.items()
+            alpha: self._measures(allocation.tasks_array)
+            for alpha, allocation in self.allocations.items()
         }
         frame = pd.DataFrame.from_dict(rows, orient="index", columns=_MEASURES).rename_axis("alpha")
         counted = int(runnable_users(self.instance).sum())
         frame["bound"] = [
             bound(alpha, counted) if self.premise else np.nan for alpha in frame.index
         ]
-        frame["gap"] = [_gap(found) for found in self.allocations.values()]
+        frame["gap"] = [_gap(allocation) for allocation in self.allocations.values()]
         return frame
 
     @cached_property
@@ -104,14 +105,15 @@ class Frontier:
         The level alone is the largest level that a user can have when it is the only one.
         """
         instance = self.instance
-        able = runnable_users(self.instance)
-        if not able.any() or have_limits(instance):
+        can_run = runnable_users(self.instance)
+        if not can_run.any() or have_limits(instance):
             return False
-        alone = np.minimum(instance.gamma().sum(axis=1), instance.task_limits)[able]
-        most = alone / normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))[able]
+        alone = np.minimum(instance.gamma().sum(axis=1), instance.task_limits)[can_run]
+        tasks_per_level = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
+        largest_levels = alone / tasks_per_level[can_run]
         return bool(
-            np.ptp(weights(instance)[able]) == 0
-            and np.ptp(most) <= len(instance.servers) * ROUNDING * most.max()
+            np.ptp(weights(instance)[can_run]) == 0
+            and np.ptp(largest_levels) <= len(instance.servers) * ROUNDING * largest_levels.max()
         )
 
     def plot(self, ax: Any = None) -> Any:
@@ -212,12 +214,12 @@ def frontier(
     {0.0: 1.4545, 1.0: 1.4545, 2.0: 1.4142, inf: 1.3333}
     """
     find_defined(MECHANISM, instance)
-    wanted = sorted({0.0, np.inf, *map(checked, _listed(alphas))})
+    alphas_to_solve = sorted({0.0, np.inf, *map(checked, _listed(alphas))})
     allocations = {}
     failed = {}
     beside = {}
     with warnings.catch_warnings(), in_series():
-        for alpha in wanted:
+        for alpha in alphas_to_solve:
             try:
                 allocations[alpha] = allocate(instance, MECHANISM, **{**options, "alpha": alpha})
             except SolverError as error:
@@ -264,10 +266,10 @@ def bound(alpha: float, users: int) -> float:
     high = float(np.log(users))
     for _ in range(3):  # a grid ten times, and a thousand times, finer about the lowest
         grid = np.linspace(low, high, _STEPS)
-        at = int(part(grid).argmin())
-        low = grid[max(at - 2, 0)]
-        high = grid[min(at + 2, _STEPS - 1)]
-    return float(1.0 - part(grid)[at])
+        lowest = int(part(grid).argmin())
+        low = grid[max(lowest - 2, 0)]
+        high = grid[min(lowest + 2, _STEPS - 1)]
+    return float(1.0 - part(grid)[lowest])
 
 
 def gini(levels: np.ndarray) -> float:
@@ -285,20 +287,20 @@ def gini(levels: np.ndarray) -> float:
     return max(0.0, float(rank @ np.sort(levels) / (len(levels) * total)))
 
 
-def _price(value: float, most: float) -> float:
+def _price(value: float, largest: float) -> float:
     """Return what is missing of the most, relatively; what rounding leaves is nothing."""
-    price = 1.0 - value / most if most > 0 else 0.0
+    price = 1.0 - value / largest if largest > 0 else 0.0
     return 0.0 if abs(price) <= AGREEMENT else price
 
 
-def _gap(found: Allocation) -> float:
+def _gap(allocation: Allocation) -> float:
     """Return the certified gap of an allocation.
 
     For a method without a program it is the distance of its levels from the proved ones.
     """
-    if found.gap is not None:
-        return found.gap
-    verdict = found.certify()
+    if allocation.gap is not None:
+        return allocation.gap
+    verdict = allocation.certify()
     return verdict.gap if verdict.holds else np.inf
 
 
@@ -314,9 +316,9 @@ def _total(instance: Instance, tasks: np.ndarray) -> float:
 
 def _levels(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     """Return the levels of users who can run anything."""
-    able = runnable_users(instance)
+    can_run = runnable_users(instance)
     tasks_per_level = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
-    return np.asarray((tasks.sum(axis=1) / tasks_per_level)[able])
+    return np.asarray((tasks.sum(axis=1) / tasks_per_level)[can_run])
 
 
 def _listed(alphas: Any) -> list[Any]:

@@ -20,12 +20,12 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from .. import __version__
+from ..blas import blas_threads
 from ..errors import FairlpError, FairlpWarning, FileFormatError, StudyError, require_known
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.own import OwnMechanism
 from ..models.files.whole_files import home, require_folder
 from ..progress import progress_bar
-from ..solvers.interior_point.threads import blas_threads
 
 #: Package → how to install it, for packages that are no part of ``fairlp[study]``.
 _REMEDIES = {"distributed": 'pip install "dask[distributed]"'}
@@ -114,7 +114,7 @@ def run_calls(
     ignore : sequence of str
         Parameters that do not tell one call from another.
     progress : bool, optional
-        A progress bar on standard error; by default in a terminal or notebook only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
     failures : bool
         Yield a :class:`Failure` for a call that raises an error, and go on.
 

@@ -58,17 +58,6 @@ def test_section_4_where_drf_uses_more():
     assert found.resources["njc"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1])
 
 
-def test_one_bottleneck_by_itself_is_a_resource():
-    instance = examples.load("dolev-section-4")
-    with pytest.raises(UnknownNameError, match="no resource is called 7; known: "):
-        fairlp.formulate(instance, "njc", bottlenecks=7)
-    named = fairlp.Instance.from_arrays(
-        instance.demands, instance.capacities, resources=[1, 2, 3, 4]
-    )
-    alone, listed = (fairlp.formulate(named, "njc", bottlenecks=given) for given in (1, [1]))
-    assert str(alone) == str(listed)
-
-
 def test_section_5_all_solutions():
     fair = fairlp.complaints.solutions(examples.load("dolev-section-5"))
     assert [one.bottlenecks for one in fair] == [("resource1", "resource2")]
@@ -102,46 +91,6 @@ def test_circle_of_four_is_a_continuum():
     # to use the most leads to the symmetric one, as the paper says
     for method in ("milp", "candidates"):
         assert totals(instance, method=method) == pytest.approx([1 / 3] * 4)
-
-
-def test_a_set_of_bottlenecks_is_a_linear_program(tmp_path):
-    instance = examples.load("dolev-section-5")
-    model = fairlp.formulate(instance, "njc", bottlenecks={"resource1", "resource2"})
-    assert "bottleneck  ∑_n r[n,j]·x[n] = 1" in str(model) and "fairness    x[n] ≥ a[n]" in str(
-        model
-    )
-    assert model.solve().values["x"].tolist() == pytest.approx([0.5] * 3)
-    infeasible = fairlp.formulate(instance, "njc", bottlenecks="resource1")
-    assert infeasible.solve().status.termination.value == "infeasible"
-    assert not infeasible.explain().empty
-    path = model.write(tmp_path / "njc.mps")[0]
-    again = fairlp.read_program(path)
-    assert again.solve().objective == pytest.approx(model.solve().objective)
-    assert "bottleneck.resource1" in path.read_text(encoding="utf-8")
-    assert (
-        fairlp.formulate(instance, "njc", bottlenecks="resource1, resource2").compile().n_rows == 5
-    )
-    with pytest.raises(UnknownNameError, match="did you mean 'resource1'"):
-        fairlp.formulate(instance, "njc", bottlenecks=["resorce1"])
-
-
-def test_the_eisenberg_gale_model_through_solvers_with_duals_as_prices():
-    instance = examples.load("dolev-section-3")
-    expected = fairlp.allocate(instance, "njc").certificate.prices
-    for solver, digits in (("highs", 1e-6), ("glpk", 1e-6), ("clarabel", CONVEX_POINT)):
-        solution = fairlp.formulate(instance, "njc").solve(solver)
-        assert solution.verify().is_optimal or solver == "clarabel"
-        assert solution.duals["capacity"].to_numpy() == pytest.approx(
-            expected.to_numpy(), abs=digits
-        )
-    assert expected.sum() == pytest.approx(1) and (expected > 0).tolist() == [False, True, True]
-
-
-def test_logarithms_of_weight_zero_are_no_part_of_the_program():
-    instance = fairlp.Instance.from_arrays([[1], [1], [1]], [[1]], entitlements=[0.5, 0.5, 0])
-    program = fairlp.formulate(instance, "njc").compile()
-    assert len(program.logs.weights) == 2
-    assert np.isfinite(program.objective_value(np.array([0.5, 0.5, 0.0])))
 
 
 @pytest.mark.parametrize("seed", range(many(40)))

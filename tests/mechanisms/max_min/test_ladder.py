@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import warnings
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -92,9 +91,7 @@ def check(instance, mechanism, methods=("auto", "lp", "interior-point")):
         [float(level) for level in leximin_oracle.leximin(*data, instance.task_limits)]
     )
     for method in methods:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = fairlp.allocate(instance, mechanism, method=method)
+        found = fairlp.allocate(instance, mechanism, method=method)
         levels = found.levels.to_numpy()
         larger = np.maximum(levels, exact)
         off = abs(levels - exact) / np.where(larger > 0, larger, 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,61 +11,9 @@ import fairlp
 from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.max_min.methods import APART, displaced, features, pays, within_capacity
 from fairlp.mechanisms.max_min.rounds import closed_form_applies
-from fairlp.models.trees.filling import fill_at_constant_rates
 from fairlp.solvers.leximin.leximin import LeximinResult
 from fairlp.tolerances import ROUNDING
 from profiles import many
-
-
-def exactly(demands, capacity, rate, limits):
-    """Levels by raising everyone until a resource or a limit is reached, one event at a time, in rationals."""
-    n, m = len(demands), len(capacity)
-    level = [None] * n
-    left = [Fraction(c) for c in capacity]
-    now = Fraction(0)
-    active = set(range(n))
-    while active:
-        events = []
-        for r in range(m):
-            speed = sum(demands[u][r] * rate[u] for u in active)
-            if speed:
-                events.append(left[r] / speed)
-        events += [limits[u] / rate[u] - now for u in active if limits[u] is not None]
-        step = min(events)
-        now += step
-        for r in range(m):
-            left[r] -= step * sum(demands[u][r] * rate[u] for u in active)
-        for u in sorted(active):
-            starved = any(left[r] == 0 and demands[u][r] for r in range(m))
-            if starved or (limits[u] is not None and limits[u] == now * rate[u]):
-                level[u] = now
-                active.discard(u)
-    return [float(value) for value in level]
-
-
-@settings(max_examples=many(200), deadline=None)
-@given(st.data())
-def test_levels_equal_exact_rationals(data):
-    n, m = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 4))
-    whole = st.integers(0, 6)
-    demands = [data.draw(st.lists(whole, min_size=m, max_size=m).filter(any)) for _ in range(n)]
-    capacity = data.draw(st.lists(st.integers(1, 60), min_size=m, max_size=m))
-    rate = data.draw(
-        st.lists(st.fractions(Fraction(1, 9), 9, max_denominator=9), min_size=n, max_size=n)
-    )
-    limits = data.draw(st.lists(st.none() | st.integers(0, 9), min_size=n, max_size=n))
-    expected = exactly(
-        demands, capacity, rate, [None if x is None else Fraction(x) for x in limits]
-    )
-    found, rounds = fill_at_constant_rates(
-        np.array(demands, float),
-        np.array(capacity, float),
-        np.array([float(x) for x in rate]),
-        np.array([np.inf if x is None else float(x) for x in limits]),
-    )
-    assert found.tolist() == pytest.approx(expected, rel=1e-12, abs=1e-13)
-    assert len(rounds) <= m + 1
-    assert sorted(int(u) for _, frozen in rounds for u in frozen) == list(range(n))
 
 
 @settings(max_examples=many(50), deadline=None)
@@ -133,17 +79,6 @@ def test_a_server_over_its_capacity_is_scaled_down_and_no_other(over):
     assert within_capacity(one, np.array([[4 * (1 + over)]])) == pytest.approx(
         np.array([[4.0]]), rel=1e-15
     )
-
-
-def test_whoever_has_all_its_tasks_is_frozen_in_that_round():
-    demands, limits = np.array([[1.0, 0], [1.0, 0], [0, 1.0]]), np.array([1.0, np.inf, np.inf])
-    levels, history = fill_at_constant_rates(demands, np.array([4.0, 9.0]), np.ones(3), limits)
-    assert levels.tolist() == [1, 3, 9]
-    assert [(level, who.tolist()) for level, who in history] == [(3.0, [0, 1]), (9.0, [2])]
-    apart, alone = fill_at_constant_rates(
-        np.eye(2), np.array([4.0, 9.0]), np.ones(2), np.array([np.inf, 2.0])
-    )
-    assert apart.tolist() == [4, 2] and [who.tolist() for _, who in alone] == [[0, 1]]
 
 
 def planted(monkeypatch, instance, mechanism="drf", **changes):

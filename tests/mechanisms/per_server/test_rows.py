@@ -1,9 +1,8 @@
-"""PS-DSF: merging, the theorems as models (given bottlenecks or support, or binaries), what is refused, validation."""
+"""PS-DSF: merging, checks, options, validation."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairlp
@@ -12,13 +11,11 @@ from fairlp import Instance, examples
 from fairlp.errors import (
     InstanceError,
     NotConvergedError,
-    NotDefinedError,
     UnknownNameError,
     UnsupportedError,
 )
 from fairlp.mechanisms.per_server.time_market import time_market
 from fairlp.models.instances.merging import merge_servers
-from fairlp.models.programs.status import Termination
 from instances import random_instance
 from profiles import chequered, many
 
@@ -124,125 +121,6 @@ def test_proportional_users_with_limits_may_not_be_merged():
     assert allocate(three, "rdm").totals.tolist() == pytest.approx([1, 2.5, 2.5])
     two = Instance.from_arrays(demands[1:], capacities, task_limits=[10, 9], weights=[2, 1])
     assert allocate(two, "rdm").totals.tolist() == pytest.approx([4, 2])
-
-
-# --- the theorems as models ------------------------------------------------------------------------------------------
-
-
-def given(seed, division, limits=False):
-    """A random instance, its best response, who runs where, and the bottlenecks by the book."""
-    instance = random_instance(seed, limits=limits)
-    tasks = allocate(instance, division).tasks_array
-    gamma = instance.gamma()
-    support = tasks > 1e-9 * gamma
-    found = oracle.bottlenecks(instance, tasks.tolist()) if division == "rdm" else {}
-    table = pd.DataFrame(index=list(instance.users), columns=list(instance.servers), dtype=object)
-    for (n, i), r in found.items():
-        table.iloc[n, i] = instance.resources[r]
-    return instance, tasks, support, table
-
-
-def test_theorem_1_with_given_bottlenecks_is_feasible_and_its_points_are_fixed_points(tmp_path):
-    for seed in range(many(30)):
-        instance, tasks, support, table = given(seed, "rdm")
-        model = fairlp.formulate(instance, "psdsf-rdm", bottlenecks=table, support=support)
-        solution = model.solve().require_optimal()
-        found = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
-        totals, expected = found.sum(axis=1), tasks.sum(axis=1)
-        alone = np.maximum(instance.gamma().sum(axis=1), 1e-300)
-        assert (totals / alone).sum() >= (expected / alone).sum() - 1e-7
-        for n in range(len(totals)):
-            assert oracle.gain(instance, np.maximum(found, 0), n, "rdm") <= 1e-5 * max(
-                totals.max(), 1
-            ), seed
-        if seed < 10:
-            path = tmp_path / f"{seed}.mps"
-            model.write(path)
-            back = fairlp.read_program(path)
-            assert back.solve().require_optimal().objective == pytest.approx(
-                solution.objective, rel=1e-9
-            )
-
-
-def test_theorem_2_with_a_given_support_is_feasible_and_unique(tmp_path):
-    for seed in range(many(30)):
-        instance, tasks, support, _ = given(seed, "tdm")
-        model = fairlp.formulate(instance, "psdsf-tdm", support=support)
-        solution = model.solve().require_optimal()
-        found = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
-        assert found.sum(axis=1) == pytest.approx(tasks.sum(axis=1), rel=1e-6), seed
-        if seed < 10:
-            path = tmp_path / f"{seed}.mps"
-            model.write(path)
-            assert fairlp.read_program(path).solve().require_optimal().objective == pytest.approx(
-                solution.objective
-            )
-
-
-def test_wrong_guesses_are_infeasible():
-    figure_1 = examples.load("khamse-ashari-figure-1")
-    right = pd.DataFrame("memory", index=list(figure_1.users), columns=list(figure_1.servers))
-    assert (
-        fairlp.formulate(figure_1, "psdsf-rdm", bottlenecks=right)
-        .solve()
-        .require_optimal()
-        .objective
-        > 0
-    )
-    wrong = right.copy()
-    wrong.loc["user1", "server1"] = "network"  # it is never saturated: 10 + 1 a task, and 100 there
-    assert (
-        fairlp.formulate(figure_1, "psdsf-rdm", bottlenecks=wrong).solve().status.termination
-        is Termination.INFEASIBLE
-    )
-    nobody = np.array(
-        [[True, False], [True, False], [True, False]]
-    )  # user 3 on server 2 is the only one who could
-    assert (
-        fairlp.formulate(figure_1, "psdsf-tdm", support=nobody).solve().status.termination
-        is Termination.INFEASIBLE
-    )
-
-
-def test_the_market_prices_time_at_one_over_the_level():
-    instance = examples.load("khamse-ashari-figure-1")
-    model = fairlp.formulate(instance, "psdsf-tdm")
-    assert "log(" in str(model) and "1/γ[n,i]" in str(model)
-    solution = model.solve(solver="clarabel").require_optimal()
-    prices = solution.duals["time"]
-    # 3 of the 6 tasks that users 1 and 2 could run on server 1; 6 of 6 at weight 2 for user 3 on
-    # server 2: 1/2
-    assert np.asarray(prices).tolist() == pytest.approx([2, 2], rel=1e-4)
-
-
-def test_what_models_refuse():
-    figure_1 = examples.load("khamse-ashari-figure-1")
-    formulate = fairlp.formulate
-    with pytest.raises(
-        InstanceError, match=r"no bottleneck is given for user 'user1' on server 'server1'"
-    ):
-        formulate(figure_1, "psdsf-rdm", bottlenecks={"user2": {"server1": "cpu"}})
-    table = pd.DataFrame("memory", index=list(figure_1.users), columns=list(figure_1.servers))
-    table.loc["user3", "server1"] = "network"
-    with pytest.raises(
-        InstanceError, match="user 'user3' does not demand 'network', so it is no bottleneck"
-    ):
-        formulate(figure_1, "psdsf-rdm", bottlenecks=table)
-    for other in (1, "cpu", ["cpu"]):
-        with pytest.raises(
-            InstanceError, match=r"'bottlenecks' is .* expected a DataFrame users × servers"
-        ):
-            formulate(figure_1, "psdsf-rdm", bottlenecks=other)
-    for name in ("psdsf-rdm", "psdsf-tdm"):
-        with pytest.raises(InstanceError, match=r"support has shape \(2, 2\)"):
-            formulate(figure_1, name, support=np.ones((2, 2)))
-    with pytest.raises(UnknownNameError, match="did you mean 'support'"):
-        formulate(figure_1, "psdsf-tdm", supports=1)
-    limited = figure_1.replace(task_limits=np.array([1.0, 9.0, 9.0]))
-    with pytest.raises(InstanceError, match="Theorem 2 knows no task limits"):
-        formulate(limited, "psdsf-tdm", theorem=True)
-    with pytest.raises(NotDefinedError, match="one weight for each user"):
-        allocate(Instance.from_arrays([[1, 1], [1, 2]], [[3, 3]], weights=[[1, 2], [2, 1]]), "rdm")
 
 
 # --- checks of anyone's allocation -----------------------------------------------------------------------------------

@@ -78,6 +78,13 @@ def test_cycle_and_basic_subcycle_of_the_papers_example():
     assert precomputed.basic_subcycle(pool).tolist() == [1, 1]
 
 
+def test_a_user_who_can_run_nothing_has_no_part_of_a_cycle():
+    pool = Pool.of(Instance.from_arrays([[1, 4], [3, 1], [10, 1]], [[9, 18]]))
+    assert precomputed.basic_subcycle(pool).tolist() == [1, 1, 0]
+    counts, end = precomputed.cycle(pool)
+    assert counts.tolist() == [3, 2, 0] and end == Fraction(2, 3)
+
+
 def test_section_6_1_and_its_erratum():
     """Demands 2, 4, 10 of 35: the paper says that a cycle runs 4, 2 and 1 tasks (26 units); 10/2 is 5, so 28 units."""
     instance = examples.load("cycles")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import warnings
 from functools import partial
 from pathlib import Path
 
@@ -147,9 +146,7 @@ def _in_a_trace(table, path):
 
 def read_sound(path):
     """Read a program, and see that it can be one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        p = fairlp.read_program(path)
+    p = fairlp.read_program(path)
     assert np.isfinite([p.offset, *p.c, *p.A.data]).all()
     assert (p.row_lower <= p.row_upper).all() and (p.col_lower <= p.col_upper).all()
     assert p.A.shape == (len(p.row_names), len(p.column_names))

@@ -18,6 +18,7 @@ from fairlp.errors import (
     SkippedMechanismWarning,
     UnknownNameError,
 )
+from fairlp.models.instances.checks import matrix
 
 D, C = [[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0], [4.0, 6.0]]
 NAMES = {"users": ["ann", "bob"], "servers": ["s1", "s2"], "resources": ["cpu", "memory"]}
@@ -407,3 +408,11 @@ def test_numbers_that_have_lost_digits_are_refused_at_the_door(words):
         InstanceError, match=rf"{words} is (1e-310|4.94066e-324); expected 0, or at least 2.23e-308"
     ):
         Instance.from_arrays(**{**usual, **DENORMAL[words]})
+
+
+def test_a_table_that_is_none_says_which_shape_is_expected():
+    with pytest.raises(InstanceError, match=r"demands have shape \(2,\); expected two dimensions"):
+        fairlp.Instance.from_arrays([1, 2], [[1]])
+    with pytest.raises(InstanceError, match=r"expected shape \(…, 2\), one column for each"):
+        matrix(np.ones((3, 1)), "rows", 2)
+    assert matrix([[1, 2]], "rows", 2).tolist() == [[1, 2]]

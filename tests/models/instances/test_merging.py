@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import fairlp
-from fairlp.models.instances.merging import merge_servers, merge_users
+from fairlp.models.instances.merging import fewer_pairs, merge_servers, merge_users
 from instances import random_instance, seeds
 from profiles import many
 
@@ -138,3 +138,19 @@ def test_users_whose_demands_are_too_far_apart_stay_apart():
     near = fairlp.Instance.from_arrays([[2.0**-400, 2.0**-400], [2.0**400, 2.0**400]], [[1.0, 1.0]])
     assert not merge_users(far)[1].merges
     assert merge_users(near)[1].factor.tolist() == [1.0, 2.0**800]
+
+
+def test_a_few_pairs_that_make_many_servers_differ_are_left_out():
+    """70 users may use one of 70 equal servers each, and a large one; two users may use all."""
+    eligible = np.vstack([np.ones((2, 71), dtype=bool), np.eye(70, 71, dtype=bool)])
+    eligible[:, 70] = True
+    capacities = [*[[4.0]] * 70, [9.0]]
+    instance = fairlp.Instance.from_arrays(np.ones((72, 1)), capacities, eligible=eligible)
+    assert len(merge_servers(instance)[1]) == 71
+    few = fewer_pairs(instance)
+    assert few[:2].all() and few[:, 70].all() and not few[2:, :70].any()
+    # users of a server each and no other one keep it
+    eligible[2:, 70] = False
+    assert fewer_pairs(instance.replace(eligible=eligible)) is None
+    assert fewer_pairs(instance.select_users(np.arange(60))) is None
+    assert fewer_pairs(instance.replace(eligible=None)) is None

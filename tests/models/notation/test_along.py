@@ -245,6 +245,9 @@ def test_parts_of_an_index_do_not_mix_and_have_rows_of_their_own():
         ModelError, match=r"'t' stands for 3 labels .* select the same labels in both .*\.shift\(\)"
     ):
         y[:, 1:] - y[:, :-1]
+    for mixed in (lambda: y - y[:, 1:], lambda: y[:, 1:] - y):
+        with pytest.raises(ModelError, match="select the same labels in both"):
+            mixed()
     part = model.constraint("part", y[:, :2] <= 1, where=np.eye(3, 2, dtype=bool))
     assert part.rows == ["part[ann,0]", "part[bob,1]"] and "∀ n, t∈{0,1}" in repr(part)
     every = model.subset("E", (N, T), np.ones((3, 4), dtype=bool))

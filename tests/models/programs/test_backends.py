@@ -119,7 +119,7 @@ def test_the_wrong_one_of_infeasible_and_unbounded_is_put_right():
         ([3.0, 1.1], [1.0, 0.0], Point.NONE),
         ([np.nan, 1.0], [1.0, 0.0], Point.NONE),
         ([np.inf, 1.0], [1.0, 0.0], Point.NONE),
-        ([3.0, 1.0], [np.nan, 0.0], Point.OPTIMAL),  # no duals: by the solver's word
+        ([3.0, 1.0], [np.nan, 0.0], Point.OPTIMAL),  # no duals: as the solver says
     ],
 )
 def test_an_optimum_that_its_duals_do_not_prove_is_not_called_optimal(x, duals, there):
@@ -129,7 +129,7 @@ def test_an_optimum_that_its_duals_do_not_prove_is_not_called_optimal(x, duals, 
         there is Point.OPTIMAL
     )
     assert (solution.x is None) == (there is Point.NONE)
-    assert ("word" in solution.status.message) == bool(np.isnan(duals).any())
+    assert ("as the solver says" in solution.status.message) == bool(np.isnan(duals).any())
 
 
 def whole(lower=0.0, upper=2.5):
@@ -141,7 +141,7 @@ def whole(lower=0.0, upper=2.5):
 
 def test_integer_answers_are_by_the_solvers_word_and_feasible():
     right = whole().solve(saying(Termination.OPTIMAL, np.array([2.0]), mip=True))
-    assert right.status.is_optimal and "by the solver's word" in right.status.message
+    assert right.status.is_optimal and "as the solver says" in right.status.message
     for beyond in (3.0, -1.0, np.nan):
         model = whole()
         model.constraint("row", model["x"] <= 2)
@@ -167,7 +167,7 @@ def test_integer_certificates_say_bound_gap_and_feasibility(solver):
         and found.gap == pytest.approx(0, abs=1e-9)
     )
     assert (
-        found.is_feasible and not found.is_optimal and "bound 25 by the solver's word" in str(found)
+        found.is_feasible and not found.is_optimal and "bound 25 as the solver says" in str(found)
     )
     assert certify(solution.program, solution.x, bound=30.0).gap == pytest.approx(5 / 15)
 

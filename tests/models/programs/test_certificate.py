@@ -6,6 +6,7 @@ import dataclasses
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -134,6 +135,53 @@ def test_the_words_of_a_certificate_say_how_far_an_integer_is_off_a_whole_number
     )
 
 
+def labelled():
+    """The planted program, with names for its rows and columns."""
+    cities = (("i", pd.Index(["Oslo", "Rome"])),)
+    return program(
+        rows=(Block("supply", (), 0, 1), Block("demand", (), 1, 2)),
+        columns=(Block("flow", cities, 0, 2),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        ([3.0, 1.5], "row 'supply' is violated by 0.5"),
+        ([3.0, -1.0], "row 'demand' is violated by 1"),
+        ([-0.25, 1.0], "a bound of variable 'flow[Oslo]' is violated by 0.25"),
+    ],
+)
+def test_a_certificate_names_the_row_or_variable_that_is_violated_most(x, text):
+    certificate = certify(labelled(), np.array(x), DUALS)
+    assert certificate.violation == text
+    assert f"primal residual {certificate.primal_residual:.1e} ({text}), dual" in str(certificate)
+    assert certify(labelled(), X, DUALS).violation == ""
+
+
+@pytest.mark.parametrize(
+    ("duals", "text"),
+    [
+        (
+            DUALS + np.array([0.5, 0.0]),
+            "the reduced cost of variable 'flow[Rome]' has the wrong sign",
+        ),
+        ([2.0, 9.0], "the dual of row 'demand' has the wrong sign"),
+    ],
+)
+def test_a_certificate_names_the_price_whose_sign_is_wrong(duals, text):
+    certificate = certify(labelled(), X, np.array(duals))
+    assert certificate.price_error == text
+    assert f"dual residual {certificate.dual_residual:.1e} ({text}), gap" in str(certificate)
+    assert certify(labelled(), X, DUALS).price_error == ""
+
+
+def test_a_certificate_within_its_tolerance_names_no_row():
+    certificate = certify(labelled(), X + np.array([0.0, 1e-5]), DUALS)
+    assert "violated" in str(certificate)
+    assert "violated" not in str(dataclasses.replace(certificate, tolerance=1e-3))
+
+
 def test_the_words_of_a_certificate_say_the_tolerance_that_was_asked_where_it_is_loose():
     found = certify(program(), np.array([1.0, 3.0]), DUALS)
     assert "asked" not in str(found)
@@ -171,8 +219,8 @@ def test_residuals_do_not_depend_on_the_units_of_rows_columns_and_objective(scal
         (X, DUALS + np.array([1e-3, 0])),
         (X, DUALS * [1, 0] - [0, 1e-3]),
     ):
-        one = dataclasses.astuple(certify(p, x, duals))[:-1]
-        two = dataclasses.astuple(certify(other, x / columns, 7 * duals / rows))[:-1]
+        one = dataclasses.astuple(certify(p, x, duals))[:7]
+        two = dataclasses.astuple(certify(other, x / columns, 7 * duals / rows))[:7]
         assert two == pytest.approx(one, rel=1e-6, abs=1e-12)
 
 

@@ -9,7 +9,13 @@ import pandas as pd
 import pytest
 
 from fairlp import Index, Model, examples, formulate
-from fairlp.errors import ModelError, SolverError, SolverNotAvailableError, UnsupportedError
+from fairlp.errors import (
+    ModelError,
+    SolverError,
+    SolverNotAvailableError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from fairlp.models.programs import backends
 from fairlp.models.programs.exact_certificate import optimal_from
 from fairlp.models.programs.program import Block
@@ -115,3 +121,31 @@ def test_a_block_takes_from_another_what_has_the_same_labels(positions):
     expected = [known.get((n, i), -1.0) for n in "ab" for i in "uvw"]
     assert ours.taken(theirs, values, -1.0).tolist() == expected
     assert ours.taken(Block("x", (), 0, 1), values, -1.0).tolist() == [-1.0] * 6
+
+
+def test_numbers_by_label_are_taken_in_any_orientation_and_order():
+    n, i = pd.Index(["a", "b"], name="n"), pd.Index(["u", "v", "w"], name="i")
+    block = Block("x", (("n", n), ("i", i)), 0, 6)
+    table = pd.DataFrame([[1.0, 2, 3], [4, 5, 6]], n, i)
+    assert block.pack(table).tolist() == [1, 2, 3, 4, 5, 6]
+    assert block.pack(table.T).tolist() == [1, 2, 3, 4, 5, 6]
+    assert block.pack(table.loc[["b"], ["w", "u"]]).tolist()[3:] == pytest.approx(
+        [4, np.nan, 6], nan_ok=True
+    )
+    assert block.pack({("b", "v"): 7}).tolist() == pytest.approx(
+        [np.nan] * 4 + [7, np.nan], nan_ok=True
+    )
+    part = Block("x", (("n", n), ("i", i)), 0, 2, positions=np.array([5, 0]))
+    assert part.pack(table).tolist() == [6, 1]
+    assert part.pack(2).tolist() == [2, 2]
+    for wrong, error, message in (
+        ([1, 2], ModelError, "are list; expected a Series, a DataFrame or a mapping"),
+        ({("a", "x"): 1}, UnknownNameError, "which is no label of it"),
+        (
+            pd.Series([1, 2], pd.MultiIndex.from_tuples([("a", "u")] * 2)),
+            UnknownNameError,
+            "more than once",
+        ),
+    ):
+        with pytest.raises(error, match=message):
+            block.pack(wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from fractions import Fraction
 from itertools import product
 from types import SimpleNamespace
@@ -42,14 +43,14 @@ def test_the_draw_with_an_overallocation_has_one_by_a_loop_of_picks():
     ]
     tasks = np.zeros(1000, dtype=int)
     free = reserves.copy()
-    active = set(range(1000))
-    while active:
-        user = min(active, key=lambda n: (tasks[n] * shares[n], -shares[n]))
+    queue = [(Fraction(0), -share, user) for user, share in enumerate(shares)]
+    heapq.heapify(queue)
+    while queue:
+        total, _, user = heapq.heappop(queue)
         if (demands[user] <= free).all():
             free = free - demands[user]
             tasks[user] += 1
-        else:
-            active.remove(user)
+            heapq.heappush(queue, (total + shares[user], -shares[user], user))
     assert tasks[826] == 5
     instance = Instance.from_arrays(demands, [reserves])
     assert metin_claims._formula(instance, 826) == 6

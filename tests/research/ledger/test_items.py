@@ -15,7 +15,7 @@ from fairlp.errors import NotConvergedError
 from fairlp.research.ledger import ItemRow, Ledger, dolev, khamse_ashari, li, metin, registry, wang
 from fairlp.research.ledger.registry import Run, Scale, over
 from fairlp.research.ledger.reproducing import OURS, find
-from fairlp.research.ledger.result import FIGURES, drawn, file_of, markdown, write_page
+from fairlp.research.ledger.result import FIGURES, file_of, markdown, svg_of, write_page
 from fairlp.research.ledger.verdicts import Agreement, ItemAnswer, holds, in_words
 from ledger_rows import ENTRIES, PAGE, cells_of_the_page, row, verdicts_of_the_page
 from profiles import PROFILE
@@ -156,8 +156,8 @@ def test_figures_of_the_page_are_small_and_the_same_each_time(key):
     assert len(text.encode()) < 60_000 and f"({FIGURES}/{file_of(found)})" in PAGE.read_text(
         encoding="utf-8"
     )
-    once = drawn(found.answer.chart)
-    assert once == drawn(found.answer.chart)
+    once = svg_of(found.answer.chart)
+    assert once == svg_of(found.answer.chart)
     assert (
         "<svg" in text and found.answer.chart.ylabel in once and found.answer.chart.ylabel in text
     )

@@ -228,6 +228,22 @@ def test_the_page_is_written_by_the_command(tmp_path, monkeypatch):
     ]
 
 
+def test_the_command_draws_the_figures_of_its_items(tmp_path):
+    run("reproduce", "004", "Figure 5", "--plot", tmp_path / "figure.svg", "--no-progress")
+    assert "<svg" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
+    figure = fairlp.reproduce("004", "Figure 5").plot()
+    (axis,) = figure.axes
+    chart = row("004 Figure 5").answer.chart
+    assert axis.get_xlabel() == chart.xlabel and axis.get_ylabel() == chart.ylabel
+    assert [line.get_label() for line in axis.lines] == [line.label for line in chart.lines]
+
+
+def test_items_without_a_figure_say_so_when_they_are_to_be_drawn(tmp_path):
+    done = run("reproduce", "002", "Figure 3", "--plot", tmp_path / "figure.svg", code=3)
+    assert "none of these items has a figure: Figure 3" in done.stderr
+    assert not (tmp_path / "figure.svg").exists()
+
+
 # Papers of somebody else: an object, a file, a folder, an installed package.
 
 THEIRS = """

@@ -117,3 +117,14 @@ def test_an_answer_within_the_accuracy_of_a_back_end_says_within_what():
 def test_what_is_beyond_the_accuracy_is_not_called_optimal(off, accuracy):
     answer = square(off, accuracy)
     assert not answer.status.is_optimal and answer.x is None
+
+
+@pytest.mark.parametrize(("cost", "expected"), [(4.0, 2.0), (6.0, 3.0)])
+def test_a_square_counts_as_it_is_written_beside_linear_terms(cost, expected):
+    """The least of x² − c·x is at c/2."""
+    model = Model("parabola")
+    x = model.variable("x", upper=9)
+    model.minimize(x**2 - cost * x)
+    solution = model.solve("cvxpy:CLARABEL").require_optimal()
+    assert float(solution.values["x"]) == pytest.approx(expected, rel=1e-5)
+    assert solution.objective == pytest.approx(-(expected**2), rel=1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -71,9 +70,7 @@ def instance(kind, users, servers, seed):
 
 
 def levels(given, method):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = fairlp.allocate(given, "drfh", method=method)
+    found = fairlp.allocate(given, "drfh", method=method)
     assert found.residual <= 1e-9
     return found.levels.to_numpy()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 
 import brute_force
 import fairlp
-from fairlp.errors import NotConvergedError, OversizedTaskWarning
+from fairlp.errors import NotConvergedError
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.options import Options
 from fairlp.solvers.backends.highs import Highs
@@ -44,13 +43,6 @@ KINDS = [
 EQUAL = 1e-8
 #: use of a capacity beyond it, relatively: rounding only
 ROUNDED = 1e-12
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OversizedTaskWarning)
-        yield
 
 
 def draw(kind, seed, limits=True, weights=True):

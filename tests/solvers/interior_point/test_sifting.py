@@ -66,9 +66,14 @@ def test_pairs_that_are_worth_more_come_in(sifts, monkeypatch):
     assert len(sifts) > 3 and 60 > sifts[-1][1] > sifts[2][1]
 
 
-def test_all_pairs_where_few_have_little_of_what_is_given_out(sifts, monkeypatch):
-    monkeypatch.setattr(sifting, "_COVERED", 1.1)
-    given = instance(11)
+@pytest.mark.parametrize(
+    ("constant", "value", "seed"),
+    [("_COVERED", 1.1, 11), ("_ROUNDS", 0, 2), ("_LEAST", 40, 8)],
+    ids=["few have little of what is given out", "they come in for too long", "half are not few"],
+)
+def test_all_pairs_are_solved_where_few_do_not_pay(sifts, monkeypatch, constant, value, seed):
+    monkeypatch.setattr(sifting, constant, value)
+    given = instance(seed)
     np.testing.assert_allclose(levels(given, "interior-point"), levels(given), rtol=1e-9)
     assert sifts == [(80, 60), (80, 60)]
 
@@ -104,13 +109,6 @@ def at_above(problem, at, user):
     """The point with a user's value twice as high."""
     v = at.v * np.where(problem.rows.user == user, 2.0, 1.0)
     return replace(at, v=v, z=problem.region.reduced_costs(at.p, problem.sum_by_user(v)))
-
-
-def test_all_pairs_where_they_come_in_for_too_long(sifts, monkeypatch):
-    monkeypatch.setattr(sifting, "_ROUNDS", 0)
-    given = instance(2)
-    np.testing.assert_allclose(levels(given, "interior-point"), levels(given), rtol=1e-9)
-    assert sifts == [(80, 60), (80, 60)]
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "tsf", "asset"])
@@ -169,13 +167,6 @@ def test_small_prices_are_told_from_none_without_a_vertex(sifts, monkeypatch):
     found = fairlp.allocate(given, "drfh", method="interior-point")
     assert len(found.rounds) == 1 and sifts[-1][1] < 120
     np.testing.assert_allclose(found.levels, levels(given), rtol=1e-9)
-
-
-def test_half_of_the_pairs_are_not_few(sifts, monkeypatch):
-    monkeypatch.setattr(sifting, "_LEAST", 40)
-    given = instance(8)
-    np.testing.assert_allclose(levels(given, "interior-point"), levels(given), rtol=1e-9)
-    assert sifts == [(80, 60), (80, 60)]
 
 
 def problem_of(seed):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +10,6 @@ from hypothesis import strategies as st
 import brute_force
 import fairlp
 from fairlp import Instance
-from fairlp.errors import OversizedTaskWarning
 from fairlp.models.instances.merging import components, fewer_pairs, select
 from fairlp.solvers.leximin import left_out
 from fairlp.tolerances import VERIFIED
@@ -20,13 +17,6 @@ from instances import random_instance, seeds
 from profiles import by_day, many
 
 SERVERS = ["asset", "drfh", "c-drfh", "cdrf", "tsf"]
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OversizedTaskWarning)
-        yield
 
 
 def expected_levels(instance, mechanism):

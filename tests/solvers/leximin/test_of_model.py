@@ -14,6 +14,7 @@ from fairlp import Index, Model
 from fairlp.errors import ModelError, NoSolutionError, UnknownNameError, UnsupportedError
 from fairlp.models.programs.proof import Proof
 from fairlp.solvers.leximin import of_model
+from fairlp.solvers.leximin.of_model import Stages
 from fairlp.tolerances import AGREEMENT
 from profiles import many
 
@@ -340,3 +341,8 @@ def test_a_proof_in_rationals_that_fails_says_why(monkeypatch):
     )
     found = shared().certify(exact=True)
     assert not found and "round 2: a basis leads nowhere" in str(found)
+
+
+def test_gaps_are_relative_and_none_where_a_stage_is_proved():
+    stages = Stages(sums=[2.0, 4.0, 0.0, 0.0, -2.0], bounds=[2.0, 5.0, 0.0, 1.0, -1.0])
+    assert stages.gaps == [0, 0.25, 0, np.inf, 0.5]

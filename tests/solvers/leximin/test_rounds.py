@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 
 import numpy as np
 import pytest
@@ -138,9 +137,7 @@ def test_whoever_can_run_nothing_does_not_hold_the_others():
     instance = fairlp.Instance.from_arrays(
         [[1, 1], [1, 0], [1, 0]], [[6, 0], [0, 9]], task_limits=[5, 0, np.inf]
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = by_hand(instance, max_min.tsf, normalisers.task_share)
+    found = by_hand(instance, max_min.tsf, normalisers.task_share)
     assert found.levels.tolist() == [0, 0, 1] and [who.tolist() for _, who in found.rounds] == [[2]]
     nobody = by_hand(fairlp.Instance.from_arrays([[1.0]], [[6.0]], task_limits=[0]))
     assert nobody.levels.tolist() == [0] and nobody.programs == 0
@@ -177,21 +174,19 @@ def test_every_back_end_runs_every_max_min_mechanism(solver):
     instances = [
         examples.load(name) for name in ("ghodsi", "parkes-zero-demands", "khamse-ashari-figure-1")
     ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for mechanism in MAX_MIN:
-            defined = [one for one in instances if TABLE[mechanism].undefined(one) is None]
-            for instance in defined if PROFILE == "nightly" else defined[-1:]:
-                found = fairlp.allocate(instance, mechanism, method="lp", solver=solver)
-                expected = fairlp.allocate(instance, mechanism).totals
-                assert found.totals.to_numpy() == pytest.approx(
-                    expected.to_numpy(), rel=CONFORMANCE
-                ), mechanism
-                backend = find_backend(solver)
-                if Capability.DUALS not in backend.capabilities:
-                    assert found.unproved
-                elif backend.accuracy == VERIFIED:  # a first-order method may leave it open
-                    assert not found.unproved
+    for mechanism in MAX_MIN:
+        defined = [one for one in instances if TABLE[mechanism].undefined(one) is None]
+        for instance in defined if PROFILE == "nightly" else defined[-1:]:
+            found = fairlp.allocate(instance, mechanism, method="lp", solver=solver)
+            expected = fairlp.allocate(instance, mechanism).totals
+            assert found.totals.to_numpy() == pytest.approx(expected.to_numpy(), rel=CONFORMANCE), (
+                mechanism
+            )
+            backend = find_backend(solver)
+            if Capability.DUALS not in backend.capabilities:
+                assert found.unproved
+            elif backend.accuracy == VERIFIED:  # a first-order method may leave it open
+                assert not found.unproved
 
 
 def test_what_has_no_duals_is_proved_otherwise():

@@ -81,7 +81,7 @@ class LevelStack:
             previous = levels.pop()
             first = self.firsts.pop()
             used_below = self._below.pop()
-            needs = [own + other for own, other in zip(needs, self._needs.pop(), strict=True)]
+            needs = [need + other for need, other in zip(needs, self._needs.pop(), strict=True)]
         levels.append(level)
         self.firsts.append(first)
         self._needs.append(needs)

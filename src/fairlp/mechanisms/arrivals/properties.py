@@ -55,7 +55,9 @@ def properties(result: DynamicAllocation) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for step in range(1, len(levels) + 1):
         present = levels[step - 1, :step]
-        before = levels[step - 2, : step - 1] if step > 1 else present[:0]
+        before = present[:0]
+        if step > 1:
+            before = levels[step - 2, : step - 1]
         available = float(result.schedule.available[step - 1])
         feasible, pareto_optimal = _capacity(present @ result.needs[:step], available, resources)
         margins = {

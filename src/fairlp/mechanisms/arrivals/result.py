@@ -477,7 +477,8 @@ def prove_steps(allocation: Allocation, exact: bool) -> Proof:
         )
 
     # Optimal: how much more of its own level each step could still reach.
-    sums = np.cumsum(np.vstack([np.zeros(result.needs.shape[1]), result.needs]), axis=0)
+    nothing = np.zeros(result.needs.shape[1])
+    sums = np.cumsum(np.vstack([nothing, result.needs]), axis=0)
     growth = sums[1:] - sums[result.first_array]
     limit = np.broadcast_to(schedule.available[:, None], growth.shape)
     if result.rule.cautious:

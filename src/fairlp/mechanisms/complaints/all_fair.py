@@ -96,14 +96,17 @@ def _describe(candidates: Candidates, mask: np.ndarray) -> Polytope:
     for n in free:
         axis = np.zeros(count)
         axis[n] = 1.0
-        high[n], low[n] = extreme(axis)[n], extreme(-axis)[n]
+        high[n] = extreme(axis)[n]
+        low[n] = extreme(-axis)[n]
     if not points:
         points.append(just)
     span = _affine_hull(requests, mask, points, extreme)
     usage = np.array(points) @ requests.fractions
     always = mask.copy()
-    for j in np.flatnonzero(requests.contended & ~mask & (usage >= 1 - AUDIT).all(axis=0)):
-        always[j] = extreme(-requests.fractions[:, j]) @ requests.fractions[:, j] >= 1 - AUDIT
+    is_used_up = (usage >= 1 - AUDIT).all(axis=0)
+    for j in np.flatnonzero(requests.contended & ~mask & is_used_up):
+        fractions = requests.fractions[:, j]
+        always[j] = extreme(-fractions) @ fractions >= 1 - AUDIT
     centre = np.mean(points, axis=0)
     vertices = _vertices(requests, just, centre, span, np.array(points))
     return Polytope(mask, always, len(span), low, high, centre, vertices)
@@ -140,7 +143,8 @@ def _complement(rows: np.ndarray, count: int) -> np.ndarray:
     if not len(rows):
         return np.eye(count)
     sizes = np.linalg.norm(rows, axis=1, keepdims=True)
-    _, values, right = np.linalg.svd(rows / np.where(sizes > 0, sizes, 1.0), full_matrices=True)
+    unit_rows = rows / np.where(sizes > 0, sizes, 1.0)
+    _, values, right = np.linalg.svd(unit_rows, full_matrices=True)
     return np.asarray(right[(values > AUDIT).sum() :])
 
 
@@ -154,10 +158,12 @@ def _vertices(
     if dimension == 1:
         coordinates = (points - centre) @ span[0]
         return _tidy(points[[coordinates.argmin(), coordinates.argmax()]])
+    # The sides: capacities, limits of requests, and thresholds of the bottlenecks.
     r = requests.fractions
-    count = len(just)
-    normals = np.vstack([r.T, np.eye(count)[requests.limited], -np.eye(count)])
-    offsets = np.concatenate([np.ones(r.shape[1]), np.ones(int(requests.limited.sum())), -just])
+    unit = np.eye(len(just))
+    limits = unit[requests.limited]
+    normals = np.vstack([r.T, limits, -unit])
+    offsets = np.concatenate([np.ones(r.shape[1]), np.ones(len(limits)), -just])
     restricted = normals @ span.T
     is_side = np.linalg.norm(restricted, axis=1) > AUDIT
     if dimension > VERTEX_DIMENSIONS or is_side.sum() > VERTEX_SIDES:

@@ -156,13 +156,13 @@ class Candidates:
 
         With ``undecided`` resources (bool, shape (R,)) it is that of a node of the tree.
         """
-        just = self.requests.thresholds(
-            bottlenecks if undecided is None else bottlenecks | undecided
-        )
-        low = np.where(bottlenecks, 1.0, -np.inf)
+        candidates = bottlenecks if undecided is None else bottlenecks | undecided
+        just = self.requests.thresholds(candidates)
         rows = np.r_[self._capacity, self._fairness]
+        low = np.where(bottlenecks, 1.0, -np.inf)
+        lower = np.r_[low, just]
         upper = np.r_[np.ones(len(low)), np.full(len(just), np.inf)]
-        self._session.change(rows=(rows, np.r_[low, just], upper))
+        self._session.change(rows=(rows, lower, upper))
 
     def maximize(self, weights: np.ndarray | None = None) -> Solution | None:
         """Maximise the criterion, or weights of x (shape (N,)), over the chosen set.
@@ -289,7 +289,8 @@ def check_complaints(
     uses = (saturated & (r > 0)).any(axis=1)
     names = np.array(list(requests.resources), dtype=object)
     with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(r > 0, np.maximum(1 - usage, 0.0) / r, np.inf).min(axis=1)
+        room_by_resource = np.where(r > 0, np.maximum(1 - usage, 0.0) / r, np.inf)
+    room = room_by_resource.min(axis=1)
     limit_room = np.where(requests.limited, np.maximum(1 - x, 0.0), np.inf)
     table = pd.DataFrame(
         {
@@ -333,7 +334,9 @@ def check_complaints(
 
 def _overuse(requests: Requests, x: np.ndarray, usage: np.ndarray) -> float:
     """Return the largest excess over a resource or a user's request; 0 within both."""
-    return max(float((usage - 1).max()), float((x - 1)[requests.limited].max(initial=0.0)), 0.0)
+    of_resources = float((usage - 1).max())
+    of_requests = float((x - 1)[requests.limited].max(initial=0.0))
+    return max(of_resources, of_requests, 0.0)
 
 
 def _in_words(violations: Sequence[str], complaining: pd.DataFrame) -> str:

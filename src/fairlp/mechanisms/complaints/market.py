@@ -138,16 +138,21 @@ class MarketProblem:
             move = -self._solve_hessian(curvature, slack / price, slope)
             promised = float(-slope @ move)
             new_slack = tau / price - slack / price * move  # s + ds of the linearised s·λ = τ
-            size = min(1.0, _BOUNDARY / float((-move / price).max(initial=_BOUNDARY)))
+
+            # The largest step that stays inside and lowers the dual enough.
+            largest_fall = float((-move / price).max(initial=_BOUNDARY))
+            size = min(1.0, _BOUNDARY / largest_fall)
+            rounding = np.finfo(float).eps * abs(value)
             for _ in range(_HALVINGS):
                 after = self._smooth(price + size * move, tau)
-                if after[0] <= value - _ARMIJO * size * promised + np.finfo(float).eps * abs(value):
+                if after[0] <= value - _ARMIJO * size * promised + rounding:
                     break
                 size /= 2
             price = price + size * move
             value, x, curvature = after
-            # near τ/λ, so that the scaled steps stay those of a descent method
-            slack = np.clip(slack + size * (new_slack - slack), 0.1 * tau / price, 10 * tau / price)
+            # Near τ/λ, so that the scaled steps stay those of a descent method.
+            moved_slack = slack + size * (new_slack - slack)
+            slack = np.clip(moved_slack, 0.1 * tau / price, 10 * tau / price)
             if promised <= _CENTRED * tau and size > _BOUNDARY / 2:
                 return price, slack, step + 1
         return price, slack, _STEPS
@@ -182,12 +187,12 @@ class MarketProblem:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             turn = tau + 1.0 - q
             root = np.sqrt(turn * turn + 4.0 * tau * q)
-            free = np.where(
-                turn >= 0, 2.0 * tau / (turn + root), (root - turn) / (2.0 * q)
-            )  # 1 − x
+            # 1 − x, without cancellation
+            free = np.where(turn >= 0, 2.0 * tau / (turn + root), (root - turn) / (2.0 * q))
             x = np.where(self.limited, 2.0 / (q + tau + 1.0 + root), 1.0 / q)
             barrier = np.where(self.limited, tau * np.log(free), 0.0)
-            curvature = x * x / (self.e * np.where(self.limited, 1.0 + tau * (x / free) ** 2, 1.0))
+            barrier_curvature = np.where(self.limited, 1.0 + tau * (x / free) ** 2, 1.0)
+            curvature = x * x / (self.e * barrier_curvature)
             gain = float(self.e @ (np.log(x) + barrier - q * x))
             value = float(price.sum() - tau * np.log(price).sum() + gain)
         return (value if np.isfinite(value) else np.inf), x, curvature
@@ -203,8 +208,10 @@ class MarketProblem:
         best = Market(np.zeros(len(self.e)), price, np.inf, 0)
         for _ in range(_SETS):
             endless = ~self.limited & ~(self.r[:, priced] > 0).any(axis=1)
-            if endless.any():  # who has no limit uses something that has a price
-                priced[np.where(self.r[endless.argmax()] > 0, start, -1.0).argmax()] = True
+            if endless.any():  # a user without a limit uses something that has a price
+                uses = self.r[endless.argmax()] > 0
+                dearest = int(np.where(uses, start, -1.0).argmax())
+                priced[dearest] = True
                 price = np.where(priced, np.where(price > 0, price, start), 0.0)
                 continue
             price, x, newton_steps = self._saturate(price, priced)
@@ -308,5 +315,6 @@ class MarketProblem:
     def _take(self, p: np.ndarray) -> np.ndarray:
         """Return min(1, e/p), or e/p without a limit."""
         with np.errstate(divide="ignore"):
-            x = np.where(p > 0, self.e / np.where(p > 0, p, 1.0), np.inf)
+            safe_prices = np.where(p > 0, p, 1.0)
+            x = np.where(p > 0, self.e / safe_prices, np.inf)
         return np.where(self.limited, np.minimum(x, 1.0), x)

@@ -45,10 +45,10 @@ def trajectory(call: MethodCall, *, follow: Callable[..., path.Path]) -> TasksRe
 
     def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         fractions = stage.fractions / free
-        end = follow(
-            fractions, stage.entitlements, stage.limited, path.end_near_limit(stage.entitlements)
-        )
-        x = end.x[-1] / max(1.0, float((end.x[-1] @ fractions).max()))  # the integrator's error
+        last_c = path.end_near_limit(stage.entitlements)
+        end = follow(fractions, stage.entitlements, stage.limited, last_c)
+        largest_usage = float((end.x[-1] @ fractions).max())
+        x = end.x[-1] / max(1.0, largest_usage)  # the integrator's error
         return x, end.prices[-1] / free
 
     return _eisenberg_gale(call, optimum, NOISE)

@@ -74,7 +74,8 @@ class _Field:
         J = D + diag(x)·r·S⁻²·rᵀ with a diagonal D, so R equations for w = S⁻²·rᵀ·dx are all there
         is to solve.
         """
-        diagonal = self.r @ (1.0 / s) + np.where(self.limited, 1.0 / (y * y), 0.0)
+        of_limits = np.where(self.limited, 1.0 / (y * y), 0.0)
+        diagonal = self.r @ (1.0 / s) + of_limits
         inner = (self.r * (x / diagonal)[:, None]).T @ self.r
         inner[np.diag_indices_from(inner)] += s * s
         w = np.linalg.solve(inner, (right / diagonal) @ self.r)
@@ -82,7 +83,8 @@ class _Field:
 
     def gradient(self, x: np.ndarray, s: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return x[n]·∂f/∂x[n]."""
-        return np.asarray(x * (self.r @ (1.0 / s) + np.where(self.limited, 1.0 / y, 0.0)))
+        of_limits = np.where(self.limited, 1.0 / y, 0.0)
+        return np.asarray(x * (self.r @ (1.0 / s) + of_limits))
 
 
 def by_integration(
@@ -115,7 +117,8 @@ def by_integration(
         s = np.exp(state[count : count + resources])
         y = np.exp(state[count + resources :])
         dx, ds = field.solve(x, s, y, np.exp(logarithm) * e)
-        return np.concatenate([dx / x, ds / s, np.where(limited, -dx / y, 0.0)])
+        dy_over_y = np.where(limited, -dx / y, 0.0)
+        return np.concatenate([dx / x, ds / s, dy_over_y])
 
     initial_state = np.log(np.concatenate(field.start()))
     span = (np.log(BEGIN), np.log(end))
@@ -166,7 +169,8 @@ def by_newton(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = EN
         if c >= end:
             break
         further = min(_FACTOR * c, end)
-        x, s, y = _moved(x, s, y, *field.solve(x, s, y, (further - c) * e))
+        dx, ds = field.solve(x, s, y, (further - c) * e)
+        x, s, y = _moved(x, s, y, dx, ds)
         c = further
     parameters, granted, slacks = zip(*points, strict=True)
     return Path(np.array(parameters), np.array(granted), np.array(slacks), steps)
@@ -176,6 +180,7 @@ def _moved(
     x: np.ndarray, s: np.ndarray, y: np.ndarray, dx: np.ndarray, ds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the point after a step that stays inside: x, s and 1 − x positive."""
-    worst = max(float((-dx / x).max()), float((-ds / s).max()), float((dx / y).max()), _BOUNDARY)
+    falls = (-dx / x, -ds / s, dx / y)  # of x, s and 1 − x, as parts of each
+    worst = max(*(float(fall.max()) for fall in falls), _BOUNDARY)
     size = _BOUNDARY / worst
     return x + size * dx, s + size * ds, y - size * dx

@@ -151,7 +151,8 @@ def left_by(
     """
     capacity = instance.total_capacities
     free = np.maximum(capacity - tasks[others].T @ instance.demands[others], 0.0)
-    return np.asarray(np.where(free <= accepted * capacity, 0.0, free) / instance.counts[:, None])
+    free = np.where(free <= accepted * capacity, 0.0, free)
+    return np.asarray(free / instance.counts[:, None])
 
 
 def _of_left(

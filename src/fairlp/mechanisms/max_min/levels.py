@@ -62,7 +62,8 @@ class LevelTree:
         self.parents = queues.parents
         self.queue_weights = queues.weights
         depths = queues.depths
-        self.upward = [np.flatnonzero(depths == depth) for depth in range(int(depths.max()), 0, -1)]
+        depths_from_below = range(int(depths.max()), 0, -1)
+        self.upward = [np.flatnonzero(depths == depth) for depth in depths_from_below]
         self.weighted_shares = shares * weights[:, None]
         self.shares_of_a_task = np.divide(
             shares, tasks[:, None], out=np.zeros_like(shares), where=tasks[:, None] > 0
@@ -89,9 +90,9 @@ class LevelTree:
 
     def restart(self, satisfied: np.ndarray, active: np.ndarray | None = None) -> None:
         """Begin at t = 0, where satisfied users take their tasks and active ones their past."""
-        taken = satisfied if active is None else np.where(active, self.past_tasks, satisfied)
+        past_tasks = satisfied if active is None else np.where(active, self.past_tasks, satisfied)
         self.level = np.zeros(len(self.parents))
-        self.usage = self._sums(self.shares_of_a_task * taken[:, None])
+        self.usage = self._sums(self.shares_of_a_task * past_tasks[:, None])
 
     def advance(self, level_speed: np.ndarray, usage_speed: np.ndarray, t: float) -> None:
         """Move on by so much of t."""

@@ -212,15 +212,16 @@ def require_room(instance: Instance, guaranteed: np.ndarray) -> None:
     if not lacking.any():
         return
     amounts = missing[:, None] * instance.demands
-    r = int((amounts.sum(axis=0) / instance.pool).argmax())
+    parts_of_pool = amounts.sum(axis=0) / instance.pool
+    r = int(parts_of_pool.argmax())
     n = int(amounts[:, r].argmax())
     resource = instance.resources[r]
     v = max(
         (v for v in queues.guaranteed.tolist() if queues.below[v, n] > 0),
         key=lambda v: int(queues.depths[v]),
     )
-    if not queues.guarantees[v, r]:  # what lacks room is one that the guarantee does not name
-        r = int((amounts.sum(axis=0) / instance.pool * (queues.guarantees[v] > 0)).argmax())
+    if not queues.guarantees[v, r]:  # the guarantee names another resource, which lacks room
+        r = int((parts_of_pool * (queues.guarantees[v] > 0)).argmax())
         resource = instance.resources[r]
     raise InstanceError(
         f"the guarantees of queues cannot all be kept: queue {queues.paths[v]!r} is guaranteed "
@@ -275,7 +276,8 @@ def pays(instance: Instance) -> bool:
     Users with weights that are small beside others' have small prices, about which a round of their
     own decides.
     """
-    nonzeros = int(instance.runnable().sum(axis=1) @ (instance.demands > 0).sum(axis=1))
+    needs = (instance.demands > 0).sum(axis=1)
+    nonzeros = int(instance.runnable().sum(axis=1) @ needs)
     if len(instance.servers) == 1 or nonzeros < PAYS_FROM:
         return False
     nonzeros, thinner, spread = features(instance)
@@ -294,15 +296,14 @@ def features(instance: Instance) -> tuple[int, int, float]:
     small, _ = merge_users(merge_servers(instance)[0])
     runs = small.runnable()
     needs = (small.demands > 0).sum(axis=1)
-    sizes = [
-        (
-            int(runs[np.ix_(users, servers)].sum(axis=1) @ needs[users]),
-            min(len(users), len(servers)),
-        )
-        for users, servers in components(small)
-        if len(servers) > 1
-    ]
-    return *max(sizes, default=(0, 0)), float(instance.weights.max() / instance.weights.min())
+    sizes = [(0, 0)]
+    for users, servers in components(small):
+        if len(servers) > 1:
+            nonzeros = int(runs[np.ix_(users, servers)].sum(axis=1) @ needs[users])
+            sizes.append((nonzeros, min(len(users), len(servers))))
+
+    spread = float(instance.weights.max() / instance.weights.min())
+    return *max(sizes), spread
 
 
 def by_interior_points(method: Callable[[MethodCall], MethodResult]) -> Method:

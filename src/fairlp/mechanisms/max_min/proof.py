@@ -129,7 +129,8 @@ class PricedRegion:
         """
         excess = np.full(len(floors), np.inf)
         columns = np.flatnonzero(users)
-        slack = self._slack(np.array([low @ floors for low in self.low]), np.array(self.value))
+        uses = np.array([low @ floors for low in self.low])
+        slack = self._slack(uses, np.array(self.value))
         for low, room in zip(self.low, slack.tolist(), strict=True):
             excess[columns] = np.minimum(excess[columns], _tasks_for(room, low[columns]))
 
@@ -310,7 +311,8 @@ class Replay:
         """Raise NotProvedError where users are unproved, for the one that may gain most."""
         if not unproved.any():
             return
-        user = int(np.where(unproved, (tasks - self.totals) / self.tasks_alone, -np.inf).argmax())
+        gains = (tasks - self.totals) / self.tasks_alone
+        user = int(np.where(unproved, gains, -np.inf).argmax())
         label = self.region.instance.users[user]
         reason = reason.format(tasks[user])
         raise NotProvedError(
@@ -360,7 +362,8 @@ class PriceSearch:
         block, t = program.leximin()
         rows = np.arange(block.start, block.stop)
         users = block.flat
-        tasks_in_row = -program.A[:, [t]].toarray()[rows, 0] / self.tasks_per_level[users]
+        level_column = program.A[:, [t]].toarray()[rows, 0]
+        tasks_in_row = -level_column / self.tasks_per_level[users]
         lower = program.row_lower.copy()
         lower[rows] = tasks_in_row * floors[users]
         alone = self.region.instance.gamma().sum(axis=1)[users]

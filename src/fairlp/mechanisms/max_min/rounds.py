@@ -33,7 +33,8 @@ def edrf_rounds(
         levels[users], history = fill_at_constant_rates(needs, total, rate[users], limits)
     else:
         levels[users], history = fill_from_past(needs, total, rate[users], limits, past[users])
-    return (levels * rate)[:, None], [(level, users[frozen]) for level, frozen in history]
+    tasks = (levels * rate)[:, None]
+    return tasks, [(level, users[frozen]) for level, frozen in history]
 
 
 def edrf_closed_form(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, History]:
@@ -42,8 +43,10 @@ def edrf_closed_form(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
     Exact where :func:`closed_form_applies`; elsewhere rounds are needed.
     """
     total = instance.capacities[0] * instance.counts[0]
-    level = 1.0 / ((instance.demands * rate[:, None]) / total).sum(axis=0).max()
-    return (level * rate)[:, None], [(float(level), np.arange(len(rate)))]
+    shares_per_level = instance.demands * rate[:, None] / total
+    level = 1.0 / shares_per_level.sum(axis=0).max()
+    tasks = (level * rate)[:, None]
+    return tasks, [(float(level), np.arange(len(rate)))]
 
 
 def closed_form_applies(instance: Instance) -> bool:
@@ -67,13 +70,13 @@ def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
     limits = separate_limits(merged)
     tasks = np.zeros(alone.shape)
     for i in range(len(merged.servers)):
-        users = np.flatnonzero((alone[:, i] > 0) & (limits[:, i] > 0))
+        can_run = (alone[:, i] > 0) & (limits[:, i] > 0)
+        users = np.flatnonzero(can_run)
         rates = merged.user_weights[users] * alone[users, i]
         total = merged.capacities[i] * merged.counts[i]
-        tasks[users, i] = (
-            fill_at_constant_rates(_needs(merged, users, i), total, rates, limits[users, i])[0]
-            * rates
-        )
+        needs = _needs(merged, users, i)
+        levels, _ = fill_at_constant_rates(needs, total, rates, limits[users, i])
+        tasks[users, i] = levels * rates
     return tasks[:, servers.of] * servers.factor, []
 
 

@@ -105,15 +105,15 @@ def server_procedure(
         if blocked.any():
             going &= ~needs[:, candidates[blocked]].any(axis=1)
             continue
-        givers = (
-            np.unique(np.where(holds, level[:, None], -np.inf).argmax(axis=0))
-            if candidates.size
-            else candidates
-        )
+        givers = candidates
+        if candidates.size:
+            highest = np.where(holds, level[:, None], -np.inf).argmax(axis=0)
+            givers = np.unique(highest)
         free = np.maximum(capacity - used, 0.0) + tasks[givers] @ demands[givers]
         growth = rate[low] @ demands[low]
         rise = float(np.min(free[growth > 0] / growth[growth > 0]))
-        rise = min(rise, float(((limits[low] - total[low]) / rate[low]).min()))
+        rise_to_limit = (limits[low] - total[low]) / rate[low]
+        rise = min(rise, float(rise_to_limit.min()))
         fraction = 1.0
         if givers.size:
             fraction = min(

@@ -157,7 +157,8 @@ class Support:
             return False
         # by how much the level of the user of an outside edge exceeds its group's: fixed by the
         # forest's ratios
-        ratio = totals[system.user[others]] / (self.rate[others] * levels[system.group[others]])
+        level_of_groups = self.rate[others] * levels[system.group[others]]
+        ratio = totals[system.user[others]] / level_of_groups
         target_tasks = self.tasks.copy()
         if (ratio >= 1).any():
             target_tasks[others[ratio >= 1]] = 0.0

@@ -147,7 +147,8 @@ def _gains(
     level = totals / market.rate[server]
     order = largest_first(level)
     cumulative = np.zeros((len(users) + 1, demands.shape[1]))
-    np.cumsum(tasks[order, None] * demands[order], axis=0, out=cumulative[1:])
+    use_in_order = tasks[order, None] * demands[order]
+    np.cumsum(use_in_order, axis=0, out=cumulative[1:])
     higher = np.searchsorted(-level[order], -level * (1 + AGREEMENT), side="left")
     free = np.maximum(capacity - cumulative[-1], 0.0) + cumulative[higher]
     return fitting(free, demands).min(axis=1), level
@@ -168,10 +169,11 @@ def _givers(
     server_users = market.users[server]
     position = int(np.searchsorted(server_users, user))
     levels = totals[server_users] / market.rate[server]
-    shared = (market.demands[server] * (market.demands[server][position] > 0) > 0).any(axis=1)
-    givers = np.flatnonzero(
-        (levels > level * (1 + AGREEMENT)) & (tasks[server_users, server] > 0) & shared
-    )
+    demanded = market.demands[server][position] > 0
+    shares_resource = (market.demands[server] * demanded > 0).any(axis=1)
+    is_higher = levels > level * (1 + AGREEMENT)
+    runs_here = tasks[server_users, server] > 0
+    givers = np.flatnonzero(is_higher & runs_here & shares_resource)
     return np.asarray(server_users[givers[largest_first(levels[givers])]])
 
 

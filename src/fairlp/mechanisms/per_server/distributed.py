@@ -517,7 +517,8 @@ def _changes(
     """
     rows = []
     for k, (time, user, enters) in enumerate(events):
-        end = min([other for other, _, _ in events[k:] if other > time], default=until)
+        later_times = [other for other, _, _ in events[k:] if other > time]
+        end = min(later_times, default=until)
         span = distance[(distance.index >= time) & (distance.index < end)]
         distant = span.index[span > near]
         after = span.index[span.index > distant[-1]] if len(distant) else span.index

@@ -80,7 +80,8 @@ def time_market(instance: Instance) -> TimeMarket:
 
     fractions = np.where(runs, optimum.point.x, 0.0) * len(servers)
     tasks[np.ix_(users, servers)] = fractions.T * alone
-    prices[servers] = np.maximum(optimum.point.p[:, 0], 0.0) * weights.sum() / len(servers)
+    prices_of_time = np.maximum(optimum.point.p[:, 0], 0.0)
+    prices[servers] = prices_of_time * weights.sum() / len(servers)
     return TimeMarket(tasks, prices)
 
 

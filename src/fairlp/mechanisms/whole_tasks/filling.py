@@ -249,7 +249,8 @@ class Keys:
         top = self._numerator(tied_users, picks[tied])
         bottom = self.bottom[tied_users]
         together = group[1:] == group[:-1]
-        hidden = together & ~same_quotient(top[1:], bottom[1:], top[:-1], bottom[:-1])
+        is_same_share = same_quotient(top[1:], bottom[1:], top[:-1], bottom[:-1])
+        hidden = together & ~is_same_share
         if sign:
             a = self.top[tied_users]
             b = self.bottom[tied_users]
@@ -489,9 +490,11 @@ class Filling:
     ) -> None:
         """Serve these picks (``counts`` of each user, from pick number ``tasks`` on) in order."""
         positions = np.flatnonzero(counts)
-        users = np.repeat(positions, counts[positions])
-        first = np.cumsum(counts[positions]) - counts[positions]
-        picks = np.repeat(tasks[positions] - first, counts[positions]) + np.arange(len(users))
+        counts_of_users = counts[positions]
+        users = np.repeat(positions, counts_of_users)
+        first = np.cumsum(counts_of_users) - counts_of_users
+        first_picks = np.repeat(tasks[positions] - first, counts_of_users)
+        picks = first_picks + np.arange(len(users))
         self._serve_in_order(pool, current, users[keys.order(users, picks)])
 
     def _serve_in_order(self, pool: Pool, current: np.ndarray, queue: np.ndarray) -> None:

@@ -33,6 +33,7 @@ from ...models.trees.rates import (
     rational_rates,
 )
 from ...tolerances import LEVEL_ROUNDING
+from .placement import in_one_unit
 
 #: How users of equal level are told apart: by the larger or smaller share of one task, or by their
 #: order alone.
@@ -44,32 +45,41 @@ _HALVINGS = 40
 
 
 class FreeCapacity:
-    """What is left of the pool and of caps, exactly."""
+    """What is left of the pool and of caps, exactly: whole numbers of a unit for each row."""
 
     def __init__(self, instance: Instance) -> None:
         require_countable(instance)
-        self.remaining = exact_pool(instance, decimal)
-        self.needs: list[list[tuple[int, Fraction]]] = [
-            [(r, decimal(d)) for r, d in enumerate(row) if d > 0]
-            for row in instance.demands.tolist()
-        ]
         queues = instance.tree
+        demands = [[decimal(demand) for demand in row] for row in instance.demands.tolist()]
+        everyone = range(len(demands))
+        rows = [(amount, r, everyone) for r, amount in enumerate(exact_pool(instance, decimal))]
         for v, r in np.argwhere(queues.capped).tolist():
-            self.remaining.append(decimal(float(queues.caps[v, r])))
-            for n in queues.below[[v]].indices.tolist():
-                if instance.demands[n, r] > 0:
-                    self.needs[n].append(
-                        (len(self.remaining) - 1, decimal(float(instance.demands[n, r])))
-                    )
+            amount = decimal(float(queues.caps[v, r]))
+            rows.append((amount, r, queues.below[[v]].indices.tolist()))
+
+        self.remaining: list[Any] = []
+        self.needs: list[list[tuple[int, Any]]] = [[] for _ in demands]
+        for row, (amount, r, users) in enumerate(rows):
+            takers = [n for n in users if demands[n][r] > 0]
+            amounts = in_one_unit([amount, *(demands[n][r] for n in takers)])
+            self.remaining.append(amounts[0])
+            for n, need in zip(takers, amounts[1:], strict=True):
+                self.needs[n].append((row, need))
+        self.whole = [amount or 1 for amount in self.remaining]
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """What one task of each user takes of each row, rounded; shape (N, rows)."""
+        """The part of each row that one task of each user takes, rounded; shape (N, rows)."""
         matrix = np.zeros((len(self.needs), len(self.remaining)))
         for n, needs in enumerate(self.needs):
             for row, need in needs:
-                matrix[n, row] = float(need)
+                matrix[n, row] = float(need / self.whole[row])
         return matrix
+
+    def remaining_parts(self) -> np.ndarray:
+        """Return the part of each row that is left, rounded; shape (rows,)."""
+        pairs = zip(self.remaining, self.whole, strict=True)
+        return np.array([float(amount / whole) for amount, whole in pairs])
 
     def fits(self, n: int) -> bool:
         """Whether one more task of a user fits."""
@@ -77,7 +87,7 @@ class FreeCapacity:
 
     def may_fit(self) -> np.ndarray:
         """Return whose next task may fit, by rounded amounts: all that do, and few others; bool."""
-        remaining = np.array([float(amount) for amount in self.remaining]) * (1 + LEVEL_ROUNDING)
+        remaining = self.remaining_parts() * (1 + LEVEL_ROUNDING)
         return np.asarray((self.matrix <= remaining).all(axis=1))
 
     def take(self, n: int, count: int = 1) -> None:
@@ -87,7 +97,7 @@ class FreeCapacity:
 
     def all_fit(self, counts: Iterable[tuple[int, int]]) -> bool:
         """Whether so many more tasks of each user fit together."""
-        used = [Fraction(0)] * len(self.remaining)
+        used: list[Any] = [0] * len(self.remaining)
         for n, count in counts:
             for row, need in self.needs[n]:
                 used[row] += need * count
@@ -129,7 +139,8 @@ def counted_loop(instance: Instance, ties: str = "larger") -> np.ndarray:
     satisfied = tasks * 0
     sign = SIGNS[ties]
     while active:
-        path = _Way.of(rates, np.isin(np.arange(len(limits)), list(active)), rates.begin(satisfied))
+        is_active = np.isin(np.arange(len(limits)), list(active))
+        path = _Way.of(rates, is_active, rates.begin(satisfied))
         heap = [(*path.level(n, tasks[n], sign), n) for n in active]
         heapq.heapify(heap)
         while True:
@@ -189,7 +200,9 @@ class _Way:
             return tasks / rate, sign / rate
         for start, demanded, _, pace in self:
             rate = pace.rate[n]
-            if rate > 0 and (pace.end == np.inf or demanded[n] + rate * pace.end > tasks):
+            if rate <= 0:
+                continue
+            if pace.end == np.inf or demanded[n] + rate * pace.end > tasks:
                 return start + max(tasks - demanded[n], Fraction(0)) / rate, sign / rate
         raise AssertionError("the last part has no end")
 
@@ -233,7 +246,8 @@ class _QueuePaths:
         """Return the way of the leaf of each queue."""
         if self.counted is not None:
             rates, point = self.counted
-            active = np.isin(np.arange(len(self.queues)), [self.tree.of[n] for n in self.active])
+            queues_of_active = [self.tree.of[n] for n in self.active]
+            active = np.isin(np.arange(len(self.queues)), queues_of_active)
             return _Way.of(rates, active, point)
 
         # Without satisfied users there are no kinks, and the tree has the rates.
@@ -243,7 +257,8 @@ class _QueuePaths:
 
     def _rates(self) -> Rates:
         """Return the rates of one leaf in each queue, which takes what its active users take."""
-        together = np.array([[Fraction(0)] * self.queues.caps.shape[1]] * len(self.queues))
+        resources = self.queues.caps.shape[1]
+        together = np.array([[Fraction(0)] * resources] * len(self.queues))
         for n in self.active:
             together[self.tree.of[n]] += self.tree.vector[n]
         ones = self.nothing + 1
@@ -278,12 +293,14 @@ def fast(instance: Instance, ties: str = "larger", *, counted: bool = False) -> 
                     break
             heaps = {q: [] for q in {queue_of[n] for n in active}}
             for n in active:
-                heaps[queue_of[n]].append((tasks[n] * unit[n], sign * unit[n], n))
+                pick = tasks[n] * unit[n], sign * unit[n], n
+                heaps[queue_of[n]].append(pick)
             for heap in heaps.values():
                 heapq.heapify(heap)
-        lowest = [
-            (*path.level(q, heap[0][0], heap[0][1]), heap[0][2], q) for q, heap in heaps.items()
-        ]
+        lowest = []
+        for q, heap in heaps.items():
+            share, tie, n = heap[0]
+            lowest.append((*path.level(q, share, tie), n, q))
         heapq.heapify(lowest)
         picks = 0
         while True:
@@ -296,7 +313,8 @@ def fast(instance: Instance, ties: str = "larger", *, counted: bool = False) -> 
                 break
             heap = heaps[q]
             heapq.heapreplace(heap, (tasks[n] * unit[n], sign * unit[n], n))
-            heapq.heapreplace(lowest, (*path.level(q, heap[0][0], heap[0][1]), heap[0][2], q))
+            share, tie, first_user = heap[0]
+            heapq.heapreplace(lowest, (*path.level(q, share, tie), first_user, q))
             picks += 1
         if picks < bulk_size:
             heapq.heappop(heaps[q])
@@ -325,7 +343,7 @@ def _in_bulk(
         np.array([float(values[n]) for n in users]) for values in (rate, tasks, limits, demanded)
     )
     use = room.matrix[users]
-    remaining = np.array([float(amount) for amount in room.remaining]) * (1 - LEVEL_ROUNDING)
+    remaining = room.remaining_parts() * (1 - LEVEL_ROUNDING)
 
     def below(level: float) -> Any:
         return np.maximum(np.floor((base + level * speed) * (1 - LEVEL_ROUNDING)) - tasks_now, 0.0)
@@ -339,7 +357,8 @@ def _in_bulk(
         float(((amount - base)[rises] / speed[rises]).min(initial=end))
         for amount in (np.maximum(tasks_now, base), limit - 1)
     )
-    high = min(low + float(quotients(remaining, speed @ use).max(initial=0.0)), limit_level, end)
+    rise_of_all = float(quotients(remaining, speed @ use).max(initial=0.0))
+    high = min(low + rise_of_all, limit_level, end)
     whole = high == end and fits(end)
     for _ in range(0 if whole else _HALVINGS):
         middle = (low + high) / 2

@@ -92,7 +92,8 @@ def pick_by_pick(
         need = demands[n]
         runs = all(need[r] <= remaining[r] for r in resources)
         if trace is not None:
-            trace.append(Pick(n, float(tasks[n] * per_task[n]), tasks[n] + runs, runs))
+            share = float(tasks[n] * per_task[n])
+            trace.append(Pick(n, share, tasks[n] + runs, runs))
         if not runs:
             if rule == "stop":
                 break
@@ -357,7 +358,8 @@ class FirstFit:
 def note_on_slots(instance: Instance, slots: int) -> str:
     """Return a note on the servers without a slot, where nothing runs; empty if all have one."""
     servers = Servers.of(instance, slots)
-    rows = np.unique(servers.row[(servers.slots == 0) & (servers.free > 0).any(axis=1)])
+    is_free = (servers.free > 0).any(axis=1)
+    rows = np.unique(servers.row[(servers.slots == 0) & is_free])
     if not rows.size:
         return ""
     first = instance.servers[int(rows[0])]
@@ -502,13 +504,13 @@ def _counted(
         return np.asarray(np.maximum(reached - totals, 0.0))
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(demands > 0, free.astype(float) / demands.astype(float), np.inf).min(axis=1)
-    low = min(int(count) * shares[n] for n, count in zip(users, totals, strict=True)) // unit
-    high = (
-        max(int(count) * shares[n] for n, count in zip(users, totals + room + 1, strict=True))
-        // unit
-        + 1
-    )
+        tasks_by_resource = free.astype(float) / demands.astype(float)
+    room = np.where(demands > 0, tasks_by_resource, np.inf).min(axis=1)
+    shares_now = [int(count) * shares[n] for n, count in zip(users, totals, strict=True)]
+    low = min(shares_now) // unit
+    counts_at_most = zip(users, totals + room + 1, strict=True)
+    shares_at_most = [int(count) * shares[n] for n, count in counts_at_most]
+    high = max(shares_at_most) // unit + 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fit(below(middle)) else (low, middle)

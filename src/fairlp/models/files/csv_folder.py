@@ -191,8 +191,9 @@ def _columns(frame: pd.DataFrame, label: str, attributes: int) -> _Table:
         values = frame.iloc[:, position].tolist()
         header = str(name)
         if position >= frame.shape[1] - attributes:
-            shown = f"attribute {header.removeprefix(ATTRIBUTE)!r} of {frame.index.name}"
-            values = [plain(value, f"{shown} {frame.index[k]!r}") for k, value in enumerate(values)]
+            subject = f"attribute {header.removeprefix(ATTRIBUTE)!r} of {frame.index.name}"
+            labelled_values = zip(frame.index, values, strict=True)
+            values = [plain(value, f"{subject} {row!r}") for row, value in labelled_values]
             is_text = any(isinstance(value, str) for value in values)
             if header.endswith(":text") or (
                 is_text and inferred(list(map(_cell, values))) != values

@@ -208,7 +208,9 @@ class _Tokens:
             )
         if self.kinds[self.position] == _RELATION:  # a sign stands before it
             self.position -= 1
-        after = f" after {shown(self.texts[self.position - 1])}" if self.position > start else ""
+        after = ""
+        if self.position > start:
+            after = f" after {shown(self.texts[self.position - 1])}"
         token = shown(self.texts[self.position])
         return self.fault(
             f"unexpected {token}{after}; expected terms like 3 x with + or - between them"
@@ -427,7 +429,8 @@ class _LpReader:
         """Read bounds, one on each line."""
         for number, content in _lines(text, line):
             match = _BOUND.fullmatch(content)
-            if match is None or not (match[1] or match[4] or match[6]) or (match[1] and match[6]):
+            has_relation = match is not None and bool(match[1] or match[4] or match[6])
+            if match is None or not has_relation or (match[1] and match[6]):
                 expected = "expected a bound like 0 <= x <= 5, x >= -inf, x = 3 or x free"
                 raise self.source.fault(number, expected)
             low, left_relation, name, right_relation, high, free = match.groups()
@@ -709,7 +712,8 @@ def _objective(program: Program, names: Naming, is_bounded: np.ndarray, extra: s
     if extra is not None:
         terms += _terms(np.array([program.offset]), [extra])
     elif program.offset:
-        terms.append(f"{'-' if program.offset < 0 else '+'} {decimal(abs(program.offset))}")
+        sign = "-" if program.offset < 0 else "+"
+        terms.append(f"{sign} {decimal(abs(program.offset))}")
     return _wrap(f" {names.objective}: ", terms, "\n")
 
 
@@ -779,7 +783,9 @@ def _wrap(head: str, terms: Sequence[str], tail: str, longest: int = 0) -> str:
     """
     longest = longest or max(map(len, terms), default=0)
     terms_per_line = max(1, _WIDTH // (longest + 1))
-    lines = [" ".join(terms[i : i + terms_per_line]) for i in range(0, len(terms), terms_per_line)]
+    starts = range(0, len(terms), terms_per_line)
+    lines = [" ".join(terms[start : start + terms_per_line]) for start in starts]
     body = "\n  ".join(lines).removeprefix("+ ")
     first = max(longest, _WIDTH)
-    return head + ("\n  " if len(head) + first > _LONGEST_LINE else "") + body + tail
+    is_too_long = len(head) + first > _LONGEST_LINE
+    return head + ("\n  " if is_too_long else "") + body + tail

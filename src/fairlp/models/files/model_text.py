@@ -116,10 +116,15 @@ def file_names(blocks: Sequence[Block]) -> tuple[list[str], NameMap]:
     {'share.bob_smith': {'block': 'share', 'labels': ['bob smith'], 'name': 'share[bob smith]'}}
     """
     parts = [_block_names(block) for block in blocks]
-    names = [name for of_block, _ in parts for name in of_block]
-    changed = np.concatenate([np.zeros(0, dtype=bool), *(flags for _, flags in parts)])
-    for i in [i for i, name in enumerate(names) if len(name) > LONGEST_NAME]:
-        names[i], changed[i] = names[i][:LONGEST_NAME], True
+    names = [name for block_names, _ in parts for name in block_names]
+    flags = [block_flags for _, block_flags in parts]
+    changed = np.concatenate([np.zeros(0, dtype=bool), *flags])
+
+    long_names = [i for i, name in enumerate(names) if len(name) > LONGEST_NAME]
+    for i in long_names:
+        names[i] = names[i][:LONGEST_NAME]
+        changed[i] = True
+
     if len(set(names)) < len(names):
         _separate(names, changed)
     return names, explained(blocks, names, changed)
@@ -133,7 +138,8 @@ def numbered_names(
     With ``digits``, positions count from one and are filled with zeros: ``R0000001``.
     """
     first = 1 if digits else 0
-    names = [f"{letter}{i:0{digits}d}" for i in range(first, first + sum(map(len, blocks)))]
+    count = sum(map(len, blocks))
+    names = [f"{letter}{i:0{digits}d}" for i in range(first, first + count)]
     return names, explained(blocks, names, np.ones(len(names), dtype=bool))
 
 
@@ -175,13 +181,14 @@ def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
         block.axes, np.unravel_index(block.flat, block.shape), strict=True
     ):
         plain = [str(label) for label in labels]
-        # Each distinct label once, however many elements carry it.
+        # Each distinct label is cleaned once, however many elements carry it.
         cleaned = [clean(_joined(label)) for label in labels]
+        is_changed = np.array([a != b for a, b in zip(plain, cleaned, strict=True)], dtype=bool)
         columns.append(np.array(cleaned, dtype=object)[axis_positions].tolist())
-        changed |= np.array([a != b for a, b in zip(plain, cleaned, strict=True)], dtype=bool)[
-            axis_positions
-        ]
-    return list(map(".".join, zip(repeat(head, len(block)), *columns, strict=True))), changed
+        changed |= is_changed[axis_positions]
+
+    parts_of_names = zip(repeat(head, len(block)), *columns, strict=True)
+    return list(map(".".join, parts_of_names)), changed
 
 
 def _joined(label: Any) -> str:
@@ -338,7 +345,8 @@ def _short_decimal(value: float) -> str:
         digits -= 1
         mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
         power = int(exponent)
-        plain = re.sub("^(-?)0", r"\1", f"{value:.{max(digits - 1 - power, 0)}f}")
+        decimals_of_plain = max(digits - 1 - power, 0)
+        plain = re.sub("^(-?)0", r"\1", f"{value:.{decimals_of_plain}f}")
         forms = [
             plain if power < digits else "",
             f"{mantissa}e{power}",
@@ -444,8 +452,8 @@ class Source:
 
     def fault(self, line: int, problem: str) -> LineError:
         """Return the error that names file, line (from one) and text."""
-        rest = self.content
-        text = rest.split(b"\n", line)[line - 1] if line <= rest.count(b"\n") + 1 else b""
+        line_count = self.content.count(b"\n") + 1
+        text = self.content.split(b"\n", line)[line - 1] if line <= line_count else b""
         return LineError(
             f"{self.path}, line {line}: {shown(text.decode('utf-8', 'replace'))}: {problem}", line
         )
@@ -566,7 +574,8 @@ def write_model(
             entries = ",\n".join(
                 f"  {encode(name)}: {encode(entry)}" for name, entry in names.items()
             )
-            blocks.append(f'"{axis}": {{' + (f"\n{entries}\n" if entries else "") + "}")
+            body = f"\n{entries}\n" if entries else ""
+            blocks.append(f'"{axis}": {{{body}}}')
         contents[side] = ["{\n" + ",\n".join(blocks) + "\n}\n"]
     with drafts(*contents) as places:
         for draft, content in zip(places, contents.values(), strict=True):

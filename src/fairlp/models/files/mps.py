@@ -434,11 +434,11 @@ class _Reader:
             raise self.source.fault(
                 number, f"expected S{title[3:] or '1 or S2'} and the name of a set"
             )
-        if len(arguments) > 1 and np.isfinite(
-            number_in(arguments[-1])
-        ):  # the priority says nothing of the solutions
+        # A priority before the end says nothing of the solutions.
+        if len(arguments) > 1 and np.isfinite(number_in(arguments[-1])):
             arguments = arguments[:-1]
-        name = arguments[-1].decode() if arguments else f"set{len(self.constructs.sets) + 1}"
+        default_name = f"set{len(self.constructs.sets) + 1}"
+        name = arguments[-1].decode() if arguments else default_name
         return OrderedSet(name, int(kind[1]), number)
 
     def _weight(self, tokens: list[bytes], number: int) -> float:
@@ -456,7 +456,8 @@ class _Reader:
         """Read INDICATORS: ``IF row column value``."""
         position = np.cumsum(self.is_constraint) - 1
         for number, tokens in self.sections.tokens("INDICATORS"):
-            if len(tokens) != 4 or tokens[0].upper() != b"IF" or number_in(tokens[3]) not in (0, 1):
+            is_indicator = len(tokens) == 4 and tokens[0].upper() == b"IF"
+            if not is_indicator or number_in(tokens[3]) not in (0, 1):
                 raise self.source.fault(number, "expected IF, a row, a binary column, and 0 or 1")
             name = tokens[1].decode()
             i = self.row_of.get(tokens[1], -1)
@@ -500,7 +501,8 @@ class _Reader:
                 pairs[(lines.counts == 3) & (tokens[first + 1] == b"'MARKER'")] = 0
             before = size + np.cumsum(pairs) - pairs
             marks = np.flatnonzero(pairs == 0)
-            inside = np.repeat((count + np.cumsum(pairs == 0)) % 2, pairs).astype(np.uint8)
+            markers_before = count + np.cumsum(pairs == 0)  # an odd number: between two of them
+            inside = np.repeat(markers_before % 2, pairs).astype(np.uint8)
             count += len(marks)
             starting = np.flatnonzero(has_head & (pairs > 0))
             column_names = tokens[first[starting]]
@@ -702,9 +704,10 @@ def _parts(
     if full and maximised:
         yield "OBJSENSE\n    MAX\n"
 
-    which = np.flatnonzero(is_bounded).tolist()
+    bounded_rows = np.flatnonzero(is_bounded).tolist()
     objective = layout.row % ("N", names.objective)
-    yield f"ROWS\n{objective}" + "".join(layout.row % (kinds[i], names.rows[i]) for i in which)
+    row_lines = [layout.row % (kinds[i], names.rows[i]) for i in bounded_rows]
+    yield f"ROWS\n{objective}" + "".join(row_lines)
     yield "COLUMNS\n"
     yield from _columns(program, names, is_bounded, sign, layout)
     (cost,) = layout.numbers(np.array([-constant if full else constant]))
@@ -712,7 +715,10 @@ def _parts(
         yield layout.entry % (extra, names.objective, cost)
 
     texts = layout.numbers(sides)
-    right = "".join(layout.entry % ("RHS", names.rows[i], texts[i]) for i in which if sides[i])
+    right_lines = [
+        layout.entry % ("RHS", names.rows[i], texts[i]) for i in bounded_rows if sides[i]
+    ]
+    right = "".join(right_lines)
     if constant and full:
         right = layout.entry % ("RHS", names.objective, cost) + right
     yield f"RHS\n{right}"
@@ -782,7 +788,12 @@ def _ranges(
     for i in which:
         low = program.row_lower[i]
         high = program.row_upper[i]
-        computed, exact = (low + widths[i], high) if kinds[i] == "G" else (high - widths[i], low)
+        if kinds[i] == "G":
+            computed = low + widths[i]
+            exact = high
+        else:
+            computed = high - widths[i]
+            exact = low
         yield layout.entry % ("RNG", names[i], texts[i])
         if computed != exact:
             yield f"* {names[i]}: the other bound is exactly {decimal(exact)}\n"

@@ -240,8 +240,10 @@ class MpsSections:
     def _fields(self, line: bytes, number: int) -> list[bytes]:
         """Return the fields of a line in fixed format that are not blank."""
         text = line.decode()
-        if "\t" in text or any(text[a:b].strip(" ") for a, b in _GAPS):
+        in_gaps = [text[a:b].strip(" ") for a, b in _GAPS]
+        if "\t" in text or any(in_gaps):
             raise LayoutError(
                 "has text outside the columns 2-3, 5-12, 15-22, 25-36, 40-47 and 50-61", number
             )
-        return [field.encode() for a, b in _FIELDS if (field := text[a:b].strip(" "))]
+        fields = [text[a:b].strip(" ") for a, b in _FIELDS]
+        return [field.encode() for field in fields if field]

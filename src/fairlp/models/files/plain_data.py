@@ -71,7 +71,8 @@ def require_form(value: Any, form: Form, where: str) -> None:
         for key in form if anything is None else value:
             if key not in value:
                 raise FileFormatError(f"{where}: there is no {key!r}")
-            require_form(value[key], form[key] if anything is None else anything, f"{where}, {key}")
+            form_of_value = form[key] if anything is None else anything
+            require_form(value[key], form_of_value, f"{where}, {key}")
     elif not _is_of(value, form):
         raise FileFormatError(f"{where}: {repr(value)[:80]}; expected {_words(form)}")
 

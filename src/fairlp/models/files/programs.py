@@ -336,13 +336,16 @@ def _keys(names: Sequence[str], entries: NameMap, split: bool) -> list[_Key]:
     """Return block and labels of every name, or the name alone where it stands for itself."""
     if split and not entries and all(map(_NUMBERED.fullmatch, names)):
         split = False  # numbers whose side file is lost
-    keys = [tuple(name.split(".")) for name in names] if split else [(None, name) for name in names]
+    keys: list[_Key] = [(None, name) for name in names]
+    if split:
+        keys = [tuple(name.split(".")) for name in names]
     for i, name in enumerate(names if entries else ()):
-        if entry := entries.get(name):
-            key = (entry["block"], *entry["labels"])
-            keys[i] = (
-                key if _shown_key(key) == entry["name"] or len(key) == 1 else (None, entry["name"])
-            )
+        entry = entries.get(name)
+        if not entry:
+            continue
+        key = (entry["block"], *entry["labels"])
+        is_shown_alike = _shown_key(key) == entry["name"] or len(key) == 1
+        keys[i] = key if is_shown_alike else (None, entry["name"])
     return keys
 
 
@@ -363,8 +366,10 @@ def _join_rows(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
             and remains[i]
         ):
             a, b, end = rows.indptr[i : i + 3].tolist()
-            if all(np.array_equal(array[a:b], array[b:end]) for array in (rows.indices, rows.data)):
-                upper[i], remains[i + 1] = upper[i + 1], False
+            arrays = (rows.indices, rows.data)
+            if all(np.array_equal(array[a:b], array[b:end]) for array in arrays):
+                upper[i] = upper[i + 1]
+                remains[i + 1] = False
     parsed.A = rows[np.flatnonzero(remains)].tocsc()
     parsed.row_lower = lower[remains]
     parsed.row_upper = upper[remains]
@@ -409,7 +414,8 @@ def _shown_key(key: _Key) -> str:
     """Return a name as people write it: ``capacity[server3,cpu]``."""
     if key[0] is None:
         return str(key[1])
-    return f"{key[0]}[{','.join(key[1:])}]" if len(key) > 1 else str(key[0])
+    block, *labels = key
+    return f"{block}[{','.join(labels)}]" if labels else str(block)
 
 
 def _one_block(noun: str, keys: Sequence[_Key], start: int) -> Block:

@@ -82,17 +82,18 @@ def vipr(proof: ExactProof) -> str:
 
 def _pairs(entries: Entries) -> str:
     """Return how many entries there are, then position and value of each."""
-    return " ".join([str(len(entries)), *(f" {j} {value}" for j, value in entries)])
+    texts = [f" {j} {value}" for j, value in entries]
+    return " ".join([str(len(entries)), *texts])
 
 
 def _entries(program: Program) -> list[list[tuple[int, Fraction]]]:
     """Return column and coefficient of every entry of each row."""
     A = program.A.tocsr()
     A.sort_indices()
-    pairs = [
-        (j, Fraction(value)) for j, value in zip(A.indices.tolist(), A.data.tolist(), strict=True)
-    ]
-    return [[pair for pair in pairs[a:b] if pair[1]] for a, b in pairwise(A.indptr.tolist())]
+    numbers = zip(A.indices.tolist(), A.data.tolist(), strict=True)
+    pairs = [(j, Fraction(value)) for j, value in numbers]
+    ends_of_rows = pairwise(A.indptr.tolist())
+    return [[pair for pair in pairs[a:b] if pair[1]] for a, b in ends_of_rows]
 
 
 def _constraints(program: Program, proof_round: ProofRound) -> list[ViprLine]:

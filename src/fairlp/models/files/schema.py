@@ -131,9 +131,9 @@ def shown(value: Any) -> str:
 def _problem(error: Any) -> str:
     """Return what jsonschema found, as fairlp writes it: the schema describes what it expects."""
     if error.validator == "additionalProperties":
-        known = error.schema["properties"]
-        key = next(key for key in error.instance if key not in known)
-        return f"unknown key {key!r}; {nearest(key, known)}"
+        properties = error.schema["properties"]
+        key = next(key for key in error.instance if key not in properties)
+        return f"unknown key {key!r}; {nearest(key, properties)}"
     if error.validator == "required":
         key = next(key for key in error.validator_value if key not in error.instance)
         return f"{key!r} is missing (is the file cut off?)"

@@ -346,9 +346,11 @@ def read_google2011_tasks(
     """
     parts = []
     for path in _parts(task_events, _TASKS_2011):
-        part = _task_part(path)
-        parts.append(part[(part["time"] >= start) & (part["time"] < stop)])
-        if (part["time"] >= stop).any():
+        events_of_part = _task_part(path)
+        parts.append(
+            events_of_part[(events_of_part["time"] >= start) & (events_of_part["time"] < stop)]
+        )
+        if (events_of_part["time"] >= stop).any():
             break
     events = pd.concat(parts, ignore_index=True).sort_values("time", kind="stable")
     events["order"] = np.arange(len(events))
@@ -361,15 +363,18 @@ def read_google2011_tasks(
     runs = events[events["event"] == _SCHEDULE].groupby(by_task)
     begins = runs[["time", "order"]].last().set_axis(["begin", "began"], axis="columns")
     tasks = tasks.join([of_requests, begins, runs.size().rename("runs")], how="inner")
-    ends = events[events["event"].isin(_ENDS)].merge(tasks[["began"]].reset_index(), on=by_task)
-    ends = ends[ends["order"] > ends["began"]].groupby(by_task)[["time", "event"]].first()
+    begins_of_tasks = tasks[["began"]].reset_index()
+    ends = events[events["event"].isin(_ENDS)].merge(begins_of_tasks, on=by_task)
+    is_later = ends["order"] > ends["began"]
+    ends = ends[is_later].groupby(by_task)[["time", "event"]].first()
     tasks = tasks.join(ends.set_axis(["end", "ended"], axis="columns"))
 
     names = dict(zip(_ENDS, ("evict", "fail", "finish", "kill", "lost"), strict=True))
     tasks["ended"] = tasks["ended"].map(names).fillna("runs on")
     tasks["end"] = tasks["end"].fillna(stop)
-    asks = (tasks["cpu"] > 0) | (tasks["memory"] > 0)
-    tasks = tasks[asks & (tasks["end"] > tasks["begin"])].fillna({"cpu": 0.0, "memory": 0.0})
+    has_demand = (tasks["cpu"] > 0) | (tasks["memory"] > 0)
+    runs_then = has_demand & (tasks["end"] > tasks["begin"])
+    tasks = tasks[runs_then].fillna({"cpu": 0.0, "memory": 0.0})
     if tasks.empty:
         raise InstanceError(
             f"{task_events}: no task that was submitted from {start:g} s to {stop:g} s ran then"
@@ -417,7 +422,8 @@ def _machine_attributes(
             values = distinct.setdefault(name, set())
             if value != "":
                 values.add(value)
-            if time <= at * _MICRO and time >= latest.get((machine, name), (0, ""))[0]:
+            latest_time, _ = latest.get((machine, name), (0, ""))
+            if latest_time <= time <= at * _MICRO:
                 latest[machine, name] = (time, value)
 
     are_numbers = {
@@ -501,7 +507,9 @@ def _constraint_condition(constraint: _Constraint, values: Collection[_Value]) -
         sign = "<" if operator == _LESS else ">"
         opposite = ">=" if operator == _LESS else "<="
         bound = value or 0
-        return f"not {shown} {opposite} {bound}" if is_for_absent else f"{shown} {sign} {bound}"
+        if is_for_absent:
+            return f"not {shown} {opposite} {bound}"
+        return f"{shown} {sign} {bound}"
     listed = set(values) - allowed if is_for_absent else allowed
     entries = [repr(entry if are_numbers else str(entry)) for entry in sorted(listed, key=str)]
     text = f"{shown} in [{', '.join(entries)}]"
@@ -721,7 +729,8 @@ def _class_label(cpu: int, memory: int, gpus: int, share: int, spec: str) -> str
     """
     parts = [f"{_thousandths(cpu)}cpu"]
     exact = memory * _MILLI % _MIB == 0
-    parts.append(f"{_thousandths(memory * _MILLI // _MIB)}GiB" if exact else f"{memory}MiB")
+    in_gib = f"{_thousandths(memory * _MILLI // _MIB)}GiB"
+    parts.append(in_gib if exact else f"{memory}MiB")
     if gpus == 1 or (gpus and share == _MILLI):
         parts.append(f"{_thousandths(gpus * share)}gpu")
     elif gpus or share:

@@ -74,7 +74,8 @@ def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
             if len(users) == len(demands):
                 np.minimum(alone, capacities[:, r] / demands[:, r, None], out=alone)
             else:
-                alone[users] = np.minimum(alone[users], capacities[:, r] / demands[users, r, None])
+                tasks_by_resource = capacities[:, r] / demands[users, r, None]
+                alone[users] = np.minimum(alone[users], tasks_by_resource)
     return alone
 
 
@@ -172,12 +173,17 @@ def whole_tasks_alone(demands: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     >>> whole_tasks_alone(np.array([[0.1]]), np.array([10.6]))
     array([106.])
     """
+    unlimited = np.full(demands.shape, np.inf)
     with np.errstate(over="ignore"):
-        alone = np.divide(capacity, demands, out=np.full(demands.shape, np.inf), where=demands > 0)
+        alone = np.divide(capacity, demands, out=unlimited, where=demands > 0)
+
+    # A quotient near a whole number is computed in exact decimals.
     finite = np.where(np.isfinite(alone), alone, 0.5)
     close = abs(finite - np.rint(finite)) <= QUOTIENT_ROUNDING * np.maximum(finite, 1.0)
     for n, r in np.argwhere(close).tolist():
-        alone[n, r] = Fraction(repr(float(capacity[r]))) // Fraction(repr(float(demands[n, r])))
+        exact_capacity = Fraction(repr(float(capacity[r])))
+        exact_demand = Fraction(repr(float(demands[n, r])))
+        alone[n, r] = exact_capacity // exact_demand
     return np.asarray(np.floor(alone).min(axis=1))
 
 
@@ -195,7 +201,8 @@ def require_countable(instance: Instance) -> None:
     There one more task changes no float.
     """
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        alone = np.where(instance.demands > 0, instance.pool / instance.demands, np.inf).min(axis=1)
+        tasks_by_resource = np.where(instance.demands > 0, instance.pool / instance.demands, np.inf)
+        alone = tasks_by_resource.min(axis=1)
     alone = np.fmin(alone, instance.task_limits)
     if (alone >= LARGEST_WHOLE).any():
         n = int(alone.argmax())
@@ -222,9 +229,11 @@ def whole_table(demands: np.ndarray, capacities: np.ndarray) -> tuple[np.ndarray
 
 def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return left · right of non-negative whole numbers, exactly; float64 where that is exact."""
-    small = left.dtype != object and right.dtype != object
-    if small and float(left.max(initial=0.0)) * float(right.max(initial=0.0)) < LARGEST_WHOLE:
-        return np.asarray(left * right)
+    are_floats = left.dtype != object and right.dtype != object
+    if are_floats:
+        largest = float(left.max(initial=0.0)) * float(right.max(initial=0.0))
+        if largest < LARGEST_WHOLE:
+            return np.asarray(left * right)
     return np.asarray(integers(np.asarray(left)) * integers(np.asarray(right)))
 
 
@@ -245,10 +254,12 @@ def same_quotient(
 ) -> np.ndarray:
     """Return where top1/bottom1 = top2/bottom2, exactly, for non-negative whole numbers; bool."""
     four = (top1, bottom1, top2, bottom2)
-    small = top1.size > 0 and all(values.dtype != object for values in four)
-    if small and max(top1.max(), top2.max()) * max(bottom1.max(), bottom2.max()) < _LARGEST_INT64:
-        a, b, c, d = (values.astype(np.int64) for values in four)
-        return np.asarray(a * d == c * b)
+    are_numbers = top1.size > 0 and all(values.dtype != object for values in four)
+    if are_numbers:
+        largest = max(top1.max(), top2.max()) * max(bottom1.max(), bottom2.max())
+        if largest < _LARGEST_INT64:
+            a, b, c, d = (values.astype(np.int64) for values in four)
+            return np.asarray(a * d == c * b)
     return np.asarray(product(top1, bottom2) == product(top2, bottom1), dtype=bool)
 
 
@@ -294,7 +305,9 @@ def exact_room(
     """
     table, available = whole_table(demands, capacities)
     need = integers(table)
-    return need, integers(available) * integers(counts)[:, None] - integers(np.rint(tasks)).T @ need
+    total = integers(available) * integers(counts)[:, None]
+    used = integers(np.rint(tasks)).T @ need
+    return need, total - used
 
 
 def scaled(unit: str) -> tuple[float, str]:

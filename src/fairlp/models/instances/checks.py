@@ -341,10 +341,14 @@ def rates_fit(
     if values is None:
         return
     for r in range(d.shape[1]):
-        refused = (values > 0) & (d[:, r, None] > 0) & (c[None, :, r] == 0)
+        demanded = d[:, r, None] > 0
+        lacking = c[None, :, r] == 0
+        refused = (values > 0) & demanded & lacking
         if refused.any():
             n, i = (int(k) for k in np.argwhere(refused)[0])
-            user, server, resource = (index[k] for index, k in zip(indices, (n, i, r), strict=True))
+            user = indices[0][n]
+            server = indices[1][i]
+            resource = indices[2][r]
             raise InstanceError(
                 f"rate of user {user!r} on server {server!r} is {values[n, i]:g}, but its tasks "
                 f"need {resource!r}, of "

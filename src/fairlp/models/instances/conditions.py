@@ -92,7 +92,8 @@ class Column:
 
     def where(self, holds: Callable[[Any], bool]) -> np.ndarray:
         """Return for each server whether ``holds`` is true of its value; False if it is missing."""
-        return np.asarray(np.array([*map(holds, self.values), False], dtype=bool)[self.codes])
+        results = [*map(holds, self.values), False]  # the last for a missing value, of code -1
+        return np.asarray(np.array(results, dtype=bool)[self.codes])
 
 
 class Columns:
@@ -441,7 +442,10 @@ def _table(eligible: Any, n: Index, i: Index) -> np.ndarray | None:
     if not isinstance(eligible, (list, tuple)) or not eligible:
         return None
     numbers_are_labels = any(isinstance(label, int) for label in i)
-    if all(isinstance(entry, (*_FLAG, *_NUMBER)) and not is_missing(entry) for entry in eligible):
+    entries_are_values = all(
+        isinstance(entry, (*_FLAG, *_NUMBER)) and not is_missing(entry) for entry in eligible
+    )
+    if entries_are_values:
         return np.array(eligible)
     if not all(_are_flags(row, numbers_are_labels) for row in eligible):
         return None

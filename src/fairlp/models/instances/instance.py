@@ -76,14 +76,14 @@ def indices_and_tables(
     return n, i, r, d, c
 
 
-def _first(name: str, given: Any, *carried: Any) -> Any:
+def _first(name: str, value: Any, *carried: Any) -> Any:
     """Return the labels that were given, else those that a table carries, a default index last."""
-    if isinstance(given, str):
+    if isinstance(value, str):
         raise InstanceError(
-            f"{name} is the text {given!r}; expected a list of labels, such as [{given!r}]"
+            f"{name} is the text {value!r}; expected a list of labels, such as [{value!r}]"
         )
-    if given is not None:
-        return list(given)
+    if value is not None:
+        return list(value)
     table_labels = [labels for labels in carried if labels is not None]
     return next(
         (list(labels) for labels in table_labels if not is_default(labels)),
@@ -752,17 +752,21 @@ class Instance:
             return False
         indices = ("users", "servers", "resources")
         frames = ("server_attributes", "user_attributes")
-        if any(list(getattr(self, name)) != list(getattr(other, name)) for name in indices):
-            return False
-        if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS):
-            return False
+        for name in indices:
+            if list(getattr(self, name)) != list(getattr(other, name)):
+                return False
+        for name in _ARRAYS:
+            if not np.array_equal(getattr(self, name), getattr(other, name)):
+                return False
+
         if self.queues is None or other.queues is None:
             same_queues = self.queues is other.queues
         else:
             same_queues = self.queues.equals(other.queues)
-        texts = [(instance.units, instance.conditions, instance.name) for instance in (self, other)]
-        same_frames = all(_same_frame(getattr(self, name), getattr(other, name)) for name in frames)
-        return same_queues and same_frames and texts[0] == texts[1]
+        if not all(_same_frame(getattr(self, name), getattr(other, name)) for name in frames):
+            return False
+        texts = (self.units, self.conditions, self.name)
+        return same_queues and texts == (other.units, other.conditions, other.name)
 
     def __post_init__(self) -> None:
         if self.eligible is EVERYWHERE:
@@ -780,12 +784,15 @@ class Instance:
         servers = self.n_servers
         rows = f" in {len(self.servers)} rows" if servers != len(self.servers) else ""
         constrained = ", placement constraints" if self.has_constraints else ""
-        queued = "" if self.queues is None else f", {counted(len(self.queues) - 1, 'queue')}"
+        queued = ""
+        if self.queues is not None:
+            queued = f", {counted(len(self.queues) - 1, 'queue')}"
+        name = f" {self.name!r}" if self.name else ""
+        users = counted(len(self.users), "user")
+        resources = ", ".join(map(str, self.resources))
         return (
-            f"<Instance{' ' + repr(self.name) if self.name else ''}: "
-            f"{counted(len(self.users), 'user')}, "
-            f"{counted(servers, 'server')}{rows}, resources "
-            f"{', '.join(map(str, self.resources))}{constrained}{queued}>"
+            f"<Instance{name}: {users}, {counted(servers, 'server')}{rows}, "
+            f"resources {resources}{constrained}{queued}>"
         )
 
     def _repr_html_(self) -> str:
@@ -863,4 +870,6 @@ def _attributes_of(instance: Instance, changes: Mapping[str, Any]) -> dict[str, 
 
 def _same_frame(a: pd.DataFrame, b: pd.DataFrame) -> bool:
     """Whether two tables hold the same, whatever the types of their columns."""
-    return len(a) == len(b) and a.astype(object).equals(b.astype(object).set_axis(a.index))
+    if len(a) != len(b):
+        return False
+    return a.astype(object).equals(b.astype(object).set_axis(a.index))

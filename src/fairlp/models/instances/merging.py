@@ -66,7 +66,9 @@ def connected(
 
 def _members(of: np.ndarray, size: int) -> list[np.ndarray]:
     """Return the positions in each of so many groups."""
-    return np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of, minlength=size))[:-1])
+    order = np.argsort(of, kind="stable")
+    ends = np.cumsum(np.bincount(of, minlength=size))
+    return np.split(order, ends[:-1])
 
 
 def select(instance: Instance, users: np.ndarray, servers: np.ndarray) -> Instance:
@@ -161,8 +163,9 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
     they are set to 1 and to infinity.
     """
     largest = instance.demands.max(axis=1)
-    # what differs by this many powers of two is not merged: its factor would be beyond floats
-    parts = [np.rint(np.frexp(largest)[1] / _FAR) + 0.0, *_canonical(instance.demands, largest, -1)]
+    # Demands that are this many powers of two apart are not merged: the factor would be beyond floats.
+    order_of_size = np.rint(np.frexp(largest)[1] / _FAR) + 0.0
+    parts = [order_of_size, *_canonical(instance.demands, largest, -1)]
     if instance.has_constraints:
         parts.append(np.packbits(instance.eligible, axis=1))
     if instance.rates is not None:
@@ -258,7 +261,8 @@ def _canonical(values: np.ndarray, unit: np.ndarray, power: int) -> list[np.ndar
     of_unit, base = np.frexp(unit[:, None])
     rounded, first = np.frexp(mantissa * of_unit**power)
     rounded, second = np.frexp(np.round(np.ldexp(rounded, PROPORTIONAL_BITS)))
-    return [rounded + 0.0, np.where(values == 0, 0, exponent + power * base + first + second)]
+    exponents = exponent + power * base + first + second
+    return [rounded + 0.0, np.where(values == 0, 0, exponents)]
 
 
 def _groups(arrays: list[np.ndarray]) -> Groups:

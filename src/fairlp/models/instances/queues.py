@@ -160,7 +160,8 @@ class Queues:
 
     def with_room_for(self, totals: np.ndarray, demands: np.ndarray) -> Queues:
         """Return the tree with caps raised to what users have, where that is more."""
-        return replace(self, caps=np.maximum(self.caps, self.below @ (totals[:, None] * demands)))
+        amounts = self.below @ (totals[:, None] * demands)
+        return replace(self, caps=np.maximum(self.caps, amounts))
 
     @property
     def has_limits(self) -> bool:
@@ -213,7 +214,8 @@ class Queues:
             names = self.quotas.names(resources)
             tables = np.where(np.isinf(self.quotas.amounts), np.nan, self.quotas.amounts)
             for kind, table in zip(KINDS, tables, strict=True):
-                columns |= {f"{kind}:{name}": table[:, m] for m, name in enumerate(names)}
+                for m, name in enumerate(names):
+                    columns[f"{kind}:{name}"] = table[:, m]
         index = pd.Index(self.paths.labels, name="queue")
         return pd.DataFrame(columns, index=index).dropna(axis="columns", how="all")
 
@@ -338,8 +340,13 @@ def resolve(queue: Any, queues: Any, users: Index, resources: Index) -> Queues |
     guarantees = np.zeros((len(tree), len(resources)))
     caps = np.full(guarantees.shape, np.inf)
     for path, (weight, guarantee, cap, _) in rows.items():
-        weights[place[path]], guarantees[place[path]], caps[place[path]] = weight, guarantee, cap
-    quotas = quotas_of({path: row[3] for path, row in rows.items()}, tree, resources)
+        v = place[path]
+        weights[v] = weight
+        guarantees[v] = guarantee
+        caps[v] = cap
+
+    quotas_by_path = {path: row[3] for path, row in rows.items()}
+    quotas = quotas_of(quotas_by_path, tree, resources)
     labels = Index("v", pd.Index(tree, dtype=object), "queue")
     return Queues(
         labels,
@@ -410,7 +417,8 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
         raise InstanceError(
             f"{len(labels)} queues for {len(users)} users; expected the path of each user's queue"
         )
-    paths = [cleaned(path, f" of user {user!r}") for user, path in zip(users, labels, strict=True)]
+    labelled = zip(users, labels, strict=True)
+    paths = [cleaned(path, f" of user {user!r}") for user, path in labelled]
     used = {above for path in paths for above in lineage(path)}
     idle = [path for path in rows if path not in used]
     for user, path in zip(users, paths, strict=True):

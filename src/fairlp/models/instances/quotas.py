@@ -249,11 +249,12 @@ def _ways(
     allowed = np.logical_and.reduce([servers[choices].any(axis=0) for choices in columns])
     picks = np.array([choices[servers[choices].argmax(axis=0)] for choices in columns])
     kinds = np.unique(picks[:, allowed], axis=1).T
-    ways = []
+    choices_of_columns = []
     for kind in kinds:
         where = allowed & (picks == kind[:, None]).all(axis=0)
-        ways += [(way, where) for way in _with_equal_flavors(quotas, servers, columns, kind)]
-    return ways
+        choices = _with_equal_flavors(quotas, servers, columns, kind)
+        choices_of_columns += [(choice, where) for choice in choices]
+    return choices_of_columns
 
 
 def _with_equal_flavors(
@@ -270,9 +271,11 @@ def _with_equal_flavors(
         column_of_flavor.append(dict(zip(flavors, equal.tolist(), strict=True)))
 
     groups = list(dict.fromkeys(tuple(of_flavor) for of_flavor in column_of_flavor))
-    ways = []
+    choices_of_columns = []
     for choice in product(*groups):
         flavor_of_group = dict(zip(groups, choice, strict=True))
-        way = [of_flavor[flavor_of_group[tuple(of_flavor)]] for of_flavor in column_of_flavor]
-        ways.append(np.array(way))
-    return ways
+        columns_of_choice = [
+            of_flavor[flavor_of_group[tuple(of_flavor)]] for of_flavor in column_of_flavor
+        ]
+        choices_of_columns.append(np.array(columns_of_choice))
+    return choices_of_columns

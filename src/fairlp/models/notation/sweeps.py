@@ -268,7 +268,7 @@ def _columns_to_change(old: Program, new: Program) -> list[int] | None:
 
 
 def _proved(solution: Solution) -> bool:
-    """Whether a solution is optimal by its own duals (an integer one: by the solver's word)."""
+    """Whether a solution is optimal by its own duals (an integer one: as the solver says)."""
     if not solution.status.is_optimal or solution.program.switched.size:
         return False
     certificate = solution.verify()

@@ -304,20 +304,18 @@ def _as_its_bound_says(solution: Solution, message: str, mip_gap: float | None) 
     """Return an integer answer, optimal only as far as the solver's bound and the gap agree."""
     gap = solution.verify().gap
     if mip_gap and (gap is None or gap > VERIFIED):
-        stop = (
-            f"within the gap of {mip_gap:g} asked for, by the solver's word" if gap is None else ""
-        )
-        words = f"{message}; {stop or f'stopped at a gap of {gap:.1e}'}"
+        stop = f"within the gap of {mip_gap:g} asked for, as the solver says" if gap is None else ""
+        text = f"{message}; {stop or f'stopped at a gap of {gap:.1e}'}"
         status = replace(
-            solution.status, termination=Termination.GAP_LIMIT, primal=Point.FEASIBLE, message=words
+            solution.status, termination=Termination.GAP_LIMIT, primal=Point.FEASIBLE, message=text
         )
         return replace(solution, status=status)
     if gap is not None and gap > MILP_TOLERANCES[-1]:
-        words = (
+        text = (
             f"{message}; the solver's own bound of {solution.bound:.10g} leaves a gap of {gap:.1e}"
         )
         status = replace(
-            solution.status, termination=Termination.UNKNOWN, primal=Point.FEASIBLE, message=words
+            solution.status, termination=Termination.UNKNOWN, primal=Point.FEASIBLE, message=text
         )
         return replace(solution, status=status)
     return solution

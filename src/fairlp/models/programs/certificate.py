@@ -7,12 +7,15 @@ bear out, :meth:`.Solution.certify` returns the verdict, and the rounds of a lex
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from ...tolerances import ROUNDING, VERIFIED
-from .program import Program, finite_size
+from .program import Block, Program, finite_size
 from .sizes import Sizes, implied_reach, integer_objective_size, sign_errors
 
 __all__ = ["certify"]
@@ -52,6 +55,12 @@ class Certificate:
         of a first-order method states.
     bound : float or None
         Of an integer program: the solver's bound on the objective, which nothing here proves.
+    violation : str
+        The row, or the variable's bound, that is violated most, with the violation in its own units;
+        empty where every row and bound holds.
+    price_error : str
+        The reduced cost or dual whose wrong sign counts most, by its variable or row; empty where
+        none counts.
     """
 
     primal_residual: float
@@ -62,6 +71,8 @@ class Certificate:
     objective_gap: float | None = None
     tolerance: float = VERIFIED
     bound: float | None = None
+    violation: str = ""
+    price_error: str = ""
 
     @property
     def is_feasible(self) -> bool:
@@ -109,16 +120,22 @@ class Certificate:
         return f"{'not proved optimal' if self.is_feasible else 'not feasible'}: {self}"
 
     def __str__(self) -> str:
-        figures = [f"primal residual {figure(self.primal_residual)}"]
+        primal = f"primal residual {figure(self.primal_residual)}"
+        if self.violation and self.primal_residual > self.tolerance:
+            primal += f" ({self.violation})"
+        figures = [primal]
         if VERIFIED < self.integrality_residual < np.inf:
             figures.append(f"an integer {figure(self.integrality_residual)} off a whole number")
         if self.dual_residual is not None:
-            figures.append(f"dual residual {figure(self.dual_residual)}")
+            dual = f"dual residual {figure(self.dual_residual)}"
+            if self.price_error and self.dual_residual > self.tolerance:
+                dual += f" ({self.price_error})"
+            figures.append(dual)
         if self.bound is not None:
-            figures.append(f"bound {self.bound:.10g} by the solver's word")
+            figures.append(f"bound {self.bound:.10g} as the solver says")
         figures.append("no duals" if self.gap is None else f"gap {figure(self.gap)}")
-        asked = "" if self.tolerance == VERIFIED else f" (asked: {self.tolerance:g})"
-        return ", ".join(figures) + asked
+        tolerance = "" if self.tolerance == VERIFIED else f" (asked: {self.tolerance:g})"
+        return ", ".join(figures) + tolerance
 
 
 def certify(
@@ -139,20 +156,19 @@ def certify(
         return Certificate(np.inf, np.inf)
     sizes = Sizes(program, x)
     is_whole = program.integrality > 0
-    point = (
-        _primal_residual(sizes),
-        float(abs(x[is_whole] - np.round(x[is_whole])).max(initial=0.0)),
-    )
+    primal_residual, violation = _primal_residual(sizes)
+    integrality_residual = float(abs(x[is_whole] - np.round(x[is_whole])).max(initial=0.0))
+    of_point = partial(Certificate, primal_residual, integrality_residual, violation=violation)
     if bound is not None:
         difference = abs(program.objective_value(x) - bound)
         size = max(sizes.objective, integer_objective_size(program, x))
-        return Certificate(*point, gap=difference / size, bound=bound)
+        return of_point(gap=difference / size, bound=bound)
     if row_duals is None:
-        return Certificate(*point)
+        return of_point()
     if not np.isfinite(row_duals).all() or not np.isfinite(sizes.objective):
-        return Certificate(*point, np.inf, np.inf, np.inf)
+        return of_point(np.inf, np.inf, np.inf)
     if not sizes.costs.any():  # every feasible point is optimal, whatever the duals
-        return Certificate(*point, 0.0, 0.0, 0.0)
+        return of_point(0.0, 0.0, 0.0)
 
     # The program as a minimisation, linear at the point.
     sign = 1.0 if program.sense == "min" else -1.0
@@ -163,11 +179,15 @@ def certify(
     y = np.where(row_errors > 0, 0.0, sign * row_duals)
     reduced = costs - program.A.T @ y
     terms = sizes.costs + sizes.magnitude.T @ abs(y)
-    dual_residual = _dual_residual(sizes, reduced, terms)
-    if sizes.objective > 0:
+    dual_residual, price_error = _dual_residual(sizes, reduced, terms)
+    if sizes.objective > 0 and row_errors.any():
         # A wrong-sign dual counts as dual × size of its row, relative to the objective.
-        worth = float((row_errors * sizes.rows).max(initial=0.0))
-        dual_residual = max(dual_residual, worth / sizes.objective)
+        worths = row_errors * sizes.rows
+        row = int(worths.argmax())
+        row_residual = float(worths[row]) / sizes.objective
+        if row_residual > dual_residual:
+            dual_residual = row_residual
+            price_error = f"the dual of row {_line_name(program.rows, row)!r} has the wrong sign"
 
     # Weak duality: what rows and bounds say of the objective.
     row_terms = y * _bound_for(y, program.row_lower, program.row_upper)
@@ -185,7 +205,7 @@ def certify(
     limits = np.maximum(finite_size(program.col_lower, program.col_upper), abs(x))
     noise = ROUNDING * float(terms @ limits + abs(row_terms).sum())
     if difference <= noise and max(sizes.objective, abs(dual_value)) <= noise:
-        return Certificate(*point, dual_residual, complementarity, 0.0)
+        return of_point(dual_residual, complementarity, 0.0, price_error=price_error)
 
     # The first size if it is enough; else the second, larger and dearer one.
     for size in sizes.sizes_of_objective(dual_value):
@@ -193,11 +213,21 @@ def certify(
         if gap <= VERIFIED:
             break
     objective_gap = difference / abs(primal_value) if primal_value else None
-    return Certificate(*point, dual_residual, complementarity / size, gap, objective_gap)
+    return of_point(
+        dual_residual, complementarity / size, gap, objective_gap, price_error=price_error
+    )
 
 
-def _primal_residual(sizes: Sizes) -> float:
-    """Return the largest violation of a row or bound, relative to the terms of the row.
+class _Violation(NamedTuple):
+    """A violation of a bound: relative to its terms, its position, and in its own units."""
+
+    relative: float
+    position: int
+    excess: float
+
+
+def _primal_residual(sizes: Sizes) -> tuple[float, str]:
+    """Return the largest violation of a row or bound, relative to the row's terms, and its text.
 
     Of an integer program: with the integers rounded to whole numbers.
     """
@@ -205,20 +235,30 @@ def _primal_residual(sizes: Sizes) -> float:
     activity = linear.A @ x if sizes.program.is_mip else sizes.activity
     # The first sizes if they are enough; else the second, larger and dearer ones.
     for row_sizes, column_sizes in sizes.sizes_of_rows_and_columns():
-        residual = max(
-            _violation(activity, row_sizes, linear.row_lower, linear.row_upper),
-            _violation(x, column_sizes, linear.col_lower, linear.col_upper),
-        )
-        if residual <= VERIFIED:
-            break
-    return residual
+        of_rows = _violation(activity, row_sizes, linear.row_lower, linear.row_upper)
+        of_columns = _violation(x, column_sizes, linear.col_lower, linear.col_upper)
+        largest = max(of_rows, of_columns)
+        if largest.relative <= VERIFIED:
+            return largest.relative, ""
+
+    if largest is of_rows:
+        subject = f"row {_line_name(sizes.program.rows, largest.position)!r}"
+    else:
+        subject = f"a bound of variable {_line_name(sizes.program.columns, largest.position)!r}"
+    return largest.relative, f"{subject} is violated by {largest.excess:.4g}"
 
 
-def _dual_residual(sizes: Sizes, reduced: np.ndarray, terms: np.ndarray) -> float:
-    """Return the largest relative reduced cost (minimisation sense) that needs a missing bound.
+def _line_name(blocks: Sequence[Block], position: int) -> str:
+    """Return the name of a row or column, as people write it: ``capacity[server3,cpu]``."""
+    block = next(block for block in blocks if block.start <= position < block.stop)
+    return block.name_of(position - block.start)
 
-    It is relative to the column's terms. Where the rows bound the column, it is at most what it is
-    worth at the column's reach, relative to the objective's terms.
+
+def _dual_residual(sizes: Sizes, reduced: np.ndarray, terms: np.ndarray) -> tuple[float, str]:
+    """Return the largest relative reduced cost (minimisation) without a bound for it, and its text.
+
+    It is relative to the column's terms. Where the rows bound the column, it is at most the value
+    that it has at the column's reach, relative to the objective's terms.
     """
     program = sizes.program
     errors = sign_errors(reduced, program.col_lower, program.col_upper)
@@ -226,13 +266,16 @@ def _dual_residual(sizes: Sizes, reduced: np.ndarray, terms: np.ndarray) -> floa
     for column_sizes in sizes.sizes_of_reduced_costs(terms):
         residuals = errors / column_sizes
         if (residuals <= VERIFIED).all():
-            return float(residuals.max(initial=0.0))
+            return float(residuals.max(initial=0.0)), ""
+
     if sizes.objective > 0:
         reach = np.maximum(abs(sizes.x), implied_reach(program))
         is_wrong = errors > 0
-        worth = errors[is_wrong] * reach[is_wrong] / sizes.objective
-        residuals[is_wrong] = np.minimum(residuals[is_wrong], worth)
-    return float(residuals.max(initial=0.0))
+        value_at_reach = errors[is_wrong] * reach[is_wrong] / sizes.objective
+        residuals[is_wrong] = np.minimum(residuals[is_wrong], value_at_reach)
+    column = int(residuals.argmax())
+    name = _line_name(program.columns, column)
+    return float(residuals[column]), f"the reduced cost of variable {name!r} has the wrong sign"
 
 
 def dual_bound(program: Program, row_duals: np.ndarray) -> float:
@@ -246,14 +289,15 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     sign = 1.0 if program.sense == "min" else -1.0
     if program.logs is not None or not np.isfinite(row_duals).all():
         return -sign * np.inf
-    y = np.where(
-        sign_errors(sign * row_duals, program.row_lower, program.row_upper) > 0,
-        0.0,
-        sign * row_duals,
-    )
+    duals = sign * row_duals
+    errors = sign_errors(duals, program.row_lower, program.row_upper)
+    y = np.where(errors > 0, 0.0, duals)
     reduced = sign * program.c - program.A.T @ y
     terms = 2.0 + np.diff(program.A.indptr)
-    noise = np.finfo(float).eps * terms * (abs(program.c) + abs(program.A).T @ abs(y))
+    sizes = abs(program.c) + abs(program.A).T @ abs(y)
+    noise = np.finfo(float).eps * terms * sizes
+
+    # The end of each column that its reduced cost asks for.
     low = program.col_lower
     high = program.col_upper
     if np.isinf(low).any() or np.isinf(high).any():
@@ -263,34 +307,39 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     is_noise = abs(reduced) <= noise
     end = np.where(is_noise, 0.0, np.where(reduced > 0, low, high))
     # A reduced cost that is rounding only counts as 0 where nothing bounds its column.
-    size = np.where(is_noise, 2.0 * np.maximum(abs(low), abs(high)), abs(end))
+    farther = np.maximum(abs(low), abs(high))
+    size = np.where(is_noise, 2.0 * farther, abs(end))
     size[is_noise & np.isinf(size)] = 0.0
-    parts = np.concatenate(
-        [y * _bound_for(y, program.row_lower, program.row_upper), reduced * end, -noise * size]
-    )
+    row_terms = y * _bound_for(y, program.row_lower, program.row_upper)
+    parts = np.concatenate([row_terms, reduced * end, -noise * size])
     if not np.isfinite(parts).all():
         return -sign * np.inf
-    total = float(parts.sum() - np.finfo(float).eps * len(parts) * abs(parts).sum())
-    costs = program.c[program.c != 0]
-    if (
-        program.is_mip
-        and program.integrality[program.c != 0].all()
-        and (costs == np.round(costs)).all()
-    ):
+    rounding = np.finfo(float).eps * len(parts) * abs(parts).sum()
+    total = float(parts.sum() - rounding)
+
+    has_cost = program.c != 0
+    costs = program.c[has_cost]
+    costs_are_whole = (costs == np.round(costs)).all()
+    if program.is_mip and program.integrality[has_cost].all() and costs_are_whole:
         total = float(np.ceil(total))
     return float(sign * total + program.offset)
 
 
-def _violation(value: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+def _violation(
+    value: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> _Violation:
     """Return the largest violation of ``lower <= value <= upper``, relative to terms and bound."""
-    largest = 0.0
+    largest = _Violation(0.0, 0, 0.0)
     for bound, excess in ((lower, lower - value), (upper, value - upper)):
-        is_violated = excess > 0
-        if is_violated.any():
-            scale = np.maximum(size[is_violated], abs(bound[is_violated]))
-            largest = max(
-                largest, float((excess[is_violated] / np.where(scale > 0, scale, 1.0)).max())
-            )
+        violated = np.flatnonzero(excess > 0)
+        if not violated.size:
+            continue
+        scale = np.maximum(size[violated], abs(bound[violated]))
+        relative = excess[violated] / np.where(scale > 0, scale, 1.0)
+        k = int(relative.argmax())
+        position = int(violated[k])
+        violation = _Violation(float(relative[k]), position, float(excess[position]))
+        largest = max(largest, violation)
     return largest
 
 

@@ -257,16 +257,18 @@ class ExactBasis:
                 if i in self.vertex.place:
                     right[self.vertex.place[i], 0] = -value
         change = self.vertex.matrix.solve(right) if size else right
-        columns = {("column", j): change[k, 0] for j, k in self.vertex.position.items()}
-        rows: dict[Thing, Any] = {}
         moved = [(j, change[k, 0]) for j, k in self.vertex.position.items()]
+        columns = {("column", j): rate for j, rate in moved}
         if entering[0] == "column":
             moved.append((entering[1], flint.fmpq(1)))
+
+        rows: dict[Thing, Any] = {}
         for j, rate in moved:
-            if rate != 0:
-                for i, value in exact.column(j):
-                    if i not in self.vertex.place:
-                        rows["row", i] = rows.get(("row", i), flint.fmpq(0)) + value * rate
+            if rate == 0:
+                continue
+            for i, value in exact.column(j):
+                if i not in self.vertex.place:
+                    rows["row", i] = rows.get(("row", i), flint.fmpq(0)) + value * rate
         return columns, rows
 
     def _set(self, statuses: dict[Thing, int]) -> None:
@@ -341,7 +343,10 @@ def prove_basis(
     active = len(rows) - rows.count(BASIC)
     if basic != active:
         return BasisProof(False, f"no basis: {basic} basic columns for {active} active rows")
-    if any(status != BASIC and exact.row_at(i, status) is None for i, status in enumerate(rows)):
+    is_without_bound = [
+        status != BASIC and exact.row_at(i, status) is None for i, status in enumerate(rows)
+    ]
+    if any(is_without_bound):
         return BasisProof(False, "no basis: a row is said to be at a bound that it does not have")
     try:
         vertex = Vertex(exact, columns, rows)

@@ -221,27 +221,30 @@ class Block:
             index = pd.MultiIndex.from_product([values.index, values.columns])
             values = pd.Series(values.to_numpy().reshape(-1), index)
         series = pd.Series(values, dtype=float)
-        known: pd.Index[Any] = pd.MultiIndex.from_product(
+        elements: pd.Index[Any] = pd.MultiIndex.from_product(
             [labels for _, labels in self.axes], names=symbols
         )
-        known = known if len(symbols) > 1 else self.axes[0][1] if symbols else pd.Index([()])
-        known = known.to_flat_index()
+        if len(symbols) == 1:
+            elements = self.axes[0][1]
+        elif not symbols:
+            elements = pd.Index([()])
+        elements = elements.to_flat_index()
         named = series.index.to_flat_index()
-        if known.has_duplicates:
+        if elements.has_duplicates:
             raise ModelError(
                 f"{self.name!r} has a label of two elements; values by label do not say which is "
                 "meant"
             )
-        places = known.get_indexer(named)
+        places = elements.get_indexer(named)
         if (places < 0).any() or named.has_duplicates:
             refused_label = named[(places < 0) | named.duplicated()][0]
             problem = (
                 "more than once"
-                if refused_label in known
+                if refused_label in elements
                 else f"which is no label of it; {nearest(str(refused_label), self.names())}"
             )
             raise UnknownNameError(f"the values of {self.name!r} have {refused_label!r}, {problem}")
-        dense = np.full(len(known), np.nan)
+        dense = np.full(len(elements), np.nan)
         dense[places] = series.to_numpy()
         return dense if self.positions is None else dense[self.positions]
 
@@ -722,4 +725,5 @@ def _block(blocks: Sequence[Block], name: str, noun: str) -> Block:
 
 def finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return the larger size of two bounds, of which one that is infinite has none."""
-    return np.maximum(*(np.where(np.isfinite(bound), abs(bound), 0.0) for bound in (lower, upper)))
+    sizes = [np.where(np.isfinite(bound), abs(bound), 0.0) for bound in (lower, upper)]
+    return np.maximum(*sizes)

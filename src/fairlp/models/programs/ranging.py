@@ -89,7 +89,11 @@ def _with_basis(solution: Solution) -> Solution:
     vertex = at_point(program, x)
     size = np.maximum(reach_of(program), abs(x))
     size = np.maximum(size, NEGLIGIBLE * size.max(initial=0.0))
-    if vertex.basis is None or vertex.x is None or (abs(vertex.x - x) > VERIFIED * size).any():
+    if vertex.basis is None or vertex.x is None:
+        is_same_point = False
+    else:
+        is_same_point = not (abs(vertex.x - x) > VERIFIED * size).any()
+    if not is_same_point:
         raise UnsupportedError(
             f"the point of {program.name!r} that {solution.solver} gave has no basis and is no "
             "vertex, so that it has "
@@ -131,7 +135,8 @@ class _FloatBasis:
         self.row_side = _sides(rows, program.row_lower, program.row_upper)
         self.x = _at(self.column_side, program.col_lower, program.col_upper)
         self.side = _at(self.row_side, program.row_lower, program.row_upper)
-        self.x[self.basic] = self.solve(self.side[self.active] - self.others @ self.x[~self.basic])
+        right = self.side[self.active] - self.others @ self.x[~self.basic]
+        self.x[self.basic] = self.solve(right)
         self.costs = self.sign * program.c
         self.y = np.zeros(program.n_rows)
         self.y[self.active] = self.solve(self.costs[self.basic], "T")
@@ -194,11 +199,11 @@ class _FloatBasis:
         columns = np.flatnonzero(self.basic)
         for places, unit in self.units():
             moves = self.solve(unit, "T")
-            down, up = _steps(values, lower, upper, np.vstack([-(self.others.T @ moves), moves]))
-            low[columns[places]], high[columns[places]] = (
-                self.costs[columns[places]] + down,
-                self.costs[columns[places]] + up,
-            )
+            moves_of_prices = np.vstack([-(self.others.T @ moves), moves])
+            down, up = _steps(values, lower, upper, moves_of_prices)
+            of_unit = columns[places]
+            low[of_unit] = self.costs[of_unit] + down
+            high[of_unit] = self.costs[of_unit] + up
         ends = (low, high) if self.sign > 0 else (-high, -low)
         return self.program.c, *ends, self.sign * np.where(nonbasic, self.reduced, 0.0)
 
@@ -220,7 +225,8 @@ def _sides(statuses: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.nda
 
 def _at(sides: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return the bounds that these sides mean, 0 for what has none."""
-    return np.where(sides == UPPER, upper, np.where(np.isin(sides, (LOWER, _FIXED)), lower, 0.0))
+    at_lower = np.isin(sides, (LOWER, _FIXED))
+    return np.where(sides == UPPER, upper, np.where(at_lower, lower, 0.0))
 
 
 def _of_inactive(program: Program, activity: np.ndarray) -> Ranges:
@@ -323,7 +329,7 @@ def _exact_columns(vertex: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
         reduced = vertex.reduced.get(("column", j), zero)
         if j in vertex.position:
             rates = basis.slopes(("column", j)).items()
-            moves = [(vertex.reduced[one], *signs(one), rate) for one, rate in rates]
+            moves = [(vertex.reduced[position], *signs(position), rate) for position, rate in rates]
         else:
             moves = [(reduced, *signs(("column", j)), vertex.exact.flint.fmpq(1))]
         low, high = (fraction(cost) + step for step in _exact_steps(moves))

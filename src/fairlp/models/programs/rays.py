@@ -62,4 +62,5 @@ def farkas(program: Program, multipliers: np.ndarray) -> tuple[np.ndarray, np.nd
         sign_errors(multipliers, program.row_lower, program.row_upper) > 0, 0.0, multipliers
     )
     price = program.A.T @ y
-    return y, np.where(abs(price) <= SOLVER_TIGHTEST * (abs(program.A).T @ abs(y)), 0.0, price)
+    noise = SOLVER_TIGHTEST * (abs(program.A).T @ abs(y))
+    return y, np.where(abs(price) <= noise, 0.0, price)

@@ -104,7 +104,8 @@ class Sizes:
 
         reach = np.maximum(abs(x), reach_of(linear))
         rows = np.maximum(rows, abs(linear.A) @ (NEGLIGIBLE * reach))
-        rows = np.maximum(rows, self._negligible() * min(1.0, float(reach.max(initial=0.0))))
+        largest_reach = float(reach.max(initial=0.0))
+        rows = np.maximum(rows, self._negligible() * min(1.0, largest_reach))
         yield rows, np.maximum(reach, tightest(linear.A, rows[linear.A.indices]))
 
     def sizes_of_reduced_costs(self, terms: np.ndarray) -> Iterator[np.ndarray]:
@@ -148,7 +149,8 @@ def integer_objective_size(program: Program, x: np.ndarray) -> float:
     tolerance is none.
     """
     unit = units(abs(program.c), np.zeros(program.n_columns, dtype=int), 1)[0]
-    return max(float(abs(program.c) @ abs(x)), float(unit) * FEASIBILITY / MILP_TOLERANCES[-1])
+    terms = float(abs(program.c) @ abs(x))
+    return max(terms, float(unit) * FEASIBILITY / MILP_TOLERANCES[-1])
 
 
 def _row_units(program: Program) -> np.ndarray:
@@ -185,7 +187,8 @@ def smallest_of(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
 def tightest(A: csc_array[Any], sides: np.ndarray) -> np.ndarray:
     """Return each column's smallest |side / coefficient| over finite nonzero sides, else 0."""
     tight = np.isfinite(sides) & (sides != 0) & (A.data != 0)
-    ratio = np.divide(abs(sides), abs(A.data), out=np.full(len(sides), np.inf), where=tight)
+    endless = np.full(len(sides), np.inf)
+    ratio = np.divide(abs(sides), abs(A.data), out=endless, where=tight)
     reach = np.zeros(A.shape[1])
     used = np.flatnonzero(np.diff(A.indptr))
     if used.size:

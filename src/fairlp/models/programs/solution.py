@@ -53,7 +53,7 @@ class Solution(Hinted):
         A direction of the columns in which the objective improves without end; only kept when it
         does.
     bound : float or None
-        Bound on the objective: of an integer program by the solver's word; of a linear program that
+        Bound on the objective: of an integer program as the solver says; of a linear program that
         a limit stopped proved by the duals that it had.
     pool : tuple of Solution
         Points that were found, the best first, where ``pool=`` asked for them.
@@ -109,7 +109,7 @@ class Solution(Hinted):
 
     @property
     def unproved(self) -> str:
-        """That it is optimal by the solver's word only, where no duals can prove it; else empty."""
+        """Why the optimum rests on the solver alone, where no duals can prove it; else empty."""
         if self.row_duals is not None or not self.status.is_optimal:
             return ""
         return f"optimal by the word of {self.solver} only: no duals prove it"
@@ -451,7 +451,7 @@ class Solution(Hinted):
         feasible = certificate.is_feasible
         optimal = answer.status.is_optimal
         if optimal and feasible and self.row_duals is None and by_word:
-            message = f"{answer.status.message}; optimal by the solver's word"
+            message = f"{answer.status.message}; optimal as the solver says"
             return replace(answer, status=replace(answer.status, message=message))
         tolerance = VERIFIED if self.program.logs is None else CONVEX_POINT
         if certificate.is_within(tolerance) if optimal else feasible:

@@ -375,7 +375,8 @@ def _saturation_levels(need: np.ndarray, cap: np.ndarray, remaining: np.ndarray)
         need[:finite] * cap[:finite, None], axis=0, out=at_cap[1:]
     )  # used by those who stopped at their cap
     growing = np.zeros((finite + 1, need.shape[1]))
-    growing[:-1] = np.cumsum(need[::-1], axis=0)[::-1][:finite]
+    rates_from_end = np.cumsum(need[::-1], axis=0)  # of the last users, of the last but one, …
+    growing[:-1] = rates_from_end[::-1][:finite]
     growing[-1] = need[finite:].sum(axis=0)  # rate of those still growing
     used = (
         at_cap[:-1] + growing[:-1] * cap[:finite, None]
@@ -386,7 +387,8 @@ def _saturation_levels(need: np.ndarray, cap: np.ndarray, remaining: np.ndarray)
     )  # caps passed before saturation, of each resource
     pace = growing[passed]
     free = np.maximum(remaining - at_cap[passed], 0.0)
-    return np.asarray(np.divide(free, pace, out=np.full(len(pace), np.inf), where=pace > 0))
+    endless = np.full(len(pace), np.inf)
+    return np.asarray(np.divide(free, pace, out=endless, where=pace > 0))
 
 
 def fill_from_past(
@@ -474,7 +476,8 @@ def _saturation_from_past(
     order = np.argsort(levels, kind="stable")
     levels = levels[order]
     slopes = np.cumsum(turns[order])
-    used = np.concatenate([[0.0], np.cumsum(slopes[:-1] * np.diff(levels))])
+    rises = slopes[:-1] * np.diff(levels)
+    used = np.concatenate([[0.0], np.cumsum(rises)])
 
     # From the last turn before the resource is used up; there the sums are computed anew.
     first = max(int(np.searchsorted(used, remaining)) - 1, 0)
@@ -509,7 +512,8 @@ def floors(instance: Instance) -> np.ndarray:
     for v in guaranteed[np.argsort(-queues.depths[guaranteed], kind="stable")].tolist():
         below = np.asarray(queues.below[[v]].todense()).ravel() > 0
         named = queues.guarantees[v] > 0
-        users = np.flatnonzero(below & can_run & (instance.demands[:, named] > 0).any(axis=1))
+        needs_named = (instance.demands[:, named] > 0).any(axis=1)
+        users = np.flatnonzero(below & can_run & needs_named)
         if not users.size:
             continue
         demands = instance.demands[users]

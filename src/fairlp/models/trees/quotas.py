@@ -59,8 +59,12 @@ class QuotaTree:
             np.arange(len(self.weights)) < self.count, LEAST_WEIGHT, 0.0
         )
         depths = np.concatenate([queues.depths, queues.depths[queues.of] + 1])
-        self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
-        self.sums = (quotas.resource[:, None] == np.arange(len(instance.resources))).astype(float)
+        depths_of_levels = range(1, int(depths.max()) + 1)
+        self.levels = [np.flatnonzero(depths == depth) for depth in depths_of_levels]
+        resources = np.arange(len(instance.resources))
+        self.sums = (quotas.resource[:, None] == resources).astype(float)
+
+        # S and K from the leaves up
         users = np.zeros((len(queues.of), len(self.sums)))
         nominal, borrowing, lending = quotas.amounts
         self.owned = np.vstack([np.nan_to_num(nominal), users])
@@ -69,14 +73,16 @@ class QuotaTree:
         self.reserved = np.zeros(self.owned.shape)
         for nodes in reversed(self.levels):
             self.reserved[nodes] = np.maximum(self.owned[nodes] - lending[nodes], 0.0)
-            np.add.at(self.owned, self.parents[nodes], self.owned[nodes] - self.reserved[nodes])
+            lendable = self.owned[nodes] - self.reserved[nodes]
+            np.add.at(self.owned, self.parents[nodes], lendable)
+
+        # A from the root down
         self.limits = self.owned + borrowing
         self.limits[0] = self.owned[0]
         could = self.owned.copy()
         for nodes in self.levels:
-            could[nodes] = np.minimum(
-                self.limits[nodes], self.reserved[nodes] + could[self.parents[nodes]]
-            )
+            lent_to = could[self.parents[nodes]]
+            could[nodes] = np.minimum(self.limits[nodes], self.reserved[nodes] + lent_to)
         self.lent = (could @ self.sums)[self.parents]
 
     def usage(self, tasks: np.ndarray) -> np.ndarray:
@@ -101,15 +107,13 @@ class QuotaTree:
         A part of nothing is 0.
         """
         whole = self.lent
-        return np.asarray(
-            np.divide(amounts @ self.sums, whole, out=np.zeros(whole.shape), where=whole > 0)
-        )
+        totals = amounts @ self.sums
+        return np.asarray(np.divide(totals, whole, out=np.zeros(whole.shape), where=whole > 0))
 
     def shares(self, used: np.ndarray) -> np.ndarray:
         """Return the dominant resource share of each node, over its weight; the root has none."""
-        shares = np.asarray(
-            self.parts(np.maximum(used - self.owned, 0.0)).max(axis=1) / self.weights
-        )
+        borrowed = self.parts(np.maximum(used - self.owned, 0.0))
+        shares = np.asarray(borrowed.max(axis=1) / self.weights)
         shares[0] = 0.0
         return shares
 
@@ -121,14 +125,14 @@ class QuotaTree:
         demands = self.lanes.instance.demands / self.instance.pool
         usage = self.usage(tasks)
         totals = self.upward(self.by_user(demands * tasks[:, None]), np.zeros(1))
-        stages = (
-            _Stage(self, self.parts(np.maximum(usage - self.owned, 0.0))),
-            _Stage(self, totals),
-        )
+        borrowed = self.parts(np.maximum(usage - self.owned, 0.0))
+        stages = (_Stage(self, borrowed), _Stage(self, totals))
+
         moves = _Moves(self, usage, stages)
-        moves.climb(
-            self.by_user(self.lanes.use * active[:, None]), self.by_user(demands * active[:, None])
-        )
+        use_of_active = self.by_user(self.lanes.use * active[:, None])
+        demands_of_active = self.by_user(demands * active[:, None])
+        moves.climb(use_of_active, demands_of_active)
+
         rate = np.where(active, moves.speed[self.count + self.lanes.user], 0.0)
         return Pace(rate, stages[0].smallest_key, stages[0].lifts.astype(float), moves.end(), False)
 
@@ -146,7 +150,8 @@ def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarr
         size = np.where(lanes.use > 0, nominal, 0.0).sum(axis=1)
         total = np.bincount(lanes.places, weights=size)[lanes.places]
         count = np.bincount(lanes.places)[lanes.places]
-        tasks_of_lanes *= np.where(total > 0, size / np.where(total > 0, total, 1.0), 1.0 / count)
+        part_by_size = size / np.where(total > 0, total, 1.0)
+        tasks_of_lanes *= np.where(total > 0, part_by_size, 1.0 / count)
     return tree, tree.usage(tasks_of_lanes)
 
 
@@ -161,12 +166,10 @@ class _Stage:
     """
 
     def __init__(self, tree: QuotaTree, parts: np.ndarray) -> None:
-        self.parts, self.largest_part, self.up, self.weights = (
-            parts,
-            parts.max(axis=1),
-            tree.parents,
-            tree.weights,
-        )
+        self.parts = parts
+        self.largest_part = parts.max(axis=1)
+        self.up = tree.parents
+        self.weights = tree.weights
         self.key = self.largest_part / self.weights
         self.top = parts >= (self.largest_part * (1 - AGREEMENT))[:, None]
         self.growth = np.zeros(parts.shape)
@@ -175,16 +178,14 @@ class _Stage:
         self.lifts = np.ones(len(parts), dtype=bool)
 
     def slope(self, nodes: np.ndarray) -> np.ndarray:
-        """Return how fast what nodes are compared by grows."""
-        return np.asarray(
-            np.where(self.top, self.growth, 0.0)[nodes].max(axis=1) / self.weights[nodes]
-        )
+        """Return how fast the keys of nodes grow."""
+        growth = np.where(self.top, self.growth, 0.0)[nodes].max(axis=1)
+        return np.asarray(growth / self.weights[nodes])
 
     def behind(self, nodes: np.ndarray) -> np.ndarray:
         """Return which nodes are among the least of their queue. Bool."""
-        return np.asarray(
-            self.key[nodes] <= self.smallest_key[self.up[nodes]] * (1 + AGREEMENT) + AGREEMENT
-        )
+        smallest_key = self.smallest_key[self.up[nodes]]
+        return np.asarray(self.key[nodes] <= smallest_key * (1 + AGREEMENT) + AGREEMENT)
 
     def choose(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the nodes that rise by this stage, and those that stand still in it.
@@ -202,9 +203,9 @@ class _Stage:
         """Return when a node's largest part changes, or a node catches up with another one."""
         growth = self.growth * speed[:, None]
         pace = np.where(self.top, growth, 0.0).max(axis=1, keepdims=True)
-        kink = _first(
-            self.largest_part[:, None] - self.parts, growth - pace, ~self.top & self.turns[:, None]
-        )
+        gaps = self.largest_part[:, None] - self.parts
+        kink = _first(gaps, growth - pace, ~self.top & self.turns[:, None])
+
         nodes = np.flatnonzero(self.turns)
         above = self.up[nodes]
         waits = ~self.behind(nodes) & self.lifts[above]
@@ -212,7 +213,7 @@ class _Stage:
 
 
 class _Moves:
-    """Who rises, and how fast: directions from the leaves up, speeds from the root down.
+    """The nodes that rise, and how fast: directions from the leaves up, speeds from the root down.
 
     ``direction`` is how U of the parent grows while a node rises, per unit of its own time; ``pace``
     is its own time per unit of its parent's, and ``speed`` per unit of t.
@@ -222,9 +223,8 @@ class _Moves:
         self.tree = tree
         self.used = used
         self.stages = stages
-        self.over, self.out = (
-            used >= bound * (1 - AGREEMENT) for bound in (tree.owned, tree.reserved)
-        )
+        self.over = used >= tree.owned * (1 - AGREEMENT)
+        self.out = used >= tree.reserved * (1 - AGREEMENT)
         self.speed = np.zeros(len(used))
         self.pace = np.zeros(len(used))
 
@@ -239,13 +239,14 @@ class _Moves:
             self._choose(nodes[totals[nodes].any(axis=1)])
             direction[nodes] = np.where(self.out, direction, 0.0)[nodes]
             for amounts in (direction, totals):
-                np.add.at(amounts, tree.parents[nodes], (amounts * self.pace[:, None])[nodes])
+                amounts_per_parent = amounts * self.pace[:, None]
+                np.add.at(amounts, tree.parents[nodes], amounts_per_parent[nodes])
         self.speed[0] = 1.0
         for nodes in tree.levels:
             self.speed[nodes] = self.speed[tree.parents[nodes]] * self.pace[nodes]
 
     def _choose(self, nodes: np.ndarray) -> None:
-        """Let those of the children that can rise do so whose turn it is."""
+        """Set the paces of the children that can rise and whose turn it is."""
         borrows = (self.over[nodes] & (self.direction[nodes] > 0)).any(axis=1)
         is_late = self.tree.is_late[nodes] & borrows
         has_early = np.zeros(len(self.used), dtype=bool)
@@ -254,12 +255,17 @@ class _Moves:
         for stage in self.stages:
             rises, nodes = stage.choose(nodes)
             self.pace[rises] = 1.0 / stage.slope(rises)
-        self.pace[nodes] = self.tree.weights[nodes] / self.stages[1].growth[nodes].max(axis=1)
+
+        _, total_stage = self.stages
+        growth = total_stage.growth[nodes].max(axis=1)
+        self.pace[nodes] = self.tree.weights[nodes] / growth
 
     def end(self) -> float:
         """Return the t of the next kink: in U of a queue, or in what nodes are compared by."""
         grown = np.zeros(self.used.shape)
-        np.add.at(grown, self.tree.parents[1:], self.direction[1:] * self.speed[1:, None])
+        growth = self.direction[1:] * self.speed[1:, None]
+        np.add.at(grown, self.tree.parents[1:], growth)
+
         bounds = ((self.tree.owned, self.over), (self.tree.reserved, self.out))
         kinks = [_first(bound - self.used, grown, ~passed) for bound, passed in bounds]
         return min([*kinks, *(stage.end(self.speed) for stage in self.stages)])
@@ -297,9 +303,8 @@ class QuotaSegment(RateSegment):
     @property
     def first_rate(self) -> np.ndarray:
         """Tasks of each lane that are a dominant share of 1."""
-        return np.asarray(
-            1.0 / (self.tree.lanes.instance.demands / self.tree.instance.pool).max(axis=1)
-        )
+        parts_of_pool = self.tree.lanes.instance.demands / self.tree.instance.pool
+        return np.asarray(1.0 / parts_of_pool.max(axis=1))
 
     @property
     def negligible_rise(self) -> float:
@@ -334,7 +339,8 @@ class QuotaSegment(RateSegment):
         """
         tree = self.tree
         user = self.tree.lanes.user
-        usage, owned = (amounts[tree.owner] for amounts in (tree.usage(self.tasks), tree.owned))
+        usage = tree.usage(self.tasks)[tree.owner]
+        owned = tree.owned[tree.owner]
         beyond = ((usage >= owned * (1 - AGREEMENT)) & (tree.lanes.use > 0)).any(axis=1)
         remaining = np.flatnonzero(~self.satisfied)
         remaining = remaining[np.lexsort((beyond[remaining], user[remaining]))]

@@ -127,7 +127,8 @@ class Rates:
         self.sums = queues.sums
         self.weighted = share * weights[:, None]
         self.tasks_per_level = weights * gamma
-        self.task = np.divide(share, gamma[:, None], out=share * 0, where=gamma[:, None] > 0)
+        tasks_of_level = gamma[:, None]
+        self.task = np.divide(share, tasks_of_level, out=share * 0, where=tasks_of_level > 0)
         self.origin = TreePoint(
             self._zeros(len(depths)), self._zeros((len(depths), share.shape[1]))
         )
@@ -143,14 +144,14 @@ class Rates:
             return np.zeros_like(self.tasks_per_level)
         return np.asarray(self.tasks_per_level * self.past)
 
-    def begin(self, taken: np.ndarray) -> TreePoint:
+    def begin(self, tasks: np.ndarray) -> TreePoint:
         """Return the point where the tree begins if leaves take so many tasks.
 
         Satisfied leaves take all of theirs, active ones their past.
         """
-        if not taken.any():
+        if not tasks.any():
             return self.origin
-        usage = self._sum(0, self.task * taken[:, None])
+        usage = self._sum(0, self.task * tasks[:, None])
         for depth, rows in self._upward():
             usage += self._sum(depth, usage[rows])
         return TreePoint(self.origin.level, usage)
@@ -191,7 +192,8 @@ class Rates:
             alive[up[alive[rows]]] = True
         for rows in self.levels:
             factor[rows] *= factor[self.parents[rows]]
-        rate = np.where(active & ~stands[self.of], factor[self.of] * self.tasks_per_level, 0)
+        rises = active & ~stands[self.of]
+        rate = np.where(rises, factor[self.of] * self.tasks_per_level, 0)
         level = np.where(stands, 0, factor)
         usage = total * factor[:, None]
         faster = usage - np.where(is_largest, usage, 0).max(axis=1)[:, None]
@@ -242,7 +244,8 @@ class Rates:
         if not self.exact:
             return np.asarray(self.sums[depth] @ rows)
         total = self._zeros((len(self.queue_weights), rows.shape[1]))
-        np.add.at(total, self.of if depth == 0 else self.parents[self.levels[depth - 1]], rows)
+        queue_of_row = self.of if depth == 0 else self.parents[self.levels[depth - 1]]
+        np.add.at(total, queue_of_row, rows)
         return total
 
     def _zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:

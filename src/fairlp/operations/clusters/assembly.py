@@ -669,7 +669,8 @@ def _note_overcommitment(
 ) -> None:
     """Note nodes of which more is in use than they have."""
     for k, r in np.argwhere(used > offered).tolist():
-        message = f"{used[k, r]:g} of {resources[r]!r} are in use, of {offered[k, r]:g}"
+        in_use = f"{used[k, r]:g} of {resources[r]!r} are in use"
+        message = f"{in_use}, of {offered[k, r]:g}"
         action = "observed all the same; nothing of it is free"
         cluster.note(nodes[k].file, f"node {nodes[k].name!r}", message, action)
 
@@ -814,7 +815,8 @@ def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
     paths = queues.paths.labels.rename("queue")
     shares = 1000 * tree.shares(used)[:count]
     pool = instance.pool
-    borrowed = (np.maximum(used - tree.owned, 0.0) @ tree.sums / pool)[:count].max(axis=1)
+    amounts_borrowed = np.maximum(used - tree.owned, 0.0) @ tree.sums
+    borrowed = (amounts_borrowed / pool)[:count].max(axis=1)
     # Of weight 0, any borrowing is without limit, also of what no other queue lends.
     shares[tree.is_late[:count] & (borrowed > 0)] = np.inf
     # A root cohort, and a queue in none, borrows from no other.

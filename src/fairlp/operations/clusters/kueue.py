@@ -131,8 +131,8 @@ class _QuotaQueue(NamedTuple):
             totals[resource] = None if total is None or amount is None else total + amount
         return totals
 
-    def kept(self, owned: Fraction, column: Column) -> Fraction:
-        """Return what it keeps for itself of so much that it owns."""
+    def reserved(self, owned: Fraction, column: Column) -> Fraction:
+        """Return the amount that it keeps for itself of the amount that it owns."""
         lending = self.quotas.get(column, {}).get("lending")
         return Fraction(0) if lending is None else max(owned - lending, Fraction(0))
 
@@ -159,7 +159,7 @@ class Kueue:
         self._consumed: dict[tuple[str, str], Amounts] = {}
         self._queue_of_owner: dict[tuple[str, str], str] = {}
         self._waiting: list[_Request] = []
-        #: What ClusterQueues can have at most, by queue and column; filled once all is read.
+        #: The largest amounts that ClusterQueues can have, by queue and column; filled once all is read.
         self._largest_amounts: dict[tuple[str, Column], Fraction] = {}
         self._paths: dict[str, str] = {}
         self._flavors: dict[str, _Flavor] = {}
@@ -387,20 +387,22 @@ class Kueue:
             flavors = [flavor for listed, flavor in queue.quotas if listed == resource]
             if not flavors or resource == PODS:
                 continue
-            most = max(
-                amount(resource, self._most_of_queue(name, (resource, flavor)))
-                for flavor in flavors
+            columns = [(resource, flavor) for flavor in flavors]
+            largest = max(
+                amount(resource, self._largest_amount_of(name, column)) for column in columns
             )
-            if count * demand > most:
+            request = count * demand
+            if request > largest:
                 unit = unit_of(resource)
-                asked = quantity_text(count * demand, resource, unit)
+                request_text = quantity_text(request, resource, unit)
+                largest_text = quantity_text(largest, resource, unit)
                 return (
-                    f"{asked} at once, more than the {quantity_text(most, resource, unit)} that "
+                    f"{request_text} at once, more than the {largest_text} that "
                     f"ClusterQueue {name!r} can ever have"
                 )
         return ""
 
-    def _most_of_queue(self, name: str, column: Column) -> Fraction:
+    def _largest_amount_of(self, name: str, column: Column) -> Fraction:
         """Return the most that a ClusterQueue can ever have of a resource and flavor.
 
         It is computed once: thousands of pods ask for the same queue, and it sums over all queues.
@@ -409,39 +411,45 @@ class Kueue:
         if key not in self._largest_amounts:
             queue = self._queues[name]
             nominal = queue.quotas[column]["nominal"]
-            largest = self._most(queue, nominal, column, ()) if queue.parent else nominal
+            largest = self._largest_amount(queue, nominal, column, ()) if queue.parent else nominal
             self._largest_amounts[key] = largest
         return self._largest_amounts[key]
 
-    def _most(
+    def _largest_amount(
         self, queue: _QuotaQueue, owned: Fraction, column: Column, below: tuple[str, ...]
     ) -> Fraction:
-        """Return the most that a queue below a cohort can have, of which it owns so much.
+        """Return the largest amount that a queue with a parent can have: its own, and borrowed.
 
-        ``below`` are the cohorts below it; one that is above itself counts as a root.
+        It is A of ``models/trees/quotas.py``, of one column and in fractions, before there is an
+        Instance. ``owned`` is S of the queue, ``below`` the cohorts below it; a cohort that is
+        above itself counts as a root.
         """
         cohort = self._cohorts.get(queue.parent)
-        most = self._owned(queue.parent, column, ())
+        available = self._owned(queue.parent, column, ())  # to the parent
         is_root = cohort is None or not cohort.parent or cohort.parent in (*below, queue.parent)
         if cohort is not None and not is_root:
-            most = self._most(cohort, most, column, (*below, queue.parent))
-        most += queue.kept(owned, column)
+            available = self._largest_amount(cohort, available, column, (*below, queue.parent))
+
+        largest = queue.reserved(owned, column) + available
         borrowing = queue.quotas.get(column, {}).get("borrowing")
-        return most if borrowing is None else min(most, owned + borrowing)
+        return largest if borrowing is None else min(largest, owned + borrowing)
 
     def _owned(self, cohort: str, column: Column, above: tuple[str, ...]) -> Fraction:
-        """Return a cohort's amount of a resource and flavor: its own, and what those below lend."""
+        """Return a cohort's own amount and the amounts that those below it lend (S).
+
+        ``above`` are the cohorts above it, which do not count below it as well.
+        """
         total = Fraction(0)
         if cohort in self._cohorts:
             total += self._cohorts[cohort].quotas.get(column, {}).get("nominal", Fraction(0))
         for name, child in self._cohorts.items():
             if child.parent == cohort and name not in (*above, cohort):
                 owned = self._owned(name, column, (*above, cohort))
-                total += owned - child.kept(owned, column)
+                total += owned - child.reserved(owned, column)
         for queue in self._queues.values():
             if queue.parent == cohort:
                 owned = queue.quotas.get(column, {}).get("nominal", Fraction(0))
-                total += owned - queue.kept(owned, column)
+                total += owned - queue.reserved(owned, column)
         return total
 
     def _path(self, name: str) -> str:

@@ -245,8 +245,8 @@ class Nodes:
         if not np.any(self.allowed(anywhere)):
             lines = [line for term in place.terms or () for line in term]
             missing = [in_words(line) for line in lines if not self._line_mask(line).any()]
-            asked = missing[0] if missing else "what it asks for"
-            return f"no node has {asked}, as its node affinity asks"
+            request = missing[0] if missing else "what it asks for"
+            return f"no node has {request}, as its node affinity asks"
         if np.any(self.allowed(place._replace(tolerations=(_BEARS_ALL,)))):
             return "nodes that it may be on have taints that it does not tolerate"
         return "no node fulfils its node selector and its node affinity together"
@@ -270,7 +270,9 @@ def in_words(line: Requirement) -> str:
     key = "metadata.name" if line.key == NAME else line.key.removeprefix("\0")
     values = ", ".join(line.values)
     if line.operator == "In":
-        return f"{key}={values}" if len(line.values) == 1 else f"{key} in ({values})"
+        if len(line.values) == 1:
+            return f"{key}={values}"
+        return f"{key} in ({values})"
     if line.operator == "NotIn":
         return f"{key} not in ({values})"
     if line.operator == "Exists":
@@ -337,7 +339,8 @@ MIB = Fraction(1, 2**20)
 def _parsed(text: str) -> Fraction:
     """Return a quantity from its text."""
     match = _QUANTITY.fullmatch(text.strip())
-    if match is None or len(text) > _MOST_DIGITS or abs(int(match["power"] or 0)) > _MOST_POWER:
+    is_too_long = len(text) > _MOST_DIGITS
+    if match is None or is_too_long or abs(int(match["power"] or 0)) > _MOST_POWER:
         raise EntryError(
             f"{shown(text)} is no quantity; expected one such as '500m', '2' or '64Gi'"
         )

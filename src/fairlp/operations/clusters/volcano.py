@@ -344,9 +344,9 @@ def fitting(
         beyond = {path: deserved[path].get(resource, 0.0) - guaranteed[path] for path in deserved}
         room = max(whole - sum(guaranteed.values()), 0.0)
         total_beyond = sum(beyond.values())
-        part = min(room / total_beyond, 1.0) if total_beyond > 0 else 1.0
+        fraction = min(room / total_beyond, 1.0) if total_beyond > 0 else 1.0
         for path in deserved:
-            lowered[path][resource] = guaranteed[path] + part * beyond[path]
+            lowered[path][resource] = guaranteed[path] + fraction * beyond[path]
     return lowered
 
 

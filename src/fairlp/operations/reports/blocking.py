@@ -190,18 +190,20 @@ class Blocking:
         if tree.quotas is None:
             return {}, {}
         columns = tree.quotas.resource == quota.resource
-        own = quota_tree.owned[: len(tree), columns].sum(axis=1)
+        owned = quota_tree.owned[: len(tree), columns].sum(axis=1)
         in_use = used[: len(tree), columns].sum(axis=1)
         has_users = np.bincount(tree.of, minlength=len(tree)) > 0
         is_listed = tree.quotas.listed[:, columns].any(axis=1)
         is_below = np.array([quota.queue in tree.chain(v) for v in range(len(tree))])
         counts = is_below & (has_users | is_listed)
         counts[np.unique(tree.parents[1:])] = False
-        lent = np.where(counts, own - in_use, 0.0)
-        rounding = AUDIT * np.maximum(own, in_use)
+        lent = np.where(counts, owned - in_use, 0.0)
+        rounding = AUDIT * np.maximum(owned, in_use)
         lent[abs(lent) <= rounding] = 0.0
-        lenders = {int(v): float(lent[v]) for v in largest_first(lent) if lent[v] > 0}
-        borrowers = {int(v): float(-lent[v]) for v in largest_first(-lent) if lent[v] < 0}
+        order = largest_first(lent)
+        lenders = {int(v): float(lent[v]) for v in order if lent[v] > 0}
+        order = largest_first(-lent)
+        borrowers = {int(v): float(-lent[v]) for v in order if lent[v] < 0}
         return lenders, borrowers
 
     @cached_property
@@ -219,9 +221,11 @@ class Blocking:
         for use in tree.lanes.use[tree.lanes.user == n]:
             step = use * count
             if not self.whole:
-                step = 2 * AUDIT * np.maximum(tree.limits[0], used[0]) * (use > 0)
+                noticeable = 2 * AUDIT * np.maximum(tree.limits[0], used[0])
+                step = noticeable * (use > 0)
             for v in queues.chain(int(queues.of[n])):
-                is_over = (step > 0) & (used[v] + step > tree.limits[v] * (1 + AUDIT))
+                exceeds = used[v] + step > tree.limits[v] * (1 + AUDIT)
+                is_over = (step > 0) & exceeds
                 if is_over.any():
                     r = int(resource[is_over.argmax()])
                     obstacles.append(Obstacle("cap", r, _NO_SERVERS, queue=v))

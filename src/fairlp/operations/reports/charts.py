@@ -176,7 +176,8 @@ def _bands(facts: Facts) -> tuple[int, list[_Band]]:
     instance = comparison.instance
     tree = instance.tree
     levels = range(1, int(tree.depths.max()) + 1)
-    level = next((depth for depth in levels if len(np.unique(tree.at_depth(depth))) > 1), 1)
+    with_several = (depth for depth in levels if len(np.unique(tree.at_depth(depth))) > 1)
+    level = next(with_several, 1)
 
     queue_of_user = tree.at_depth(level)
     amounts = comparison.has[:, None] * instance.demands / instance.pool
@@ -184,7 +185,8 @@ def _bands(facts: Facts) -> tuple[int, list[_Band]]:
         [np.bincount(queue_of_user, weights=column, minlength=len(tree)) for column in amounts.T]
     )
 
-    order = [int(v) for v in largest_first(parts.max(axis=1)) if parts[v].any()]
+    largest = largest_first(parts.max(axis=1))
+    order = [int(v) for v in largest if parts[v].any()]
     coloured = order if len(order) <= _COLOURED else order[: _COLOURED - 1]
     others = order[len(coloured) :]
     bands = [
@@ -192,7 +194,8 @@ def _bands(facts: Facts) -> tuple[int, list[_Band]]:
         for v, colour in zip(coloured, COLOURS, strict=False)
     ]
     if others:
-        bands.append(_Band(f"{len(others)} others", _OTHERS, parts[others].sum(axis=0)))
+        parts_of_others = parts[others].sum(axis=0)
+        bands.append(_Band(f"{len(others)} others", _OTHERS, parts_of_others))
     used = sum((band.parts for band in bands), np.zeros(len(instance.resources)))
     bands.append(_Band("not in use", _FREE, np.maximum(1 - used, 0.0)))
     return level, bands

@@ -61,9 +61,9 @@ def next_to_buy(
         for r in np.flatnonzero(price > 0).tolist():
             resource = str(instance.resources[r])
             unit = instance.units.get(resource, "")
-            worth = price[r] * float(classes.capacities[k, r]) / total_worth
+            value = price[r] * float(classes.capacities[k, r]) / total_worth
             server_part = server_worth / total_worth
-            rows.append((name, resource, unit, float(price[r]), worth, server_part))
+            rows.append((name, resource, unit, float(price[r]), value, server_part))
     columns = ["class", "resource", "unit", "price", "worth", "server"]
     return pd.DataFrame(rows, columns=columns).sort_values(
         "worth", ascending=False, kind="stable", ignore_index=True
@@ -247,8 +247,8 @@ def findings_in_words(findings: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     empty where all apply.
     """
     applies = ~findings["witness"].str.startswith("vacuous: ")
-    words = {True: "kept", False: "broken"}
-    answers = [words.get(holds, "not checked") for holds in findings["holds"][applies]]
+    verdicts = {True: "kept", False: "broken"}
+    answers = [verdicts.get(holds, "not checked") for holds in findings["holds"][applies]]
     in_words = findings[applies].assign(holds=answers)
     names = ", ".join(map(str, findings.index[~applies]))
     if not names:

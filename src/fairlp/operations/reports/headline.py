@@ -84,8 +84,8 @@ def _too_large(comparison: ShareComparison, n: int) -> str:
 def _named(reasons: list[tuple[str, str]]) -> str:
     """Return the first users with reasons, and the number of the others."""
     named = [
-        f"{user}: {shorten(why, _LETTERS, placeholder='…')}" if why else user
-        for user, why in reasons[:_REASONS]
+        f"{user}: {shorten(reason, _LETTERS, placeholder='…')}" if reason else user
+        for user, reason in reasons[:_REASONS]
     ]
     others = len(reasons) - _REASONS
     if others > 0:
@@ -97,7 +97,8 @@ def _not_runnable_yet(comparison: ShareComparison) -> str:
     """Return the tasks that may not run yet, by reason."""
     held = comparison.subject.held
     counts = held.groupby("reason")["tasks"].sum().sort_values(ascending=False)
-    reasons = [f"{reason}: {count:,}" for reason, count in counts.iloc[:_REASONS].items()]
+    largest = counts.iloc[:_REASONS]
+    reasons = [f"{reason}: {count:,}" for reason, count in largest.items()]
     if len(counts) > _REASONS:
         reasons.append(f"other reasons: {counts.iloc[_REASONS:].sum():,}")
     return f"Not runnable yet, and owed nothing: {_tasks(counts.sum())} ({'; '.join(reasons)})."
@@ -158,7 +159,8 @@ def _short_tenants(shares: TenantShares, start: int = 0) -> str:
     """Return the first tenants that are short, from this place on, and the number of the others."""
     tenants = shares.tenants
     counts = tenants.sums(shares.owed_whole)
-    named = [f"{tenants.names[t]} ({_tasks(counts[t])})" for t in shares.short[start:_NAMED]]
+    shown_tenants = shares.short[start:_NAMED]
+    named = [f"{tenants.names[t]} ({_tasks(counts[t])})" for t in shown_tenants]
     if shares.short.size > _NAMED:
         named.append(f"{shares.short.size - _NAMED:,} other {tenants.noun}s")
     return ", ".join(named)
@@ -172,7 +174,8 @@ def _sizes(comparison: ShareComparison, t: int) -> str:
     demands = [_demand(comparison, int(n)) for n in users]
     if len(users) == 1:
         return f" ({demands[0]} each)"
-    sizes = [f"{owed[n]:,} × ({demand})" for n, demand in zip(users, demands, strict=True)]
+    demand_of_user = zip(users, demands, strict=True)
+    sizes = [f"{owed[n]:,} × ({demand})" for n, demand in demand_of_user]
     if len(sizes) > _NAMED:
         sizes = [*sizes[:_NAMED], f"and {len(sizes) - _NAMED:,} other sizes"]
     return f": {', '.join(sizes)}"
@@ -315,7 +318,8 @@ def _preempted(comparison: ShareComparison, solution: Remedy) -> str:
     for tasks, name in zip(counts[1:_NAMED], names[1:_NAMED], strict=True):
         preempted += f", {tasks:,} of {name}"
     if len(counts) > _NAMED:
-        preempted += f", {sum(counts[_NAMED:]):,} of {len(counts) - _NAMED:,} others"
+        other_tasks = sum(counts[_NAMED:])
+        preempted += f", {other_tasks:,} of {len(counts) - _NAMED:,} others"
     missing = solution.count - solution.fitting
     fitting = _tasks(solution.freed)
     if solution.freed < missing:

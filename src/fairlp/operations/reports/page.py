@@ -108,13 +108,13 @@ def facts(
 
 def _warn_of_another_cluster(subject: Subject, earlier: Subject) -> None:
     """Warn where the earlier dump seems to be of another cluster: most servers have other names."""
-    now = set(map(str, subject.instance.servers))
+    servers = set(map(str, subject.instance.servers))
     before = set(map(str, earlier.instance.servers))
-    common = len(now & before)
-    if 2 * common >= min(len(now), len(before)) and earlier.scheduler == subject.scheduler:
+    common = len(servers & before)
+    if 2 * common >= min(len(servers), len(before)) and earlier.scheduler == subject.scheduler:
         return
     warnings.warn(
-        f"the earlier dump has {common} of the {len(now)} servers of this one: is it of the same "
+        f"the earlier dump has {common} of the {len(servers)} servers of this one: is it of the same "
         "cluster? Changes between two clusters mean nothing",
         FairlpWarning,
         stacklevel=3,

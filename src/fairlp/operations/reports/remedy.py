@@ -128,7 +128,8 @@ class _Preemption:
         placed = 0
         room = (free[servers][:, demanded] / demand[demanded]).min(axis=1)
         for s in servers[largest_first(room)]:
-            tasks = np.floor(to_whole(running[:, s], running[:, s])).astype(int)
+            running_there = running[:, s]
+            tasks = np.floor(to_whole(running_there, running_there)).astype(int)
             while placed < count and self.tasks.total() < MOST_PREEMPTED:
                 leaving = self._leaving(free[s], tasks, demand)
                 if leaving is None:
@@ -168,7 +169,8 @@ class _Preemption:
 
         It is of the tenant that is furthest beyond its fair share.
         """
-        users = np.flatnonzero((tasks > 0) & (self.demands[:, short] > 0).any(axis=1))
+        uses_short = (self.demands[:, short] > 0).any(axis=1)
+        users = np.flatnonzero((tasks > 0) & uses_short)
         of = self.tenants.of[users]
         after = (amounts[of] - self.shares.parts[users]).max(axis=1)
         fair = self.shares.fair_share[of]

@@ -86,7 +86,8 @@ def shown(value: Any, kind: str = "number") -> str:
     if not abs(number) < np.inf:
         return "no limit"
     if kind == "percent":
-        return f"{100 * number:.2g} %" if 0 < abs(number) < 0.00995 else f"{100 * number:.1f} %"
+        is_small = 0 < abs(number) < 0.00995
+        return f"{100 * number:.2g} %" if is_small else f"{100 * number:.1f} %"
     if number == int(number) or abs(number) >= 1000:
         return f"{number:,.0f}"
     return f"{number:.4g}"
@@ -285,11 +286,11 @@ def _glance(facts: Facts) -> Section:
     tenants = comparison.subject.tenants
     sizes = counted(len(instance.users), "job size", "job sizes")
     if tenants.are_users or tenants.noun == "user":
-        more = "" if tenants.are_users else sizes
-        cards.append((f"{tenants.noun}s", f"{len(tenants.names):,}", more))
+        note = "" if tenants.are_users else sizes
+        cards.append((f"{tenants.noun}s", f"{len(tenants.names):,}", note))
     else:  # the queues or namespaces of the card before
-        _, value, more = cards.pop()
-        cards.append((f"{tenants.noun}s", value, f"{more}, {sizes}"))
+        _, value, note = cards.pop()
+        cards.append((f"{tenants.noun}s", value, f"{note}, {sizes}"))
     if _is_observed(facts):
         cards += [
             (f"jobs that {state}", f"{count:,}", "as squeue -r counts")
@@ -330,7 +331,8 @@ def _resource_table(facts: Facts) -> tuple[Table, bool]:
     used = comparison.allocation.usage.to_numpy().sum(axis=0) + other_amounts
     fair = comparison.fair.usage.to_numpy().sum(axis=0) + other_amounts
     pool = instance.pool + other_amounts
-    factors, units = zip(*(scaled(_unit(facts, str(name))) for name in names), strict=True)
+    scales = [scaled(_unit(facts, str(name))) for name in names]
+    factors, units = zip(*scales, strict=True)
     values = np.column_stack([used * factors, pool * factors, used / pool, fair / pool])
     rows = [
         [str(name), *row, unit]
@@ -368,7 +370,8 @@ def _since(facts: Facts) -> Section:
     still_short = moved[waited & (moved["owed"] >= 1)]
     if len(still_short):
         first = still_short["owed"].iloc[:_NAMED]
-        names = ", ".join(f"{user} ({shown(owed)})" for user, owed in first.items())
+        owed_tasks = [f"{user} ({shown(owed)})" for user, owed in first.items()]
+        names = ", ".join(owed_tasks)
         if len(still_short) > _NAMED:
             names += f" and {len(still_short) - _NAMED:,} others"
         paragraphs.append(

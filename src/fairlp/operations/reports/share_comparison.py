@@ -27,9 +27,9 @@ HOLDERS = 3
 MOST_USERS = 5000
 
 
-def largest(amounts: np.ndarray, labels: Any, most: int | None = None) -> dict[Any, float]:
+def largest(amounts: np.ndarray, labels: Any, count: int | None = None) -> dict[Any, float]:
     """Return the positive amounts by label, largest first; all of them or so many."""
-    order = largest_first(amounts)[:most]
+    order = largest_first(amounts)[:count]
     return {labels[int(k)]: float(amounts[k]) for k in order if amounts[k] > 0}
 
 
@@ -219,7 +219,8 @@ class ShareComparison:
         shares = self.tenant_shares
         tenants = self.subject.tenants
         guaranteed = tenants.sums(self._floors[:, None] * shares.parts).max(axis=1)
-        borrowed = tenants.sums(np.maximum(self.has - self._floors, 0.0)[:, None] * shares.parts)
+        tasks_beyond_floors = np.maximum(self.has - self._floors, 0.0)
+        borrowed = tenants.sums(tasks_beyond_floors[:, None] * shares.parts)
         rows = [self._obstacle_of_tenant(t) for t in range(len(tenants.names))]
         queues = instance.queue or [""] * len(instance.users)
         first_users = np.unique(tenants.of, return_index=True)[1]
@@ -255,11 +256,13 @@ class ShareComparison:
         amounts = below @ (self.has[:, None] * instance.demands)
         fair_amounts = below @ (self.fair_tasks[:, None] * instance.demands)
         guarantee = (self._guarantees_below / pool).max(axis=1)
-        borrowed = (np.maximum(amounts - self._guarantees_below, 0.0) / pool).max(axis=1)
+        amounts_beyond = np.maximum(amounts - self._guarantees_below, 0.0)
+        borrowed = (amounts_beyond / pool).max(axis=1)
         borrowed[0] = np.nan  # the root has no queue to borrow from
         if tree.quotas is not None:  # cohorts are guaranteed nothing but what stands below them
             guarantee[~tree.guarantees.any(axis=1)] = np.nan
-        cap = np.where(tree.capped.any(axis=1), (tree.caps / pool).min(axis=1), np.nan)
+        has_cap = tree.capped.any(axis=1)
+        cap = np.where(has_cap, (tree.caps / pool).min(axis=1), np.nan)
         columns = {
             "level": tree.depths,
             "users": below.sum(axis=1).astype(int),

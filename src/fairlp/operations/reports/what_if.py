@@ -233,16 +233,16 @@ def _with_users(
     )
 
 
-def _new_labels(taken: set[str], path: str, count: int) -> list[str]:
+def _new_labels(labels_in_use: set[str], path: str, count: int) -> list[str]:
     """Return labels of the new users of a queue, none of which is taken."""
     labels = []
     for k in range(count):
         label = f"{path} (new)" if count == 1 else f"{path} (new {k + 1})"
         suffix = 1
-        while label in taken:
+        while label in labels_in_use:
             suffix += 1
             label = f"{path} (new {k + 1}.{suffix})"
-        taken.add(label)
+        labels_in_use.add(label)
         labels.append(label)
     return labels
 

@@ -169,7 +169,8 @@ def no_envy(instance: Instance) -> CheckAnswer:
     bundle = x[:, None] * instance.demands
     for n in range(len(x)):
         need = instance.demands[n] > 0
-        requests_covered = (bundle[:, need] / instance.demands[n, need]).min(axis=1) * e[n] / e
+        bundles_per_request = bundle[:, need] / instance.demands[n, need]
+        requests_covered = bundles_per_request.min(axis=1) * e[n] / e
         if (np.minimum(requests_covered, 1) > x[n] + AUDIT).any():
             return False
     return True
@@ -271,8 +272,11 @@ def figure_4(run: Run) -> ItemAnswer:
     for level in (2, 4, 8, 16):
         inside = []
         for direction, edge_point in zip(directions, edge, strict=True):
-            f = -np.log(1 - np.outer(fractions * edge_point, direction @ rows)).sum(axis=1)
-            inside.append(fractions[min(int(np.searchsorted(f, level)), len(fractions) - 1)])
+            usage = np.outer(fractions * edge_point, direction @ rows)
+            f = -np.log(1 - usage).sum(axis=1)
+            position = int(np.searchsorted(f, level))
+            last = len(fractions) - 1
+            inside.append(fractions[min(position, last)])
         reach.append(np.array(inside))
     checks = {
         "all inside": all((fractions_reached < 1).all() for fractions_reached in reach),
@@ -375,7 +379,8 @@ def theorem_1(instance: Instance) -> CheckAnswer:
 def simplifications(instance: Instance) -> CheckAnswer:
     """A fair allocation without them is fair with them."""
     scarce = instance.demands.sum(axis=0) >= 1
-    if scarce.all() or not (instance.demands[:, scarce].max(axis=1, initial=0) > 0).all():
+    needs_scarce = instance.demands[:, scarce].max(axis=1, initial=0) > 0
+    if scarce.all() or not needs_scarce.all():
         return None
     reduced = examples.requests(instance.demands[:, scarce], instance.entitlements)
     return check.check(instance, granted(reduced))
@@ -397,7 +402,9 @@ def known(instance: Instance) -> CheckAnswer:
 
 def _pairs_of_users(rng: np.random.Generator) -> Instance:
     e = rng.uniform(0.1, 0.9)
-    return examples.requests(rng.integers(1, 11, (2, rng.integers(1, 5))) / 10, [e, 1 - e])
+    resources = rng.integers(1, 5)
+    demands = rng.integers(1, 11, (2, resources)) / 10
+    return examples.requests(demands, [e, 1 - e])
 
 
 @PAPER.statement(
@@ -456,13 +463,17 @@ def derivative(run: Run) -> ItemAnswer:
     x = path.granted.to_numpy()
     f = path.level.to_numpy()
     k = len(f) // 2
-    speed = (x[k + 1] - x[k - 1]) / (f[k + 1] - f[k - 1])
+    change_of_x = x[k + 1] - x[k - 1]
+    change_of_f = f[k + 1] - f[k - 1]
+    speed = change_of_x / change_of_f
     by_row = speed @ rows / (1 - x[k] @ rows)
     ours = (
         f"at one point {shown(by_row[:3])} for the three resources, {by_row.sum():.6g} summed over all "
         "and dummies"
     )
-    breaks = abs(by_row - 1).max() > 1 / 10 and abs(by_row.sum() - 1) < 1 / 100
+    row_is_off = abs(by_row - 1).max() > 1 / 10
+    sum_is_right = abs(by_row.sum() - 1) < 1 / 100
+    breaks = row_is_off and sum_is_right
     return on_instance(instance, breaks, ours, "the sum over j is lacking")
 
 
@@ -476,10 +487,13 @@ def last_display(run: Run) -> ItemAnswer:
     rows = with_dummies(instance)
     x = check.trajectory(instance, points=40, until=10).granted.iloc[-1].to_numpy()
     b = rows / (1 - x @ rows)
-    matrix = np.diag(b.sum(axis=1)) + x[:, None] * (b @ b.T)
+    first_sums = np.diag(b.sum(axis=1))
+    second_sums = x[:, None] * (b @ b.T)
+    matrix = first_sums + second_sums
     lacking = abs(matrix - matrix.T).max() / abs(matrix).max()
     divided = matrix / x[:, None]
-    right = np.allclose(divided, divided.T) and np.linalg.eigvalsh(divided).min() > 0
+    is_symmetric = np.allclose(divided, divided.T)
+    right = is_symmetric and np.linalg.eigvalsh(divided).min() > 0
     ours = f"entries that face each other differ by {lacking:.2g} of the largest"
     why = (
         "it is so once row i is divided by x_i, which is all that the proof needs" if right else ""
@@ -498,7 +512,10 @@ def remark_1(instance: Instance) -> CheckAnswer:
         -np.log1p(-edge * fraction * rows.sum(axis=0)).sum()
         for fraction in (1 / 10, 1 / 2, 1 - AUDIT, 1 - AUDIT**2)
     ]
-    return 0 < f[0] < f[1] < f[2] < f[3] and f[3] - f[2] > -np.log(AUDIT) / 2
+    is_positive = f[0] > 0
+    rises = f[0] < f[1] < f[2] < f[3]
+    diverges = f[3] - f[2] > -np.log(AUDIT) / 2
+    return is_positive and rises and diverges
 
 
 @PAPER.statement(
@@ -525,9 +542,11 @@ def remark_4(instance: Instance) -> CheckAnswer:
 def remark_5(instance: Instance) -> CheckAnswer:
     """Both parts of the sum at points of the curve."""
     rows = with_dummies(instance)
+    entitled = np.asarray(instance.entitlements)
     for x in check.trajectory(instance, points=20, until=100).granted.to_numpy():
         used = x @ rows
-        parts = (x[:, None] * rows - np.outer(np.asarray(instance.entitlements), used)) / (1 - used)
+        entitled_usage = np.outer(entitled, used)
+        parts = (x[:, None] * rows - entitled_usage) / (1 - used)
         if abs(parts.sum(axis=1)).max() > NOISE * abs(parts).sum():
             return False
     return True
@@ -571,7 +590,9 @@ def weighting(run: Run) -> ItemAnswer:
     """Ends of curves of differently weighted terms, by Newton's method on the barrier."""
     instance = examples.dolev_section_5()
     rng = run.rng
-    weights = [rng.permutation(np.resize([1.0, 100.0, 1e4], 5)) for _ in range(run.of(4, 50))]
+    draws = run.of(4, 50)
+    scales = np.resize([1.0, 100.0, 1e4], 5)
+    weights = [rng.permutation(scales) for _ in range(draws)]
     ends = [_weighted_end(instance, weighting) for weighting in weights]
     apart = np.ptp(ends, axis=0).max()
     ours = f"{len(ends)} weightings all end at {shown(ends[0])}, within {apart:.1g}"
@@ -595,10 +616,12 @@ def _weighted_end(instance: Instance, weights: np.ndarray) -> np.ndarray:
         for _ in range(50):
             slack = 1 - x @ rows
             slope = e / x - rows @ (weights / slack) / c
-            bend = np.diag(e / x**2) + (rows * weights / slack**2) @ rows.T / c
+            barrier_bend = (rows * weights / slack**2) @ rows.T / c
+            bend = np.diag(e / x**2) + barrier_bend
             step = np.linalg.solve(bend, slope)
             ratios = np.concatenate([-step / x, step @ rows / slack])
-            x = x + step * min(1.0, 0.9 / max(ratios.max(), VERIFIED))
+            shrink = max(ratios.max(), VERIFIED)
+            x = x + step * min(1.0, 0.9 / shrink)
             if slope @ step < VERIFIED**2:
                 break
     return x
@@ -618,7 +641,8 @@ def circle(run: Run) -> ItemAnswer:
     """All fair allocations of the circle, and whether the six are among them."""
     instance = examples.dolev_circle()
     fair = check.solutions(instance)
-    six = [[0.25 if n in pair else 0.375 for n in range(4)] for pair in combinations(range(4), 2)]
+    pairs = combinations(range(4), 2)
+    six = [[0.25 if n in pair else 0.375 for n in range(4)] for pair in pairs]
     among = sum(bool(check.check(instance, np.array(x))) for x in six)
     maximal = [fair_set for fair_set in fair if fair_set.within is None]
     ours = (

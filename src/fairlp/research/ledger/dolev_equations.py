@@ -41,15 +41,18 @@ def equations_1_to_3(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
     rows = instance.demands
     full = point @ rows >= 1 - AUDIT
     whole = point >= 1 - AUDIT
-    content = whole | ((point[:, None] * rows >= entitled[:, None] - AUDIT) & full).any(axis=1)
+    has_part = point[:, None] * rows >= entitled[:, None] - AUDIT
+    content = whole | (has_part & full).any(axis=1)
     feasible = (point @ rows <= 1 + AUDIT).all()
+    # The same with dummies.
     all_rows = with_dummies(instance)
     tight = point @ all_rows >= 1 - AUDIT
-    by_dummies = ((point[:, None] * all_rows >= entitled[:, None] - AUDIT) & tight).any(axis=1)
-    ours = check.check(instance, point * instance.task_limits, AUDIT)
-    return (
-        (content == by_dummies).all() and bool(ours) == bool(feasible and content.all())
-    ) or f"x = {shown(point)}; {in_words(instance)}"
+    has_part = point[:, None] * all_rows >= entitled[:, None] - AUDIT
+    by_dummies = (has_part & tight).any(axis=1)
+    verdict = check.check(instance, point * instance.task_limits, AUDIT)
+    is_fair = bool(feasible and content.all())
+    is_right = (content == by_dummies).all() and bool(verdict) == is_fair
+    return is_right or f"x = {shown(point)}; {in_words(instance)}"
 
 
 def _gradient(rows: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -102,10 +105,12 @@ def equations_5_and_6(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
         return float(-np.log1p(-(x @ rows)).sum())
 
     unit = np.eye(len(point)) * step
-    difference = [(f(point + way) - f(point - way)) / (2 * step) for way in unit]
+    differences = [f(point + move) - f(point - move) for move in unit]
+    slopes = np.array(differences) / (2 * step)
     normal = _gradient(rows, point)
-    measured = np.array(difference) / np.linalg.norm(difference)
-    return abs(measured - normal / np.linalg.norm(normal)).max() < 10 * NOISE
+    measured = slopes / np.linalg.norm(slopes)
+    right = normal / np.linalg.norm(normal)
+    return abs(measured - right).max() < 10 * NOISE
 
 
 @PAPER.statement(
@@ -141,7 +146,8 @@ def equation_8(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
     rows = with_dummies(instance)
     used = x @ rows
     entitled = np.asarray(instance.entitlements)
-    left = ((x[:, None] * rows - np.outer(entitled, used)) / (1 - used)).sum(axis=1)
+    entitled_usage = np.outer(entitled, used)
+    left = ((x[:, None] * rows - entitled_usage) / (1 - used)).sum(axis=1)
     parts = x * _gradient(rows, x)
     return np.allclose(left, parts - entitled * parts.sum(), rtol=AGREEMENT, atol=AUDIT)
 
@@ -161,7 +167,8 @@ def equations_9_and_10(run: Run) -> ItemAnswer:
     def terms(x: np.ndarray) -> np.ndarray:
         used = x @ rows
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((x[:, None] * rows - np.outer(entitled, used)) / (1 - used))
+            entitled_usage = np.outer(entitled, used)
+            return np.asarray((x[:, None] * rows - entitled_usage) / (1 - used))
 
     right = terms(limit)[:, ~scarce].sum(axis=1)
     apart = []
@@ -170,7 +177,8 @@ def equations_9_and_10(run: Run) -> ItemAnswer:
         parts = terms(x.to_numpy())
         slack = parts[:, ~scarce].sum(axis=1)
         tight = parts[:, scarce].sum(axis=1)
-        apart.append(max(abs(slack - right).max(), abs(tight + right).max()) / abs(right).max())
+        distances = abs(slack - right).max(), abs(tight + right).max()
+        apart.append(max(distances) / abs(right).max())
     ours = f"at c = 100, 10⁴ and 10⁶ they are {shown(apart)} of the largest limit away from their limits"
     return on_instance(instance, not apart[0] > apart[1] > apart[2], ours)
 
@@ -204,7 +212,7 @@ def equation_13(instance: Instance) -> CheckAnswer:
     points = granted_by_c.to_numpy()
     k = len(c) // 2
     b = rows / (1 - points[k] @ rows)
-    matrix = np.diag(b.sum(axis=1)) + points[k][:, None] * (b @ b.T)
+    matrix = np.diag(b.sum(axis=1)) + points[k][:, None] * (b @ b.T)  # (13)
     speed = np.linalg.solve(matrix, np.asarray(instance.entitlements))
     ahead = c[k + 1] - c[k]
     behind = c[k] - c[k - 1]
@@ -237,8 +245,8 @@ def modest(instance: Instance) -> CheckAnswer:
 def _slack(rng: np.random.Generator) -> Instance:
     """Return requests that fit together."""
     instance = requests(rng)
-    most = instance.demands.sum(axis=0).max()
-    return examples.requests(instance.demands / max(1, most), instance.entitlements)
+    largest_demand = instance.demands.sum(axis=0).max()
+    return examples.requests(instance.demands / max(1, largest_demand), instance.entitlements)
 
 
 @PAPER.statement("§3, no bottleneck", "Where all requests fit, all are granted", _slack)
@@ -315,14 +323,14 @@ def dominated(rows: np.ndarray) -> list[int]:
     """
     from scipy.optimize import linprog
 
-    kept = list(range(rows.shape[1]))
+    remaining = list(range(rows.shape[1]))
     removed = []
     for column in range(rows.shape[1]):
-        others = [index for index in kept if index != column]
+        others = [index for index in remaining if index != column]
         limits = {"A_ub": rows[:, others].T, "b_ub": np.ones(len(others))} if others else {}
-        most = -linprog(-rows[:, column], bounds=(0, 1), **limits).fun
-        if most <= 1 + AUDIT:
-            kept = others
+        largest_use = -linprog(-rows[:, column], bounds=(0, 1), **limits).fun
+        if largest_use <= 1 + AUDIT:
+            remaining = others
             removed.append(column)
     return removed
 
@@ -392,12 +400,14 @@ def all_solutions(run: Run) -> ItemAnswer:
     count = run.of(300, 5000)
     for position in range(count):
         z = rng.uniform(0, 1)
-        x = np.array([z, 1 - z, 1 - z]) if position % 2 else rng.random(3)
+        is_on_line = position % 2
+        x = np.array([z, 1 - z, 1 - z]) if is_on_line else rng.random(3)
         x = np.minimum(1, x / (x @ instance.demands).max())
-        least = fair.ranges["least"].to_numpy()
-        most = fair.ranges["most"].to_numpy()
-        on_the_line = abs(x[1] - (1 - x[0])) <= AUDIT and abs(x[2] - (1 - x[0])) <= AUDIT
-        listed = on_the_line and (x >= least - AUDIT).all() and (x <= most + AUDIT).all()
+        smallest = fair.ranges["least"].to_numpy()
+        largest = fair.ranges["most"].to_numpy()
+        distances = abs(x[1:3] - (1 - x[0]))
+        on_the_line = (distances <= AUDIT).all()
+        listed = on_the_line and (x >= smallest - AUDIT).all() and (x <= largest + AUDIT).all()
         broken += bool(check.check(instance, x, AUDIT)) != bool(listed)
     ours = f"{count - broken} of {count} points are fair just where the set of dimension {fair.dimension} has them"
     why = "answered: a union of polytopes, one for each set of bottlenecks (no-justified-complaints.md)"

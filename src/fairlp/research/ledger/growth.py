@@ -71,9 +71,9 @@ def measured(
         work(prepared)
         runs = []
         for _ in range(REPETITIONS):
-            begin = thread_time()
+            start = thread_time()
             work(prepared)
-            runs.append(thread_time() - begin)
+            runs.append(thread_time() - start)
         seconds.append(max(min(runs), np.finfo(float).eps))
     return Growth(of, sizes, seconds, claimed)
 

@@ -435,10 +435,13 @@ def bottlenecks_of(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     used = np.einsum("ni,nr->ir", tasks, instance.demands)
     full = used >= instance.capacities * (1 - AUDIT)
     alone = instance.gamma()
-    holds = (tasks[:, :, None] > AUDIT * alone[:, :, None]) & (instance.demands[:, None, :] > 0)
-    highest = np.where(holds, np.where(np.isfinite(level), level, 0.0)[:, :, None], 0.0).max(axis=0)
+    runs_here = tasks > AUDIT * alone
+    needs = instance.demands[:, None, :] > 0
+    holds = runs_here[:, :, None] & needs
+    finite_level = np.where(np.isfinite(level), level, 0.0)
+    highest = np.where(holds, finite_level[:, :, None], 0.0).max(axis=0)
     lowest = level[:, :, None] >= highest[None] * (1 - AUDIT)
-    return np.asarray((instance.demands[:, None, :] > 0) & full[None] & lowest)
+    return np.asarray(needs & full[None] & lowest)
 
 
 def satisfies_theorem_1(instance: Instance, tasks: np.ndarray) -> bool:
@@ -699,7 +702,8 @@ def lemma_2(instance: Instance) -> CheckAnswer:
     holds = tasks > AUDIT * alone
     for n, i in np.argwhere(holds):
         for m, j in np.argwhere(holds):
-            rate = alone[m, i] * alone[n, j] / (alone[n, i] * alone[m, j])
+            tasks_of_other = alone[m, i] * alone[n, j]
+            rate = tasks_of_other / (alone[n, i] * alone[m, j])
             if n != m and i != j and rate > 1 + AUDIT:
                 return (
                     f"users {n + 1} and {m + 1}, servers {i + 1} and {j + 1}; {in_words(instance)}"

@@ -32,8 +32,8 @@ def _weighted_pool(rng: np.random.Generator) -> Instance:
     return plain.replace(weights=rng.integers(1, 4, len(plain.users)))
 
 
-def most_tasks(instance: Instance, tasks: np.ndarray, user: int, keep: np.ndarray) -> float:
-    """Return the most tasks of a user where the pairs of ``keep`` (N, K) lose none, by SciPy."""
+def most_tasks(instance: Instance, tasks: np.ndarray, user: int, is_kept: np.ndarray) -> float:
+    """Return the most tasks of a user where the pairs of ``is_kept`` (N, K) lose none, by SciPy."""
     from scipy.optimize import linprog
 
     n, k = tasks.shape
@@ -46,9 +46,9 @@ def most_tasks(instance: Instance, tasks: np.ndarray, user: int, keep: np.ndarra
             for r in range(len(instance.resources))
         ]
     )
-    least = np.where(keep, tasks, 0.0)
-    most = np.where(instance.gamma() > 0, np.inf, 0.0)
-    bounds = list(zip(np.minimum(least, most).ravel(), most.ravel(), strict=True))
+    least = np.where(is_kept, tasks, 0.0)
+    upper = np.where(instance.gamma() > 0, np.inf, 0.0)
+    bounds = list(zip(np.minimum(least, upper).ravel(), upper.ravel(), strict=True))
     # A hair of room, since the tasks that are kept are rounded.
     right = instance.capacities.ravel() * (1 + AUDIT**2)
     optimum = linprog(cost.ravel(), rows, right, bounds=bounds)
@@ -72,12 +72,12 @@ def definition_1(instance: Instance) -> CheckAnswer:
     users = range(len(demands))
     share = bundles[users, dominant] / pool[dominant] / instance.weights
     feasible = (bundles.sum(axis=0) <= pool * (1 + AUDIT)).all()
-    same = np.allclose(utility, tasks[:, 0], rtol=AGREEMENT)
+    is_equal = np.allclose(utility, tasks[:, 0], rtol=AGREEMENT)
     for user in users:
-        keep = (share <= share[user] * (1 + AUDIT))[:, None]
-        if most_tasks(instance, tasks, user, keep) > tasks[user, 0] * (1 + VERIFIED):
+        is_kept = (share <= share[user] * (1 + AUDIT))[:, None]
+        if most_tasks(instance, tasks, user, is_kept) > tasks[user, 0] * (1 + VERIFIED):
             return f"user {user + 1}; {in_words(instance)}"
-    return bool(feasible and same)
+    return bool(feasible and is_equal)
 
 
 @PAPER.statement(
@@ -126,7 +126,8 @@ def _with_tasks(rng: np.random.Generator) -> tuple[Instance, np.ndarray]:
     """Return a cluster and random tasks, about as many as fit."""
     instance = _clusters(rng)
     alone = instance.gamma()
-    return instance, alone * rng.random(alone.shape) * rng.uniform(0.2, 1.5) / len(alone) * 2
+    parts = alone * rng.random(alone.shape) * rng.uniform(0.2, 1.5)
+    return instance, parts / len(alone) * 2
 
 
 @PAPER.statement(
@@ -163,10 +164,10 @@ def definition_5(instance: Instance) -> CheckAnswer:
         level = _levels(instance, tasks)
         gains = False
         for user in range(len(tasks)):
-            keep = level <= level[user] * (1 + AUDIT)
-            keep &= instance.gamma()[user] > 0
-            more = most_tasks(instance, tasks, user, keep)
-            gains |= more > tasks[user].sum() * (1 + VERIFIED)
+            is_kept = level <= level[user] * (1 + AUDIT)
+            is_kept &= instance.gamma()[user] > 0
+            larger_tasks = most_tasks(instance, tasks, user, is_kept)
+            gains |= larger_tasks > tasks[user].sum() * (1 + VERIFIED)
         if gains == check.check(instance, tasks).holds:
             return f"{name}: {in_words(instance)}"
     return True
@@ -184,14 +185,17 @@ def definition_6(instance: Instance) -> CheckAnswer:
     table = bottlenecks_of(instance, tasks)
     alone = instance.gamma()
     for n, i in np.argwhere(alone > 0):
-        own = tasks[n].sum() / alone[n, i] / instance.weights[n]
+        own_level = tasks[n].sum() / alone[n, i] / instance.weights[n]
         bottlenecks = []
         for r, need in enumerate(instance.demands[n]):
             used = tasks[:, i] @ instance.demands[:, r]
-            holders = (tasks[:, i] > AUDIT * alone[:, i]) & (instance.demands[:, r] > 0)
-            levels = tasks[holders].sum(axis=1) / alone[holders, i] / instance.weights[holders]
+            runs_here = tasks[:, i] > AUDIT * alone[:, i]
+            holders = runs_here & (instance.demands[:, r] > 0)
+            totals = tasks[holders].sum(axis=1)
+            levels = totals / alone[holders, i] / instance.weights[holders]
             is_full = used >= instance.capacities[i, r] * (1 - AUDIT)
-            bottlenecks.append(need > 0 and is_full and (own >= levels * (1 - AUDIT)).all())
+            is_highest = (own_level >= levels * (1 - AUDIT)).all()
+            bottlenecks.append(need > 0 and is_full and is_highest)
         if not any(bottlenecks) or bottlenecks != table[n, i].tolist():
             return f"user {n + 1}, server {i + 1}; {in_words(instance)}"
     return True
@@ -220,10 +224,12 @@ def equations_14_and_15(instance: Instance) -> CheckAnswer:
         tasks = allocate(instance, name).tasks_array
         level = _levels(instance, tasks)
         alone = instance.gamma()
-        full = np.einsum("ni,nr->ir", tasks, instance.demands) >= instance.capacities * (1 - AUDIT)
+        used = np.einsum("ni,nr->ir", tasks, instance.demands)
+        full = used >= instance.capacities * (1 - AUDIT)
         bottlenecks = bottlenecks_of(instance, tasks)
         for i, r in np.argwhere(full):
-            users = np.flatnonzero((alone[:, i] > 0) & (instance.demands[:, r] > 0))
+            can_run = alone[:, i] > 0
+            users = np.flatnonzero(can_run & (instance.demands[:, r] > 0))
             if not len(users):
                 continue
             least = users[level[users, i].argmin()]
@@ -288,7 +294,8 @@ def _released(
     for n in chosen:
         # lowest + β·rise ≤ (x[n] − β·x[n,i])/(φ[n]γ[n,i])
         unit = instance.weights[n] * alone[n]
-        beta = min(beta, (totals[n] - lowest * unit) / (rise * unit + tasks[n, server]))
+        possible = totals[n] - lowest * unit
+        beta = min(beta, possible / (rise * unit + tasks[n, server]))
     after = tasks.copy()
     after[poorest, server] += beta * rise * rates
     after[chosen, server] *= 1 - beta
@@ -331,11 +338,11 @@ def equations_20_to_22(instance: Instance) -> CheckAnswer:
         tasks = allocate(instance, name).tasks_array
         for n, i in np.argwhere(alone > 0):
             z = []
-            for part in (tasks, 0.9 * tasks):
-                used = part[:, i] @ instance.demands
+            for tasks_before in (tasks, 0.9 * tasks):
+                used = tasks_before[:, i] @ instance.demands
                 needed = instance.demands[n] > 0
                 by_resources = (instance.capacities[i] - used)[needed] / instance.demands[n, needed]
-                time = 1 - quotients(part[:, i], alone[:, i]).sum()
+                time = 1 - quotients(tasks_before[:, i], alone[:, i]).sum()
                 z.append(by_resources.min() if name == RDM else alone[n, i] * time)
             if z[0] > AUDIT * alone[n, i] or z[1] <= 0:
                 return f"{name}, user {n + 1}, server {i + 1}; {in_words(instance)}"
@@ -377,16 +384,16 @@ def equations_25_to_29(run: Run) -> ItemAnswer:
     bundle = tasks[0].sum() * instance.demands[0]
     pooled = (bundle / instance.demands[1]).min()
     by_server = tasks[0, 1]
-    own = tasks[1].sum()
+    own_tasks = tasks[1].sum()
     ours = (
-        f"by (25) user 2, who has {own:.6g}, would run {pooled:.6g} tasks with the bundle of user 1, and γ[2,1] = 0; "
-        f"with what of it lies on server 2, {by_server:.6g}"
+        f"by (25) user 2, who has {own_tasks:.6g}, would run {pooled:.6g} tasks with the bundle of "
+        f"user 1, and γ[2,1] = 0; with what of it lies on server 2, {by_server:.6g}"
     )
     why = (
         "(26) lacks the placement constraints: i must be a server on which n may run; counted server by server "
         "envy-freeness holds (Theorem 3)"
     )
-    return on_instance(instance, pooled > own * (1 + AUDIT), ours, why)
+    return on_instance(instance, pooled > own_tasks * (1 + AUDIT), ours, why)
 
 
 @PAPER.statement(
@@ -399,7 +406,8 @@ def equation_26(instance: Instance) -> CheckAnswer:
     alone = instance.gamma()
     for n, need in enumerate(instance.demands):
         others = instance.demands[:, need > 0] / need[need > 0]
-        if (others.min(axis=1)[:, None] > alone[n] / alone * (1 + AUDIT)).any():
+        least_ratio = others.min(axis=1)[:, None]
+        if (least_ratio > alone[n] / alone * (1 + AUDIT)).any():
             return in_words(instance)
     return True
 
@@ -442,10 +450,10 @@ def equations_32_to_36(instance: Instance) -> CheckAnswer:
     tasks = allocate(instance, RDM).tasks_array[:, order]
     normal = normal[:, order]
     parts = tasks / alone[:, order]  # α of (33) and (34)
-    held = parts > AUDIT
-    if not held[0].any():
+    has_part = parts > AUDIT
+    if not has_part[0].any():
         return False
-    first = int(held[0].argmax())
+    first = int(has_part[0].argmax())
     totals = (parts * normal).sum(axis=1)
     weights = instance.weights
     behind = parts[1, first + 1 :]
@@ -465,7 +473,8 @@ def equations_32_to_36(instance: Instance) -> CheckAnswer:
 )
 def equation_37(alone: np.ndarray) -> CheckAnswer:
     """A rate of exchange between the two parts' worth to either user, of random γ."""
-    first = int(alone[0, 0] / alone[1, 0] < alone[0, 1] / alone[1, 1])
+    ratio = alone[0] / alone[1]
+    first = int(ratio[0] < ratio[1])
     i, j = first, 1 - first
     time = np.sqrt(alone[0, j] / alone[0, i] * alone[1, j] / alone[1, i])
     gain = alone[0, i] * time - alone[0, j]
@@ -507,13 +516,13 @@ def equations_40_to_45(instance: Instance) -> CheckAnswer:
             if n == m or i == j or not alone[m, i] or not alone[n, j]:
                 continue
             tried = True
-            worth = weights[n] * totals[m] / (weights[m] * totals[n])
-            line_44 = alone[m, i] / alone[n, i] <= worth * (1 + AUDIT)
-            line_45 = alone[n, j] / alone[m, j] <= 1 / worth * (1 + AUDIT)
+            exchange_rate = weights[n] * totals[m] / (weights[m] * totals[n])
+            line_44 = alone[m, i] / alone[n, i] <= exchange_rate * (1 + AUDIT)
+            line_45 = alone[n, j] / alone[m, j] <= 1 / exchange_rate * (1 + AUDIT)
             # n gives a task on i and takes what makes it whole on j.
-            given = alone[m, j] / alone[n, j]
-            taken = alone[m, i] / alone[n, i]
-            if not (line_44 and line_45 and taken <= given * (1 + AUDIT)):
+            tasks_given = alone[m, j] / alone[n, j]
+            tasks_taken = alone[m, i] / alone[n, i]
+            if not (line_44 and line_45 and tasks_taken <= tasks_given * (1 + AUDIT)):
                 return f"users {n + 1} and {m + 1}; {in_words(instance)}"
     return True if tried else None
 
@@ -543,7 +552,9 @@ def equations_46_to_52(drawn: tuple[Instance, np.random.Generator]) -> CheckAnsw
             useful = tasks * own_use(need, claimed)
             may = alone[user] > 0
             bound = tasks * alone[user, may] / changed.gamma()[user, may]
-            if useful > bound.min() * (1 + AUDIT) or useful > honest[user] * (1 + VERIFIED):
+            is_above_bound = useful > bound.min() * (1 + AUDIT)
+            lie_pays = useful > honest[user] * (1 + VERIFIED)
+            if is_above_bound or lie_pays:
                 return f"user {user + 1} claims {shown(claimed)}; {in_words(instance)}"
     return True
 

@@ -92,8 +92,10 @@ def lemma_3(instance: Instance) -> CheckAnswer:
     """The same as dynamic envy-freeness, from the table of steps alone."""
     steps = arrivals(instance, DYNAMIC).steps.to_numpy()
     for k, row in enumerate(steps):
-        for i, j in np.argwhere(row[None, : k + 1] > row[: k + 1, None] + AUDIT):
-            if not (j < i and abs(row[j] - steps[i - 1][j]) <= AUDIT):
+        has_more = row[None, : k + 1] > row[: k + 1, None] + AUDIT
+        for i, j in np.argwhere(has_more):
+            came_before = j < i
+            if not (came_before and abs(row[j] - steps[i - 1][j]) <= AUDIT):
                 return f"step {k + 1} of {in_words(instance)}"
     return True
 
@@ -145,7 +147,8 @@ def theorem_1(instance: Instance) -> CheckAnswer:
         [[Fraction(float(d)) / Fraction(float(row.max())) for d in row] for row in table],
         dtype=object,
     )
-    parts = np.array([Fraction(k + 1) for k in range(len(exact))], dtype=object)
+    present = range(1, len(exact) + 1)
+    parts = np.array([Fraction(k) for k in present], dtype=object)
     steps = linear(exact, parts)
     is_same = steps == stack(exact, parts) == water_filling(exact, parts)
     levels = arrivals(instance, DYNAMIC, method="lp").levels.to_numpy() * len(exact)
@@ -162,7 +165,8 @@ def algorithm_1(run: Run) -> ItemAnswer:
     steps = arrivals(instance, DYNAMIC).steps.to_numpy()
     kept_or_level = np.maximum(np.nan_to_num(steps[1]), printed[0][2] / 3)
     used = (kept_or_level @ instance.demands).max()
-    breaks = used > 1 + AUDIT and abs(printed[0][2] - right[0][2]) > AUDIT
+    uses_too_much = used > 1 + AUDIT
+    breaks = uses_too_much and abs(printed[0][2] - right[0][2]) > AUDIT
     levels = printed[0][2] / 3, right[0][2] / 3
     ours = (
         f"step 3 takes the level {levels[0]:.6g} (LP: {levels[1]:.6g}), and {used:.6g} of a "
@@ -190,11 +194,12 @@ def equation_2(instance: Instance) -> CheckAnswer:
     for k in range(1, n + 1):
         shares = allocation.step_levels.after(k)
         first = (shares <= shares[-1] * (1 + AGREEMENT)).argmax()
-        level = ((k / n - before[:first] @ d[:first]) / d[first:k].sum(axis=0)).min()
-        if (
-            abs(level - shares[-1]) > VERIFIED * level
-            or (shares[:first] < before[:first] - AUDIT).any()
-        ):
+        remaining = k / n - before[:first] @ d[:first]
+        level = (remaining / d[first:k].sum(axis=0)).min()
+
+        is_off = abs(level - shares[-1]) > VERIFIED * level
+        has_lost = (shares[:first] < before[:first] - AUDIT).any()
+        if is_off or has_lost:
             return f"step {k} of {in_words(instance)}"
         before = shares
     return True

@@ -50,7 +50,8 @@ def equation_1(instance: Instance) -> CheckAnswer:
     for k in range(1, n + 1):
         shares = allocation.step_levels.after(k)
         d = allocation.needs[:k]
-        feasible = (shares @ d <= k / n + AUDIT).all() and (shares[:-1] >= before - AUDIT).all()
+        fits = (shares @ d <= k / n + AUDIT).all()
+        feasible = fits and (shares[:-1] >= before - AUDIT).all()
         level = _largest_level(d, np.append(before, 0.0), k / n)
         if not feasible or not np.isclose(shares.min(), level, rtol=VERIFIED):
             return f"step {k} of {in_words(instance)}"
@@ -187,16 +188,16 @@ def water_filling_stages(run: Run) -> ItemAnswer:
     """Stages of all steps, with demands of 1 to 60 binary digits."""
     rng = run.rng
     count = run.of(20, 300)
-    most = 0.0
+    largest = 0.0
     for draw in range(count):
         digits = 1 + 59 * draw // count
         n = int(rng.integers(2, 12))
         table = [[int(value) for value in row] for row in rng.integers(1, 2**digits + 1, (n, 3))]
         needs = [[Fraction(value, max(row)) for value in row] for row in table]
-        most = max(most, stages(needs) / n)
-    ours = f"at most {most:.3g} stages for each user, whatever the numbers"
+        largest = max(largest, stages(needs) / n)
+    ours = f"at most {largest:.3g} stages for each user, whatever the numbers"
     return ItemAnswer(
-        Agreement.REFUTED if most < 2 else Agreement.HOLDS,
+        Agreement.REFUTED if largest < 2 else Agreement.HOLDS,
         ours,
         "2n − 1 stages at most: each but the last of a step joins two groups of users for good, so O(n²·m) for all "
         "steps; that is polynomial, though not linear (water-filling as the paper describes it: Kash et al.'s text was "
@@ -219,7 +220,8 @@ def drf_at_a_step(instance: Instance) -> CheckAnswer:
     for k in range(1, n + 1):
         present = Instance.from_arrays(instance.demands[:k], instance.capacities * (k / n))
         shares = allocate(present, "drf", method="lp").shares.to_numpy() * (k / n)
-        if not np.allclose(shares, k / n / normal[:k].sum(axis=0).max(), rtol=AGREEMENT):
+        formula = k / n / normal[:k].sum(axis=0).max()
+        if not np.allclose(shares, formula, rtol=AGREEMENT):
             return f"step {k} of {in_words(instance)}"
     return True
 
@@ -259,9 +261,11 @@ def cautious_algorithm(instance: Instance) -> CheckAnswer:
     """The closed form beside the linear programs."""
     n = len(instance.users)
     table = instance.demands / instance.pool
-    sums = np.cumsum(table / table.max(axis=1, keepdims=True), axis=0).max(axis=1)
+    normal = table / table.max(axis=1, keepdims=True)
+    sums = np.cumsum(normal, axis=0).max(axis=1)
     levels = 1 / (n - np.arange(1, n + 1) + sums)
-    return np.allclose(arrivals(instance, CAUTIOUS, method="lp").levels, levels, rtol=VERIFIED)
+    answer = arrivals(instance, CAUTIOUS, method="lp")
+    return np.allclose(answer.levels, levels, rtol=VERIFIED)
 
 
 PAPER.uncheckable(

@@ -90,8 +90,8 @@ def no_overallocations(run: Run) -> ItemAnswer:
         instance = generators.uniform_integers(rng, users=1000, resources=10, demands=(10, 20))
     tasks = allocate(instance, "pdrf").totals.to_numpy()
     filled = allocate(instance, "drf-discrete").totals.to_numpy()
-    more = np.flatnonzero(tasks > filled)
-    user = int(more[0]) if len(more) else 0
+    overallocated = np.flatnonzero(tasks > filled)
+    user = int(overallocated[0]) if len(overallocated) else 0
     exact = _formula(instance, user)
     ours = (
         f"user {user + 1} of 1,000 has {exact}, and {filled[user]:g} by progressive filling "
@@ -343,12 +343,12 @@ def reiteration(run: Run) -> ItemAnswer:
         instance = Instance.from_arrays(demands, [reserves])
         filled = allocate(instance, "drf-discrete").totals.to_numpy()
         once = allocate(instance, "pdrf").totals.to_numpy()
-        again = allocate(instance, "pdrf", higher_order=True).totals.to_numpy()
-        changed += int((again != once).any())
-        distance = abs(again - filled).sum() - abs(once - filled).sum()
+        higher_order_tasks = allocate(instance, "pdrf", higher_order=True).totals.to_numpy()
+        changed += int((higher_order_tasks != once).any())
+        distance = abs(higher_order_tasks - filled).sum() - abs(once - filled).sum()
         closer += int(distance < 0)
         farther += int(distance > 0)
-        over += int((again > np.maximum(filled, once)).any())
+        over += int((higher_order_tasks > np.maximum(filled, once)).any())
     ours = (
         f"of {changed} allocations that change, {closer} come closer to progressive filling and {farther} go farther "
         f"from it; in {over} a user has too many"

@@ -140,7 +140,7 @@ def reproduce(
         Of studies, simulations and statements on random instances, as for
         :meth:`fairlp.study.Study.run`; ``"dask"`` on a Dask cluster.
     progress : bool, optional
-        A progress bar; by default in a terminal or notebook only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
 
     Returns
     -------

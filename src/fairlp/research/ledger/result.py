@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...errors import FileFormatError
+from ...errors import FileFormatError, StudyError
 from ...models.files.plain_data import require_form
 from ...models.files.whole_files import home, require_folder, write_text
 from ...tolerances import AUDIT
@@ -200,6 +200,36 @@ class Ledger:
         except (KeyError, TypeError, ValueError) as error:
             raise FileFormatError(f"a ledger is damaged: {type(error).__name__}: {error}") from None
 
+    def plot(self) -> Any:
+        """Draw the figures of its items below each other: ours as lines, the paper's as crosses.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        StudyError
+            Where none of its items has a figure.
+        PlottingNotAvailableError
+            Without matplotlib.
+        """
+        from ...plots.style import new_figure
+
+        charts = [row.answer.chart for row in self if row.answer.chart is not None]
+        if not charts:
+            items = ", ".join(sorted({row.item for row in self})[:3])
+            raise StudyError(
+                f"none of these items has a figure: {items}; expected one such as paper 004's "
+                "'Figure 5'"
+            )
+        width, height = _CHART_SIZE
+        figure = new_figure(width, height * len(charts))
+        all_axes = figure.subplots(len(charts), squeeze=False).ravel()
+        for axis, chart in zip(all_axes, charts, strict=True):
+            draw_chart(axis, chart)
+        return figure
+
     def write(self, path: str | Path) -> Path:
         """Write the ledger to a file.
 
@@ -279,6 +309,8 @@ def _row(fields: dict[str, Any]) -> ItemRow:
 
 # The ledger as a page of Markdown, and its charts as small SVG figures beside it.
 
+#: Width and height of a chart, in inches.
+_CHART_SIZE = (6.0, 3.4)
 #: Where figures lie, from the page's folder.
 FIGURES = "figures/ledger"
 
@@ -323,7 +355,7 @@ def write_page(ledger: Ledger, target: Path) -> Path:
     if charts:
         folder.mkdir(parents=True, exist_ok=True)
     for name, chart in charts.items():
-        write_text(folder / name, drawn(chart))
+        write_text(folder / name, svg_of(chart))
     return write_text(target, markdown(ledger))
 
 
@@ -337,30 +369,31 @@ def file_of(row: ItemRow) -> str:
     return re.sub(r"[^a-z0-9]+", "-", f"{row.paper} {row.item}".lower()).strip("-") + ".svg"
 
 
-def drawn(chart: Chart) -> str:
-    """Return a chart as SVG, the same bytes each time.
+def draw_chart(axis: Any, chart: Chart) -> None:
+    """Draw a chart into axes of matplotlib. Crosses are the numbers of the paper."""
+    from ...plots.style import COLOURS, DASHES
 
-    Crosses are the numbers of the paper.
-    """
+    for k, line in enumerate(chart.lines):
+        if line.printed:
+            axis.plot(line.x, line.y, "x", color="black", markersize=8, label=line.label, zorder=9)
+        else:
+            colour = COLOURS[k % len(COLOURS)]
+            dash = DASHES[k % len(DASHES)]
+            axis.plot(line.x, line.y, color=colour, linestyle=dash, label=line.label)
+    axis.set(title=chart.title, xlabel=chart.xlabel, ylabel=chart.ylabel, ylim=(0, None))
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False, fontsize="small")
+
+
+def svg_of(chart: Chart) -> str:
+    """Return a chart as SVG, the same bytes each time."""
     from matplotlib import rc_context
 
-    from ...plots.style import COLOURS, DASHES, new_figure
+    from ...plots.style import new_figure
 
     with rc_context({"svg.hashsalt": "fairlp", "svg.fonttype": "none", "path.simplify": True}):
-        figure = new_figure(6.0, 3.4)
-        axis = figure.subplots()
-        for k, line in enumerate(chart.lines):
-            if line.printed:
-                axis.plot(
-                    line.x, line.y, "x", color="black", markersize=8, label=line.label, zorder=9
-                )
-            else:
-                colour = COLOURS[k % len(COLOURS)]
-                dash = DASHES[k % len(DASHES)]
-                axis.plot(line.x, line.y, color=colour, linestyle=dash, label=line.label)
-        axis.set(title=chart.title, xlabel=chart.xlabel, ylabel=chart.ylabel, ylim=(0, None))
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.legend(frameon=False, fontsize="small")
+        figure = new_figure(*_CHART_SIZE)
+        draw_chart(figure.subplots(), chart)
         target = BytesIO()
         figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None})
     return "".join(f"{line.rstrip()}\n" for line in target.getvalue().decode().splitlines())

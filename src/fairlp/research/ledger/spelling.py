@@ -88,8 +88,8 @@ def begins(name: str, item: str) -> bool:
 
 def _digits(number: str) -> str:
     """Return a number, perhaps Roman or in brackets, in digits."""
-    bare = re.sub(r"[()\[\]\s]", "", number)
-    return bare if bare[0].isdigit() else str(_value(bare))
+    digits = re.sub(r"[()\[\]\s]", "", number)
+    return digits if digits[0].isdigit() else str(_value(digits))
 
 
 def _value(roman: str) -> int:

@@ -291,12 +291,12 @@ def equal_divisions(run: Run) -> ItemAnswer:
     instance = examples.wang_figure_1()
     parts = {"(a)": instance.capacities / 2, "(b)": np.array([[1.5, 5.5], [5.5, 1.5]])}
     printed = dict.fromkeys(["CPUs (a)", "memory (a)", "CPUs (b)", "memory (b)"], 7)
-    ours = np.concatenate([division.sum(axis=0) for division in parts.values()])
+    totals = np.concatenate([division.sum(axis=0) for division in parts.values()])
     tasks = {
         name: (division / instance.demands[0]).min(axis=1).sum() for name, division in parts.items()
     }
     return beside(
-        printed, ours, f"user 1 runs {tasks['(a)']:g} tasks in (a), {tasks['(b)']:g} in (b)"
+        printed, totals, f"user 1 runs {tasks['(a)']:g} tasks in (a), {tasks['(b)']:g} in (b)"
     )
 
 

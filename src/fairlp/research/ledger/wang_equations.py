@@ -87,13 +87,12 @@ def equation_5(run: Run) -> ItemAnswer:
     instance = Instance.from_arrays([[1, 2]], [[10, 10]])
     bundle = np.array([3.0, 4.0])
     need = instance.demands[0]
-    less = bundle - [0.5, 0]
-    same = (less / need).min() == (bundle / need).min()
-    ours = (
-        f"{shown(bundle)} and {shown(less)} both run {(less / need).min():g} tasks of {shown(need)}"
-    )
+    smaller_bundle = bundle - [0.5, 0]
+    tasks = (smaller_bundle / need).min()
+    is_same = tasks == (bundle / need).min()
+    ours = f"{shown(bundle)} and {shown(smaller_bundle)} both run {tasks:g} tasks of {shown(need)}"
     why = "as printed A′ is defined by itself: the right side is meant to have A[r₁] − ε and A[r]"
-    return on_instance(instance, not same, ours, why)
+    return on_instance(instance, not is_same, ours, why)
 
 
 def _three_users(rng: np.random.Generator) -> Instance:
@@ -128,9 +127,10 @@ def small_slices(run: Run) -> ItemAnswer:
     slices = (
         np.floor(instance.capacities / users / instance.demands[0]).min(axis=1) @ instance.counts
     )
-    own = np.floor(instance.capacities / instance.demands[0]).min(axis=1) @ instance.counts / users
-    ours = f"each of {users} users runs {slices:g} whole tasks on its slices, {own:g} on its own server"
-    return on_instance(instance, not slices < own, ours, "Figure 8 compares with such clouds")
+    tasks_alone = np.floor(instance.capacities / instance.demands[0]).min(axis=1)
+    own_tasks = tasks_alone @ instance.counts / users
+    ours = f"each of {users} users runs {slices:g} whole tasks on its slices, {own_tasks:g} on its own server"
+    return on_instance(instance, not slices < own_tasks, ours, "Figure 8 compares with such clouds")
 
 
 PAPER.uncheckable(

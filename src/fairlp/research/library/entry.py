@@ -372,7 +372,7 @@ def write_all(
     data : mapping of str to str, optional
         Folders of entries from data, by name.
     progress : bool, optional
-        Show a bar; None: in a terminal only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
 
     Returns
     -------

@@ -241,7 +241,7 @@ def run(
     repeat : int
         Number of solves, of which the shortest time counts.
     progress : bool, optional
-        Show a bar; None: in a terminal only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
 
     Returns
     -------

@@ -73,7 +73,7 @@ def simulate(
     slots : int
         Slots of the largest server, for policy ``slots``.
     progress : bool, optional
-        A progress bar; by default in a terminal or notebook only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
     **options
         Of divisible tasks: as for :func:`fairlp.allocate`, or ``period``, ``jitter``, ``delay``,
         ``damping``, ``procedure`` and ``clock_seed`` of servers on their own (as of

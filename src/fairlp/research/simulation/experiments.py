@@ -277,7 +277,7 @@ def compare_policies(
     folder : str or Path, optional
         Where finished simulations are kept; only a folder that you trust.
     progress : bool, optional
-        A progress bar of simulations; by default in a terminal or notebook only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
     **options
         As for :func:`simulate`.
 
@@ -317,7 +317,7 @@ def slot_sizes(
     folder : str or Path, optional
         Where finished simulations are kept; only a folder that you trust.
     progress : bool, optional
-        A progress bar of simulations; by default in a terminal or notebook only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
     **options
         As for :func:`simulate`.
 
@@ -396,7 +396,7 @@ def dedicated_clouds(
     folder : str or Path, optional
         Where finished simulations are kept; only a folder that you trust.
     progress : bool, optional
-        A progress bar of simulations; by default in a terminal or notebook only.
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
     **options
         As for :func:`simulate`.
 
@@ -528,12 +528,12 @@ def distances(
         allocations |= {name: allocate(instance, name) for name in PLACEMENTS}
         for name, allocation in allocations.items():
             levels = np.sort(allocation.levels.to_numpy())
-            same = np.isclose(levels, optimal, rtol=AGREEMENT, atol=0)
+            is_equal = np.isclose(levels, optimal, rtol=AGREEMENT, atol=0)
             rows[cluster, name] = {
                 "smallest": levels[0] / optimal[0] if optimal[0] else np.nan,
                 "tasks": allocation.totals.sum() / best.totals.sum(),
-                "leximin": bool(same.all()),
-                "first": int(same.cumprod().sum()),
+                "leximin": bool(is_equal.all()),
+                "first": int(is_equal.cumprod().sum()),
                 "proved": best.gap is None,
             }
     index = pd.MultiIndex.from_tuples(rows, names=["cluster", "policy"])

@@ -387,9 +387,9 @@ def google2011(
     jobs = groups.agg(
         arrival=("arrival", "min"), tasks=("task", "size"), duration=("duration", "mean")
     ).reset_index()
-    part = jobs.groupby("job").cumcount()
+    position_in_job = jobs.groupby("job").cumcount()
     names = jobs["job"].astype(str)
-    jobs["job"] = names.where(part == 0, names + "." + part.astype(str))
+    jobs["job"] = names.where(position_in_job == 0, names + "." + position_in_job.astype(str))
     jobs["arrival"] -= start
     return Workload.of(jobs, ["cpu", "memory"])
 

@@ -139,7 +139,7 @@ class Study:
             after ``dask.distributed.Client(...)``; by default as ``joblib.parallel_config`` says,
             or ``loky``.
         progress : bool, optional
-            A progress bar on standard error; by default in a terminal or notebook only.
+            False hides the progress (a bar in a terminal or notebook, lines elsewhere).
         on_error : {"raise", "record"}
             A run that fails ends the study (a folder keeps the finished runs), or leaves its
             message in the column ``error``. A folder does not keep it: the next study tries again.

@@ -256,7 +256,7 @@ def settled(solution: Solution, options: Options) -> Solution:
         reason = "refuted: a point is feasible, and no direction without end was found"
         return _ended(solution, Termination.UNKNOWN, reason, x=x)
     if program.is_mip and status.termination is Termination.INFEASIBLE:
-        return _ended(solution, status.termination, "no whole numbers fit, by the solver's word")
+        return _ended(solution, status.termination, "no whole numbers fit, as the solver says")
     return _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, "neither is proved")
 
 

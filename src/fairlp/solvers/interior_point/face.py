@@ -31,6 +31,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...blas import blas_threads
 from ...errors import NotConvergedError
 from ...models.programs.program import Program
 from ...tolerances import AGREEMENT, NOISE
@@ -38,7 +39,6 @@ from .iterate import Iterate, ProductChanges
 from .problem import ABSENT, Face, Problem, UserRows, Variables
 from .region import Region
 from .structure import Structure
-from .threads import blas_threads
 
 #: Of two numbers whose product is 0, relative to their sizes, one must be so many times the other:
 #: of pairs and capacities (a wrong one shows in the next round's certificate), and of users (who

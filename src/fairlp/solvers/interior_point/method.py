@@ -33,12 +33,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...blas import blas_threads
 from ...errors import NotConvergedError
 from ...tolerances import ACCEPTED, INTERIOR_ROUGH, NOISE, SETTLED
 from .iterate import Iterate, ProductChanges
 from .problem import Problem, Variables
 from .starts import start_of
-from .threads import blas_threads
 
 #: Iterations at most.
 MOST_ITERATIONS = 150

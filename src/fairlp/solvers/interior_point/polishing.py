@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from ...blas import blas_threads
 from ...models.programs.certificate import certify
 from ...models.programs.program import LogTerms, Program
 from ...tolerances import SETTLED, SOLVER_TIGHTEST
-from .threads import blas_threads
 
 #: Points of more unknowns are left as they are: least squares cost their cube.
 MOST_UNKNOWNS = 600

@@ -335,7 +335,7 @@ class Stages:
     sums : list of float
         Stage k: the sum of the k lowest levels.
     bounds : list of float
-        What that sum can be at most, by the solver's word; equal where the stage ended.
+        What that sum can be at most, as the solver says; equal where the stage ended.
     stopped : list of str
         Why a stage ended before its optimum was proved; empty where none did.
     """

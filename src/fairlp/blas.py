@@ -6,8 +6,6 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-__all__ = ["blas_threads"]
-
 
 def blas_threads(threads: int) -> AbstractContextManager[Any]:
     """Return a context in which each BLAS library uses so many threads.

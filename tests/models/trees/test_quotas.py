@@ -1,0 +1,130 @@
+"""Quotas along a tree: by hand, and against a tournament of small steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from cohort_instances import instance_of, random_cohorts
+from fairlp.models.trees.quotas import usage_of
+from kueue_oracle import Cohorts
+from profiles import by_day, many
+
+
+def test_quotas_are_lent_kept_and_shared_as_by_hand():
+    """A of 20 keeps 14 and lends 6 to B of 10, which may borrow 4; the root has 10 + 6 to lend."""
+    queues = {
+        "A": {"nominal": {"cpu": 20, "gpu": 2}, "lending": {"cpu": 6}},
+        "B": {"nominal": {"cpu": 10, "gpu": 2}, "borrowing": {"cpu": 4}, "weight": 2},
+    }
+    instance = fairlp.Instance.from_arrays(
+        [[1, 0], [1, 0.25]], [[99, 9]], queue=["A", "B"], queues=queues, resources=["cpu", "gpu"]
+    )
+    tree, used = usage_of(instance, np.array([[17.0], [12.0]]))
+    assert tree.owned.tolist() == [[16, 4], [20, 2], [10, 2], [0, 0], [0, 0]]
+    assert tree.reserved[:, 0].tolist() == [0, 14, 0, 0, 0] and tree.limits[:3, 0].tolist() == [
+        16,
+        np.inf,
+        14,
+    ]
+    assert tree.lent[:, 0].tolist() == [16, 16, 16, 30, 14]
+    assert used.tolist() == [[3 + 12, 3], [17, 0], [12, 3], [17, 0], [12, 3]]
+    # B is 2 cores and 1 GPU beyond its own, of 16 and 4 that the root has, at a weight of 2
+    assert tree.shares(used)[:3].tolist() == pytest.approx([0, 0, (1 / 4) / 2])
+
+
+@pytest.mark.parametrize("seed", by_day(range(many(60)), 2))
+def test_rounds_of_programs_are_a_tournament_of_small_steps(seed):
+    tree, users, pool = random_cohorts(seed)
+    found = fairlp.allocate(instance_of(tree, users, pool), "kueue")
+    step = 0.01
+    expected = Cohorts(tree, users, pool).fair(step)
+    shares = found.totals.to_numpy() * [max(demand) for demand, _ in users.values()]
+    steps = np.array([expected[path] * max(users[path][0]) for path in users])
+    assert shares == pytest.approx(steps, abs=8 * step)
+
+
+def two_flavors(**second):
+    """Spot and plain cores; A has a quota of both, B (its cohort lends) of spot only."""
+    queues = {
+        "A": {"nominal": {"cpu@pool == 'spot'": 2, "cpu@pool == 'plain'": 4}},
+        "B": {"nominal": {"cpu@pool == 'spot'": 4}} | second,
+    }
+    return fairlp.Instance.from_arrays(
+        [[1], [2]],
+        [[6], [4]],
+        servers=["s", "p"],
+        resources=["cpu"],
+        server_attributes=pd.DataFrame({"pool": ["spot", "plain"]}, index=["s", "p"]),
+        queue=["A", "B"],
+        queues=queues,
+    )
+
+
+def test_use_counts_in_the_flavor_of_the_server():
+    tree, used = usage_of(two_flavors(), np.array([[3.0, 4.0], [1.5, 0.0]]))
+    by_path = dict(zip(tree.instance.tree.paths, used.tolist(), strict=False))
+    assert by_path == {"": [6, 4], "A": [3, 4], "B": [3, 0]}
+    # A is one spot core beyond its own, of ten cores that the root has to lend
+    assert tree.shares(used)[:3].tolist() == pytest.approx([0, 1 / 10, 0])
+    assert tree.lent.ravel().tolist() == [10] * 3 + [6 + 4] * 2
+
+
+@pytest.mark.parametrize(("nominal", "expected"), [((1, 3), (1.5, 4.5)), ((0, 0), (3, 3))])
+def test_tasks_that_count_in_either_of_two_flavors_are_divided_by_nominal_quotas(nominal, expected):
+    """Both flavors are of all servers: 6 tasks go by 1 and 3, and by halves where both are 0."""
+    conditions = ("cpu@cpu >= 0", "cpu@cpu >= 1")
+    instance = fairlp.Instance.from_arrays(
+        [[1]],
+        [[8]],
+        resources=["cpu"],
+        queue=["A"],
+        queues={"A": {"nominal": dict(zip(conditions, nominal, strict=True))}},
+    )
+    _, used = usage_of(instance, np.array([[6.0]]))
+    assert used[1].tolist() == pytest.approx(expected)
+
+
+def test_a_limit_of_borrowing_of_a_cohort_holds_for_all_queues_below_it():
+    """X of 2 and 3 cores may borrow 1 of Y's 6: its queues x/a and x/b have 6 together, ½ beyond each quota."""
+    queues = {
+        "x": {"nominal": {"cpu": 0}, "borrowing": {"cpu": 1}},
+        "x/a": {"nominal": {"cpu": 2}},
+        "x/b": {"nominal": {"cpu": 3}},
+        "y": {"nominal": {"cpu": 6}},
+    }
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1], [1]],
+        [[11]],
+        resources=["cpu"],
+        queue=["x/a", "x/b", "y"],
+        queues=queues,
+        task_limits=[9, 9, 1],
+    )
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.totals.tolist() == pytest.approx([2.5, 3.5, 1])
+    tree, used = usage_of(instance, allocation.tasks_array)
+    assert tree.limits[list(instance.tree.paths).index("x")].tolist() == [6]
+    assert used.ravel()[:5].tolist() == pytest.approx([7, 6, 2.5, 3.5, 1])
+
+
+def test_queues_of_the_least_weight_borrow_after_all_others_and_use_their_own_with_them():
+    """late has its 2 from the start; of the 6 that others lend it has those that b, of a limit of 5, does not take."""
+    queues = {
+        "late": {"weight": 0.0005, "nominal": {"cpu": 2}},
+        "b": {"nominal": {"cpu": 1}},
+        "idle": {"nominal": {"cpu": 6}},
+    }
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1], [1]],
+        [[9]],
+        resources=["cpu"],
+        queue=["late", "b", "idle"],
+        queues=queues,
+        task_limits=[9, 5, 1],
+    )
+    assert fairlp.allocate(instance, "kueue").totals.tolist() == pytest.approx([3, 5, 1])
+    unlimited = instance.replace(task_limits=[9, 9, 1])
+    assert fairlp.allocate(unlimited, "kueue").totals.tolist() == pytest.approx([2, 6, 1])

@@ -1,0 +1,74 @@
+"""Random trees of quotas, as plain data for the tournament of small steps and as instances."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import fairlp
+
+
+def random_cohorts(seed):
+    """A random tree on one pool: cohorts in cohorts, limits of borrowing and lending, and one user a queue."""
+    rng = np.random.default_rng(seed)
+    resources = int(rng.integers(1, 3))
+    paths = (
+        ["", "x", "y", "x/a", "x/b", "y/c", "d"] if rng.random() < 0.6 else ["", "a", "b", "c", "d"]
+    )
+    leaves = [
+        path for path in paths if not any(other.startswith(path + "/") for other in paths) and path
+    ]
+    none = [math.inf] * resources
+    tree = {"": (1.0, [0.0] * resources, none, none)}
+    users = {}
+    for path in paths[1:]:
+        leaf = path in leaves
+        nominal = (
+            rng.integers(0, 9, resources) if leaf or rng.random() < 0.4 else np.zeros(resources)
+        )
+        borrowing, lending = (
+            [
+                float(rng.integers(0, 6)) if rng.random() < 0.25 else math.inf
+                for _ in range(resources)
+            ]
+            for _ in range(2)
+        )
+        weight = 0.001 if rng.random() < 0.1 else float(rng.integers(1, 4))
+        tree[path] = (weight, nominal.astype(float).tolist(), borrowing, lending)
+        if leaf:
+            demand = rng.integers(0, 4, resources).astype(float)
+            demand[int(rng.integers(resources))] += 1
+            users[path] = (
+                demand.tolist(),
+                float(rng.integers(0, 12)) if rng.random() < 0.6 else math.inf,
+            )
+    total = np.sum([nominal for _, nominal, _, _ in tree.values()], axis=0)
+    pool = np.maximum(np.rint(total * rng.choice([0.6, 1.0, 1.3])), 1.0)
+    return tree, users, pool.tolist()
+
+
+def instance_of(tree, users, pool):
+    """The same as an instance."""
+    names = [f"r{k}" for k in range(len(pool))]
+
+    def amounts(values):
+        return {name: value for name, value in zip(names, values, strict=True) if value < math.inf}
+
+    return fairlp.Instance.from_arrays(
+        [demand for demand, _ in users.values()],
+        [pool],
+        users=list(users),
+        resources=names,
+        queue=list(users),
+        task_limits=[limit for _, limit in users.values()],
+        queues={
+            path: {
+                "weight": w,
+                "nominal": amounts(n),
+                "borrowing": amounts(b),
+                "lending": amounts(lent),
+            }
+            for path, (w, n, b, lent) in tree.items()
+        },
+    )
