@@ -93,9 +93,11 @@ class Expression(Immutable):
     __hash__ = object.__hash__
 
     def __init__(self, *_: object, **__: object) -> None:
-        raise NoArgumentError(
-            "formulas are written, not constructed: 2 * x.sum(n) + 1, of x = model.variable('x', n)"
-        )
+        if type(self) is Expression:
+            raise NoArgumentError(
+                "formulas are written, not constructed: 2 * x.sum(n) + 1, of x = "
+                "model.variable('x', n)"
+            )
 
     def __add__(self, other: Any) -> Expression:
         return Add((1, self), (1, as_expression(other, self)))
