@@ -269,9 +269,10 @@ def decisions_of(
     decision = RoundDecision(region.exists & ~usable_pairs, new_capacities, tight_rows, *duals)
     if earlier is not None:
         tight_rows = tight_rows | earlier.tight_rows
-    return Decisions(
-        usable_pairs, tight_capacities, tight_rows, blocked, point.x, point.s, (*rounds, decision)
-    )
+    # the next round starts where its equalities hold to the last digit
+    x = np.where(sharp.x > 0, sharp.x, point.x)
+    s = np.where(sharp.s > 0, sharp.s, point.s)
+    return Decisions(usable_pairs, tight_capacities, tight_rows, blocked, x, s, (*rounds, decision))
 
 
 def _totals(region: Region, point: Variables) -> np.ndarray:
