@@ -160,7 +160,8 @@ def sharpened(
 def _change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Return the factors by which a step changed positive numbers; 1 for others."""
     is_positive = (before > 0) & (after > 0)
-    return np.divide(after, before, out=np.ones_like(after), where=is_positive)
+    factors: np.ndarray = np.divide(after, before, out=np.ones_like(after), where=is_positive)
+    return factors
 
 
 def _projected(
