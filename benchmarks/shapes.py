@@ -3,6 +3,7 @@
     python benchmarks/shapes.py [--size 500] [--limit 60] [--peers highs-ipm,highs-hipo] [--only
     zeros,chain]
     python benchmarks/shapes.py --rounds [--size 500]     the whole leximin beside its first and its hardest program
+    python benchmarks/shapes.py --seeds 9 --only windows [--size 500]     several seeds, and what is not proved
     python benchmarks/shapes.py --grid [--sizes 20,40,70,100,150]     when which of our methods is faster
 
 CPU seconds, one BLAS thread, each run in a process of its own. Ours (`auto`) and the rounds of
@@ -101,6 +102,41 @@ def rounds_table(kinds: list[str], size: int, limit: float) -> None:
         rows.append([SHAPES[kind][0], *told, f"{whole / hardest:.1f}"])
         console.print(f"{kind}: {rows[-1][1:]}")
     columns = ["shape", "leximin (rounds)", "first program", "ratio", "hardest program", "ratio"]
+    show(f"DRFH, {size} users × {size} servers, CPU s", columns, rows)
+    console.print(machine("fairlp", "numpy", "scipy"))
+
+
+def of_seed(kind: str, size: int, seed: int) -> tuple[float, float, int, str]:
+    """Return CPU seconds of the first program and of the leximin, its rounds, and what is not proved."""
+    instance = shaped(kind, size, seed=seed)
+    fairlp.allocate(shaped("log-normal", 40), "drfh", method="interior-point")  # imports
+    program = fairlp.formulate(instance, "drfh").compile()
+    begin = time.process_time()
+    backends.solve(program, "interior-point", fairlp.Options())
+    first = time.process_time() - begin
+    begin = time.process_time()
+    allocation = fairlp.allocate(instance, "drfh")
+    seconds = time.process_time() - begin
+    return first, seconds, len(allocation.rounds), allocation.unproved.partition(" (")[0]
+
+
+def seeds_table(kinds: list[str], size: int, limit: float, seeds: int) -> None:
+    """Print a line for each seed of each shape."""
+    rows = []
+    for kind in kinds:
+        for seed in range(seeds):
+            name = f"{kind}, seed {seed}"
+            measured = in_a_process(of_seed, limit, kind, size, seed)
+            if measured is None:
+                rows.append([name, "", f"> {limit:g}", "", ""])
+                continue
+            first, seconds, n_rounds, unproved = measured
+            leximin = f"{seconds:.2f} ({n_rounds})"
+            rows.append(
+                [name, f"{first:.2f}", leximin, f"{seconds / first:.1f}", unproved or "proved"]
+            )
+            console.print(rows[-1])
+    columns = ["instance", "first program", "leximin (rounds)", "ratio", "proof"]
     show(f"DRFH, {size} users × {size} servers, CPU s", columns, rows)
     console.print(machine("fairlp", "numpy", "scipy"))
 
@@ -229,12 +265,15 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(SHAPES))
     parser.add_argument("--grid", action="store_true")
     parser.add_argument("--rounds", action="store_true")
+    parser.add_argument("--seeds", type=int, default=0)
     parser.add_argument("--sizes", default="20,40,70,100,150")
     chosen = parser.parse_args()
     kinds = chosen.only.split(",")
     if unknown := [kind for kind in kinds if kind not in SHAPES]:
         sys.exit(f"no shape {unknown[0]!r}; there are {', '.join(SHAPES)}")
-    if chosen.rounds:
+    if chosen.seeds:
+        seeds_table(kinds, chosen.size, chosen.limit, chosen.seeds)
+    elif chosen.rounds:
         rounds_table(kinds, chosen.size, chosen.limit)
     elif chosen.grid:
         grid(kinds, [int(size) for size in chosen.sizes.split(",")])

@@ -107,12 +107,15 @@ class Decisions:
     rounds: tuple[RoundDecision, ...]
 
 
-def sharpened(problem: Problem, point: Variables) -> Variables | None:
+def sharpened(
+    problem: Problem, point: Variables, before: Variables | None = None
+) -> Variables | None:
     """Return an interior optimum moved onto its optimal face, to the last digit of rows and costs.
 
-    Of two numbers whose product is to be 0, the smaller, relative to its size, becomes 0. The gap
-    falls to the rounding of sums. None where the equations cannot be factored, or users have
-    several rows.
+    Of two numbers whose product is to be 0, the smaller, relative to its size, becomes 0. Sizes are
+    those that one more step like the last, from ``before``, would leave: the number that is 0 at
+    the optimum falls from step to step, the other stays, however small it is. The gap falls to the
+    rounding of sums. None where the equations cannot be factored, or users have several rows.
     """
     region = problem.region
     rows = problem.rows
@@ -122,8 +125,15 @@ def sharpened(problem: Problem, point: Variables) -> Variables | None:
         return None
     with blas_threads(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         part_of_price = abs(point.p) / abs(point.p).max()
-        tight_capacities = region.is_demanded & (part_of_price > point.s / region.capacities)
+        unused_part = point.s / region.capacities
+        if before is not None:
+            part_of_price = part_of_price * _change(before.p, point.p)
+            unused_part = unused_part * _change(before.s, point.s)
+        tight_capacities = region.is_demanded & (part_of_price > unused_part)
         price, room = _price_and_room(rows, point, total)
+        if before is not None:
+            price = price * _change(before.v, point.v)
+            room = room * _change(before.u, point.u)
         tight_rows = price > room
         if face is not None:
             tight_capacities = tight_capacities | face.tight_capacities
@@ -133,6 +143,8 @@ def sharpened(problem: Problem, point: Variables) -> Variables | None:
         values = problem.sum_by_user(point.v)
         worth = np.maximum(region.highest_costs(abs(p)), abs(values))
         part_of_user = point.x / region.to_pairs(total)
+        if before is not None:
+            part_of_user = part_of_user * _change(before.x, point.x) / _change(before.z, point.z)
         in_use = region.reduced_costs(p, values) <= (
             _CLEAR_PLACE * part_of_user * region.to_pairs(worth)
         )
@@ -143,6 +155,13 @@ def sharpened(problem: Problem, point: Variables) -> Variables | None:
             )
         except NotConvergedError:
             return None
+
+
+def _change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return the factors by which a step changed positive numbers; 1 for others."""
+    is_positive = (before > 0) & (after > 0)
+    factors: np.ndarray = np.divide(after, before, out=np.ones_like(after), where=is_positive)
+    return factors
 
 
 def _projected(
@@ -251,9 +270,10 @@ def decisions_of(
     decision = RoundDecision(region.exists & ~usable_pairs, new_capacities, tight_rows, *duals)
     if earlier is not None:
         tight_rows = tight_rows | earlier.tight_rows
-    return Decisions(
-        usable_pairs, tight_capacities, tight_rows, blocked, point.x, point.s, (*rounds, decision)
-    )
+    # the next round starts where its equalities hold to the last digit
+    x = np.where(sharp.x > 0, sharp.x, point.x)
+    s = np.where(sharp.s > 0, sharp.s, point.s)
+    return Decisions(usable_pairs, tight_capacities, tight_rows, blocked, x, s, (*rounds, decision))
 
 
 def _totals(region: Region, point: Variables) -> np.ndarray:

@@ -91,6 +91,8 @@ class FinalPoint:
     iterations : int
     on_the_way : Variables or None
         Of terms: a point before the end, from which the optimum of other terms is not far.
+    before : Variables or None
+        The point of the iteration before, which tells what falls to 0.
     sharpened : Variables or None
         The point moved onto the face that it tells.
     gap : float
@@ -101,6 +103,7 @@ class FinalPoint:
     error: float
     iterations: int
     on_the_way: Variables | None = None
+    before: Variables | None = None
     sharpened: Variables | None = None
     gap: float = 0.0
 
@@ -175,6 +178,7 @@ class _Progress:
 
     def __init__(self, point: Variables) -> None:
         self.best = FinalPoint(point, np.inf, 0)
+        self.before: Variables | None = None
         self.on_the_way: Variables | None = None
         self.lowest_product = np.inf
         #: the lowest error, and the iteration that brought it
@@ -199,7 +203,10 @@ class _Progress:
         if self.on_the_way is None and error <= _EARLY and not iterate.problem.has_level:
             self.on_the_way = iterate.point
         if error < self.best.error:
-            self.best = FinalPoint(iterate.point, error, iteration, on_the_way=self.on_the_way)
+            self.best = FinalPoint(
+                iterate.point, error, iteration, on_the_way=self.on_the_way, before=self.before
+            )
+        self.before = iterate.point
 
     def ends(self, error: float, iteration: int) -> bool:
         """Whether the optimum is found, or no further iteration will bring it nearer."""

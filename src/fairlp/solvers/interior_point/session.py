@@ -206,7 +206,9 @@ class InteriorPointSession(ProgramSession):
             structure, final = ours
             sharp = final.point
             if not all_prices_are_clear(solution, final.gap):
-                final = replace(final, sharpened=sharpened(structure.problem, final.point))
+                final = replace(
+                    final, sharpened=sharpened(structure.problem, final.point, final.before)
+                )
                 solution, sharp = self._sharpest(structure, final, None, start_time)
             self.solved = structure, final.point, sharp
         return solution
@@ -235,7 +237,9 @@ class InteriorPointSession(ProgramSession):
             else:
                 final = solve_near(structure, warm_start, self._deadline(), self.options)
                 if final is not None:
-                    final = replace(final, sharpened=sharpened(structure.problem, final.point))
+                    final = replace(
+                        final, sharpened=sharpened(structure.problem, final.point, final.before)
+                    )
             if final is None:
                 return None
             self.tried = WarmStart(final, structure.level_unit)
