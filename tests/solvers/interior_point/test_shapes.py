@@ -51,8 +51,6 @@ def test_middle_ones_have_the_levels_of_rounds_of_programs(kind, seed):
 def test_pairs_of_tiny_reduced_cost_do_not_bring_rounds_to_vertices(size, seed, rounds):
     """The simplex method took minutes here; each round is solved on the face of the last."""
     shape = numerics.shaped("windows", size, seed=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        allocation = fairlp.allocate(shape, "drfh", method="interior-point", time_limit=30)
+    allocation = fairlp.allocate(shape, "drfh", method="interior-point", time_limit=30)
     assert len(allocation.rounds) == rounds
     assert allocation.gap < 1e-5
