@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import ModelError, require_known
 from ...hints import refuse_keywords
 from ..programs.program import Program, Sense, free_name
-from .expressions import Expression, Parameter, Relation, Variable, as_expression
+from .expressions import Element, Expression, Parameter, Relation, Variable, as_expression
 from .labels import Index, as_indices, shape_of, union
 from .switches import binary, implied, interpolated, special_ordered, zero_or_at_least
 from .tables import (
@@ -1017,7 +1017,7 @@ class Model(Declarations):
 
     def sweep(
         self,
-        parameter: str | Parameter | Mapping[Any, Any],
+        parameter: str | Parameter | Element | Mapping[Any, Any],
         values: Any = None,
         *,
         read: Any = (),
@@ -1032,8 +1032,8 @@ class Model(Declarations):
 
         Parameters
         ----------
-        parameter : str, Parameter, or mapping of these to their values
-            A mapping is a grid of all combinations.
+        parameter : str, Parameter, Element, or mapping of these to their values
+            A mapping is a grid of all combinations. Of elements (``d["ann"]``) the others stay.
         values : iterable, mapping of label → value, or DataFrame
             Each value as :meth:`.Parameter.set` takes it; of a frame, each row.
         read : str, list of str, or callable
@@ -1048,6 +1048,11 @@ class Model(Declarations):
         DataFrame or xarray.Dataset
             One row a value: ``objective``, ``status`` and what was read (NaN without an optimum).
             Of a grid a Dataset.
+
+        Raises
+        ------
+        NoSolutionError
+            For duals of a program with integers; sweep :meth:`relax_integrality`.
 
         Examples
         --------
