@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from fairlp import Index, Model, log
 from fairlp.errors import ModelError, NoSolutionError, UnknownNameError
 from fairlp.models.notation import sweeps
+from fairlp.solvers.backends.highs import Highs
 from profiles import many
 from random_models import same_bytes
 
@@ -432,3 +433,30 @@ def test_duals_of_integers_are_not_dropped_in_silence():
         one.sweep("h", [1.0, 2.0], read="capacity")
     table = one.relax_integrality().sweep("h", [1.0, 2.0], read="capacity")
     assert table["capacity[s1]"].notna().all()
+
+
+class Counting(Highs):
+    """HiGHS, which counts how often its sessions solve."""
+
+    count = 0
+
+    def session(self, program, options):
+        session = super().session(program, options)
+        solve = session.solve
+
+        def counted():
+            Counting.count += 1
+            return solve()
+
+        session.solve = counted
+        return session
+
+
+@pytest.mark.parametrize("options", [{}, {"mip_gap": 0.5}])
+def test_an_integer_step_with_switched_rows_or_a_gap_is_solved_once(options):
+    one = model(integer=True)
+    on = one.variable("on", N, binary=True)
+    one.indicator("off", on, one["x"][:, "s1"] <= 1, active=0, big_m=9)
+    Counting.count = 0
+    table = one.sweep("h", [1.0, 2.0], solver=Counting(), **options)
+    assert set(table["status"]) <= {"optimal", "gap limit"} and Counting.count == 2

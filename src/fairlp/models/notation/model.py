@@ -1104,7 +1104,11 @@ class Model(Declarations):
     ) -> pd.DataFrame:
         """Return why the model is infeasible or unbounded, as a table in its own names.
 
-        See :func:`fairlp.solvers.backends.explain.explain`; empty when there is an optimum.
+        Of an infeasible model the table has two separate answers, a conflict and a relaxation.
+        The conflict is the set of rows, bounds and integers with ``in_conflict``: they contradict
+        each other, and without any one of them the others can hold. The model may have other
+        conflicts. The relaxation makes the whole model feasible at the least cost: each row or
+        bound gives way by ``relax_by``. It may be of rows outside the conflict.
 
         Parameters
         ----------
@@ -1117,18 +1121,31 @@ class Model(Declarations):
         Returns
         -------
         DataFrame
+            Infeasible: by name, ``kind`` ("constraint", "bound" or "integer"), ``requires`` (what
+            it says), ``in_conflict`` and ``relax_by``. That a variable is at least 0 and no more
+            goes without saying. Unbounded: by variable, the ``direction`` in which the objective
+            grows without end, and how much each adds to the ``objective``. Without rows: the model
+            has an optimum, which :meth:`solve` finds.
 
         Raises
         ------
         SolverError
             When the solver can tell neither.
+        NoSolutionError
+            When what must hold contradicts itself, with its names.
 
         Examples
         --------
         >>> model = Model("m")
         >>> x = model.variable("x", upper=3)
         >>> rows = model.constraint("least", x >= 4)
-        >>> model.explain().shape[0] > 0
+        >>> model.explain()
+                     kind  requires  in_conflict  relax_by
+        name
+        least  constraint       ≥ 4         True       1.0
+        x           bound  ≥ 0, ≤ 3         True       0.0
+        >>> rows.remove()
+        >>> model.explain().empty
         True
         """
         from ..programs.backends import explain

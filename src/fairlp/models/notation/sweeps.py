@@ -230,6 +230,9 @@ class ModelSession:
         solution = session.solve()
         if _proved(solution) and not self._options.mip_gap:
             return solution
+        answer = checked(solution, self._options) if program.is_mip else solution
+        if program.is_mip and (answer.status.is_optimal or answer.status.termination in _CLEAR):
+            return answer
         if solution.status.termination not in _CLEAR:
             session.restart()
             solution = session.solve()

@@ -401,10 +401,7 @@ def at_point(program: Program, x: np.ndarray) -> Solution:
 def explain(
     program: Program, solver: AnySolver, weights: Mapping[str, float] | None = None
 ) -> pd.DataFrame:
-    """Return a table of the reasons why a program has no optimum.
-
-    :func:`fairlp.solvers.backends.explain.explain` has the details.
-    """
+    """Return a table of the reasons why a program has no optimum, as :meth:`Model.explain` does."""
     frame: pd.DataFrame = _load(_EXPLAIN)(program, solver=spelt(solver), weights=weights)
     return frame
 
