@@ -342,7 +342,10 @@ def allocation_text(allocation: Allocation, messages: Collection[str] = ()) -> T
     yield TitledTable("The whole cluster", _pool(allocation))
     if allocation.prices is not None:
         dearest = _dearest(allocation.prices, instance)
-        title = "Most expensive capacities (price: at most what one more unit adds to the level)"
+        adds_to = "level" if name in TABLE or allocation.rounds is not None else "objective"
+        title = (
+            f"Most expensive capacities (price: at most what one more unit adds to the {adds_to})"
+        )
         if len(dearest):
             yield TitledTable(title, dearest)
     notes = [("note", note) for note in allocation.notes if note not in messages]
