@@ -561,7 +561,7 @@ def _over(instance: Instance, tasks: np.ndarray) -> str | None:
 
 
 def _limit_notes(name: str, instance: Instance, tasks: np.ndarray) -> tuple[str, ...]:
-    """Return which limit of users or queues, or which placement, the tasks do not keep, in words."""
+    """Return the limits of users and queues, and the placement, that tasks do not keep."""
     totals = tasks.sum(axis=1)
     limits = instance.task_limits
     beyond = totals > limits + VERIFIED * np.maximum(limits, 1.0)

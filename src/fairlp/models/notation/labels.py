@@ -337,7 +337,7 @@ def _ordered(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> A
 
 
 def _in_another_order(data: Any, axes: Axes) -> str:
-    """Return the axes in the order in which data name their labels; empty where that is no error."""
+    """Return the axes in the order of the data, in words; empty where it is the expected one."""
     names = []
     for _, labels, _ in _axes_of(data):
         axis_labels = set(() if labels is None else labels)
