@@ -88,6 +88,7 @@ class Status:
         implied = _IMPLIED.get(self.termination)
         points = (("primal", self.primal), ("dual", self.dual))
         shown = ", ".join(f"{kind}: {point.value}" for kind, point in points if point != implied)
-        parts = [shown, *self.message.split("; ")]
-        remarks = [part for part in parts if part and part.casefold() != self.termination.value]
-        return " ".join([self.termination.value, *([f"({'; '.join(remarks)})"] if remarks else [])])
+        sentences = [shown, *self.message.split("; ")]
+        name = self.termination.value
+        remarks = [sentence for sentence in sentences if sentence.casefold() not in ("", name)]
+        return " ".join([name, *([f"({'; '.join(remarks)})"] if remarks else [])])
