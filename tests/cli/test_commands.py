@@ -273,6 +273,25 @@ def test_a_plot_without_matplotlib_fails_before_the_work(here, monkeypatch):
     assert result.stdout == ""
 
 
+def test_a_price_of_an_own_mechanism_is_of_its_objective_where_it_has_no_levels():
+    instance = Instance.from_arrays([[1], [1]], [[4]])
+    drf = printed(commands.allocation_text(fairlp.allocate(instance, "drfh", method="lp")))
+    assert "one more unit adds to the level)" in drf
+
+    @fairlp.mechanism("planted")
+    def planted(instance):
+        n, i = instance.users, instance.servers
+        model = fairlp.Model("planted", indices=(n, i))
+        x = model.variable("x", n, i)
+        model.constraint("capacity", x.sum(n) <= 4)
+        model.maximize(x.sum())
+        model.define("tasks", x)
+        return model
+
+    text = printed(commands.allocation_text(fairlp.allocate(instance, planted)))
+    assert "one more unit adds to the objective)" in text
+
+
 def test_an_allocation_where_nothing_has_a_price_or_a_round():
     fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=[0, 0]).write("nothing.json")
     said = run("allocate nothing.json -m drfh --method lp").stdout

@@ -136,6 +136,60 @@ def test_who_gives_out_too_much_is_told_where():
     )
 
 
+QUEUES = {"a": {"cap": {"r1": 1}}}
+LIMITED = fairlp.Instance.from_arrays([[1], [1]], [[4]], users=["ann", "bob"], task_limits=[1.5, 9])
+
+
+@pytest.mark.parametrize(
+    ("instance", "message"),
+    [
+        (LIMITED, "user 'ann' has 2 tasks, and its limit is 1.5"),
+        (
+            fairlp.Instance.from_arrays(
+                [[1], [1]], [[2], [2]], users=["ann", "bob"], eligible=[[1, 0], [1, 1]]
+            ),
+            "user 'ann' runs on server 'server2', where it may not",
+        ),
+        (
+            fairlp.Instance.from_arrays(
+                [[1], [1]], [[4]], resources=["r1"], queue=["a", "a"], queues=QUEUES
+            ),
+            "queue 'a' is over its cap of 'r1' by 3 of it",
+        ),
+    ],
+    ids=["task limit", "placement", "cap"],
+)
+def test_a_limit_that_is_not_kept_is_a_note(instance, message):
+    def half(instance):
+        return np.full(instance.shape, 2.0 / instance.n_servers)
+
+    def equal(model, x, instance):
+        model.constraint("equal", x == 2.0 / instance.n_servers)
+        model.define("tasks", x)
+
+    def level(model, x, instance):
+        model.constraint("equal", x == 2.0 / instance.n_servers)
+        model.leximin(x.sum(instance.servers) + 0)
+        model.define("tasks", x)
+
+    for row in (fairlp.mechanism("planted")(half), by_model(equal), by_model(level)):
+        allocation = fairlp.allocate(instance, row)
+        assert allocation.notes[0] == f"'planted' does not keep a limit: {message}"
+        assert allocation.residual > 0
+    drfh = fairlp.allocate(instance, "drfh")
+    assert not any("does not keep" in note for note in drfh.notes)
+
+
+def test_a_variable_t_with_rows_fairness_is_no_leximin_unless_the_model_says_so():
+    def once(model, x, instance):
+        t = model.variable("t")
+        model.constraint("fairness", x.sum(instance.servers) >= t)
+        model.maximize(t)
+        model.define("tasks", x)
+
+    assert fairlp.allocate(LIMITED, by_model(once)).rounds is None
+
+
 def test_nothing_is_neither_a_model_nor_tasks():
     with pytest.raises(ModelError, match="returned nothing; expected a Model, or tasks"):
         fairlp.allocate(ONE, fairlp.mechanism("planted")(lambda instance: None))

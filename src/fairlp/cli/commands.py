@@ -320,7 +320,7 @@ def allocation_table(
 
 def allocation_text(allocation: Allocation, messages: Collection[str] = ()) -> Text:
     """Yield users, utilisation, prices, the verification, and notes not in ``messages``."""
-    from ..mechanisms.table import TABLE
+    from ..mechanisms.table import OWN, TABLE
 
     name = allocation.mechanism
     instance = allocation.instance
@@ -342,7 +342,10 @@ def allocation_text(allocation: Allocation, messages: Collection[str] = ()) -> T
     yield TitledTable("The whole cluster", _pool(allocation))
     if allocation.prices is not None:
         dearest = _dearest(allocation.prices, instance)
-        title = "Most expensive capacities (price: at most what one more unit adds to the level)"
+        adds_to = "objective" if name in OWN and allocation.rounds is None else "level"
+        title = (
+            f"Most expensive capacities (price: at most what one more unit adds to the {adds_to})"
+        )
         if len(dearest):
             yield TitledTable(title, dearest)
     notes = [("note", note) for note in allocation.notes if note not in messages]

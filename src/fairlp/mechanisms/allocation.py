@@ -292,7 +292,8 @@ class Allocation:
     def prices(self) -> pd.DataFrame | None:
         """Capacity duals, servers × resources; None from a method without an LP.
 
-        A dual is the most that one more unit of capacity adds to the level.
+        A dual is the most that one more unit of capacity adds to the level; of a mechanism of one's
+        own that is solved once, to its objective.
         """
         if self.prices_array is None:
             return None

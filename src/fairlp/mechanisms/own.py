@@ -32,7 +32,7 @@ from ..models.programs.backends import register_solver, spelt
 from ..models.programs.proof import Proof
 from ..models.programs.solution import Solution
 from ..solvers.leximin.of_model import LeximinSolution, leximin
-from ..tolerances import AGREEMENT
+from ..tolerances import AGREEMENT, VERIFIED
 from .allocation import Allocation, Region, overuse, within_capacity
 from .literature import Reference
 from .mechanism import Domain, Mechanism, Method, MethodCall, TasksResult
@@ -117,22 +117,24 @@ def solve_model(call: MethodCall) -> TasksResult:
         require_tasks(model, call.instance, call.mechanism.name)
     if _has_levels(model):
         answer = leximin(model, solver=call.solver, **call.options)
-        tasks = tasks_at(model, answer.x, call.instance)
+        tasks = within_capacity(call.instance, tasks_at(model, answer.x, call.instance))
         return TasksResult(
-            within_capacity(call.instance, tasks),
+            tasks,
             prices=_prices(answer, call.instance),
             rounds=rounds_of(answer, call.instance, tasks),
             gap=answer.gap,
+            notes=_limit_notes(call.mechanism.name, call.instance, tasks),
             unproved=answer.unproved,
         )
     solution = model.solve(call.solver, **call.options).require_optimal()
     assert solution.x is not None
-    tasks = tasks_at(model, solution.x, call.instance)
+    tasks = within_capacity(call.instance, tasks_at(model, solution.x, call.instance))
     proved = solution.row_duals is not None
     return TasksResult(
-        within_capacity(call.instance, tasks),
+        tasks,
         prices=_prices(solution, call.instance) if proved else None,
         gap=solution.verify().gap if proved else None,
+        notes=_limit_notes(call.mechanism.name, call.instance, tasks),
         unproved=solution.unproved,
     )
 
@@ -345,7 +347,8 @@ class _Procedure:
         )
         tasks = tasks_of(returned, call.instance, name)
         over = _over(call.instance, tasks)
-        notes = () if over is None else (f"{name!r} gave out more than there is: {over}",)
+        capacity = () if over is None else (f"{name!r} gave out more than there is: {over}",)
+        notes = (*capacity, *_limit_notes(name, call.instance, tasks))
         return TasksResult(tasks, notes=notes, state=state)
 
 
@@ -383,8 +386,7 @@ def mechanism(
 
     * a :class:`~fairlp.Model` (a formulation). It says what its tasks are by
       ``model.define("tasks", …)``, over users and servers (over users, where there is one server).
-      It is a leximin where it maximises a variable ``t`` and has rows ``fairness`` of the form … ≥
-      w·t; otherwise it is solved once; or
+      It is a leximin where it says so by ``model.leximin(…)``; otherwise it is solved once; or
     * tasks (a procedure): an array or a labelled table, users × servers (or by user, where there is
       one server).
 
@@ -556,6 +558,32 @@ def _over(instance: Instance, tasks: np.ndarray) -> str | None:
         return None
     server, resource, times = over
     return f"server {server!r} uses {times:.6g} times its {resource!r}"
+
+
+def _limit_notes(name: str, instance: Instance, tasks: np.ndarray) -> tuple[str, ...]:
+    """Return the limits of users and queues, and the placement, that tasks do not keep."""
+    totals = tasks.sum(axis=1)
+    limits = instance.task_limits
+    beyond = totals > limits + VERIFIED * np.maximum(limits, 1.0)
+    parts = [
+        f"user {instance.users[user]!r} has {totals[user]:.6g} tasks, and its limit is "
+        f"{limits[user]:.6g}"
+        for user in np.flatnonzero(beyond)[:1].tolist()
+    ]
+    if instance.has_constraints:
+        misplaced = ~instance.eligible & (tasks > VERIFIED)
+        for user, server in np.argwhere(misplaced)[:1].tolist():
+            parts.append(
+                f"user {instance.users[user]!r} runs on server {instance.servers[server]!r}, "
+                "where it may not"
+            )
+    excess, queue, resource = instance.tree.over_caps(totals, instance.demands)
+    if excess > VERIFIED:
+        parts.append(
+            f"queue {instance.tree.paths[queue]!r} is over its cap of "
+            f"{instance.resources[resource]!r} by {excess:.3g} of it"
+        )
+    return (f"{name!r} does not keep a limit: {'; '.join(parts)}",) if parts else ()
 
 
 def _is_model(returned: Any, name: str) -> bool:

@@ -330,3 +330,15 @@ def test_a_frame_over_an_index_that_the_formula_lacks_is_to_be_a_parameter():
     a = model.parameter("a", (foods, Index("N", content.columns, "nutrient")), content)
     model.constraint("need", (x * a).sum(foods) >= {"protein": 2, "fat": 3, "kcal": 1})
     assert model.compile().A.toarray().tolist() == content.T.to_numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [TABLE.T, TABLE.to_dict(), {(r, user): 1.0 for user in N for r in R}],
+    ids=["frame", "mapping of mappings", "mapping"],
+)
+def test_the_order_of_the_keys_is_named_where_it_is_another(data):
+    with pytest.raises(
+        ModelError, match="parameter 'd' names resource, then user; expected user, then resource"
+    ):
+        Model("m").parameter("d", (N, R), data)

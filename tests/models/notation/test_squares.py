@@ -79,7 +79,7 @@ def test_they_are_refused_where_they_are_not_convex_not_linear_or_not_solved(tmp
     x, w = model.variable("x", N, upper=5), model.parameter("w", N, [1, 1, 1])
     with pytest.raises(ModelError, match="multiplies variables with variables; squares"):
         x * x["ann"]
-    with pytest.raises(ModelError, match="a constraint must be linear"):
+    with pytest.raises(ModelError, match=r"must be linear, and x\[n\]\^2 is not: products of"):
         model.constraint("k", x**2 <= 4)
     with pytest.raises(ModelError, match="expected a number below 1, not 0, or 2"):
         x**3
@@ -100,3 +100,12 @@ def test_they_are_refused_where_they_are_not_convex_not_linear_or_not_solved(tmp
     model.maximize((x**2).sum())
     with pytest.raises(ModelError, match="weights of squares, times 2, must be <= 0 to maximize"):
         model.compile()
+
+
+def test_with_integers_only_solvers_are_named_that_have_both():
+    model = Model("m", indices=(N,))
+    x = model.variable("x", N, upper=5, integer=True)
+    model.minimize((x**2).sum())
+    with pytest.raises(UnsupportedError, match="needs MILP, quadratic objective") as error:
+        model.solve()
+    assert "'cvxpy:GUROBI'" in str(error.value) and "CLARABEL" not in str(error.value)

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlp import Index, Model, log
-from fairlp.errors import ModelError, UnknownNameError
+from fairlp.errors import ModelError, NoSolutionError, UnknownNameError
 from fairlp.models.notation import sweeps
+from fairlp.solvers.backends.highs import Highs
 from profiles import many
 from random_models import same_bytes
 
@@ -136,6 +137,11 @@ def test_a_value_that_is_refused_leaves_the_model_as_it_was():
             lambda m: m.sweep("h", 1),
             ModelError,
             "the values of parameter 'h' are one int; expected several",
+        ),
+        (
+            lambda m: m.sweep("d", [1, 2]),
+            ModelError,
+            r"is one number, expected 3 user; sweep one element, model\['d'\]\['ann'\], or give",
         ),
         (
             lambda m: m.sweep("h", [1], read="d"),
@@ -395,3 +401,62 @@ assert len(answers) == 90 and np.allclose(answers, expected, rtol=1e-9)
         [sys.executable, "-c", code, of], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_elements_of_a_parameter_are_swept_and_the_others_stay():
+    one = model()
+    before = one.compile()
+    d = one["d"]
+    table = one.sweep(d["bob"], [1.0, 4.0])
+    expected = [afresh(one, "d", [1.0, value, 3.0]).objective for value in (1.0, 4.0)]
+    assert table["objective"].tolist() == pytest.approx(expected)
+    assert table.index.name == "d[bob]" and table.index.tolist() == [1.0, 4.0]
+    assert same_bytes(one.compile(), before) == []
+
+
+def test_a_grid_may_be_of_two_elements_of_one_parameter():
+    pytest.importorskip("xarray")
+    one = model()
+    d = one["d"]
+    grid = one.sweep({d["ann"]: [1.0, 2.0], d["bob"]: [2.0, 5.0]})
+    for ann in (1.0, 2.0):
+        for bob in (2.0, 5.0):
+            expected = afresh(one, "d", [ann, bob, 3.0]).objective
+            chosen = grid["objective"].sel({"d[ann]": ann, "d[bob]": bob})
+            assert chosen.item() == pytest.approx(expected)
+    assert d.values.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_duals_of_integers_are_not_dropped_in_silence():
+    one = model(integer=True)
+    with pytest.raises(NoSolutionError, match=r"'capacity' has no duals .*relax_integrality"):
+        one.sweep("h", [1.0, 2.0], read="capacity")
+    table = one.relax_integrality().sweep("h", [1.0, 2.0], read="capacity")
+    assert table["capacity[s1]"].notna().all()
+
+
+class Counting(Highs):
+    """HiGHS, which counts how often its sessions solve."""
+
+    count = 0
+
+    def session(self, program, options):
+        session = super().session(program, options)
+        solve = session.solve
+
+        def counted():
+            Counting.count += 1
+            return solve()
+
+        session.solve = counted
+        return session
+
+
+@pytest.mark.parametrize("options", [{}, {"mip_gap": 0.5}])
+def test_an_integer_step_with_switched_rows_or_a_gap_is_solved_once(options):
+    one = model(integer=True)
+    on = one.variable("on", N, binary=True)
+    one.indicator("off", on, one["x"][:, "s1"] <= 1, active=0, big_m=9)
+    Counting.count = 0
+    table = one.sweep("h", [1.0, 2.0], solver=Counting(), **options)
+    assert set(table["status"]) <= {"optimal", "gap limit"} and Counting.count == 2

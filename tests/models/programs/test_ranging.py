@@ -135,7 +135,10 @@ def test_what_has_no_ranges_is_refused():
     model = Model("m")
     x = model.variable("x", upper=2.5, integer=True)
     model.maximize(x + 0)
-    with pytest.raises(UnsupportedError, match="is no linear program; only those have a basis"):
+    with pytest.raises(
+        UnsupportedError,
+        match=r"is no linear program; only those have a basis .* solve model\.relax_integrality\(\)",
+    ):
         model.solve().ranges()
     relaxed = model.compile().relaxed()
     assert relaxed.solve().ranges("variables")["upper"].tolist() == [np.inf]
@@ -256,3 +259,19 @@ def test_within_its_range_a_cost_leaves_the_point_of_the_answer_optimal(seed, so
                 other = moved(program, "variables", place, float(end))
                 best = other.solve("highs-simplex").require_optimal().objective
                 assert other.objective_value(solution.x) == pytest.approx(best, rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", [2, 7, 36])
+def test_a_zero_has_no_sign_and_no_rounding_error(seed):
+    rng = np.random.default_rng(seed)
+    n = Index("n", range(3))
+    model = Model("tenths", indices=(n,))
+    x = model.variable("x", n)
+    rows = model.parameter("a", n, rng.integers(1, 10, 3) / 10)
+    others = model.parameter("b", n, rng.integers(1, 10, 3) / 10)
+    model.constraint("sum", (rows * x).sum() <= rng.integers(1, 30) / 10)
+    model.constraint("two", (others * x).sum() <= rng.integers(1, 30) / 10)
+    model.maximize((model.parameter("c", n, rng.integers(1, 10, 3) / 10) * x).sum())
+    numbers = model.solve().ranges().select_dtypes(float).to_numpy()
+    zeros = numbers[abs(numbers) < 1e-9]
+    assert zeros.size and (zeros == 0).all() and not np.signbit(zeros).any()

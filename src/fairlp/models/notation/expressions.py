@@ -19,6 +19,7 @@ from .labels import (
     Immutable,
     Indices,
     aligned,
+    as_indices,
     by_element,
     carries_labels,
     floats,
@@ -153,12 +154,13 @@ class Expression(Immutable):
         array[()] = self
         return array
 
-    def sum(self, *over: Index, **unknown: Never) -> SumOver:
+    def sum(self, *over: Index | tuple[Index, ...], **unknown: Never) -> SumOver:
         """Sum over the given indices (over all free ones when none is given).
 
         Parameters
         ----------
-        *over : Index
+        *over : Index or tuple of Index
+            One after the other, or in a tuple.
         **unknown
             Refused, with what to write for a keyword of another tool.
 
@@ -180,22 +182,20 @@ class Expression(Immutable):
         <Expression ∑_i x[n,i] over n>
         """
         refuse_keywords("sum", unknown)
-        for index in over:
-            if not isinstance(index, Index):
-                raise ModelError(
-                    f"sum over {index!r}: expected an Index, not {type(index).__name__}; write "
-                    "x.sum(n) with n = fairlp.Index('n', labels); a variable x has x.indices"
-                )
-        return SumOver(self, over or self.indices)
+        entries: list[Any] = list(over)
+        symbols = [*symbols_of(self.indices), "n"]
+        symbol = next((symbol for symbol in symbols if symbol in entries), symbols[0])
+        remedy = f"such as x.sum({symbol}) with {symbol} = model[{symbol!r}]"
+        return SumOver(self, as_indices(over, "sum over", remedy) or self.indices)
 
-    def mean(self, *over: Index, **unknown: Never) -> Expression:
+    def mean(self, *over: Index | tuple[Index, ...], **unknown: Never) -> Expression:
         """Return the mean over the indices, by default over all free ones.
 
         Elements that a mask leaves out count as 0.
 
         Parameters
         ----------
-        *over : Index
+        *over : Index or tuple of Index
         **unknown
             Refused, with what to write for a keyword of another tool.
 
@@ -470,10 +470,20 @@ class Quotient(Expression):
     def __init__(self, left: Expression, right: Expression) -> None:
         if right.degree:
             raise ModelError(f"not linear: ({left}) is divided by ({right}), which has variables")
+        if isinstance(right, (Constant, Data)):
+            _require_no_zero(left, right)
         self.left = left
         self.right = right
         self.indices = union(left.indices, right.indices)
         self.degree = left.degree
+
+
+def _require_no_zero(left: Expression, right: Constant | Data) -> None:
+    """Raise for a zero among the numbers that an expression is divided by."""
+    values = np.asarray(right.value if isinstance(right, Constant) else right.values)
+    for place in np.argwhere(values == 0)[:1].tolist():
+        element = labels_at(right.indices, place)
+        raise ModelError(f"division by zero: ({left}) / 0{f' at {element}' if element else ''}")
 
 
 class SumOver(Expression):
@@ -794,11 +804,12 @@ class Relation(Immutable):
                 "e <= b and -e <= b); >= and == are not convex, and need integers"
             )
         if max(left.degree, right.degree) > 1:
-            remedy = (
-                "logarithms and powers belong in the objective, and an absolute value stands alone "
-                "(abs(e) <= b)"
+            side = left if left.degree > 1 else right
+            raise ModelError(
+                f"a constraint must be linear, and {side} is not: products of variables (x * x, "
+                "x**2), logarithms and powers belong in the objective, and an absolute value "
+                "stands alone (abs(e) <= b)"
             )
-            raise ModelError(f"a constraint must be linear; {remedy}")
         self.left = left
         self.comparison = comparison
         self.right = right

@@ -193,6 +193,7 @@ def union(*groups: Iterable[Index]) -> Indices:
             first_index = seen.setdefault(index.symbol, index)
             if first_index is not index and not first_index.labels.equals(index.labels):
                 parts = first_index.whole is not None or index.whole is not None
+                difference = _difference(first_index, index)
                 remedy = (
                     "select the same labels in both"
                     if parts
@@ -202,10 +203,57 @@ def union(*groups: Iterable[Index]) -> Indices:
                 raise ModelError(
                     f"index {index.symbol!r} stands for {len(first_index)} labels ({first_index.name}) in one "
                     "place and "
-                    f"{len(index)} labels ({index.name}) in another; {remedy}"
+                    f"{len(index)} labels ({index.name}) in another ({difference}); {remedy}"
                     + (" (neighbours along an index are taken by .shift())" if parts else "")
                 )
     return tuple(seen.values())
+
+
+def _difference(first: Index, second: Index) -> str:
+    """Return how the labels of two indices differ, for a message."""
+    only_first = [label for label in first if label not in second]
+    only_second = [label for label in second if label not in first]
+    if not only_first and not only_second:
+        return "the same labels in another order"
+    sides = ((only_first, "only in the first"), (only_second, "only in the second"))
+    return ", ".join(f"{few(labels)} {side}" for labels, side in sides if labels)
+
+
+def as_indices(over: Any, subject: str, remedy: str = "") -> Indices:
+    """Return indices that are given as one, one after the other, or in a tuple.
+
+    Parameters
+    ----------
+    over : Index, or sequence of Index and of sequences of these
+    subject : str
+        What runs over them, for messages: "variable 'x' runs over".
+    remedy : str
+        What to write, for messages.
+
+    Raises
+    ------
+    ModelError
+        For what is no index.
+
+    Examples
+    --------
+    >>> n, i = Index("n", ["ann", "bob"]), Index("i", ["s1", "s2"])
+    >>> as_indices(((n, i),), "variable 'x' runs over") == as_indices((n, i), "") == (n, i)
+    True
+    >>> as_indices("n", "variable 'x' runs over")
+    Traceback (most recent call last):
+        ...
+    fairlp.errors.ModelError: variable 'x' runs over 'n'; expected indices, each declared by n = \
+fairlp.Index('n', labels)
+    """
+    indices: list[Any] = []
+    for entry in over if isinstance(over, (tuple, list)) else (over,):
+        indices += entry if isinstance(entry, (tuple, list)) else (entry,)
+    for index in indices:
+        if not isinstance(index, Index):
+            remedy = remedy or "each declared by n = fairlp.Index('n', labels)"
+            raise ModelError(f"{subject} {index!r}; expected indices, {remedy}")
+    return tuple(indices)
 
 
 #: An axis is an index, or None where nothing is known of it and positions must do.
@@ -253,6 +301,18 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
     """
     if type(data) is np.ndarray:
         return data
+    try:
+        return _ordered(data, axes, subject, error)
+    except error:
+        turned = _in_another_order(by_element(data, axes), axes)
+        if not turned:
+            raise
+        expected = ", then ".join(axis.name for axis in axes if axis is not None)
+        raise error(f"{subject} names {turned}; expected {expected}") from None
+
+
+def _ordered(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> Any:
+    """Return data in the order of the axes' labels; see :func:`aligned`."""
     data = arranged(by_element(data, axes), axes, subject, error)
     first = axes[0] if axes else None
     rest = axes[1:]
@@ -274,6 +334,17 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
     if isinstance(data, (list, tuple)) and any(carries_labels(entry) for entry in data):
         return [aligned(entry, rest, subject, error) for entry in data]
     return data
+
+
+def _in_another_order(data: Any, axes: Axes) -> str:
+    """Return the axes in the order of the data, in words; empty where it is the expected one."""
+    names = []
+    for _, labels, _ in _axes_of(data):
+        axis_labels = set(() if labels is None else labels)
+        axis = next((axis for axis in axes if axis is not None and axis_labels == set(axis)), None)
+        names.append("" if axis is None else axis.name)
+    expected = ["" if axis is None else axis.name for axis in axes]
+    return ", then ".join(names) if sorted(names) == sorted(expected) and names != expected else ""
 
 
 def by_element(data: Any, axes: Axes) -> Any:
@@ -655,10 +726,11 @@ def _remedy(data: Any) -> str:
     )
 
 
-def few(names: Index) -> str:
+def few(names: Iterable[Any]) -> str:
     """Return the first names of an index, in quotes."""
-    shown = ", ".join(repr(name) for name in list(names)[:4])
-    return shown + (", …" if len(names) > 4 else "")
+    labels = list(names)
+    shown = ", ".join(repr(label) for label in labels[:4])
+    return shown + (", …" if len(labels) > 4 else "")
 
 
 def member(index: Index) -> str:

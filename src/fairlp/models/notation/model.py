@@ -12,8 +12,8 @@ import numpy as np
 from ...errors import ModelError, require_known
 from ...hints import refuse_keywords
 from ..programs.program import Program, Sense, free_name
-from .expressions import Expression, Parameter, Relation, Variable, as_expression
-from .labels import Index, shape_of, union
+from .expressions import Element, Expression, Parameter, Relation, Variable, as_expression
+from .labels import Index, as_indices, shape_of, union
 from .switches import binary, implied, interpolated, special_ordered, zero_or_at_least
 from .tables import (
     Constraint,
@@ -23,6 +23,7 @@ from .tables import (
     check_own,
     copied,
     declared,
+    indices_before,
     parameter_values,
     removed,
     replaced,
@@ -84,6 +85,7 @@ class Declarations(Tables):
         name : str
             Name in formulas; Greek names (``phi``) and hats (``d_hat``) print as such.
         over : Index or tuple of Index
+            Several go in a tuple.
         values : array_like, Series, DataFrame, mapping or sparse array of SciPy
             One finite number for each combination of labels. What carries labels is put in the
             order of the indices, or refused; see :func:`.labels.aligned`.
@@ -109,7 +111,7 @@ class Declarations(Tables):
         [1.0, 2.0]
         """
         refuse_keywords("parameter", unknown)
-        indices = (over,) if isinstance(over, Index) else tuple(over)
+        indices = indices_before(f"parameter {name!r}", over, values)
         numbers = parameter_values(values, indices, name)
         self._register(name, indices)
         self._parameters[name] = Parameter(name, indices, numbers, doc, model=self)
@@ -142,7 +144,7 @@ class Declarations(Tables):
         >>> print(model.variable("x", n, where=old).lower)
         [0.]
         """
-        indices = (over,) if isinstance(over, Index) else tuple(over)
+        indices = indices_before(f"subset {name!r}", over, where)
         elements = subset_of(where, indices, f"subset {name!r}")
         size = math.prod(shape_of(indices))
         self._register(name, indices)
@@ -153,7 +155,7 @@ class Declarations(Tables):
     def variable(
         self,
         name: str,
-        *over: Index,
+        *over: Index | tuple[Index, ...],
         where: Any = None,
         lower: Any = 0.0,
         upper: Any = None,
@@ -169,7 +171,8 @@ class Declarations(Tables):
         Parameters
         ----------
         name : str
-        *over : Index
+        *over : Index or tuple of Index
+            One after the other, or in a tuple.
         where : array_like of bool or Subset, optional
             One entry for each combination of labels, or for each label of some of the indices.
         lower, upper : float, array_like or None
@@ -197,19 +200,20 @@ class Declarations(Tables):
         <Variable 0 ≤ x[n] ≤ 3 integer: 2 users>
         """
         refuse_keywords("variable", unknown)
-        for index in over:
-            if not isinstance(index, Index):
-                raise ModelError(
-                    f"variable {name!r} runs over {index!r}; expected indices, one after the "
-                    "other, each declared by n = fairlp.Index('n', labels)"
-                )
-        subset = subset_of(where, over, f"variable {name!r}")
+        indices = as_indices(over, f"variable {name!r} runs over")
+        subset = subset_of(where, indices, f"variable {name!r}")
         limits = bounds(
-            name, lower, upper, over, None if subset is None else subset.positions, binary
+            name, lower, upper, indices, None if subset is None else subset.positions, binary
         )
-        self._register(name, over)
+        self._register(name, indices)
         self._variables[name] = Variable(
-            name, over, where=subset, bounds=limits, integer=integer or binary, doc=doc, model=self
+            name,
+            indices,
+            where=subset,
+            bounds=limits,
+            integer=integer or binary,
+            doc=doc,
+            model=self,
         )
         return self._variables[name]
 
@@ -218,7 +222,7 @@ class Declarations(Tables):
         name: str,
         relation: Relation = None,  # type: ignore[assignment]  # refused, with what to write
         *,
-        over: tuple[Index, ...] = (),
+        over: Index | tuple[Index, ...] = (),
         where: Any = None,
         doc: str = "",
         **unknown: Never,
@@ -231,7 +235,7 @@ class Declarations(Tables):
         relation : Relation
             ``left <= right``, ``left >= right``, ``left == right``, or ``expression.between(low,
             high)``.
-        over : tuple of Index, optional
+        over : Index or tuple of Index, optional
             Order of the rows; the default is the model's order of indices.
         where : array_like of bool or Subset, optional
             Over the same indices, or some of them (a Series over hours): only these rows exist.
@@ -264,7 +268,8 @@ class Declarations(Tables):
         require_name(name, "constraint")
         if name in self._constraints:
             raise ModelError(f"constraint {name!r} is declared twice in model {self.name!r}")
-        self._constraints[name] = declared(self, name, relation, over, where, doc)
+        order = as_indices(over, f"constraint {name!r} runs over")
+        self._constraints[name] = declared(self, name, relation, order, where, doc)
         self.changed()
         return self._constraints[name]
 
@@ -1012,7 +1017,7 @@ class Model(Declarations):
 
     def sweep(
         self,
-        parameter: str | Parameter | Mapping[Any, Any],
+        parameter: str | Parameter | Element | Mapping[Any, Any],
         values: Any = None,
         *,
         read: Any = (),
@@ -1027,8 +1032,8 @@ class Model(Declarations):
 
         Parameters
         ----------
-        parameter : str, Parameter, or mapping of these to their values
-            A mapping is a grid of all combinations.
+        parameter : str, Parameter, Element, or mapping of these to their values
+            A mapping is a grid of all combinations. Of elements (``d["ann"]``) the others stay.
         values : iterable, mapping of label → value, or DataFrame
             Each value as :meth:`.Parameter.set` takes it; of a frame, each row.
         read : str, list of str, or callable
@@ -1043,6 +1048,11 @@ class Model(Declarations):
         DataFrame or xarray.Dataset
             One row a value: ``objective``, ``status`` and what was read (NaN without an optimum).
             Of a grid a Dataset.
+
+        Raises
+        ------
+        NoSolutionError
+            For duals of a program with integers; sweep :meth:`relax_integrality`.
 
         Examples
         --------
@@ -1094,7 +1104,11 @@ class Model(Declarations):
     ) -> pd.DataFrame:
         """Return why the model is infeasible or unbounded, as a table in its own names.
 
-        See :func:`fairlp.solvers.backends.explain.explain`; empty when there is an optimum.
+        Of an infeasible model the table has two separate answers, a conflict and a relaxation.
+        The conflict is the set of rows, bounds and integers with ``in_conflict``: they contradict
+        each other, and without any one of them the others can hold. The model may have other
+        conflicts. The relaxation makes the whole model feasible at the least cost: each row or
+        bound gives way by ``relax_by``. It may be of rows outside the conflict.
 
         Parameters
         ----------
@@ -1107,18 +1121,31 @@ class Model(Declarations):
         Returns
         -------
         DataFrame
+            Infeasible: by name, ``kind`` ("constraint", "bound" or "integer"), ``requires`` (what
+            it says), ``in_conflict`` and ``relax_by``. That a variable is at least 0 and no more
+            goes without saying. Unbounded: by variable, the ``direction`` in which the objective
+            grows without end, and how much each adds to the ``objective``. Without rows: the model
+            has an optimum, which :meth:`solve` finds.
 
         Raises
         ------
         SolverError
             When the solver can tell neither.
+        NoSolutionError
+            When what must hold contradicts itself, with its names.
 
         Examples
         --------
         >>> model = Model("m")
         >>> x = model.variable("x", upper=3)
         >>> rows = model.constraint("least", x >= 4)
-        >>> model.explain().shape[0] > 0
+        >>> model.explain()
+                     kind  requires  in_conflict  relax_by
+        name
+        least  constraint       ≥ 4         True       1.0
+        x           bound  ≥ 0, ≤ 3         True       0.0
+        >>> rows.remove()
+        >>> model.explain().empty
         True
         """
         from ..programs.backends import explain

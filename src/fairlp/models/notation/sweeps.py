@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError
+from ...errors import ModelError, NoSolutionError
 from ..programs.backends import AnySolver, backend, checked, needs, solve_on, spelt
 from ..programs.options import Options
 from ..programs.program import Block, Program
 from ..programs.protocols import Capability, Session
-from ..programs.solution import Solution
+from ..programs.solution import RELAX, Solution
 from ..programs.solution_views import imported_xarray
 from ..programs.status import HOPELESS, LIMITS, Termination
-from .expressions import Parameter
-from .labels import axes_of
-from .tables import handle
+from .expressions import Element, Parameter
+from .labels import axes_of, axes_text
+from .tables import handle, parameter_values
 
 if TYPE_CHECKING:
     from .model import Model
@@ -38,7 +38,7 @@ _CLEAR = (*HOPELESS, *LIMITS, Termination.INTERRUPTED)
 
 def sweep(
     model: Model,
-    parameter: str | Parameter | Mapping[Any, Any],
+    parameter: str | Parameter | Element | Mapping[Any, Any],
     values: Any = None,
     *,
     read: Any = (),
@@ -51,8 +51,8 @@ def sweep(
     ----------
     model : Model
         It is as it was afterwards.
-    parameter : str, Parameter, or mapping of these to their values
-        A mapping is a grid of all combinations.
+    parameter : str, Parameter, Element, or mapping of these to their values
+        A mapping is a grid of all combinations. Of elements (``d["ann"]``) the others stay.
     values : iterable, mapping of label → value, or DataFrame
         Each value as :meth:`.Parameter.set` takes it; of a frame, each row. The result has the
         labels of the mapping or frame; without labels, the values of a parameter that is one
@@ -94,12 +94,9 @@ def sweep(
             "a sweep takes a parameter and its values, or a mapping of parameters to their values"
         )
     swept = [
-        handle(model, name)
+        _swept(model, name)
         for name in (parameter if isinstance(parameter, Mapping) else [parameter])
     ]
-    for swept_parameter in swept:
-        if not isinstance(swept_parameter, Parameter):
-            raise ModelError(f"{swept_parameter!r} is swept, and only a parameter can be")
     value_lists = list(parameter.values()) if isinstance(parameter, Mapping) else [values]
     axes = [
         _steps(swept_parameter, steps_of)
@@ -107,7 +104,7 @@ def sweep(
     ]
     xarray = imported_xarray() if grid else None
     reader = _reader(model, read)
-    before = [swept_parameter.stored for swept_parameter in swept]
+    before = [_base(swept_parameter).stored for swept_parameter in swept]
     rows = []
     last = (-1,) * len(swept)
     try:
@@ -117,22 +114,54 @@ def sweep(
                     swept, axes, place, last, strict=True
                 ):
                     if k != last_step:
-                        swept_parameter.set(steps[k])
+                        _set(swept_parameter, steps[k])
                 last = place
                 rows.append(_row(session.solve(), reader))
     finally:
         for swept_parameter, numbers in zip(swept, before, strict=True):
-            swept_parameter.set(numbers)
+            _base(swept_parameter).set(numbers)
     columns = None if rows else ["objective", "status"]
     if xarray is None:
         return pd.DataFrame(rows, index=axes[0][1], columns=columns)
     frame = pd.DataFrame(rows, columns=columns)
     shape = [len(steps) for steps, _ in axes]
-    names = [swept_parameter.name for swept_parameter in swept]
+    names = [_name(swept_parameter) for swept_parameter in swept]
     arrays = {name: (names, frame[name].to_numpy().reshape(shape)) for name in frame}
     return xarray.Dataset(
         arrays, coords={name: labels for name, (_, labels) in zip(names, axes, strict=True)}
     )
+
+
+def _swept(model: Model, name: Any) -> Parameter | Element:
+    """Return the parameter, or the elements of one, that a sweep is of."""
+    block = handle(model, name.base if isinstance(name, Element) else name)
+    if not isinstance(block, Parameter):
+        raise ModelError(f"{block!r} is swept, and only a parameter can be")
+    return name if isinstance(name, Element) else block
+
+
+def _base(parameter: Parameter | Element) -> Parameter:
+    """Return the parameter that is set."""
+    base = parameter.base
+    assert isinstance(base, Parameter)
+    return base
+
+
+def _name(parameter: Parameter | Element) -> str:
+    """Return what the axis of a sweep is called: ``d``, or ``d[ann]`` of an element."""
+    return str(parameter) if isinstance(parameter, Element) else parameter.name
+
+
+def _set(parameter: Parameter | Element, values: Any) -> None:
+    """Set the numbers of a parameter, or of some of its elements."""
+    if isinstance(parameter, Parameter):
+        parameter.set(values)
+        return
+    base = _base(parameter)
+    numbers = base.values.copy()
+    place = tuple(slice(None) if position is None else position for position in parameter.places)
+    numbers[place] = parameter_values(values, parameter.indices, _name(parameter))
+    base.set(numbers)
 
 
 class ModelSession:
@@ -201,6 +230,9 @@ class ModelSession:
         solution = session.solve()
         if _proved(solution) and not self._options.mip_gap:
             return solution
+        answer = checked(solution, self._options) if program.is_mip else solution
+        if program.is_mip and (answer.status.is_optimal or answer.status.termination in _CLEAR):
+            return answer
         if solution.status.termination not in _CLEAR:
             session.restart()
             solution = session.solve()
@@ -275,20 +307,26 @@ def _proved(solution: Solution) -> bool:
     return certificate.is_feasible if solution.row_duals is None else certificate.is_optimal
 
 
-def _steps(parameter: Parameter, values: Any) -> tuple[list[Any], pd.Index[Any]]:
+def _steps(parameter: Parameter | Element, values: Any) -> tuple[list[Any], pd.Index[Any]]:
     """Return the values and the labels of the rows."""
+    name = _name(parameter)
     if isinstance(values, Mapping):
-        return list(values.values()), pd.Index(list(values), name=parameter.name)
+        return list(values.values()), pd.Index(list(values), name=name)
     if isinstance(values, pd.DataFrame):
         return [row for _, row in values.iterrows()], values.index
     if not isinstance(values, Iterable) or isinstance(values, str):
         raise ModelError(
-            f"the values of parameter {parameter.name!r} are one {type(values).__name__}; expected "
-            "several"
+            f"the values of parameter {name!r} are one {type(values).__name__}; expected several"
         )
     steps = list(values)
     if not parameter.indices:
-        return steps, pd.Index(np.asarray(steps, dtype=float), name=parameter.name)
+        return steps, pd.Index(np.asarray(steps, dtype=float), name=name)
+    if any(isinstance(step, (int, float, np.number)) for step in steps):
+        labels = ", ".join(repr(index[0]) for index in parameter.indices)
+        raise ModelError(
+            f"a step of parameter {name!r} is one number, expected {axes_text(parameter.indices)}; "
+            f"sweep one element, model[{parameter.name!r}][{labels}], or give a list or a mapping for each step"
+        )
     return steps, pd.RangeIndex(len(steps), name="step")
 
 
@@ -328,7 +366,8 @@ def _elements(model: Model, solution: Solution, kind: str, name: str) -> dict[st
     block = program.column_block(name) if kind == "variable" else program.row_block(name)
     vector = solution.x if kind == "variable" else solution.row_duals
     if vector is None:
-        return {}
+        reason = RELAX if program.is_mip else str(solution.status)
+        raise NoSolutionError(f"constraint {name!r} has no duals to read: {reason}")
     return dict(zip(block.names(), vector[block.slice].tolist(), strict=True))
 
 

@@ -20,6 +20,7 @@ from .labels import (
     Index,
     Indices,
     aligned,
+    as_indices,
     axes_count,
     axes_of,
     axes_text,
@@ -335,6 +336,18 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
     return None if mask.all() else Subset("", over, np.flatnonzero(mask))
 
 
+def indices_before(subject: str, over: Any, data: Any) -> Indices:
+    """Return the indices of numbers or of a mask; several go in a tuple, and the data follow."""
+    indices = as_indices(over, f"{subject} runs over")
+    if isinstance(data, Index) and data not in indices:
+        symbols = ", ".join(symbols_of((*indices, data)))
+        raise ModelError(
+            f"{subject} has the index {data.symbol!r} where its data are expected; several indices "
+            f"go in a tuple: (name, ({symbols}), data)"
+        )
+    return indices
+
+
 def parameter_values(values: Any, indices: Indices, name: str) -> Any:
     """Return a parameter's numbers, one for each combination of labels, finite and read-only.
 
@@ -461,6 +474,8 @@ def _element(name: str, over: Indices, positions: np.ndarray | None, k: int) -> 
 
 #: What has a name in a model.
 _KINDS = ("variable", "parameter", "subset", "constraint", "definition")
+#: Words for a sense, which other tools take beside the name of a model.
+_SENSES = ("max", "min", "maximize", "minimize", "maximise", "minimise")
 
 
 class Tables(Hinted):
@@ -473,6 +488,11 @@ class Tables(Hinted):
         self, name: str = "model", source: str = "", indices: Indices = (), **unknown: Never
     ) -> None:
         refuse_keywords("Model", unknown, "Model constructor")
+        if not isinstance(source, str) or source.casefold() in _SENSES:
+            hint = hint_of(["Model constructor"], "sense")
+            raise ModelError(
+                f"the source of model {name!r} is where it was published, not {source!r}; {hint}"
+            )
         self.name = name
         self.source = source
         self._indices: Indices = tuple(indices)
@@ -517,7 +537,14 @@ class Tables(Hinted):
         object.__setattr__(self, name, value)
 
     def __getitem__(self, name: str) -> Any:
-        """Return the variable, parameter, subset, constraint or definition of that name."""
+        """Return the variable, parameter, subset, constraint or definition of that name.
+
+        Where nothing is declared under it, return the index with that symbol.
+        """
+        if name not in self:
+            for index in self._indices:
+                if index.symbol == name:
+                    return index
         kind, full_name = self.kind_of(name)
         return self._table(kind)[full_name]
 

@@ -346,12 +346,7 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
         return solution_at(program, Termination.TIME_LIMIT, message, chosen.name, None, None, None)
     if not needs(program) <= chosen.capabilities:
         if Capability.QUADRATIC in needs(program):
-            raise UnsupportedError(
-                f"{program.name!r} needs {', '.join(sorted(needs(program)))}, and {chosen.name} "
-                "can do: "
-                f"{', '.join(sorted(chosen.capabilities))}; squares are solved by "
-                "'cvxpy:CLARABEL', say"
-            )
+            raise UnsupportedError(_no_squares(program, chosen))
         if options.start is not None:
             raise UnsupportedError(
                 f"{program.name!r} is solved by tangents on {chosen.name}, which take no start"
@@ -359,6 +354,22 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
         answer: Solution = _load(_TANGENTS)(chosen, program, options)
         return answer
     return chosen.solve(program, options)
+
+
+def _no_squares(program: Program, chosen: Backend) -> str:
+    """Return the message that a back end has no squares, and which ones can do the program."""
+    needed = needs(program) | ({Capability.MILP} if program.is_mip else frozenset())
+    names = [name for name in backend_names() if needed <= find_backend(name).capabilities]
+    installed = [name for name in names if not why_not(name)]
+    remedy = (
+        f"take one of {', '.join(map(repr, installed))}"
+        if installed
+        else f"{', '.join(map(repr, names))} can, and none of them is installed"
+    )
+    return (
+        f"{program.name!r} needs {', '.join(sorted(needed))}, and {chosen.name} can do: "
+        f"{', '.join(sorted(chosen.capabilities))}; {remedy}"
+    )
 
 
 def needs(program: Program) -> frozenset[Capability]:
@@ -390,10 +401,7 @@ def at_point(program: Program, x: np.ndarray) -> Solution:
 def explain(
     program: Program, solver: AnySolver, weights: Mapping[str, float] | None = None
 ) -> pd.DataFrame:
-    """Return a table of the reasons why a program has no optimum.
-
-    :func:`fairlp.solvers.backends.explain.explain` has the details.
-    """
+    """Return a table of the reasons why a program has no optimum, as :meth:`Model.explain` does."""
     frame: pd.DataFrame = _load(_EXPLAIN)(program, solver=spelt(solver), weights=weights)
     return frame
 

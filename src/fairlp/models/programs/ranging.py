@@ -26,6 +26,7 @@ from .exact_certificate import (
 )
 from .program import Program, tidy
 from .sizes import reach_of
+from .solution import RELAX
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,9 +51,8 @@ def ranges(
     program = solution.program
     if program.is_mip or program.logs is not None:
         raise UnsupportedError(
-            f"{program.name!r} is no linear program; only those have a basis whose ranges can be "
-            "told "
-            "(model.compile().relaxed().solve() is the linear relaxation of one with integers)"
+            f"{program.name!r} is no linear program; only those have a basis with ranges"
+            f"{f': {RELAX}' if program.is_mip else ''}"
         )
     solution.require_optimal()
     if solution.basis is None:
@@ -168,10 +168,9 @@ class _FloatBasis:
         for places, unit in self.units():
             moves = self.solve(unit)
             down, up = _steps(values, lower, upper, np.vstack([moves, self.of_inactive @ moves]))
-            low[rows[places]], high[rows[places]] = (
-                side[rows[places]] + down,
-                side[rows[places]] + up,
-            )
+            of_unit = rows[places]
+            low[of_unit] = _moved(side[of_unit], down)
+            high[of_unit] = _moved(side[of_unit], up)
         # one end of a range stays on its side of the other
         ranged = active & (program.row_lower < program.row_upper)
         high = np.where(
@@ -180,7 +179,7 @@ class _FloatBasis:
         low = np.where(
             ranged & (side == program.row_upper), np.maximum(low, program.row_lower), low
         )
-        return side, low, high, self.sign * self.y
+        return side, low, high, self.sign * self.y + 0.0  # 0, and not -0
 
     def of_columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return costs, how far they may fall and rise, and the reduced costs."""
@@ -202,10 +201,11 @@ class _FloatBasis:
             moves_of_prices = np.vstack([-(self.others.T @ moves), moves])
             down, up = _steps(values, lower, upper, moves_of_prices)
             of_unit = columns[places]
-            low[of_unit] = self.costs[of_unit] + down
-            high[of_unit] = self.costs[of_unit] + up
-        ends = (low, high) if self.sign > 0 else (-high, -low)
-        return self.program.c, *ends, self.sign * np.where(nonbasic, self.reduced, 0.0)
+            low[of_unit] = _moved(self.costs[of_unit], down)
+            high[of_unit] = _moved(self.costs[of_unit], up)
+        low, high = (low, high) if self.sign > 0 else (-high, -low)
+        prices = self.sign * np.where(nonbasic, self.reduced, 0.0)
+        return self.program.c, low + 0.0, high + 0.0, prices + 0.0  # 0, and not -0
 
 
 #: What is neither at its lower nor at its upper bound, but fixed: its price may have any sign.
@@ -258,6 +258,12 @@ def _steps(
     up = np.where(rates == 0, np.inf, up)
     down = np.where(rates == 0, -np.inf, down)
     return down.max(axis=0, initial=-np.inf), up.min(axis=0, initial=np.inf)
+
+
+def _moved(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Return values after steps; 0 where both cancel but for rounding errors."""
+    moved = values + steps
+    return np.where(abs(moved) <= SOLVER_TIGHTEST * abs(values), 0.0, moved)
 
 
 # The same in rationals, one thing after the other.

@@ -17,6 +17,9 @@ from .program import BlockView, Program, tidy
 from .solution_views import html_of, to_xarray
 from .status import Point, Status, Termination
 
+#: What to do for duals and ranges of a program with integers.
+RELAX = "with integers there are none; solve model.relax_integrality(), or program.relaxed()"
+
 if TYPE_CHECKING:
     from .certificate import Certificate
     from .proof import Proof
@@ -451,7 +454,7 @@ class Solution(Hinted):
         feasible = certificate.is_feasible
         optimal = answer.status.is_optimal
         if optimal and feasible and self.row_duals is None and by_word:
-            message = f"{answer.status.message}; optimal as the solver says"
+            message = f"{answer.status.message}; as the solver says"
             return replace(answer, status=replace(answer.status, message=message))
         tolerance = VERIFIED if self.program.logs is None else CONVEX_POINT
         if certificate.is_within(tolerance) if optimal else feasible:
@@ -539,9 +542,8 @@ class Solution(Hinted):
 
     def _dual(self, values: np.ndarray | None) -> np.ndarray:
         if values is None:
-            raise NoSolutionError(
-                f"{self.solver} gave no duals of {self.program.name!r}: {self.status}"
-            )
+            reason = RELAX if self.program.is_mip and self.x is not None else str(self.status)
+            raise NoSolutionError(f"{self.solver} gave no duals of {self.program.name!r}: {reason}")
         return values
 
     def to_xarray(self) -> Any:

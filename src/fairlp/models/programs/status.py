@@ -44,6 +44,10 @@ class Point(StrEnum):
     OPTIMAL = "optimal"
 
 
+#: The primal and dual point that go without saying.
+_IMPLIED = {Termination.OPTIMAL: Point.OPTIMAL, Termination.INFEASIBLE: Point.NONE}
+
+
 @dataclass(frozen=True, eq=False)
 class Status:
     """Three answers that are often confused, and the solver's own words.
@@ -81,7 +85,10 @@ class Status:
         return self.termination is Termination.OPTIMAL and self.primal is Point.OPTIMAL
 
     def __str__(self) -> str:
-        return (
-            f"{self.termination.value} (primal: {self.primal.value}, dual: {self.dual.value}; "
-            f"{self.message})"
-        )
+        implied = _IMPLIED.get(self.termination)
+        points = (("primal", self.primal), ("dual", self.dual))
+        shown = ", ".join(f"{kind}: {point.value}" for kind, point in points if point != implied)
+        sentences = [shown, *self.message.split("; ")]
+        name = self.termination.value
+        remarks = [sentence for sentence in sentences if sentence.casefold() not in ("", name)]
+        return " ".join([name, *([f"({'; '.join(remarks)})"] if remarks else [])])
