@@ -62,7 +62,7 @@ def audit(
     -------
     DataFrame
         Indexed by property: ``holds`` (None where it is not defined, where there was nothing to
-        check ("vacuous") or where a search found nothing), ``margin`` (relative; negative when
+        check (the witness says so) or where a search found nothing), ``margin`` (relative; negative when
         broken, NaN when nothing was checked), ``witness`` (in words), ``better`` (an Allocation
         that shows it) and ``misreport`` (the lie, as an Instance).
 

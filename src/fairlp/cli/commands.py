@@ -14,7 +14,7 @@ from typer import Option
 from .. import plots
 from ..errors import NotDefinedError, SkippedMechanismWarning
 from ..tolerances import VERIFIED
-from .app import ExitCode, command
+from .app import ExitCode, command, in_shell_words
 from .output import SHOWN, DrawnReportOptions, Text, TitledTable, cell, check_folder, records, wrote
 from .parameters import (
     InstanceArgument,
@@ -345,7 +345,7 @@ def allocation_text(allocation: Allocation, messages: Collection[str] = ()) -> T
         title = "Most expensive capacities (price: at most what one more unit adds to the level)"
         if len(dearest):
             yield TitledTable(title, dearest)
-    notes = [("note", note) for note in allocation.notes if note not in messages]
+    notes = [("note", in_shell_words(note)) for note in allocation.notes if note not in messages]
     for label, text in [*_facts(allocation), *notes]:
         yield f"{label:<9} {text}"
 
