@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpWarning, FileFormatError, InstanceError, nearest, require_known
+from ...errors import FileFormatError, InstanceError, nearest, require_known, warn_caller
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 
@@ -35,22 +34,10 @@ NUMERIC_ATTRIBUTES = frozenset({"arrival"})
 _OTHER = {"user": "server", "server": "user"}
 #: Words in names of columns that hold the numbers of identical servers.
 _NAMES_OF_COUNTS = frozenset(
-    [
-        "copies",
-        "counts",
-        "how",
-        "instances",
-        "machines",
-        "n",
-        "nodes",
-        "nr",
-        "num",
-        "number",
-        "qty",
-        "quantity",
-        "replicas",
-        "servers",
-    ]
+    (
+        *("copies", "counts", "how", "instances", "machines", "n", "nodes", "nr", "num", "number"),
+        *("qty", "quantity", "replicas", "servers"),
+    )
 )
 #: How similar a name is to ``count`` (by difflib) that may be meant.
 _NEAR = 0.75
@@ -427,7 +414,7 @@ class _Table:
             if "count" not in self.frame and self._looks_like_count(name):
                 unused.remove(name)
                 header = self.candidates[name][0]
-                _warn(
+                warn_caller(
                     f"the table of servers has a column {header!r} of whole numbers: did you mean "
                     f"'count', the number of identical servers? Else call it 'attribute:{header}'"
                 )
@@ -435,7 +422,7 @@ class _Table:
         if unused:
             names = " and ".join(map(repr, unused))
             is_one = len(unused) == 1
-            _warn(
+            warn_caller(
                 f"servers have {names}, which no user needs: "
                 f"{'is a column' if is_one else 'are columns'} of users missing? An attribute of "
                 f"servers may be called 'attribute:{unused[0]}'"
@@ -464,14 +451,6 @@ def _named_in_conditions(eligible: Any) -> set[str]:
         elif isinstance(entry, Mapping):
             words.update(map(str, entry))
     return words
-
-
-def _warn(message: str) -> None:
-    """Warn at the line that calls fairlp."""
-    depth = 2
-    while sys._getframe(depth).f_globals.get("__name__", "").startswith("fairlp."):
-        depth += 1
-    warnings.warn(message, FairlpWarning, stacklevel=depth + 1)
 
 
 def _is_numeric(column: pd.Series[Any]) -> bool:

@@ -276,7 +276,7 @@ def definitions() -> list[str]:
 
 
 def _answer_of(holds: pd.Series[Any]) -> list[str]:
-    """Return a sentence on which mechanisms an allocation is an answer of; none where none is known."""
+    """Return a sentence on the mechanisms that an allocation is an answer of, where it is known."""
     met = [PROPERTIES[str(name)].answer_of for name, held in holds.items() if held is True]
     other = [PROPERTIES[str(name)].answer_of for name, held in holds.items() if held is False]
     parts = []
