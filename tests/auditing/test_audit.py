@@ -13,6 +13,7 @@ from audit_cases import audited, pool
 from fairlp import Instance, examples
 from fairlp.auditing import PROPERTIES, basics
 from fairlp.errors import (
+    FairlpWarning,
     FileFormatError,
     InstanceError,
     SolverError,

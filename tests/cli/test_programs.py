@@ -108,6 +108,17 @@ def test_export_writes_the_model_and_its_size(here):
     assert (here / "model.lp.gz").read_bytes()[:2] == b"\x1f\x8b"
 
 
+def test_export_says_that_a_leximin_is_written_as_its_first_round(here):
+    note = "the first round of a leximin: its optimum is the smallest level"
+    assert note in run("export wang-figure-1 -m drfh -o m.mps").stdout
+    assert "first round" not in run("export wang-figure-1 -m psdsf-rdm -o m.mps").stdout
+    assert "first round" in run("export --help").stdout
+    run("export wang-figure-1 -m drfh -o m.mps")
+    answers = json.loads(run("solve m.mps --json").stdout)["answers"]
+    rounds = fairlp.allocate(examples.load("wang-figure-1"), "drfh", method="lp").rounds
+    assert answers[0]["objective"] == pytest.approx(rounds["level"].iloc[0])
+
+
 def test_export_explains_a_wrong_suffix_or_profile(here):
     assert "expected .mps, .lp" in error_line(run("export two-servers -o model.xyz", code=3))
     run("export two-servers -o model.lp --profile full", code=2)

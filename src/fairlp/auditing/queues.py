@@ -34,7 +34,7 @@ COALITION = 3
 
 
 def _on_tree(audit: Callable[[AuditCase, Queues], Finding]) -> Callable[[AuditCase], Finding]:
-    """Return the audit of instances with queues and one weight a user; in others it checks nothing."""
+    """Return the audit of instances with queues and one weight a user; others have nothing."""
 
     def judged(case: AuditCase) -> Finding:
         if not case.instance.has_queues:

@@ -22,6 +22,13 @@ from .verdicts import Agreement, Chart, ItemAnswer, Line, Number
 
 #: Version of a ledger as data.
 VERSION = 2
+#: The items of the papers that are drawn, as a command line names them.
+_WITH_FIGURE = (
+    '001 "Theorem 2, worst case"',
+    '002 "Figure 4"',
+    '003 "Figure 6"',
+    '004 "Figure 5"',
+)
 
 
 @dataclass(frozen=True)
@@ -220,8 +227,8 @@ class Ledger:
         if not charts:
             items = ", ".join(sorted({row.item for row in self})[:3])
             raise StudyError(
-                f"none of these items has a figure: {items}; expected one such as paper 004's "
-                "'Figure 5'"
+                f"none of these items has a figure: {items}; items that have one: "
+                f"{', '.join(_WITH_FIGURE)}"
             )
         width, height = _CHART_SIZE
         figure = new_figure(width, height * len(charts))
