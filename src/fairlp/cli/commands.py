@@ -391,8 +391,8 @@ def _dearest(prices: pd.DataFrame, instance: Instance, tolerance: float) -> pd.D
     import numpy as np
     import pandas as pd
 
-    worth = prices.to_numpy() * instance.total_capacities
-    flat = np.where(worth > tolerance * worth.sum(), prices.to_numpy(), 0.0).ravel()
+    values = prices.to_numpy() * instance.total_capacities
+    flat = np.where(values > tolerance * values.sum(), prices.to_numpy(), 0.0).ravel()
     highest_first = (-flat).argsort(kind="stable")[:_PRICES_SHOWN]
     rows = []
     for k in highest_first.tolist():

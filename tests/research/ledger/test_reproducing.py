@@ -364,3 +364,9 @@ def test_a_damaged_ledger_says_where(change, words):
     change(data)
     with pytest.raises(FileFormatError, match=re.escape(words)):
         Ledger.from_dict(data)
+
+
+def test_letters_of_properties_are_explained():
+    text = run("reproduce", "003", "Table I, C-DRFH").stdout
+    assert "SI: sharing incentive, EF: envy-free" in text and "BF: bottleneck fairness" in text
+    assert "SI: " not in run("reproduce", "003", "Figure 3").stdout

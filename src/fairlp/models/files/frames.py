@@ -404,11 +404,13 @@ class _Table:
 
         Each is probably a resource that the table of users lacks, or ``count`` by another name.
         """
-        named = _named_in_conditions(eligible)
+        names_in_conditions = _named_in_conditions(eligible)
         unused = [
             name
             for name, (header, _) in self.candidates.items()
-            if name not in resources and str(name) not in named and _is_numeric(self.frame[header])
+            if name not in resources
+            and str(name) not in names_in_conditions
+            and _is_numeric(self.frame[header])
         ]
         for name in unused:
             if "count" not in self.frame and self._looks_like_count(name):
@@ -444,13 +446,13 @@ def _named_in_conditions(eligible: Any) -> set[str]:
     if eligible is None or isinstance(eligible, np.ndarray):
         return set()
     entries = eligible.values() if isinstance(eligible, Mapping) else eligible
-    words: set[str] = set()
+    names: set[str] = set()
     for entry in entries if isinstance(entries, Iterable) else ():
         if isinstance(entry, str):
-            words.update(quoted or word for quoted, word in _WORD.findall(entry))
+            names.update(quoted or word for quoted, word in _WORD.findall(entry))
         elif isinstance(entry, Mapping):
-            words.update(map(str, entry))
-    return words
+            names.update(map(str, entry))
+    return names
 
 
 def _is_numeric(column: pd.Series[Any]) -> bool:

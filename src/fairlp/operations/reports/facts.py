@@ -277,11 +277,13 @@ def definitions() -> list[str]:
 
 def _answer_of(holds: pd.Series[Any]) -> list[str]:
     """Return a sentence on the mechanisms that an allocation is an answer of, where it is known."""
-    met = [PROPERTIES[str(name)].answer_of for name, held in holds.items() if held is True]
-    other = [PROPERTIES[str(name)].answer_of for name, held in holds.items() if held is False]
+    mechanisms = [PROPERTIES[str(name)].answer_of for name in holds.index]
+    answers = list(zip(mechanisms, holds, strict=True))
+    same = [mechanism for mechanism, is_answer in answers if is_answer is True]
+    other = [mechanism for mechanism, is_answer in answers if is_answer is False]
     parts = []
-    if met:
-        parts.append(f"the answer of {', '.join(met)}")
+    if same:
+        parts.append(f"the answer of {', '.join(same)}")
     if other:
         parts.append(f"not the answer of {', '.join(other)} (other mechanisms)")
     return ["; ".join(parts)] if parts else []
