@@ -10,6 +10,7 @@ import pytest
 import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import (
+    OversizedTaskWarning,
     SkippedMechanismWarning,
 )
 from own_mechanisms import EVERY
@@ -109,3 +110,22 @@ def test_a_loop_shows_one_warning_of_oversized_tasks(action, count):
     texts = [str(warning.message) for warning in shown]
     assert len(texts) == count and all(f"user {k}" in text for k, text in enumerate(texts))
     assert {warning.filename for warning in shown} == {f"loop-{action}.py"}
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "drfh-best-fit", "slots"])
+def test_every_way_warns_of_a_task_that_fits_no_server(mechanism):
+    instance = fairlp.Instance.from_arrays([[8.0], [9.0], [1.0]], [[6.0]] * 2)
+    with pytest.warns(OversizedTaskWarning, match="and so for 1 more users") as shown:
+        allocation = fairlp.allocate(instance, mechanism)
+    assert str(shown[0].message) in allocation.notes
+    if mechanism != "drfh":
+        assert "they get nothing, since tasks are whole" in allocation.notes[-1]
+        assert allocation.totals[:2].tolist() == [0, 0]
+
+
+def test_a_model_of_a_task_that_fits_no_server_warns():
+    instance = fairlp.Instance.from_arrays([[8.0], [1.0]], [[6.0]] * 2)
+    with pytest.warns(OversizedTaskWarning, match="the model lets fractions of it run"):
+        fairlp.formulate(instance, "drfh")
+    with pytest.warns(OversizedTaskWarning, match="the model runs no such task"):
+        fairlp.formulate(instance, "drfh", whole=True)

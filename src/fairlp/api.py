@@ -147,6 +147,10 @@ def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) ->
             raise UnknownNameError(
                 f"the formulation of {row.name!r} has no option {name!r}; {nearest(name, options_of_formulation)}"
             )
+    if RATES not in row.domain and instance.has_oversized:
+        fate = "runs no such task" if row.whole_tasks else "lets fractions of it run"
+        message = f"{_fits_no_server(oversized_rows(instance))}; the model {fate}"
+        warn_once(OversizedTaskWarning(message), stacklevel=2)
     return row.formulation(instance, **options)
 
 
@@ -316,18 +320,40 @@ def _handle_oversized(
 ) -> tuple[Instance, tuple[str, ...]]:
     """Return the instance to solve, and notes about users whose task fits no single server.
 
-    Mechanisms with whole tasks leave them out by themselves and say so. To those that need rates a
-    task is work over time, of which any part may be done.
+    Mechanisms with whole tasks give them nothing. To those that need rates a task is work over
+    time, of which any part may be done.
     """
     if oversized not in ("divide", "drop", "error"):
         raise UnknownNameError(
             f"oversized={oversized!r}; {nearest(oversized, ['divide', 'drop', 'error'])}"
         )
-    if oversized == "divide" and all(row.whole_tasks or RATES in row.domain for row in mechanisms):
+    if oversized == "divide" and all(RATES in row.domain for row in mechanisms):
         return instance, ()
     if not instance.has_oversized:
         return instance, ()
     short = oversized_rows(instance)
+    message = _fits_no_server(short)
+    pronoun = "they get" if len(short) > 1 else "it gets"
+    if oversized == "error":
+        raise InstanceError(f"{message}; lower the demand, or pass oversized='divide' or 'drop'")
+    if oversized == "drop":
+        note = f"{message}; {pronoun} nothing (oversized='drop')"
+        is_oversized = instance.users.labels.isin([label for label, *_ in short])
+        solved_instance = instance.derived(
+            task_limits=np.where(is_oversized, 0.0, instance.task_limits)
+        )
+    elif all(row.whole_tasks for row in mechanisms):
+        note = f"{message}; {pronoun} nothing, since tasks are whole"
+        solved_instance = instance
+    else:
+        note = f"{message}; it is treated as divisible (oversized='drop' or 'error' are the other ways)"
+        solved_instance = instance
+    warn_once(OversizedTaskWarning(note), stacklevel=3)
+    return solved_instance, (note,)
+
+
+def _fits_no_server(short: list[tuple[Any, Any, float, Any]]) -> str:
+    """Return a sentence on users whose task fits no single server: the first and their number."""
     user, server, fraction, resource = short[0]
     message = (
         f"the task of user {user!r} fits no single eligible server (at most {fraction:.3g} of it, "
@@ -335,19 +361,7 @@ def _handle_oversized(
     )
     if len(short) > 1:
         message += f", and so for {len(short) - 1} more users (instance.oversized() lists them)"
-    if oversized == "error":
-        raise InstanceError(f"{message}; lower the demand, or pass oversized='divide' or 'drop'")
-    if oversized == "drop":
-        note = f"{message}; they get nothing (oversized='drop')"
-        is_oversized = instance.users.labels.isin([label for label, *_ in short])
-        solved_instance = instance.derived(
-            task_limits=np.where(is_oversized, 0.0, instance.task_limits)
-        )
-    else:
-        note = f"{message}; it is treated as divisible (oversized='drop' or 'error' are the other ways)"
-        solved_instance = instance
-    warn_once(OversizedTaskWarning(note), stacklevel=3)
-    return solved_instance, (note,)
+    return message
 
 
 __all__ = ["Oversized", "allocate", "allocate_all", "compare", "comparison_table", "formulate"]

@@ -113,6 +113,14 @@ def warn_once(warning: FairlpWarning, stacklevel: int) -> None:
         warnings.warn(warning, stacklevel=stacklevel + 1)
 
 
+def warn_caller(message: str) -> None:
+    """Warn, with a `FairlpWarning` of the line that calls fairlp, however deep it is called."""
+    depth = 2
+    while sys._getframe(depth).f_globals.get("__name__", "").startswith("fairlp."):
+        depth += 1
+    warnings.warn(message, FairlpWarning, stacklevel=depth + 1)
+
+
 def named(name: object, names: Iterable[str], kind: str, owner: str = "") -> str:
     """Return the name of the list that is meant: the same, or the only one but for its case.
 

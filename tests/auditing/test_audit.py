@@ -13,6 +13,7 @@ from audit_cases import audited, pool
 from fairlp import Instance, examples
 from fairlp.auditing import PROPERTIES, basics
 from fairlp.errors import (
+    FairlpWarning,
     FileFormatError,
     InstanceError,
     SolverError,
@@ -47,8 +48,10 @@ def test_the_table_of_properties_and_the_order_asked_for():
         fairlp.audit(instance, allocation, "envy free")
     with pytest.raises(InstanceError, match="shape"):
         fairlp.audit(instance, np.zeros((3, 1)))
-    with pytest.raises(InstanceError, match="'B'"):
-        fairlp.audit(instance, pd.DataFrame({"pool": [1.0]}, index=["A"]))
+    with pytest.warns(FairlpWarning, match="'B', who counts as running none"):
+        fairlp.audit(instance, pd.DataFrame({"pool": [1.0]}, index=["A"]), "feasible")
+    with pytest.raises(InstanceError, match="'C'"):
+        fairlp.audit(instance, pd.DataFrame({"pool": [1.0]}, index=["C"]))
 
 
 def test_reading_what_a_scheduler_did(tmp_path):

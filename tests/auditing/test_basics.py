@@ -377,7 +377,7 @@ def test_what_whole_tasks_on_rows_of_several_servers_are_worth():
     instance = Instance.from_arrays([[2], [2]], [[3]], counts=[4])
     found = fairlp.audit(instance, [[4], [0]], ["envy-free", "sharing incentive"], whole_tasks=True)
     assert found.holds.tolist() == [None, True]  # half of a server runs no task
-    assert "give servers one by one" in found.witness["envy-free"]
+    assert "audit instance.expanded()" in found.witness["envy-free"]
     assert not fairlp.audit(instance, [[4], [0]], ["sharing incentive"]).holds.iloc[0]
 
 
@@ -566,9 +566,17 @@ def test_whole_tasks_on_rows_of_identical_servers_are_not_judged_by_server():
     asked = ["feasible", "non-wasteful", "Pareto-optimal"]
     whole = fairlp.audit(instance, table, asked, whole_tasks=True)
     assert whole.holds.tolist() == [True, None, None]
-    assert all("give servers one by one" in witness for witness in whole.witness[1:])
+    assert all("audit instance.expanded()" in witness for witness in whole.witness[1:])
     assert fairlp.audit(instance, table, asked, whole_tasks=False).holds.tolist() == [
         True,
         False,
         False,
     ]
+
+
+def test_envy_across_weights_names_the_ratio_of_the_weights():
+    instance = Instance.from_arrays([[1.0], [1.0]], [[9.0]], users=["a", "b"], weights=[2, 1])
+    found = fairlp.audit(instance, [[3.0], [4.5]], "envy-free").loc["envy-free"]
+    assert found.witness == (
+        "'a' would run 6 more tasks with 2 times the bundle of 'b' (the ratio of their weights)"
+    )

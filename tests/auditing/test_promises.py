@@ -141,7 +141,7 @@ def test_bottleneck_fairness_has_two_definitions():
         instance, fairlp.allocate(instance, "drfh"), ["bottleneck", "global bottleneck"]
     )
     assert found.holds["bottleneck"] is False and found.holds["global bottleneck"] is None
-    assert found.witness["global bottleneck"].startswith("vacuous: ")
+    assert found.witness["global bottleneck"].startswith("nothing to check: ")
     share = instance.demands / instance.pool  # their global dominant resources differ
     assert share.argmax(axis=1).tolist() == [0, 1] and (np.ptp(share, axis=1) > 0).all()
     assert EVERY.loc[("drfh", "global bottleneck")].standing == "stands"
@@ -168,7 +168,11 @@ ALONE = Instance.from_arrays([[1, 2]], [[4, 4]])
 def test_what_has_nothing_to_check_is_not_called_kept(wanted):
     allocation = fairlp.allocate(ALONE, "drf-discrete" if "task" in wanted else "drf")
     found = fairlp.audit(ALONE, allocation, wanted).iloc[0]
-    assert found.holds is None and np.isnan(found.margin) and found.witness.startswith("vacuous: ")
+    assert (
+        found.holds is None
+        and np.isnan(found.margin)
+        and found.witness.startswith("nothing to check: ")
+    )
 
 
 def test_what_has_nothing_to_check_is_not_counted():
@@ -184,7 +188,7 @@ def test_what_has_nothing_to_check_is_not_counted():
 
 def test_one_user_who_arrives_shows_nothing():
     found = fairlp.audit(ALONE, fairlp.allocate(ALONE, "dynamic-drf"), list(DYNAMIC))
-    vacuous = found.index[found.witness.str.startswith("vacuous: ")]
+    vacuous = found.index[found.witness.str.startswith("nothing to check: ")]
     assert set(vacuous) == {
         "irrevocable",
         "dynamically envy-free",

@@ -192,3 +192,47 @@ def test_a_mechanism_that_is_not_defined_for_a_lie_proves_nothing_by_it(monkeypa
     assert alone.holds is None and "not defined for the others alone" in alone.witness
     lying = reports.strategy_proof(one)
     assert lying.holds is None and "no lie that pays was found in 5 tries" in lying.witness
+
+
+def servers_claimed_pay(demands, eligible):
+    """The witness where a mechanism pays the first user for this claim, and for no other."""
+    instance = Instance.from_arrays(
+        [[2.0, 4.0], [1.0, 1.0]],
+        np.full((4, 2), 12.0),
+        users=["ads", "web"],
+        servers=["a", "b", "c", "d"],
+        resources=["cpu", "memory"],
+    )
+    tasks = np.full((2, 4), 0.5)
+
+    def answers(lie):
+        pays = (lie.demands[0] == demands).all() and (lie.eligible[0] == eligible).all()
+        return np.where(lie.eligible, tasks * (3 if pays else 0), 0.0)
+
+    planted = again(answers)(instance, tasks, mechanism="planted", tries=400)
+    return reports.strategy_proof(planted).witness
+
+
+def test_a_lie_about_servers_names_them_and_no_true_demand():
+    truth = [2.0, 4.0]
+    assert servers_claimed_pay(truth, [True, True, True, False]).endswith(
+        "more tasks of its own by claiming not to run on 'd'"
+    )
+    instance = Instance.from_arrays([truth], np.ones((4, 2)), servers=["a", "b", "c", "d"])
+    only_b = np.array([False, True, False, False])
+    assert (
+        reports.in_words(instance, 0, np.array(truth), only_b) == "by claiming to run on 'b' only"
+    )
+
+
+def test_a_lie_about_one_demand_names_the_true_one_beside_it():
+    witness = servers_claimed_pay([4.0, 4.0], [True] * 4)
+    assert witness.endswith("by claiming to need cpu 4 instead of 2")
+
+
+def test_of_many_servers_a_lie_names_the_first():
+    instance = Instance.from_arrays([[1.0]], np.ones((20, 1)))
+    claimed = np.arange(20) < 8
+    words = reports.in_words(instance, 0, np.ones(1), claimed)
+    assert words.startswith("by claiming to run on 'server1', 'server2'")
+    assert words.endswith("'server5' and 3 more servers only")

@@ -38,6 +38,20 @@ def test_a_warning_is_one_line_and_not_said_twice(oversized):
     assert "fits no single" not in result.stdout
 
 
+def test_a_warning_names_options_as_the_command_line_spells_them(oversized):
+    """Also where tasks are whole, and where a model is written."""
+    (line,) = run("allocate", oversized).stderr.splitlines()
+    assert line.endswith(
+        "it is treated as divisible (--oversized drop or error are the other ways)"
+    )
+    (line,) = run("allocate", oversized, "--oversized", "drop").stderr.splitlines()
+    assert line.endswith("; it gets nothing (--oversized drop)")
+    (line,) = run("allocate", oversized, "-m", "drfh-best-fit").stderr.splitlines()
+    assert line.endswith("; it gets nothing, since tasks are whole")
+    (line,) = run("export", oversized).stderr.splitlines()
+    assert line.endswith("; the model lets fractions of it run")
+
+
 def test_a_file_has_the_note_too(oversized, here):
     run("allocate", oversized, "-o", "report.txt")
     assert "note      the task of user 'big'" in (here / "report.txt").read_text(encoding="utf-8")

@@ -167,7 +167,60 @@ def test_compare_ends_with_what_it_showed_and_a_command_to_go_on_with():
 def test_compare_of_one_mechanism_and_of_equal_shares_says_no_more_than_it_knows():
     assert "In short" not in run("compare wang-figure-1 -m drfh").stdout
     equal = run("compare wang-figure-1 -m drfh,c-drfh").stdout
-    assert "all mechanisms give the user with the smallest share the same" in equal
+    assert "the user with the smallest share gets the same by all mechanisms" in equal
+
+
+def test_compare_judges_by_users_who_want_more(here):
+    """A user who has all its few tasks has the smallest share under every mechanism."""
+    instance = examples.load("wang-figure-1")
+    instance = Instance.from_arrays(
+        np.vstack([instance.demands, [0.1, 0.1]]),
+        instance.capacities,
+        task_limits=[np.inf, np.inf, 1],
+    )
+    instance.write("c.yaml")
+    last, command = run("compare c.yaml -m naive-drf,drfh").stdout.strip().splitlines()[-2:]
+    assert last.startswith(
+        "In short: of users who want more, the one with the smallest share gets most by drfh ("
+    )
+    assert command.endswith("fairlp audit c.yaml -m drfh")
+    instance.replace(task_limits=[1, 1, 1]).write("few.yaml")
+    text = run("compare few.yaml -m naive-drf,drfh").stdout.strip()
+    assert text.endswith("In short: all mechanisms give every user all its tasks.")
+
+
+def test_where_shares_are_equal_the_next_command_is_about_the_mechanism_that_is_named(monkeypatch):
+    tasks = pd.DataFrame({"a": [1.0, 1.0], "b": [1.0, 2.0]})
+    instance = Instance.from_arrays([[1], [1]], [[4]])
+    shares = pd.DataFrame({"a": [0.25, 0.25], "b": [0.25, 0.5]})
+    last, command = commands._conclusion("c.yaml", instance, tasks, shares)
+    assert "b runs the most tasks (3)" in last and command.endswith("fairlp audit c.yaml -m b")
+
+
+def test_prices_that_a_certificate_cannot_tell_from_0_are_left_out(monkeypatch):
+    """A first-order solver prices what is not scarce with noise."""
+    compute = fairlp.api.allocate
+
+    def priced(*arguments, **options):
+        noisy = np.array([[0.18, 2.86e-13], [1e-12, 0.18]])
+        return dataclasses.replace(compute(*arguments, **options), prices_array=noisy)
+
+    monkeypatch.setattr(fairlp.api, "allocate", priced)
+    text = run("allocate wang-figure-1 --method lp").stdout
+    assert (
+        "Most expensive capacities" in text
+        and "e-1" not in text.split("Most")[1].split("rounds")[0]
+    )
+    assert text.split("Most")[1].count("0.18") == 2
+
+
+def test_columns_of_users_that_no_mechanism_reads_are_named(here):
+    users = pd.DataFrame({"cpu": [1], "needs_gpu_node": ["yes"], "arrival": [1]}, index=["ann"])
+    servers = pd.DataFrame({"cpu": [4]}, index=["s"])
+    Instance.from_frames(users, servers).write("c.yaml")
+    text = run("allocate c.yaml").stdout
+    assert "not read  needs_gpu_node of users (where a user may run: column eligible)" in text
+    assert "not read" not in run("allocate wang-figure-1").stdout
 
 
 def test_compare_shows_one_table_whole():

@@ -40,8 +40,9 @@ def audit(
     Parameters
     ----------
     instance : Instance
-    allocation : Allocation, DynamicAllocation, DataFrame of users × servers, or array of that shape
-        Tasks. For users who arrive the last step is audited, and the properties of every step
+    allocation : Allocation, DynamicAllocation, DataFrame, array or path
+        Tasks: users × servers, a long table (``user``, ``server``, ``tasks``), or the path of a CSV
+        of either form. For users who arrive the last step is audited, and the properties of every step
         besides.
     properties : sequence of str, optional
         Names from :func:`fairlp.properties`; by default all (those that run the mechanism again
@@ -62,7 +63,7 @@ def audit(
     -------
     DataFrame
         Indexed by property: ``holds`` (None where it is not defined, where there was nothing to
-        check ("vacuous") or where a search found nothing), ``margin`` (relative; negative when
+        check (the witness says so) or where a search found nothing), ``margin`` (relative; negative when
         broken, NaN when nothing was checked), ``witness`` (in words), ``better`` (an Allocation
         that shows it) and ``misreport`` (the lie, as an Instance).
 

@@ -176,7 +176,7 @@ def _finding(result: DynamicAllocation, lies_tried: list[_Lie]) -> Finding:
     if best.place != best.user:
         means.append(f"by coming at step {best.place + 1} instead of {best.user + 1}")
     if not np.array_equal(best.demand, true):
-        means.append(in_words(instance, best.demand))
+        means.append(in_words(instance, best.user, best.demand))
     extra_tasks = amount(best.gain * instance.gamma()[best.user].sum())
     witness = f"step {best.step}: {name} would run {extra_tasks} more tasks of its own {' and '.join(means)}"
     return Finding(False, -best.gain, witness, misreport=best.instance)

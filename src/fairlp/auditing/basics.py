@@ -262,7 +262,7 @@ def envy_free(case: AuditCase) -> Finding:
     weights = case.instance.weights
     bundle = f"the bundle of {case.name(m)}"
     if weights[n] != weights[m]:
-        bundle = f"{bundle} times {amount(weights[n] / weights[m])}, its weight's part"
+        bundle = f"{amount(weights[n] / weights[m])} times {bundle} (the ratio of their weights)"
     gain = amount(tasks_with_bundle - case.totals[n])
     witness = f"{case.name(n)} would run {gain} more tasks with {bundle}"
     return Finding.of_margin(slack, witness, "no user would rather have another's bundle")
@@ -370,8 +370,8 @@ def sharing_incentive(case: AuditCase) -> Finding:
 _NO_WASTE = "nothing that is free is of use to any user"
 
 ROWS_ADDED_UP = (
-    "whole tasks fit or not on single servers, and rows of identical ones are added up here; give "
-    "servers one by one"
+    "whole tasks fit on single servers, and the tasks of identical servers (a count above 1) are "
+    "added up here; audit instance.expanded()"
 )
 
 _BY_ROUNDING = (

@@ -111,8 +111,14 @@ def per_server(case: AuditCase, division: Division) -> Finding:
         return Finding.undefined(reason)
     equilibrium = fixed_point(case.instance, case.tasks, division)
     worst = max(equilibrium.violation, equilibrium.infeasibility)
+    witness = str(equilibrium)
+    if division == "tdm" and equilibrium.infeasibility > AUDIT:
+        witness = (
+            "the tasks need more time than the servers have where users take turns (time is "
+            f"divided), by {amount(equilibrium.infeasibility)} of it"
+        )
     return Finding.of_margin(
-        -worst, str(equilibrium), "no user could gain on a server from users of higher level there"
+        -worst, witness, "no user could gain on a server from users of higher level there"
     )
 
 
@@ -158,6 +164,6 @@ def _against(case: AuditCase, best: Allocation, gamma: np.ndarray, name: str) ->
     witness = (
         f"{case.name(n)} runs {amount(case.totals[n])} tasks and would run "
         f"{amount(best.totals.iloc[n])} by {name}, "
-        f"which leaves no user of a lower level behind"
+        "and no user of a lower level would lose"
     )
     return Finding.of_margin(-off.max(), witness, f"the totals are those of {name}", better=best)

@@ -19,6 +19,8 @@ from ..models.instances.instance import Instance
 from ..models.programs.solution_views import whole_table
 from ..tolerances import AUDIT
 
+__all__ = ["NOTHING_TO_CHECK"]
+
 # The table of an audit: a DataFrame whose long witnesses are shortened where it is shown, and whole
 # in the data.
 
@@ -87,6 +89,10 @@ def _cut(text: str, limit: int) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
+#: How the witness begins where there is nothing to check.
+NOTHING_TO_CHECK = "nothing to check"
+
+
 @dataclass(frozen=True)
 class Finding:
     """The answer for one property.
@@ -94,7 +100,7 @@ class Finding:
     Attributes
     ----------
     holds : bool or None
-        None when the property is not defined here, when there was nothing to check ("vacuous: …"),
+        None when the property is not defined here, when there was nothing to check ("nothing to check: …"),
         or when a search found nothing; the witness says which.
     margin : float
         How far it is from breaking, relative (see each property); negative when it is broken, NaN
@@ -129,7 +135,7 @@ class Finding:
     @classmethod
     def vacuous(cls, reason: str) -> Finding:
         """Return the answer for nothing to check, which is no evidence for a mechanism."""
-        return cls.undefined(f"vacuous: {reason}")
+        return cls.undefined(f"{NOTHING_TO_CHECK}: {reason}")
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ class Property(NamedTuple):
         Whether it is about whole tasks.
     tree : bool
         Whether it is about queues.
+    answer_of : str
+        The mechanism whose answers alone have it, where it is the definition of one.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Property(NamedTuple):
     pool_resource: bool = False
     whole_only: bool = False
     tree: bool = False
+    answer_of: str = ""
 
 
 _GHODSI = "Ghodsi et al., NSDI 2011"
@@ -140,6 +143,7 @@ _ROWS = (
             f"the totals are the leximin of {mechanism}'s Γ",
             "",
             partial(fairness.leximin_of, mechanism),
+            answer_of=mechanism,
         )
         for mechanism in ("drfh", "asset", "cdrf", "tsf")
     ),
@@ -193,9 +197,14 @@ _ROWS = (
         "no user could gain on a server from users of higher level there, resources divided",
         _PS,
         partial(fairness.per_server, division="rdm"),
+        answer_of="psdsf-rdm",
     ),
     Property(
-        "PS-DSF (tdm)", "the same, time divided", _PS, partial(fairness.per_server, division="tdm")
+        "PS-DSF (tdm)",
+        "the same, time divided",
+        _PS,
+        partial(fairness.per_server, division="tdm"),
+        answer_of="psdsf-tdm",
     ),
 )
 

@@ -34,7 +34,7 @@ COALITION = 3
 
 
 def _on_tree(audit: Callable[[AuditCase, Queues], Finding]) -> Callable[[AuditCase], Finding]:
-    """Return the audit of instances with queues and one weight a user, vacuous for others."""
+    """Return the audit of instances with queues and one weight a user; others have nothing."""
 
     def judged(case: AuditCase) -> Finding:
         if not case.instance.has_queues:
@@ -218,7 +218,7 @@ def group_strategy_proof(case: AuditCase, queues: Queues) -> Finding:
         gain = (totals - case.totals[liars]) / case.alone[liars]
         if gain.min() > AUDIT:
             names = " and ".join(case.name(n) for n in liars)
-            claims = " and ".join(in_words(instance, claimed[n]) for n in liars)
+            claims = " and ".join(in_words(instance, n, claimed[n]) for n in liars)
             witness = f"{names} would each run more tasks of their own {claims}"
             return Finding(False, -gain.min(), witness, misreport=lie)
 

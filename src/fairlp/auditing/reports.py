@@ -24,6 +24,9 @@ FACTORS = (2.0, 0.5, 1.1, 0.9, 4.0, 0.25, 10.0)
 #: Times the largest demand, of a resource that is not needed.
 PADS = (0.5, 1.0, 2.0)
 
+#: Servers that a witness names.
+_SERVERS_NAMED = 5
+
 #: Gain of a lie over Γ[n], user, claimed demand, claimed eligible servers.
 Lie: TypeAlias = tuple[float, int, np.ndarray, np.ndarray]
 
@@ -88,11 +91,36 @@ def may_claim(instance: Instance, user: int, claimed: np.ndarray) -> bool:
     return not instance.has_rates or bool(fits[has_rate].all())
 
 
-def in_words(instance: Instance, demand: np.ndarray) -> str:
-    """Return a claimed demand in words."""
-    demands = zip(instance.resources, demand, strict=True)
-    amounts = ", ".join(f"{resource} {amount(value)}" for resource, value in demands)
-    return f"by claiming to need {amounts}"
+def in_words(
+    instance: Instance, user: int, demand: np.ndarray, eligible: np.ndarray | None = None
+) -> str:
+    """Return the lie of a user in words: the demands and servers that are not the true ones."""
+    true_demand = instance.demands[user]
+    needs = [
+        f"{instance.resources[r]} {amount(demand[r])} instead of {amount(true_demand[r])}"
+        for r in np.flatnonzero(demand != true_demand).tolist()
+    ]
+    claims = [f"to need {', '.join(needs)}"] if needs else []
+    true_eligible = instance.eligible[user]
+    if eligible is not None and (eligible != true_eligible).any():
+        claims.append(_claimed_servers(instance, true_eligible, eligible))
+    return f"by claiming {' and '.join(claims)}" if claims else "by the truth"
+
+
+def _claimed_servers(instance: Instance, true: np.ndarray, claimed: np.ndarray) -> str:
+    """Return the servers that a liar claims to run on, or not to run on: the shorter list."""
+    denied = np.flatnonzero(true & ~claimed)
+    remaining = np.flatnonzero(claimed)
+    if len(remaining) < len(denied):
+        return f"to run on {_servers(instance, remaining)} only"
+    return f"not to run on {_servers(instance, denied)}"
+
+
+def _servers(instance: Instance, positions: np.ndarray) -> str:
+    """Return the labels of servers, the first few of many."""
+    labels = [repr(instance.servers[i]) for i in positions[:_SERVERS_NAMED].tolist()]
+    others = len(positions) - len(labels)
+    return ", ".join(labels) + (f" and {others} more servers" if others else "")
 
 
 def none_found(tries: int, instance: Instance) -> Finding:
@@ -102,9 +130,7 @@ def none_found(tries: int, instance: Instance) -> Finding:
         if not instance.has_rates
         else "; lies about the given rates are not tried: they count as known"
     )
-    return Finding(
-        None, 0.0, f"no lie that pays was found in {tries} tries, which proves nothing{rates}"
-    )
+    return Finding(None, 0.0, f"no lie that pays was found in {tries} tries; others may pay{rates}")
 
 
 NEEDS_MECHANISM = "it takes the mechanism that made the allocation, to run it again; none is known"
@@ -200,12 +226,10 @@ def finding_of_lies(case: AuditCase, tried: list[Lie]) -> Finding:
     if best_lie is None or best_lie[0] <= AUDIT:
         return none_found(len(tried), case.instance)
     best_gain, user, demand, eligible = best_lie
-    claims_servers = (eligible != case.instance.eligible[user]).any()
-    place_claim = " and of where it may run" if claims_servers else ""
     gain = amount(best_gain * case.alone[user])
     witness = (
         f"{case.name(user)} would run {gain} more tasks of its own "
-        f"{in_words(case.instance, demand)}{place_claim}"
+        f"{in_words(case.instance, user, demand, eligible)}"
     )
     misreport = _lying(case.instance, user, demand, eligible)
     return Finding(False, -best_gain, witness, misreport=misreport)

@@ -6,6 +6,7 @@ import errno
 import inspect
 import io
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -323,6 +324,25 @@ def name_path(path: str, name: str) -> None:
     _NAMES[path] = name
 
 
+#: Options in the words of Python, of which the command line has one of the same name.
+_OPTION = re.compile(
+    r"\b(?P<name>by|division|method|oversized|solver)='(?P<value>[\w-]+)'(?P<others>(?: or '[\w-]+')*)"
+)
+
+
+def in_shell_words(message: str) -> str:
+    """Return a message with options as the command line spells them.
+
+    >>> in_shell_words("pass oversized='divide' or 'drop'")
+    'pass --oversized divide or drop'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        return f"--{match['name']} {match['value']}{match['others']}".replace("'", "")
+
+    return _OPTION.sub(option, message).replace(" (instance.oversized() lists them)", "")
+
+
 def tell(kind: str, message: str) -> None:
     """Print ``kind: message`` in one line on standard error."""
     from rich.text import Text
@@ -332,7 +352,8 @@ def tell(kind: str, message: str) -> None:
     for path, name in _NAMES.items():
         message = message.replace(repr(path), name).replace(path, name)
     style = "bold red" if kind == "error" else "bold yellow"
-    line = Text.assemble((f"{kind}: ", style), bounded(" ".join(message.splitlines())))
+    shown = bounded(in_shell_words(" ".join(message.splitlines())))
+    line = Text.assemble((f"{kind}: ", style), shown)
     console(stderr=True).print(line, soft_wrap=True)
 
 

@@ -111,7 +111,7 @@ def audit(
     broken = [
         str(name) for name in findings.index[findings["holds"].map(lambda held: held is False)]
     ]
-    text = [*_findings_text(findings, name, broken)]
+    text = [*_findings_text(findings, name, question.properties is not None)]
     if comparison is not None and is_of_shares:
         rows = owed_first(comparison) if table == "users" else getattr(comparison, str(table))
         text = [TitledTable(f"{name}: {table}", for_people(rows, subject.instance.units))]
@@ -183,14 +183,19 @@ def _findings(
     return findings[["holds", "margin", "witness"]]
 
 
-def _findings_text(findings: pd.DataFrame, name: str, broken: list[str]) -> Text:
+def _findings_text(findings: pd.DataFrame, name: str, requested: bool) -> Text:
+    """Yield properties, broken ones, and the mechanisms of which the allocation is an answer.
+
+    Requested definitions of mechanisms are properties like others.
+    """
     from ..operations.reports.facts import findings_in_words
 
-    table, not_applicable = findings_in_words(findings)
+    table, sentences = findings_in_words(findings, with_definitions=requested)
     yield TitledTable(f"{name}: properties", table.rename(columns={"holds": "answer"}))
-    if not_applicable:
-        yield not_applicable
-    yield f"broken: {', '.join(broken)}" if broken else "nothing is broken"
+    for sentence in sentences:
+        yield f"{sentence}; --csv and --json say why"
+    broken = table.index[table["holds"] == "broken"]
+    yield f"broken: {', '.join(broken)}" if len(broken) else "nothing is broken"
 
 
 @dataclass(frozen=True)

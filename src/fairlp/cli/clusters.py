@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -83,7 +84,7 @@ AllocationOption = Annotated[
 FairOption = Annotated[
     str | None,
     mechanism_option(
-        "The rule of fair shares: by default h-drf-counted where users stand in queues, else DRF."
+        "The rule of fair shares: by default h-drf-counted where users stand in queues, else drfh."
     ),
 ]
 
@@ -345,7 +346,9 @@ def for_people(table: pd.DataFrame, units: Mapping[str, str] | None = None) -> p
             copy[name] = [amounts(holders, unit) for holders, unit in entries]
 
     for name in copy.columns:
-        if name in _SHARES:
+        if name == "waiting":
+            copy[name] = ["no limit" if tasks == math.inf else cell(tasks) for tasks in copy[name]]
+        elif name in _SHARES:
             copy[name] = copy[name].map(lambda share: cell(100 * share))
         elif copy[name].dtype.kind == "f":
             copy[name] = copy[name].map(cell)

@@ -14,7 +14,7 @@ from typer import Option
 from .. import plots
 from ..errors import NotDefinedError, SkippedMechanismWarning
 from ..tolerances import VERIFIED
-from .app import ExitCode, command
+from .app import ExitCode, command, in_shell_words
 from .output import SHOWN, DrawnReportOptions, Text, TitledTable, cell, check_folder, records, wrote
 from .parameters import (
     InstanceArgument,
@@ -153,7 +153,7 @@ def compare(
         for reason in dict.fromkeys(left_out.values()):
             names = ", ".join(name for name, other in left_out.items() if other == reason)
             yield f"left out  {names}: {reason}"
-        yield from _conclusion(instance, table_of("summary"))
+        yield from _conclusion(instance, cluster, table_of("tasks"), table_of("shares"))
 
     def data() -> dict[str, Any]:
         tables = (value,) if value else get_args(ComparisonTable)
@@ -163,27 +163,43 @@ def compare(
     report.save(lambda: plots.plot_comparison(allocations))
 
 
-def _conclusion(instance: str, summary: pd.DataFrame) -> Iterable[str]:
-    """Say which mechanism gives the poorest user most, and which command goes on from there."""
-    defined = summary.dropna(subset=["smallest share"])
-    if len(defined) < 2:
+def _conclusion(
+    name: str, instance: Instance, tasks: pd.DataFrame, shares: pd.DataFrame
+) -> Iterable[str]:
+    """Say which mechanism gives the poorest user most, and which command goes on from there.
+
+    Users whom every mechanism gives all their tasks say nothing about fairness and do not count.
+    """
+    tasks = tasks.dropna(axis="columns")
+    shares = shares[tasks.columns]
+    if tasks.shape[1] < 2:
         return
-    smallest_shares = {str(name): float(share) for name, share in defined["smallest share"].items()}
+    limits = instance.task_limits[:, None]
+    wants_more = (tasks.to_numpy() < limits * (1 - VERIFIED)).any(axis=1)
+    if not wants_more.any():
+        yield "In short: all mechanisms give every user all its tasks."
+        return
+    whose = "the user" if wants_more.all() else "of users who want more, the one"
+    smallest_shares = {
+        str(mechanism): float(share) for mechanism, share in shares[wants_more].min().items()
+    }
     fairest = max(smallest_shares, key=lambda name: smallest_shares[name])
     least_fair = min(smallest_shares, key=lambda name: smallest_shares[name])
     highest, lowest = smallest_shares[fairest], smallest_shares[least_fair]
-    if highest <= lowest * (1 + VERIFIED):
-        shares = "all mechanisms give the user with the smallest share the same"
+    is_same = highest <= lowest * (1 + VERIFIED)
+    if is_same:
+        comparison = f"{whose} with the smallest share gets the same by all mechanisms"
     else:
-        shares = (
-            f"the user with the smallest share gets most by {fairest} ({highest:.3g}) and least by "
+        comparison = (
+            f"{whose} with the smallest share gets most by {fairest} ({highest:.3g}) and least by "
             f"{least_fair} ({lowest:.3g})"
         )
-    total_tasks = defined["total tasks"]
-    tasks = f"{total_tasks.idxmax()} runs the most tasks ({total_tasks.max():.6g})"
-    yield f"In short: {shares}; {tasks}."
-    audit = shlex.join(["fairlp", "audit", instance, "-m", fairest])
-    yield f"Next, the properties that {fairest} has here: {audit}"
+    total_tasks = tasks.sum()
+    busiest = str(total_tasks.idxmax())
+    yield f"In short: {comparison}; {busiest} runs the most tasks ({total_tasks.max():.6g})."
+    subject = busiest if is_same else fairest
+    audit = shlex.join(["fairlp", "audit", name, "-m", subject])
+    yield f"Next, the properties that {subject} has here: {audit}"
 
 
 def _compared(
@@ -341,14 +357,14 @@ def allocation_text(allocation: Allocation, messages: Collection[str] = ()) -> T
         )
     yield TitledTable("The whole cluster", _pool(allocation))
     if allocation.prices is not None:
-        dearest = _dearest(allocation.prices, instance)
+        dearest = _dearest(allocation.prices, instance, max(allocation.gap or 0.0, VERIFIED))
         adds_to = "objective" if name in OWN and allocation.rounds is None else "level"
         title = (
             f"Most expensive capacities (price: at most what one more unit adds to the {adds_to})"
         )
         if len(dearest):
             yield TitledTable(title, dearest)
-    notes = [("note", note) for note in allocation.notes if note not in messages]
+    notes = [("note", in_shell_words(note)) for note in allocation.notes if note not in messages]
     for label, text in [*_facts(allocation), *notes]:
         yield f"{label:<9} {text}"
 
@@ -369,11 +385,17 @@ def _pool(allocation: Allocation) -> pd.DataFrame:
     return pd.DataFrame(columns, index=used.index)
 
 
-def _dearest(prices: pd.DataFrame, instance: Instance) -> pd.DataFrame:
-    """Return the highest prices, with their server, resource and unit."""
+def _dearest(prices: pd.DataFrame, instance: Instance, tolerance: float) -> pd.DataFrame:
+    """Return the highest prices, with their server, resource and unit.
+
+    Left out are prices at which a capacity is worth less than ``tolerance`` of all: a certificate
+    cannot tell them from 0.
+    """
+    import numpy as np
     import pandas as pd
 
-    flat = prices.to_numpy().ravel()
+    values = prices.to_numpy() * instance.total_capacities
+    flat = np.where(values > tolerance * values.sum(), prices.to_numpy(), 0.0).ravel()
     highest_first = (-flat).argsort(kind="stable")[:_PRICES_SHOWN]
     rows = []
     for k in highest_first.tolist():
@@ -406,6 +428,10 @@ def _facts(allocation: Allocation) -> list[tuple[str, str]]:
         phases = allocation.times.items()
         times = [f"{phase} {seconds:.3g} s" for phase, seconds in phases]
         facts.append(("times", ", ".join(times)))
+    unread = [str(name) for name in allocation.instance.user_attributes if name != "arrival"]
+    if unread:
+        columns = ", ".join(unread)
+        facts.append(("not read", f"{columns} of users (where a user may run: column eligible)"))
     return facts
 
 

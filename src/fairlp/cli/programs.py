@@ -84,6 +84,9 @@ def export(
 ) -> None:
     """Print a mechanism's model as mathematics, or write it for other solvers, as MPS or LP.
 
+    The model of a leximin is that of its first round: the optimum is the smallest level, and other
+    levels may differ from those of fairlp allocate.
+
     Example: fairlp export two-servers -m drfh -o model.mps
     """
     check_folder(output)
@@ -110,6 +113,8 @@ def export(
         say(f"wrote {path}")
     program = model.compile()
     say(f"{program.n_rows} rows, {program.n_columns} columns, {program.A.nnz} nonzeros")
+    if model.levels is not None:
+        say("the first round of a leximin: its optimum is the smallest level (docs/model-files.md)")
 
 
 @command()

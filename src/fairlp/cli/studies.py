@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -307,10 +308,14 @@ def _ledger_text(ledger: Ledger) -> Text:
     """Yield a table for each paper and the verdicts; of a single item its numbers."""
     import pandas as pd
 
+    from ..research.ledger.result import LETTERS
+
     table = ledger.table()
     for paper in ledger.papers:
         items = table.loc[[paper.number]].droplevel(0)
         yield TitledTable(f"{paper.number}  {paper.title}", items)
+        if re.search(r"\b(SI|EF|SP|PO|BF)\b", " ".join(items["paper says"])):
+            yield f"{LETTERS}\n"
     if len(ledger) > 1:
         yield TitledTable("Verdicts", ledger.counts())
         return

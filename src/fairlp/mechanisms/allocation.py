@@ -15,8 +15,8 @@ import pandas as pd
 
 from ..errors import FileFormatError, InstanceError, NotDefinedError, nearest
 from ..models.files.plain_data import plain_json, require_form
-from ..models.files.tables import csv_text
-from ..models.files.whole_files import read_text, write_text
+from ..models.files.tables import csv_text, read_tasks, tasks_table, with_all_users
+from ..models.files.whole_files import home, read_text, write_text
 from ..models.instances.arithmetic import effort, quotients, relative
 from ..models.instances.instance import Instance
 from ..models.notation.labels import Index, aligned, floats
@@ -771,11 +771,20 @@ def altered(allocation: Allocation, **changes: Any) -> Allocation:
 
 
 def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) -> np.ndarray:
-    """Return tasks as an array of users × servers, by label where there are labels."""
+    """Return tasks as an array of users × servers, by label where there are labels.
+
+    The forms are an Allocation, a frame users × servers or an array, a long table (``user``,
+    ``server``, ``tasks``), and the path of a CSV of either table. Users whom a table leaves out
+    have no tasks, with a warning.
+    """
     if isinstance(allocation, Allocation):
         audited = allocation.instance
         in_order = audited.users is instance.users and audited.servers is instance.servers
         allocation = allocation.tasks_array if in_order else allocation.tasks
+    elif isinstance(allocation, Path) or (isinstance(allocation, str) and _is_path(allocation)):
+        allocation = read_tasks(allocation, instance)
+    elif isinstance(allocation, pd.DataFrame):
+        allocation = _of_every_user(allocation, instance)
     allocation = aligned(
         allocation, (instance.users, instance.servers), "the allocation", InstanceError
     )
@@ -790,6 +799,21 @@ def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) ->
             "the allocation has entries that are not finite; expected tasks, users × servers"
         )
     return tasks
+
+
+def _is_path(text: str) -> bool:
+    """Whether a text is the path of a file, and no name of a mechanism."""
+    return text.lower().endswith(".csv") or home(text).is_file()
+
+
+def _of_every_user(table: pd.DataFrame, instance: Instance) -> pd.DataFrame:
+    """Return a table whose labels are a column, or not those of every user, as users × servers."""
+    if "user" in table.columns and "user" not in list(instance.servers):
+        return tasks_table(table, instance, "the allocation", InstanceError)
+    is_of_users = len(table) > 0 and table.index.isin(list(instance.users)).all()
+    if is_of_users and table.index.is_unique and len(table) < len(instance.users):
+        return with_all_users(table, instance, "the allocation")
+    return table
 
 
 def tasks_by_user(instance: Instance, allocation: Any) -> np.ndarray:
@@ -810,7 +834,7 @@ def _numbers(values: Any) -> np.ndarray:
     if isinstance(values, str):
         raise InstanceError(
             f"the allocation is the name {values!r}; expected tasks, such as of "
-            f"fairlp.allocate(instance, {values!r})"
+            f"fairlp.allocate(instance, {values!r}), or the path of a CSV"
         )
     try:
         return floats(values)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import fairlp
 from fairlp import Instance
-from fairlp.errors import FileFormatError, InstanceError
+from fairlp.errors import FairlpWarning, FileFormatError, InstanceError
 from fairlp.models.files import instances as files
 from instance_strategies import full_instance, instances, written
 
@@ -223,3 +223,12 @@ def folder_of(tmp_path, contents):
 def test_a_wrong_folder_says_where(tmp_path, contents, said):
     with pytest.raises((FileFormatError, InstanceError), match=said):
         files.read(folder_of(tmp_path, contents))
+
+
+def test_a_folder_whose_users_lack_a_column_of_servers_is_warned_of(tmp_path):
+    (tmp_path / "users.csv").write_text("user,memory\nann,4\n", encoding="utf-8")
+    (tmp_path / "servers.csv").write_text("server,cpu,memory,number\ns,16,64,3\n", encoding="utf-8")
+    with pytest.warns(FairlpWarning) as shown:
+        fairlp.read(tmp_path)
+    messages = [str(warning.message) for warning in shown]
+    assert "did you mean 'count'" in messages[0] and "servers have 'cpu'" in messages[1]

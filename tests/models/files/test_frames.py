@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -319,3 +320,63 @@ def test_an_attribute_may_be_called_as_the_labels_of_the_other_table():
         "old",
         "new",
     ]
+
+
+def warnings_of(users, servers, **options):
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        Instance.from_frames(pd.DataFrame(users), pd.DataFrame(servers), **options)
+    assert all(warning.filename == __file__ for warning in shown)
+    return [str(warning.message) for warning in shown]
+
+
+NEEDS = {"user": ["ann"], "memory": [4]}
+HAS = {"server": ["s"], "memory": [64]}
+
+
+def test_a_resource_that_only_servers_have_is_warned_of():
+    (message,) = warnings_of(NEEDS, HAS | {"cpu [cores]": [16]})
+    assert message == (
+        "servers have 'cpu', which no user needs: is a column of users missing? An attribute of "
+        "servers may be called 'attribute:cpu'"
+    )
+    (message,) = warnings_of(NEEDS, HAS | {"cpu": [16], "gpu": [1.0]})
+    assert message.startswith("servers have 'cpu' and 'gpu', which no user needs: are columns")
+
+
+@pytest.mark.parametrize(
+    ("users", "servers", "options"),
+    [
+        (NEEDS, HAS | {"attribute:rack": [3]}, {}),
+        (NEEDS, HAS | {"zone": ["eu"], "ssd": [True]}, {}),
+        (NEEDS | {"eligible": ["rack >= 2"]}, HAS | {"rack": [3]}, {}),
+        (NEEDS | {"eligible": ["`rack no` >= 2"]}, HAS | {"rack no": [3]}, {}),
+        (NEEDS, HAS | {"rack": [3]}, {"eligible": [{"rack": [3]}]}),
+        (NEEDS, HAS | {"rack": [3]}, {"resources": ["memory"]}),
+    ],
+)
+def test_attributes_of_servers_need_no_warning(users, servers, options):
+    assert warnings_of(users, servers, **options) == []
+
+
+@pytest.mark.parametrize("name", ["number", "n", "Replicas", "counts", "cuont", "number of nodes"])
+def test_a_count_of_another_name_is_warned_of(name):
+    (message,) = warnings_of(NEEDS, HAS | {name: [12]})
+    assert message == (
+        f"the table of servers has a column {name!r} of whole numbers: did you mean 'count', the "
+        f"number of identical servers? Else call it 'attribute:{name}'"
+    )
+
+
+def test_no_count_is_meant_where_there_is_one_or_numbers_are_broken():
+    for servers in (HAS | {"count": [2], "n": [12]}, HAS | {"n": [0.5]}):
+        (message,) = warnings_of(NEEDS, servers)
+        assert message.startswith("servers have 'n', which no user needs")
+
+
+def test_tables_of_an_instance_are_read_back_without_a_warning():
+    attributes = pd.DataFrame({"rack": [3], "zone": ["eu"]})
+    instance = Instance.from_arrays([[1]], [[4]], server_attributes=attributes)
+    users, servers = instance.to_frames()
+    assert "attribute:rack" in servers and warnings_of(users, servers) == []
+    assert Instance.from_frames(users, servers).equals(instance)

@@ -201,7 +201,7 @@ def test_a_task_that_fits_no_server_is_reported():
     ):
         divided = fairlp.allocate(big, "drfh")
     assert divided.totals["bob"] > 0 and "divisible" in divided.notes[-1]
-    with pytest.warns(OversizedTaskWarning, match="get nothing"):
+    with pytest.warns(OversizedTaskWarning, match="it gets nothing"):
         dropped = fairlp.allocate(big, "drfh", oversized="drop")
     assert dropped.totals["bob"] == 0 and dropped.totals["ann"] == pytest.approx(10)
     assert list(dropped.totals.index) == ["ann", "bob"]

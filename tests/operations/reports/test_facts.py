@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -81,23 +82,37 @@ def test_answers_in_three_words():
     witnesses = [
         "",
         "",
-        "vacuous: there are 2 resources",
-        "no lie that pays was found in 9 tries, which proves nothing",
+        "nothing to check: there are 2 resources",
+        "no lie that pays was found in 9 tries; others may pay",
+        "weights are given per resource; this takes one weight a user",
     ]
-    names = ["envy-free", "feasible", "single-resource", "strategy-proof"]
-    shown, others = findings_in_words(
-        pd.DataFrame({"holds": [True, False, None, None], "witness": witnesses}, index=names)
+    names = ["envy-free", "feasible", "single-resource", "strategy-proof", "sharing incentive"]
+    holds = [True, False, None, None, None]
+    margins = [0.0, -1.0, np.nan, 0.0, np.nan]
+    shown, sentences = findings_in_words(
+        pd.DataFrame({"holds": holds, "margin": margins, "witness": witnesses}, index=names)
     )
     assert shown["holds"].to_dict() == {
         "envy-free": "kept",
         "feasible": "broken",
-        "strategy-proof": "not checked",
+        "strategy-proof": "no lie found",
+        "sharing incentive": "not checked",
     }
-    assert others.startswith("not about such an instance: single-resource (")
-    assert (
-        findings_in_words(pd.DataFrame({"holds": [True], "witness": [""]}, index=["feasible"]))[1]
-        == ""
-    )
+    assert sentences == ["nothing to check here: single-resource"]
+    alone = pd.DataFrame({"holds": [True], "margin": [0.0], "witness": [""]}, index=["feasible"])
+    assert findings_in_words(alone)[1] == []
+
+
+def test_definitions_of_other_mechanisms_are_no_broken_properties():
+    """Of a drfh answer, the leximin of asset fairness is another mechanism's, unless it is asked for."""
+    instance = fairlp.examples.load("khamse-ashari-figure-1")
+    names = ["envy-free", "leximin (drfh)", "leximin (tsf)", "PS-DSF (rdm)"]
+    findings = fairlp.audit(instance, fairlp.allocate(instance, "drfh"), names)
+    shown, sentences = findings_in_words(findings)
+    assert shown["holds"].to_dict() == {"envy-free": "kept"}
+    assert sentences == ["the answer of drfh; not the answer of tsf, psdsf-rdm (other mechanisms)"]
+    shown, sentences = findings_in_words(findings, with_definitions=True)
+    assert shown["holds"]["leximin (tsf)"] == "broken" and sentences == []
 
 
 def test_an_answer_of_a_mechanism_that_is_gone_has_no_prices():

@@ -66,13 +66,13 @@ def test_a_cap_is_what_stops_before_any_server():
         {"b1": 3.0},
     ]
     assert found.loc["a1", ["blocked_by", "servers", "where"]].tolist() == [
-        "nothing: it fits",
+        "it fits now; the scheduler has not started it",
         2,
         "s2",
     ]
     assert (
         fairlp.fair_shares(instance, observed=[[1, 0], [0, 0], [2, 0]]).loc["b1", "blocked_by"]
-        == "nothing: it fits"
+        == "it fits now; the scheduler has not started it"
     )
 
 
@@ -80,7 +80,10 @@ def test_a_task_larger_than_every_server_fits_none():
     instance = fairlp.Instance.from_arrays([[8.0], [1.0]], [[6.0], [6.0]], users=["big", "small"])
     with pytest.warns(fairlp.errors.OversizedTaskWarning):
         found = fairlp.fair_shares(instance, observed=[[0, 0], [3, 3]])
-    assert found["blocked_by"].tolist() == ["it fits no server", "nothing: it fits"]
+    assert found["blocked_by"].tolist() == [
+        "it fits no server",
+        "it fits now; the scheduler has not started it",
+    ]
 
 
 def test_parts_of_what_is_left_that_fit_no_task_are_not_room():
@@ -91,7 +94,7 @@ def test_parts_of_what_is_left_that_fit_no_task_are_not_room():
         instance, observed=[[0, 0], [1, 1]]
     )  # 6 of 12 are free, and nobody has 4 of them
     assert found.loc["four", ["blocked_by", "servers"]].tolist() == ["resource1", 2]
-    assert found.loc["three", "blocked_by"] == "nothing: it fits"
+    assert found.loc["three", "blocked_by"] == "it fits now; the scheduler has not started it"
 
 
 def stop(instance, tasks, user, whole=True):
@@ -198,7 +201,9 @@ def test_of_a_dump_what_runs_and_waits_is_known(tmp_path):
     assert found["tasks"].to_dict() == {"ml/train": 14.0, "ml/serve": 1.0}
     assert found.loc["ml/serve", "waiting"] == 5
     assert found.loc["ml/serve", "owed"] == pytest.approx(5)
-    assert found.loc["ml/serve", "blocked_by"] == "nothing: it fits"  # 15 of 16 cores run
+    assert (
+        found.loc["ml/serve", "blocked_by"] == "it fits now; the scheduler has not started it"
+    )  # 15 of 16 cores run
     assert found.equals(fairlp.fair_shares(fairlp.snapshot(path)))
     subject = subject_of(path)
     assert subject.homeless["user"].tolist() == ["ml/lost"]
@@ -234,7 +239,10 @@ def test_who_does_not_wait_is_owed_nothing():
     )
     assert comparison.users["fair_tasks"].tolist() == pytest.approx([4, 4])
     assert comparison.users["owed"].tolist() == [0, 1]
-    assert comparison.users["blocked_by"].tolist() == ["", "nothing: it fits"]
+    assert comparison.users["blocked_by"].tolist() == [
+        "",
+        "it fits now; the scheduler has not started it",
+    ]
 
 
 def test_only_who_holds_it_where_one_may_run_holds_it():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import fairlp
-from fairlp.errors import InstanceError
+from fairlp.errors import FairlpWarning, InstanceError
 from fairlp.operations.reports import subject
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import Classes, is_dump, mechanism_or_default, subject_of
@@ -113,3 +114,45 @@ def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_que
     queues = subject_of(instance, [[2], [0]]).without(["a"]).instance.queues
     assert queues.guarantees[:, 0].tolist() == [0, 1, 2, 0]
     assert queues.caps[:, 0].tolist() == [np.inf, 6, np.inf, np.inf]
+
+
+def observed_cluster():
+    return fairlp.Instance.from_arrays(
+        [[1], [1]],
+        [[4], [4]],
+        users=["ann", "bob"],
+        servers=["s", "t"],
+        eligible=[None, ["t"]],
+    )
+
+
+@pytest.mark.parametrize(
+    "question", [fairlp.fair_shares, partial(fairlp.what_if, weights={"ann": 2})]
+)
+def test_a_negative_number_of_running_tasks_is_refused(question):
+    with pytest.raises(
+        InstanceError, match=r"user 'bob' runs -2 tasks on 't'; expected at least 0"
+    ):
+        question(observed_cluster(), observed=[[1, 0], [0, -2]])
+
+
+def test_a_user_who_runs_where_it_may_not_is_warned_of():
+    with pytest.warns(FairlpWarning, match=r"user 'bob' runs 1 tasks on 's', which it may not use"):
+        fairlp.fair_shares(observed_cluster(), observed=[[1, 0], [1, 2]])
+
+
+@pytest.mark.parametrize("form", ["frame", "long", "wide file", "long file"])
+def test_users_without_tasks_count_as_running_none_in_every_form(form, tmp_path):
+    """One rule for tables and files, of reports and of audits: 0, and a warning that names them."""
+    cluster = observed_cluster()
+    wide = pd.DataFrame([[2, 1]], ["ann"], ["s", "t"]).rename_axis("user")
+    long = pd.DataFrame({"user": ["ann"] * 2, "server": ["s", "t"], "tasks": [2, 1]})
+    observed = {"frame": wide, "long": long}.get(form)
+    if observed is None:
+        observed = tmp_path / "observed.csv"
+        (wide.reset_index() if form == "wide file" else long).to_csv(observed, index=False)
+    with pytest.warns(FairlpWarning, match=r"has no tasks of 'bob', who counts as running none"):
+        shares = fairlp.fair_shares(cluster, observed=observed)
+    assert shares["tasks"].to_dict() == {"ann": 3, "bob": 0}
+    with pytest.warns(FairlpWarning, match="'bob'"):
+        assert fairlp.audit(cluster, observed, "feasible").holds.iloc[0]

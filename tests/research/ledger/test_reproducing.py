@@ -17,6 +17,7 @@ from fairlp.research.ledger.reproducing import OURS, PAPERS, find
 from fairlp.research.ledger.result import VERSION
 from fairlp.research.ledger.verdicts import Agreement
 from ledger_rows import ENTRIES, ledger, row
+from paths import DOCS
 
 
 @pytest.mark.parametrize(
@@ -240,7 +241,10 @@ def test_the_command_draws_the_figures_of_its_items(tmp_path):
 
 def test_items_without_a_figure_say_so_when_they_are_to_be_drawn(tmp_path):
     done = run("reproduce", "002", "Figure 3", "--plot", tmp_path / "figure.svg", code=3)
-    assert "none of these items has a figure: Figure 3" in done.stderr
+    assert "none of these items has a figure: Figure 3; items that have one: 001 " in done.stderr
+    drawn = re.findall(r'(\d{3}) "([^"]+)"', done.stderr)
+    figures = {re.sub(r"[^a-z0-9]+", "-", f"{paper} {item}".lower()) for paper, item in drawn}
+    assert figures == {path.stem for path in (DOCS / "figures" / "ledger").glob("*.svg")}
     assert not (tmp_path / "figure.svg").exists()
 
 
@@ -360,3 +364,9 @@ def test_a_damaged_ledger_says_where(change, words):
     change(data)
     with pytest.raises(FileFormatError, match=re.escape(words)):
         Ledger.from_dict(data)
+
+
+def test_letters_of_properties_are_explained():
+    text = run("reproduce", "003", "Table I, C-DRFH").stdout
+    assert "SI: sharing incentive, EF: envy-free" in text and "BF: bottleneck fairness" in text
+    assert "SI: " not in run("reproduce", "003", "Figure 3").stdout

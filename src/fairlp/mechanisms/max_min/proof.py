@@ -466,7 +466,8 @@ def prove_rounds(
         return Proof(False, f"not proved: {reason}", lack)
     return Proof(
         True,
-        f"optimal, proved (by weak duality, from the instance's numbers); levels to {lack:.1e}",
+        "optimal, proved (by weak duality, from the instance's numbers); no user lacks more than "
+        f"{lack:.1e} of its tasks",
         lack,
     )
 

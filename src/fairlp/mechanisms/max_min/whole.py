@@ -130,7 +130,7 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     return Proof(
         True,
         "the leximin of whole tasks: no more users can be above any level (integer programs, one a "
-        f"level: {len(settled)}; by the word of highs)",
+        f"level: {len(settled)}; as highs says)",
         0.0,
     )
 

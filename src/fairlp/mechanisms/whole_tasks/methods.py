@@ -283,16 +283,8 @@ def placed(call: MethodCall, *, policy: str) -> TasksResult:
         raise InstanceError(
             f"slots={slots!r}; expected the number of slots of the largest server, at least 1"
         )
-    short = call.instance.oversized()
-    notes: tuple[str, ...] = ()
-    if len(short):
-        notes = (
-            f"the task of user {short.index[0]!r} fits no single server where it may run"
-            f"{f', and so for {len(short) - 1} more users' if len(short) > 1 else ''}; they get "
-            "nothing",
-        )
-    if policy == "slots" and (slot_note := note_on_slots(call.instance, slots)):
-        notes = (*notes, slot_note)
+    slot_note = note_on_slots(call.instance, slots) if policy == "slots" else ""
+    notes = (slot_note,) if slot_note else ()
     return TasksResult(place(call.instance, policy, ties=ties, slots=slots, unit=unit), notes=notes)
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...errors import FileFormatError, InstanceError, nearest, require_known
+from ...errors import FileFormatError, InstanceError, nearest, require_known, warn_caller
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 
@@ -31,6 +32,17 @@ ATTRIBUTE = "attribute:"
 #: Numeric columns of users that are attributes without being called so.
 NUMERIC_ATTRIBUTES = frozenset({"arrival"})
 _OTHER = {"user": "server", "server": "user"}
+#: Words in names of columns that hold the numbers of identical servers.
+_NAMES_OF_COUNTS = frozenset(
+    (
+        *("copies", "counts", "how", "instances", "machines", "n", "nodes", "nr", "num", "number"),
+        *("qty", "quantity", "replicas", "servers"),
+    )
+)
+#: How similar a name is to ``count`` (by difflib) that may be meant.
+_NEAR = 0.75
+#: A name in a condition: in backticks, or a plain word.
+_WORD = re.compile(r"`([^`]+)`|([^\W\d]\w*)")
 _WITH_UNIT = re.compile(r"(?P<name>.+?) ?\[(?P<unit>[^\[\]]*)\]", re.DOTALL)
 
 
@@ -90,6 +102,7 @@ def from_frames(
     chosen = _chosen(n, i, resources)
     if resources is None:
         n.refuse_numbers_among_attributes(chosen, i)
+        i.warn_of_unused_numbers(chosen, n.entries("eligible") if eligible is None else eligible)
     demands = n.numbers(chosen)
     capacities = i.numbers(chosen)
     if eligible is not None and "eligible" in n.frame:
@@ -386,6 +399,61 @@ class _Table:
                     f"servers, or call it 'attribute:{header}'"
                 )
 
+    def warn_of_unused_numbers(self, resources: list[Any], eligible: Any) -> None:
+        """Warn of columns of numbers of servers that no user needs and no condition names.
+
+        Each is probably a resource that the table of users lacks, or ``count`` by another name.
+        """
+        names_in_conditions = _named_in_conditions(eligible)
+        unused = [
+            name
+            for name, (header, _) in self.candidates.items()
+            if name not in resources
+            and str(name) not in names_in_conditions
+            and _is_numeric(self.frame[header])
+        ]
+        for name in unused:
+            if "count" not in self.frame and self._looks_like_count(name):
+                unused.remove(name)
+                header = self.candidates[name][0]
+                warn_caller(
+                    f"the table of servers has a column {header!r} of whole numbers: did you mean "
+                    f"'count', the number of identical servers? Else call it 'attribute:{header}'"
+                )
+                break
+        if unused:
+            names = " and ".join(map(repr, unused))
+            is_one = len(unused) == 1
+            warn_caller(
+                f"servers have {names}, which no user needs: "
+                f"{'is a column' if is_one else 'are columns'} of users missing? An attribute of "
+                f"servers may be called 'attribute:{unused[0]}'"
+            )
+
+    def _looks_like_count(self, name: Any) -> bool:
+        """Whether a column may hold the numbers of identical servers, by its name and numbers."""
+        text = str(name).strip().casefold().replace(" ", "_")
+        parts = set(text.split("_"))
+        is_near = bool(get_close_matches(text, ["count"], cutoff=_NEAR))
+        if not (is_near or parts & _NAMES_OF_COUNTS):
+            return False
+        numbers = pd.to_numeric(self.frame[self.candidates[name][0]]).dropna()
+        return bool(((numbers >= 1) & (numbers % 1 == 0)).all())
+
+
+def _named_in_conditions(eligible: Any) -> set[str]:
+    """Return the words of all conditions: names of attributes, and others."""
+    if eligible is None or isinstance(eligible, np.ndarray):
+        return set()
+    entries = eligible.values() if isinstance(eligible, Mapping) else eligible
+    names: set[str] = set()
+    for entry in entries if isinstance(entries, Iterable) else ():
+        if isinstance(entry, str):
+            names.update(quoted or word for quoted, word in _WORD.findall(entry))
+        elif isinstance(entry, Mapping):
+            names.update(map(str, entry))
+    return names
+
 
 def _is_numeric(column: pd.Series[Any]) -> bool:
     present = column[column.notna()]
@@ -543,7 +611,7 @@ def _attribute_header(label: Any, values: pd.Series[Any], noun: str, reserved: s
     name = split_unit(text)[0]
     plain = name == text and name not in reserved | RESERVED[noun]
     plain = plain and not text.startswith((RESOURCE, ATTRIBUTE, *FAMILIES[noun]))
-    if noun == "user" and text not in NUMERIC_ATTRIBUTES:
+    if text not in NUMERIC_ATTRIBUTES or noun == "server":
         plain = plain and not _is_numeric(values)
     if plain:
         return label

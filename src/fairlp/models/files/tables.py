@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpError, FileFormatError, nearest
+from ...errors import FairlpError, FileFormatError, nearest, warn_caller
 from .whole_files import home, read_text
 
 if TYPE_CHECKING:
     from ..instances.instance import Instance
 
-__all__ = ["as_numbers", "csv_text", "read_table", "read_tasks", "tasks_table"]
+__all__ = ["as_numbers", "csv_text", "read_table", "read_tasks", "tasks_table", "with_all_users"]
 
+#: Users without tasks that a warning names.
+_USERS_NAMED = 5
 #: What a spreadsheet would compute, with any apostrophes before it, by which it is text; numbers
 #: are only numbers.
 _FORMULA = re.compile(
@@ -68,7 +70,8 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
     path : str or Path
         Either a table of users × servers (first column ``user``, a column for each server, as
         :meth:`Allocation.to_csv` writes it), or a long table with columns ``user``, ``server`` and
-        ``tasks`` (rows of one pair are added up). Pairs that are not there have no tasks.
+        ``tasks`` (rows of one pair are added up). Pairs that are not there have no tasks; a warning
+        names users who are not there at all.
     instance : Instance
         Whose labels the table must use.
 
@@ -135,8 +138,19 @@ def tasks_table(
         raise error(_no_number(where, user, server, wide.iloc[row, column]))
     numbers.index = [users[str(user)] for user in numbers.index]
     numbers.columns = [servers[str(server)] for server in numbers.columns]
-    whole = numbers.reindex(index=list(instance.users), columns=list(instance.servers)).fillna(0.0)
-    return whole
+    numbers = with_all_users(numbers, instance, where)
+    return numbers.reindex(columns=list(instance.servers)).fillna(0.0)
+
+
+def with_all_users(tasks: pd.DataFrame, instance: Instance, where: str) -> pd.DataFrame:
+    """Return a table with a row for every user, 0 for users without one, whom a warning names."""
+    missing = [user for user in instance.users if user not in tasks.index]
+    if missing:
+        others = f" and {len(missing) - _USERS_NAMED} more users" if missing[_USERS_NAMED:] else ""
+        names = ", ".join(map(repr, missing[:_USERS_NAMED]))
+        pronoun = "counts" if len(missing) == 1 else "count"
+        warn_caller(f"{where} has no tasks of {names}{others}, who {pronoun} as running none")
+    return tasks.reindex(index=list(instance.users), fill_value=0.0)
 
 
 def _no_number(where: str, user: object, server: object, value: object) -> str:

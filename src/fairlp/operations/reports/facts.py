@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 
 from ... import Allocation, Instance, allocate, allocate_all, audit, formulate
 from ...api import Oversized, comparison_table
+from ...auditing.findings import NOTHING_TO_CHECK
 from ...auditing.properties import PROPERTIES
 from ...errors import NotDefinedError
 from ...mechanisms.max_min.proof import by_rounds
@@ -90,6 +92,8 @@ MOST_PAIRS = 250_000
 #: The properties that are left out beyond that: their audits compare every pair of users, or solve a
 #: program of every user and server.
 _COSTLY = ("Pareto-optimal", "non-wasteful", "leximin", "PS-DSF")
+#: The answers of an audit in words.
+_ANSWERS = {True: "kept", False: "broken"}
 #: The name of the running tasks among the mechanisms.
 OBSERVED = "observed"
 
@@ -204,8 +208,10 @@ class Facts:
     def model(self) -> str:
         """The model of fair shares, as mathematics in text; empty for a procedure."""
         fair = self.share_comparison.fair
+        instance = self.share_comparison.instance
         try:
-            return str(formulate(self.share_comparison.instance, fair.mechanism, **fair.parameters))
+            with warnings.catch_warnings(action="ignore"):  # the fair allocation gave the same ones
+                return str(formulate(instance, fair.mechanism, **fair.parameters))
         except NotDefinedError:
             return ""
 
@@ -240,17 +246,44 @@ def costly_properties(instance: Instance) -> list[str]:
     return [name for name in PROPERTIES if name.startswith(_COSTLY)]
 
 
-def findings_in_words(findings: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return findings with answers in words (kept, broken, not checked), and one sentence.
+def findings_in_words(
+    findings: pd.DataFrame, *, with_definitions: bool = False
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return findings with answers in words, and sentences about those that are left out.
 
-    Properties that cannot apply to the instance are left out, and the sentence names them; it is
-    empty where all apply.
+    An answer is kept, broken, "no lie found" by a search, or "not checked". Left out are properties
+    with nothing to check and, without ``with_definitions``, definitions of mechanisms: an
+    allocation of another mechanism does not meet them, and nothing is wrong with it.
     """
-    applies = ~findings["witness"].str.startswith("vacuous: ")
-    verdicts = {True: "kept", False: "broken"}
-    answers = [verdicts.get(holds, "not checked") for holds in findings["holds"][applies]]
-    in_words = findings[applies].assign(holds=answers)
-    names = ", ".join(map(str, findings.index[~applies]))
-    if not names:
-        return in_words, ""
-    return in_words, f"not about such an instance: {names} (--csv and --json say why)"
+    has_nothing = findings["witness"].str.startswith(f"{NOTHING_TO_CHECK}: ")
+    is_definition = findings.index.isin([] if with_definitions else definitions())
+    shown = findings[~has_nothing & ~is_definition]
+    answers = [
+        _ANSWERS.get(holds, "no lie found" if margin == 0 else "not checked")
+        for holds, margin in zip(shown["holds"], shown["margin"], strict=True)
+    ]
+    sentences = []
+    names = ", ".join(map(str, findings.index[has_nothing & ~is_definition]))
+    if names:
+        sentences.append(f"nothing to check here: {names}")
+    sentences += _answer_of(findings["holds"][is_definition])
+    return shown.assign(holds=answers), sentences
+
+
+def definitions() -> list[str]:
+    """Return the properties that are definitions of mechanisms."""
+    return [name for name, row in PROPERTIES.items() if row.answer_of]
+
+
+def _answer_of(holds: pd.Series[Any]) -> list[str]:
+    """Return a sentence on the mechanisms that an allocation is an answer of, where it is known."""
+    mechanisms = [PROPERTIES[str(name)].answer_of for name in holds.index]
+    answers = list(zip(mechanisms, holds, strict=True))
+    same = [mechanism for mechanism, is_answer in answers if is_answer is True]
+    other = [mechanism for mechanism, is_answer in answers if is_answer is False]
+    parts = []
+    if same:
+        parts.append(f"the answer of {', '.join(same)}")
+    if other:
+        parts.append(f"not the answer of {', '.join(other)} (other mechanisms)")
+    return ["; ".join(parts)] if parts else []

@@ -711,7 +711,7 @@ def _prices(facts: Facts) -> Section:
 
 
 def _audit(facts: Facts) -> Section:
-    findings, not_applicable = findings_in_words(facts.findings)
+    findings, sentences = findings_in_words(facts.findings)
     columns = [
         TableColumn("property", "label"),
         TableColumn("answer", "answer"),
@@ -735,9 +735,7 @@ def _audit(facts: Facts) -> Section:
     costly_names = costly_properties(facts.share_comparison.instance)
     if costly_names:
         notes.append(f"Left out at this size: {', '.join(costly_names)}.")
-    if not_applicable:
-        sentence = not_applicable.partition(" (")[0]
-        notes.append(f"{sentence[0].upper()}{sentence[1:]}.")
+    notes += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences]
     return Section(
         "audit",
         "Audit",

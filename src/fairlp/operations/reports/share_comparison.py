@@ -34,7 +34,7 @@ def largest(amounts: np.ndarray, labels: Any, count: int | None = None) -> dict[
 
 
 #: The obstacle, in words, of a user of whom a task fits on a server.
-ROOM = "nothing: it fits"
+ROOM = "it fits now; the scheduler has not started it"
 
 
 def resource_of(blocked_by: str) -> str:
@@ -457,8 +457,8 @@ def fair_shares(
         A path is of a scheduler's dump (:func:`fairlp.snapshot`) or of an instance
         (:func:`fairlp.read`).
     mechanism : str or Mechanism, optional
-        The rule of fair shares; by default hierarchical DRF where users stand in queues, else DRF
-        of the pool.
+        The rule of fair shares; by default ``h-drf-counted`` where users stand in queues, else
+        ``drfh``.
     observed : Allocation, DataFrame, array or path, optional
         The tasks that run now, for an instance: users × servers, a long table (``user``,
         ``server``, ``tasks``), or the path of a CSV of either form. Without it, users have the

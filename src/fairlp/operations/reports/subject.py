@@ -11,16 +11,23 @@ import numpy as np
 import pandas as pd
 
 from ... import Allocation, Instance, read
-from ...errors import FileFormatError, InstanceError, UnknownNameError, nearest, require_known
+from ...errors import (
+    FileFormatError,
+    InstanceError,
+    UnknownNameError,
+    nearest,
+    require_known,
+    warn_caller,
+)
 from ...formulations.normalisers import dominant
 from ...mechanisms.allocation import tasks_of
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import TABLE
-from ...models.files.tables import read_tasks, tasks_table
 from ...models.files.whole_files import home
 from ...models.instances.arithmetic import largest_first, quantity
 from ...models.instances.merging import equal_servers
 from ...models.instances.queues import cleaned
+from ...tolerances import AUDIT
 from ..clusters.assembly import Snapshot
 from ..clusters.cluster import unique_labels
 from ..clusters.reading import snapshot
@@ -336,17 +343,32 @@ def subject_of(
     limits = source.task_limits
     if observed is None:
         return Subject(source, None, limits.copy(), name=source.name)
-    tasks = tasks_of(source, _running_tasks(source, observed))
+    tasks = running_tasks(source, observed)
     return Subject(source, tasks, np.maximum(limits - tasks.sum(axis=1), 0.0), name=source.name)
 
 
-def _running_tasks(instance: Instance, observed: Any) -> Any:
-    """Return tasks of users × servers from a CSV or a long table; others as they are."""
-    if isinstance(observed, str | Path):
-        return read_tasks(observed, instance)
-    if isinstance(observed, pd.DataFrame) and {"user", "server", "tasks"} <= set(observed.columns):
-        return tasks_table(observed, instance, "the allocation", InstanceError)
-    return observed
+def running_tasks(instance: Instance, observed: Any) -> np.ndarray:
+    """Return the tasks that run, users × servers, from any form that an audit takes.
+
+    Negative ones are refused, and a warning names a user who runs where it may not.
+    """
+    tasks = tasks_of(instance, observed)
+    negative = np.argwhere(tasks < -AUDIT)
+    if len(negative):
+        n, i = negative[0].tolist()
+        raise InstanceError(
+            f"user {instance.users[n]!r} runs {tasks[n, i]:g} tasks on {instance.servers[i]!r}; "
+            "expected at least 0"
+        )
+    outside = np.argwhere((tasks > AUDIT) & ~instance.runnable())
+    if len(outside):
+        n, i = outside[0].tolist()
+        others = f", and {len(outside) - 1} more pairs" if len(outside) > 1 else ""
+        warn_caller(
+            f"user {instance.users[n]!r} runs {tasks[n, i]:g} tasks on {instance.servers[i]!r}, which "
+            f"it may not use or which lacks what it needs{others}"
+        )
+    return tasks
 
 
 def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:

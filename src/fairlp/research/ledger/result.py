@@ -22,6 +22,13 @@ from .verdicts import Agreement, Chart, ItemAnswer, Line, Number
 
 #: Version of a ledger as data.
 VERSION = 2
+#: The items of the papers that are drawn, as a command line names them.
+_WITH_FIGURE = (
+    '001 "Theorem 2, worst case"',
+    '002 "Figure 4"',
+    '003 "Figure 6"',
+    '004 "Figure 5"',
+)
 
 
 @dataclass(frozen=True)
@@ -220,8 +227,8 @@ class Ledger:
         if not charts:
             items = ", ".join(sorted({row.item for row in self})[:3])
             raise StudyError(
-                f"none of these items has a figure: {items}; expected one such as paper 004's "
-                "'Figure 5'"
+                f"none of these items has a figure: {items}; items that have one: "
+                f"{', '.join(_WITH_FIGURE)}"
             )
         width, height = _CHART_SIZE
         figure = new_figure(width, height * len(charts))
@@ -314,6 +321,12 @@ _CHART_SIZE = (6.0, 3.4)
 #: Where figures lie, from the page's folder.
 FIGURES = "figures/ledger"
 
+#: The letters of properties in tables of papers.
+LETTERS = (
+    "SI: sharing incentive, EF: envy-free, SP: strategy-proof, PO: Pareto-optimal, "
+    "BF: bottleneck fairness"
+)
+
 _HEAD = """# What papers print and prove, computed again
 
 What a paper numbers (a table, a figure, an equation, an algorithm, a theorem) or claims in its text is an *item*: a
@@ -331,7 +344,7 @@ what we get and the verdict are computed each time; what the paper says, and why
 | not reproduced | the paper's data (a trace) is not available; ours are shown beside |
 | not checkable | nothing to compute, and why |
 
-In the column "we get" numbers stand as they came out, to six digits.
+In the column "we get" numbers stand as they came out, to six digits. {letters}.
 """
 
 
@@ -342,7 +355,11 @@ def markdown(ledger: Ledger) -> str:
         if ledger.scale == "reduced" and ledger.seed == 0
         else f" (scale {ledger.scale}, seed {ledger.seed})"
     )
-    parts = [_HEAD.format(how=how, audit=AUDIT), "## In all\n", _counts(ledger.counts())]
+    parts = [
+        _HEAD.format(how=how, audit=AUDIT, letters=LETTERS),
+        "## In all\n",
+        _counts(ledger.counts()),
+    ]
     parts += [_paper(paper, ledger.of(paper)) for paper in ledger.papers]
     parts.append(_errata(ledger))
     return "\n".join(parts)
