@@ -269,6 +269,15 @@ def solved():
     return market.eisenberg_gale(found.fractions, found.entitlements, found.limited)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_market_of_users_with_limits_takes_about_twenty_newton_steps(seed):
+    rng = np.random.default_rng(seed)
+    fractions = rng.random((8, 3)) / 2
+    path = market.MarketProblem(fractions, rng.dirichlet(np.ones(8)), np.ones(8, dtype=bool))
+    end, steps = path.solve()
+    assert end.residual <= market.MARKET and steps <= 25
+
+
 def test_a_market_whose_first_ends_fail_is_solved_by_a_later_one(monkeypatch):
     end, calls = market.MarketProblem.end_of_path, []
 

@@ -126,6 +126,15 @@ def test_long_rows_are_wrapped():
     assert len(lines) < n
 
 
+def test_terms_fill_lines_of_110_characters_and_no_more():
+    n = 40
+    row = program("min", np.zeros(n), np.full((1, n), 0.12345), [(0, 1)], [(0, 1)] * n)
+    lines = text_of(row).splitlines()
+    terms = [line for line in lines if line.count("0.12345") > 1]
+    assert max(len(line.partition(": ")[2] or line.strip()) for line in terms) <= 110
+    assert len(terms[1].strip()) + len(" + 0.12345 x.10") > 110
+
+
 def test_every_split_or_changed_row_is_explained(tmp_path):
     p = program(
         "min", [1], [[1]] * 4, [(0, 1), (2, INF), (-INF, INF), (1, 2)], [POS],
