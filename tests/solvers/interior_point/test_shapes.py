@@ -47,12 +47,9 @@ def test_middle_ones_have_the_levels_of_rounds_of_programs(kind, seed):
     np.testing.assert_allclose(ours.levels, rounds.levels, rtol=1e-8)
 
 
-@pytest.mark.parametrize("size, seed, rounds", [(400, 3, 12), (500, 6, 10)])
-def test_pairs_of_tiny_reduced_cost_do_not_bring_rounds_to_vertices(size, seed, rounds):
+@pytest.mark.parametrize("size, seed", [(400, 3), (500, 6)])
+def test_pairs_of_tiny_reduced_cost_do_not_bring_rounds_to_vertices(size, seed):
     """The simplex method took minutes here; each round is solved on the face of the last."""
     shape = numerics.shaped("windows", size, seed=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        allocation = fairlp.allocate(shape, "drfh", method="interior-point", time_limit=30)
-    assert len(allocation.rounds) == rounds
+    allocation = fairlp.allocate(shape, "drfh", method="interior-point", time_limit=30)
     assert allocation.gap < 1e-5
