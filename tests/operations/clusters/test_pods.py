@@ -296,3 +296,24 @@ def test_labels_are_compared_as_whole_numbers_only(tmp_path, value):
         pod("odd", owner=None, affinity=affinity),
     )
     assert len(found.not_understood)
+
+
+def test_the_schedulers_word_is_of_its_own_condition_of_a_pod_that_it_has_not_placed(tmp_path):
+    def waiting(name, *conditions):
+        manifest = pod(name, owner=("Job", name))
+        manifest["status"]["conditions"] = [
+            {"type": kind, "status": status, "message": f"{kind} {status}"}
+            for kind, status in conditions
+        ]
+        return manifest
+
+    ready, refused, placed = ("Ready", "False"), ("PodScheduled", "False"), ("PodScheduled", "True")
+    found = read(
+        tmp_path,
+        node("n1"),
+        waiting("refused", ready, refused),
+        waiting("placed", ready, placed),
+        waiting("none"),
+    )
+    messages = dict(zip(found.waiting["user"], found.waiting["message"], strict=True))
+    assert messages == {"ml/refused": "PodScheduled False", "ml/placed": "", "ml/none": ""}
