@@ -408,6 +408,15 @@ def test_a_path_that_cannot_be_followed_is_told(monkeypatch):
         fairlp.allocate(instance(), "njc", method="trajectory")
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_path_takes_about_five_newton_steps_for_each_doubling(seed):
+    rng = np.random.default_rng(seed)
+    limited = np.arange(6) % 2 == 0
+    followed = path.by_newton(rng.random((6, 3)), rng.dirichlet(np.ones(6)), limited)
+    assert followed.steps <= 5.2 * len(followed.c)
+    assert np.diff(np.log2(followed.c))[:-1] == pytest.approx(1)
+
+
 def test_a_path_with_few_corrections_a_step_ends_close(monkeypatch):
     monkeypatch.setattr(path, "_CORRECTIONS", 1)
     found = asked()

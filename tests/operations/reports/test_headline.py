@@ -213,9 +213,7 @@ def test_tasks_behind_others_of_an_owner_that_has_its_share_are_counted():
     def verdict(tasks, waiting):
         tasks = np.array(tasks, dtype=float)[:, None]
         waiting = np.array(waiting, dtype=float)
-        instance = Instance.from_arrays(
-            demands, [[8.0]], task_limits=tasks[:, 0] + waiting
-        )
+        instance = Instance.from_arrays(demands, [[8.0]], task_limits=tasks[:, 0] + waiting)
         subject = Subject(instance, tasks, waiting, tenants=owners)
         return headline(ShareComparison.of(subject, "drf"))[0]
 
