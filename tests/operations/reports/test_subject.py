@@ -113,3 +113,9 @@ def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_que
     queues = subject_of(instance, [[2], [0]]).without(["a"]).instance.queues
     assert queues.guarantees[:, 0].tolist() == [0, 1, 2, 0]
     assert queues.caps[:, 0].tolist() == [np.inf, 6, np.inf, np.inf]
+
+
+def test_names_of_classes_are_cut_after_sixty_letters():
+    exact, cut = subject.Classes.among(servers(["x" * 60, "y" * 61])).names
+    assert exact.startswith("x" * 60) and "…" not in exact
+    assert cut.startswith("y" * 60 + "…")
