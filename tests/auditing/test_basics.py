@@ -84,6 +84,18 @@ def test_a_gain_of_anybody_is_a_loss_of_pareto_optimality(off):
     assert found.holds is False and found.margin == pytest.approx(-off / 10, rel=0.02)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_small_parts_that_are_worth_many_tasks_of_another_break_nothing(seed):
+    """Floors are lowered by 1e-9, and demands are thousands of times as large as others."""
+    rng = np.random.default_rng(seed)
+    demands = 10.0 ** rng.integers(-3, 4, (3, 2)) * rng.uniform(0.5, 2, (3, 2))
+    instance = Instance.from_arrays(demands, rng.uniform(100, 1000, (2, 2)), weights=[1, 100, 0.1])
+    tasks = fairlp.allocate(instance, "drfh").tasks_array
+    assert basics.pareto_optimal(case(instance, tasks)).holds
+    assert basics.non_wasteful(case(instance, tasks)).holds
+    assert basics.pareto_optimal(case(instance, tasks * (1 - 1e-5))).holds is False
+
+
 def test_pareto_optimality_is_of_whole_tasks_of_time_and_of_what_is_held():
     part = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
     assert basics.pareto_optimal(case(part, [[2], [2]], whole=True)).holds

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..formulations.audits import pareto
+from ..formulations.audits import pareto, worth_of_lowering
 from ..mechanisms.allocation import Allocation, Region, beyond_region, tasks_of
 from ..mechanisms.mechanism import Division, division_named
 from ..mechanisms.per_server.market import PerServerMarket, fitting
@@ -140,13 +140,15 @@ def _wasted_in_region(case: AuditCase, region: Region) -> Finding:
     tasks = np.where(runnable, np.maximum(case.tasks, 0.0), 0.0) * slack
     model.constraint("kept", y >= model.parameter("has", (n, i), tasks), where=runnable)
 
-    x = model.solve().require_optimal().require_point()
-    totals = model.evaluate("tasks", x).reshape(case.tasks.shape).sum(axis=1)
-    gain = (totals - case.totals).clip(min=0.0)
+    solution = model.solve().require_optimal()
+    totals = model.evaluate("tasks", solution.require_point())
+    gain = (totals.reshape(case.tasks.shape).sum(axis=1) - case.totals).clip(min=0.0)
     relative_gain = quotients(gain, case.alone)
     best = int(relative_gain.argmax())
     witness = f"{case.name(best)} could run {amount(gain[best])} more tasks with what is free"
-    return Finding.of_margin(-relative_gain[best], witness, _NO_WASTE)
+    worth = worth_of_lowering(solution, 3 * FEASIBILITY)
+    worth += worth_of_lowering(solution, 2 * FEASIBILITY, block="kept")
+    return Finding.of_margin(min(worth - relative_gain[best], 0.0), witness, _NO_WASTE)
 
 
 def _whole_gain(case: AuditCase, i: int, users: np.ndarray, gain: np.ndarray) -> np.ndarray:
@@ -180,9 +182,10 @@ def pareto_optimal(case: AuditCase) -> Finding:
     instance = case.instance
     instance = instance.derived(queues=instance.tree.with_room_for(totals, instance.demands))
 
-    better_tasks = _largest_gain(instance, totals, case, fixed_tasks)
-    if better_tasks is None:
+    largest = _largest_gain(instance, totals, case, fixed_tasks)
+    if largest is None:
         return Finding.undefined(_BY_ROUNDING)
+    better_tasks, worth = largest
     gain = better_tasks.sum(axis=1) - totals
     relative_gain = quotients(gain, case.alone)
     best = int(relative_gain.argmax())
@@ -194,16 +197,18 @@ def pareto_optimal(case: AuditCase) -> Finding:
         "would run fewer"
     )
     better = as_allocation(case.instance, better_tasks, "better")
-    total_gain = np.maximum(relative_gain, 0.0).sum()
+    total_gain = np.maximum(relative_gain, 0.0).sum() - worth
     return Finding.of_margin(
-        -total_gain, witness, "no user can gain without another's loss", better=better
+        -max(total_gain, 0.0), witness, "no user can gain without another's loss", better=better
     )
 
 
 def _largest_gain(
     instance: Instance, totals: np.ndarray, case: AuditCase, fixed_tasks: np.ndarray | None
-) -> np.ndarray | None:
-    """Return tasks of the largest gain of users, none of whom loses; None where rounding decides.
+) -> tuple[np.ndarray, float] | None:
+    """Return tasks of the largest gain of users, none of whom loses, and what lowered floors add.
+
+    None where rounding decides.
 
     Whole tasks that need more than there is are computed again with less room: first with what
     whole tasks can use of each resource, then with less on the servers that they overload, but no
@@ -225,13 +230,13 @@ def _largest_gain(
         model = pareto(room, totals, case.division, case.whole, fixed_tasks)
         if region is not None:
             region(model, instance, model["y"])
-        x = model.solve().require_optimal().require_point()
-        tasks = model.evaluate("tasks", x).reshape(case.tasks.shape)
+        solution = model.solve().require_optimal()
+        tasks = model.evaluate("tasks", solution.require_point()).reshape(case.tasks.shape)
         if not is_exact:
-            return tasks
+            return tasks, worth_of_lowering(solution)
         overloaded = beyond(demands, instance.capacities, counts, tasks)
         if not overloaded.any():
-            return tasks
+            return tasks, 0.0
         if reduction > AUDIT:
             return None
         capacities = instance.capacities * usable(*whole_table(demands, instance.capacities))

@@ -10,6 +10,7 @@ import numpy as np
 from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
 from ..models.notation.model import Model
+from ..models.programs.solution import Solution
 from ..tolerances import FEASIBILITY
 from . import region
 from .max_min import max_min
@@ -69,6 +70,22 @@ def pareto(
     model.define("tasks", y)
     model.maximize((per_alone * y).sum(n, i))
     return model
+
+
+def worth_of_lowering(
+    solution: Solution, fraction: float = FEASIBILITY, block: str = "nobody_loses"
+) -> float:
+    """Return the most that floors lowered by a fraction of themselves add to the objective.
+
+    A small part of one user's tasks may be worth many tasks of another. By weak duality it adds no
+    more than the floors' prices say; without prices, as of whole tasks, this is 0.
+    """
+    program = solution.program
+    if solution.row_duals is None or block not in {rows.name for rows in program.rows}:
+        return 0.0
+    floors = program.row_block(block)
+    rows = slice(floors.start, floors.stop)
+    return fraction * float(np.abs(solution.row_duals[rows]) @ program.row_lower[rows])
 
 
 def feasible_region(

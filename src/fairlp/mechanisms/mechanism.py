@@ -8,7 +8,7 @@ clocks itself nor knows what an :class:`~fairlp.mechanisms.allocation.Allocation
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
@@ -347,16 +347,26 @@ class Mechanism:
         return next(method for method in self.methods if method.name == full_name)
 
     def fastest(
-        self, instance: Instance, parameters: Mapping[str, Any], *, solving: bool = False
+        self,
+        instance: Instance,
+        parameters: Mapping[str, Any],
+        *,
+        solver_options: Collection[str] = (),
+        names_solver: bool = False,
     ) -> Method:
         """Return the first method that is exact for the instance and takes these options.
 
-        With ``solving`` (a solver or its options were named) it is the first that puts a model
-        before a solver.
+        Where a solver was named it is the first that puts a model before a solver. Options of a
+        solver, such as ``time_limit``, are also taken by methods that list them.
         """
         exact = [method for method in self.methods if method.is_exact_for(instance)]
-        if solving:
-            exact = [method for method in exact if method.solves]
+        if names_solver or solver_options:
+            exact = [
+                method
+                for method in exact
+                if method.solves
+                or (not names_solver and set(solver_options) <= set(method.solver_options))
+            ]
         if not exact:
             raise UnknownNameError(
                 f"mechanism {self.name!r} has no method that uses a solver, so it takes no solver "
@@ -635,7 +645,10 @@ def run(
     of_solver = {name: value for name, value in options.items() if name not in parameters}
     if method == "auto":
         method_row = mechanism.fastest(
-            instance, parameters, solving=bool(of_solver) or not is_default(name_of_solver)
+            instance,
+            parameters,
+            solver_options=of_solver,
+            names_solver=not is_default(name_of_solver),
         )
     else:
         method_row = mechanism.method_called(method)

@@ -343,4 +343,3 @@ def test_what_has_grown_is_settled_in_rationals(seed):
     for answer in found.values():
         assert off(answer.levels.to_numpy(), exact(60, seed)) <= AGREEMENT and not answer.unproved
     assert any("levels are those of exact rationals" in note for note in found["lp"].notes)
-    assert not any("rationals" in note for note in found["interior-point"].notes)

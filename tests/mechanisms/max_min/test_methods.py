@@ -191,6 +191,13 @@ def test_auto_is_the_rule():
     assert fairlp.allocate(sized(20, 20), "drfh").method == "lp"
 
 
+def test_auto_keeps_the_method_that_takes_the_options_of_a_solver():
+    given = sized(50, 50)
+    assert fairlp.allocate(given, "drfh", time_limit=60).method == "interior-point"
+    assert fairlp.allocate(given, "drfh", time_limit=60, seed=1).method == "lp"
+    assert fairlp.allocate(given, "drfh", time_limit=60, solver="highs-ipm").method == "lp"
+
+
 def test_interior_points_take_the_options_of_their_solver():
     given = sized(20, 20)
     plain, limited = (

@@ -176,6 +176,13 @@ def test_a_certificate_names_the_price_whose_sign_is_wrong(duals, text):
     assert certify(labelled(), X, DUALS).price_error == ""
 
 
+def test_a_program_without_names_has_numbers_of_rows_and_variables():
+    unnamed = labelled().replace(rows=(), columns=())
+    assert certify(unnamed, np.array([3.0, 1.5])).violation == "row '0' is violated by 0.5"
+    text = "a bound of variable '0' is violated by 0.25"
+    assert certify(unnamed, np.array([-0.25, 1.0])).violation == text
+
+
 def test_a_certificate_within_its_tolerance_names_no_row():
     certificate = certify(labelled(), X + np.array([0.0, 1e-5]), DUALS)
     assert "violated" in str(certificate)

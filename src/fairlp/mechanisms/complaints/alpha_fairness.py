@@ -44,7 +44,7 @@ def optimum(call: MethodCall) -> MethodResult:
     alpha = asked_alpha(call.parameters)
     if alpha == np.inf:
         limit = find(LIMIT)
-        method = limit.fastest(call.instance, {}, solving=call.solver != INTERIOR)
+        method = limit.fastest(call.instance, {}, names_solver=call.solver != INTERIOR)
         return method.run(replace(call, mechanism=limit, parameters={}))
 
     instance = _with_terms(call.instance)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...formulations import normalisers
-from ...formulations.audits import pareto
+from ...formulations.audits import pareto, worth_of_lowering
 from ...formulations.proportional import ceei
 from ...formulations.region import runnable_users
 from ...models.instances.instance import Instance
@@ -100,13 +100,12 @@ def elsewhere(instance: Instance, tasks: np.ndarray, rest: np.ndarray) -> tuple[
     """
     totals = tasks.sum(axis=1)
     model = pareto(instance, totals)
-    better = np.asarray(
-        model.evaluate("tasks", model.solve().require_optimal().require_point())
-    ).reshape(tasks.shape)
+    solution = model.solve().require_optimal()
+    better = np.asarray(model.evaluate("tasks", solution.require_point())).reshape(tasks.shape)
     gain = better.sum(axis=1) - totals
     alone = instance.gamma().sum(axis=1)
     user = rest[int((gain[rest] / alone[rest]).argmax())]
-    if gain[user] <= VERIFIED * alone[user]:
+    if gain[user] / alone[user] - worth_of_lowering(solution) <= VERIFIED:
         return better, ""
     return better, (
         "not proved: users entitled to nothing share what others leave where these are; "

@@ -249,9 +249,11 @@ def _primal_residual(sizes: Sizes) -> tuple[float, str]:
 
 
 def _line_name(blocks: Sequence[Block], position: int) -> str:
-    """Return the name of a row or column, as people write it: ``capacity[server3,cpu]``."""
-    block = next(block for block in blocks if block.start <= position < block.stop)
-    return block.name_of(position - block.start)
+    """Return the name of a row or column: ``capacity[server3,cpu]``; without names its number."""
+    for block in blocks:
+        if block.start <= position < block.stop:
+            return block.name_of(position - block.start)
+    return str(position)
 
 
 def _dual_residual(sizes: Sizes, reduced: np.ndarray, terms: np.ndarray) -> tuple[float, str]:
