@@ -103,6 +103,14 @@ def test_an_owner_without_a_name_owns_nothing():
     assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless]}}) == ("Pod", "p")
 
 
+def test_the_controller_comes_before_other_owners():
+    other, controller = {"kind": "Job", "name": "j"}, {"kind": "ReplicaSet", "name": "r"}
+    for owners in ([other, controller | {"controller": True}], [controller | {"controller": True}]):
+        assert owner_of({"metadata": {"ownerReferences": owners}}) == ("ReplicaSet", "r")
+    told = [other | {"controller": False}, controller]
+    assert owner_of({"metadata": {"ownerReferences": told}}) == ("Job", "j")
+
+
 def test_owners_are_called_by_what_a_person_made(tmp_path):
     items = [
         pod("a", owner=("ReplicaSet", "plain"), on="n1"),
