@@ -383,8 +383,9 @@ def test_linprog_knows_the_makespan_of_two_jobs():
     assert t == pytest.approx(0.4) and found.levels.min() == pytest.approx(t)
 
 
-@pytest.mark.parametrize("objective", ["max-min", "finish-time"])
+@pytest.mark.parametrize("objective", ["max-min", "finish-time", "hierarchical"])
 def test_the_gap_of_a_policy_is_that_of_its_programs(objective):
+    instance = FOUR if objective == "hierarchical" else TWO
     options = {"steps": [3.0, 5.0]} if objective == "finish-time" else {}
-    found = fairlp.allocate(TWO, "gavel", objective=objective, **options)
+    found = fairlp.allocate(instance, "gavel", objective=objective, **options)
     assert 0 <= found.gap <= AGREEMENT and not found.unproved
