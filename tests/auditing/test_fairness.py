@@ -11,7 +11,6 @@ import fairlp
 from audit_cases import audited, case, pair
 from fairlp import Instance, examples
 from fairlp.auditing import fairness
-
 from instances import random_instance
 from profiles import many
 
