@@ -84,3 +84,20 @@ def test_one_resource_with_given_rates_compares_no_users():
     instance = Instance.from_arrays([[1.0], [1.0]], [[4.0]], rates=[[2.0], [4.0]])
     found = fairlp.audit(instance, np.array([[1.0], [2.0]]), "single-resource")
     assert found.holds.iloc[0] is None and "rates are given" in found.witness.iloc[0]
+
+
+def test_a_resource_is_the_bottleneck_of_all_where_they_can_run():
+    """Server 2 has little memory, and counts for those only who may run there and have tasks."""
+    demands = [[2.0, 1.0], [3.0, 2.0]]
+    capacities = [[4.0, 8.0], [8.0, 2.0]]
+
+    def bottleneck(**limits):
+        return fairness.common_bottleneck(
+            fairlp.Instance.from_arrays(demands, capacities, **limits)
+        )
+
+    assert bottleneck() is None
+    assert bottleneck(eligible=[[True, False], [True, False]]) == 0
+    assert bottleneck(eligible=[[False, True], [False, True]]) == 1
+    assert bottleneck(eligible=[[True, False], [True, True]]) is None
+    assert bottleneck(eligible=[[True, False], [True, True]], task_limits=[np.inf, 0]) == 0

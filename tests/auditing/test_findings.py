@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from html import escape
+from time import monotonic
 
 import numpy as np
 import pytest
 
 import fairlp
-from fairlp.auditing.findings import Finding
+from fairlp.auditing.findings import NO_DEADLINE, Deadline, Finding
 
 
 @pytest.mark.parametrize("margin", [-1e-6, -1.0])
@@ -100,3 +101,11 @@ def test_a_comparison_of_many_users_with_long_names_is_shown_in_part(long):
     found = fairlp.compare(instance, ["drfh", "tsf"])
     assert len(repr(found)) < 4000 and len(found._repr_html_()) < 20000
     assert str(found.index[0]).endswith("user-0")
+
+
+def test_a_deadline_that_has_passed_leaves_no_time():
+    passed = Deadline(5.0, start=monotonic() - 10)
+    assert passed.has_passed and passed.remaining == 0 and passed.seconds >= 10
+    future = Deadline(1000.0, start=monotonic() - 10)
+    assert not future.has_passed and 900 < future.remaining <= 990
+    assert NO_DEADLINE.remaining is None and not NO_DEADLINE.has_passed

@@ -356,3 +356,16 @@ def test_an_earlier_dump_of_another_cluster_is_warned_of(dump, tmp_path):
     warning = "the earlier dump has 0 of the 2 servers of this one"
     assert warning in " ".join(run("report", dump, "--since", other).stderr.split())
     assert "the earlier dump" not in run("report", dump, "--since", dump).stderr
+
+
+def test_who_is_excluded_need_not_be_in_the_earlier_dump(dump, tmp_path):
+    pytest.importorskip("altair")
+    earlier = written(
+        tmp_path / "earlier",
+        *[node(f"n{k}") for k in range(2)],
+        pod("r0", on="n0", owner=("Job", "train"), requests={"cpu": "1"}),
+    )
+    run("report", dump, "--exclude", "org/blue", "--since", earlier)
+    assert "Changes since the earlier dump" in Path("report.html").read_text("utf-8")
+    error = error_line(run("report", dump, "--exclude", "org/bleu", "--since", earlier, code=3))
+    assert "'org/bleu'" in error

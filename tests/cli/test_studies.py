@@ -110,7 +110,11 @@ def test_a_scheduler_is_a_dask_cluster(here):
     distributed = pytest.importorskip("distributed")
     make().write("small.yaml")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        dashboard_address=":0",
     ) as cluster:
         address = cluster.scheduler_address
         run("study", "small.yaml", "--allow-code", "--scheduler", address, "--csv")

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from cli_runner import IN_A_ROW, run
+from cli_runner import IN_A_ROW, SOURCE, run
 from fairlp import study
 from fairlp.errors import StudyError
 from fairlp.mechanisms.table import find
@@ -157,7 +157,8 @@ def package(tmp_path_factory):
 
 
 def shell(home, *arguments):
-    environment = {**os.environ, "PYTHONPATH": str(home), "PYTHONIOENCODING": "utf-8"}
+    path = os.pathsep.join([str(home), SOURCE])
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, env=environment, cwd=home, timeout=120

@@ -269,6 +269,15 @@ def solved():
     return market.eisenberg_gale(found.fractions, found.entitlements, found.limited)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_market_of_users_with_limits_takes_about_twenty_newton_steps(seed):
+    rng = np.random.default_rng(seed)
+    fractions = rng.random((8, 3)) / 2
+    path = market.MarketProblem(fractions, rng.dirichlet(np.ones(8)), np.ones(8, dtype=bool))
+    end, steps = path.solve()
+    assert end.residual <= market.MARKET and steps <= 25
+
+
 def test_a_market_whose_first_ends_fail_is_solved_by_a_later_one(monkeypatch):
     end, calls = market.MarketProblem.end_of_path, []
 
@@ -397,6 +406,15 @@ def test_a_path_that_cannot_be_followed_is_told(monkeypatch):
         NotConvergedError, match=r"could not be followed to c = .*: step size too small"
     ):
         fairlp.allocate(instance(), "njc", method="trajectory")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_path_takes_about_five_newton_steps_for_each_doubling(seed):
+    rng = np.random.default_rng(seed)
+    limited = np.arange(6) % 2 == 0
+    followed = path.by_newton(rng.random((6, 3)), rng.dirichlet(np.ones(6)), limited)
+    assert followed.steps <= 5.2 * len(followed.c)
+    assert np.diff(np.log2(followed.c))[:-1] == pytest.approx(1)
 
 
 def test_a_path_with_few_corrections_a_step_ends_close(monkeypatch):

@@ -381,3 +381,11 @@ def test_linprog_knows_the_makespan_of_two_jobs():
     t = linprog([0, 0, 0, 0, -1], A, [1, 1, 1, 1, 0, 0]).x[-1]
     found = fairlp.allocate(TWO, "gavel", objective="makespan", steps=[10, 5])
     assert t == pytest.approx(0.4) and found.levels.min() == pytest.approx(t)
+
+
+@pytest.mark.parametrize("objective", ["max-min", "finish-time", "hierarchical"])
+def test_the_gap_of_a_policy_is_that_of_its_programs(objective):
+    instance = FOUR if objective == "hierarchical" else TWO
+    options = {"steps": [3.0, 5.0]} if objective == "finish-time" else {}
+    found = fairlp.allocate(instance, "gavel", objective=objective, **options)
+    assert 0 <= found.gap <= AGREEMENT and not found.unproved

@@ -11,6 +11,7 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.errors import SolverError, TooLargeError
+from fairlp.mechanisms.table import find
 from fairlp.mechanisms.whole_tasks import leximin
 from fairlp.mechanisms.whole_tasks.filling import Filling, Keys, Pool
 from fairlp.mechanisms.whole_tasks.leximin import discrete_leximin
@@ -221,3 +222,9 @@ def test_more_tasks_than_floats_count_are_refused(mechanism):
         fairlp.allocate(instance, mechanism)
     few = instance.replace(task_limits=[3, 2])
     assert fairlp.allocate(few, mechanism).totals.to_list() == [3, 2]
+
+
+def test_mechanisms_of_whole_tasks_say_so():
+    whole = {name for name in fairlp.mechanisms().index if find(name).whole_tasks}
+    assert {"pdrf", "drf-discrete", "drf-milp", "sequential-minmax", "karma"} <= whole
+    assert not whole & {"drf", "edrf", "drfh", "tsf", "ceei", "njc", "kueue", "dynamic-drf"}

@@ -126,6 +126,28 @@ def test_long_rows_are_wrapped():
     assert len(lines) < n
 
 
+def test_terms_fill_lines_of_110_characters_and_no_more():
+    n = 40
+    row = program("min", np.zeros(n), np.full((1, n), 0.12345), [(0, 1)], [(0, 1)] * n)
+    lines = text_of(row).splitlines()
+    terms = [line for line in lines if line.count("0.12345") > 1]
+    assert max(len(line.partition(": ")[2] or line.strip()) for line in terms) <= 110
+    assert len(terms[1].strip()) + len(" + 0.12345 x.10") > 110
+
+
+@pytest.mark.parametrize(("letters", "on_its_own"), [(60, False), (120, True)])
+def test_a_long_name_of_a_row_stands_on_a_line_of_its_own(letters, on_its_own):
+    n = 40
+    name = "r" * letters
+    row = program(
+        "min", np.zeros(n), np.full((1, n), 0.12345), [(0, 1)], [(0, 1)] * n, row_names={name: 1}
+    )
+    lines = [line for line in text_of(row).splitlines() if line[:1] != chr(92)]
+    assert max(map(len, lines)) <= 200
+    heads = [line for line in lines if name in line]
+    assert heads and all(line.rstrip().endswith(":") == on_its_own for line in heads)
+
+
 def test_every_split_or_changed_row_is_explained(tmp_path):
     p = program(
         "min", [1], [[1]] * 4, [(0, 1), (2, INF), (-INF, INF), (1, 2)], [POS],

@@ -124,3 +124,29 @@ def test_numbers_that_repeat_and_that_do_not_are_correctly_rounded(distinct):
     texts[4321:4325] = [b"1_0", b"1.5D2", b"inf", b"x"]
     wanted = [*values[:4321], np.nan, 150, np.inf, np.nan, *values[4325:]]
     np.testing.assert_array_equal(numbers_in(texts), wanted)
+
+
+def fixed(*rows):
+    """A program in fixed format, with names that hold spaces, and lines of these columns."""
+    lines = ["NAME", "ROWS", " N  the cost", " L  row  one", "COLUMNS", *rows, "RHS", "ENDATA", ""]
+    return "\n".join(lines).encode()
+
+
+#: In the six fields: names from the columns 5, 15 and 40, numbers in 25 to 36 and 50 to 61.
+FULL = f"    {'x plus y'}  {'the cost'}  {'12.5':>12}   {'row  one'}  {'-1234.75':>12}"
+
+
+def test_fields_of_fixed_format_fill_their_columns(tmp_path):
+    (path := tmp_path / "m.mps").write_bytes(fixed(FULL))
+    program = read_program(path)
+    assert (program.row_names, program.column_names) == (["row  one"], ["x plus y"])
+    assert program.c.tolist() == [12.5] and program.A.toarray().tolist() == [[-1234.75]]
+
+
+@pytest.mark.parametrize("column", [4, 13, 14, 23, 24, 37, 38, 39, 48, 49, 62])
+def test_text_between_the_fields_of_fixed_format_is_refused(column, tmp_path):
+    line = FULL.ljust(70)
+    line = f"{line[: column - 1]}8{line[column:]}"
+    (path := tmp_path / "m.mps").write_bytes(fixed(FULL, line))
+    with pytest.raises(FileFormatError, match="line 7 has text outside the columns"):
+        read_program(path)

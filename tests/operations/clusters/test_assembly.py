@@ -142,3 +142,21 @@ def test_a_guarantee_above_a_cap_is_lowered(tmp_path):
     )
     found = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
     assert "above its cap, 2" in notes(found) and "lowered to the cap" in notes(found)
+
+
+@pytest.mark.parametrize(("cores", "told"), [(8, False), (8.001, True)])
+def test_a_guarantee_of_all_that_nodes_have_is_no_more_than_that(tmp_path, cores, told):
+    queue = volcano("dev", {"weight": 1, "guarantee": {"resource": {"cpu": cores}}})
+    found = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
+    assert ("above the 8000 of all nodes" in notes(found)) == told
+    queues = found.instance.queues
+    assert queues.guarantees[queues.named("dev")][0] == 8000
+
+
+@pytest.mark.parametrize(("cores", "told"), [(2, False), (3, True)])
+def test_a_guarantee_of_all_that_a_cap_lets_be_used_is_no_more_than_that(tmp_path, cores, told):
+    queue = volcano(
+        "dev", {"weight": 1, "capability": {"cpu": 2}, "guarantee": {"resource": {"cpu": cores}}}
+    )
+    found = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
+    assert ("above its cap" in notes(found)) == told

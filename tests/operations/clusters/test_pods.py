@@ -103,6 +103,14 @@ def test_an_owner_without_a_name_owns_nothing():
     assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless]}}) == ("Pod", "p")
 
 
+def test_the_controller_comes_before_other_owners():
+    other, controller = {"kind": "Job", "name": "j"}, {"kind": "ReplicaSet", "name": "r"}
+    for owners in ([other, controller | {"controller": True}], [controller | {"controller": True}]):
+        assert owner_of({"metadata": {"ownerReferences": owners}}) == ("ReplicaSet", "r")
+    told = [other | {"controller": False}, controller]
+    assert owner_of({"metadata": {"ownerReferences": told}}) == ("Job", "j")
+
+
 def test_owners_are_called_by_what_a_person_made(tmp_path):
     items = [
         pod("a", owner=("ReplicaSet", "plain"), on="n1"),
@@ -296,3 +304,24 @@ def test_labels_are_compared_as_whole_numbers_only(tmp_path, value):
         pod("odd", owner=None, affinity=affinity),
     )
     assert len(found.not_understood)
+
+
+def test_the_schedulers_word_is_of_its_own_condition_of_a_pod_that_it_has_not_placed(tmp_path):
+    def waiting(name, *conditions):
+        manifest = pod(name, owner=("Job", name))
+        manifest["status"]["conditions"] = [
+            {"type": kind, "status": status, "message": f"{kind} {status}"}
+            for kind, status in conditions
+        ]
+        return manifest
+
+    ready, refused, placed = ("Ready", "False"), ("PodScheduled", "False"), ("PodScheduled", "True")
+    found = read(
+        tmp_path,
+        node("n1"),
+        waiting("refused", ready, refused),
+        waiting("placed", ready, placed),
+        waiting("none"),
+    )
+    messages = dict(zip(found.waiting["user"], found.waiting["message"], strict=True))
+    assert messages == {"ml/refused": "PodScheduled False", "ml/placed": "", "ml/none": ""}

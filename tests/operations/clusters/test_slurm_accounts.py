@@ -264,3 +264,13 @@ def test_the_half_life_is_that_of_the_configuration(tmp_path, half_life, expecte
         assert said(found, "past use never fades")
     else:
         assert found.history.to_dict() == pytest.approx({"physics/ann": expected})
+
+
+def test_users_without_a_line_weigh_1_below_an_account_with_its_parents_share(tmp_path):
+    jobs = [job(1, nodes=""), job(2, "bob", "lab", nodes=""), job(3, "new", "lab", nodes="")]
+    write_dump(tmp_path, [node("n1")], jobs)
+    shares = [share("root", "", 1), share("physics", "root", 5), share("ann", "physics", 2, True)]
+    shares += [share("lab", "root", 2147483647), share("bob", "lab", 3, True)]
+    write_shares(tmp_path, shares)
+    weights = weights_of(fairlp.snapshot(tmp_path))
+    assert weights["lab"] == 4 and weights["lab/bob"] == 3 and weights["lab/new"] == 1

@@ -69,6 +69,8 @@ def test_lists_of_hosts_and_tasks_are_bounded(monkeypatch):
 def test_devices_of_no_kind_are_none():
     assert gres("(null)") == {} and gres("gpu:2,gres/:3,:4") == gres("gpu:2,gres/:3")
     assert gres(":4") == {}
+    assert gres("7,gpu") == {"7": 1, "gpu": 1}
+    assert gres("gres") == gres("gres,") == {}
 
 
 def test_an_array_of_too_many_tasks_is_refused():

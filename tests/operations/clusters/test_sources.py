@@ -34,6 +34,7 @@ from profiles import by_day
         ('{"apiVersion" "v1"}', "Expecting ':'"),
         ('{"apiVersion": "v1", "items": [{"a": 1, "a": 2}]}', "key 'a' occurs twice"),
         ('{"apiVersion": "v1", "apiVersion": "v2"}', "key 'apiVersion' occurs twice"),
+        ('{"a": 1, "b": 2, "b": 3}', "key 'b' occurs twice"),
         ('{"apiVersion": "v1", "items": [NaN]}', "NaN is not JSON"),
         ('{"apiVersion": "v1", "items": [' + "[" * 100_000, "nested too deeply"),
         ('{"apiVersion": "v1", "kind": "List"} x', "Expecting a mapping or a list"),

@@ -524,6 +524,9 @@ def test_the_amounts_that_yarn_says_are_guaranteed_come_before_percentages(tmp_p
     found = read(tmp_path, [node("n1", left=(40960, 40))], apps, scheduler)
     assert limits(found, "big", "guarantees") == {"vcores": 30, "memory": 30720}
     assert fairlp.fair_shares(found, by="queue").loc["big", "fair_tasks"] == pytest.approx(30)
+    queues = found.instance.queues
+    big, small = (queues.weights[queues.named(name)] for name in ("big", "small"))
+    assert big / small == pytest.approx(25 / 75 if capacity else 30 / 10)
 
 
 def test_children_in_percent_of_a_queue_in_amounts(tmp_path):

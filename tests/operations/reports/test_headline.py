@@ -12,6 +12,7 @@ from fairlp.models.instances.arithmetic import quantity
 from fairlp.operations.reports.headline import headline, is_fair
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import Subject
+from fairlp.operations.reports.tenants import Tenants
 
 UNITS = {"cpu": "1/1000 core", "memory": "MiB"}
 
@@ -117,6 +118,119 @@ def test_others_who_are_short_are_named_or_counted():
     comparison = ShareComparison.of(subject, "drf")
     assert headline(comparison)[0].endswith("Short too: c (2 tasks), d (2 tasks), 2 other users.")
     assert not is_fair(comparison)
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [
+        (2, " Short too: c (3 tasks)."),
+        (3, " Short too: c (3 tasks), d (3 tasks)."),
+        (4, " Short too: c (3 tasks), d (3 tasks), 1 other user."),
+    ],
+)
+def test_three_users_who_are_short_are_named_before_others_are_counted(count, named):
+    users = 1 + count
+    tasks = np.zeros((users, 1))
+    tasks[0] = 3.0 * users
+    waiting = np.array([0.0, *[9.0] * count])
+    several = Instance.from_arrays(
+        np.ones((users, 1)),
+        [[3.0 * users]],
+        users=list("abcdef")[:users],
+        task_limits=tasks[:, 0] + waiting,
+    )
+    found = headline(ShareComparison.of(Subject(several, tasks, waiting), "drf"))
+    assert found[0].startswith("Not fair: b is 3 tasks short") and found[0].endswith(named)
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [
+        (1, "1 task (u0: no node)."),
+        (3, "3 tasks (u0: no node; u1; u2: no node)."),
+        (4, "4 tasks (u0: no node; u1; u2: no node; and 1 other)."),
+        (5, "5 tasks (u0: no node; u1; u2: no node; and 2 others)."),
+    ],
+)
+def test_three_reasons_are_named_before_others_are_counted(count, named):
+    homeless = pd.DataFrame(
+        {
+            "user": [f"u{k}" for k in range(count)],
+            "queue": "",
+            "tasks": 1,
+            "why": ["no node", "", "no node", "", ""][:count],
+        }
+    )
+    found = lines([[1, 1], [8, 8]], [0, 0], homeless=homeless)
+    assert found[0].endswith("No task that could run waits.")
+    assert found[1] == f"Waiting, but no node may take them: {named}"
+
+
+@pytest.mark.parametrize(("count", "others"), [(3, ""), (4, "; other reasons: 1")])
+def test_three_reasons_of_tasks_that_may_not_run_yet_are_named(count, others):
+    held = pd.DataFrame(
+        {"user": "a", "queue": "", "tasks": [4, 3, 2, 1][:count], "reason": list("wxyz")[:count]}
+    )
+    found = lines([[1, 1], [8, 8]], [0, 0], held=held)
+    assert f"(w: 4; x: 3; y: 2{others})." in found[1]
+
+
+def of_one_owner(sizes, tasks_of_others, waiting_of_sizes):
+    """The first lines for an owner whose tasks have several sizes, beside another on a server of 24 CPU."""
+    count = len(sizes)
+    tasks = np.array([[0.0]] * count + [[tasks_of_others]])
+    waiting = np.array([*waiting_of_sizes, 0.0])
+    instance = Instance.from_arrays(
+        [[size] for size in sizes] + [[1.0]],
+        [[24.0]],
+        users=[f"ann {k}" for k in range(count)] + ["bob"],
+        resources=["cpu"],
+        task_limits=tasks[:, 0] + waiting,
+    )
+    owners = Tenants(["ann", "bob"], np.array([0] * count + [1]), "owner")
+    return headline(ShareComparison.of(Subject(instance, tasks, waiting, tenants=owners), "drf"))
+
+
+def test_what_an_owner_is_short_of_is_named_by_size():
+    assert "fair share (2 cpu each). It has 0.0 %" in of_one_owner([2.0], 24.0, [9.0])[0]
+    found = of_one_owner([1.0, 2.0], 24.0, [1.0, 2.0])[0]
+    assert "ann is 3 tasks short of its fair share: 1 × (1 cpu), 2 × (2 cpu). It" in found
+
+
+def test_three_sizes_are_named_before_others_are_counted():
+    three = of_one_owner([1.0, 1.5, 2.0], 24.0, [1.0] * 3)[0]
+    assert ": 1 × (1 cpu), 1 × (1.5 cpu), 1 × (2 cpu). It has" in three
+    four = of_one_owner([1.0, 1.5, 2.0, 2.5], 24.0, [1.0] * 4)[0]
+    assert "1 × (2 cpu), and 1 other size. It has" in four
+    five = of_one_owner([1.0, 1.5, 2.0, 2.5, 3.0], 24.0, [1.0] * 5)[0]
+    assert ": 1 × (1 cpu), 1 × (1.5 cpu), 1 × (2 cpu), and 2 other sizes. It has" in five
+
+
+def test_tasks_behind_others_of_an_owner_that_has_its_share_are_counted():
+    owners = Tenants(["ann", "bob", "cat"], np.array([0, 0, 1, 1, 2]), "owner")
+    demands = np.array([[1.0], [1.0], [1.0], [1.0], [5.0]])
+
+    def verdict(tasks, waiting):
+        tasks = np.array(tasks, dtype=float)[:, None]
+        waiting = np.array(waiting, dtype=float)
+        instance = Instance.from_arrays(demands, [[8.0]], task_limits=tasks[:, 0] + waiting)
+        subject = Subject(instance, tasks, waiting, tenants=owners)
+        return headline(ShareComparison.of(subject, "drf"))[0]
+
+    fair = "Fair: no owner is short of a whole task of its fair share."
+    assert verdict([2, 2, 2, 2, 0], [0, 1, 0, 3, 0]) == (
+        f"{fair} Tasks that wait: 4, all behind jobs of their own owner."
+    )
+    assert verdict([2, 2, 2, 2, 0], [0, 1, 0, 3, 1]) == (
+        f"{fair} Tasks that wait: 5, 4 of them behind jobs of their own owner."
+    )
+    assert verdict([2, 2, 2, 2, 0], [0, 0, 0, 0, 1]) == f"{fair} Tasks that wait: 1."
+
+
+def test_an_only_user_has_no_other_to_be_compared_with():
+    alone = Instance.from_arrays([[1.0]], [[4.0]], users=["ann"], task_limits=[2.0])
+    found = headline(ShareComparison.of(Subject(alone, np.array([[2.0]]), np.zeros(1)), "drf"))
+    assert found[0] == "Fair: ann is the only user. Nothing waits."
 
 
 def test_all_that_a_task_needs_is_named_and_nothing_else():

@@ -146,3 +146,37 @@ def test_queues_without_tasks_are_folded():
     root = sections.tree_of(table, waits=True)
     assert [child["name"] for child in root["children"]] == ["a", "waits"]
     assert (root["idle"], root["children"][0]["idle"], root["more"]) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "expected"),
+    [
+        (1234.5, "number", "1,234"),
+        (1000.5, "number", "1,000"),
+        (999.95, "number", "1000"),
+        (7, "number", "7"),
+        (0.123456, "number", "0.1235"),
+        (-0.0, "number", "0"),
+        (np.nan, "number", "–"),
+        (-np.inf, "number", "no limit"),
+        (0.00994, "percent", "0.99 %"),
+        (0.00996, "percent", "1.0 %"),
+        (-0.005, "percent", "-0.5 %"),
+        (0, "percent", "0.0 %"),
+        (np.nan, "percent", "–"),
+    ],
+)
+def test_numbers_of_a_page_have_four_digits_and_percentages_one_after_the_point(
+    number, kind, expected
+):
+    assert sections.shown(number, kind) == expected
+
+
+def test_texts_of_cells_are_cut_after_400_letters():
+    assert sections.short("x" * 400) == "x" * 400
+    assert sections.short("x" * 401) == "x" * 400 + "…"
+
+
+def test_one_is_singular_and_none_plural():
+    counts = [sections.counted(count, "class", "classes") for count in (0, 1, 2, 1200)]
+    assert counts == ["0 classes", "1 class", "2 classes", "1,200 classes"]

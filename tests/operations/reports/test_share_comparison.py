@@ -256,3 +256,14 @@ def test_only_who_holds_it_where_one_may_run_holds_it():
     found = fairlp.fair_shares(instance, observed=[[0, 0], [0, 4], [2, 0]])
     assert found.loc["a", ["servers", "where", "held_by"]].tolist() == [1, "x", {"c": 4.0}]
     assert found.loc["b", "held_by"] == {"b": 4.0, "c": 4.0}
+
+
+def test_obstacles_begin_with_the_user_who_is_owed_the_largest_share():
+    """Of 12 cores ann is owed one task of 4 cores, and bob two of 1 core; eve holds all."""
+    instance = fairlp.Instance.from_arrays(
+        [[1.0], [4.0], [1.0]], [[12.0]], users=["bob", "ann", "eve"], task_limits=[2.0, 1.0, 12.0]
+    )
+    subject = Subject(instance, np.array([[0.0], [0.0], [12.0]]), np.array([2.0, 1.0, 0.0]))
+    comparison = ShareComparison.of(subject, "drf")
+    assert comparison.owed.tolist() == pytest.approx([2, 1, 0])
+    assert list(comparison.obstacles) == [1, 0]

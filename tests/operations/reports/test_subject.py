@@ -156,3 +156,9 @@ def test_users_without_tasks_count_as_running_none_in_every_form(form, tmp_path)
     assert shares["tasks"].to_dict() == {"ann": 3, "bob": 0}
     with pytest.warns(FairlpWarning, match="'bob'"):
         assert fairlp.audit(cluster, observed, "feasible").holds.iloc[0]
+
+
+def test_names_of_classes_are_cut_after_sixty_letters():
+    exact, cut = subject.Classes.among(servers(["x" * 60, "y" * 61])).names
+    assert exact.startswith("x" * 60) and "…" not in exact
+    assert cut.startswith("y" * 60 + "…")

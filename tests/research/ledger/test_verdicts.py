@@ -13,12 +13,16 @@ from fairlp.research.ledger import metin
 from fairlp.research.ledger.registry import Run, over
 from fairlp.research.ledger.verdicts import (
     Agreement,
+    Number,
     agrees,
+    beside,
     compare,
     holds,
     in_words,
     named,
+    on_instance,
     pairs,
+    picture,
     shown,
 )
 from ledger_rows import ENTRIES, row
@@ -155,3 +159,92 @@ def test_instances_are_told_in_words():
     )
     assert "may run on server1; server1; server1, server2" in told
     assert shown([1e-20, 2]) == "1e-20, 2"
+
+
+@pytest.mark.parametrize(
+    ("paper", "ours", "expected"),
+    [
+        ("≈2.5", 2.55, True),
+        ("≈2.5", 2.45, True),
+        ("≈2.5", 2.5501, False),
+        ("≈-2.5", -2.45, True),
+        ("≈40", 40.4, True),
+        ("≈40", 40.6, False),
+        (1000, 1000 * (1 + 1e-8), True),
+        ("-1/3", 1 / 3, False),
+        ("1/1000000", 1.1e-6, False),
+    ],
+)
+def test_half_a_unit_of_the_last_place_agrees_and_no_more(paper, ours, expected):
+    assert agrees(paper, ours) is expected
+
+
+def test_a_number_is_printed_with_the_papers_where_it_is_another():
+    assert str(Number("x", "1", 1.0, True)) == "x 1"
+    assert str(Number("x", "1", -0.0)) == "x 0"
+    assert str(Number("x", "2", 2 / 3, False)) == "x 0.666667 (paper: 2)"
+    assert str(Number("kept", "yes", False, False)) == "kept no (paper: yes)"
+
+
+def test_yes_and_no_stand_beside_the_truth():
+    numbers = pairs({"a": "yes", "b": "no", "c": "no", "d": "yes"}, [1, 0, True, False])
+    assert [number.agrees for number in numbers] == [True, True, False, False]
+    assert [number.ours for number in numbers] == [True, False, True, False]
+    with pytest.raises(ValueError, match="zip"):
+        pairs({"a": 1}, [1, 2])
+    assert named("user", [5, "1/2"]) == {"user 1": 5, "user 2": "1/2"}
+
+
+def test_twelve_numbers_are_shown_and_more_are_marked():
+    values = list(range(12))
+    twelve = beside(named("x", values), values)
+    assert twelve.verdict is Agreement.EQUAL and twelve.ours.endswith("x 12 11")
+    thirteen = beside(named("x", [*values, 12]), [*values, 99], "well", otherwise="because")
+    assert thirteen.verdict is Agreement.DIFFERS and thirteen.why == "because"
+    assert thirteen.ours.startswith("x 13 99 (paper: 12), x 1 0")
+    assert thirteen.ours.endswith("x 11 10, …") and len(thirteen.numbers) == 13
+
+
+@pytest.mark.parametrize(
+    ("breaks", "missing", "verdict"),
+    [
+        (True, False, Agreement.REFUTED),
+        (False, False, Agreement.HOLDS),
+        (True, True, Agreement.HOLDS),
+        (False, True, Agreement.DIFFERS),
+    ],
+)
+def test_an_instance_refutes_what_a_paper_says_or_shows_what_it_says_is_missing(
+    breaks, missing, verdict
+):
+    pool = fairlp.Instance.from_arrays([[1.0]], [[2.0]])
+    answer = on_instance(pool, breaks, "ours", "why", missing=missing)
+    assert answer.verdict is verdict and answer.count == 1
+    assert answer.witness == "demands 1, capacities 2"
+
+
+def test_all_that_an_instance_has_is_in_its_words():
+    pool = fairlp.Instance.from_arrays(
+        [[1.0], [2.0]],
+        [[4.0]],
+        task_limits=[3, np.inf],
+        entitlements=[0.25, 0.75],
+        queue=["", "a/b"],
+        queues={"a/b": {}},
+    )
+    assert in_words(pool) == (
+        "demands 1; 2, capacities 4, queues (root), a/b, task limits 3, inf, "
+        "entitlements 0.25, 0.75"
+    )
+
+
+def test_a_picture_says_what_is_seen_in_it_and_what_is_not():
+    assert picture({"a": 1, "b": False, "c": True}).ours == "seen: a, c; not: b"
+    assert picture({"a": True}).ours == "seen: a" and picture({"b": 0}).ours == "not: b"
+    assert picture({}, "why").ours == "" and picture({}).verdict is Agreement.PICTURE
+
+
+def test_statements_that_hold_or_are_refuted_count_their_instances():
+    held = holds(9, why="proved")
+    assert (held.ours, held.count, held.why) == ("never broken on 9 instances", 9, "proved")
+    assert holds(9, ["this"]).count == 9

@@ -247,6 +247,8 @@ def test_what_cannot_be_recomputed_says_why(monkeypatch):
     monkeypatch.setattr(module, "MOST_ROWS", 3)
     optimum = load("zeros", users=3, servers=2).optimum
     assert optimum.value is None and "9 rows are more than 3" in str(optimum)
+    monkeypatch.setattr(module, "MOST_ROWS", 9)
+    assert load("zeros", users=3, servers=2).optimum.value is not None
 
 
 @pytest.mark.parametrize(

@@ -83,3 +83,36 @@ def test_a_program_that_fails_is_named(cbc, tmp_path):
     executable.chmod(0o755)
     with pytest.raises(SolverError, match="pyomo:cbc"):
         fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(cbc).require_optimal()
+
+
+def shared():
+    """A model of Pyomo: ann's x and twice bob's fill 6, and t is below both."""
+    import pyomo.environ as pyo
+
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(["ann", "bob"], bounds=(0, None))
+    model.t = pyo.Var()
+    model.row = pyo.Constraint(expr=model.x["ann"] + 2 * model.x["bob"] <= 6)
+    model.least = pyo.Constraint(["ann", "bob"], rule=lambda m, n: m.x[n] >= m.t)
+    model.all = pyo.Objective(expr=model.t, sense=pyo.maximize)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("levels", "labels"),
+    [
+        (lambda model: "least", ["ann", "bob"]),
+        (lambda model: model.least, ["ann", "bob"]),
+        (lambda model: ["least[ann]", model.least["bob"]], ["least[ann]", "least[bob]"]),
+        (lambda model: [model.x["ann"], 1 * model.x["bob"]], [0, 1]),
+        (lambda model: {"a": model.x["ann"], "b": model.x["bob"]}, ["a", "b"]),
+        (lambda model: model.x, ["ann", "bob"]),
+    ],
+    ids=["a name", "rows", "a list of rows", "a list", "a dict", "a variable"],
+)
+def test_levels_are_rows_or_expressions_one_by_one_or_together(levels, labels):
+    model = shared()
+    answer = fairlp.leximin(model, levels(model))
+    assert answer.levels.tolist() == pytest.approx([2, 2])
+    assert answer.levels.index.tolist() == labels
+    assert model.x["ann"].value == pytest.approx(2)

@@ -63,6 +63,8 @@ def test_what_is_not_installed_says_how_to_get_it(monkeypatch):
             model().solve(solver=solver)
     with pytest.raises(UnsupportedError, match="HiPO needs highspy-extras"):
         model().solve(solver="highs", method="hipo")
+    for solver in ("highs", "highs-ipm", "highs-simplex"):
+        assert model().solve(solver=solver).status.is_optimal
 
 
 def test_large_even_programs_go_to_hipo_where_it_is(monkeypatch):

@@ -16,6 +16,7 @@ from fairlp.models.programs.proof import Proof
 from fairlp.solvers.leximin import of_model
 from fairlp.solvers.leximin.of_model import Stages
 from fairlp.tolerances import AGREEMENT
+from own_back_ends import Whole
 from profiles import many
 
 #: What the oracle's floats are off by.
@@ -319,12 +320,12 @@ def test_a_small_level_that_rises_without_a_price_is_not_taken_for_one_that_is_s
 N = Index("n", ["ann", "bob"], "user")
 
 
-def shared(**how):
+def shared(solver="highs", **how):
     model = Model("cake", indices=(N,))
     x = model.variable("x", N, **how)
     model.constraint("cake", x.sum() <= 3)
     model.constraint("bob", x["bob"] <= 1)
-    return fairlp.leximin(model, x + 0)
+    return fairlp.leximin(model, x + 0, solver=solver)
 
 
 def test_a_leximin_of_integers_has_no_prices():
@@ -346,3 +347,34 @@ def test_a_proof_in_rationals_that_fails_says_why(monkeypatch):
 def test_gaps_are_relative_and_none_where_a_stage_is_proved():
     stages = Stages(sums=[2.0, 4.0, 0.0, 0.0, -2.0], bounds=[2.0, 5.0, 0.0, 1.0, -1.0])
     assert stages.gaps == [0, 0.25, 0, np.inf, 0.5]
+
+
+def stopped_in(stage):
+    """A back end whose time is over in one stage, before it has a point."""
+
+    class Stopped(Whole):
+        name = f"stopped-in-{stage}"
+        runs = 0
+
+        def __init__(self):
+            super().__init__(0.0, licence=None)
+
+        def run(self, program, options):
+            Stopped.runs += 1
+            if Stopped.runs == stage:
+                return fairlp.Raw(fairlp.Termination.TIME_LIMIT, "the time is over")
+            return super().run(program, options)
+
+    return Stopped()
+
+
+def test_a_limit_before_the_first_point_gives_no_answer():
+    with pytest.raises(NoSolutionError, match="the time is over"):
+        shared(solver=stopped_in(1), integer=True)
+
+
+def test_a_limit_in_a_later_stage_leaves_the_point_of_the_stage_before_it():
+    answer = shared(solver=stopped_in(2), integer=True)
+    assert answer.levels.to_dict() == {"ann": 2, "bob": 1}
+    assert answer.stages["bound"].tolist() == [1, np.inf]
+    assert "the time limit was reached in stage 2 of 2" in answer.unproved

@@ -162,8 +162,13 @@ def _short_tenants(shares: TenantShares, start: int = 0) -> str:
     shown_tenants = shares.short[start:_NAMED]
     named = [f"{tenants.names[t]} ({_tasks(counts[t])})" for t in shown_tenants]
     if shares.short.size > _NAMED:
-        named.append(f"{shares.short.size - _NAMED:,} other {tenants.noun}s")
+        named.append(_others(shares.short.size - _NAMED, tenants.noun))
     return ", ".join(named)
+
+
+def _others(count: int, noun: str) -> str:
+    """Return the number of those that are not named."""
+    return f"{count:,} other {noun if count == 1 else noun + 's'}"
 
 
 def _sizes(comparison: ShareComparison, t: int) -> str:
@@ -177,7 +182,7 @@ def _sizes(comparison: ShareComparison, t: int) -> str:
     demand_of_user = zip(users, demands, strict=True)
     sizes = [f"{owed[n]:,} × ({demand})" for n, demand in demand_of_user]
     if len(sizes) > _NAMED:
-        sizes = [*sizes[:_NAMED], f"and {len(sizes) - _NAMED:,} other sizes"]
+        sizes = [*sizes[:_NAMED], f"and {_others(len(sizes) - _NAMED, 'size')}"]
     return f": {', '.join(sizes)}"
 
 
@@ -285,7 +290,7 @@ def _holders(comparison: ShareComparison, resource: str, holders: dict[Any, floa
     named = [f"{name} {amount}" for name, amount in zip(holders, amounts, strict=False)]
     if len(holders) > _NAMED:
         rest = sum(list(holders.values())[_NAMED:])
-        others = f"{len(holders) - _NAMED:,} other {comparison.subject.tenants.noun}s"
+        others = _others(len(holders) - _NAMED, comparison.subject.tenants.noun)
         named.append(f"{others} {_quantity(comparison, resource, rest)}")
     return ", ".join(named)
 
