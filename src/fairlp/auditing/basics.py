@@ -352,7 +352,7 @@ def sharing_incentive(case: AuditCase) -> Finding:
 
     fraction = weights / weights.sum()
     counts = case.instance.counts
-    due = fraction[:, None] * case.instance.gamma()
+    due = fraction[:, None] * case.gamma
     if case.whole:
         due = counts * np.floor(due / counts * (1 + AUDIT))
     due = np.minimum(due.sum(axis=1), case.instance.task_limits)
@@ -398,7 +398,7 @@ def _tasks_with_bundles(case: AuditCase, tasks: np.ndarray) -> np.ndarray:
 def _exchanged(case: AuditCase, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return three factors: n runs [n,i]·[m,i]·[n,m] tasks with what m has on server i."""
     instance = case.instance
-    gamma = case.instance.gamma()
+    gamma = case.gamma
     weights = case.instance.user_weights
     weight_ratio = weights[:, None] / weights[None, :]
     if case.division == "tdm":

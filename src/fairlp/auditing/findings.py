@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from shutil import get_terminal_size
 from time import monotonic
 from typing import Any
@@ -203,7 +204,7 @@ class AuditCase:
     seed: int = 0
     deadline: Deadline = NO_DEADLINE
 
-    @property
+    @cached_property
     def totals(self) -> np.ndarray:
         """Tasks by user."""
         return np.asarray(self.tasks.sum(axis=1))
@@ -213,12 +214,17 @@ class AuditCase:
         """Whether whole tasks run on rows of several servers: those of each server are unknown."""
         return self.whole and bool((self.instance.counts > 1).any())
 
-    @property
+    @cached_property
+    def gamma(self) -> np.ndarray:
+        """Tasks γ[n,i] that each user could run alone on each server."""
+        return self.instance.gamma()
+
+    @cached_property
     def alone(self) -> np.ndarray:
         """Tasks that each user could run with the whole cluster to itself, Σ_i γ[n,i]."""
-        return np.asarray(self.instance.gamma().sum(axis=1))
+        return np.asarray(self.gamma.sum(axis=1))
 
-    @property
+    @cached_property
     def scale(self) -> np.ndarray:
         """What differences of tasks are measured by: Γ[n], and 1 for a user who can run nothing."""
         alone = self.alone

@@ -78,7 +78,7 @@ def own_tasks(case: AuditCase, user: int, claimed: np.ndarray, claimed_tasks: np
         )
     if case.added_up:  # what one claimed task is given holds as many on any of the servers of a row
         use = np.floor(use * (1 + AUDIT))
-    tasks = np.where(instance.gamma()[user] > 0, claimed_tasks * use, 0.0)
+    tasks = np.where(case.gamma[user] > 0, claimed_tasks * use, 0.0)
     if case.whole:
         tasks = np.floor(tasks * (1 + AUDIT))
     return min(float(tasks.sum()), float(instance.task_limits[user]))
@@ -86,9 +86,11 @@ def own_tasks(case: AuditCase, user: int, claimed: np.ndarray, claimed_tasks: np
 
 def may_claim(instance: Instance, user: int, claimed: np.ndarray) -> bool:
     """Whether a demand can be claimed: servers with a rate have what it claims to need."""
+    if not instance.has_rates:
+        return True
     has_rate = instance.gamma(ignore_placement=True)[user] > 0
     fits = tasks_alone(claimed[None], instance.capacities)[0] > 0
-    return not instance.has_rates or bool(fits[has_rate].all())
+    return bool(fits[has_rate].all())
 
 
 def in_words(

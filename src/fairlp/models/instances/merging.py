@@ -272,8 +272,9 @@ def _groups(arrays: list[np.ndarray]) -> Groups:
         axis=1,
     )
     keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
-    _, first, of = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return Groups(rank[of.reshape(-1)], first[order], np.ones(len(of)))
+    groups: dict[object, int] = {}  # by bytes
+    of = np.array([groups.setdefault(key, len(groups)) for key in keys.tolist()], dtype=np.intp)
+    positions = np.arange(len(of))
+    first = np.zeros(len(groups), dtype=np.intp)
+    first[of[::-1]] = positions[::-1]  # the last one that is written stays
+    return Groups(of, first, np.ones(len(of)))

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import ModelError
-from ..programs.program import INTEGER, Block, LogTerms, Program, kind_of
+from ..programs.program import INTEGER, Block, LogTerms, Program, kind_of, with_data
 from .arrays import Entries, Labelled, Triples, assemble, mapped_numbers, scalar, times
 from .expressions import (
     Abs,
@@ -120,6 +120,10 @@ class Term:
         """Indices of the unknowns, summed over or not."""
         return () if self.variable is None else self.variable.indices
 
+    def of(self, coefficient: Labelled, summed: frozenset[str]) -> Term:
+        """Return the term with another coefficient and other sums."""
+        return Term(coefficient, self.variable, summed)
+
 
 @dataclass
 class LogTerm:
@@ -137,6 +141,10 @@ class LogTerm:
     def indices(self) -> Indices:
         """Indices of the unknowns, summed over or not."""
         return self.argument.indices
+
+    def of(self, coefficient: Labelled, summed: frozenset[str]) -> LogTerm:
+        """Return the term with another coefficient and other sums."""
+        return LogTerm(coefficient, self.argument, self.alpha, summed)
 
 
 def _sums(term: Term | LogTerm, indices: Indices) -> bool:
@@ -243,7 +251,7 @@ def _scaled(term: AnyTerm, factor: Labelled) -> AnyTerm:
             f"{symbol!r}; sum over another "
             f"symbol: m = {symbol}.alias('m')"
         )
-    return replace(term, coefficient=times(term.coefficient, factor))
+    return term.of(times(term.coefficient, factor), term.summed)
 
 
 def _summed(term: AnyTerm, over: Indices) -> AnyTerm:
@@ -264,7 +272,7 @@ def _summed(term: AnyTerm, over: Indices) -> AnyTerm:
             coefficient = Labelled(indices, coefficient.values.sum(axis=axis))
         else:
             coefficient = Labelled(coefficient.indices, coefficient.values * len(index))
-    return replace(term, coefficient=coefficient, summed=frozenset(summed))
+    return term.of(coefficient, frozenset(summed))
 
 
 def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) -> Triples:
@@ -299,10 +307,9 @@ def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) ->
         if all(isinstance(place, int) for place in places):
             coefficient = coefficient[None]
     full = (*head, *tail)
-    columns = columns.reshape((*head, *(1,) * len(tail)))
-    rows = np.broadcast_to(rows, full)
-    columns = np.broadcast_to(columns, full)
-    values = np.broadcast_to(coefficient, full)
+    rows = _broadcast(rows, full)
+    columns = _broadcast(columns.reshape((*head, *(1,) * len(tail))), full)
+    values = _broadcast(coefficient, full)
     if not coefficient.all():
         is_entry = values != 0
         rows = rows[is_entry]
@@ -313,6 +320,11 @@ def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) ->
         columns = columns.ravel()
         values = values.ravel()
     return _kept((rows, columns, values), over, positions)
+
+
+def _broadcast(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the values over a shape, which they may have."""
+    return values if values.shape == shape else np.broadcast_to(values, shape)
 
 
 def emit_entries(term: Entries, start: int, over: Indices, positions: np.ndarray | None) -> Triples:
@@ -868,4 +880,4 @@ class _Matrix:
             return assemble([remaining, *self.batches], original.shape, "csc")
         if self.data is None:
             return original
-        return type(original)((data, original.indices, original.indptr), shape=original.shape)
+        return with_data(original, data)

@@ -686,7 +686,7 @@ def floats(data: Any) -> np.ndarray:
         raise TypeError(f"{array.dtype} are no real numbers")
     if array.dtype == object and any(isinstance(entry, complex) for entry in array.flat):
         raise TypeError("complex numbers are no real numbers")
-    return array.astype(float)
+    return array.astype(float, copy=False)
 
 
 def is_table(data: Any) -> bool:

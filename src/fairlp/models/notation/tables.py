@@ -449,9 +449,12 @@ def _bound(
     name: str, side: str, value: Any, default: float, over: Indices, positions: np.ndarray | None
 ) -> np.ndarray:
     shape = shape_of(over)
-    ordered = aligned(value, over, f"the {side} of variable {name!r}", ModelError)
     try:
-        array = floats(default if value is None else ordered)
+        if value is None or isinstance(value, float):
+            array = np.asarray(default if value is None else value)
+        else:
+            subject = f"the {side} of variable {name!r}"
+            array = floats(aligned(value, over, subject, ModelError))
     except (TypeError, ValueError) as error:
         raise ModelError(f"variable {name!r}: the {side} is not all numbers ({error})") from None
     if array.shape not in ((), shape):

@@ -187,14 +187,16 @@ def find_backend(solver: AnySolver) -> Backend:
     name = spelt(solver)
     if isinstance(name, SolverName):
         return _made(name.source, str(name))
+    if name in BACKENDS:
+        builtin: Backend = SOLVERS[name]
+        return builtin
     prefix, _, behind = name.partition(":")
     if prefix in FAMILIES and behind:
         member: Backend = _load(FAMILIES[prefix])(name)
         return member
     if name not in SOLVERS.names and name.upper() in _load(FAMILIES["cvxpy"]).members:
         return find_backend(f"cvxpy:{name.upper()}")  # clarabel, scs, gurobi, …
-    entry = SOLVERS[named(name, backend_names(), "solver")]
-    return entry if name in BACKENDS else _made(entry, name)
+    return _made(SOLVERS[named(name, backend_names(), "solver")], name)
 
 
 def available_backends() -> list[str]:
@@ -220,6 +222,8 @@ def spelt(solver: object) -> str:
         return solver
     if not isinstance(solver, str):
         return _name_of(solver)
+    if solver in BACKENDS:
+        return solver
     registered = SOLVERS.names
     if solver in registered or any(other.casefold() == solver.casefold() for other in registered):
         return SOLVERS.spelt(solver)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...tolerances import ROUNDING, VERIFIED
-from .program import Block, Program, finite_size
+from .program import Block, Program, finite_size, with_data
 from .sizes import Sizes, implied_reach, integer_objective_size, sign_errors
 
 __all__ = ["certify"]
@@ -177,8 +177,9 @@ def certify(
     # A dual counts only if its row has the side that its sign needs.
     row_errors = sign_errors(sign * row_duals, program.row_lower, program.row_upper)
     y = np.where(row_errors > 0, 0.0, sign * row_duals)
-    reduced = costs - program.A.T @ y
-    terms = sizes.costs + sizes.magnitude.T @ abs(y)
+    columns = program.A.T
+    reduced = costs - columns @ y
+    terms = sizes.costs + with_data(columns, sizes.magnitude.data) @ abs(y)
     dual_residual, price_error = _dual_residual(sizes, reduced, terms)
     if sizes.objective > 0 and row_errors.any():
         # A wrong-sign dual counts as dual × size of its row, relative to the objective.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -397,7 +399,7 @@ class Program:
         """Number of columns."""
         return int(self.A.shape[1])
 
-    @property
+    @cached_property
     def is_mip(self) -> bool:
         """Whether a variable is integer or binary."""
         return bool(self.integrality.any())
@@ -721,6 +723,16 @@ def _block(blocks: Sequence[Block], name: str, noun: str) -> Block:
     raise UnknownNameError(
         f"no {noun} is called {name!r}; {nearest(name, [b.name for b in blocks])}"
     )
+
+
+def with_data(A: Any, data: np.ndarray) -> Any:
+    """Return a sparse array with other numbers in the places of another one, which it shares.
+
+    The constructor of SciPy would look through the places again.
+    """
+    array = copy(A)
+    array.data = data
+    return array
 
 
 def finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -45,6 +45,8 @@ class Session(Protocol):
     options: Options
     #: Prices of the last answer below this part of the largest may be rounding.
     least_price: float
+    #: Whether `reaches` may return a level.
+    has_previews: bool
 
     def change(
         self,

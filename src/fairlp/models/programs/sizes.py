@@ -26,7 +26,7 @@ from ...tolerances import (
     VERIFIED,
 )
 from .integers import rows_at_integers
-from .program import Program, finite_size
+from .program import Program, finite_size, with_data
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -60,7 +60,7 @@ class Sizes:
     def __init__(self, program: Program, x: np.ndarray) -> None:
         self.program = program
         self.x = x
-        self.magnitude = abs(program.A)
+        self.magnitude = with_data(program.A, abs(program.A.data))
         self.activity = program.A @ x
         sides = finite_size(program.row_lower, program.row_upper)
         self.rows = np.maximum(self.magnitude @ abs(x), sides)

@@ -27,7 +27,7 @@ from ...errors import FairlpError, SolverError, UnsupportedError
 from ...models.programs.backends import needs
 from ...models.programs.certificate import Certificate, certify
 from ...models.programs.options import Options
-from ...models.programs.program import Program
+from ...models.programs.program import Program, with_data
 from ...models.programs.protocols import Backend, Bounds, Capability, Entries
 from ...models.programs.solution import Solution, solution_at, start_of
 from ...models.programs.status import Point, Status, Termination
@@ -262,6 +262,9 @@ class ProgramSession:
     such as the last basis, extend `apply` and `solve`.
     """
 
+    #: Whether `reaches` may return a level.
+    has_previews: bool = False
+
     def __init__(self, backend: Backend, program: Program, options: Options) -> None:
         self.backend = backend
         self.program = program
@@ -301,7 +304,7 @@ class ProgramSession:
     def reaches(self, gap: float) -> float | None:
         """Return a level that is surely reachable, within ``gap`` of the largest.
 
-        The result is None where solving is as quick.
+        The result is None where solving is as quick; it always is without ``has_previews``.
         """
         return None
 
@@ -749,4 +752,4 @@ def _with_entries(program: Program, rows: np.ndarray, column: int, values: np.nd
         start == stop or (positions >= stop).any() or (A.indices[positions] != rows).any()
     ):
         raise SolverError(f"{program.name!r}: an entry to change is not in the matrix")
-    return type(A)((_with(A.data, positions, values), A.indices, A.indptr), shape=A.shape)
+    return with_data(A, _with(A.data, positions, values))

@@ -56,6 +56,7 @@ class InteriorPointSession(ProgramSession):
     """
 
     backend: InteriorPoint
+    has_previews = True
 
     def __init__(self, backend: InteriorPoint, program: Program, options: Options) -> None:
         super().__init__(backend, program, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...models.programs.program import Program
+from ...models.programs.program import Program, with_data
 from ...models.programs.solution import Solution
 from ...tolerances import LEVEL_ROUNDING, ROUNDING
 
@@ -103,6 +103,6 @@ def program_error(
     assert x is not None and row_duals is not None
     prices = abs(row_duals)
     violations = row_violations(program, x)
-    violations += ROUNDING * (abs(program.A) @ abs(x))
+    violations += ROUNDING * (with_data(program.A, abs(program.A.data)) @ abs(x))
     of_floors = prices[rows] @ (lowered + ROUNDING * abs(floors))
     return float(prices @ violations + of_floors + gap * abs(solution.objective))

@@ -116,7 +116,7 @@ class LevelRounds(Rounds):
     def run(self) -> None:
         """Run rounds until no member is active."""
         pool = self.shortcuts.pool
-        if pool is not None and self.as_one_server(*pool):
+        if pool is not None and self.session.has_previews and self.as_one_server(*pool):
             return
         level_before = -1.0
         while self.active.any() and self.separated is None:
@@ -330,7 +330,7 @@ class LevelRounds(Rounds):
         """
         limited = np.zeros_like(self.active)
         growing = self.active
-        if not np.isfinite(self.limit_level[growing]).any():
+        if not self.session.has_previews or not np.isfinite(self.limit_level[growing]).any():
             return limited
         self._load(growing, self.level)
         for gap in PREVIEWS:

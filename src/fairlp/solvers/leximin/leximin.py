@@ -156,26 +156,24 @@ def _leximin(
         return result
 
     runnable = instance if can_run.all() else instance.select_users(runnable_users)
-    merged, user_groups, server_groups = _merged(runnable, merge)
-    result.merged = merged.shape
+    unlimited, user_groups, server_groups = _merged(runnable, merge)
+    result.merged = unlimited.shape
     result.before = runnable.shape
     all_members = Members(
         user_groups.of,
         tasks_per_level[runnable_users] * user_groups.factor,
         runnable.task_limits * user_groups.factor,
     )
-    n_groups = len(merged.users)
-    unlimited = merged.derived(weights=np.ones(n_groups), task_limits=np.full(n_groups, np.inf))
 
     # Solve each component apart; what separates during its rounds is appended.
     pieces: list[_Piece] = []
     level = np.zeros(len(runnable_users))
-    group_tasks = np.zeros(merged.shape)
+    group_tasks = np.zeros(unlimited.shape)
     problems = _components(unlimited, merge)
     for problem in problems:
-        whole = (len(problem.users), len(problem.servers)) == merged.shape
+        whole = (len(problem.users), len(problem.servers)) == unlimited.shape
         small = unlimited if whole else select(unlimited, problem.users, problem.servers)
-        members = all_members.of_groups(problem.users)
+        members = all_members if whole else all_members.of_groups(problem.users)
         group_levels = np.bincount(members.of, weights=members.tasks_per_level)
         small = small.derived(weights=group_levels / tasks_at_level_1(small))
 
@@ -192,9 +190,13 @@ def _leximin(
             )
         piece = _Piece.solved(small, formulation, rounds, problem, missing)
         pieces.append(piece)
-        level[np.isin(user_groups.of, problem.users)] = piece.rounds.level
-        group_tasks[problem.users] = 0.0
-        group_tasks[np.ix_(problem.users, problem.servers)] = piece.tasks
+        if whole:
+            level[:] = piece.rounds.level
+            group_tasks[:] = piece.tasks
+        else:
+            level[np.isin(user_groups.of, problem.users)] = piece.rounds.level
+            group_tasks[problem.users] = 0.0
+            group_tasks[np.ix_(problem.users, problem.servers)] = piece.tasks
 
         separate = piece.rounds.separate_problem()
         if separate is not None:
@@ -227,9 +229,14 @@ def _leximin(
 
 
 def _merged(instance: Instance, merge: bool) -> tuple[Instance, Groups, Groups]:
-    """Return an instance with identical servers and proportional users merged, and their groups."""
+    """Return an instance with identical servers and proportional users merged, and their groups.
+
+    Weights are 1 there, and no user has a task limit.
+    """
     if not merge:
-        return instance, identity(len(instance.users)), identity(len(instance.servers))
+        n_users = len(instance.users)
+        unlimited = instance.derived(weights=np.ones(n_users), task_limits=np.full(n_users, np.inf))
+        return unlimited, identity(n_users), identity(len(instance.servers))
     with_merged_servers, server_groups = merge_servers(instance)
     merged, user_groups = merge_users(with_merged_servers)
     return merged, user_groups, server_groups

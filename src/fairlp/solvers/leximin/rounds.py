@@ -35,7 +35,7 @@ from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Certificate
 from ...models.programs.options import Options
 from ...models.programs.program import Program
-from ...models.programs.protocols import Backend, Capability, Session
+from ...models.programs.protocols import Backend, Capability, Entries, Session
 from ...models.programs.solution import Solution
 from ...models.programs.status import Termination
 from ...models.trees.filling import History
@@ -173,16 +173,18 @@ class Rounds:
         column = slice(A.indptr[self.t_column], A.indptr[self.t_column + 1])
         loaded_slope = -A.data[column][np.searchsorted(A.indices[column], self.rows)]
         changed = loaded_slope != slope
+        coefficients = None
         if changed.any():
-            self.session.change(coefficients=(self.rows[changed], self.t_column, -slope[changed]))
+            coefficients = (self.rows[changed], self.t_column, -slope[changed])
         self.floors = np.where(abs(floors) <= ROUNDING * floor_sizes, 0.0, floors)
         self.floor_sizes = floor_sizes
-        self._lower_floors(self._lowered)
+        self._lower_floors(self._lowered, coefficients)
 
-    def _lower_floors(self, fraction: float) -> None:
-        """Load the floors, lowered by this fraction of their sizes."""
+    def _lower_floors(self, fraction: float, coefficients: Entries | None = None) -> None:
+        """Load the floors, lowered by this fraction of their sizes, and coefficients of t."""
         lower = self.floors - fraction * self.floor_sizes
-        self.session.change(rows=(self.rows, lower, np.full(len(self.rows), np.inf)))
+        rows = (self.rows, lower, np.full(len(self.rows), np.inf))
+        self.session.change(rows=rows, coefficients=coefficients)
 
     def solve(self) -> tuple[np.ndarray, Solution]:
         """Solve the loaded program; after a failure begin afresh, then lower the floors.
