@@ -298,7 +298,7 @@ def test_what_the_line_says_of_what_is_not_proved():
     """A mechanism without a proof of its own says why, and what breaks a capacity says by how much."""
     found = fairlp.allocate(examples.load("ghodsi"), "drf-milp")
     sound, text = commands.verification(found)
-    assert sound and text.endswith("no duals prove it")
+    assert sound and text.endswith("without duals that prove it")
     far = dataclasses.replace(found, gap=0.1)
     assert commands.verification(far)[1].startswith("NO: ") and not commands.verification(far)[0]
     over = dataclasses.replace(found, tasks_array=2 * found.tasks_array)

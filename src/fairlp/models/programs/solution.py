@@ -115,7 +115,7 @@ class Solution(Hinted):
         """Why the optimum rests on the solver alone, where no duals can prove it; else empty."""
         if self.row_duals is not None or not self.status.is_optimal:
             return ""
-        return f"optimal by the word of {self.solver} only: no duals prove it"
+        return f"optimal as {self.solver} says, without duals that prove it"
 
     @property
     def values(self) -> BlockView:

@@ -261,7 +261,7 @@ def settled(solution: Solution, options: Options) -> Solution:
 
 
 def _looked_twice(solution: Solution) -> bool:
-    """Whether no whole numbers fit by the word of HiGHS, which looks at two tolerances."""
+    """Whether no whole numbers fit, as HiGHS says, which looks at two tolerances."""
     return solution.solver == "highs" and solution.status.termination is Termination.INFEASIBLE
 
 
