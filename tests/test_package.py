@@ -21,6 +21,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 def test_the_citation_is_of_this_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == fairlp.__version__ and citation["license"] == PROJECT["license"]
+    page = (ROOT / "docs" / "about.md").read_text(encoding="utf-8")
+    assert f"version = {{{fairlp.__version__}}}" in page
 
 
 def test_the_conda_recipe_needs_what_the_package_needs():
