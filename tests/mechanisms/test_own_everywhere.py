@@ -138,7 +138,7 @@ def test_what_is_proved_and_what_cannot_be():
         worse = fairlp.allocate(INSTANCE, row).tasks * 0.9
         held = fairlp.audit(INSTANCE, worse, ["Pareto-optimal"])
         assert held["holds"].tolist() == [False]
-    assert "no duals" in fairlp.allocate(INSTANCE, most_tasks).unproved
+    assert "without duals" in fairlp.allocate(INSTANCE, most_tasks).unproved
     with pytest.raises(UnsupportedError, match="no linear program"):
         fairlp.allocate(INSTANCE, most_tasks).certify(exact=True)
     for row in (own_part, one_by_one):
