@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlp import Index, Model, power
+from fairlp.errors import ModelError
 
 #: Far beyond Python's limit of nested calls.
 TERMS = 2_000
@@ -160,3 +161,14 @@ def test_any_nesting_compiles_to_the_same_row(data):
             own = expected["y"] if name == f"y[{label}]" else 0.0
             assert row[name] == single + column + own
     assert program.row_upper.tolist() == [-2.0 * expected["one"]] * 2
+
+
+def test_a_sum_is_over_an_index_of_the_same_labels_or_over_the_part_that_was_selected():
+    model = Model("m")
+    n = Index("n", ["ann", "bob", "cat"])
+    x = model.variable("x", n)
+    assert x[:2].sum(n).indices == ()
+    assert x.sum(Index("n", ["ann", "bob", "cat"])).indices == ()
+    for other in (Index("n", ["ann", "dan"]), x[:2].indices[0]):
+        with pytest.raises(ModelError, match=r"index 'n' stands for 3 labels .* and 2 labels"):
+            x.sum(other)

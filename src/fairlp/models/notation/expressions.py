@@ -521,6 +521,9 @@ def _own(node: Expression, index: Index, operation: str) -> Index:
             f"{operation} of {node} along {shown}: expected one of its indices, an Index; it has "
             f"{symbols}"
         )
+    is_part_of_index = axis.whole is not None and axis.whole.labels.equals(index.labels)
+    if axis is not index and not is_part_of_index:
+        union((axis, index))  # raises where their labels differ
     return axis
 
 
