@@ -74,9 +74,9 @@ def _text(
             return
         has_written = True
         next_text = time + seconds
-        begin = "\r" if writes_over else ""
+        start = "\r" if writes_over else ""
         end = "" if writes_over and finished < total else "\n"
         text = f"{name}: {finished} of {total} ({finished / total:.0%})"
-        print(begin + text, end=end, file=sys.stderr, flush=True)
+        print(start + text, end=end, file=sys.stderr, flush=True)
 
     return count

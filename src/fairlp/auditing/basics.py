@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..formulations.audits import pareto, worth_of_lowering
+from ..formulations.audits import gain_by_lowering, pareto
 from ..mechanisms.allocation import Allocation, Region, beyond_region, tasks_of
 from ..mechanisms.mechanism import Division, division_named
 from ..mechanisms.per_server.market import PerServerMarket, fitting
@@ -146,9 +146,9 @@ def _wasted_in_region(case: AuditCase, region: Region) -> Finding:
     relative_gain = quotients(gain, case.alone)
     best = int(relative_gain.argmax())
     witness = f"{case.name(best)} could run {amount(gain[best])} more tasks with what is free"
-    worth = worth_of_lowering(solution, 3 * FEASIBILITY)
-    worth += worth_of_lowering(solution, 2 * FEASIBILITY, block="kept")
-    return Finding.of_margin(min(worth - relative_gain[best], 0.0), witness, _NO_WASTE)
+    gain_of_floors = gain_by_lowering(solution, 3 * FEASIBILITY)
+    gain_of_floors += gain_by_lowering(solution, 2 * FEASIBILITY, block="kept")
+    return Finding.of_margin(min(gain_of_floors - relative_gain[best], 0.0), witness, _NO_WASTE)
 
 
 def _whole_gain(case: AuditCase, i: int, users: np.ndarray, gain: np.ndarray) -> np.ndarray:
@@ -185,7 +185,7 @@ def pareto_optimal(case: AuditCase) -> Finding:
     largest = _largest_gain(instance, totals, case, fixed_tasks)
     if largest is None:
         return Finding.undefined(_BY_ROUNDING)
-    better_tasks, worth = largest
+    better_tasks, gain_of_floors = largest
     gain = better_tasks.sum(axis=1) - totals
     relative_gain = quotients(gain, case.alone)
     best = int(relative_gain.argmax())
@@ -197,7 +197,7 @@ def pareto_optimal(case: AuditCase) -> Finding:
         "would run fewer"
     )
     better = as_allocation(case.instance, better_tasks, "better")
-    total_gain = np.maximum(relative_gain, 0.0).sum() - worth
+    total_gain = np.maximum(relative_gain, 0.0).sum() - gain_of_floors
     return Finding.of_margin(
         -max(total_gain, 0.0), witness, "no user can gain without another's loss", better=better
     )
@@ -233,7 +233,7 @@ def _largest_gain(
         solution = model.solve().require_optimal()
         tasks = model.evaluate("tasks", solution.require_point()).reshape(case.tasks.shape)
         if not is_exact:
-            return tasks, worth_of_lowering(solution)
+            return tasks, gain_by_lowering(solution)
         overloaded = beyond(demands, instance.capacities, counts, tasks)
         if not overloaded.any():
             return tasks, 0.0

@@ -72,7 +72,7 @@ def pareto(
     return model
 
 
-def worth_of_lowering(
+def gain_by_lowering(
     solution: Solution, fraction: float = FEASIBILITY, block: str = "nobody_loses"
 ) -> float:
     """Return the most that floors lowered by a fraction of themselves add to the objective.

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...formulations import normalisers
-from ...formulations.audits import pareto, worth_of_lowering
+from ...formulations.audits import gain_by_lowering, pareto
 from ...formulations.proportional import ceei
 from ...formulations.region import runnable_users
 from ...models.instances.instance import Instance
@@ -105,7 +105,7 @@ def elsewhere(instance: Instance, tasks: np.ndarray, rest: np.ndarray) -> tuple[
     gain = better.sum(axis=1) - totals
     alone = instance.gamma().sum(axis=1)
     user = rest[int((gain[rest] / alone[rest]).argmax())]
-    if gain[user] / alone[user] - worth_of_lowering(solution) <= VERIFIED:
+    if gain[user] / alone[user] - gain_by_lowering(solution) <= VERIFIED:
         return better, ""
     return better, (
         "not proved: users entitled to nothing share what others leave where these are; "

@@ -13,7 +13,7 @@ import pandas as pd
 from ...errors import FairlpError, NoSolutionError, NotConvergedError, SolverError, TooLargeError
 from ...formulations import normalisers, per_server
 from ...formulations import per_server as formulations
-from ...formulations.audits import pareto, worth_of_lowering
+from ...formulations.audits import gain_by_lowering, pareto
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
@@ -149,7 +149,7 @@ def _pareto_better(instance: Instance, tasks: np.ndarray) -> np.ndarray | None:
     solution = model.solve().require_optimal()
     better = np.asarray(model.evaluate("tasks", solution.require_point())).reshape(tasks.shape)
     largest_gain = quotients(better.sum(axis=1) - totals, alone).max()
-    if largest_gain - worth_of_lowering(solution) <= AUDIT:
+    if largest_gain - gain_by_lowering(solution) <= AUDIT:
         return None
     return within_capacity(instance, np.maximum(better, 0.0))
 

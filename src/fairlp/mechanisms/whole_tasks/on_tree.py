@@ -51,8 +51,8 @@ class FreeCapacity:
         require_countable(instance)
         queues = instance.tree
         demands = [[decimal(demand) for demand in row] for row in instance.demands.tolist()]
-        everyone = range(len(demands))
-        rows = [(amount, r, everyone) for r, amount in enumerate(exact_pool(instance, decimal))]
+        all_users = range(len(demands))
+        rows = [(amount, r, all_users) for r, amount in enumerate(exact_pool(instance, decimal))]
         for v, r in np.argwhere(queues.capped).tolist():
             amount = decimal(float(queues.caps[v, r]))
             rows.append((amount, r, queues.below[[v]].indices.tolist()))
@@ -65,7 +65,7 @@ class FreeCapacity:
             self.remaining.append(amounts[0])
             for n, need in zip(takers, amounts[1:], strict=True):
                 self.needs[n].append((row, need))
-        self.whole = [amount or 1 for amount in self.remaining]
+        self.initial = [amount or 1 for amount in self.remaining]
 
     @cached_property
     def matrix(self) -> np.ndarray:
@@ -73,13 +73,13 @@ class FreeCapacity:
         matrix = np.zeros((len(self.needs), len(self.remaining)))
         for n, needs in enumerate(self.needs):
             for row, need in needs:
-                matrix[n, row] = float(need / self.whole[row])
+                matrix[n, row] = float(need / self.initial[row])
         return matrix
 
     def remaining_parts(self) -> np.ndarray:
         """Return the part of each row that is left, rounded; shape (rows,)."""
-        pairs = zip(self.remaining, self.whole, strict=True)
-        return np.array([float(amount / whole) for amount, whole in pairs])
+        pairs = zip(self.remaining, self.initial, strict=True)
+        return np.array([float(amount / initial) for amount, initial in pairs])
 
     def fits(self, n: int) -> bool:
         """Whether one more task of a user fits."""

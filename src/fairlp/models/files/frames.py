@@ -34,10 +34,22 @@ NUMERIC_ATTRIBUTES = frozenset({"arrival"})
 _OTHER = {"user": "server", "server": "user"}
 #: Words in names of columns that hold the numbers of identical servers.
 _NAMES_OF_COUNTS = frozenset(
-    (
-        *("copies", "counts", "how", "instances", "machines", "n", "nodes", "nr", "num", "number"),
-        *("qty", "quantity", "replicas", "servers"),
-    )
+    [
+        "copies",
+        "counts",
+        "how",
+        "instances",
+        "machines",
+        "n",
+        "nodes",
+        "nr",
+        "num",
+        "number",
+        "qty",
+        "quantity",
+        "replicas",
+        "servers",
+    ]
 )
 #: How similar a name is to ``count`` (by difflib) that may be meant.
 _NEAR = 0.75
@@ -412,15 +424,15 @@ class _Table:
             and str(name) not in names_in_conditions
             and _is_numeric(self.frame[header])
         ]
-        for name in unused:
-            if "count" not in self.frame and self._looks_like_count(name):
-                unused.remove(name)
-                header = self.candidates[name][0]
+        if "count" not in self.frame:
+            count = next(filter(self._looks_like_count, unused), None)
+            if count is not None:
+                unused.remove(count)
+                header = self.candidates[count][0]
                 warn_caller(
                     f"the table of servers has a column {header!r} of whole numbers: did you mean "
                     f"'count', the number of identical servers? Else call it 'attribute:{header}'"
                 )
-                break
         if unused:
             names = " and ".join(map(repr, unused))
             is_one = len(unused) == 1

@@ -182,10 +182,13 @@ class Expression(Immutable):
         <Expression ∑_i x[n,i] over n>
         """
         refuse_keywords("sum", unknown)
-        entries: list[Any] = list(over)
-        symbols = [*symbols_of(self.indices), "n"]
-        symbol = next((symbol for symbol in symbols if symbol in entries), symbols[0])
-        remedy = f"such as x.sum({symbol}) with {symbol} = model[{symbol!r}]"
+
+        def remedy() -> str:
+            entries: list[Any] = list(over)
+            symbols = [*symbols_of(self.indices), "n"]
+            symbol = next((symbol for symbol in symbols if symbol in entries), symbols[0])
+            return f"such as x.sum({symbol}) with {symbol} = model[{symbol!r}]"
+
         return SumOver(self, as_indices(over, "sum over", remedy) or self.indices)
 
     def mean(self, *over: Index | tuple[Index, ...], **unknown: Never) -> Expression:
@@ -521,9 +524,10 @@ def _own(node: Expression, index: Index, operation: str) -> Index:
             f"{operation} of {node} along {shown}: expected one of its indices, an Index; it has "
             f"{symbols}"
         )
-    is_part_of_index = axis.whole is not None and axis.whole.labels.equals(index.labels)
-    if axis is not index and not is_part_of_index:
-        union((axis, index))  # raises where their labels differ
+    if axis is not index:
+        is_part = axis.whole is not None and axis.whole.labels.equals(index.labels)
+        if not is_part:
+            union((axis, index))  # raises where their labels differ
     return axis
 
 

@@ -8,7 +8,7 @@ parameters, bounds and masks of a model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import permutations
 from typing import Any, Protocol
 
@@ -219,7 +219,7 @@ def _difference(first: Index, second: Index) -> str:
     return ", ".join(f"{few(labels)} {side}" for labels, side in sides if labels)
 
 
-def as_indices(over: Any, subject: str, remedy: str = "") -> Indices:
+def as_indices(over: Any, subject: str, remedy: Callable[[], str] | None = None) -> Indices:
     """Return indices that are given as one, one after the other, or in a tuple.
 
     Parameters
@@ -227,8 +227,8 @@ def as_indices(over: Any, subject: str, remedy: str = "") -> Indices:
     over : Index, or sequence of Index and of sequences of these
     subject : str
         What runs over them, for messages: "variable 'x' runs over".
-    remedy : str
-        What to write, for messages.
+    remedy : function, optional
+        Returns what to write, for messages.
 
     Raises
     ------
@@ -251,8 +251,8 @@ fairlp.Index('n', labels)
         indices += entry if isinstance(entry, (tuple, list)) else (entry,)
     for index in indices:
         if not isinstance(index, Index):
-            remedy = remedy or "each declared by n = fairlp.Index('n', labels)"
-            raise ModelError(f"{subject} {index!r}; expected indices, {remedy}")
+            advice = remedy() if remedy else "each declared by n = fairlp.Index('n', labels)"
+            raise ModelError(f"{subject} {index!r}; expected indices, {advice}")
     return tuple(indices)
 
 
