@@ -322,7 +322,17 @@ def test_the_estimate_is_no_less_than_the_error(seed, method, uncertain):
     users = 60 if seed in GROWN else 40 + 10 * (seed % 3)
     found = fairlp.allocate(chained(users, seed), "c-drfh", method=method)
     assert off(found.levels.to_numpy(), exact(users, seed)) <= max(uncertain[0], ROUNDING_OF_LEVELS)
-    assert bool(found.unproved) == (uncertain[0] > ACCEPTED)
+    is_doubted = uncertain[0] > ACCEPTED
+    assert is_doubted == any("levels may be off" in note for note in found.notes)
+    assert bool(found.unproved) == (is_doubted and not found.certify().holds)
+
+
+def test_what_prices_prove_is_proved_though_levels_may_be_off(uncertain):
+    allocation = fairlp.allocate(chained(60, 3), "c-drfh", method="lp")
+    assert uncertain[0] > ACCEPTED
+    assert not allocation.unproved
+    (note,) = [note for note in allocation.notes if "levels may be off" in note]
+    assert "no user lacks more than" in note
 
 
 def test_floors_that_contradict_each_other_give_way_once_and_stay(uncertain):

@@ -112,26 +112,28 @@ def settled(
                 raise type(error)(f"{error} ({verdict.message})") from error
             return _of_rationals(call, None, verdict, tasks)
         doubt = ""
-        if outcome.uncertain > ACCEPTED:
-            doubt = (
-                f"not proved: by rounding, levels may be off by {outcome.uncertain:.0e} of "
-                "themselves"
-            )
+        if is_uncertain := outcome.uncertain > ACCEPTED:
+            doubt = f"by rounding, levels may be off by {outcome.uncertain:.0e} of themselves"
         elif rationals is not None and _are_far_apart(call):
-            doubt = _doubt_of_prices(call, outcome, counted)
+            proof = _proof_by_prices(call, outcome, counted)
+            doubt = "" if np.isfinite(proof.gap) else proof.message.removeprefix("not proved: ")
         if not doubt:
             return outcome
         verdict, tasks = _in_rationals(call, rationals)
         if verdict.holds:
             return _of_rationals(call, outcome, verdict, tasks)
-        return replace(outcome, unproved=f"{doubt} ({verdict.message})")
+        if is_uncertain and rationals is not None:
+            proof = _proof_by_prices(call, outcome, counted)
+            if proof.holds:
+                return replace(outcome, notes=(*outcome.notes, f"{doubt}; {proof.message}"))
+        return replace(outcome, unproved=f"not proved: {doubt} ({verdict.message})")
 
     return settle
 
 
-def _doubt_of_prices(call: MethodCall, outcome: TasksResult, counted: bool | None) -> str:
-    """Return what prices do not prove of an outcome; empty where they do."""
-    proof = prove_rounds(
+def _proof_by_prices(call: MethodCall, outcome: TasksResult, counted: bool | None) -> Proof:
+    """Return what the prices of an outcome prove, on the instance's own numbers."""
+    return prove_rounds(
         call.mechanism,
         call.instance,
         outcome.tasks,
@@ -141,7 +143,6 @@ def _doubt_of_prices(call: MethodCall, outcome: TasksResult, counted: bool | Non
         past=past_levels(call),
         may_solve=False,
     )
-    return "" if np.isfinite(proof.gap) else proof.message
 
 
 def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Proof, np.ndarray]:
