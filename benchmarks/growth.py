@@ -6,8 +6,8 @@ Users grow from 1 to 10,000 on few servers, and servers from 1 to 1,000 for few 
 allocation takes longer than the limit. CPU seconds of `fairlp.allocate` with its certificate, one
 BLAS thread, each series in a process of its own. `--methods` measures each method that is not the
 default, too. The benchmark fails where a mechanism takes more than 20 times as long as a sibling,
-which answers the same kind of question on the same instance; less than 0.05 s counts as that.
-Mechanisms without a sibling are left out: kueue, gavel, karma and drf-milp.
+which answers the same kind of question on the same instance; less than 0.05 s counts as that. The
+last four kinds are of one mechanism each, whose seconds are only printed.
 """
 
 from __future__ import annotations
@@ -52,6 +52,10 @@ KINDS = {
     ),
     "whole, servers": ("whole servers", ("drfh-first-fit", "drfh-best-fit", "slots")),
     "arrivals": ("pool", ("dynamic-drf", "cautious-lp")),
+    "quotas of queues, one server": ("quotas", ("kueue",)),
+    "jobs of rates by server": ("job servers", ("gavel",)),
+    "slices for credits": ("slices", ("karma",)),
+    "whole, one server, by integer programs": ("whole", ("drf-milp",)),
 }
 USERS = (1, 10, 100, 1_000, 10_000)
 SERVERS = (1, 10, 100, 1_000)
@@ -92,7 +96,18 @@ class Series:
 def draw(shape: str, users: int, servers: int) -> Instance:
     """Return a random instance of a shape."""
     rng = np.random.default_rng(0)
-    if shape in ("pool", "servers", "tree"):
+    if shape == "slices":
+        asked = rng.integers(1, 2 * TASKS_EACH, users)
+        return Instance.from_arrays(
+            np.ones((users, 1)), [[float(TASKS_EACH * users)]], task_limits=asked
+        )
+    if shape == "job servers":
+        return Instance.from_arrays(
+            np.ones((users, 1)),
+            np.full((servers, 1), max(users / servers / 2, 1.0)),
+            rates=rng.lognormal(0, 1, (users, servers)),
+        )
+    if shape in ("pool", "servers", "tree", "quotas"):
         demands = rng.lognormal(0, 1, (users, 3))
         capacities = rng.lognormal(3, 1, (servers, 3))
     else:
@@ -101,10 +116,15 @@ def draw(shape: str, users: int, servers: int) -> Instance:
         capacities = np.ceil(
             np.tile(pool / servers, (servers, 1)) + rng.integers(1, 4, servers)[:, None]
         )
-    if "tree" not in shape:
+    if "tree" not in shape and shape != "quotas":
         return Instance.from_arrays(demands, capacities)
     groups = max(2, int(np.sqrt(users)))
     names = [f"group{n % groups % 4}/team{n % groups}" for n in range(users)]
+    if shape == "quotas":  # four fifths of the cluster, in parts of equal size
+        instance = Instance.from_arrays(demands, capacities, queue=names)
+        top_queues = [path for path in instance.tree.paths if path and "/" not in path]
+        nominal = dict(zip(instance.resources, 0.8 * instance.pool / len(top_queues), strict=True))
+        return instance.replace(queues={path: {"nominal": nominal} for path in top_queues})
     limits = None
     if "limited" in shape:  # half the users have all their tasks early
         limits = np.where(rng.random(users) < 0.5, rng.integers(1, TASKS_EACH, users), np.inf)
