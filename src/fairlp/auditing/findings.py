@@ -245,7 +245,8 @@ class AuditCase:
             if "oversized" in options:
                 return allocate(instance, self.mechanism, **options)
             row = find_defined(self.mechanism, instance, options)
-            return run(row, instance, **options)
+            allocation: Allocation = run(row, instance, **options)
+            return allocation
 
 
 def amount(value: float) -> str:
