@@ -148,7 +148,7 @@ def _pareto_better(instance: Instance, tasks: np.ndarray) -> np.ndarray | None:
 
 @lru_cache(maxsize=1)
 def _better_than(instance: Instance, bytes_of_tasks: bytes) -> np.ndarray | None:
-    """Return the answer of :func:`_pareto_better`, which is asked twice of the tasks of an end."""
+    """Return what users could gain; the sweeps and the certificate ask it of the same tasks."""
     tasks = np.frombuffer(bytes_of_tasks).reshape(len(instance.users), len(instance.servers))
     totals = tasks.sum(axis=1)
     alone = instance.gamma().sum(axis=1)

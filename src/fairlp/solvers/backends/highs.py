@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def lower(model: Model, names: bool = True) -> Any:
-    """Return a ``highspy.Highs`` with the model, unscaled, in the user's sense and names."""
+    """Return a ``highspy.Highs`` with the model, unscaled, in the user's sense (and names)."""
     program = model.compile()
     if program.logs is not None:
         raise UnsupportedError(
