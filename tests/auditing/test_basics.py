@@ -14,8 +14,10 @@ from scipy.optimize import linprog
 import fairlp
 from audit_cases import audited, by_resource, case, pair
 from fairlp import Instance, examples
-from fairlp.auditing import basics, fairness
-from fairlp.tolerances import AUDIT
+from fairlp.auditing import basics, fairness, findings_of, search
+from fairlp.auditing.findings import AuditCase
+from fairlp.mechanisms.table import TABLE
+from fairlp.tolerances import AUDIT, SHRINKING_MARGIN
 from instances import random_instance
 from profiles import many
 
@@ -580,3 +582,30 @@ def test_envy_across_weights_names_the_ratio_of_the_weights():
     assert found.witness == (
         "'a' would run 6 more tasks with 2 times the bundle of 'b' (the ratio of their weights)"
     )
+
+
+@pytest.mark.parametrize(
+    "name", ["drf", "naive-drf", "psdsf-tdm", "h-drf", "drf-discrete", "slots"]
+)
+def test_a_pool_that_is_used_up_leaves_no_clear_gain(name):
+    rng = np.random.default_rng(2)
+    row = TABLE[name]
+    verdicts = []
+    for _ in range(30):
+        instance = search.random_instance(rng, row, "Pareto-optimal", 4, 3, 3)
+        if row.undefined(instance):
+            continue
+        tasks = fairlp.allocate(instance, name).tasks_array
+        reduced = tasks * rng.choice([1.0, 0.9999, 0.5], len(tasks))[:, None]
+        elsewhere = tasks + 0.1 * rng.random(tasks.shape)  # may be over capacity, or not eligible
+        for audited_tasks in (tasks, reduced, elsewhere):
+            audited_case = AuditCase(
+                instance, audited_tasks, division=row.division, whole=row.whole_tasks
+            )
+            is_used_up = basics.pool_is_used_up(audited_case)
+            verdicts.append(is_used_up)
+            if is_used_up:
+                (finding,) = findings_of(audited_case, None, "Pareto-optimal").values()
+                assert not finding.margin < -SHRINKING_MARGIN
+    assert any(verdicts)
+    assert not all(verdicts)

@@ -10,7 +10,8 @@ import pytest
 import fairlp
 from audit_cases import case, failing, fails, rated, two
 from fairlp import Instance
-from fairlp.auditing import Finding, search
+from fairlp.auditing import Finding, case_of, search
+from fairlp.auditing.findings import AuditCase
 from fairlp.auditing.search import Search, random_instance
 from fairlp.errors import (
     FairlpWarning,
@@ -113,3 +114,42 @@ def test_task_limits_that_are_drawn_bind(name):
         free = fairlp.allocate(instance.replace(task_limits=None), name).totals.to_numpy()
         binding += bool((instance.task_limits < free * (1 - 1e-9)).any())
     assert limited >= 20 and binding >= 0.9 * limited
+
+
+@pytest.mark.parametrize("options", [{}, {"oversized": "drop"}])
+@pytest.mark.parametrize("name", ["drf", "drfh", "njc", "psdsf-rdm", "h-drf"])
+def test_a_lie_is_run_to_the_same_bits_as_an_allocation(name, options):
+    rng = np.random.default_rng(0)
+    row = TABLE[name]
+    too_large = 0
+    for _ in range(20):
+        instance = random_instance(rng, row, "strategy-proof", 3, 3, 2)
+        if row.undefined(instance):
+            continue
+        truth = fairlp.allocate(instance, name, **options)
+        audited = case_of(instance, truth, options=options)
+        demands = instance.demands.copy()
+        demands[0] *= 7  # which may fit no server
+        lie = instance.derived(demands=demands)
+        too_large += lie.has_oversized
+        again = audited.again(lie)
+        expected = fairlp.allocate(lie.derived(), name, **options)
+        assert again.tasks_array.tobytes() == expected.tasks_array.tobytes()
+        assert again.totals.to_numpy().tobytes() == expected.totals.to_numpy().tobytes()
+    assert too_large
+
+
+def test_a_search_finds_what_the_full_allocations_of_its_lies_find(monkeypatch):
+    for name, property_name in (("psdsf-rdm", "strategy-proof"), ("drfh", "population-monotonic")):
+        search = Search(tries=40, lies=20)
+        result = search.run(name, property_name)
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                AuditCase,
+                "again",
+                lambda case, lie: fairlp.allocate(lie, case.mechanism, **case.options),
+            )
+            expected = search.run(name, property_name)
+        assert str(result) == str(expected)
+        assert (result.instance is None) == (expected.instance is None)
+        assert result.instance is None or result.instance.equals(expected.instance)

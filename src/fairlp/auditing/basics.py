@@ -25,7 +25,7 @@ from ..models.instances.arithmetic import (
     whole_table,
 )
 from ..models.instances.instance import Instance
-from ..tolerances import AUDIT, FEASIBILITY
+from ..tolerances import AUDIT, FEASIBILITY, SHRINKING_MARGIN
 from .findings import AuditCase, Finding, amount
 
 
@@ -201,6 +201,25 @@ def pareto_optimal(case: AuditCase) -> Finding:
     return Finding.of_margin(
         -max(total_gain, 0.0), witness, "no user can gain without another's loss", better=better
     )
+
+
+def pool_is_used_up(case: AuditCase) -> bool:
+    """Whether too little is free in the whole pool for a clear gain that costs no user a task.
+
+    Then no program need tell a search whether the allocation is Pareto-optimal. Wherever tasks run,
+    they take the same of the pool. So no user can gain more than what is free of each resource is
+    enough for, and all of them together gain at most the sum of that.
+    """
+    instance = case.instance
+    if instance.has_rates:
+        return False
+    runs = instance.runnable() & (instance.task_limits > 0)[:, None]
+    demands = instance.demands
+    capacity = np.maximum(instance.total_capacities, case.tasks.T @ demands).sum(axis=0)
+    floors = (1 - FEASIBILITY) * np.where(runs, np.maximum(case.tasks, 0.0), 0.0).sum(axis=1)
+    gainers = runs.any(axis=1)
+    possible_tasks = tasks_alone(demands[gainers], (capacity - floors @ demands)[None, :])[:, 0]
+    return bool((possible_tasks / case.alone[gainers]).sum() <= SHRINKING_MARGIN / 2)
 
 
 def _largest_gain(

@@ -15,7 +15,8 @@ import pandas as pd
 
 from ..api import allocate
 from ..mechanisms.allocation import Allocation
-from ..mechanisms.mechanism import Division
+from ..mechanisms.mechanism import Division, run
+from ..mechanisms.table import find_defined
 from ..models.instances.instance import Instance
 from ..models.programs.solution_views import whole_table
 from ..tolerances import AUDIT
@@ -235,9 +236,17 @@ class AuditCase:
         return repr(self.instance.users[user])
 
     def again(self, instance: Instance) -> Allocation:
-        """Return what the mechanism does with another instance."""
+        """Return what the mechanism does with another instance.
+
+        It is what :func:`fairlp.allocate` comes to, without notes on tasks that fit no server.
+        """
+        options = dict(self.options or {})
         with warnings.catch_warnings(action="ignore"):
-            return allocate(instance, self.mechanism, **(self.options or {}))
+            if "oversized" in options:
+                return allocate(instance, self.mechanism, **options)
+            row = find_defined(self.mechanism, instance, options)
+            allocation: Allocation = run(row, instance, **options)
+            return allocation
 
 
 def amount(value: float) -> str:

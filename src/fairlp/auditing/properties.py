@@ -38,6 +38,9 @@ class Property(NamedTuple):
         Whether it is about queues.
     answer_of : str
         The mechanism whose answers alone have it, where it is the definition of one.
+    is_plain : callable or None
+        Case → whether it is plain, without the audit, that the property is not clearly broken. A
+        search then goes on to the next instance.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Property(NamedTuple):
     whole_only: bool = False
     tree: bool = False
     answer_of: str = ""
+    is_plain: Callable[[AuditCase], bool] | None = None
 
 
 _GHODSI = "Ghodsi et al., NSDI 2011"
@@ -73,7 +77,11 @@ _ROWS = (
         fewest_users=1,
     ),
     Property(
-        "Pareto-optimal", "no user can gain without another's loss", _GHODSI, basics.pareto_optimal
+        "Pareto-optimal",
+        "no user can gain without another's loss",
+        _GHODSI,
+        basics.pareto_optimal,
+        is_plain=basics.pool_is_used_up,
     ),
     Property(
         "envy-free",

@@ -263,6 +263,9 @@ def _breaks(
         with warnings.catch_warnings(action="ignore"):
             allocation = allocate(instance, row.name, **audit_options["options"])
             case = case_of(instance, allocation, **audit_options, deadline=deadline)
+            is_plain = PROPERTIES[name].is_plain if name in PROPERTIES else None
+            if is_plain is not None and is_plain(case):
+                return False
             finding = findings_of(case, allocation, name)[name]
     except FairlpError as error:
         if errors is not None:

@@ -51,6 +51,15 @@ def test_highs_objects(name, mechanism):
     ] == model.compile().column_names
 
 
+def test_highs_objects_without_names_are_read_back_all_the_same():
+    model = fairlp.formulate(examples.wang_figure_1(), "drfh")
+    highs = model.to_highs(names=False)
+    assert not highs.getLp().col_names_
+    assert not highs.getLp().row_names_
+    highs.run()
+    assert same(model, model.read_back(highs), 1e-9).verify().is_optimal
+
+
 @pytest.mark.parametrize(("name", "mechanism"), CASES)
 def test_cvxpy_problems(name, mechanism):
     model = fairlp.formulate(examples.load(name), mechanism)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import compress
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -260,11 +261,26 @@ class ComplaintCheck(Proof):
         return f"<ComplaintCheck: {self}>"
 
 
-def check_complaints(
-    requests: Requests, tasks: np.ndarray, tolerance: float = AGREEMENT
-) -> ComplaintCheck:
-    """Return who may complain about tasks by user (shape (N,)); O(NR)."""
-    tasks = np.asarray(tasks, dtype=float)
+class _Shortfalls(NamedTuple):
+    """The numbers behind complaints: what users are granted, and what would end a complaint.
+
+    Arrays are by user (fractions of the request), ``usage`` and ``saturated`` by resource.
+    """
+
+    granted: np.ndarray
+    needed: np.ndarray
+    shortfall: np.ndarray
+    usage: np.ndarray
+    saturated: np.ndarray
+
+    @property
+    def complaint(self) -> float:
+        """The largest shortfall, relative to what would end the complaint."""
+        return float(relative(self.shortfall, self.needed).max(initial=0.0))
+
+
+def _shortfalls(requests: Requests, tasks: np.ndarray, tolerance: float) -> _Shortfalls:
+    """Return what users lack with these tasks (shape (N,))."""
     if tasks.shape != requests.tasks.shape:
         raise InstanceError(
             f"tasks have shape {tasks.shape}; expected {requests.tasks.shape}, one number for each "
@@ -276,13 +292,22 @@ def check_complaints(
         raise InstanceError(
             f"tasks of user {requests.users[user]!r} are {tasks[user]:g}; expected a finite number >= 0"
         )
-    x = requests.granted(tasks)
-    r = requests.fractions
-    usage = x @ r
+    granted = requests.granted(tasks)
+    usage = granted @ requests.fractions
     saturated = usage >= 1 - tolerance
     needed = requests.thresholds(saturated)
     # a user entitled to nothing needs nothing, if only some resource that it uses is saturated
-    shortfall = np.maximum(needed - x, 0.0)
+    return _Shortfalls(granted, needed, np.maximum(needed - granted, 0.0), usage, saturated)
+
+
+def check_complaints(
+    requests: Requests, tasks: np.ndarray, tolerance: float = AGREEMENT
+) -> ComplaintCheck:
+    """Return who may complain about tasks by user (shape (N,)); O(NR)."""
+    tasks = np.asarray(tasks, dtype=float)
+    shortfalls = _shortfalls(requests, tasks, tolerance)
+    x, needed, shortfall, usage, saturated = shortfalls
+    r = requests.fractions
     complains = shortfall > tolerance * needed
     own_fractions = np.where(saturated, x[:, None] * r, -1.0)
     best = own_fractions.argmax(axis=1)
@@ -318,7 +343,7 @@ def check_complaints(
         for n in beyond[:5]
     ]
     bottlenecks = tuple(names[saturated])
-    complaint = float(relative(shortfall, needed).max(initial=0.0))
+    complaint = shortfalls.complaint
     return ComplaintCheck(
         not violations and not bool(complains.any()),
         f"{_in_words(violations, table[complains])} (bottlenecks: "
@@ -398,12 +423,14 @@ def certify_fair(
 
     Prices prove the Eisenberg–Gale optimum.
     """
-    check = check_complaints(requests, requests.to_tasks(x), tolerance)
+    shortfalls = _shortfalls(requests, requests.to_tasks(x), tolerance)
+    bottlenecks = tuple(compress(requests.resources, shortfalls.saturated))
+    complaint = shortfalls.complaint
     usage = x @ requests.fractions
     overuse = _overuse(requests, x, usage)
     conditions = None
     gap = None
-    holds = overuse <= tolerance and check.complaint <= tolerance
+    holds = overuse <= tolerance and complaint <= tolerance
     if prices is not None:
         # who is entitled to nothing pays nothing, and takes what has no price
         entitled = requests.asking & (requests.entitlements > 0)
@@ -429,14 +456,14 @@ def certify_fair(
     price_series = None if prices is None else pd.Series(prices, index=index, name="price")
     return FairCertificate(
         holds,
-        f"bottlenecks {', '.join(map(str, check.bottlenecks)) or 'none'}; overuse {overuse:.1e}, "
+        f"bottlenecks {', '.join(map(str, bottlenecks)) or 'none'}; overuse {overuse:.1e}, "
         "complaint "
-        f"{check.complaint:.1e}, optimality {figure(conditions)}, gap {figure(gap)}",
+        f"{complaint:.1e}, optimality {figure(conditions)}, gap {figure(gap)}",
         np.nan if gap is None else gap,
-        bottlenecks=check.bottlenecks,
+        bottlenecks=bottlenecks,
         prices=price_series,
         overuse=overuse,
-        complaint=check.complaint,
+        complaint=complaint,
         conditions=conditions,
         tolerance=tolerance,
     )

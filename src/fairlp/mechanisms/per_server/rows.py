@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -143,6 +143,13 @@ def _pareto_better(instance: Instance, tasks: np.ndarray) -> np.ndarray | None:
         raise TooLargeError(
             f"{pairs} pairs of user and server, and above {MOST_PARETO} it is not asked"
         )
+    return _better_than(instance, tasks.tobytes())
+
+
+@lru_cache(maxsize=1)
+def _better_than(instance: Instance, bytes_of_tasks: bytes) -> np.ndarray | None:
+    """Return what users could gain; the sweeps and the certificate ask it of the same tasks."""
+    tasks = np.frombuffer(bytes_of_tasks).reshape(len(instance.users), len(instance.servers))
     totals = tasks.sum(axis=1)
     alone = instance.gamma().sum(axis=1)
     model = pareto(instance, totals)

@@ -163,7 +163,7 @@ class Queues:
         amounts = self.below @ (totals[:, None] * demands)
         return replace(self, caps=np.maximum(self.caps, amounts))
 
-    @property
+    @cached_property
     def has_limits(self) -> bool:
         """Whether any queue has a guarantee or a cap."""
         return bool(self.guarantees.any() or self.capped.any())

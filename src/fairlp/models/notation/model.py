@@ -1193,8 +1193,15 @@ class Model(Declarations):
             return write_nl(self, path, **options)
         return write_program(self.compile(), path, **options)
 
-    def to_highs(self) -> Any:
+    def to_highs(self, names: bool = True) -> Any:
         """Return a loaded ``highspy.Highs`` object with the model's own row and column names.
+
+        Parameters
+        ----------
+        names : bool
+            False leaves the names out, which saves most of the time of a large model. HiGHS then
+            calls columns and rows c0, r0 and so on where it writes them. :meth:`read_back` needs
+            no names.
 
         Returns
         -------
@@ -1209,7 +1216,7 @@ class Model(Declarations):
         """
         from ..programs.backends import lowering
 
-        return lowering("highs")(self)
+        return lowering("highs")(self, names)
 
     def to_pyomo(self) -> Any:
         """Return a Pyomo ``ConcreteModel`` of the sets, variables and constraints by name.

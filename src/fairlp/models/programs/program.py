@@ -120,7 +120,21 @@ class Block:
         """Return the name of each element as people write it: ``capacity[server3,cpu]``."""
         if not self.axes:
             return [self.name]
-        return [f"{self.name}[{','.join(map(str, labels))}]" for labels in self.labels()]
+        # Each label becomes text once, however many elements have it.
+        following = len(self.axes) - 1
+        starts = [f"{self.name}[", *[","] * following]
+        ends = [*[""] * following, "]"]
+        places = np.unravel_index(self.flat, self.shape)
+        texts = [
+            np.array(
+                [f"{start}{label!s}{end}" for label in np.asarray(labels, dtype=object)], object
+            )
+            for start, (_, labels), end in zip(starts, self.axes, ends, strict=True)
+        ]
+        names: Any = texts[0][places[0]]
+        for axis in range(1, len(self.axes)):
+            names = names + texts[axis][places[axis]]
+        return list(names)
 
     def name_of(self, place: int) -> str:
         """Return the name of one element of the block."""

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 # A Model as a ``highspy.Highs`` object to go on with, and its answer back.
 
 
-def lower(model: Model) -> Any:
-    """Return a ``highspy.Highs`` with the model, unscaled, in the user's sense and names."""
+def lower(model: Model, names: bool = True) -> Any:
+    """Return a ``highspy.Highs`` with the model, unscaled, in the user's sense (and names)."""
     program = model.compile()
     if program.logs is not None:
         raise UnsupportedError(
@@ -57,10 +57,11 @@ def lower(model: Model) -> Any:
     highs = configured(Options(), "choose")
     ones = Scaling(np.ones(program.n_rows), np.ones(program.n_columns), 1.0, 1.0)
     pass_model(highs, program, ones, program.A.data, 1.0, maximize=program.sense == "max")
-    lp = highs.getLp()  # names go in with the program: a call for each takes seconds
-    lp.col_names_ = program.column_names
-    lp.row_names_ = program.row_names
-    checked(highs.passModel(lp), "the model with its names")
+    if names:  # they go in with the program: a call for each takes longer
+        lp = highs.getLp()
+        lp.col_names_ = program.column_names
+        lp.row_names_ = program.row_names
+        checked(highs.passModel(lp), "the model with its names")
     return highs
 
 
