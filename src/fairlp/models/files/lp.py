@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress, count, repeat, takewhile
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -14,6 +14,7 @@ from scipy.sparse import coo_array
 from ...errors import require_known
 from ..programs.program import Program, Sense
 from .constructs import Constructs, Indicator, OrderedSet
+from .lp_bulk import Bounds, Rows, bounds_in, end_of_row, rows_in, words_in
 from .model_text import (
     PIECE,
     LineError,
@@ -65,12 +66,12 @@ _TITLES: Final = {
     "binary": r"bin(?:ar(?:y|ies))?",
     "end": r"end",
 }
-_TITLE = re.compile(
-    "(?:"
-    + "|".join(f"(?P<{kind}>{words})" for kind, words in _TITLES.items())
-    + ")(?=\\s|\\Z)(?![ \t]*[:<>=])",
-    re.IGNORECASE,
-)
+_ANY_TITLE: Final = "|".join(f"(?P<{kind}>{words})" for kind, words in _TITLES.items())
+_TITLE = re.compile(rf"(?:{_ANY_TITLE})(?=\s|\Z)(?![ \t]*[:<>=])", re.IGNORECASE)
+#: The same at the beginning of a line, and as a word anywhere; most words begin with other letters.
+_INITIAL: Final = "(?=[bgeilmpsu])"
+_TITLE_OF_LINE = re.compile(rf"\n[ \t]*+{_INITIAL}{_TITLE.pattern}", re.IGNORECASE)
+_TITLE_ANYWHERE = re.compile(rf"\s{_INITIAL}(?:{_ANY_TITLE})(?=\s|\Z)", re.IGNORECASE)
 #: What is on a line, from the first character that is not blank: blank lines cost no more than
 #: their bytes.
 _LINE = re.compile(r"\S[^\n]*+")
@@ -252,6 +253,8 @@ class _LpReader:
         self.of: list[int] = []
         self.columns: list[int] = []
         self.values: list[float] = []
+        #: Coefficients, rows and columns that are read in bulk, before those above.
+        self.entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.bounds: tuple[dict[int, float], dict[int, float]] = {}, {}
         self.bound_lines: dict[int, int] = {}
         self.whole: dict[int, tuple[str, int]] = {}
@@ -263,9 +266,9 @@ class _LpReader:
             if kind == "objective":
                 sense: Sense = "max" if title.lower().startswith("max") else "min"
                 first_line = line
-                c, offset = self._objective(_Tokens(self.source, text, line, self.column_of))
+                c, offset = self._objective(text, line)
             elif kind == "constraints":
-                self._constraints(_Tokens(self.source, text, line, self.column_of))
+                self._constraints(text, line)
             elif kind == "bounds":
                 self._bounds(text, line)
             elif kind in ("general", "binary", "semicontinuous"):
@@ -287,11 +290,11 @@ class _LpReader:
 
     def _sections(self) -> Iterator[tuple[str, str, str, int]]:
         """Yield kind, title, text below the title, and its first line, of each section in order."""
-        starts = (match.start() for match in _LINE.finditer(self.text))
-        titles = [match for start in starts if (match := _TITLE.match(self.text, start))]
-        before = self.text[: titles[0].start()] if titles else self.text
+        text = f"\n{self.text}"
+        titles = list(_TITLE_OF_LINE.finditer(text))
+        before = text[: titles[0].start()] if titles else text
         if before.strip() or not titles:
-            number = before[: len(before) - len(before.lstrip())].count("\n") + 1
+            number = before[: len(before) - len(before.lstrip())].count("\n")
             raise self.source.fault(
                 number, "expected Maximize or Minimize at the beginning of an LP file"
             )
@@ -299,15 +302,15 @@ class _LpReader:
             raise self.source.fault(
                 self.source.last_line, "the file ends without End; it was cut off"
             )
-        line = 1
+        line = 0
         position = 0
         last_kind = ""
         seen: dict[str, int] = {}
         for match, stop in zip(
-            titles, [*(other.start() for other in titles[1:]), len(self.text)], strict=True
+            titles, [*(other.start() for other in titles[1:]), len(text)], strict=True
         ):
             kind = str(match.lastgroup)
-            line += self.text.count("\n", position, match.end())
+            line += text.count("\n", position, match.end())
             position = match.end()
             if _ORDER.get(kind, _ANYWHERE) < (
                 _ORDER.get(last_kind, _ANYWHERE) if last_kind else 0
@@ -321,10 +324,16 @@ class _LpReader:
                     line, f"a second section of this kind; the first is in line {seen[kind]}"
                 )
             seen[kind], last_kind = line, kind
-            yield kind, match[0].strip(), self.text[position:stop], line
+            yield kind, match[0].strip(), text[position:stop], line
 
-    def _objective(self, tokens: _Tokens) -> tuple[np.ndarray, float]:
+    def _objective(self, text: str, line: int) -> tuple[np.ndarray, float]:
         """Return costs of the columns, and the constant."""
+        terms = rows_in(text, objective=True)
+        bulk = self._positions(terms.variables) if terms else None
+        if terms and bulk is not None:
+            return np.bincount(bulk, weights=terms.values), 0.0
+
+        tokens = _Tokens(self.source, text, line, self.column_of)
         tokens.label()
         columns: list[int] = []
         values: list[float] = []
@@ -333,9 +342,47 @@ class _LpReader:
             raise tokens.unexpected(0)
         return np.bincount(columns, weights=values) if columns else np.zeros(0), constant
 
-    def _constraints(self, tokens: _Tokens) -> None:
+    def _positions(self, names: list[str]) -> np.ndarray | None:
+        """Return the columns of names, new ones, too; None where one is no name."""
+        column_of = self.column_of
+        columns = np.fromiter(map(column_of.get, names, repeat(-1)), np.int64, len(names))
+        is_new = columns < 0
+        if is_new.any():
+            new_names = dict.fromkeys(compress(names, is_new.tolist()))
+            if any(name.lower() in _NO_NAMES for name in new_names):
+                return None
+            column_of.update(zip(new_names, count(len(column_of)), strict=False))
+            columns = np.fromiter(map(column_of.__getitem__, names), np.int64, len(names))
+        return columns
+
+    def _take(self, rows: Rows, line: int, labels: dict[str, int]) -> bool:
+        """Add rows that were read in bulk, of a text that begins in this line; False: cannot."""
+        row_labels = list(filter(None, rows.names))
+        if len({*row_labels}) < len(row_labels) or not labels.keys().isdisjoint(row_labels):
+            return False
+        columns = self._positions(rows.variables)
+        if columns is None:
+            return False
+        self.entries.append((rows.values, len(self.rows) + rows.of, columns))
+        numbers = (line + rows.lines).tolist()
+        labels.update(zip(rows.names, numbers, strict=True))
+        labels.pop("", None)
+        self.rows += map(_Row, rows.names, rows.lower.tolist(), rows.upper.tolist(), numbers)
+        return True
+
+    def _constraints(self, text: str, line: int) -> None:
         """Read the constraints."""
         labels: dict[str, int] = {}
+        position = 0
+        while position < len(text):
+            stop = end_of_row(text, position)
+            rows = rows_in(text[position:stop])
+            if rows is None or not self._take(rows, line, labels):
+                break
+            line += text.count("\n", position, stop)
+            position = stop
+
+        tokens = _Tokens(self.source, text[position:], line, self.column_of)
         while tokens.position < tokens.count:
             line = tokens.lines[tokens.position]
             name = tokens.label()
@@ -427,7 +474,15 @@ class _LpReader:
 
     def _bounds(self, text: str, line: int) -> None:
         """Read bounds, one on each line."""
-        for number, content in _lines(text, line):
+        position = 0
+        while position < len(text):
+            stop = text.find("\n", position + PIECE) + 1 or len(text)
+            if not self._take_bounds(bounds_in(text[position:stop]), line):
+                break
+            line += text.count("\n", position, stop)
+            position = stop
+
+        for number, content in _lines(text[position:], line):
             match = _BOUND.fullmatch(content)
             has_relation = match is not None and bool(match[1] or match[4] or match[6])
             if match is None or not has_relation or (match[1] and match[6]):
@@ -455,6 +510,25 @@ class _LpReader:
                     if relation == "=" or (below in relation) == (side == 0):
                         self._set(number, j, side, value)
 
+    def _take_bounds(self, bounds: Bounds | None, line: int) -> bool:
+        """Add bounds of a text that begins in this line, each the first of its column; or False."""
+        if bounds is None or not self.column_of.keys() >= {*bounds.variables}:
+            return False
+        columns = np.array([*map(self.column_of.__getitem__, bounds.variables)], dtype=np.int64)
+        sides = []
+        for earlier, is_set in zip(self.bounds, (bounds.is_lower, bounds.is_upper), strict=True):
+            values = (bounds.values[is_set] + 0.0).tolist()
+            value_of = dict(zip(columns[is_set].tolist(), values, strict=True))
+            if len(value_of) < len(values) or not earlier.keys().isdisjoint(value_of):
+                return False
+            sides.append(value_of)
+        for earlier, value_of in zip(self.bounds, sides, strict=True):
+            earlier.update(value_of)
+        order = np.argsort(bounds.lines, kind="stable")
+        numbers = (line + bounds.lines[order]).tolist()
+        self.bound_lines.update(zip(columns[order].tolist(), numbers, strict=True))
+        return True
+
     def _set(self, number: int, j: int, side: int, value: float) -> None:
         earlier_value = self.bounds[side].setdefault(j, value + 0.0)
         if earlier_value != value:
@@ -467,17 +541,28 @@ class _LpReader:
 
     def _names(self, kind: str, text: str, line: int) -> None:
         """Read the names of integer, binary or semi-continuous columns."""
+        words = words_in(text)
+        members: Iterable[tuple[int, int]]
+        if words and self.column_of.keys() >= {*words.texts} and not _TITLE_ANYWHERE.search(text):
+            numbers = (line + words.lines()).tolist()
+            members = zip(map(self.column_of.__getitem__, words.texts), numbers, strict=True)
+        else:
+            members = self._members(text, line)
+        for j, number in members:
+            if kind == "semicontinuous":
+                self.constructs.semicontinuous[j] = number
+            elif j not in self.whole or kind == "binary":
+                self.whole[j] = kind, number
+
+    def _members(self, text: str, line: int) -> Iterator[tuple[int, int]]:
+        """Yield column and line of every name."""
         for number, content in _lines(text, line):
             for name in content.split():
                 if not re.fullmatch(_NAME, name) or _TITLE.fullmatch(name):
                     raise self.source.fault(
                         number, f"expected names of columns instead of {shown(name)}"
                     )
-                j = self._column(name, number)
-                if kind == "semicontinuous":
-                    self.constructs.semicontinuous[j] = number
-                elif j not in self.whole or kind == "binary":
-                    self.whole[j] = kind, number
+                yield self._column(name, number), number
 
     def _sets(self, tokens: _Tokens) -> None:
         """Read special ordered sets: ``name: S1 :: x : 1 y : 2``."""
@@ -508,7 +593,7 @@ class _LpReader:
         names = list(self.column_of)
         row_names = [row.name for row in self.rows]
         row_lower, row_upper, row_lines = (
-            np.array([row[1:] for row in self.rows], dtype=float).reshape(m, 3).T.copy()
+            np.array([row[place] for row in self.rows], dtype=float) for place in (1, 2, 3)
         )
         lower = np.zeros(n)
         upper = np.full(n, np.inf)
@@ -556,7 +641,9 @@ class _LpReader:
                 "written by GLPK, which gives the objective's constant in a comment that others "
                 "ignore"
             )
-        entries = coo_array((self.values, (self.of, self.columns)), (m, n), dtype=float).tocsc()
+        last_entries = (self.values, self.of, self.columns)
+        values, of, columns = map(np.concatenate, zip(*self.entries, last_entries, strict=True))
+        entries = coo_array((values, (of, columns)), (m, n), dtype=float).tocsc()
         # SciPy has added the coefficients of a variable that occurs twice
         entries.eliminate_zeros()
         if not np.isfinite(entries.data).all():
