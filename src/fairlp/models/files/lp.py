@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress, count, repeat, takewhile
+from itertools import compress, count, repeat
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 from ...errors import require_known
 from ..programs.program import Program, Sense
 from .constructs import Constructs, Indicator, OrderedSet
-from .lp_bulk import Bounds, Rows, bounds_in, end_of_row, rows_in, words_in
+from .lp_bulk import Bounds, Rows, bounds_in, end_of_rows, rows_in, words_in
 from .model_text import (
     PIECE,
     LineError,
@@ -67,11 +67,12 @@ _TITLES: Final = {
     "end": r"end",
 }
 _ANY_TITLE: Final = "|".join(f"(?P<{kind}>{words})" for kind, words in _TITLES.items())
-_TITLE = re.compile(rf"(?:{_ANY_TITLE})(?=\s|\Z)(?![ \t]*[:<>=])", re.IGNORECASE)
-#: The same at the beginning of a line, and as a word anywhere; most words begin with other letters.
-_INITIAL: Final = "(?=[bgeilmpsu])"
-_TITLE_OF_LINE = re.compile(rf"\n[ \t]*+{_INITIAL}{_TITLE.pattern}", re.IGNORECASE)
-_TITLE_ANYWHERE = re.compile(rf"\s{_INITIAL}(?:{_ANY_TITLE})(?=\s|\Z)", re.IGNORECASE)
+#: A title behind the end of a line; most lines begin with other letters.
+_TITLE = re.compile(
+    rf"\n[ \t]*+(?=[bgeilmpsu])(?:{_ANY_TITLE})(?=\s|\Z)(?![ \t]*[:<>=])", re.IGNORECASE
+)
+#: A title behind any space; compiled when a file names columns.
+_TITLE_ANYWHERE: Final = rf"(?i:\s(?=[bgeilmpsu])(?:{_ANY_TITLE})(?=\s|\Z))"
 #: What is on a line, from the first character that is not blank: blank lines cost no more than
 #: their bytes.
 _LINE = re.compile(r"\S[^\n]*+")
@@ -233,11 +234,11 @@ class _LpReader:
     def __init__(self, source: Source) -> None:
         self.source = source
         text = source.content.decode()
-        lines = (
-            match[0] for match in _LINE.finditer(text, 0, PIECE)
-        )  # no writer says more before the objective
-        head = takewhile(lambda line: not _TITLE.match(line), lines)
-        self.comments = [line[1:].strip() for line in head if line.startswith("\\")]
+        head = f"\n{text[:PIECE]}"  # no writer says more before the objective
+        if title := _TITLE.search(head):
+            head = head[: title.start()]
+        lines = (match[0] for match in _LINE.finditer(head))
+        self.comments = [line[1:].strip() for line in lines if line.startswith("\\")]
         by_glpk = bool(self.comments) and self.comments[0].startswith("* Problem: ")
         self.glpk = _GLPK_CONSTANT.search(text) if by_glpk else None
         self.text = re.sub(r"\\[^\n]*", "", text)
@@ -291,7 +292,7 @@ class _LpReader:
     def _sections(self) -> Iterator[tuple[str, str, str, int]]:
         """Yield kind, title, text below the title, and its first line, of each section in order."""
         text = f"\n{self.text}"
-        titles = list(_TITLE_OF_LINE.finditer(text))
+        titles = list(_TITLE.finditer(text))
         before = text[: titles[0].start()] if titles else text
         if before.strip() or not titles:
             number = before[: len(before) - len(before.lstrip())].count("\n")
@@ -342,17 +343,20 @@ class _LpReader:
             raise tokens.unexpected(0)
         return np.bincount(columns, weights=values) if columns else np.zeros(0), constant
 
+    def _known(self, names: list[str]) -> np.ndarray:
+        """Return the columns of names, -1 for those that are new."""
+        return np.fromiter(map(self.column_of.get, names, repeat(-1)), np.int64, len(names))
+
     def _positions(self, names: list[str]) -> np.ndarray | None:
         """Return the columns of names, new ones, too; None where one is no name."""
-        column_of = self.column_of
-        columns = np.fromiter(map(column_of.get, names, repeat(-1)), np.int64, len(names))
+        columns = self._known(names)
         is_new = columns < 0
         if is_new.any():
             new_names = dict.fromkeys(compress(names, is_new.tolist()))
             if any(name.lower() in _NO_NAMES for name in new_names):
                 return None
-            column_of.update(zip(new_names, count(len(column_of)), strict=False))
-            columns = np.fromiter(map(column_of.__getitem__, names), np.int64, len(names))
+            self.column_of.update(zip(new_names, count(len(self.column_of)), strict=False))
+            columns = self._known(names)
         return columns
 
     def _take(self, rows: Rows, line: int, labels: dict[str, int]) -> bool:
@@ -375,7 +379,7 @@ class _LpReader:
         labels: dict[str, int] = {}
         position = 0
         while position < len(text):
-            stop = end_of_row(text, position)
+            stop = end_of_rows(text, position)
             rows = rows_in(text[position:stop])
             if rows is None or not self._take(rows, line, labels):
                 break
@@ -512,9 +516,11 @@ class _LpReader:
 
     def _take_bounds(self, bounds: Bounds | None, line: int) -> bool:
         """Add bounds of a text that begins in this line, each the first of its column; or False."""
-        if bounds is None or not self.column_of.keys() >= {*bounds.variables}:
+        if bounds is None:
             return False
-        columns = np.array([*map(self.column_of.__getitem__, bounds.variables)], dtype=np.int64)
+        columns = self._known(bounds.variables)
+        if (columns < 0).any():
+            return False
         sides = []
         for earlier, is_set in zip(self.bounds, (bounds.is_lower, bounds.is_upper), strict=True):
             values = (bounds.values[is_set] + 0.0).tolist()
@@ -542,12 +548,10 @@ class _LpReader:
     def _names(self, kind: str, text: str, line: int) -> None:
         """Read the names of integer, binary or semi-continuous columns."""
         words = words_in(text)
-        members: Iterable[tuple[int, int]]
-        if words and self.column_of.keys() >= {*words.texts} and not _TITLE_ANYWHERE.search(text):
-            numbers = (line + words.lines()).tolist()
-            members = zip(map(self.column_of.__getitem__, words.texts), numbers, strict=True)
-        else:
-            members = self._members(text, line)
+        columns = self._known(words.texts) if words else np.array([-1])
+        members: Iterable[tuple[int, int]] = self._members(text, line)
+        if words and (columns >= 0).all() and not re.search(_TITLE_ANYWHERE, text):
+            members = zip(columns.tolist(), (line + words.lines()).tolist(), strict=True)
         for j, number in members:
             if kind == "semicontinuous":
                 self.constructs.semicontinuous[j] = number
@@ -558,7 +562,7 @@ class _LpReader:
         """Yield column and line of every name."""
         for number, content in _lines(text, line):
             for name in content.split():
-                if not re.fullmatch(_NAME, name) or _TITLE.fullmatch(name):
+                if not re.fullmatch(_NAME, name) or re.fullmatch(_TITLE_ANYWHERE, f" {name}"):
                     raise self.source.fault(
                         number, f"expected names of columns instead of {shown(name)}"
                     )
@@ -599,18 +603,19 @@ class _LpReader:
         upper = np.full(n, np.inf)
         lines = np.ones(n, dtype=np.int64)
         integrality = np.zeros(n, dtype=np.uint8)
-        for j, (kind, number) in self.whole.items():
-            integrality[j], lines[j] = 1, number
-            upper[j] = 1.0 if kind == "binary" else np.inf
+        whole = np.fromiter(self.whole, np.int64, len(self.whole))
+        is_binary = np.array([kind == "binary" for kind, _ in self.whole.values()], dtype=bool)
+        integrality[whole] = 1
+        lines[whole] = [number for _, number in self.whole.values()]
+        upper[whole[is_binary]] = 1.0
         lines[list(self.bound_lines)] = list(self.bound_lines.values())
         for bounds, bound_of in zip((lower, upper), self.bounds, strict=True):
             bounds[list(bound_of)] = list(bound_of.values())
-        for j, (kind, number) in self.whole.items():
-            if kind == "binary" and not (lower[j] >= 0 and upper[j] <= 1):
-                problem = (
-                    f"{shown(names[j])} is binary (line {number}); expected bounds between 0 and 1"
-                )
-                raise self.source.fault(int(lines[j]), problem)
+        is_wide = is_binary & ~((lower[whole] >= 0) & (upper[whole] <= 1))
+        for j in whole[is_wide][:1].tolist():
+            line = self.whole[j][1]
+            problem = f"{shown(names[j])} is binary (line {line}); expected bounds between 0 and 1"
+            raise self.source.fault(int(lines[j]), problem)
         exact = is_ours(self.comments) is not None
         settle(
             self.source,
