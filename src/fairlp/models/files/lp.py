@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 from ...errors import require_known
 from ..programs.program import Program, Sense
 from .constructs import Constructs, Indicator, OrderedSet
-from .lp_bulk import Bounds, Rows, bounds_in, end_of_rows, rows_in, words_in
+from .lp_bulk import Rows, bounds_in, end_of_rows, rows_in, words_in
 from .model_text import (
     PIECE,
     LineError,
@@ -330,9 +330,9 @@ class _LpReader:
     def _objective(self, text: str, line: int) -> tuple[np.ndarray, float]:
         """Return costs of the columns, and the constant."""
         terms = rows_in(text, objective=True)
-        bulk = self._positions(terms.variables) if terms else None
-        if terms and bulk is not None:
-            return np.bincount(bulk, weights=terms.values), 0.0
+        places = self._columns_of(terms.variables) if terms else None
+        if terms and places is not None:
+            return np.bincount(places, weights=terms.values), 0.0
 
         tokens = _Tokens(self.source, text, line, self.column_of)
         tokens.label()
@@ -347,24 +347,23 @@ class _LpReader:
         """Return the columns of names, -1 for those that are new."""
         return np.fromiter(map(self.column_of.get, names, repeat(-1)), np.int64, len(names))
 
-    def _positions(self, names: list[str]) -> np.ndarray | None:
-        """Return the columns of names, new ones, too; None where one is no name."""
+    def _columns_of(self, names: list[str]) -> np.ndarray | None:
+        """Return the columns of names; None where a new one names no variable."""
         columns = self._known(names)
-        is_new = columns < 0
-        if is_new.any():
-            new_names = dict.fromkeys(compress(names, is_new.tolist()))
-            if any(name.lower() in _NO_NAMES for name in new_names):
-                return None
-            self.column_of.update(zip(new_names, count(len(self.column_of)), strict=False))
-            columns = self._known(names)
-        return columns
+        new_names = dict.fromkeys(compress(names, (columns < 0).tolist()))
+        if not new_names:
+            return columns
+        if any(name.lower() in _NO_NAMES for name in new_names):
+            return None
+        self.column_of.update(zip(new_names, count(len(self.column_of)), strict=False))
+        return self._known(names)
 
     def _take(self, rows: Rows, line: int, labels: dict[str, int]) -> bool:
         """Add rows that were read in bulk, of a text that begins in this line; False: cannot."""
         row_labels = list(filter(None, rows.names))
         if len({*row_labels}) < len(row_labels) or not labels.keys().isdisjoint(row_labels):
             return False
-        columns = self._positions(rows.variables)
+        columns = self._columns_of(rows.variables)
         if columns is None:
             return False
         self.entries.append((rows.values, len(self.rows) + rows.of, columns))
@@ -481,8 +480,18 @@ class _LpReader:
         position = 0
         while position < len(text):
             stop = text.find("\n", position + PIECE) + 1 or len(text)
-            if not self._take_bounds(bounds_in(text[position:stop]), line):
+            bounds = bounds_in(text[position:stop])
+            columns = self._known(bounds.variables) if bounds else np.array([-1])
+            if bounds is None or (columns < 0).any():
                 break
+            numbers = line + bounds.lines
+            arrays = (numbers, columns, bounds.values, bounds.is_lower, bounds.is_upper)
+            lists = [array.tolist() for array in arrays]
+            for number, j, value, is_lower, is_upper in zip(*lists, strict=True):
+                if is_lower:
+                    self._set(number, j, 0, value)
+                if is_upper:
+                    self._set(number, j, 1, value)
             line += text.count("\n", position, stop)
             position = stop
 
@@ -513,27 +522,6 @@ class _LpReader:
                 for side in (0, 1):
                     if relation == "=" or (below in relation) == (side == 0):
                         self._set(number, j, side, value)
-
-    def _take_bounds(self, bounds: Bounds | None, line: int) -> bool:
-        """Add bounds of a text that begins in this line, each the first of its column; or False."""
-        if bounds is None:
-            return False
-        columns = self._known(bounds.variables)
-        if (columns < 0).any():
-            return False
-        sides = []
-        for earlier, is_set in zip(self.bounds, (bounds.is_lower, bounds.is_upper), strict=True):
-            values = (bounds.values[is_set] + 0.0).tolist()
-            value_of = dict(zip(columns[is_set].tolist(), values, strict=True))
-            if len(value_of) < len(values) or not earlier.keys().isdisjoint(value_of):
-                return False
-            sides.append(value_of)
-        for earlier, value_of in zip(self.bounds, sides, strict=True):
-            earlier.update(value_of)
-        order = np.argsort(bounds.lines, kind="stable")
-        numbers = (line + bounds.lines[order]).tolist()
-        self.bound_lines.update(zip(columns[order].tolist(), numbers, strict=True))
-        return True
 
     def _set(self, number: int, j: int, side: int, value: float) -> None:
         earlier_value = self.bounds[side].setdefault(j, value + 0.0)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from .model_text import PIECE, numbers_in
+from .model_text import PIECE
 
 #: Shorter texts are read sooner word by word.
 SHORTEST: Final = 5000
@@ -26,37 +26,19 @@ _KINDS[[*b"*^:\\/[]"]] = _OTHER
 _RELATIONS: Final = frozenset(["<=", "=<", ">=", "=>", "<", ">", "="])
 _RELATION_MARK = re.compile("[<>=]")
 _NOT_IN_NAMES = re.compile(r"[+\-*^<>=:\\]")
-_NO_SIGN, _ANY_SIGN, _ONE_SIGN = (False,), (False, True), (True,)
-#: Kind of a word, kind of the next, and whether the next may have a sign, or must have one. A side
-#: is the number that ends a row.
-_PAIRS: Final = (
-    (_SIDE, _LABEL, _NO_SIGN),
-    (_SIDE, _NUMBER, _ANY_SIGN),
-    (_SIDE, _NAME, _ANY_SIGN),
-    (_LABEL, _NUMBER, _ANY_SIGN),
-    (_LABEL, _NAME, _ANY_SIGN),
-    (_NUMBER, _NAME, _NO_SIGN),
-    (_NAME, _NUMBER, _ONE_SIGN),
-    (_NAME, _NAME, _ONE_SIGN),
-    (_NAME, _RELATION, _NO_SIGN),
-    (_RELATION, _SIDE, _ANY_SIGN),
-)
+#: For each kind of a word and kind of the next, whether the next may be without a sign, and with one.
+#: A side is the number that ends a row.
 _FOLLOWS: Final = np.zeros((7, 7, 2), dtype=bool)
-for _before, _kind, _signs in _PAIRS:
-    _FOLLOWS[_before, _kind, np.array(_signs, dtype=int)] = True
+_FOLLOWS[_SIDE, [_LABEL, _NUMBER, _NAME], 0] = True
+_FOLLOWS[_LABEL, [_NUMBER, _NAME], 0] = True
+_FOLLOWS[[_SIDE, _LABEL, _NAME], [[_NUMBER], [_NAME]], 1] = True
+_FOLLOWS[_NUMBER, _NAME, 0] = True
+_FOLLOWS[_NAME, _RELATION, 0] = True
+_FOLLOWS[_RELATION, _SIDE] = True
 
 
 class Words(NamedTuple):
-    """The words of a text.
-
-    Attributes
-    ----------
-    texts : list of str
-    kinds, first, last, starts : ndarray
-        For each word its kind, its first and last byte, and its position in the text.
-    line_ends : ndarray
-        Positions of the ends of lines.
-    """
+    """The words of a text with their kinds, first and last bytes and positions, and its line ends."""
 
     texts: list[str]
     kinds: np.ndarray
@@ -101,18 +83,7 @@ def words_in(text: str) -> Words | None:
 
 
 class Rows(NamedTuple):
-    """The constraints of a text, or an objective.
-
-    Attributes
-    ----------
-    names : list of str
-        Empty where a row has none.
-    lower, upper, lines : ndarray
-        For each row its bounds, and its line, counted from 0; an objective has no bounds.
-    of, values : ndarray
-    variables : list of str
-        For each term its row, coefficient and variable.
-    """
+    """The constraints of a text: name (or ""), bounds and line (from 0) of each row, then terms."""
 
     names: list[str]
     lower: np.ndarray
@@ -170,7 +141,7 @@ def rows_in(text: str, objective: bool = False) -> Rows | None:
     *labels, rest = "".join(compress(texts, (kinds == _LABEL).tolist())).split(":")
     begins = np.flatnonzero(before == _SIDE)
     has_label = kinds[begins] == _LABEL
-    numbers = _numbers(list(compress(texts, is_number.tolist())))
+    numbers = _values(list(compress(texts, is_number.tolist())), np.True_)
     if (
         numbers is None
         or rest
@@ -205,24 +176,8 @@ def rows_in(text: str, objective: bool = False) -> Rows | None:
     )
 
 
-def _numbers(texts: list[str]) -> np.ndarray | None:
-    """Return the finite numbers of texts, None where one is none."""
-    joined = "\n".join(texts).encode()
-    if joined.translate(None, b"0123456789.eE+-\n"):
-        return None
-    numbers = numbers_in(joined.split())
-    return numbers if np.isfinite(numbers).all() else None
-
-
 class Bounds(NamedTuple):
-    """The bounds of a text.
-
-    Attributes
-    ----------
-    variables : list of str
-    values, lines, is_lower, is_upper : ndarray
-        For each bound its variable, its value, its line, counted from 0, and what it bounds.
-    """
+    """The bounds of a text: variable, value and line (from 0) of each, and what the value bounds."""
 
     variables: list[str]
     values: np.ndarray
@@ -259,23 +214,23 @@ def bounds_in(text: str) -> Bounds | None:
     ):
         return None
 
-    # a free variable has two bounds
+    # a free variable has two bounds; bounds stay in the order of their lines
     is_less, is_more = words.compares(relations)
     is_equal = ~(is_less | is_more)
-    is_lower = is_equal | (is_less == value_is_first)
-    is_upper = is_equal | (is_less != value_is_first)
     is_lower_of_free = np.repeat([True, False], len(free))
     places = np.concatenate((2 * relations - value_places, free, free))
+    lines = words.lines(places)
+    order = np.argsort(lines, kind="stable")
     return Bounds(
-        texts[places].tolist(),
-        np.append(values, np.where(is_lower_of_free, -np.inf, np.inf)),
-        words.lines(places),
-        np.append(is_lower, is_lower_of_free),
-        np.append(is_upper, ~is_lower_of_free),
+        texts[places[order]].tolist(),
+        np.append(values, np.where(is_lower_of_free, -np.inf, np.inf))[order],
+        lines[order],
+        np.append(is_equal | (is_less == value_is_first), is_lower_of_free)[order],
+        np.append(is_equal | (is_less != value_is_first), ~is_lower_of_free)[order],
     )
 
 
-def _values(texts: list[str], is_number: np.ndarray) -> np.ndarray | None:
+def _values(texts: list[str], is_number: np.ndarray | np.bool) -> np.ndarray | None:
     """Return the values of texts, which may be infinite by a word only; None where one is none."""
     try:
         values = np.fromiter(map(float, texts), dtype=float, count=len(texts))
