@@ -107,8 +107,8 @@ class _Tokens:
         self.texts: list[str] = [text for text in texts if text[0] != "\n"]
         self.count = len(self.texts)
         self.position = 0
-        self.texts += ["", ""]  # nothing stands behind the last
-        self.kinds += [_RELATION, _RELATION]
+        self.texts += ["", "", ""]  # nothing stands behind the last
+        self.kinds += [_RELATION, _RELATION, _RELATION]
         self.lines += self.lines[-1:] or [line + int(breaks.sum())]
 
     def fault(self, problem: str) -> LineError:
