@@ -24,7 +24,7 @@ _KINDS[[*b"0123456789."]] = _NUMBER
 _KINDS[[*b"<>="]] = _RELATION
 _KINDS[[*b"*^:\\/[]"]] = _OTHER
 _RELATIONS: Final = frozenset(["<=", "=<", ">=", "=>", "<", ">", "="])
-_RELATION_MARK = re.compile("[<>=]")
+_END_OF_ROW = re.compile(r"[<>=]\s*+(?:[+-]\s++)?+[^\s<>=][^\n]*+\n?")
 _NOT_IN_NAMES = re.compile(r"[+\-*^<>=:\\]")
 #: For each kind of a word and kind of the next, whether the next may be without a sign, and with one.
 #: A side is the number that ends a row.
@@ -95,12 +95,10 @@ class Rows(NamedTuple):
 
 
 def end_of_rows(text: str, start: int) -> int:
-    """Return the end of the line where rows that begin at ``start`` probably end, a piece on."""
+    """Return where the line of the last right side ends, in a piece that begins at ``start``."""
     place = max(text.rfind(mark, start, start + PIECE) for mark in "<>=")
-    if place < 0:
-        match = _RELATION_MARK.search(text, start + PIECE)
-        place = match.start() if match else len(text)
-    return text.find("\n", place) + 1 or len(text)
+    match = _END_OF_ROW.search(text, place if place >= 0 else start + PIECE)
+    return match.end() if match else len(text)
 
 
 def rows_in(text: str, objective: bool = False) -> Rows | None:
