@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, count, repeat
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -219,15 +219,6 @@ class _Tokens:
         )
 
 
-class _Row(NamedTuple):
-    """A constraint without its terms."""
-
-    name: str
-    lower: float
-    upper: float
-    line: int
-
-
 class _LpReader:
     """One pass over a file."""
 
@@ -250,7 +241,10 @@ class _LpReader:
             raise source.fault(self.text.count("\n", 0, space.start()) + 1, problem)
         self.column_of: dict[str, int] = {}
         self.new_columns: list[tuple[int, str]] = []
-        self.rows: list[_Row] = []
+        self.row_names: list[str] = []
+        self.row_lower: list[float] = []
+        self.row_upper: list[float] = []
+        self.row_lines: list[int] = []
         self.of: list[int] = []
         self.columns: list[int] = []
         self.values: list[float] = []
@@ -366,11 +360,14 @@ class _LpReader:
         columns = self._columns_of(rows.variables)
         if columns is None:
             return False
-        self.entries.append((rows.values, len(self.rows) + rows.of, columns))
+        self.entries.append((rows.values, len(self.row_names) + rows.of, columns))
         numbers = (line + rows.lines).tolist()
         labels.update(zip(rows.names, numbers, strict=True))
         labels.pop("", None)
-        self.rows += map(_Row, rows.names, rows.lower.tolist(), rows.upper.tolist(), numbers)
+        self.row_names += rows.names
+        self.row_lower += rows.lower.tolist()
+        self.row_upper += rows.upper.tolist()
+        self.row_lines += numbers
         return True
 
     def _constraints(self, text: str, line: int) -> None:
@@ -396,12 +393,14 @@ class _LpReader:
                 )
             if name:
                 labels[name] = line
-            self.rows.append(self._constraint(tokens, name, line))
-        for i, row in enumerate(self.rows):
-            if not row.name:
-                self.rows[i] = row._replace(name=unused(f"c{i + 1}", labels))
+            self._constraint(tokens, line)
+            self.row_names.append(name)
+            self.row_lines.append(line)
+        for i, name in enumerate(self.row_names):
+            if not name:
+                self.row_names[i] = unused(f"c{i + 1}", labels)
 
-    def _constraint(self, tokens: _Tokens, name: str, line: int) -> _Row:
+    def _constraint(self, tokens: _Tokens, line: int) -> None:
         """Read one constraint behind its label."""
         self._condition(tokens, line)
         start = tokens.position
@@ -417,7 +416,7 @@ class _LpReader:
         else:
             tokens.position = start
         _, constant_position = tokens.terms(self.columns, self.values)
-        self.of += [len(self.rows)] * (len(self.columns) - len(self.of))
+        self.of += [len(self.row_names)] * (len(self.columns) - len(self.of))
         if constant_position >= 0:
             tokens.position = constant_position
             raise tokens.fault(
@@ -456,7 +455,8 @@ class _LpReader:
                     f"{left_relation} and {relation} make no range; expected <= twice or >= twice"
                 )
             low, high = (left_side, high) if "<" in left_relation else (low, left_side)  # type: ignore[assignment]
-        return _Row(name, low + 0.0, high + 0.0, line)
+        self.row_lower.append(low + 0.0)
+        self.row_upper.append(high + 0.0)
 
     def _condition(self, tokens: _Tokens, line: int) -> None:
         """Take ``b = 1 ->`` before a constraint, if it is there."""
@@ -467,7 +467,7 @@ class _LpReader:
                 tokens.position += 2
                 raise tokens.fault(f"expected 0 or 1 instead of {shown(value)}")
             column = self.column_of[name] if name in self.column_of else tokens.new_column(name)
-            self.constructs.indicators[len(self.rows)] = Indicator(column, int(value), line)
+            self.constructs.indicators[len(self.row_names)] = Indicator(column, int(value), line)
             tokens.position += 5
 
     def _column(self, name: str, line: int) -> int:
@@ -581,12 +581,11 @@ class _LpReader:
     def _parsed(self, sense: Sense, c: np.ndarray, offset: float) -> Parsed:
         """Put the sections together."""
         n = len(self.column_of)
-        m = len(self.rows)
+        m = len(self.row_names)
         names = list(self.column_of)
-        row_names = [row.name for row in self.rows]
-        row_lower, row_upper, row_lines = (
-            np.array([row[place] for row in self.rows], dtype=float) for place in (1, 2, 3)
-        )
+        row_lower = np.array(self.row_lower, dtype=float)
+        row_upper = np.array(self.row_upper, dtype=float)
+        row_lines = np.array(self.row_lines, dtype=np.int64)
         lower = np.zeros(n)
         upper = np.full(n, np.inf)
         lines = np.ones(n, dtype=np.int64)
@@ -617,7 +616,7 @@ class _LpReader:
             self.source,
             row_lower,
             row_upper,
-            lambda i: f"row {shown(row_names[i])}",
+            lambda i: f"row {shown(self.row_names[i])}",
             row_lines,
             exact,
         )
@@ -645,7 +644,7 @@ class _LpReader:
                 line, "coefficients of one variable add up to more than the largest number"
             )
         parsed = Parsed(
-            "", sense, offset + 0.0, c, entries, row_lower, row_upper, lower, upper, integrality, row_names, names,
+            "", sense, offset + 0.0, c, entries, row_lower, row_upper, lower, upper, integrality, self.row_names, names,
             self.comments,
         )  # fmt: skip
         return self.constructs.compiled(self.source, parsed)

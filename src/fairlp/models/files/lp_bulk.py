@@ -7,7 +7,6 @@ by word, and says which word is wrong.
 from __future__ import annotations
 
 import re
-from itertools import compress
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -46,6 +45,11 @@ class Words(NamedTuple):
     last: np.ndarray
     starts: np.ndarray
     line_ends: np.ndarray
+
+    def of(self, kind: int) -> list[str]:
+        """Return the words of a kind."""
+        places = np.flatnonzero(self.kinds == kind)
+        return list(map(self.texts.__getitem__, places.tolist()))
 
     def lines(self, places: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return the lines of words, counted from 0."""
@@ -133,19 +137,17 @@ def rows_in(text: str, objective: bool = False) -> Rows | None:
         return None
 
     # names, numbers and relations are no more than that
-    texts = list(compress(words.texts, (~is_sign).tolist()))
-    is_name = kinds == _NAME
-    variables = list(compress(texts, is_name.tolist()))
-    *labels, rest = "".join(compress(texts, (kinds == _LABEL).tolist())).split(":")
+    variables = words.of(_NAME)
+    *labels, rest = "".join(words.of(_LABEL)).split(":")
     begins = np.flatnonzero(before == _SIDE)
     has_label = kinds[begins] == _LABEL
-    numbers = _values(list(compress(texts, is_number.tolist())), np.True_)
+    numbers = _values(words.of(_NUMBER), np.True_)
     if (
         numbers is None
         or rest
         or len(labels) != has_label.sum()
         or _NOT_IN_NAMES.search("".join(labels + variables))
-        or not _RELATIONS.issuperset(compress(texts, is_relation.tolist()))
+        or not _RELATIONS.issuperset(words.of(_RELATION))
     ):
         return None
 
@@ -162,7 +164,7 @@ def rows_in(text: str, objective: bool = False) -> Rows | None:
     coefficients[is_number] *= numbers
     sides = coefficients[is_side]
     is_less, is_more = words.compares(places[is_relation])
-    terms = np.flatnonzero(is_name)
+    terms = np.flatnonzero(kinds == _NAME)
     return Rows(
         names.tolist(),
         np.where(is_less, -np.inf, sides) + 0.0,
