@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 from ...errors import require_known
 from ..programs.program import Program, Sense
 from .constructs import Constructs, Indicator, OrderedSet
-from .lp_bulk import Rows, bounds_in, end_of_rows, rows_in, words_in
+from .lp_bulk import LpRows, bounds_in, end_of_rows, rows_in, words_in
 from .model_text import (
     PIECE,
     LineError,
@@ -352,7 +352,7 @@ class _LpReader:
         self.column_of.update(zip(new_names, count(len(self.column_of)), strict=False))
         return self._known(names)
 
-    def _take(self, rows: Rows, line: int, labels: dict[str, int]) -> bool:
+    def _take(self, rows: LpRows, line: int, labels: dict[str, int]) -> bool:
         """Add rows that were read in bulk, of a text that begins in this line; False: cannot."""
         row_labels = list(filter(None, rows.names))
         if len({*row_labels}) < len(row_labels) or not labels.keys().isdisjoint(row_labels):

@@ -36,8 +36,17 @@ _FOLLOWS[_NAME, _RELATION, 0] = True
 _FOLLOWS[_RELATION, _SIDE] = True
 
 
-class Words(NamedTuple):
-    """The words of a text with their kinds, first and last bytes and positions, and its line ends."""
+class LpWords(NamedTuple):
+    """The words of a text.
+
+    Attributes
+    ----------
+    texts : list of str
+    kinds, first, last, starts : ndarray
+        For each word its kind, its first and last byte, and its position in the text.
+    line_ends : ndarray
+        Positions of the ends of lines.
+    """
 
     texts: list[str]
     kinds: np.ndarray
@@ -64,7 +73,7 @@ class Words(NamedTuple):
         return is_less, is_more
 
 
-def words_in(text: str) -> Words | None:
+def words_in(text: str) -> LpWords | None:
     """Return the words of a text; None where it is short, blank, or not ASCII."""
     if len(text) < SHORTEST or not text.isascii():
         return None
@@ -83,11 +92,22 @@ def words_in(text: str) -> Words | None:
     has_sign = (kinds == _SIGN) & (second > ord(" "))
     kinds[has_sign] = np.where(_KINDS[second[has_sign]] == _NUMBER, _NUMBER, _OTHER)
     kinds[(kinds == _NAME) & (last == ord(":"))] = _LABEL
-    return Words(texts, kinds, first, last, starts, np.flatnonzero(codes[1:] == ord("\n")))
+    return LpWords(texts, kinds, first, last, starts, np.flatnonzero(codes[1:] == ord("\n")))
 
 
-class Rows(NamedTuple):
-    """The constraints of a text: name (or ""), bounds and line (from 0) of each row, then terms."""
+class LpRows(NamedTuple):
+    """The constraints of a text, or its objective.
+
+    Attributes
+    ----------
+    names : list of str
+        Empty where a row has none.
+    lower, upper, lines : ndarray
+        For each row its bounds, and its line, counted from 0; an objective has no bounds.
+    of, values : ndarray
+    variables : list of str
+        For each term its row, coefficient and variable.
+    """
 
     names: list[str]
     lower: np.ndarray
@@ -105,7 +125,7 @@ def end_of_rows(text: str, start: int) -> int:
     return match.end() if match else len(text)
 
 
-def rows_in(text: str, objective: bool = False) -> Rows | None:
+def rows_in(text: str, objective: bool = False) -> LpRows | None:
     """Return the rows of a text, or an objective without a constant."""
     words = words_in(text)
     if words is None:
@@ -136,7 +156,7 @@ def rows_in(text: str, objective: bool = False) -> Rows | None:
     ):
         return None
 
-    # names, numbers and relations are no more than that
+    # names, numbers and relations have no other characters in them
     variables = words.of(_NAME)
     *labels, rest = "".join(words.of(_LABEL)).split(":")
     begins = np.flatnonzero(before == _SIDE)
@@ -165,7 +185,7 @@ def rows_in(text: str, objective: bool = False) -> Rows | None:
     sides = coefficients[is_side]
     is_less, is_more = words.compares(places[is_relation])
     terms = np.flatnonzero(kinds == _NAME)
-    return Rows(
+    return LpRows(
         names.tolist(),
         np.where(is_less, -np.inf, sides) + 0.0,
         np.where(is_more, np.inf, sides) + 0.0,
@@ -176,8 +196,15 @@ def rows_in(text: str, objective: bool = False) -> Rows | None:
     )
 
 
-class Bounds(NamedTuple):
-    """The bounds of a text: variable, value and line (from 0) of each, and what the value bounds."""
+class LpBounds(NamedTuple):
+    """The bounds of a text, in the order of its lines.
+
+    Attributes
+    ----------
+    variables : list of str
+    values, lines, is_lower, is_upper : ndarray
+        For each bound its variable, its value, its line, counted from 0, and the sides that it sets.
+    """
 
     variables: list[str]
     values: np.ndarray
@@ -186,7 +213,7 @@ class Bounds(NamedTuple):
     is_upper: np.ndarray
 
 
-def bounds_in(text: str) -> Bounds | None:
+def bounds_in(text: str) -> LpBounds | None:
     """Return the bounds of a text: ``x >= 1``, ``1 <= x <= 2`` or ``x free``, each on a line."""
     words = words_in(text)
     if words is None:
@@ -221,7 +248,7 @@ def bounds_in(text: str) -> Bounds | None:
     places = np.concatenate((2 * relations - value_places, free, free))
     lines = words.lines(places)
     order = np.argsort(lines, kind="stable")
-    return Bounds(
+    return LpBounds(
         texts[places[order]].tolist(),
         np.append(values, np.where(is_lower_of_free, -np.inf, np.inf))[order],
         lines[order],
