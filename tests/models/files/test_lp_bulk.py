@@ -125,7 +125,7 @@ def lp_texts(draw):
 
 @settings(deadline=None, max_examples=400)
 @given(text=lp_texts(), piece=PIECES)
-@example("min\n x\nst\n a: x >= 1 y\n + z >= 2\nend\n", 1)
+@example("min\n x\nst\n a: x >= 1 y\n + z >= 2\nend\n", 2**17)
 @example("min\n x\nst\n x >= 1 +\n x >= 2\nend\n", 2**17)
 @example("min\n x\nst\n a: x >= 1\n b: x >= 2\n a: x >= 3\nend\n", 1)
 @example("min\n x\nbounds\n x <= 4\n x free\n x <= 5\nend\n", 1)

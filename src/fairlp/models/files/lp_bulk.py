@@ -158,13 +158,12 @@ def rows_in(text: str, objective: bool = False) -> LpRows | None:
 
     # names, numbers and relations have no other characters in them
     variables = words.of(_NAME)
-    *labels, rest = "".join(words.of(_LABEL)).split(":")
+    *labels, _ = "".join(words.of(_LABEL)).split(":")
     begins = np.flatnonzero(before == _SIDE)
     has_label = kinds[begins] == _LABEL
     numbers = _values(words.of(_NUMBER), np.True_)
     if (
         numbers is None
-        or rest
         or len(labels) != has_label.sum()
         or _NOT_IN_NAMES.search("".join(labels + variables))
         or not _RELATIONS.issuperset(words.of(_RELATION))
