@@ -235,6 +235,7 @@ min⏎ x⏎st⏎ c: 2 x >= 1 y⏎end => line 4: .*unexpected 'y' after >= and a 
 min⏎ x⏎st⏎ c: x >= y + 1⏎end => line 4: .*expected a number after >=, with all terms on its left
 min⏎ x⏎st⏎ c: x >=⏎end => line 4: .*expected a number after >=
 min⏎ x⏎st⏎ c: x + y⏎end => line 4: .*expected <=, >= or = and a number before the end
+min⏎ x⏎st⏎ c:⏎end => line 4: .*expected <=, >= or = and a number before the end
 min⏎ x⏎st⏎ a: x + y⏎ b: x >= 1⏎end => line 5: .*unexpected 'b' after 'y'
 min⏎ x⏎st⏎ 1 <= x >= 2⏎end => line 4: .*<= and >= make no range
 min⏎ x⏎st⏎ 1 <= x = 2⏎end => make no range

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress, count, repeat
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -14,6 +14,7 @@ from scipy.sparse import coo_array
 from ...errors import require_known
 from ..programs.program import Program, Sense
 from .constructs import Constructs, Indicator, OrderedSet
+from .lp_bulk import LpRows, bounds_in, end_of_rows, rows_in, words_in
 from .model_text import (
     PIECE,
     LineError,
@@ -65,12 +66,13 @@ _TITLES: Final = {
     "binary": r"bin(?:ar(?:y|ies))?",
     "end": r"end",
 }
+_ANY_TITLE: Final = "|".join(f"(?P<{kind}>{words})" for kind, words in _TITLES.items())
+#: A title behind the end of a line; most lines begin with other letters.
 _TITLE = re.compile(
-    "(?:"
-    + "|".join(f"(?P<{kind}>{words})" for kind, words in _TITLES.items())
-    + ")(?=\\s|\\Z)(?![ \t]*[:<>=])",
-    re.IGNORECASE,
+    rf"\n[ \t]*+(?=[bgeilmpsu])(?:{_ANY_TITLE})(?=\s|\Z)(?![ \t]*[:<>=])", re.IGNORECASE
 )
+#: A title behind any space; compiled when a file names columns.
+_TITLE_ANYWHERE: Final = rf"(?i:\s(?=[bgeilmpsu])(?:{_ANY_TITLE})(?=\s|\Z))"
 #: What is on a line, from the first character that is not blank: blank lines cost no more than
 #: their bytes.
 _LINE = re.compile(r"\S[^\n]*+")
@@ -105,8 +107,8 @@ class _Tokens:
         self.texts: list[str] = [text for text in texts if text[0] != "\n"]
         self.count = len(self.texts)
         self.position = 0
-        self.texts += ["", ""]  # nothing stands behind the last
-        self.kinds += [_RELATION, _RELATION]
+        self.texts += ["", "", ""]  # nothing stands behind the last
+        self.kinds += [_RELATION, _RELATION, _RELATION]
         self.lines += self.lines[-1:] or [line + int(breaks.sum())]
 
     def fault(self, problem: str) -> LineError:
@@ -217,26 +219,17 @@ class _Tokens:
         )
 
 
-class _Row(NamedTuple):
-    """A constraint without its terms."""
-
-    name: str
-    lower: float
-    upper: float
-    line: int
-
-
 class _LpReader:
     """One pass over a file."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         text = source.content.decode()
-        lines = (
-            match[0] for match in _LINE.finditer(text, 0, PIECE)
-        )  # no writer says more before the objective
-        head = takewhile(lambda line: not _TITLE.match(line), lines)
-        self.comments = [line[1:].strip() for line in head if line.startswith("\\")]
+        head = f"\n{text[:PIECE]}"  # no writer says more before the objective
+        if title := _TITLE.search(head):
+            head = head[: title.start()]
+        lines = (match[0] for match in _LINE.finditer(head))
+        self.comments = [line[1:].strip() for line in lines if line.startswith("\\")]
         by_glpk = bool(self.comments) and self.comments[0].startswith("* Problem: ")
         self.glpk = _GLPK_CONSTANT.search(text) if by_glpk else None
         self.text = re.sub(r"\\[^\n]*", "", text)
@@ -248,10 +241,15 @@ class _LpReader:
             raise source.fault(self.text.count("\n", 0, space.start()) + 1, problem)
         self.column_of: dict[str, int] = {}
         self.new_columns: list[tuple[int, str]] = []
-        self.rows: list[_Row] = []
+        self.row_names: list[str] = []
+        self.row_lower: list[float] = []
+        self.row_upper: list[float] = []
+        self.row_lines: list[int] = []
         self.of: list[int] = []
         self.columns: list[int] = []
         self.values: list[float] = []
+        #: Coefficients, rows and columns that are read in bulk, before those above.
+        self.entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.bounds: tuple[dict[int, float], dict[int, float]] = {}, {}
         self.bound_lines: dict[int, int] = {}
         self.whole: dict[int, tuple[str, int]] = {}
@@ -263,9 +261,9 @@ class _LpReader:
             if kind == "objective":
                 sense: Sense = "max" if title.lower().startswith("max") else "min"
                 first_line = line
-                c, offset = self._objective(_Tokens(self.source, text, line, self.column_of))
+                c, offset = self._objective(text, line)
             elif kind == "constraints":
-                self._constraints(_Tokens(self.source, text, line, self.column_of))
+                self._constraints(text, line)
             elif kind == "bounds":
                 self._bounds(text, line)
             elif kind in ("general", "binary", "semicontinuous"):
@@ -287,11 +285,11 @@ class _LpReader:
 
     def _sections(self) -> Iterator[tuple[str, str, str, int]]:
         """Yield kind, title, text below the title, and its first line, of each section in order."""
-        starts = (match.start() for match in _LINE.finditer(self.text))
-        titles = [match for start in starts if (match := _TITLE.match(self.text, start))]
-        before = self.text[: titles[0].start()] if titles else self.text
+        text = f"\n{self.text}"
+        titles = list(_TITLE.finditer(text))
+        before = text[: titles[0].start()] if titles else text
         if before.strip() or not titles:
-            number = before[: len(before) - len(before.lstrip())].count("\n") + 1
+            number = before[: len(before) - len(before.lstrip())].count("\n")
             raise self.source.fault(
                 number, "expected Maximize or Minimize at the beginning of an LP file"
             )
@@ -299,15 +297,15 @@ class _LpReader:
             raise self.source.fault(
                 self.source.last_line, "the file ends without End; it was cut off"
             )
-        line = 1
+        line = 0
         position = 0
         last_kind = ""
         seen: dict[str, int] = {}
         for match, stop in zip(
-            titles, [*(other.start() for other in titles[1:]), len(self.text)], strict=True
+            titles, [*(other.start() for other in titles[1:]), len(text)], strict=True
         ):
             kind = str(match.lastgroup)
-            line += self.text.count("\n", position, match.end())
+            line += text.count("\n", position, match.end())
             position = match.end()
             if _ORDER.get(kind, _ANYWHERE) < (
                 _ORDER.get(last_kind, _ANYWHERE) if last_kind else 0
@@ -321,10 +319,16 @@ class _LpReader:
                     line, f"a second section of this kind; the first is in line {seen[kind]}"
                 )
             seen[kind], last_kind = line, kind
-            yield kind, match[0].strip(), self.text[position:stop], line
+            yield kind, match[0].strip(), text[position:stop], line
 
-    def _objective(self, tokens: _Tokens) -> tuple[np.ndarray, float]:
+    def _objective(self, text: str, line: int) -> tuple[np.ndarray, float]:
         """Return costs of the columns, and the constant."""
+        terms = rows_in(text, objective=True)
+        places = self._columns_of(terms.variables) if terms else None
+        if terms and places is not None:
+            return np.bincount(places, weights=terms.values), 0.0
+
+        tokens = _Tokens(self.source, text, line, self.column_of)
         tokens.label()
         columns: list[int] = []
         values: list[float] = []
@@ -333,9 +337,52 @@ class _LpReader:
             raise tokens.unexpected(0)
         return np.bincount(columns, weights=values) if columns else np.zeros(0), constant
 
-    def _constraints(self, tokens: _Tokens) -> None:
+    def _known(self, names: list[str]) -> np.ndarray:
+        """Return the columns of names, -1 for those that are new."""
+        return np.fromiter(map(self.column_of.get, names, repeat(-1)), np.int64, len(names))
+
+    def _columns_of(self, names: list[str]) -> np.ndarray | None:
+        """Return the columns of names; None where a new one names no variable."""
+        columns = self._known(names)
+        new_names = dict.fromkeys(compress(names, (columns < 0).tolist()))
+        if not new_names:
+            return columns
+        if any(name.lower() in _NO_NAMES for name in new_names):
+            return None
+        self.column_of.update(zip(new_names, count(len(self.column_of)), strict=False))
+        return self._known(names)
+
+    def _take(self, rows: LpRows, line: int, labels: dict[str, int]) -> bool:
+        """Add rows that were read in bulk, of a text that begins in this line; False: cannot."""
+        row_labels = list(filter(None, rows.names))
+        if len({*row_labels}) < len(row_labels) or not labels.keys().isdisjoint(row_labels):
+            return False
+        columns = self._columns_of(rows.variables)
+        if columns is None:
+            return False
+        self.entries.append((rows.values, len(self.row_names) + rows.of, columns))
+        numbers = (line + rows.lines).tolist()
+        labels.update(zip(rows.names, numbers, strict=True))
+        labels.pop("", None)
+        self.row_names += rows.names
+        self.row_lower += rows.lower.tolist()
+        self.row_upper += rows.upper.tolist()
+        self.row_lines += numbers
+        return True
+
+    def _constraints(self, text: str, line: int) -> None:
         """Read the constraints."""
         labels: dict[str, int] = {}
+        position = 0
+        while position < len(text):
+            stop = end_of_rows(text, position)
+            rows = rows_in(text[position:stop])
+            if rows is None or not self._take(rows, line, labels):
+                break
+            line += text.count("\n", position, stop)
+            position = stop
+
+        tokens = _Tokens(self.source, text[position:], line, self.column_of)
         while tokens.position < tokens.count:
             line = tokens.lines[tokens.position]
             name = tokens.label()
@@ -346,12 +393,14 @@ class _LpReader:
                 )
             if name:
                 labels[name] = line
-            self.rows.append(self._constraint(tokens, name, line))
-        for i, row in enumerate(self.rows):
-            if not row.name:
-                self.rows[i] = row._replace(name=unused(f"c{i + 1}", labels))
+            self._constraint(tokens, line)
+            self.row_names.append(name)
+            self.row_lines.append(line)
+        for i, name in enumerate(self.row_names):
+            if not name:
+                self.row_names[i] = unused(f"c{i + 1}", labels)
 
-    def _constraint(self, tokens: _Tokens, name: str, line: int) -> _Row:
+    def _constraint(self, tokens: _Tokens, line: int) -> None:
         """Read one constraint behind its label."""
         self._condition(tokens, line)
         start = tokens.position
@@ -367,7 +416,7 @@ class _LpReader:
         else:
             tokens.position = start
         _, constant_position = tokens.terms(self.columns, self.values)
-        self.of += [len(self.rows)] * (len(self.columns) - len(self.of))
+        self.of += [len(self.row_names)] * (len(self.columns) - len(self.of))
         if constant_position >= 0:
             tokens.position = constant_position
             raise tokens.fault(
@@ -406,7 +455,8 @@ class _LpReader:
                     f"{left_relation} and {relation} make no range; expected <= twice or >= twice"
                 )
             low, high = (left_side, high) if "<" in left_relation else (low, left_side)  # type: ignore[assignment]
-        return _Row(name, low + 0.0, high + 0.0, line)
+        self.row_lower.append(low + 0.0)
+        self.row_upper.append(high + 0.0)
 
     def _condition(self, tokens: _Tokens, line: int) -> None:
         """Take ``b = 1 ->`` before a constraint, if it is there."""
@@ -417,7 +467,7 @@ class _LpReader:
                 tokens.position += 2
                 raise tokens.fault(f"expected 0 or 1 instead of {shown(value)}")
             column = self.column_of[name] if name in self.column_of else tokens.new_column(name)
-            self.constructs.indicators[len(self.rows)] = Indicator(column, int(value), line)
+            self.constructs.indicators[len(self.row_names)] = Indicator(column, int(value), line)
             tokens.position += 5
 
     def _column(self, name: str, line: int) -> int:
@@ -427,7 +477,25 @@ class _LpReader:
 
     def _bounds(self, text: str, line: int) -> None:
         """Read bounds, one on each line."""
-        for number, content in _lines(text, line):
+        position = 0
+        while position < len(text):
+            stop = text.find("\n", position + PIECE) + 1 or len(text)
+            bounds = bounds_in(text[position:stop])
+            columns = self._known(bounds.variables) if bounds else np.array([-1])
+            if bounds is None or (columns < 0).any():
+                break
+            numbers = line + bounds.lines
+            arrays = (numbers, columns, bounds.values, bounds.is_lower, bounds.is_upper)
+            lists = [array.tolist() for array in arrays]
+            for number, j, value, is_lower, is_upper in zip(*lists, strict=True):
+                if is_lower:
+                    self._set(number, j, 0, value)
+                if is_upper:
+                    self._set(number, j, 1, value)
+            line += text.count("\n", position, stop)
+            position = stop
+
+        for number, content in _lines(text[position:], line):
             match = _BOUND.fullmatch(content)
             has_relation = match is not None and bool(match[1] or match[4] or match[6])
             if match is None or not has_relation or (match[1] and match[6]):
@@ -467,17 +535,26 @@ class _LpReader:
 
     def _names(self, kind: str, text: str, line: int) -> None:
         """Read the names of integer, binary or semi-continuous columns."""
+        words = words_in(text)
+        columns = self._known(words.texts) if words else np.array([-1])
+        members: Iterable[tuple[int, int]] = self._members(text, line)
+        if words and (columns >= 0).all() and not re.search(_TITLE_ANYWHERE, text):
+            members = zip(columns.tolist(), (line + words.lines()).tolist(), strict=True)
+        for j, number in members:
+            if kind == "semicontinuous":
+                self.constructs.semicontinuous[j] = number
+            elif j not in self.whole or kind == "binary":
+                self.whole[j] = kind, number
+
+    def _members(self, text: str, line: int) -> Iterator[tuple[int, int]]:
+        """Yield column and line of every name."""
         for number, content in _lines(text, line):
             for name in content.split():
-                if not re.fullmatch(_NAME, name) or _TITLE.fullmatch(name):
+                if not re.fullmatch(_NAME, name) or re.fullmatch(_TITLE_ANYWHERE, f" {name}"):
                     raise self.source.fault(
                         number, f"expected names of columns instead of {shown(name)}"
                     )
-                j = self._column(name, number)
-                if kind == "semicontinuous":
-                    self.constructs.semicontinuous[j] = number
-                elif j not in self.whole or kind == "binary":
-                    self.whole[j] = kind, number
+                yield self._column(name, number), number
 
     def _sets(self, tokens: _Tokens) -> None:
         """Read special ordered sets: ``name: S1 :: x : 1 y : 2``."""
@@ -504,28 +581,28 @@ class _LpReader:
     def _parsed(self, sense: Sense, c: np.ndarray, offset: float) -> Parsed:
         """Put the sections together."""
         n = len(self.column_of)
-        m = len(self.rows)
+        m = len(self.row_names)
         names = list(self.column_of)
-        row_names = [row.name for row in self.rows]
-        row_lower, row_upper, row_lines = (
-            np.array([row[1:] for row in self.rows], dtype=float).reshape(m, 3).T.copy()
-        )
+        row_lower = np.array(self.row_lower, dtype=float)
+        row_upper = np.array(self.row_upper, dtype=float)
+        row_lines = np.array(self.row_lines, dtype=np.int64)
         lower = np.zeros(n)
         upper = np.full(n, np.inf)
         lines = np.ones(n, dtype=np.int64)
         integrality = np.zeros(n, dtype=np.uint8)
-        for j, (kind, number) in self.whole.items():
-            integrality[j], lines[j] = 1, number
-            upper[j] = 1.0 if kind == "binary" else np.inf
+        whole = np.fromiter(self.whole, np.int64, len(self.whole))
+        is_binary = np.array([kind == "binary" for kind, _ in self.whole.values()], dtype=bool)
+        integrality[whole] = 1
+        lines[whole] = [number for _, number in self.whole.values()]
+        upper[whole[is_binary]] = 1.0
         lines[list(self.bound_lines)] = list(self.bound_lines.values())
         for bounds, bound_of in zip((lower, upper), self.bounds, strict=True):
             bounds[list(bound_of)] = list(bound_of.values())
-        for j, (kind, number) in self.whole.items():
-            if kind == "binary" and not (lower[j] >= 0 and upper[j] <= 1):
-                problem = (
-                    f"{shown(names[j])} is binary (line {number}); expected bounds between 0 and 1"
-                )
-                raise self.source.fault(int(lines[j]), problem)
+        is_wide = is_binary & ~((lower[whole] >= 0) & (upper[whole] <= 1))
+        for j in whole[is_wide][:1].tolist():
+            line = self.whole[j][1]
+            problem = f"{shown(names[j])} is binary (line {line}); expected bounds between 0 and 1"
+            raise self.source.fault(int(lines[j]), problem)
         exact = is_ours(self.comments) is not None
         settle(
             self.source,
@@ -539,7 +616,7 @@ class _LpReader:
             self.source,
             row_lower,
             row_upper,
-            lambda i: f"row {shown(row_names[i])}",
+            lambda i: f"row {shown(self.row_names[i])}",
             row_lines,
             exact,
         )
@@ -556,7 +633,9 @@ class _LpReader:
                 "written by GLPK, which gives the objective's constant in a comment that others "
                 "ignore"
             )
-        entries = coo_array((self.values, (self.of, self.columns)), (m, n), dtype=float).tocsc()
+        last_entries = (self.values, self.of, self.columns)
+        values, of, columns = map(np.concatenate, zip(*self.entries, last_entries, strict=True))
+        entries = coo_array((values, (of, columns)), (m, n), dtype=float).tocsc()
         # SciPy has added the coefficients of a variable that occurs twice
         entries.eliminate_zeros()
         if not np.isfinite(entries.data).all():
@@ -565,7 +644,7 @@ class _LpReader:
                 line, "coefficients of one variable add up to more than the largest number"
             )
         parsed = Parsed(
-            "", sense, offset + 0.0, c, entries, row_lower, row_upper, lower, upper, integrality, row_names, names,
+            "", sense, offset + 0.0, c, entries, row_lower, row_upper, lower, upper, integrality, self.row_names, names,
             self.comments,
         )  # fmt: skip
         return self.constructs.compiled(self.source, parsed)
