@@ -41,11 +41,38 @@ def test_answers_are_refined_until_what_is_left_does_not_matter(users):
         asked.append(max(abs(error).max(), abs(other).max()))
         return True
 
-    prices, values, _ = normal.solve(first, second, 0.0, matters)
-    assert len(asked) == 4 and asked[-1] <= asked[0]
+    prices, values, _, reduced_costs = normal.solve(first, second, 0.0, matters)
+    assert len(asked) == 5 and asked[-1] <= asked[0]
+    assert reduced_costs == pytest.approx(region.reduced_costs(prices, values), rel=1e-9, abs=1e-12)
     moved = region.reduced_costs(prices, values) * theta
     assert moved @ region.demands + ratio * prices == pytest.approx(first, rel=1e-5, abs=1e-5)
     assert own * values - region.totals(moved) == pytest.approx(second, rel=1e-5, abs=1e-5)
+
+
+def test_equations_that_are_nearly_singular_are_solved_by_all_corrections_together():
+    """The factor is of a shifted matrix, so that single corrections hardly help."""
+    region, normal, (theta, ratio, own) = equations(9, 3)
+    right = np.linspace(1.0, 2.0, 6).reshape(3, 2)
+    exact = normal.schur.solve
+    # a solver that knows a thousandth of one direction
+    direction = np.linspace(-1.0, 1.0, 6).reshape(3, 2)
+    direction /= np.linalg.norm(direction)
+
+    def poor(capacity_right, user_right):
+        prices, values = exact(capacity_right, user_right)
+        return prices - 0.999 * np.vdot(direction, prices) * direction, values
+
+    normal.schur.solve = poor
+    left = []
+
+    def matters(error, other, last):
+        left.append(np.linalg.norm(np.append(error, other)))
+        return True
+
+    normal.solve(right, np.ones(9), 0.0, matters)
+    first, plain, *weighted = left[1:]
+    assert plain >= 0.99 * first  # plain corrections stall
+    assert weighted[-1] <= 1e-6 * plain
 
 
 def test_fewer_are_left_when_the_others_are_eliminated():

@@ -40,11 +40,8 @@ from .problem import ABSENT, Face, Problem, UserRows, Variables
 from .region import Region
 from .structure import Structure
 
-#: Of two numbers whose product is 0, relative to their sizes, one must be so many times the other:
-#: of pairs and capacities (a wrong one shows in the next round's certificate), and of users (who
-#: stop for good).
-_CLEAR_PLACE = 10.0
-_CLEAR_USER = 1e3
+#: Of two numbers whose product is 0, relative to their sizes, one must be so many times the other.
+_CLEAR = 1e3
 #: Weights of a projection: how far prices move that are to stay, and the inverse of how far tasks
 #: do.
 _STILL = 2.0**-60
@@ -146,7 +143,7 @@ def sharpened(
         if before is not None:
             part_of_user = part_of_user * _change(before.x, point.x) / _change(before.z, point.z)
         in_use = region.reduced_costs(p, values) <= (
-            _CLEAR_PLACE * part_of_user * region.to_pairs(worth)
+            _CLEAR * part_of_user * region.to_pairs(worth)
         )
         usable_pairs = region.exists & in_use
         try:
@@ -259,7 +256,7 @@ def decisions_of(
     usable_pairs = region.exists & (sharp.z == 0)
     tight_capacities = region.is_demanded & (sharp.s == 0)
     price, room = _price_and_room(rows, point, _totals(region, point))
-    is_clear = (price > _CLEAR_USER * room) & (room <= AGREEMENT)
+    is_clear = (price > _CLEAR * room) & (room <= AGREEMENT)
     tight_rows = is_clear & (blocked | (rows.slope == 0))
 
     new_capacities = tight_capacities

@@ -228,7 +228,7 @@ class Iterate:
         user_right = problem.sum_by_user(-row_right)
         level_right = level_residual + float(np.vdot(rows.slope, row_right))
         level_right += float(np.vdot(self.user_ratio_of_level / self.user_ratio, user_right))
-        dp, dq, dt = self.equations.solve(
+        dp, dq, dt, dz = self.equations.solve(
             region.usage(x_of_products) + s_of_products - capacity_residual,
             user_right / self.user_ratio - region.totals(x_of_products),
             level_right,
@@ -237,7 +237,6 @@ class Iterate:
 
         # From prices and values back to all variables. Rows hold exactly, whatever the equations
         # left over, unless that would make a small slack wrong; costs always hold exactly.
-        dz = region.reduced_costs(dp, dq)
         if region.allowed is not None:
             dz = np.where(region.allowed, dz, 0.0)
         dx = x_of_products - self.theta * dz

@@ -16,6 +16,7 @@ formed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -24,8 +25,11 @@ from ...errors import NotConvergedError
 from ...tolerances import INTERIOR_SHIFTS
 from .region import Region
 
-#: Refinements of one solution, at most.
+#: Refinements of one solution, at most, and how many of them are taken as they are.
 _REFINEMENTS = 4
+_PLAIN_REFINEMENTS = 2
+#: Corrections that differ by less than this are one.
+_LEAST_ANGLE = 1e-12
 #: Costs in multiplications of a large matrix product: of adding one number to an element of a
 #: matrix, and of one element of a small product beside its own multiplications. At most so many
 #: elements are added one by one.
@@ -33,10 +37,37 @@ _COST_OF_ADDING = 300
 _COST_OF_SMALL = 80
 _MOST_ADDED = 2**25
 
-#: dp (K, R), dq (N,) and dt.
-Changes = tuple[np.ndarray, np.ndarray, float]
 #: Errors of the three equations → whether they matter.
 ErrorsMatter = Callable[[np.ndarray, np.ndarray, float], bool]
+
+
+class Changes(NamedTuple):
+    """Changes of prices and values, and of what follows from them.
+
+    Attributes
+    ----------
+    prices, values : ndarray, shapes (K, R) and (N,)
+        dp and dq.
+    level : float
+        dt.
+    reduced_costs : ndarray
+        dz = d·dp − ρ·dq, by pair. As a sum of changes it has none of the rounding of dp and dq,
+        which θ multiplies.
+    """
+
+    prices: np.ndarray
+    values: np.ndarray
+    level: float
+    reduced_costs: np.ndarray
+
+    def plus(self, other: Changes, weight: float) -> Changes:
+        """Return this + weight · other."""
+        return Changes(
+            self.prices + weight * other.prices,
+            self.values + weight * other.values,
+            self.level + weight * other.level,
+            self.reduced_costs + weight * other.reduced_costs,
+        )
 
 
 class NormalEquations:
@@ -85,37 +116,72 @@ class NormalEquations:
         level_right: float,
         errors_matter: ErrorsMatter,
     ) -> Changes:
-        """Return dp, dq and dt, refined until the errors left do not matter."""
-        prices, values, level = self._unrefined(capacity_right, user_right, level_right)
-        for _ in range(_REFINEMENTS):
-            moved_tasks = self.region.reduced_costs(prices, values)
-            moved_tasks *= self.theta
-            capacity_error = (
-                capacity_right - self.region.usage(moved_tasks) - self.slack_ratio * prices
+        """Return the solution, refined until the errors left do not matter.
+
+        A correction is what the factor says of the errors. Where the equations are so nearly
+        singular that corrections hardly help, all of them together do, each weighted for the least
+        error (GMRES; Saad and Schultz, 1986).
+        """
+        shape = capacity_right.shape
+        errors = np.concatenate([capacity_right.ravel(), user_right, [level_right]])
+        solution: Changes | None = None
+        corrections: list[Changes] = []
+        images: list[np.ndarray] = []
+        for k in range(_REFINEMENTS + 1):
+            correction = self._unrefined(
+                errors[: capacity_right.size].reshape(shape),
+                errors[capacity_right.size : -1],
+                float(errors[-1]),
             )
-            user_error = user_right + self.region.totals(moved_tasks) - self.of_rows * values
-            level_error = level_right - self.corner * level
-            if self.border is not None:
-                user_error += self.border * level
-                level_error -= float(np.vdot(self.border, values))
-            if not errors_matter(capacity_error, user_error, level_error):
+            corrections.append(correction)
+            images.append(self._image(correction))
+            weights = [0.0] * k + [1.0]
+            if k > _PLAIN_REFINEMENTS:
+                weights = _least_squares(images, errors)
+            for weight, change, image in zip(weights, corrections, images, strict=True):
+                if weight:
+                    solution = change if solution is None else solution.plus(change, weight)
+                    errors = errors - weight * image
+            if not errors_matter(
+                errors[: capacity_right.size].reshape(shape),
+                errors[capacity_right.size : -1],
+                float(errors[-1]),
+            ):
                 break
-            correction = self._unrefined(capacity_error, user_error, level_error)
-            prices = prices + correction[0]
-            values = values + correction[1]
-            level = level + correction[2]
-        return prices, values, level
+        assert solution is not None
+        return solution
+
+    def _image(self, changes: Changes) -> np.ndarray:
+        """Return the left sides of the equations, one after the other."""
+        moved_tasks = self.theta * changes.reduced_costs
+        of_capacities = self.region.usage(moved_tasks) + self.slack_ratio * changes.prices
+        of_users = self.of_rows * changes.values - self.region.totals(moved_tasks)
+        of_level = self.corner * changes.level
+        if self.border is not None:
+            of_users -= self.border * changes.level
+            of_level += float(np.vdot(self.border, changes.values))
+        return np.concatenate([of_capacities.ravel(), of_users, [of_level]])
 
     def _unrefined(
         self, capacity_right: np.ndarray, user_right: np.ndarray, level_right: float
     ) -> Changes:
-        """Return dp, dq, dt as good as the factor is."""
+        """Return a solution as good as the factor is."""
         prices, values = self.schur.solve(capacity_right, user_right)
-        if self.border is None:
-            return prices, values, 0.0
-        pivot = np.vdot(self.border, self.per_level[1]) + self.corner
-        level = float((level_right - np.vdot(self.border, values)) / pivot)
-        return prices + level * self.per_level[0], values + level * self.per_level[1], level
+        level = 0.0
+        if self.border is not None:
+            pivot = np.vdot(self.border, self.per_level[1]) + self.corner
+            level = float((level_right - np.vdot(self.border, values)) / pivot)
+            prices = prices + level * self.per_level[0]
+            values = values + level * self.per_level[1]
+        return Changes(prices, values, level, self.region.reduced_costs(prices, values))
+
+
+def _least_squares(images: list[np.ndarray], errors: np.ndarray) -> list[float]:
+    """Return the weights of images whose sum is nearest to the errors."""
+    matrix = np.stack(images, axis=1)
+    sizes = np.linalg.norm(matrix, axis=0)
+    weights = np.linalg.lstsq(matrix / sizes, errors, rcond=_LEAST_ANGLE)[0] / sizes
+    return [float(weight) for weight in weights]
 
 
 class _SchurComplement:

@@ -98,7 +98,10 @@ def _on_face(problem: Problem, face: Face) -> Variables:
     scale = 1.0 / np.vdot(rows.slope, v)
     p = p * scale
     v = v * scale
-    z = region.reduced_costs(p, problem.user_values(v))
+    values = problem.user_values(v)
+    z = region.reduced_costs(p, values)
+    # where all resources that a user needs are used up, its tasks cost nothing yet
+    z = np.where(z > 0, z, region.to_pairs(abs(values)))
     x = np.where(region.exists, face.x, ABSENT)
     z = np.where(region.exists, z, 1.0)
     return Variables(x, face.s, u, z, p, v, t)
