@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -148,6 +150,33 @@ def test_tasks_counted_at_once_are_those_served_one_after_the_other(seed):
         for method in ("fast", "loop")
     )
     assert counted.tolist() == served.tolist()
+
+
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_a_weight_of_a_tenth_is_a_tenth(seed):
+    rng = np.random.default_rng(seed)
+    one = tree_instance(rng)
+    rows = {path: {"weight": float(rng.choice([0.1, 0.2, 0.3]))} for path in one.tree.paths}
+    one = one.replace(queues=rows, weights=rng.choice([0.1, 0.2, 0.3], len(one.users)))
+    counted, served = (
+        fairlp.allocate(one, "h-drf-counted-whole", method=method).totals.tolist()
+        for method in ("fast", "loop")
+    )
+    assert counted == served
+
+
+def test_a_user_whose_next_task_fits_no_more_does_not_hold_up_the_counting():
+    """Its task would be next long after the others have all theirs; a million a user are counted."""
+    one = fairlp.Instance.from_arrays(
+        [[1, 0], [1, 1], [0, 10]],
+        [[4e6, 15]],
+        weights=[1, 1, 1e-6],
+        queue=["a", "a", "b"],
+        task_limits=[2e6, 3, np.inf],
+    )
+    start = time.process_time()
+    assert fairlp.allocate(one, "h-drf-counted-whole").totals.tolist() == [2e6, 3, 1]
+    assert time.process_time() - start < 5
 
 
 def test_billions_of_tasks_are_counted():

@@ -34,9 +34,7 @@ def test_rates_are_those_of_the_recursion(seed):
         data["paths"], weights, [Fraction(w) for w in data["weights"]], shares, active
     )
     exact = exact_hierarchical(instance)(active)
-    tree = ExactTree(instance, everyone, Fraction)
-    for n in everyone - active:
-        tree.leave(n)
+    tree = ExactTree(instance, active, Fraction)
     floats = rates_on_tree(instance)(np.isin(np.arange(len(everyone)), list(active)))
     for n in everyone:
         if n not in active:

@@ -43,16 +43,19 @@ from .placement import (
 class NaiveTree:
     """Shares of queues and users as tasks come and go, exactly, in whole numbers of one unit.
 
-    Each queue has a heap of its users whose next task may fit, while the tree is filled.
+    While the tree is filled, each queue that is visited has a heap of its users whose next task may
+    fit.
     """
 
     def __init__(self, instance: Instance) -> None:
         queues = instance.tree
         self.room = FreeCapacity(instance)
-        self.limits = np.floor(instance.task_limits)
+        self.limits = np.floor(instance.task_limits).tolist()
         self.tasks = [0] * len(self.limits)
+        self.wants_more = np.array(self.limits) > 0
         self.of = queues.of.tolist()
         self.parents = queues.parents.tolist()
+        self.users = [np.flatnonzero(queues.of == v) for v in range(len(self.parents))]
         self.below: list[list[int]] = [[] for _ in self.parents]
         for v in range(1, len(self.parents)):
             self.below[self.parents[v]].append(v)
@@ -73,30 +76,29 @@ class NaiveTree:
         """Give a user so many tasks, or take them away."""
         self.room.take(n, count)
         self.tasks[n] += count
+        amounts = [share * count for share in self.shares[n]]
         v = self.of[n]
         while True:
-            for r, share in enumerate(self.shares[n]):
-                self.used[v][r] += share * count
+            used = self.used[v]
+            for r, amount in enumerate(amounts):
+                used[r] += amount
             if v == 0:
                 return
             v = self.parents[v]
 
     def fill(self) -> None:
         """Serve users until no task fits."""
-        heaps: list[list[tuple[Any, int, int]]] = [[] for _ in self.parents]
-        may_have = [False] * len(self.parents)
-        may_fit = self.room.may_fit() & (np.array(self.tasks) < self.limits)
-        for n in np.flatnonzero(may_fit).tolist():
-            v = self.of[n]
-            heaps[v].append((self.tasks[n] * self.steps[n], 0, n))
-            while not may_have[v]:
-                may_have[v] = True
-                v = self.parents[v]
-        for heap in heaps:
-            heapq.heapify(heap)
-        while (user := self._next(0, heaps, may_have)) is not None:
+        self.may_fit = self.wants_more.copy()
+        self._renew_may_fit()
+        self.may_have = [True] * len(self.parents)
+        self.heaps: dict[int, list[tuple[Any, int, int]]] = {}
+        while (user := self._next(0)) is not None:
             self.give(user, 1)
-            next_task(heaps[self.of[user]], self.steps[user], self.tasks[user] < self.limits[user])
+            self.may_fit_is_old = True
+            wants_more = self.tasks[user] < self.limits[user]
+            if not wants_more:
+                self.wants_more[user] = False
+            next_task(self.heaps[self.of[user]], self.steps[user], wants_more)
 
     def turn_over(self) -> bool:
         """End one task of each user in turn and offer its room; return whether tasks changed."""
@@ -104,33 +106,55 @@ class NaiveTree:
         for n in range(len(self.tasks)):
             if self.tasks[n]:
                 self.give(n, -1)
+                self.wants_more[n] = True
                 self.fill()
         return self.tasks != before
 
-    def _next(
-        self, v: int, heaps: list[list[tuple[Any, int, int]]], may_have: list[bool]
-    ) -> int | None:
+    def _next(self, v: int) -> int | None:
         """Return the user whose task is next below a queue; None where no task fits.
 
         It belongs to the lowest child that has a user whose task fits. While the tree is filled, a
         task that does not fit never fits again.
         """
-        heap = heaps[v]
-        while heap and not self.room.fits(heap[0][-1]):
-            heapq.heappop(heap)
+        if not self.any_may_fit:
+            return None
+        heap = self.heaps[v] if v in self.heaps else self._new_heap(v)
+        if heap and not self.room.fits(heap[0][-1]):
+            self._drop_tasks(heap)
         queues = [
-            (max(self.used[u]) * self.queue_steps[u], u) for u in self.below[v] if may_have[u]
+            (max(self.used[u]) * self.queue_steps[u], u) for u in self.below[v] if self.may_have[u]
         ]
         for share, u in sorted(queues):
             if heap and heap[0][0] <= share:
                 break
-            user = self._next(u, heaps, may_have)
+            user = self._next(u)
             if user is not None:
                 return user
         if heap:
             return heap[0][-1]
-        may_have[v] = False
+        self.may_have[v] = False
         return None
+
+    def _new_heap(self, v: int) -> list[tuple[Any, int, int]]:
+        """Return the heap of a queue: of its users whose task may fit when it is visited first."""
+        users = self.users[v]
+        may_fit = users[self.may_fit[users]].tolist()
+        self.heaps[v] = [(self.tasks[n] * self.steps[n], 0, n) for n in may_fit]
+        heapq.heapify(self.heaps[v])
+        return self.heaps[v]
+
+    def _drop_tasks(self, heap: list[tuple[Any, int, int]]) -> None:
+        """Take tasks from the top of a heap until one fits."""
+        if self.may_fit_is_old:
+            self._renew_may_fit()
+        while heap and not (self.may_fit[heap[0][-1]] and self.room.fits(heap[0][-1])):
+            heapq.heappop(heap)
+
+    def _renew_may_fit(self) -> None:
+        """Find out whose next task may still fit."""
+        self.may_fit &= self.room.may_fit()
+        self.any_may_fit = bool(self.may_fit.any())
+        self.may_fit_is_old = False
 
 
 def naive(instance: Instance, turnover: int) -> tuple[np.ndarray, bool]:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Set
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -21,9 +20,8 @@ import numpy as np
 
 from ...models.instances.arithmetic import quotients, require_countable
 from ...models.instances.instance import Instance
+from ...models.trees.courses import CoursePlace, Courses
 from ...models.trees.rates import (
-    ExactRates,
-    ExactTree,
     Pace,
     Rates,
     TreePoint,
@@ -38,8 +36,8 @@ from .placement import in_one_unit
 #: How users of equal level are told apart: by the larger or smaller share of one task, or by their
 #: order alone.
 SIGNS = {"larger": -1, "smaller": 1, "index": 0}
-#: Level within a queue, what tells equal levels apart, and the user.
-Pick = tuple[Fraction, Fraction, int]
+#: Place on the course of a queue, what tells equal places apart, and the user.
+Pick = tuple[CoursePlace, Fraction, int]
 #: Steps of the bisection for tasks that are counted at once; what it leaves comes from a heap.
 _HALVINGS = 40
 
@@ -70,7 +68,7 @@ class FreeCapacity:
     @cached_property
     def matrix(self) -> np.ndarray:
         """The part of each row that one task of each user takes, rounded; shape (N, rows)."""
-        matrix = np.zeros((len(self.needs), len(self.remaining)))
+        matrix = np.zeros((len(self.needs), len(self.remaining)), order="F")
         for n, needs in enumerate(self.needs):
             for row, need in needs:
                 matrix[n, row] = float(need / self.initial[row])
@@ -83,7 +81,10 @@ class FreeCapacity:
 
     def fits(self, n: int) -> bool:
         """Whether one more task of a user fits."""
-        return all(need <= self.remaining[row] for row, need in self.needs[n])
+        for row, need in self.needs[n]:  # noqa: SIM110 - takes half the time of all(…)
+            if need > self.remaining[row]:
+                return False
+        return True
 
     def may_fit(self) -> np.ndarray:
         """Return whose next task may fit, by rounded amounts: all that do, and few others; bool."""
@@ -109,7 +110,8 @@ def loop(instance: Instance, ties: str = "larger") -> np.ndarray:
 
     A task costs O(N); all rates are computed anew whenever a user leaves.
     """
-    room, rates, limits, active = _begin(instance)
+    room, limits, active = _begin(instance)
+    rates = exact_hierarchical(instance, decimal)
     tasks = [0] * len(limits)
     while active:
         rate = rates(active)
@@ -133,14 +135,14 @@ def counted_loop(instance: Instance, ties: str = "larger") -> np.ndarray:
     root, on the way of ``h-drf-counted``. The way begins anew when a user leaves, which costs
     O(N·kinks) in rationals; a task costs O(log N + kinks).
     """
-    room, _, limits, active = _begin(instance)
+    room, limits, active = _begin(instance)
     rates = rational_rates(instance, counted=True, number=decimal)
     tasks = np.array([Fraction(0)] * len(limits))
     satisfied = tasks * 0
     sign = SIGNS[ties]
     while active:
         is_active = np.isin(np.arange(len(limits)), list(active))
-        path = _Way.of(rates, is_active, rates.begin(satisfied))
+        path = _Way(rates, is_active, rates.begin(satisfied))
         heap = [(*path.level(n, tasks[n], sign), n) for n in active]
         heapq.heapify(heap)
         while True:
@@ -169,35 +171,21 @@ class _Part(NamedTuple):
 class _Way:
     """What active leaves ask for along the tree, from kink to kink, as far as it was needed."""
 
-    def __init__(
-        self, first: _Part, further: Callable[[Fraction, TreePoint], _Part] | None = None
-    ) -> None:
-        self.parts = [first]
-        self.further = further
-        self.straight = first.pace.rate.tolist() if first.pace.end == np.inf else None
-
-    @classmethod
-    def of(cls, rates: Rates, active: np.ndarray, point: TreePoint) -> _Way:
-        """Return the way of active leaves from a point on."""
-
-        def part(start: Fraction, point: TreePoint) -> _Part:
-            return _Part(start, rates.tasks_at(point), point, rates.pace(active, point))
-
-        return cls(part(Fraction(0), point), part)
+    def __init__(self, rates: Rates, active: np.ndarray, point: TreePoint) -> None:
+        self.rates = rates
+        self.active = active
+        self.parts: list[_Part] = []
+        self._add(Fraction(0), point)
 
     def __iter__(self) -> Iterator[_Part]:
         for k in itertools.count():
             if k == len(self.parts):
                 start, _, point, pace = self.parts[-1]
-                assert self.further is not None
-                self.parts.append(self.further(start + pace.end, pace.after(point, pace.end)))
+                self._add(start + pace.end, pace.after(point, pace.end))
             yield self.parts[k]
 
     def level(self, n: int, tasks: Any, sign: Any) -> tuple[Fraction, Fraction]:
         """Return the level up to which a leaf asks for at most its tasks, and the key of ties."""
-        if self.straight is not None:
-            rate = self.straight[n]
-            return tasks / rate, sign / rate
         for start, demanded, _, pace in self:
             rate = pace.rate[n]
             if rate <= 0:
@@ -206,178 +194,177 @@ class _Way:
                 return start + max(tasks - demanded[n], Fraction(0)) / rate, sign / rate
         raise AssertionError("the last part has no end")
 
+    def _add(self, start: Any, point: TreePoint) -> None:
+        demanded = self.rates.tasks_at(point)
+        self.parts.append(_Part(start, demanded, point, self.rates.pace(self.active, point)))
 
-class _QueuePaths:
-    """The ways of queues along the tree, exactly, while users leave.
 
-    The users of a queue v ask for tasks in proportion, as the level s[v] inside it rises. So one
-    leaf in each queue, which takes what they all take together, goes their way: O(Q·kinks) each
-    time, whatever the number of users.
+class _Picks:
+    """The next tasks below each queue, in a heap: those of its users, and its children's first.
+
+    The order within a queue does not depend on the courses above. So a task that starts changes
+    only the first entries on its way up, and so does a user who leaves.
     """
 
-    def __init__(self, instance: Instance, active: Set[int]) -> None:
-        self.queues = instance.tree
-        self.tree = ExactTree(instance, active, decimal)
-        self.active = active
-        self.nothing = np.array([Fraction(0)] * len(self.queues))
-        self.counted: tuple[Rates, TreePoint] | None = None
+    def __init__(self, courses: Courses, sign: int) -> None:
+        self.courses = courses
+        self.sign = sign
+        self.heaps: list[list[Pick]] = []
 
-    def leave(self, n: int, satisfied_tasks: int) -> None:
-        """Take a user out, whose tasks count for its queues if it has all that it asks for."""
-        tree = self.tree
-        vector = np.array(tree.vector[n])
-        tree.leave(n)
-        if self.counted is None:
-            if not satisfied_tasks:
-                return
-            rates = self._rates()
-            usage = rates.origin.usage
-        else:
-            rates, point = self.counted
-            rates.weighted[tree.of[n]] -= vector
-            usage = point.usage
+    def fill(self, active: Iterable[int], tasks: list[int]) -> None:
+        """Take the next tasks of all active users."""
+        self.heaps = [[] for _ in self.courses.parents]
+        for n in active:
+            self.heaps[self.courses.of[n]].append(self._pick(n, tasks[n]))
+        for v in range(len(self.heaps) - 1, 0, -1):  # children before their parents
+            if self.heaps[v]:
+                heapq.heapify(self.heaps[v])
+                self.heaps[self.courses.parents[v]].append(self._in_parent(v))
+        heapq.heapify(self.heaps[0])
 
-        if satisfied_tasks:
-            usage = usage.copy()
-            usage[self.queues.chain(tree.of[n])] += vector * (tree.unit[n] * satisfied_tasks)
-        self.counted = rates, TreePoint(self.nothing, usage)
+    def first(self) -> Pick:
+        """Return the lowest pick of all."""
+        return self.heaps[0][0]
 
-    def path(self) -> _Way:
-        """Return the way of the leaf of each queue."""
-        if self.counted is not None:
-            rates, point = self.counted
-            queues_of_active = [self.tree.of[n] for n in self.active]
-            active = np.isin(np.arange(len(self.queues)), queues_of_active)
-            return _Way.of(rates, active, point)
+    def go_on(self, n: int, tasks: int) -> None:
+        """Replace the lowest pick by the next of its user."""
+        v = self.courses.of[n]
+        heapq.heapreplace(self.heaps[v], self._pick(n, tasks))
+        self._carry_up(v)
 
-        # Without satisfied users there are no kinks, and the tree has the rates.
-        rate = np.array(self.tree.factors())
-        point = TreePoint(self.nothing, self.nothing)
-        return _Way(_Part(Fraction(0), self.nothing, point, Pace(rate, rate, rate, np.inf, False)))
+    def drop(self, n: int) -> None:
+        """Take out the lowest pick, whose user has left."""
+        v = self.courses.of[n]
+        heapq.heappop(self.heaps[v])
+        self._carry_up(v)
 
-    def _rates(self) -> Rates:
-        """Return the rates of one leaf in each queue, which takes what its active users take."""
-        resources = self.queues.caps.shape[1]
-        together = np.array([[Fraction(0)] * resources] * len(self.queues))
-        for n in self.active:
-            together[self.tree.of[n]] += self.tree.vector[n]
-        ones = self.nothing + 1
-        leaves = replace(self.queues, of=np.arange(len(self.queues)))
-        return Rates(leaves, ones, together, ones, counted=True)
+    def _pick(self, n: int, tasks: int) -> Pick:
+        unit = self.courses.unit[n]
+        return CoursePlace(tasks * unit), self.sign * unit, n
+
+    def _carry_up(self, v: int) -> None:
+        """Renew a queue's entry, which is the first, in its parent's heap, and so on up."""
+        while v:
+            parent = self.courses.parents[v]
+            if self.heaps[v]:
+                heapq.heapreplace(self.heaps[parent], self._in_parent(v))
+            else:
+                heapq.heappop(self.heaps[parent])
+            v = parent
+
+    def _in_parent(self, v: int) -> Pick:
+        place, tie, n = self.heaps[v][0]
+        place, slowness = self.courses.in_parent(v, place)
+        return place, tie * slowness, n
 
 
 def fast(instance: Instance, ties: str = "larger", *, counted: bool = False) -> np.ndarray:
     """Return the tasks of :func:`loop`, or with ``counted`` of :func:`counted_loop`, faster.
 
-    Tasks below a level that surely fit are counted at once; the last ones come from heaps.
-
-    Within a queue the order does not depend on the rates, so that each keeps a heap of its own. A
-    pick costs O(log N + log Q), a user who leaves O(Q·kinks) and the vectors on its way up.
+    Tasks below a level that surely fit are counted at once; the last ones come from heaps. A task
+    costs O(log) a queue on its way up. A user who leaves costs the kinks below these queues.
     """
-    room, _, limits, active = _begin(instance)
-    paths = _QueuePaths(instance, active)
-    queue_of = paths.tree.of
-    unit = paths.tree.unit
+    room, limits, active = _begin(instance)
+    courses = Courses(instance, active, decimal)
+    picks = _Picks(courses, SIGNS[ties])
     tasks = [0] * len(limits)
-    sign = SIGNS[ties]
+    place = CoursePlace(Fraction(0))
     bulk_size = len(active)
-    picks = len(active)
-    heaps: dict[int, list[Pick]] = {}
+    since_change = bulk_size
     while active:
-        path = paths.path()
-        if picks >= bulk_size:
-            for _, demanded, _, pace in path:
-                rate = {n: pace.rate[queue_of[n]] / unit[n] for n in active}
-                base = {n: demanded[queue_of[n]] / unit[n] for n in active}
-                if not _in_bulk(room, rate, limits, tasks, base, float(pace.end)):
-                    break
-            heaps = {q: [] for q in {queue_of[n] for n in active}}
-            for n in active:
-                pick = tasks[n] * unit[n], sign * unit[n], n
-                heaps[queue_of[n]].append(pick)
-            for heap in heaps.values():
-                heapq.heapify(heap)
-        lowest = []
-        for q, heap in heaps.items():
-            share, tie, n = heap[0]
-            lowest.append((*path.level(q, share, tie), n, q))
-        heapq.heapify(lowest)
-        picks = 0
-        while True:
-            _, _, n, q = lowest[0]
-            if picks == bulk_size or not room.fits(n):
-                break
+        if since_change == bulk_size:
+            _in_bulk(room, courses, place, active, limits, tasks)
+            picks.fill(active, tasks)
+            since_change = 0
+        place, _, n = picks.first()
+        stays = room.fits(n)
+        if stays:
             room.take(n)
             tasks[n] += 1
-            if tasks[n] == limits[n]:
-                break
-            heap = heaps[q]
-            heapq.heapreplace(heap, (tasks[n] * unit[n], sign * unit[n], n))
-            share, tie, first_user = heap[0]
-            heapq.heapreplace(lowest, (*path.level(q, share, tie), first_user, q))
-            picks += 1
-        if picks < bulk_size:
-            heapq.heappop(heaps[q])
-            if not heaps[q]:
-                del heaps[q]
+            since_change += 1
+            stays = tasks[n] < limits[n]
+        if stays:
+            picks.go_on(n, tasks[n])
+        else:
             active.discard(n)
-            paths.leave(n, tasks[n] if counted and tasks[n] == limits[n] else 0)
+            courses.leave(n, tasks[n] if counted and tasks[n] == limits[n] else 0)
+            picks.drop(n)
+            since_change = 0
     return np.array(tasks, dtype=float)
 
 
 def _in_bulk(
     room: FreeCapacity,
-    rate: dict[int, Any],
+    courses: Courses,
+    place: CoursePlace,
+    active: Set[int],
     limits: list[float],
     tasks: list[int],
-    demanded: dict[int, Any],
-    end: float,
-) -> bool:
-    """Give each user its tasks below a level at which all tasks fit and no user is at its limit.
+) -> None:
+    """Give active users their tasks below a level at which all fit and no user is at its limit.
 
-    Bisection in floats finds the level. ``demanded`` is what users ask for at level 0. Return
-    whether the level is the ``end``.
+    They have all tasks below ``place`` already.
     """
-    users = list(rate)
-    speed, tasks_now, limit, base = (
-        np.array([float(values[n]) for n in users]) for values in (rate, tasks, limits, demanded)
-    )
-    use = room.matrix[users]
-    remaining = room.remaining_parts() * (1 - LEVEL_ROUNDING)
-
-    def below(level: float) -> Any:
-        return np.maximum(np.floor((base + level * speed) * (1 - LEVEL_ROUNDING)) - tasks_now, 0.0)
-
-    def fits(level: float) -> bool:
-        """Return whether the tasks below a level, and one more of each user, fit."""
-        return bool(((below(level) + 1) @ use <= remaining).all())
-
-    rises = speed > 0
-    low, limit_level = (
-        float(((amount - base)[rises] / speed[rises]).min(initial=end))
-        for amount in (np.maximum(tasks_now, base), limit - 1)
-    )
-    rise_of_all = float(quotients(remaining, speed @ use).max(initial=0.0))
-    high = min(low + rise_of_all, limit_level, end)
-    whole = high == end and fits(end)
-    for _ in range(0 if whole else _HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    counts = below(end if whole else low).tolist()
-    additions = [(n, int(number)) for n, number in zip(users, counts, strict=True) if number]
-    if not room.all_fit(additions):
-        return False
-    for n, number in additions:
-        room.take(n, number)
-        tasks[n] += number
-    return whole
+    for own_levels, rates, length in courses.from_place(place):
+        users = [n for n in active if rates[courses.of[n]]]
+        units = [courses.unit[n] for n in users]
+        queues = [courses.of[n] for n in users]
+        base = [float(own_levels[v] / unit) for v, unit in zip(queues, units, strict=True)]
+        speed = [float(rates[v] / unit) for v, unit in zip(queues, units, strict=True)]
+        lines = _Lines(users, np.array(base), np.array(speed), float(length))
+        if not lines.give(room, limits, tasks):
+            return
 
 
-def _begin(instance: Instance) -> tuple[FreeCapacity, ExactRates, list[float], set[int]]:
+class _Lines(NamedTuple):
+    """What users ask for between two kinks, in tasks: ``base`` plus ``speed`` times the level."""
+
+    users: list[int]
+    base: np.ndarray
+    speed: np.ndarray
+    end: float
+
+    def give(self, room: FreeCapacity, limits: list[float], tasks: list[int]) -> bool:
+        """Give the tasks below a level, found by bisection; return whether it is the end."""
+        tasks_now = np.array([float(tasks[n]) for n in self.users])
+        limit = np.array([limits[n] for n in self.users])
+        use = room.matrix[self.users]
+        remaining = room.remaining_parts() * (1 - LEVEL_ROUNDING)
+
+        def fits(level: float) -> bool:
+            """Return whether all tasks below a level fit, and few others."""
+            started = np.ceil((self.base + level * self.speed) * (1 + LEVEL_ROUNDING))
+            return bool((np.maximum(started - tasks_now, 0.0) @ use <= remaining).all())
+
+        rises = self.speed > 0
+        low, limit_level = (
+            float(((amount - self.base)[rises] / self.speed[rises]).min(initial=self.end))
+            for amount in (np.maximum(tasks_now, self.base), limit - 1)
+        )
+        rise_of_all = float(quotients(remaining, self.speed @ use).max(initial=0.0))
+        high = min(low + rise_of_all, limit_level, self.end)
+        whole = high == self.end and fits(self.end)
+        for _ in range(0 if whole else _HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+
+        level = self.end if whole else low
+        started = np.floor((self.base + level * self.speed) * (1 - LEVEL_ROUNDING))
+        counts = np.maximum(started - tasks_now, 0.0).tolist()
+        additions = [(n, int(count)) for n, count in zip(self.users, counts, strict=True) if count]
+        if not room.all_fit(additions):
+            return False
+        for n, count in additions:
+            room.take(n, count)
+            tasks[n] += count
+        return whole
+
+
+def _begin(instance: Instance) -> tuple[FreeCapacity, list[float], set[int]]:
     room = FreeCapacity(instance)
     limits = np.floor(instance.task_limits).tolist()
     active = {n for n, limit in enumerate(limits) if limit > 0 and room.fits(n)}
-    return room, exact_hierarchical(instance, decimal), limits, active
+    return room, limits, active
 
 
 def never(instance: Instance) -> Set[int]:

@@ -82,7 +82,7 @@ ROWS = (
             Method(
                 "fast",
                 partial(methods.on_tree, run=partial(on_tree.fast, counted=True)),
-                cost="O(Q·kinks) for each user who leaves",
+                cost="the kinks below its queues for each user who leaves",
             ),
             Method(
                 "loop",
@@ -107,7 +107,7 @@ ROWS = (
             Method(
                 "fast",
                 partial(methods.on_tree, run=on_tree.fast),
-                cost="O(NR log) whenever a user leaves",
+                cost="O(depth·(R + log N)) a task or a user who leaves",
             ),
             Method("loop", partial(methods.on_tree, run=on_tree.loop), cost="O(N) a task"),
         ),
@@ -125,7 +125,7 @@ ROWS = (
         "Bhattacharya et al., SoCC 2013, §3",
         None,
         normalisers.dominant,
-        (Method("loop", methods.naive_tree, cost="O(Q + log N) a task, O(NR) one that ends"),),
+        (Method("loop", methods.naive_tree, cost="O(Q + log N) a task, O(NR + Q) one that ends"),),
         ("caps kept (ours)",),
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_GUARANTEES),
         options=("turnover",),

@@ -266,7 +266,7 @@ def constant(tasks_per_level: np.ndarray, past: np.ndarray | None = None) -> Rat
 
 
 class ExactTree:
-    """The rates in rationals while leaves leave: O(depth·R) a leaf, O(Q) for all factors.
+    """The rates in rationals where no leaf is satisfied; O(NR + QR).
 
     The rate of n is factors()[of[n]] / unit[n].
 
@@ -299,17 +299,6 @@ class ExactTree:
             self._add(self.of[n], self.vector[n])
         for v in range(len(self.queue_weights) - 1, 0, -1):  # children before their parents
             self._add(self.parents[v], self._given(v))
-
-    def leave(self, n: int) -> None:
-        """Take an active user out of the tree."""
-        queue = self.of[n]
-        change = [-amount for amount in self.vector[n]]
-        while queue:
-            before = self._given(queue)
-            self._add(queue, change)
-            change = [new - old for new, old in zip(self._given(queue), before, strict=True)]
-            queue = self.parents[queue]
-        self._add(0, change)
 
     def factors(self) -> list[Fraction]:
         """Return each queue's product of weights and divisors on the way up.
@@ -358,10 +347,10 @@ def exact_hierarchical(
     return rates
 
 
-def rational(values: np.ndarray) -> np.ndarray:
+def rational(values: np.ndarray, number: Callable[[float], Fraction] = Fraction) -> np.ndarray:
     """Return an array of floats as rationals, infinite ones as they are."""
     fractions = [
-        Fraction(value) if np.isfinite(value) else value for value in values.ravel().tolist()
+        number(value) if np.isfinite(value) else value for value in values.ravel().tolist()
     ]
     return np.array(fractions, dtype=object).reshape(values.shape)
 
@@ -375,14 +364,16 @@ def rational_rates(
     """Return the rates of the instance's leaves in rationals; ``number`` converts a float."""
     shares = np.array(exact_shares(instance, number), dtype=object)
     dominant = shares.max(axis=1)
-    return Rates(
+    rates = Rates(
         instance.tree,
-        rational(instance.user_weights),
+        rational(instance.user_weights, number),
         shares / dominant[:, None],
         1 / dominant,
         counted,
         None if past is None else rational(past),
     )
+    rates.queue_weights = rational(instance.tree.weights, number)
+    return rates
 
 
 def exact_pool(

@@ -1,0 +1,360 @@
+"""The order in which the queues of a tree ask for more, exactly, while users leave.
+
+It is that of :class:`~fairlp.models.trees.rates.Rates` with satisfied leaves counted, which follows
+the whole tree from kink to kink. Here each queue has a course of its own: what is taken below it,
+and its level, as its own level s[v] rises. A course depends on the queues and users below alone. So
+a user who leaves changes the courses on its way up, and no other. The parts of a course are
+computed when they are asked for.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ..instances.instance import Instance
+from .rates import ExactTree
+
+
+class CoursePlace(NamedTuple):
+    """A place on the course of a queue; places compare as they are reached.
+
+    Attributes
+    ----------
+    own : Fraction
+        s[v]: an active child of the queue asks for its weight times this, in dominant share.
+    stood : Fraction or float
+        How long s[v] has stood still there while children jump; infinite where it rises again.
+    """
+
+    own: Fraction
+    stood: Any = math.inf
+
+
+@dataclass(eq=False)
+class Part:
+    """A straight part of a course: s[v] rises, or stands still while children jump.
+
+    Attributes
+    ----------
+    start, start_in_parent : CoursePlace
+        Where the part starts, on the course of the queue and on that of its parent.
+    length : Fraction or float
+        How far s[v] rises, or how long it stands still; infinite for the last part.
+    slowness : Fraction
+        The parent's length per unit of this length.
+    jumps : bool
+        Whether the queue jumps: its level stands still, and its parent's s stands still meanwhile.
+    usage_growth : list of Fraction
+        Growth of what is taken below the queue per unit of length, by resource.
+    """
+
+    start: CoursePlace
+    start_in_parent: CoursePlace
+    length: Any
+    slowness: Fraction
+    jumps: bool
+    usage_growth: list[Fraction]
+
+    def place_after(self, length: Any) -> CoursePlace:
+        """Return the place after a length of this part."""
+        own, stood = self.start
+        return CoursePlace(own + length) if stood == math.inf else CoursePlace(own, stood + length)
+
+    def in_parent(self, length: Any) -> CoursePlace:
+        """Return the place of the parent after a length of this part."""
+        own, stood = self.start_in_parent
+        gone = self.slowness * length
+        return CoursePlace(own, stood + gone) if self.jumps else CoursePlace(own + gone)
+
+    @cached_property
+    def end_in_parent(self) -> CoursePlace:
+        """The place of the parent where this part ends."""
+        return self.in_parent(self.length)
+
+    @cached_property
+    def usage_in_parent(self) -> list[Fraction]:
+        """Growth of what is taken below the queue per unit of the parent's length, by resource."""
+        speed = 1 / self.slowness
+        return [amount * speed for amount in self.usage_growth]
+
+
+class Course:
+    """The course of one queue.
+
+    Attributes
+    ----------
+    weight : Fraction
+        Weight of the queue among its siblings.
+    children : list of Course
+    active_users : int
+        How many active users stand below.
+    slope : list of Fraction
+        Growth of what is taken per unit of s[v], by resource: by active users of the queue itself
+        and by children without satisfied users.
+    usage : list of Fraction
+        What satisfied users below the queue take, by resource.
+    """
+
+    def __init__(self, weight: Fraction, slope: list[Fraction]) -> None:
+        self.weight = weight
+        self.children: list[Course] = []
+        self.active_users = 0
+        self.slope = slope
+        self.usage = [Fraction(0)] * len(slope)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the parts, because something below has changed."""
+        self.parts: list[Part] = []
+        self.starts: list[CoursePlace] = []
+        self.starts_in_parent: list[CoursePlace] = []
+        self._next_parts = self._compute()
+
+    def __iter__(self) -> Iterator[Part]:
+        for k in itertools.count():
+            if k == len(self.parts) and not self._extend():
+                return
+            yield self.parts[k]
+
+    def in_parent(self, place: CoursePlace) -> tuple[CoursePlace, Fraction]:
+        """Return the place of the parent, and the parent's length per unit of the queue's."""
+        part = self.parts[self._part_at(place, self.starts)]
+        own, stood = part.start
+        length = place.own - own if stood == math.inf else place.stood - stood
+        return part.in_parent(length), part.slowness
+
+    def at_parent(self, parent: CoursePlace, speed: Any) -> tuple[CoursePlace, Any, Any]:
+        """Return the queue's place at a place of its parent, its speed, and the time to a kink.
+
+        ``speed`` is the parent's, in its length per time.
+        """
+        k = self._part_at(parent, self.starts_in_parent)
+        parent_rises = parent.stood == math.inf
+        if k < 0:
+            wait = self.starts_in_parent[0].own - parent.own
+            return self.starts[0], 0, wait / speed if speed and parent_rises else math.inf
+
+        part = self.parts[k]
+        own, stood = part.start_in_parent
+        length = (parent.stood - stood if part.jumps else parent.own - own) / part.slowness
+        if length >= part.length:  # the jump is over, and a sibling jumps on
+            return self.starts[k + 1], 0, math.inf
+        speed = speed / part.slowness if part.jumps or parent_rises else 0
+        time = (part.length - length) / speed if speed else math.inf
+        return part.place_after(length), speed, time
+
+    def _part_at(self, place: CoursePlace, starts: list[CoursePlace]) -> int:
+        """Return the position of the last part that starts at a place or before; -1 for none."""
+        while not starts or starts[-1] <= place:
+            if not self._extend():
+                break
+        return bisect_right(starts, place) - 1
+
+    def _extend(self) -> bool:
+        """Compute the next part; return whether there is one."""
+        part = next(self._next_parts, None)
+        if part is None:
+            return False
+        self.parts.append(part)
+        self.starts.append(part.start)
+        self.starts_in_parent.append(part.start_in_parent)
+        return True
+
+    def _compute(self) -> Iterator[Part]:
+        """Yield the parts one after the other."""
+        resources = range(len(self.usage))
+        usage = list(self.usage)
+        children = _Children(self)
+        own = stood = jumped = Fraction(0)
+        while True:
+            children.go_on(own, stood)
+            if children.jumping:
+                start = CoursePlace(own, stood)
+                usage_growth = children.growth_of_jumping()
+                length: Any = children.jumping[0][0] - stood
+            else:
+                start = CoursePlace(own)
+                usage_growth = list(children.slope)
+                length = children.rising[0][0] - own if children.rising else math.inf
+
+            # The level grows with the resources of which most is taken, until another overtakes.
+            level = max(usage)
+            growth = max(usage_growth[r] for r in resources if usage[r] == level)
+            for r in resources:
+                if usage_growth[r] > growth:
+                    length = min(length, (level - usage[r]) / (usage_growth[r] - growth))
+            asked = level / self.weight  # of s of the parent
+            if growth:
+                start_in_parent = CoursePlace(asked)
+                slowness = growth / self.weight
+            else:
+                start_in_parent = CoursePlace(asked, jumped / self.weight)
+                slowness = 1 / self.weight
+            yield Part(start, start_in_parent, length, slowness, not growth, usage_growth)
+            if length == math.inf:
+                return
+
+            for r in resources:
+                usage[r] += usage_growth[r] * length
+            jumped = Fraction(0) if growth else jumped + length
+            if children.jumping:
+                stood += length
+            else:
+                own += length
+                stood = Fraction(0)
+
+
+class _Children:
+    """The children of a queue with satisfied users below, each on a part of its course.
+
+    Attributes
+    ----------
+    slope : list of Fraction
+        Growth of what is taken below the queue per unit of s[v], while no child jumps.
+    rising : heap
+        The s[v] at which a child goes on to its next part, and the child. First it waits until its
+        level is what its satisfied users take.
+    jumping : heap
+        The same of children that jump: how long s[v] has stood still until then.
+    """
+
+    def __init__(self, course: Course) -> None:
+        children = [child for child in course.children if child.active_users and any(child.usage)]
+        self.parts = [iter(child) for child in children]
+        self.growths = [[Fraction(0)] * len(course.usage)] * len(children)
+        self.slope = list(course.slope)
+        self.rising = [(max(child.usage) / child.weight, k) for k, child in enumerate(children)]
+        self.jumping: list[tuple[Fraction, int]] = []
+        heapq.heapify(self.rising)
+
+    def go_on(self, own: Fraction, stood: Fraction) -> None:
+        """Take the children that are at the end of a part to their next."""
+        while self.rising and self.rising[0][0] == own:
+            _, k = heapq.heappop(self.rising)
+            for r, growth in enumerate(self.growths[k]):
+                self.slope[r] -= growth
+            self._start(k)
+        while self.jumping and self.jumping[0][0] == stood:
+            _, k = heapq.heappop(self.jumping)
+            self._start(k)
+
+    def growth_of_jumping(self) -> list[Fraction]:
+        """Return the growth of what the children that jump take, by resource."""
+        columns = zip(*(self.growths[k] for _, k in self.jumping), strict=True)
+        return [sum(column, Fraction(0)) for column in columns]
+
+    def _start(self, k: int) -> None:
+        """Start the next part of a child."""
+        part = next(self.parts[k])
+        self.growths[k] = part.usage_in_parent
+        if part.jumps:
+            heapq.heappush(self.jumping, (part.end_in_parent.stood, k))
+            return
+        for r, growth in enumerate(self.growths[k]):
+            self.slope[r] += growth
+        if part.length < math.inf:
+            heapq.heappush(self.rising, (part.end_in_parent.own, k))
+
+
+class Courses:
+    """The courses of all queues of a tree below the root, while users leave.
+
+    Attributes
+    ----------
+    of, parents : list of int
+        Queue of each user, and parent of each queue.
+    unit : list of Fraction
+        Dominant share of one task of each user over its weight.
+    """
+
+    def __init__(
+        self, instance: Instance, active: Iterable[int], number: Callable[[float], Fraction]
+    ) -> None:
+        tree = ExactTree(instance, active, number)
+        self.of = tree.of
+        self.parents = tree.parents
+        self.unit = tree.unit
+        self.vector = tree.vector
+        pairs = zip(tree.queue_weights, tree.total, strict=True)
+        self.courses = [Course(weight, total) for weight, total in pairs]
+        for v in range(1, len(self.courses)):
+            self.courses[self.parents[v]].children.append(self.courses[v])
+        for n in active:
+            for v in self._up(self.of[n]):
+                self.courses[v].active_users += 1
+
+    def in_parent(self, v: int, place: CoursePlace) -> tuple[CoursePlace, Fraction]:
+        """Return the place of a queue's parent, and the parent's length per unit of the queue's."""
+        return self.courses[v].in_parent(place)
+
+    def leave(self, n: int, satisfied_tasks: int) -> None:
+        """Take a user out, whose tasks count for its queues if it has all that it asks for."""
+        change = [-amount for amount in self.vector[n]]
+        for v in self._up(self.of[n]):
+            course = self.courses[v]
+            before = _slope_in_parent(course)
+            course.active_users -= 1
+            for r, difference in enumerate(change):
+                if difference:
+                    course.slope[r] += difference
+            if satisfied_tasks:
+                for r, amount in enumerate(self.vector[n]):
+                    course.usage[r] += amount * self.unit[n] * satisfied_tasks
+            after = _slope_in_parent(course)
+            change = [new - old for new, old in zip(after, before, strict=True)]
+            course.restart()
+
+    def from_place(self, root: CoursePlace) -> Iterator[tuple[list[Any], list[Any], Any]]:
+        """Yield s[v] and its speed for all queues, and the time to the next kink, from a place on.
+
+        The place is one of the root, whose length is the time.
+        """
+        while True:
+            root_rises = root.stood == math.inf
+            places = [root]
+            speeds: list[Any] = [1]
+            end: Any = math.inf
+            for course, parent in zip(self.courses[1:], self.parents[1:], strict=True):
+                place, speed, time = root, 0, math.inf
+                if course.active_users:
+                    place, speed, time = course.at_parent(places[parent], speeds[parent])
+                places.append(place)
+                speeds.append(speed)
+                end = min(end, time)
+            if root_rises or end < math.inf:
+                levels = [place.own for place in places]
+                rises = [place.stood == math.inf for place in places]
+                rates = [speed if up else 0 for speed, up in zip(speeds, rises, strict=True)]
+                yield levels, rates, end
+
+            if end == math.inf and root_rises:
+                return
+            if end == math.inf:  # all have jumped
+                root = CoursePlace(root.own)
+            elif root_rises:
+                root = CoursePlace(root.own + end, Fraction(0))
+            else:
+                root = CoursePlace(root.own, root.stood + end)
+
+    def _up(self, v: int) -> Iterator[int]:
+        """Yield a queue and those above it, without the root, which has no course."""
+        while v:
+            yield v
+            v = self.parents[v]
+
+
+def _slope_in_parent(course: Course) -> list[Fraction]:
+    """Return what a queue adds to its parent's slope: nothing where satisfied users stand below."""
+    largest = max(course.slope)
+    if not largest or any(course.usage):
+        return [Fraction(0)] * len(course.slope)
+    speed = course.weight / largest
+    return [amount * speed if amount else amount for amount in course.slope]

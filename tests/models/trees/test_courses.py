@@ -1,0 +1,67 @@
+"""Courses of queues against the tree that is followed as a whole, from kink to kink."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp.models.trees.courses import CoursePlace, Courses
+from fairlp.models.trees.rates import decimal, rational_rates
+from profiles import many
+from tree_instances import tree_instance
+
+
+def left(rng, instance):
+    """Return the users who stay, and the tasks of satisfied users who have left."""
+    users = np.arange(len(instance.users))
+    active = rng.random(len(users)) < 0.6
+    active[rng.integers(len(users))] = True
+    satisfied = np.where(
+        ~active & (rng.random(len(users)) < 0.8), rng.integers(1, 9, len(users)), 0
+    )
+    return active, satisfied
+
+
+def courses_after(instance, active, satisfied):
+    """Return the courses after all other users have left."""
+    courses = Courses(instance, range(len(active)), decimal)
+    for n in np.flatnonzero(~active).tolist():
+        courses.leave(n, int(satisfied[n]))
+    return courses
+
+
+@pytest.mark.parametrize("seed", range(many(120)))
+def test_queues_go_from_kink_to_kink_as_the_whole_tree_does(seed):
+    rng = np.random.default_rng(seed)
+    instance = tree_instance(rng, limits=False)
+    active, satisfied = left(rng, instance)
+    courses = courses_after(instance, active, satisfied)
+    rates = rational_rates(instance, counted=True, number=decimal)
+    point = rates.begin(np.array([Fraction(int(tasks)) for tasks in satisfied]))
+    # before s[root] rises, children jump
+    for own_levels, speeds, length in courses.from_place(CoursePlace(Fraction(0), Fraction(0))):
+        went = Fraction(0)
+        while went < length:
+            pace = rates.pace(active, point)
+            for n in np.flatnonzero(active).tolist():
+                v, unit = courses.of[n], courses.unit[n]
+                assert pace.rate[n] == speeds[v] / unit
+                assert rates.tasks_at(point)[n] == (own_levels[v] + went * speeds[v]) / unit
+            if pace.end == np.inf:
+                assert length == np.inf
+                return
+            point = pace.after(point, pace.end)
+            went += pace.end
+        assert went == length
+
+
+def test_a_queue_waits_until_its_level_is_what_its_satisfied_users_take():
+    """Queue a has 4 of 12 already, so that b asks alone until it has as much."""
+    instance = fairlp.Instance.from_arrays(np.ones((3, 1)), [[12]], queue=["a", "a", "b"])
+    courses = courses_after(instance, np.array([False, True, True]), np.array([4, 0, 0]))
+    place, slowness = courses.in_parent(courses.of[1], CoursePlace(Fraction(0)))
+    assert place == CoursePlace(Fraction(1, 3)) and slowness == 1
+    assert courses.in_parent(courses.of[2], CoursePlace(Fraction(0)))[0] == CoursePlace(Fraction(0))
