@@ -142,9 +142,7 @@ def sharpened(
         part_of_user = point.x / region.to_pairs(total)
         if before is not None:
             part_of_user = part_of_user * _change(before.x, point.x) / _change(before.z, point.z)
-        in_use = region.reduced_costs(p, values) <= (
-            _CLEAR * part_of_user * region.to_pairs(worth)
-        )
+        in_use = region.reduced_costs(p, values) <= (_CLEAR * part_of_user * region.to_pairs(worth))
         usable_pairs = region.exists & in_use
         try:
             return _projected(
