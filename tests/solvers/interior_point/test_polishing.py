@@ -125,7 +125,7 @@ def test_newton_that_leads_nowhere_ends(monkeypatch):
         )
 
 
-@pytest.mark.parametrize("seed", [5, 13, 89, 96])
+@pytest.mark.parametrize("seed", [13, 33, 67, 96])
 def test_where_interior_points_end_early_newton_goes_on(monkeypatch, seed):
     """At α = 30 worths are many powers of ten apart: 1e-8 from the optimum the equations are used up."""
     program = program_of(random_instance(seed), 30.0)

@@ -34,14 +34,18 @@ import numpy as np
 from ...blas import blas_threads
 from ...errors import NotConvergedError
 from ...models.programs.program import Program
-from ...tolerances import AGREEMENT, NOISE
+from ...tolerances import AGREEMENT, NOISE, SETTLED
 from .iterate import Iterate, ProductChanges
 from .problem import ABSENT, Face, Problem, UserRows, Variables
 from .region import Region
 from .structure import Structure
 
-#: Of two numbers whose product is 0, relative to their sizes, one must be so many times the other.
-_CLEAR = 1e3
+#: Of two numbers whose product is 0, relative to their sizes, one must be so many times the other:
+#: where a capacity is used up, where a pair is not used (a wrong one shows in the next round's
+#: certificate), and of users (who stop for good).
+_CLEAR_CAPACITY = 10.0
+_CLEAR_PAIR = 100.0
+_CLEAR_USER = 1e3
 #: Weights of a projection: how far prices move that are to stay, and the inverse of how far tasks
 #: do.
 _STILL = 2.0**-60
@@ -126,7 +130,7 @@ def sharpened(
         if before is not None:
             part_of_price = part_of_price * _change(before.p, point.p)
             unused_part = unused_part * _change(before.s, point.s)
-        tight_capacities = region.is_demanded & (part_of_price > unused_part)
+        tight_capacities = region.is_demanded & (part_of_price > _CLEAR_CAPACITY * unused_part)
         price, room = _price_and_room(rows, point, total)
         if before is not None:
             price = price * _change(before.v, point.v)
@@ -142,7 +146,10 @@ def sharpened(
         part_of_user = point.x / region.to_pairs(total)
         if before is not None:
             part_of_user = part_of_user * _change(before.x, point.x) / _change(before.z, point.z)
-        in_use = region.reduced_costs(p, values) <= (_CLEAR * part_of_user * region.to_pairs(worth))
+        reduced_costs = region.reduced_costs(p, values)
+        in_use = reduced_costs <= _CLEAR_PAIR * part_of_user * region.to_pairs(worth)
+        # where a user is worth next to nothing, so is the reduced cost of what it uses
+        in_use |= reduced_costs * region.to_pairs(total) <= SETTLED * point.t
         usable_pairs = region.exists & in_use
         try:
             return _projected(
@@ -254,7 +261,7 @@ def decisions_of(
     usable_pairs = region.exists & (sharp.z == 0)
     tight_capacities = region.is_demanded & (sharp.s == 0)
     price, room = _price_and_room(rows, point, _totals(region, point))
-    is_clear = (price > _CLEAR * room) & (room <= AGREEMENT)
+    is_clear = (price > _CLEAR_USER * room) & (room <= AGREEMENT)
     tight_rows = is_clear & (blocked | (rows.slope == 0))
 
     new_capacities = tight_capacities

@@ -175,7 +175,13 @@ class Iterate:
             remainder = rows.slope - problem.to_rows(border)
             corner = float(np.vdot(rows.slope * self.row_ratio, remainder))
         self.equations = NormalEquations(
-            region, self.theta, self.slack_ratio, 1.0 / self.user_ratio, border, max(corner, 0.0)
+            region,
+            self.theta,
+            self.slack_ratio,
+            1.0 / self.user_ratio,
+            border,
+            max(corner, 0.0),
+            on_face=face is not None,
         )
 
     def direction(

@@ -25,7 +25,7 @@ from ...errors import NotConvergedError
 from ...tolerances import INTERIOR_SHIFTS
 from .region import Region
 
-#: Refinements of one solution, at most, and how many of them are taken as they are.
+#: Refinements of one solution, at most, and how many of them are taken as they are off a face.
 _REFINEMENTS = 4
 _PLAIN_REFINEMENTS = 2
 #: Corrections that differ by less than this are one.
@@ -42,7 +42,7 @@ ErrorsMatter = Callable[[np.ndarray, np.ndarray, float], bool]
 
 
 class Changes(NamedTuple):
-    """Changes of prices and values, and of what follows from them.
+    """A solution of the equations.
 
     Attributes
     ----------
@@ -51,23 +51,14 @@ class Changes(NamedTuple):
     level : float
         dt.
     reduced_costs : ndarray
-        dz = d·dp − ρ·dq, by pair. As a sum of changes it has none of the rounding of dp and dq,
-        which θ multiplies.
+        dz = d·dp − ρ·dq, by pair: the sum of those of all corrections. Computed from dp and dq it
+        would have their rounding, which θ multiplies.
     """
 
     prices: np.ndarray
     values: np.ndarray
     level: float
     reduced_costs: np.ndarray
-
-    def plus(self, other: Changes, weight: float) -> Changes:
-        """Return this + weight · other."""
-        return Changes(
-            self.prices + weight * other.prices,
-            self.values + weight * other.values,
-            self.level + weight * other.level,
-            self.reduced_costs + weight * other.reduced_costs,
-        )
 
 
 class NormalEquations:
@@ -86,6 +77,9 @@ class NormalEquations:
         g; None: there is no t.
     corner : float
         e.
+    on_face : bool
+        Whether rows hold with equality, which by rounding may contradict each other. Then
+        corrections that hardly help are to stay small.
     """
 
     def __init__(
@@ -96,6 +90,7 @@ class NormalEquations:
         of_rows: np.ndarray,
         border: np.ndarray | None,
         corner: float,
+        on_face: bool = False,
     ) -> None:
         self.region = region
         self.theta = theta
@@ -103,6 +98,7 @@ class NormalEquations:
         self.of_rows = of_rows
         self.border = border
         self.corner = corner
+        self.plain_refinements = _REFINEMENTS if on_face else _PLAIN_REFINEMENTS
         servers, users, resources = region.shape
         elimination = SchurOfUsers if users <= servers * resources else SchurOfServers
         self.schur: SchurOfUsers | SchurOfServers = elimination(region, theta, slack_ratio, of_rows)
@@ -122,50 +118,58 @@ class NormalEquations:
         singular that corrections hardly help, all of them together do, each weighted for the least
         error (GMRES; Saad and Schultz, 1986).
         """
-        shape = capacity_right.shape
         errors = np.concatenate([capacity_right.ravel(), user_right, [level_right]])
-        solution: Changes | None = None
-        corrections: list[Changes] = []
+        changes = np.zeros_like(errors)
+        reduced_costs = None
+        corrections: list[np.ndarray] = []
         images: list[np.ndarray] = []
         for k in range(_REFINEMENTS + 1):
-            correction = self._unrefined(
-                errors[: capacity_right.size].reshape(shape),
-                errors[capacity_right.size : -1],
-                float(errors[-1]),
-            )
+            correction = self._by_factor(errors)
+            further_costs = self._reduced_costs(correction)
+            image = self._left_sides(correction, further_costs)
             corrections.append(correction)
-            images.append(self._image(correction))
-            weights = [0.0] * k + [1.0]
-            if k > _PLAIN_REFINEMENTS:
+            images.append(image)
+            if k > self.plain_refinements:
                 weights = _least_squares(images, errors)
-            for weight, change, image in zip(weights, corrections, images, strict=True):
-                if weight:
-                    solution = change if solution is None else solution.plus(change, weight)
-                    errors = errors - weight * image
-            if not errors_matter(
-                errors[: capacity_right.size].reshape(shape),
-                errors[capacity_right.size : -1],
-                float(errors[-1]),
-            ):
-                break
-        assert solution is not None
-        return solution
+                correction = weights @ np.stack(corrections)
+                image = weights @ np.stack(images)
+                further_costs = self._reduced_costs(correction)
 
-    def _image(self, changes: Changes) -> np.ndarray:
+            changes += correction
+            errors = errors - image
+            if reduced_costs is not None:
+                further_costs += reduced_costs
+            reduced_costs = further_costs
+            if not errors_matter(*self._parts(errors)):
+                break
+        assert reduced_costs is not None
+        return Changes(*self._parts(changes), reduced_costs)
+
+    def _parts(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the numbers of capacities, of users, and of the level."""
+        size = self.slack_ratio.size
+        return vector[:size].reshape(self.slack_ratio.shape), vector[size:-1], float(vector[-1])
+
+    def _reduced_costs(self, changes: np.ndarray) -> np.ndarray:
+        """Return dz that follow from dp and dq; by pair."""
+        prices, values, _ = self._parts(changes)
+        return self.region.reduced_costs(prices, values)
+
+    def _left_sides(self, changes: np.ndarray, reduced_costs: np.ndarray) -> np.ndarray:
         """Return the left sides of the equations, one after the other."""
-        moved_tasks = self.theta * changes.reduced_costs
-        of_capacities = self.region.usage(moved_tasks) + self.slack_ratio * changes.prices
-        of_users = self.of_rows * changes.values - self.region.totals(moved_tasks)
-        of_level = self.corner * changes.level
+        prices, values, level = self._parts(changes)
+        moved_tasks = self.theta * reduced_costs
+        of_capacities = self.region.usage(moved_tasks) + self.slack_ratio * prices
+        of_users = self.of_rows * values - self.region.totals(moved_tasks)
+        of_level = self.corner * level
         if self.border is not None:
-            of_users -= self.border * changes.level
-            of_level += float(np.vdot(self.border, changes.values))
+            of_users -= self.border * level
+            of_level += float(np.vdot(self.border, values))
         return np.concatenate([of_capacities.ravel(), of_users, [of_level]])
 
-    def _unrefined(
-        self, capacity_right: np.ndarray, user_right: np.ndarray, level_right: float
-    ) -> Changes:
-        """Return a solution as good as the factor is."""
+    def _by_factor(self, right: np.ndarray) -> np.ndarray:
+        """Return dp, dq and dt, one after the other, as good as the factor is."""
+        capacity_right, user_right, level_right = self._parts(right)
         prices, values = self.schur.solve(capacity_right, user_right)
         level = 0.0
         if self.border is not None:
@@ -173,15 +177,15 @@ class NormalEquations:
             level = float((level_right - np.vdot(self.border, values)) / pivot)
             prices = prices + level * self.per_level[0]
             values = values + level * self.per_level[1]
-        return Changes(prices, values, level, self.region.reduced_costs(prices, values))
+        return np.concatenate([prices.ravel(), values, [level]])
 
 
-def _least_squares(images: list[np.ndarray], errors: np.ndarray) -> list[float]:
+def _least_squares(images: list[np.ndarray], errors: np.ndarray) -> np.ndarray:
     """Return the weights of images whose sum is nearest to the errors."""
     matrix = np.stack(images, axis=1)
     sizes = np.linalg.norm(matrix, axis=0)
-    weights = np.linalg.lstsq(matrix / sizes, errors, rcond=_LEAST_ANGLE)[0] / sizes
-    return [float(weight) for weight in weights]
+    weights = np.linalg.lstsq(matrix / sizes, errors, rcond=_LEAST_ANGLE)[0]
+    return np.asarray(weights / sizes)
 
 
 class _SchurComplement:
