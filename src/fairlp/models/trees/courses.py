@@ -4,7 +4,7 @@ It is that of :class:`~fairlp.models.trees.rates.Rates` with satisfied leaves co
 the whole tree from kink to kink. Here each queue has a course of its own: what is taken below it,
 and its level, as its own level s[v] rises. A course depends on the queues and users below alone. So
 a user who leaves changes the courses on its way up, and no other. The parts of a course are
-computed when they are asked for.
+computed when they are asked for, each from the nearest of several places on the course.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ class Part:
         return [amount * speed for amount in self.usage_growth]
 
 
-#: A stretch is split after so many parts, and after one for as many children, which it lists.
+#: Parts after which a stretch is split; it has more where a queue has more than 16² children, as
+#: each stretch holds the states of all.
 LEAST_PARTS = 16
 
 
@@ -166,7 +167,7 @@ class Course:
         return stretch, stretch.part_at(parent, stretch.starts_in_parent)
 
     def split(self, stretch: Stretch, own: Fraction) -> None:
-        """Let a new stretch begin at a place where a stretch has come, unless it is another's."""
+        """Split a stretch at a place, unless a stretch begins between its beginning and there."""
         k = bisect_left(self.stretches, own, key=lambda stretch: stretch.begin)
         if self.stretches[k - 1] is stretch:
             self.stretches.insert(k, Stretch(self, own))
@@ -174,7 +175,11 @@ class Course:
     def _stretch_before(
         self, amount: Fraction, at_beginning: Callable[[Stretch], Fraction]
     ) -> Stretch:
-        """Return the last stretch that begins before a place; drop those that cannot be used."""
+        """Return the last stretch that begins before a place.
+
+        Stretches that may begin amid a jump of the queue are dropped: how long it has gone on
+        depends on the parts before.
+        """
         if len(self.stretches) == 1:
             return self.stretches[0]
         k = bisect_left(self.stretches, amount, lo=1, key=at_beginning) - 1
@@ -184,8 +189,8 @@ class Course:
         return self.stretches[k]
 
 
-class _Joined(NamedTuple):
-    """A child with satisfied users below, where a stretch begins.
+class _ChildState(NamedTuple):
+    """The state of a child with satisfied users below, where a stretch begins.
 
     Attributes
     ----------
@@ -227,7 +232,7 @@ class _Beginning:
 
     @cached_property
     def rises(self) -> bool:
-        """Whether the level rises up to there, so that a jump of the queue does not go on there."""
+        """Whether the level rises up to there, so that no jump of the queue goes on there."""
         pairs = zip(self.usage, self.slope, strict=True)
         return all(slope for amount, slope in pairs if amount == self.level)
 
@@ -251,7 +256,7 @@ class Stretch:
     def __init__(self, course: Course, begin: Fraction) -> None:
         self.course = course
         self.begin = begin
-        self._joined: dict[int, _Joined] = {}
+        self._states: dict[int, _ChildState] = {}
         self._kinks: list[tuple[Fraction, int]] = []  # sorted
         self._usage_of_children = [Fraction(0)] * len(course.usage)
         self._slope_of_children = [Fraction(0)] * len(course.usage)
@@ -309,38 +314,38 @@ class Stretch:
         return _Beginning(usage, slope)
 
     def _add(self, child: Course) -> None:
-        """Add the share of a child in the sums."""
+        """Add a child to the sums."""
         wait = max(child.usage) / child.weight
         if self.begin <= wait:
             zeros = [Fraction(0)] * len(child.usage)
-            joined = _Joined(wait, zeros, zeros, child.stretches[0], -1)
+            state = _ChildState(wait, zeros, zeros, child.stretches[0], -1)
         else:
             stretch, k = child.part_at_parent(CoursePlace(self.begin, Fraction(0)))
-            if stretch.parts[k].jumps:  # from the beginning on
+            if stretch.parts[k].jumps:  # a jump that starts at the beginning
                 k -= 1
             part = stretch.parts[k]
             gone = self.begin - part.start_in_parent.own
             growth = part.usage_in_parent
             terms = zip(part.usage, child.usage, growth, strict=True)
             usage = [start - satisfied + rate * gone for start, satisfied, rate in terms]
-            joined = _Joined(part.end_in_parent.own, usage, growth, stretch, k)
-        self._joined[child.position] = joined
-        if joined.end < math.inf:
-            insort(self._kinks, (joined.end, child.position))
-        for r, slope in enumerate(joined.growth):
+            state = _ChildState(part.end_in_parent.own, usage, growth, stretch, k)
+        self._states[child.position] = state
+        if state.end < math.inf:
+            insort(self._kinks, (state.end, child.position))
+        for r, slope in enumerate(state.growth):
             self._slope_of_children[r] += slope
-            self._usage_of_children[r] += joined.usage[r]
+            self._usage_of_children[r] += state.usage[r]
 
     def _take_out(self, child: Course) -> None:
-        """Take the share of a child out of the sums."""
-        joined = self._joined.pop(child.position, None)
-        if joined is None:
+        """Take a child out of the sums."""
+        state = self._states.pop(child.position, None)
+        if state is None:
             return
-        if joined.end < math.inf:
-            del self._kinks[bisect_left(self._kinks, (joined.end, child.position))]
-        for r, slope in enumerate(joined.growth):
+        if state.end < math.inf:
+            del self._kinks[bisect_left(self._kinks, (state.end, child.position))]
+        for r, slope in enumerate(state.growth):
             self._slope_of_children[r] -= slope
-            self._usage_of_children[r] -= joined.usage[r]
+            self._usage_of_children[r] -= state.usage[r]
 
     def _extend(self) -> bool:
         """Compute the next part; return whether there is one."""
@@ -357,7 +362,7 @@ class Stretch:
         weight = self.course.weight
         resources = range(len(self.course.usage))
         usage = self.beginning().usage
-        children = _Children(self.beginning().slope, self._joined, self._kinks)
+        children = _Children(self.beginning().slope, self._states, self._kinks)
         parts_before_split = max(LEAST_PARTS, len(self.course.children) // LEAST_PARTS)
         own = self.begin
         stood = jumped = Fraction(0)
@@ -416,12 +421,12 @@ class _Children:
     def __init__(
         self,
         slope: list[Fraction],
-        joined: dict[int, _Joined],
+        states: dict[int, _ChildState],
         kinks: list[tuple[Fraction, int]],
     ) -> None:
         self.slope = list(slope)
-        self.growths = {child: start.growth for child, start in joined.items()}
-        self.parts = {child: (start.stretch, start.k) for child, start in joined.items()}
+        self.growths = {child: state.growth for child, state in states.items()}
+        self.parts = {child: (state.stretch, state.k) for child, state in states.items()}
         self.rising = list(kinks)
         self.jumping: list[tuple[Fraction, int]] = []
 
