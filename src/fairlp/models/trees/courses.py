@@ -361,8 +361,9 @@ class Stretch:
         """Yield the parts one after the other."""
         weight = self.course.weight
         resources = range(len(self.course.usage))
-        usage = self.beginning().usage
-        children = _Children(self.beginning().slope, self._states, self._kinks)
+        beginning = self.beginning()
+        usage = beginning.usage
+        children = _Children(beginning.slope, self._states, self._kinks)
         parts_before_split = max(LEAST_PARTS, len(self.course.children) // LEAST_PARTS)
         own = self.begin
         stood = jumped = Fraction(0)
