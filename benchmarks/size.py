@@ -100,7 +100,11 @@ def words_of_docs() -> int:
     """Return the words of README and docs, without code, rules of tables and the page that a command writes."""
     pages = [
         ROOT / "README.md",
-        *(page for page in (ROOT / "docs").glob("*.md") if page.name not in ("ledger.md", "growth.md")),
+        *(
+            page
+            for page in (ROOT / "docs").glob("*.md")
+            if page.name not in ("ledger.md", "growth.md")
+        ),
     ]
     texts = (
         re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)

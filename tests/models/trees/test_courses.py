@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fairlp
+import fairlp.models.trees.courses as courses_module
 from fairlp.models.trees.courses import CoursePlace, Courses
 from fairlp.models.trees.rates import decimal, rational_rates
 from profiles import many
@@ -33,12 +34,8 @@ def courses_after(instance, active, satisfied):
     return courses
 
 
-@pytest.mark.parametrize("seed", range(many(120)))
-def test_queues_go_from_kink_to_kink_as_the_whole_tree_does(seed):
-    rng = np.random.default_rng(seed)
-    instance = tree_instance(rng, limits=False)
-    active, satisfied = left(rng, instance)
-    courses = courses_after(instance, active, satisfied)
+def follow(courses, instance, active, satisfied):
+    """Compare the courses with the whole tree, from kink to kink."""
     rates = rational_rates(instance, counted=True, number=decimal)
     point = rates.begin(np.array([Fraction(int(tasks)) for tasks in satisfied]))
     # before s[root] rises, children jump
@@ -56,6 +53,39 @@ def test_queues_go_from_kink_to_kink_as_the_whole_tree_does(seed):
             point = pace.after(point, pace.end)
             went += pace.end
         assert went == length
+
+
+@pytest.mark.parametrize("seed", range(many(120)))
+def test_queues_go_from_kink_to_kink_as_the_whole_tree_does(seed):
+    rng = np.random.default_rng(seed)
+    instance = tree_instance(rng, limits=False)
+    active, satisfied = left(rng, instance)
+    courses = courses_after(instance, active, satisfied)
+    follow(courses, instance, active, satisfied)
+
+
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_a_course_that_begins_near_a_change_is_the_one_from_zero(seed, monkeypatch):
+    """Users leave while stretches of the courses are known already."""
+    monkeypatch.setattr(courses_module, "LEAST_PARTS", 3)
+    rng = np.random.default_rng(seed)
+    users = 24
+    queue = [f"a/{n % 8}" if seed % 2 else "/".join(f"{n % 8:03b}") for n in range(users)]
+    demands = rng.integers(0, 5, (users, 3)).astype(float)
+    demands[:, seed % 3] += 1
+    instance = fairlp.Instance.from_arrays(demands, [[100, 200, 300]], queue=queue)
+    active = np.full(users, True)
+    satisfied = np.zeros(users)
+    courses = Courses(instance, range(users), decimal)
+    stretches = 0
+    for leaving in np.split(rng.permutation(users)[: users // 2], 3):
+        for n in leaving.tolist():
+            active[n] = False
+            satisfied[n] = rng.integers(0, 9)
+            courses.leave(n, int(satisfied[n]))
+        follow(courses, instance, active, satisfied)
+        stretches = max(stretches, *(len(course.stretches) for course in courses.courses))
+    assert stretches > 1
 
 
 def test_a_queue_waits_until_its_level_is_what_its_satisfied_users_take():

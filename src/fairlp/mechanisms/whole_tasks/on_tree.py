@@ -262,7 +262,8 @@ def fast(instance: Instance, ties: str = "larger", *, counted: bool = False) -> 
     """Return the tasks of :func:`loop`, or with ``counted`` of :func:`counted_loop`, faster.
 
     Tasks below a level that surely fit are counted at once; the last ones come from heaps. A task
-    costs O(log) a queue on its way up. A user who leaves costs the kinks below these queues.
+    costs O(log) a queue on its way up. For a user who leaves, the courses of these queues
+    are computed anew near where they stand.
     """
     room, limits, active = _begin(instance)
     courses = Courses(instance, active, decimal)

@@ -4,15 +4,14 @@ It is that of :class:`~fairlp.models.trees.rates.Rates` with satisfied leaves co
 the whole tree from kink to kink. Here each queue has a course of its own: what is taken below it,
 and its level, as its own level s[v] rises. A course depends on the queues and users below alone. So
 a user who leaves changes the courses on its way up, and no other. The parts of a course are
-computed when they are asked for.
+computed when they are asked for, each from the nearest of several places on the course.
 """
 
 from __future__ import annotations
 
 import heapq
-import itertools
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -52,8 +51,8 @@ class Part:
         The parent's length per unit of this length.
     jumps : bool
         Whether the queue jumps: its level stands still, and its parent's s stands still meanwhile.
-    usage_growth : list of Fraction
-        Growth of what is taken below the queue per unit of length, by resource.
+    usage, usage_growth : list of Fraction
+        What is taken below the queue at the start, and its growth per unit of length, by resource.
     """
 
     start: CoursePlace
@@ -61,6 +60,7 @@ class Part:
     length: Any
     slowness: Fraction
     jumps: bool
+    usage: list[Fraction]
     usage_growth: list[Fraction]
 
     def place_after(self, length: Any) -> CoursePlace:
@@ -86,6 +86,11 @@ class Part:
         return [amount * speed for amount in self.usage_growth]
 
 
+#: Parts after which a stretch is split; it has more where a queue has more than 16² children, as
+#: each stretch holds the states of all.
+LEAST_PARTS = 16
+
+
 class Course:
     """The course of one queue.
 
@@ -93,6 +98,8 @@ class Course:
     ----------
     weight : Fraction
         Weight of the queue among its siblings.
+    position : int
+        Position of the queue among its siblings.
     children : list of Course
     active_users : int
         How many active users stand below.
@@ -101,32 +108,33 @@ class Course:
         and by children without satisfied users.
     usage : list of Fraction
         What satisfied users below the queue take, by resource.
+    stretches : list of Stretch
+        The first begins at s[v] = 0.
     """
 
     def __init__(self, weight: Fraction, slope: list[Fraction]) -> None:
         self.weight = weight
+        self.position = 0
         self.children: list[Course] = []
         self.active_users = 0
         self.slope = slope
         self.usage = [Fraction(0)] * len(slope)
-        self.restart()
+        self.stretches = [Stretch(self, Fraction(0))]
 
-    def restart(self) -> None:
-        """Forget the parts, because something below has changed."""
-        self.parts: list[Part] = []
-        self.starts: list[CoursePlace] = []
-        self.starts_in_parent: list[CoursePlace] = []
-        self._next_parts = self._compute()
+    def add_child(self, child: Course) -> None:
+        """Add a child."""
+        child.position = len(self.children)
+        self.children.append(child)
 
-    def __iter__(self) -> Iterator[Part]:
-        for k in itertools.count():
-            if k == len(self.parts) and not self._extend():
-                return
-            yield self.parts[k]
+    def change(self, child: Course | None) -> None:
+        """Forget the parts, because a user below a child has left; None: one of the queue."""
+        for stretch in self.stretches:
+            stretch.change(child)
 
     def in_parent(self, place: CoursePlace) -> tuple[CoursePlace, Fraction]:
         """Return the place of the parent, and the parent's length per unit of the queue's."""
-        part = self.parts[self._part_at(place, self.starts)]
+        stretch = self._stretch_before(place.own, lambda stretch: stretch.begin)
+        part = stretch.parts[stretch.part_at(place, stretch.starts)]
         own, stood = part.start
         length = place.own - own if stood == math.inf else place.stood - stood
         return part.in_parent(length), part.slowness
@@ -136,27 +144,208 @@ class Course:
 
         ``speed`` is the parent's, in its length per time.
         """
-        k = self._part_at(parent, self.starts_in_parent)
+        stretch, k = self.part_at_parent(parent)
         parent_rises = parent.stood == math.inf
         if k < 0:
-            wait = self.starts_in_parent[0].own - parent.own
-            return self.starts[0], 0, wait / speed if speed and parent_rises else math.inf
+            wait = stretch.starts_in_parent[0].own - parent.own
+            return stretch.starts[0], 0, wait / speed if speed and parent_rises else math.inf
 
-        part = self.parts[k]
+        part = stretch.parts[k]
         own, stood = part.start_in_parent
         length = (parent.stood - stood if part.jumps else parent.own - own) / part.slowness
         if length >= part.length:  # the jump is over, and a sibling jumps on
-            return self.starts[k + 1], 0, math.inf
+            return stretch.starts[k + 1], 0, math.inf
         speed = speed / part.slowness if part.jumps or parent_rises else 0
         time = (part.length - length) / speed if speed else math.inf
         return part.place_after(length), speed, time
 
-    def _part_at(self, place: CoursePlace, starts: list[CoursePlace]) -> int:
+    def part_at_parent(self, parent: CoursePlace) -> tuple[Stretch, int]:
+        """Return a stretch and its last part that starts at a place of the parent or before."""
+        stretch = self._stretch_before(
+            parent.own, lambda stretch: stretch.beginning().level / self.weight
+        )
+        return stretch, stretch.part_at(parent, stretch.starts_in_parent)
+
+    def split(self, stretch: Stretch, own: Fraction) -> None:
+        """Split a stretch at a place, unless a stretch begins between its beginning and there."""
+        k = bisect_left(self.stretches, own, key=lambda stretch: stretch.begin)
+        if self.stretches[k - 1] is stretch:
+            self.stretches.insert(k, Stretch(self, own))
+
+    def _stretch_before(
+        self, amount: Fraction, at_beginning: Callable[[Stretch], Fraction]
+    ) -> Stretch:
+        """Return the last stretch that begins before a place.
+
+        Stretches that may begin amid a jump of the queue are dropped: how long it has gone on
+        depends on the parts before.
+        """
+        if len(self.stretches) == 1:
+            return self.stretches[0]
+        k = bisect_left(self.stretches, amount, lo=1, key=at_beginning) - 1
+        while k and not self.stretches[k].beginning().rises:
+            del self.stretches[k]
+            k -= 1
+        return self.stretches[k]
+
+
+class _ChildState(NamedTuple):
+    """The state of a child with satisfied users below, where a stretch begins.
+
+    Attributes
+    ----------
+    end : Fraction or float
+        The s[v] at which the child goes on to its next part. First it waits until its level is what
+        its satisfied users take.
+    usage : list of Fraction
+        What active users below the child take, by resource.
+    growth : list of Fraction
+        Its growth per unit of s[v].
+    stretch, k : Stretch, int
+        The child's part: its stretch, and its position there; -1 for none.
+    """
+
+    end: Any
+    usage: list[Fraction]
+    growth: list[Fraction]
+    stretch: Stretch
+    k: int
+
+
+@dataclass
+class _Beginning:
+    """The state where a stretch begins.
+
+    Attributes
+    ----------
+    usage, slope : list of Fraction
+        What is taken below the queue, and its growth per unit of s[v] up to there, by resource.
+    """
+
+    usage: list[Fraction]
+    slope: list[Fraction]
+
+    @cached_property
+    def level(self) -> Fraction:
+        """The dominant share of what is taken."""
+        return max(self.usage)
+
+    @cached_property
+    def rises(self) -> bool:
+        """Whether the level rises up to there, so that no jump of the queue goes on there."""
+        pairs = zip(self.usage, self.slope, strict=True)
+        return all(slope for amount, slope in pairs if amount == self.level)
+
+
+class Stretch:
+    """The parts of a course from a place on, computed when they are asked for.
+
+    What is taken at the beginning is a sum over the queue's users and children. So if something
+    changes below one child, one term of the sum changes, and the parts before are not needed.
+
+    Attributes
+    ----------
+    course : Course
+    begin : Fraction
+        The s[v] at the beginning, before children jump there.
+    parts : list of Part
+    starts, starts_in_parent : list of CoursePlace
+        Where the parts start, on the course and on that of the parent.
+    """
+
+    def __init__(self, course: Course, begin: Fraction) -> None:
+        self.course = course
+        self.begin = begin
+        self._states: dict[int, _ChildState] = {}
+        self._kinks: list[tuple[Fraction, int]] = []  # sorted
+        self._usage_of_children = [Fraction(0)] * len(course.usage)
+        self._slope_of_children = [Fraction(0)] * len(course.usage)
+        self._changed = set(course.children)
+        self._beginning: _Beginning | None = None
+        self._forget()
+
+    def change(self, child: Course | None) -> None:
+        """Forget the parts, because a user below a child has left; None: one of the queue."""
+        if child is not None:
+            self._changed.add(child)
+        if self._beginning is not None:
+            self._forget()
+
+    def beginning(self) -> _Beginning:
+        """Return the state at the beginning."""
+        if self._beginning is None:
+            self._beginning = self._compute_beginning()
+        return self._beginning
+
+    def part_at(self, place: CoursePlace, starts: list[CoursePlace]) -> int:
         """Return the position of the last part that starts at a place or before; -1 for none."""
         while not starts or starts[-1] <= place:
             if not self._extend():
                 break
         return bisect_right(starts, place) - 1
+
+    def part(self, k: int) -> Part:
+        """Return a part."""
+        while k >= len(self.parts):
+            self._extend()
+        return self.parts[k]
+
+    def _forget(self) -> None:
+        self.parts: list[Part] = []
+        self.starts: list[CoursePlace] = []
+        self.starts_in_parent: list[CoursePlace] = []
+        self._next_parts = self._compute()
+        self._beginning = None
+
+    def _compute_beginning(self) -> _Beginning:
+        for child in self._changed:
+            self._take_out(child)
+            if child.active_users and any(child.usage):
+                self._add(child)
+        self._changed.clear()
+
+        course = self.course
+        usage = list(course.usage)
+        slope = list(course.slope)
+        if self.begin:
+            for r, growth in enumerate(course.slope):
+                usage[r] += growth * self.begin + self._usage_of_children[r]
+                slope[r] += self._slope_of_children[r]
+        return _Beginning(usage, slope)
+
+    def _add(self, child: Course) -> None:
+        """Add a child to the sums."""
+        wait = max(child.usage) / child.weight
+        if self.begin <= wait:
+            zeros = [Fraction(0)] * len(child.usage)
+            state = _ChildState(wait, zeros, zeros, child.stretches[0], -1)
+        else:
+            stretch, k = child.part_at_parent(CoursePlace(self.begin, Fraction(0)))
+            if stretch.parts[k].jumps:  # a jump that starts at the beginning
+                k -= 1
+            part = stretch.parts[k]
+            gone = self.begin - part.start_in_parent.own
+            growth = part.usage_in_parent
+            terms = zip(part.usage, child.usage, growth, strict=True)
+            usage = [start - satisfied + rate * gone for start, satisfied, rate in terms]
+            state = _ChildState(part.end_in_parent.own, usage, growth, stretch, k)
+        self._states[child.position] = state
+        if state.end < math.inf:
+            insort(self._kinks, (state.end, child.position))
+        for r, slope in enumerate(state.growth):
+            self._slope_of_children[r] += slope
+            self._usage_of_children[r] += state.usage[r]
+
+    def _take_out(self, child: Course) -> None:
+        """Take a child out of the sums."""
+        state = self._states.pop(child.position, None)
+        if state is None:
+            return
+        if state.end < math.inf:
+            del self._kinks[bisect_left(self._kinks, (state.end, child.position))]
+        for r, slope in enumerate(state.growth):
+            self._slope_of_children[r] -= slope
+            self._usage_of_children[r] -= state.usage[r]
 
     def _extend(self) -> bool:
         """Compute the next part; return whether there is one."""
@@ -170,10 +359,14 @@ class Course:
 
     def _compute(self) -> Iterator[Part]:
         """Yield the parts one after the other."""
-        resources = range(len(self.usage))
-        usage = list(self.usage)
-        children = _Children(self)
-        own = stood = jumped = Fraction(0)
+        weight = self.course.weight
+        resources = range(len(self.course.usage))
+        beginning = self.beginning()
+        usage = beginning.usage
+        children = _Children(beginning.slope, self._states, self._kinks)
+        parts_before_split = max(LEAST_PARTS, len(self.course.children) // LEAST_PARTS)
+        own = self.begin
+        stood = jumped = Fraction(0)
         while True:
             children.go_on(own, stood)
             if children.jumping:
@@ -191,25 +384,26 @@ class Course:
             for r in resources:
                 if usage_growth[r] > growth:
                     length = min(length, (level - usage[r]) / (usage_growth[r] - growth))
-            asked = level / self.weight  # of s of the parent
+            asked = level / weight  # of s of the parent
             if growth:
                 start_in_parent = CoursePlace(asked)
-                slowness = growth / self.weight
+                slowness = growth / weight
             else:
-                start_in_parent = CoursePlace(asked, jumped / self.weight)
-                slowness = 1 / self.weight
-            yield Part(start, start_in_parent, length, slowness, not growth, usage_growth)
+                start_in_parent = CoursePlace(asked, jumped / weight)
+                slowness = 1 / weight
+            yield Part(start, start_in_parent, length, slowness, not growth, usage, usage_growth)
             if length == math.inf:
                 return
 
-            for r in resources:
-                usage[r] += usage_growth[r] * length
+            usage = [amount + usage_growth[r] * length for r, amount in enumerate(usage)]
             jumped = Fraction(0) if growth else jumped + length
             if children.jumping:
                 stood += length
             else:
                 own += length
                 stood = Fraction(0)
+                if len(self.parts) >= parts_before_split:
+                    self.course.split(self, own)
 
 
 class _Children:
@@ -220,48 +414,52 @@ class _Children:
     slope : list of Fraction
         Growth of what is taken below the queue per unit of s[v], while no child jumps.
     rising : heap
-        The s[v] at which a child goes on to its next part, and the child. First it waits until its
-        level is what its satisfied users take.
+        The s[v] at which a child goes on to its next part, and the child.
     jumping : heap
         The same of children that jump: how long s[v] has stood still until then.
     """
 
-    def __init__(self, course: Course) -> None:
-        children = [child for child in course.children if child.active_users and any(child.usage)]
-        self.parts = [iter(child) for child in children]
-        self.growths = [[Fraction(0)] * len(course.usage)] * len(children)
-        self.slope = list(course.slope)
-        self.rising = [(max(child.usage) / child.weight, k) for k, child in enumerate(children)]
+    def __init__(
+        self,
+        slope: list[Fraction],
+        states: dict[int, _ChildState],
+        kinks: list[tuple[Fraction, int]],
+    ) -> None:
+        self.slope = list(slope)
+        self.growths = {child: state.growth for child, state in states.items()}
+        self.parts = {child: (state.stretch, state.k) for child, state in states.items()}
+        self.rising = list(kinks)
         self.jumping: list[tuple[Fraction, int]] = []
-        heapq.heapify(self.rising)
 
     def go_on(self, own: Fraction, stood: Fraction) -> None:
         """Take the children that are at the end of a part to their next."""
         while self.rising and self.rising[0][0] == own:
-            _, k = heapq.heappop(self.rising)
-            for r, growth in enumerate(self.growths[k]):
+            _, child = heapq.heappop(self.rising)
+            for r, growth in enumerate(self.growths[child]):
                 self.slope[r] -= growth
-            self._start(k)
+            self._start(child)
         while self.jumping and self.jumping[0][0] == stood:
-            _, k = heapq.heappop(self.jumping)
-            self._start(k)
+            _, child = heapq.heappop(self.jumping)
+            self._start(child)
 
     def growth_of_jumping(self) -> list[Fraction]:
         """Return the growth of what the children that jump take, by resource."""
-        columns = zip(*(self.growths[k] for _, k in self.jumping), strict=True)
+        columns = zip(*(self.growths[child] for _, child in self.jumping), strict=True)
         return [sum(column, Fraction(0)) for column in columns]
 
-    def _start(self, k: int) -> None:
+    def _start(self, child: int) -> None:
         """Start the next part of a child."""
-        part = next(self.parts[k])
-        self.growths[k] = part.usage_in_parent
+        stretch, k = self.parts[child]
+        self.parts[child] = (stretch, k + 1)
+        part = stretch.part(k + 1)
+        self.growths[child] = part.usage_in_parent
         if part.jumps:
-            heapq.heappush(self.jumping, (part.end_in_parent.stood, k))
+            heapq.heappush(self.jumping, (part.end_in_parent.stood, child))
             return
-        for r, growth in enumerate(self.growths[k]):
+        for r, growth in enumerate(self.growths[child]):
             self.slope[r] += growth
         if part.length < math.inf:
-            heapq.heappush(self.rising, (part.end_in_parent.own, k))
+            heapq.heappush(self.rising, (part.end_in_parent.own, child))
 
 
 class Courses:
@@ -286,7 +484,7 @@ class Courses:
         pairs = zip(tree.queue_weights, tree.total, strict=True)
         self.courses = [Course(weight, total) for weight, total in pairs]
         for v in range(1, len(self.courses)):
-            self.courses[self.parents[v]].children.append(self.courses[v])
+            self.courses[self.parents[v]].add_child(self.courses[v])
         for n in active:
             for v in self._up(self.of[n]):
                 self.courses[v].active_users += 1
@@ -298,6 +496,7 @@ class Courses:
     def leave(self, n: int, satisfied_tasks: int) -> None:
         """Take a user out, whose tasks count for its queues if it has all that it asks for."""
         change = [-amount for amount in self.vector[n]]
+        child = None
         for v in self._up(self.of[n]):
             course = self.courses[v]
             before = _slope_in_parent(course)
@@ -310,7 +509,8 @@ class Courses:
                     course.usage[r] += amount * self.unit[n] * satisfied_tasks
             after = _slope_in_parent(course)
             change = [new - old for new, old in zip(after, before, strict=True)]
-            course.restart()
+            course.change(child)
+            child = course
 
     def from_place(self, root: CoursePlace) -> Iterator[tuple[list[Any], list[Any], Any]]:
         """Yield s[v] and its speed for all queues, and the time to the next kink, from a place on.

@@ -22,14 +22,12 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ...errors import NotConvergedError
-from ...tolerances import INTERIOR_SHIFTS
+from ...tolerances import INTERIOR_SHIFTS, SETTLED
 from .region import Region
 
 #: Refinements of one solution, at most, and how many of them are taken as they are off a face.
 _REFINEMENTS = 4
 _PLAIN_REFINEMENTS = 2
-#: Corrections that differ by less than this are one.
-_LEAST_ANGLE = 1e-12
 #: Costs in multiplications of a large matrix product: of adding one number to an element of a
 #: matrix, and of one element of a small product beside its own multiplications. At most so many
 #: elements are added one by one.
@@ -184,7 +182,7 @@ def _least_squares(images: list[np.ndarray], errors: np.ndarray) -> np.ndarray:
     """Return the weights of images whose sum is nearest to the errors."""
     matrix = np.stack(images, axis=1)
     sizes = np.linalg.norm(matrix, axis=0)
-    weights = np.linalg.lstsq(matrix / sizes, errors, rcond=_LEAST_ANGLE)[0]
+    weights = np.linalg.lstsq(matrix / sizes, errors, rcond=SETTLED)[0]
     return np.asarray(weights / sizes)
 
 
