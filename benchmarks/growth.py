@@ -7,7 +7,7 @@ allocation takes longer than the limit. CPU seconds of `fairlp.allocate` with it
 BLAS thread, each series in a process of its own. `--methods` measures each method that is not the
 default, too. The benchmark fails where a mechanism takes more than 20 times as long as a sibling,
 which answers the same kind of question on the same instance; less than 0.05 s counts as that. The
-last four kinds are of one mechanism each, whose seconds are only printed.
+seconds of a kind of one mechanism are only printed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ KINDS = {
     "divisible, one server": ("pool", ("drf", "edrf", "asset")),
     "market, one server": ("pool", ("njc", "ceei", "alpha-fair")),
     "divisible, servers": ("servers", ("drfh", "c-drfh", "cdrf", "tsf", "naive-drf", "asset")),
-    "by server": ("servers", ("psdsf-rdm", "psdsf-tdm")),
+    "by server, resources divided": ("servers", ("psdsf-rdm",)),
+    "by server, time divided": ("servers", ("psdsf-tdm",)),
     "divisible, tree": ("tree", ("h-drf", "h-drf-counted", "h-drf-collapsed")),
     "whole, one server": ("whole", ("drf-discrete", "sequential-minmax", "pdrf")),
     "whole, tree": (

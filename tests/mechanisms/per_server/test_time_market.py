@@ -196,3 +196,36 @@ def test_nobody_has_anything_to_buy():
     market = time_market(nothing)
     assert not market.tasks.any() and not market.prices.any()
     assert prove_market(nothing, np.zeros(2)).holds
+
+
+def log_normal(users, servers):
+    rng = np.random.default_rng(5)
+    return Instance.from_arrays(
+        rng.lognormal(size=(users, 3)),
+        rng.lognormal(3, 1, (servers, 3)),
+        eligible=rng.random((users, servers)) < 0.5,
+        weights=rng.integers(1, 4, users),
+    )
+
+
+def test_many_pairs_take_interior_points_and_few_or_limited_ones_best_responses():
+    instance = log_normal(100, 10)
+    allocation = fairlp.allocate(instance, "psdsf-tdm")
+    assert allocation.method == "interior-point"
+    by_responses = fairlp.allocate(instance, "psdsf-tdm", method="best-response")
+    np.testing.assert_allclose(allocation.totals, by_responses.totals, rtol=1e-9)
+    limits = np.where(np.arange(100) == 3, by_responses.totals.to_numpy() / 2, np.inf)
+    for other in (log_normal(99, 10), instance.replace(task_limits=limits)):
+        assert fairlp.allocate(other, "psdsf-tdm").method == "best-response"
+
+
+def test_where_interior_points_do_not_converge_best_responses_begin_anew(monkeypatch):
+    instance = log_normal(100, 10)
+    expected = fairlp.allocate(instance, "psdsf-tdm", method="best-response").totals
+
+    def lost(instance):
+        raise NotConvergedError("lost")
+
+    monkeypatch.setattr(rows, "time_market", lost)
+    allocation = fairlp.allocate(instance, "psdsf-tdm", method="interior-point")
+    np.testing.assert_allclose(allocation.totals, expected, rtol=1e-12)

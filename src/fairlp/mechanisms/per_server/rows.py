@@ -77,6 +77,8 @@ MOST_FIXED_POINTS = 4
 #: More pairs of user and server than this are not put before a linear program that tells what is
 #: Pareto-optimal.
 MOST_PARETO = 2000
+#: From so many pairs on the market of time is solved by interior points.
+MARKET_FROM = 1000
 
 
 def _from_market(
@@ -254,11 +256,18 @@ def convex(call: MethodCall) -> MethodResult:
 
 
 def interior_point(call: MethodCall) -> MethodResult:
-    """Time division as a market by our own interior-point method, ended by best responses."""
-    return _certified(
-        call,
-        lambda small: _ended(call, small, time_market(small).tasks),
-    )
+    """Time division as a market by our own interior-point method, ended by best responses.
+
+    Where interior points do not converge, best responses begin anew.
+    """
+
+    def start(small: Instance) -> np.ndarray | None:
+        try:
+            return time_market(small).tasks
+        except NotConvergedError:
+            return None
+
+    return _certified(call, lambda small: _ended(call, small, start(small)))
 
 
 def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> MethodResult:
@@ -297,7 +306,9 @@ def point_of_model(
     return np.asarray(np.maximum(tasks, 0.0))
 
 
-def _ended(call: MethodCall, instance: Instance, start: np.ndarray) -> tuple[np.ndarray, None]:
+def _ended(
+    call: MethodCall, instance: Instance, start: np.ndarray | None
+) -> tuple[np.ndarray, None]:
     """Return where best responses end that begin at these tasks."""
     market = PerServerMarket.of(instance, call.mechanism.division)
     return require_converged(
@@ -426,7 +437,15 @@ DISTRIBUTED = Method(
     largest_pairs=2000,
     by_name=True,
 )
-INTERIOR_POINT = replace(by_interior_points(interior_point), options=_SWEEPS)
+
+
+def _market_pays(instance: Instance) -> bool:
+    """Whether interior points are quicker, and there is one fixed point."""
+    users, servers = instance.shape
+    return servers > 1 and users * servers >= MARKET_FROM and not limits_bind(instance)
+
+
+INTERIOR_POINT = replace(by_interior_points(interior_point), options=_SWEEPS, pays=_market_pays)
 MARKET = Method("convex", convex, options=_SWEEPS, cost="one convex program", solves=True)
 
 
@@ -477,11 +496,11 @@ ROWS = (
         per_server.psdsf_tdm,
         normalisers.containerized,
         (
+            INTERIOR_POINT,
             BEST_RESPONSE,
             SWEEPS,
             ALGORITHM_1,
             DISTRIBUTED,
-            INTERIOR_POINT,
             MARKET,
             _milp(partial(per_server.psdsf_tdm, theorem=True), _without_limits),
         ),
