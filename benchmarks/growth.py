@@ -98,9 +98,9 @@ def draw(shape: str, users: int, servers: int) -> Instance:
     """Return a random instance of a shape."""
     rng = np.random.default_rng(0)
     if shape == "slices":
-        asked = rng.integers(1, 2 * TASKS_EACH, users)
+        slices_wanted = rng.integers(1, 2 * TASKS_EACH, users)
         return Instance.from_arrays(
-            np.ones((users, 1)), [[float(TASKS_EACH * users)]], task_limits=asked
+            np.ones((users, 1)), [[float(TASKS_EACH * users)]], task_limits=slices_wanted
         )
     if shape == "job servers":
         return Instance.from_arrays(
