@@ -17,7 +17,7 @@ from fairlp.models.programs.certificate import certify, dual_bound
 from fairlp.models.programs.integers import at_integers
 from fairlp.models.programs.program import Block, Program
 from fairlp.models.programs.rays import proves_infeasible, proves_unbounded
-from fairlp.tolerances import VERIFIED
+from fairlp.tolerances import FEASIBILITY, VERIFIED
 
 INF = np.inf
 #: Errors that a certificate must see: beside its tolerance, small, and large.
@@ -262,10 +262,14 @@ def endless(cost):
     )
 
 
-@pytest.mark.parametrize("cost", [1.0, 1e-6])
-def test_a_reduced_cost_of_a_column_without_end_counts_however_small_it_is(cost):
+@pytest.mark.parametrize("cost", [1.0, 1e-6, 1e-8])
+def test_a_reduced_cost_of_a_column_without_end_counts_beside_costs_of_any_size(cost):
+    """Relative to its own terms, or in the unit of the costs, which is 1 here."""
     p, x = endless(cost), np.array([1.0, 0.0, 0.0])
-    assert certify(p, x, np.zeros(1)).dual_residual == 1.0
+    certificate = certify(p, x, np.zeros(1))
+    assert not certificate.is_optimal
+    assert certificate.dual_residual == pytest.approx(min(1.0, cost * VERIFIED / FEASIBILITY))
+    assert certify(endless(1e-10), x, np.zeros(1)).is_optimal  # as good as no cost
     # where rows bound the column, by what it is worth there
     z_has_an_end = p.replace(col_upper=np.array([1.0, INF, 1.0]))
     assert certify(z_has_an_end, x, np.zeros(1)).is_optimal

@@ -196,6 +196,9 @@ def certify(
     primal_value = float(costs @ x)
     dual_value = float(row_terms.sum() + column_terms.sum())
     difference = abs(primal_value - dual_value)
+    # What violated rows are worth belongs to the gap: it may hide as much of the difference.
+    excess = np.maximum(program.row_lower - sizes.activity, sizes.activity - program.row_upper)
+    difference = max(difference, float(abs(y) @ np.maximum(excess, 0.0)))
 
     slack = np.minimum(
         abs(sizes.activity - program.row_lower), abs(program.row_upper - sizes.activity)
@@ -260,8 +263,8 @@ def _line_name(blocks: Sequence[Block], position: int) -> str:
 def _dual_residual(sizes: Sizes, reduced: np.ndarray, terms: np.ndarray) -> tuple[float, str]:
     """Return the largest relative reduced cost (minimisation) without a bound for it, and its text.
 
-    It is relative to the column's terms. Where the rows bound the column, it is at most the value
-    that it has at the column's reach, relative to the objective's terms.
+    It is relative to the column's terms, but no more than what it can be worth (see
+    :meth:`.Sizes.worth_of_reduced_costs`).
     """
     program = sizes.program
     errors = sign_errors(reduced, program.col_lower, program.col_upper)
@@ -271,11 +274,8 @@ def _dual_residual(sizes: Sizes, reduced: np.ndarray, terms: np.ndarray) -> tupl
         if (residuals <= VERIFIED).all():
             return float(residuals.max(initial=0.0)), ""
 
-    if sizes.objective > 0:
-        reach = np.maximum(abs(sizes.x), implied_reach(program))
-        is_wrong = errors > 0
-        value_at_reach = errors[is_wrong] * reach[is_wrong] / sizes.objective
-        residuals[is_wrong] = np.minimum(residuals[is_wrong], value_at_reach)
+    is_wrong = errors > 0
+    residuals[is_wrong] = np.minimum(residuals, sizes.worth_of_reduced_costs(errors))[is_wrong]
     column = int(residuals.argmax())
     name = _line_name(program.columns, column)
     return float(residuals[column]), f"the reduced cost of variable {name!r} has the wrong sign"

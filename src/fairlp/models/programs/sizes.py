@@ -104,8 +104,7 @@ class Sizes:
 
         reach = np.maximum(abs(x), reach_of(linear))
         rows = np.maximum(rows, abs(linear.A) @ (NEGLIGIBLE * reach))
-        largest_reach = float(reach.max(initial=0.0))
-        rows = np.maximum(rows, self._negligible() * min(1.0, largest_reach))
+        rows = np.maximum(rows, self._negligible(float(reach.max(initial=0.0))))
         yield rows, np.maximum(reach, tightest(linear.A, rows[linear.A.indices]))
 
     def sizes_of_reduced_costs(self, terms: np.ndarray) -> Iterator[np.ndarray]:
@@ -117,6 +116,25 @@ class Sizes:
         possible = NEAR_ZERO * (self.magnitude.T @ prices)
         yield np.maximum(terms, possible + np.finfo(float).tiny)
 
+    def worth_of_reduced_costs(self, errors: np.ndarray) -> np.ndarray:
+        """Return what wrong reduced costs can be worth, relative to the objective's terms.
+
+        That is their value at the largest that bounds and rows allow the column. Where nothing
+        bounds it, at the largest value among the columns of its kind, and not less than the error
+        in the unit of the costs: beside costs about 1, a reduced cost of ``FEASIBILITY`` is
+        rounding, and one of 10⁻⁶ is not, however large the objective is.
+        """
+        program = self.program
+        if not self.objective > 0:
+            return np.full(len(errors), np.inf)
+        reach = np.maximum(abs(self.x), implied_reach(program))
+        endless = np.isinf(reach)
+        largest = by_kind(program, np.maximum(abs(self.x), reach_of(program)))
+        worth = errors * np.where(endless, largest, reach) / self.objective
+        unit = units(self.costs, np.zeros(program.n_columns, dtype=int), 1)[0]
+        in_unit = errors / unit * (VERIFIED / FEASIBILITY)
+        return np.where(endless, np.maximum(worth, in_unit), worth)
+
     def sizes_of_objective(self, dual_value: float) -> Iterator[float]:
         """Yield sizes of the objective, beside that of the dual.
 
@@ -127,19 +145,57 @@ class Sizes:
 
         yield max(size, NEAR_ZERO * float(self.costs @ reach_of(self.program)))
 
-    def _negligible(self) -> np.ndarray:
+    def _negligible(self, largest_reach: float) -> np.ndarray:
         """Return the least size of each row, in its unit.
 
-        In a row of numbers about 1, 10⁻¹⁶ counts as 0.
-
-        Of a linear program the unit is the smallest coefficient, and a number below the rounding of
-        it counts as nothing.
+        In a row of numbers about 1, 10⁻¹⁶ counts as 0. Of a linear program a row's unit is its
+        largest coefficient times the unit of that column: a column moved by ``FEASIBILITY`` of its
+        unit changes nothing that a user could mean. A number below the rounding of the smallest
+        coefficient counts as nothing, too.
         """
         program = self.program
+        at_most_one = min(1.0, largest_reach)
         if program.is_mip:
-            return NEGLIGIBLE * _row_units(program)
-        smallest = smallest_of(abs(program.A.data), program.A.indices, program.n_rows)
-        return ROUNDING / VERIFIED * np.where(np.isfinite(smallest), smallest, 0.0)
+            return NEGLIGIBLE * at_most_one * _row_units(program)
+        sizes = abs(program.A.data)
+        row = program.A.indices
+        smallest = smallest_of(sizes, row, program.n_rows)
+        rounding = ROUNDING * at_most_one * np.where(np.isfinite(smallest), smallest, 0.0)
+        columns = np.repeat(self._column_units(), np.diff(program.A.indptr))
+        moved = FEASIBILITY * largest_of(sizes * columns, row, program.n_rows)
+        return np.asarray(np.maximum(rounding, moved) / VERIFIED)
+
+    def _column_units(self) -> np.ndarray:
+        """Return the unit of each column: the largest value of its kind, at most 1.
+
+        A column that happens to be 0 has the unit of the others of its kind, and large numbers of
+        other kinds excuse nothing. It is no more than what makes a term as large as one of the
+        column's rows, or as the objective, so that a kind may have columns in several units.
+        """
+        program = self.program
+        used = program.A.data != 0
+        column = np.repeat(np.arange(program.n_columns), np.diff(program.A.indptr))[used]
+        value = self.rows[program.A.indices[used]] / abs(program.A.data[used])
+        largest = largest_of(value, column, program.n_columns)
+        priced = self.costs > 0
+        largest[priced] = np.maximum(largest, self.objective / np.where(priced, self.costs, 1.0))[
+            priced
+        ]
+        return np.minimum(np.minimum(1.0, largest), by_kind(program, abs(self.x)))
+
+
+def by_kind(program: Program, sizes: np.ndarray) -> np.ndarray:
+    """Return for each column the largest size among the columns of its kind.
+
+    The columns of one block are of one kind, and so are all single variables (without an index).
+    """
+    largest = np.zeros(program.n_columns)
+    is_single = np.zeros(program.n_columns, dtype=bool)
+    for block in program.columns:
+        largest[block.slice] = sizes[block.slice].max(initial=0.0)
+        is_single[block.slice] = not block.axes
+    largest[is_single] = sizes[is_single].max(initial=0.0)
+    return largest
 
 
 def integer_objective_size(program: Program, x: np.ndarray) -> float:
