@@ -98,6 +98,9 @@ INTERIOR_SHIFTS: Final = (1e-14, 1e-4)
 #: Where there are very many pairs, interior points stop at these gaps, one after the other, and go
 #: on with fewer of them.
 INTERIOR_EARLY: Final = (0.2, 0.02)
+#: A matrix entry of at most this size, where every row and column has been divided by its largest
+#: entry, is rounding noise if it cannot matter at any value of its column (inv(L)·L, .1 + .2 − .3).
+NOISE_COEFFICIENT: Final = 2.0**-36
 #: HiGHS drops matrix entries of at most this size, in the numbers that it is given (after scaling).
 SMALLEST_COEFFICIENT: Final = 1e-9
 #: Costs are scaled so that the smallest is at least this, as long as the largest is at most one

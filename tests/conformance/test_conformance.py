@@ -437,7 +437,10 @@ def test_optimal_without_a_point_fails():
 
 def test_an_infeasible_program_has_no_point_and_a_proof_that_is_one():
     for changes, words in (
-        ({"x": np.ones(1)}, "there is a point"),
+        (
+            {"x": np.ones(1), "status": status_of(Termination.INFEASIBLE, Point.FEASIBLE)},
+            "there is a point",
+        ),
         ({"row_ray": np.array([1.0, 1.0])}, "proves nothing"),
         ({"row_ray": None}, "gives none"),
     ):

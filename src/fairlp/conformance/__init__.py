@@ -140,7 +140,7 @@ def _judge_hopeless(backend: Backend, case: Case, solution: Solution) -> tuple[s
             Termination.UNBOUNDED,
         )
         return ("failed" if contradicts else "undecided"), f"{case.answer}, but says {status}"
-    if case.answer == "infeasible" and solution.x is not None:
+    if case.answer == "infeasible" and solution.is_feasible:
         return "failed", "infeasible, and yet there is a point"
     if status.primal is Point.OPTIMAL:
         return "failed", "an optimal point of a program that has none"
@@ -165,6 +165,7 @@ def _consistent(solution: Solution) -> tuple[str, str]:
             return "failed", f"{name} of an absent solution can be read"
     elif (
         solution.status.termination is not Termination.UNBOUNDED
+        and solution.is_feasible
         and not solution.verify().is_feasible
     ):
         return "failed", "the point is called feasible, and is not"

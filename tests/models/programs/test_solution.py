@@ -129,7 +129,7 @@ def test_what_duals_do_not_prove_is_not_called_optimal():
     assert below.status.termination is Termination.UNKNOWN and below.status.primal is Point.FEASIBLE
     assert below.x is not None and below.row_duals is None and below.column_duals is None
     beyond = answer(p, np.full(1, 1.5), np.ones(1)).checked()
-    assert beyond.x is None and beyond.status.primal is Point.NONE and not beyond.status.is_optimal
+    assert beyond.status.primal is Point.INFEASIBLE and not beyond.status.is_optimal
 
 
 def test_optimal_needs_a_point_and_a_limit_is_never_optimal():

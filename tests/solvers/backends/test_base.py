@@ -191,18 +191,28 @@ def test_reduced_costs_come_back_in_the_users_numbers():
     )
 
 
-def test_what_a_solver_would_drop_or_take_as_infinite_is_refused():
-    with pytest.raises(UnsupportedError, match="too small"):
-        equilibrate(
-            program(
-                [[1.0, 1e-14], [1.0, 1.0], [1e-14, 1.0]],
-                [(-INF, 1.0)] * 3,
-                [(0, INF)] * 2,
-                [1.0, 1.0],
-            )
-        )
+def test_noise_beside_other_entries_is_no_measure_and_left_out():
+    """What is 1e-14 of both its row's and its column's largest entry."""
+    entries = [[1.0, 1e-14], [1.0, 1.0], [1e-14, 1.0]]
+    scaling, data = equilibrate(program(entries, [(-INF, 1.0)] * 3, [(0, INF)] * 2, [1.0, 1.0]))
+    assert data.tolist() == [1, 1, 0, 0, 1, 1]  # by column
+    assert (scaling.rows == 1).all() and (scaling.columns == 1).all()
+
+
+def test_an_entry_that_matters_at_the_value_of_its_column_is_no_noise():
+    """x + 1e-12·y <= 5, x + w <= 5, y + z <= 1e12."""
+    entries = [[1, 1e-12, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1]]
+    sides = [(-INF, 5.0), (-INF, 5.0), (-INF, 1e12)]
+    _, data = equilibrate(program(entries, sides, [(0, INF)] * 4, [1.0] * 4))
+    assert data.all()
+
+
+def test_a_side_beyond_solvers_is_infinite_for_them_and_refused_where_it_must_be_reached():
+    far = program([[1.0], [1.0]], [(-INF, 1.0), (-INF, 1e45)], [(0, INF)], [1.0])
+    scaling, _ = equilibrate(far)
+    assert scaling.row_bounds(far.row_upper)[1] == INF
     with pytest.raises(UnsupportedError, match="too large"):
-        equilibrate(program([[1.0], [1.0]], [(-INF, 1.0), (-INF, 1e45)], [(0, INF)], [1.0]))
+        equilibrate(far.replace(row_lower=np.array([-INF, 1e45])))
 
 
 # --- the shared part of all back ends --------------------------------------------------------------------------------

@@ -137,10 +137,13 @@ def test_values_that_nothing_proves_are_not_called_optimal():
     model.constraint("c", v <= 1)
     model.maximize(v)
     built = model.to_pyomo()
-    for value, there in ((99.0, Point.NONE), (0.5, Point.FEASIBLE), (1.0, Point.FEASIBLE)):
+    for value, there in ((99.0, Point.INFEASIBLE), (0.5, Point.FEASIBLE)):
         built.v.value = value
         read = model.read_back(built)
         assert not read.status.is_optimal and read.status.primal is there
+    built.v.value = 1.0
+    read = model.read_back(built)  # HiGHS finds the dual that proves it
+    assert read.status.is_optimal and read.duals["c"] == pytest.approx(1.0)
     built.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
     built.dual[built.c] = 1.0
     assert model.read_back(built).status.is_optimal
@@ -231,7 +234,7 @@ def test_what_was_changed_after_it_was_built_is_no_optimum_of_the_model():
     assert model.read_back(highs).status.is_optimal
     assert not model.read_back(problem).status.is_optimal  # the model could have 3
     a.set(upper=0.5)
-    assert model.read_back(highs).x is None
+    assert model.read_back(highs).status.primal is Point.INFEASIBLE
     a.set(upper=1)
     highs.changeColCost(1, -1.0)
     highs.run()

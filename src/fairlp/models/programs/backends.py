@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -41,6 +42,7 @@ _TANGENTS = "fairlp.solvers.backends.tangents:solve_with_logs"
 _EXPLAIN = "fairlp.solvers.backends.explain:explain"
 _SETTLED = "fairlp.solvers.backends.explain:settled"
 _BASE = "fairlp.solvers.backends.base:BaseBackend"
+_WITH_DUALS = "fairlp.solvers.backends.explain:with_duals"
 _AT_POINT = "fairlp.solvers.backends.highs:at_point"
 _WITHIN_OBJECTIVE = "fairlp.solvers.backends.large_coefficients:within_objective"
 _DOUBT = "fairlp.solvers.backends.large_coefficients:doubt"
@@ -48,6 +50,15 @@ _EQUILIBRATE = "fairlp.solvers.backends.scaling:equilibrate"
 
 #: A function that hands a model to another tool: (Model, …) → that tool's model.
 Lowering = Callable[..., Any]
+
+#: What an answer says that is proved: no optimum, by multipliers of rows or a direction.
+_PROVED_HOPELESS = (Termination.INFEASIBLE, Termination.UNBOUNDED)
+
+#: How HiGHS is asked where a back end left a linear program undecided.
+_OTHER_WAYS = (
+    Options(method="simplex", scale=False, primal_tolerance=VERIFIED, dual_tolerance=VERIFIED),
+    Options(method="ipm"),
+)
 
 #: name → ("module:Class", keyword arguments of the class)
 BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -248,12 +259,11 @@ def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
     coefficient stays too large.
     """
     back_end = backend(solver)
-    solution = checked(
-        solve_on(back_end, program, options), options, getattr(back_end, "accuracy", VERIFIED)
-    )
+    accuracy = getattr(back_end, "accuracy", VERIFIED)
+    solution = checked(solve_on(back_end, program, options), options, accuracy)
     if not program.is_mip:
-        return solution
-    bounded = None if solution.x is None else _load(_WITHIN_OBJECTIVE)(program, solution.x)
+        return _settled_by_others(solution, back_end, options)
+    bounded = _load(_WITHIN_OBJECTIVE)(program, solution.x) if solution.is_feasible else None
     seconds = sum(solution.times.values())
     if bounded is not None and (options.time_limit is None or options.time_limit > seconds):
         remaining_time = None if options.time_limit is None else options.time_limit - seconds
@@ -266,6 +276,65 @@ def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
                 _doubted(bounded_solution, back_end, options), program=program, pool=pool
             )
     return _doubted(solution, back_end, options)
+
+
+def _is_undecided(solution: Solution) -> bool:
+    """Whether it is open if there is an optimum."""
+    return solution.status.termination in (
+        Termination.UNKNOWN,
+        Termination.INFEASIBLE_OR_UNBOUNDED,
+    )
+
+
+def _settled_by_others(solution: Solution, chosen: Backend, options: Options) -> Solution:
+    """Return a linear program's answer, settled by other means where it is undecided.
+
+    The program is solved again as it is written, without scaling, and then by HiGHS: by simplex
+    from the point, as it is written to the tolerance that a verified answer has, and by interior
+    points. Back ends of one's own are not helped, so that their faults are seen.
+    """
+    program = solution.program
+    if not _is_undecided(solution) or program.logs is not None or not _is_builtin(chosen.name):
+        return solution
+    attempts: list[Callable[[Options], Solution]] = [
+        lambda rest: solve_on(chosen, program, replace(rest, scale=False))
+    ]
+    if not why_not("highs"):
+        if solution.x is not None:
+            attempts.append(lambda rest: at_point(program, solution.values_by_position()))
+        attempts += [partial(_on_highs, program, others) for others in _OTHER_WAYS]
+    seconds = dict(solution.times)
+    for attempt in attempts:
+        rest = options
+        if options.time_limit is not None:
+            rest = replace(options, time_limit=options.time_limit - sum(seconds.values()))
+            if rest.time_limit is not None and rest.time_limit <= 0:
+                break
+        try:
+            answer = checked(attempt(rest), rest)
+        except (SolverError, UnsupportedError):
+            continue
+        for name, value in answer.times.items():
+            seconds[name] = seconds.get(name, 0.0) + value
+        if answer.status.is_optimal or answer.status.termination in _PROVED_HOPELESS:
+            by = answer.method if answer.solver == chosen.name else f"HiGHS, {answer.method}"
+            message = (
+                f"{answer.status.message}; at the second attempt ({by}); the first: "
+                f"{solution.status.message}"
+            )
+            status = replace(answer.status, message=message)
+            return replace(answer, solver=solution.solver, status=status, times=seconds)
+    return replace(solution, times=seconds)
+
+
+def _on_highs(program: Program, options: Options, rest: Options) -> Solution:
+    """Return HiGHS's answer with other options, within the time that is left."""
+    return solve_on(find_backend("highs"), program, replace(options, time_limit=rest.time_limit))
+
+
+def _is_builtin(name: str) -> bool:
+    """Whether a back end is one of fairlp's own."""
+    return name not in OWN and (name in BACKENDS or name.partition(":")[0] in FAMILIES)
 
 
 def _doubted(solution: Solution, chosen: Backend, options: Options) -> Solution:
@@ -297,7 +366,9 @@ def checked(solution: Solution, options: Options, accuracy: float = VERIFIED) ->
     if result.status.is_optimal and result.program.is_mip:
         return _as_its_bound_says(result, solution.status.message, options.mip_gap)
     refuted = solution.status.is_optimal and not result.status.is_optimal
-    unsettled = result.x is None and result.status.termination is Termination.UNKNOWN
+    unsettled = not result.is_feasible and result.status.termination is Termination.UNKNOWN
+    if result.status.is_optimal and result.row_duals is None:
+        return with_duals(result)
     if refuted or unsettled or result.status.termination in HOPELESS:
         settled: Solution = _load(_SETTLED)(result, options)
         return settled
@@ -400,6 +471,12 @@ def at_point(program: Program, x: np.ndarray) -> Solution:
     backend("highs")  # raises where it is not there
     solution: Solution = _load(_AT_POINT)(program, x)
     return solution
+
+
+def with_duals(solution: Solution) -> Solution:
+    """Return a linear program's answer with duals that prove it, if HiGHS finds some."""
+    proved: Solution = _load(_WITH_DUALS)(solution)
+    return proved
 
 
 def explain(

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ModelError
+from ...tolerances import ROUNDING
 from .backends import equilibrated
 from .program import Program
 
@@ -61,6 +62,10 @@ def statistics(program: Program, scaled: bool = False) -> pd.DataFrame:
     return pd.DataFrame(list(table.values()), index=index)
 
 
+#: Columns of :func:`violations`.
+_VIOLATION = ["kind", "name", "value", "lower", "upper", "violation"]
+
+
 def _range(noun: str, values: np.ndarray) -> dict[str, float]:
     """Return the smallest and largest magnitude without 0 and infinity; NaN where none is left."""
     sizes = np.abs(values[(values != 0) & np.isfinite(values)])
@@ -78,6 +83,28 @@ def _scaled(program: Program) -> Program:
         col_upper=scaling.column_bounds(program.col_upper),
         c=scaling.costs(program.c),
     )
+
+
+def violations(program: Program, x: np.ndarray) -> pd.DataFrame:
+    """Return the rows and bounds that a point breaks, as :meth:`.Solution.violations` does."""
+    activity = program.A @ x
+    terms = abs(program.A) @ abs(x)
+    lines = (
+        ("constraint", program.rows, activity, terms, program.row_lower, program.row_upper),
+        ("bound", program.columns, x, abs(x), program.col_lower, program.col_upper),
+    )
+    frames = []
+    for kind, blocks, values, sizes, lower, upper in lines:
+        excess = np.maximum(lower - values, values - upper)
+        names = [name for block in blocks for name in block.names()]
+        broken = np.flatnonzero(excess > ROUNDING * sizes)
+        entries = [
+            (kind, names[place], values[place], lower[place], upper[place], excess[place])
+            for place in broken
+        ]
+        frames.append(pd.DataFrame(entries, columns=_VIOLATION))
+    table = pd.concat([frame for frame in frames if len(frame)] or frames[:1])
+    return table.sort_values("violation", ascending=False, kind="stable", ignore_index=True)
 
 
 def difference(first: Program, second: Program) -> pd.DataFrame:

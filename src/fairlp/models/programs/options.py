@@ -34,6 +34,7 @@ def _wrong(name: str, value: Any) -> str | None:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         return None if whole and value >= 0 else "a whole number >= 0"
     kinds: dict[str, tuple[Any, str]] = {
+        "scale": (bool, "True or False"),
         "extra": (Mapping, "a mapping from the solver's own names to values"),
         "start": (
             (Mapping, Solution),
@@ -101,6 +102,8 @@ class Options:
         the simplex begins.
     pool : int or None
         With integers: keep at most so many points, which are ``solution.pool``.
+    scale : bool
+        Give the solver numbers of about 1, by powers of two; otherwise as they are written.
     verbose : bool
         Let the solver print its log.
     extra : mapping
@@ -122,6 +125,7 @@ class Options:
     progress: Callable[[Progress], object] | None = None
     start: Mapping[str, Any] | Solution | None = None
     pool: int | None = None
+    scale: bool = True
 
     @classmethod
     def from_keywords(cls, solver: str, keywords: Mapping[str, Any]) -> Options:

@@ -604,7 +604,8 @@ class Program:
         >>> program.objective_value(np.array([3, 2, 0.5]))
         0.5
         """
-        value = float(self.c @ x) + self.offset
+        with np.errstate(over="ignore"):  # what is beyond floats is infinite
+            value = float(self.c @ x) + self.offset
         if self.logs is not None:
             value += self.logs.value(self.logs.arguments(x))
         return value

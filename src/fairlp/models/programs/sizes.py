@@ -178,10 +178,8 @@ class Sizes:
         value = self.rows[program.A.indices[used]] / abs(program.A.data[used])
         largest = largest_of(value, column, program.n_columns)
         priced = self.costs > 0
-        largest[priced] = np.maximum(largest, self.objective / np.where(priced, self.costs, 1.0))[
-            priced
-        ]
-        return np.minimum(np.minimum(1.0, largest), by_kind(program, abs(self.x)))
+        largest[priced] = np.maximum(largest[priced], self.objective / self.costs[priced])
+        return np.asarray(np.minimum(np.minimum(1.0, largest), by_kind(program, abs(self.x))))
 
 
 def by_kind(program: Program, sizes: np.ndarray) -> np.ndarray:

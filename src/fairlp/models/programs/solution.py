@@ -15,7 +15,7 @@ from ...tolerances import CONVEX_POINT, MILP_TOLERANCES, VERIFIED
 from .options import Options
 from .program import BlockView, Program, tidy
 from .solution_views import html_of, to_xarray
-from .status import Point, Status, Termination
+from .status import HOPELESS, Point, Status, Termination
 
 #: What to do for duals and ranges of a program with integers.
 RELAX = "with integers there are none; solve model.relax_integrality(), or program.relaxed()"
@@ -38,7 +38,8 @@ class Solution(Hinted):
     status : Status
     solver : str
     x : ndarray or None
-        Column values, by position.
+        Column values, by position; also of a point that is not feasible (``status.primal`` says
+        so), by which an unknown answer shows where the solver stopped.
     row_duals, column_duals : ndarray or None
         Duals of the rows and reduced costs of the columns, by position.
     times : dict
@@ -90,7 +91,12 @@ class Solution(Hinted):
     @property
     def objective(self) -> float:
         """Objective value, recomputed from the Program."""
-        return self.program.objective_value(self.require_point())
+        return self.program.objective_value(self.values_by_position())
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether there is a point that keeps all rows and bounds."""
+        return self.x is not None and self.status.primal in (Point.FEASIBLE, Point.OPTIMAL)
 
     @property
     def gap(self) -> float:
@@ -104,7 +110,7 @@ class Solution(Hinted):
         bound = self.bound
         if bound is None and self.row_duals is not None:
             bound = dual_bound(self.program, self.row_duals)
-        if bound is None or self.x is None:
+        if bound is None or not self.is_feasible:
             return float("nan")
         value = self.objective
         apart = abs(value - bound)
@@ -120,7 +126,7 @@ class Solution(Hinted):
     @property
     def values(self) -> BlockView:
         """Values of the variables by name: a float, Series, or DataFrame."""
-        return BlockView(self.program.columns, self.require_point())
+        return BlockView(self.program.columns, self.values_by_position())
 
     @property
     def duals(self) -> BlockView:
@@ -135,12 +141,12 @@ class Solution(Hinted):
     @property
     def activity(self) -> BlockView:
         """What the rows of the constraints come to, by name."""
-        return BlockView(self.program.rows, self.program.A @ self.require_point())
+        return BlockView(self.program.rows, self.program.A @ self.values_by_position())
 
     @property
     def slack(self) -> BlockView:
         """Distance of each row from its nearer side, by constraint; infinite without a side."""
-        activity = self.program.A @ self.require_point()
+        activity = self.program.A @ self.values_by_position()
         return BlockView(
             self.program.rows,
             np.minimum(activity - self.program.row_lower, self.program.row_upper - activity),
@@ -177,7 +183,7 @@ class Solution(Hinted):
                t NaN 0.666667           0.0    0.0    inf
         """
         program = self.program
-        x = self.require_point()
+        x = self.values_by_position()
         columns = of == "variables"
         if not columns and of != "constraints":
             raise UnsupportedError(f"a frame is of 'variables' or 'constraints', not of {of!r}")
@@ -326,7 +332,9 @@ class Solution(Hinted):
         from .certificate import certify
 
         by_word = self.bound if self.program.is_mip else None
-        certificate = certify(self.program, self.require_point(), self.row_duals, bound=by_word)
+        certificate = certify(
+            self.program, self.values_by_position(), self.row_duals, bound=by_word
+        )
         return replace(certificate, tolerance=self.status.tolerance)
 
     def certify(self, exact: bool = False) -> Proof:
@@ -409,18 +417,55 @@ class Solution(Hinted):
         """
         if not self.status.is_optimal:
             raise NoSolutionError(
-                f"{self.solver} did not solve {self.program.name!r}: {self.status}"
+                f"{self.solver} did not solve {self.program.name!r}: {self.status}{self._remedy()}"
             )
         return self
+
+    def _remedy(self) -> str:
+        """Return what to do where there is no feasible point."""
+        if self.status.termination in HOPELESS:
+            return "; model.explain() says why"
+        if self.x is None or self.is_feasible:
+            return ""
+        return "; solution.values has its point, solution.violations() what it breaks"
+
+    def violations(self) -> pd.DataFrame:
+        """Return the rows and bounds that the point breaks, the farthest first.
+
+        What is below the rounding of a row's own terms is left out.
+
+        Returns
+        -------
+        DataFrame
+            ``kind`` ("constraint" or "bound"), ``name`` of the row or variable, ``value`` that it
+            has, ``lower`` and ``upper``, and ``violation`` in its own units.
+
+        Raises
+        ------
+        NoSolutionError
+            When there is no point at all.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> replace(solution, x=solution.x + 1).violations()[["name", "violation"]]
+                       name  violation
+        0     capacity[cpu]        4.0
+        1  capacity[memory]        5.0
+        """
+        from .inspection import violations
+
+        return violations(self.program, self.values_by_position())
 
     def checked(self, by_word: bool = False, accuracy: float = VERIFIED) -> Solution:
         """Return self as far as its own arrays bear it out.
 
-        A point that is not feasible is no point. An optimum that its duals do not prove is not
-        called optimal. With logarithms or powers an objective right to g is at a point that is
-        right to √g only, so that the optimality conditions may be off by as much. A point with
-        integers that breaks a row at whole numbers is moved to one of the linear program that these
-        leave.
+        A point that is not feasible stays, and the status says that it is not. An optimum that its
+        duals do not prove is not called optimal. With logarithms or powers an objective right to g
+        is at a point that is right to √g only, so that the optimality conditions may be off by as
+        much. A point with integers that breaks a row at whole numbers is moved to one of the linear
+        program that these leave.
 
         Parameters
         ----------
@@ -440,7 +485,7 @@ class Solution(Hinted):
         >>> import fairlp
         >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
         >>> replace(solution, x=solution.x + 1).checked().status.primal.value
-        'none'
+        'not feasible'
         """
         if self.x is None:
             return self
@@ -448,7 +493,7 @@ class Solution(Hinted):
         answer = self
         if self.program.is_mip and not certificate.is_feasible:
             answer = self._at_whole_numbers()
-            if answer.x is None:
+            if not answer.is_feasible:
                 return answer
             certificate = answer.verify()
         feasible = certificate.is_feasible
@@ -468,7 +513,7 @@ class Solution(Hinted):
                 return replace(
                     answer, status=replace(answer.status, message=message, tolerance=accuracy)
                 )
-        point_status = Point.FEASIBLE if feasible else Point.NONE
+        point_status = Point.FEASIBLE if feasible else Point.INFEASIBLE
         claim = "not proved optimal" if feasible else "not feasible"
         termination = Termination.UNKNOWN if optimal else answer.status.termination
         status = Status(
@@ -477,13 +522,7 @@ class Solution(Hinted):
             Point.NONE,
             f"{answer.status.message}; {claim}: {certificate}",
         )
-        return replace(
-            answer,
-            status=status,
-            x=answer.x if feasible else None,
-            row_duals=None,
-            column_duals=None,
-        )
+        return replace(answer, status=status, row_duals=None, column_duals=None)
 
     def _at_whole_numbers(self) -> Solution:
         """Return the answer of the linear program at these integers, where all rows hold.
@@ -516,7 +555,32 @@ class Solution(Hinted):
         return answer
 
     def require_point(self) -> np.ndarray:
-        """Return the column values, or raise with the reason.
+        """Return the column values of a feasible point, or raise with the reason.
+
+        Returns
+        -------
+        ndarray
+
+        Raises
+        ------
+        NoSolutionError
+            When there is no point, or one that is not feasible.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> solution.require_point().round(3).tolist()
+        [3.0, 2.0, 0.667]
+        """
+        if self.is_feasible:
+            return self.values_by_position()
+        raise NoSolutionError(
+            f"{self.solver} gave no solution of {self.program.name!r}: {self.status}{self._remedy()}"
+        )
+
+    def values_by_position(self) -> np.ndarray:
+        """Return the column values, feasible or not, or raise with the reason.
 
         Returns
         -------
@@ -531,12 +595,13 @@ class Solution(Hinted):
         --------
         >>> import fairlp
         >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
-        >>> solution.require_point().round(3).tolist()
+        >>> solution.values_by_position().round(3).tolist()
         [3.0, 2.0, 0.667]
         """
         if self.x is None:
             raise NoSolutionError(
-                f"{self.solver} gave no solution of {self.program.name!r}: {self.status}"
+                f"{self.solver} gave no solution of {self.program.name!r}: "
+                f"{self.status}{self._remedy()}"
             )
         return self.x
 

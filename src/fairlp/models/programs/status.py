@@ -37,9 +37,10 @@ LIMITS = (
 
 
 class Point(StrEnum):
-    """What is there: no point, one, or an optimal one."""
+    """What is there: no point, one that breaks a row or bound, a feasible or an optimal one."""
 
     NONE = "none"
+    INFEASIBLE = "not feasible"
     FEASIBLE = "feasible"
     OPTIMAL = "optimal"
 

@@ -134,7 +134,7 @@ def solve_and_certify(program: Program, solver: Any, repeat: int = 1) -> dict[st
             "message": str(solution.status),
             "seconds": min(seconds),
         }
-        if solution.x is None:
+        if not solution.is_feasible:
             return answer
         x = np.asarray(solution.x, dtype=float)
         certificate = certify(program, x, None if program.is_mip else solution.row_duals)

@@ -33,7 +33,7 @@ from ...models.programs.solution import Solution, solution_at, start_of
 from ...models.programs.status import Point, Status, Termination
 from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND, MILP_TOLERANCES, SOLVER_TIGHTEST, VERIFIED
 from .large_coefficients import with_small_coefficients
-from .scaling import Scaling, equilibrate
+from .scaling import Scaling, equilibrate, unscaled
 
 # Ctrl-C while a solver runs: the solver works in a thread of its own, so that the caller can be
 # interrupted at once.
@@ -485,7 +485,7 @@ class BaseBackend:
         self.refuse_unsupported(program, options)
         start_time = perf_counter()
         loaded = with_small_coefficients(program)
-        scaling, data = equilibrate(loaded)
+        scaling, data = equilibrate(loaded) if options.scale else unscaled(loaded)
         scaled = minimisation(loaded, scaling, data)
         if options.start is not None:
             start: Any = scaling.column_bounds(start_of(program, options.start))
@@ -555,9 +555,9 @@ class BaseBackend:
                 )
         default = Options()
         for option in fields(Options):
-            if option.name not in self.honours and getattr(options, option.name) != getattr(
-                default, option.name
-            ):
+            if option.name not in (*self.honours, "scale") and getattr(
+                options, option.name
+            ) != getattr(default, option.name):
                 options_honoured = ", ".join(sorted(self.honours)) or "none"
                 raise UnsupportedError(
                     f"{self.name} cannot honour the option {option.name!r}; it honours: {options_honoured}"
@@ -673,15 +673,24 @@ def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Progra
         sense="min",
         c=scaling.costs(factor * program.c),
         offset=0.0,
-        A=type(program.A)(
-            (data.copy(), program.A.indices, program.A.indptr), shape=program.A.shape
-        ),
+        A=entries_for_solver(program, data),
         row_lower=scaling.row_bounds(program.row_lower),
         row_upper=scaling.row_bounds(program.row_upper),
         col_lower=low,
         col_upper=high,
         logs=logs,
     )
+
+
+def entries_for_solver(program: Program, data: np.ndarray) -> Any:
+    """Return the matrix with scaled entries, of which those that are 0 are left out."""
+    A = program.A
+    matrix = type(A)((data.copy(), A.indices, A.indptr), shape=A.shape)
+    if data.all():
+        return matrix
+    matrix = matrix.copy()  # the positions of the entries stay the program's
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def reduced_costs(program: Program, x: np.ndarray, row_duals: np.ndarray) -> np.ndarray:

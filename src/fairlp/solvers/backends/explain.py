@@ -26,7 +26,8 @@ from ...models.programs.sizes import largest_of
 from ...models.programs.solution import Solution, solution_at
 from ...models.programs.status import HOPELESS, Point, Status, Termination
 from ...tolerances import VERIFIED
-from .highs import Highs
+from .base import reduced_costs
+from .highs import Highs, at_point
 
 #: Seconds that it may take to find that no whole numbers fit, and how much longer each question of
 #: the deletion filter: without the bounds of an integer it may have no end.
@@ -235,18 +236,19 @@ def settled(solution: Solution, options: Options) -> Solution:
             solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=multipliers
         )
     direction = _direction(relaxed, simplex)
-    x = solution.x
+    x = solution.x if solution.is_feasible else None
     if x is None and not program.is_mip:
-        x = relaxation.checked().x
+        of_relaxation = relaxation.checked()
+        x = of_relaxation.x if of_relaxation.is_feasible else None
     elif x is None and (
         direction is not None or (status.termination in HOPELESS and not _looked_twice(solution))
     ):
-        x = (
+        feasible = (
             Highs()
             .solve(_without_objective(program), Options(time_limit=options.time_limit))
             .checked()
-            .x
         )
+        x = feasible.x if feasible.is_feasible else None
     if direction is not None and x is not None:
         reason = "proved by a point and a direction"
         return _ended(solution, Termination.UNBOUNDED, reason, x=x, column_ray=direction)
@@ -258,6 +260,32 @@ def settled(solution: Solution, options: Options) -> Solution:
     if program.is_mip and status.termination is Termination.INFEASIBLE:
         return _ended(solution, status.termination, "no whole numbers fit, as the solver says")
     return _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, "neither is proved")
+
+
+def with_duals(solution: Solution) -> Solution:
+    """Return a linear program's optimum with duals that prove it, where the solver gave none.
+
+    HiGHS's simplex finds them from the rows and bounds that hold with equality. Where they prove
+    nothing, the answer stays as the solver says.
+    """
+    program = solution.program
+    x = solution.x
+    is_linear = not program.is_mip and program.logs is None
+    if x is None or solution.row_duals is not None or not is_linear or not Highs().available()[0]:
+        return solution
+    try:
+        duals = at_point(program, x).row_duals
+    except SolverError:
+        duals = None
+    if duals is None:
+        return solution
+    reduced = reduced_costs(program, x, duals)
+    message = solution.status.message.removesuffix("; as the solver says")
+    status = replace(
+        solution.status, dual=Point.OPTIMAL, message=f"{message}; duals by HiGHS's simplex"
+    )
+    proved = replace(solution, status=status, row_duals=duals, column_duals=reduced)
+    return proved if proved.verify().is_optimal else solution
 
 
 def _looked_twice(solution: Solution) -> bool:

@@ -30,6 +30,7 @@ from .base import (
     ProgramSession,
     alone,
     bound_of,
+    entries_for_solver,
     given_options,
     installed,
     interruptible,
@@ -39,7 +40,7 @@ from .base import (
     values_of,
 )
 from .large_coefficients import with_small_coefficients
-from .scaling import Scaling, equilibrate
+from .scaling import Scaling, equilibrate, unscaled
 
 if TYPE_CHECKING:
     from ...models.notation.model import Model
@@ -55,7 +56,7 @@ def lower(model: Model, names: bool = True) -> Any:
             f"HiGHS has no logarithms and no powers; {program.name!r} has some in its objective"
         )
     highs = configured(Options(), "choose")
-    ones = Scaling(np.ones(program.n_rows), np.ones(program.n_columns), 1.0, 1.0)
+    ones = unscaled(program)[0]
     pass_model(highs, program, ones, program.A.data, 1.0, maximize=program.sense == "max")
     if names:  # they go in with the program: a call for each takes longer
         lp = highs.getLp()
@@ -297,7 +298,7 @@ class Highs:
         looser_solution = (
             HighsSession(self, program, looser, series=False).solve().checked(by_word=True)
         )
-        return solution if looser_solution.x is None else looser_solution
+        return looser_solution if looser_solution.is_feasible else solution
 
     def session(self, program: Program, options: Options) -> HighsSession:
         """Load a program for a series of solves, each from the last basis."""
@@ -541,7 +542,7 @@ class HighsSession(ProgramSession):
     def _load(self) -> None:
         """Give HiGHS the program as it is now, with scales of its own."""
         program = with_small_coefficients(self.program)
-        self.scaling, data = equilibrate(program)
+        self.scaling, data = equilibrate(program) if self.options.scale else unscaled(program)
         pass_model(self._highs, program, self.scaling, data, self._sign)
         self._solved = self._changed = False
 
@@ -749,7 +750,7 @@ def pass_model(
     """Give HiGHS a program in scaled numbers, times ``sign``."""
     import highspy
 
-    A = program.A
+    A = entries_for_solver(program, data)
     low, high = (scaling.column_bounds(ends) for ends in program.whole_bounds())
     status = highs.passModel(
         program.n_columns,
@@ -765,7 +766,7 @@ def pass_model(
         scaling.row_bounds(program.row_upper),
         A.indptr.astype(np.int32, copy=False),
         A.indices.astype(np.int32, copy=False),
-        data,
+        A.data,
         program.integrality.astype(np.int32),
     )
     if status != highspy.HighsStatus.kOk and not (low > high).any():  # which it finds infeasible

@@ -42,6 +42,7 @@ from ...models.notation.expressions import (
 from ...models.notation.labels import Indices, shape_of, symbols_of
 from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
+from ...models.programs.backends import with_duals
 from ...models.programs.options import Options
 from ...models.programs.program import Block, Program, free_name
 from ...models.programs.protocols import Capability
@@ -112,8 +113,9 @@ def read_back(model: Model, built: Any) -> Solution:
     """Return the Solution of a solved Pyomo model that :func:`lower` made.
 
     Values in a Pyomo model do not tell how they came about, so the status is "optimal" only where
-    duals prove it. They come from the Suffix ``dual``, where the user declared one before solving:
-    ``built.dual = Suffix(direction=Suffix.IMPORT)``. Variables without a value give a Solution
+    duals prove it. They come from the Suffix ``dual``, where the user declared one before solving
+    (``built.dual = Suffix(direction=Suffix.IMPORT)``), and else from HiGHS's simplex at the point.
+    Variables without a value give a Solution
     without a point, but for those in no row and no cost, which do not reach a solver.
     """
     program = model.compile()
@@ -146,7 +148,7 @@ def read_back(model: Model, built: Any) -> Solution:
     read = solution_at(
         program, Termination.OPTIMAL, "read from the Pyomo model", "pyomo", point, duals, reduced
     )
-    return read.checked()
+    return with_duals(read).checked()
 
 
 def _unused(program: Program) -> np.ndarray:

@@ -460,10 +460,10 @@ def ordered_outcomes(
         # a limit: the best point so far, and a bound on what the stage can come to
         termination = solution.status.termination
         is_limited = not solution.status.is_optimal and termination in LIMITS
-        if not is_limited or (k == 1 and solution.x is None):
+        if not is_limited or (k == 1 and not solution.is_feasible):
             solution.require_optimal()
-        if solution.x is not None:
-            x = solution.x[:n_columns]
+        if solution.is_feasible:
+            x = solution.require_point()[:n_columns]
         total = np.sort(levels @ x - constant)[:k].sum()
         stages.sums.append(float(total))
         stages.bounds.append(float(total))
