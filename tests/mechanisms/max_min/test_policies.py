@@ -362,7 +362,7 @@ def test_rounds_of_water_filling_are_exported_and_solved_elsewhere(tmp_path):
 
 
 def test_rounds_that_prices_do_not_prove_are_not_called_proved():
-    """Prices off by 5e-8 leave the job of weight 1 beside 10000 a part of its level; without prices no job stops."""
+    """Prices off by 5e-8 leave the job of weight 1 beside 10000 a part of its level."""
     jobs = Instance.from_arrays(
         [[1], [1]], [[1]], rates=[[1], [1]], queue=["A", "B"], queues={"B": 1e4}
     )
@@ -370,8 +370,8 @@ def test_rounds_that_prices_do_not_prove_are_not_called_proved():
     found = fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=off)
     assert "not proved: by prices, a job may lack" in found.unproved
     assert fairlp.allocate(jobs, "gavel", objective="hierarchical").certify()
-    with pytest.raises(UnsupportedError, match="gives no duals"):
-        fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=Truthful)
+    # of a solver without duals HiGHS finds some at its points
+    assert not fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=Truthful).unproved
 
 
 def test_linprog_knows_the_makespan_of_two_jobs():
