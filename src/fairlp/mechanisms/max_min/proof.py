@@ -279,6 +279,8 @@ class Replay:
         wait at what they have until levels that began anew reach it; each is proved to be blocked,
         or raised by a point.
         """
+        if not (arrived | waiting).any():
+            return waiting
         excess = self.region.excess(floors, waiting)
         proved = waiting & (excess <= AUDIT * self.tasks_alone)
         undecided = (arrived if self.tree.is_flat else waiting) & ~proved
