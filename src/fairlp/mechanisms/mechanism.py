@@ -262,6 +262,8 @@ class Mechanism:
         method that made it.
     at_level_1 : callable or None
         Instance → tasks of each user at level 1 (None: φΓ).
+    level_1_of : callable or None
+        Allocation → tasks of each user at level 1, where they depend on options or the answer.
     along_tree : bool
         Whether it shares along the tree of queues (the others know their guarantees and caps at
         most).
@@ -294,6 +296,7 @@ class Mechanism:
     agrees_by_proof: bool = False
     prove: Callable[[Allocation, bool], Proof] | None = None
     at_level_1: Callable[[Instance], np.ndarray] | None = None
+    level_1_of: Callable[[Allocation], np.ndarray] | None = None
     along_tree: bool = False
     compared: bool = True
     whole_tasks: bool = False

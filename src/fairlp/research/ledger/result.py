@@ -15,6 +15,7 @@ import pandas as pd
 
 from ...errors import FileFormatError, StudyError
 from ...models.files.plain_data import require_form
+from ...models.files.tables import csv_text
 from ...models.files.whole_files import home, require_folder, write_text
 from ...tolerances import AUDIT
 from .registry import Paper
@@ -267,7 +268,7 @@ class Ledger:
         if kind == ".svg":
             return write_text(target, badge(self))
         if kind == ".csv":
-            return write_text(target, self.table().to_csv(lineterminator="\n"))
+            return write_text(target, csv_text(self.table()))
         return write_text(target, json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n")
 
     def __len__(self) -> int:
@@ -308,6 +309,12 @@ def _row(fields: dict[str, Any]) -> ItemRow:
             Line(**{**line, "x": tuple(line["x"]), "y": tuple(line["y"])})
             for line in chart["lines"]
         )
+        for line in lines:
+            if len(line.x) != len(line.y):
+                raise ValueError(
+                    f"the line {line.label!r} has {len(line.x)} numbers x and {len(line.y)} "
+                    "numbers y; expected as many"
+                )
         chart = Chart(**{**chart, "lines": lines})
     numbers = tuple(Number(**number) for number in fields.pop("numbers"))
     verdict = Agreement(fields.pop("verdict"))
