@@ -92,6 +92,10 @@ def require_form(value: Any, form: Form, where: str) -> None:
         raise FileFormatError(
             f"{where}: a whole number of {len(str(value))} digits; expected one that floats hold"
         )
+    elif isinstance(value, str) and not is_unicode(value):
+        raise FileFormatError(
+            f"{where}: {value[:80]!a} has a lone surrogate, half of a character; expected text"
+        )
     elif not _is_of(value, form):
         raise FileFormatError(f"{where}: {repr(value)[:80]}; expected {_words(form)}")
 
@@ -107,6 +111,15 @@ def _is_of(value: Any, form: Form) -> bool:
             value, bool
         )
     return isinstance(form, type) and isinstance(value, form)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether text has no lone surrogate, so that files can hold it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_beyond_floats(value: Any, form: Form) -> bool:

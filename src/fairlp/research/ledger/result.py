@@ -11,6 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ...errors import FileFormatError, StudyError
@@ -419,7 +420,8 @@ def svg_of(chart: Chart) -> str:
         figure = new_figure(*_CHART_SIZE)
         draw_chart(figure.subplots(), chart)
         target = BytesIO()
-        figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None})
+        with np.errstate(over="ignore", invalid="ignore"):  # ticks of numbers near the largest
+            figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None})
     return "".join(f"{line.rstrip()}\n" for line in target.getvalue().decode().splitlines())
 
 
