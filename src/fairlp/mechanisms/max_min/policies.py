@@ -246,13 +246,15 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     if objective == FINISH_TIME:
         jobs = _jobs(allocation.instance, options)
         options["at"] = allocation.totals.to_numpy()
-        return prove_by(partial(gavel.gavel, **options), allocation, exact, jobs.levels)
+        return prove_by(
+            partial(gavel.gavel, **options), allocation, exact, jobs.levels, gavel.as_written
+        )
     if objective == HIERARCHICAL:
         return _prove_hierarchical(allocation, exact)
     formulation = partial(gavel.gavel, **options)
     if objective == TOTAL:
         return _prove_total(formulation, allocation, exact)
-    return prove_by(formulation, allocation, exact)
+    return prove_by(formulation, allocation, exact, as_written=gavel.as_written)
 
 
 def _prove_total(
