@@ -86,8 +86,7 @@ def as_written(instance: Instance, program: Program) -> dict[tuple[int, int], Fr
     def throughput(m: int, j: int) -> Fraction:
         assert instance.rates is not None
         parts = [d / c for d, c in zip(demands[m], capacities[j], strict=True) if d]
-        throughput_of_one: Fraction = max(parts) * decimal(float(instance.rates[m, j]))
-        return throughput_of_one * counts[j]
+        return Fraction(max(parts) * decimal(float(instance.rates[m, j])) * counts[j])
 
     entries = {}
     units: dict[tuple[int, int], Fraction] = {}  # of a row for a job: its entry over its throughput

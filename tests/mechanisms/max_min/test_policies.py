@@ -161,7 +161,7 @@ def decimals(seed):
     return Instance.from_arrays(
         demands,
         capacities,
-        rates=rates,
+        rates=rates.round(3),  # as a person writes them
         counts=rng.integers(1, 4, kinds),
         weights=rng.integers(1, 4, jobs),
     )
