@@ -403,6 +403,18 @@ class Mechanism:
                 f"method {method.name!r} has no option {lacking[0]!r}; it is one of {where}"
             )
 
+    def require_solving(self, method: Method, solver: str) -> None:
+        """Raise where the method would not use the solver that was named; the message names others."""
+        if method.solves or solver == method.name:
+            return
+        alternatives = [other.name for other in self.methods if other.solves]
+        remedy = "leave solver= out"
+        if alternatives:
+            remedy += f", or take a method that uses it: {', '.join(map(repr, alternatives))}"
+        raise UnknownNameError(
+            f"method {method.name!r} of {self.name!r} does not use the solver {solver!r}; {remedy}"
+        )
+
     def tasks_per_level(self, instance: Instance) -> np.ndarray:
         """Return the tasks of each user at level 1, shape (N,)."""
         return (
@@ -656,6 +668,8 @@ def run(
     else:
         method_row = mechanism.method_called(method)
         mechanism.refuse(method_row, parameters)
+        if not is_default(name_of_solver):
+            mechanism.require_solving(method_row, name_of_solver)
         if not method_row.is_exact_for(instance):
             raise NotDefinedError(
                 f"method {method_row.name!r} of {mechanism.name!r} is not exact for this instance "

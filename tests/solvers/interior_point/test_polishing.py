@@ -12,7 +12,7 @@ from fairlp import Instance, examples
 from fairlp.models.programs.certificate import certify
 from fairlp.solvers.interior_point import polishing
 from fairlp.solvers.interior_point.polishing import polished
-from fairlp.tolerances import ACCEPTED, SETTLED
+from fairlp.tolerances import ACCEPTED, SETTLED, SOLVER_TIGHTEST
 from instances import random_instance
 from profiles import many
 
@@ -132,9 +132,9 @@ def test_where_interior_points_end_early_newton_goes_on(seed):
     """At α = 30 worths are many powers of ten apart: the equations may be used up 1e-8 from the optimum."""
     program = program_of(random_instance(seed), 30.0)
     optimum = program.solve("interior-point")
-    assert optimum.status.is_optimal and optimum.verify().gap <= SETTLED
+    assert optimum.status.is_optimal and optimum.verify().gap <= SOLVER_TIGHTEST
     early = optimum.x * (1 - ACCEPTED)
-    assert certify(program, early, optimum.row_duals).gap > SETTLED
+    assert certify(program, early, optimum.row_duals).gap > SOLVER_TIGHTEST
     x, duals = polished(program, early, optimum.row_duals)
     certificate = certify(program, x, duals)
-    assert certificate.is_optimal and certificate.gap <= SETTLED
+    assert certificate.is_optimal and certificate.gap <= SOLVER_TIGHTEST
