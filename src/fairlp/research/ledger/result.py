@@ -326,6 +326,8 @@ def _row(fields: dict[str, Any]) -> ItemRow:
 
 #: Width and height of a chart, in inches.
 _CHART_SIZE = (6.0, 3.4)
+#: Letters of the name of a figure's file; systems of files allow some 250.
+_LONGEST_NAME = 200
 #: Where figures lie, from the page's folder.
 FIGURES = "figures/ledger"
 
@@ -391,7 +393,8 @@ def file_of(row: ItemRow) -> str:
     >>> file_of(ItemRow("001", "Theorem 2, worst case", "", ItemAnswer(Agreement.EQUAL, "")))
     '001-theorem-2-worst-case.svg'
     """
-    return re.sub(r"[^a-z0-9]+", "-", f"{row.paper} {row.item}".lower()).strip("-") + ".svg"
+    words = re.sub(r"[^a-z0-9]+", "-", f"{row.paper} {row.item}".lower())
+    return words[:_LONGEST_NAME].strip("-") + ".svg"
 
 
 def draw_chart(axis: Any, chart: Chart) -> None:
