@@ -63,7 +63,7 @@ def throughputs(instance: Instance) -> np.ndarray:
 
 
 def as_written(instance: Instance, program: Program) -> dict[tuple[int, int], Fraction]:
-    """Return the exact entries of the columns X of a program, from the numbers as they were written.
+    """Return the exact entries of a program's columns X, from the numbers as they were written.
 
     A throughput is a quotient of the data, and rounding tells kinds of servers apart on which a job
     is as fast. Each row keeps its size: that of its side, or of one throughput of the job.

@@ -404,7 +404,10 @@ class Mechanism:
             )
 
     def require_solving(self, method: Method, solver: str) -> None:
-        """Raise where the method would not use the solver that was named; the message names others."""
+        """Raise where the method would not use the solver that was named.
+
+        The message names methods that would.
+        """
         if method.solves or solver == method.name:
             return
         alternatives = [other.name for other in self.methods if other.solves]

@@ -33,7 +33,7 @@ from ..models.programs.backends import register_solver, spelt
 from ..models.programs.program import Program
 from ..models.programs.proof import Proof
 from ..models.programs.solution import Solution
-from ..solvers.leximin.of_model import LeximinSolution, leximin
+from ..solvers.leximin.of_model import LeximinSolution, leximin, proved_as_written
 from ..tolerances import AGREEMENT, VERIFIED
 from .allocation import Allocation, Region, overuse, within_capacity
 from .literature import Reference
@@ -80,7 +80,7 @@ def prove_by(
         answer = leximin(model)
         if exact and as_written is not None:
             entries = as_written(instance, answer.problem.program)
-            verdict = answer.certify_as_written(entries)
+            verdict = proved_as_written(answer, entries)
         else:
             verdict = answer.certify(exact=exact)
         x = answer.x

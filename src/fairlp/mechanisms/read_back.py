@@ -1,4 +1,7 @@
-"""Allocations from their JSON: what follows from the tasks is computed, and compared with what the file says."""
+"""Allocations from their JSON.
+
+What follows from the tasks is computed, and compared with what the file says.
+"""
 
 from __future__ import annotations
 
@@ -192,7 +195,7 @@ def _places(labels: list[Any], index: Index) -> np.ndarray:
 
 
 def _array(entries: list[dict[str, Any]], name: str, axes: dict[str, Index]) -> np.ndarray:
-    """Return the named numbers of entries with two labels each as an array, 0 where there is none."""
+    """Return numbers of entries with two labels each as an array, 0 where there is none."""
     array = np.zeros([len(index) for index in axes.values()])
     positions = tuple(
         _places([entry[axis] for entry in entries], index) for axis, index in axes.items()

@@ -170,7 +170,7 @@ def judge(allocation: Allocation) -> FairCertificate:
 
 
 def level_1_of(allocation: Allocation) -> np.ndarray:
-    """Return the tasks at which each user is entitled to no more, by an allocation's bottlenecks."""
+    """Return the tasks at which users are entitled to no more, by an allocation's bottlenecks."""
     return _tasks_at_thresholds(Requests.of(allocation.instance), judge(allocation))
 
 

@@ -170,6 +170,11 @@ def google_cluster(
     Returns
     -------
     Instance
+
+    Raises
+    ------
+    InstanceError
+        For what is no number of users, truth value or interval.
     """
     _require_counts(users=users)
     if not isinstance(one_by_one, bool):

@@ -603,7 +603,7 @@ class LeximinSolution:
                 "outcomes of an oracle have no proof in rationals here: the oracle's word is needed"
             )
         if exact:
-            return self._in_rationals()
+            return self._in_rationals({})
         reached, error = np.transpose([self._most(k, solver) for k in range(len(self.levels))])
         if np.isnan(reached).any():
             label = self.levels.index[int(np.isnan(reached).argmax())]
@@ -623,12 +623,7 @@ class LeximinSolution:
             return Proof(False, message, verdict.gap)
         return verdict
 
-    def certify_as_written(self, entries: Mapping[tuple[int, int], Fraction]) -> Proof:
-        """Return the proof in rationals, with exact entries in the place of rounded ones."""
-        problem_of_point = self._wrong_point()
-        return Proof(False, problem_of_point) if problem_of_point else self._in_rationals(entries)
-
-    def _in_rationals(self, entries: Mapping[tuple[int, int], Fraction] | None = None) -> Proof:
+    def _in_rationals(self, entries: Mapping[tuple[int, int], Fraction]) -> Proof:
         problem = self.problem
         proof = ExactRounds(problem.program, problem.places, problem.t, entries).run()
         if not proof.holds:
@@ -955,3 +950,11 @@ def _table(problem: Levels, history: History) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(rows, columns=["level", "frozen", "labels"], index=range(1, len(rows) + 1))
     return frame.rename_axis("round")
+
+
+def proved_as_written(
+    answer: LeximinSolution, entries: Mapping[tuple[int, int], Fraction]
+) -> Proof:
+    """Return the proof in rationals, with exact entries in the place of rounded ones."""
+    problem_of_point = answer._wrong_point()
+    return Proof(False, problem_of_point) if problem_of_point else answer._in_rationals(entries)
