@@ -90,8 +90,8 @@ def beyond_region(region: Region | None, instance: Instance, tasks: np.ndarray) 
 
 
 #: What a method says of its answer, which nothing in the file tells again: its fields have a
-#: fingerprint, so that a change is seen.
-EVIDENCE = ("mechanism", "method", "solver", "prices", "gap", "times", "notes", "unproved")
+#: fingerprint, so that a change is seen. (Times are of the run, and say nothing of the answer.)
+EVIDENCE = ("mechanism", "method", "solver", "prices", "gap", "notes", "unproved")
 
 
 Table = TypeVar("Table")
