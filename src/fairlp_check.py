@@ -17,6 +17,7 @@ FORMAT = "fairlp proof"
 VERSION = 1
 #: An allocation's levels are floats: they may differ from the exact ones by so much of the larger.
 AGREEMENT = Fraction(1, 10**9)
+MOST_DIGITS = 100_000  # of a number; those of a hundred users have some 600
 TEXT = (str,)
 BOUND = (str, type(None))
 
@@ -67,9 +68,10 @@ def lists(value: Any, subject: str, *kinds: tuple[type, ...]) -> list[list[Any]]
 def number(value: Any, subject: str) -> Fraction:
     """Return a rational, written in lowest terms as "-3/4" or "2"."""
     top, _, bottom = (value if type(value) is str else "").partition("/")
-    is_valid = all(
-        digits.isascii() and digits.isdigit() for digits in (top.removeprefix("-"), bottom or "1")
-    )
+    parts = (top.removeprefix("-"), bottom or "1")
+    size = max(map(len, parts))
+    need(size <= MOST_DIGITS, f"{subject}: {size} digits; expected at most {MOST_DIGITS}")
+    is_valid = all(part.isascii() and part.isdigit() for part in parts)
     rational = Fraction(int(top), int(bottom or "1") or 1) if is_valid else Fraction(0)
     need(is_valid and str(rational) == value, f"{subject}: expected a rational in lowest terms")
     return rational
@@ -281,7 +283,7 @@ def main() -> int:
         description="Check a proof of fairlp's. Ends with 0: proved, 1: refused, 2: no proof."
     )
     parser.add_argument("file", help="proof.json")
-    sys.set_int_max_str_digits(1_000_000)  # longer numbers are nonsense
+    sys.set_int_max_str_digits(MOST_DIGITS)
     try:
         with open(parser.parse_args().file, encoding="utf-8") as file:
             print("proved:", check(json.load(file, object_pairs_hook=unique)))

@@ -362,3 +362,34 @@ def test_a_proof_that_runs_the_mechanism_again_ends():
     row = replace(find("drf"), prove=prove)
     found = TasksResult(np.ones((4, 1)), gap=1.0).answer(MethodCall(ONE, row, row.methods[0]), {})
     assert len(calls) == 1 and found.unproved.endswith("expected); planted")
+
+
+PAIRS = [
+    (name, method)
+    for name in fairlp.mechanisms().index
+    for method in fairlp.mechanisms.find(name).methods
+]
+
+
+@pytest.mark.parametrize(("name", "method"), PAIRS, ids=[f"{n}-{m.name}" for n, m in PAIRS])
+def test_a_named_solver_is_used_or_refused(name, method):
+    """On one server, on several, with queues and with rates, wherever the mechanism is defined."""
+    pool = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[9, 9]], task_limits=[3, 4])
+    queues = pool.replace(queue=["a", "b"])
+    rates = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0], [6.0]], rates=[[3, 2], [1, 5]])
+    for instance in (pool, queues, rates, fairlp.examples.wang_figure_1()):
+        try:
+            allocation = fairlp.allocate(instance, name, method=method.name, solver="glpk")
+        except fairlp.errors.UnknownNameError as error:
+            assert not method.solves, error
+            assert "does not use the solver 'glpk'; leave solver= out" in str(error)
+        except fairlp.FairlpError:
+            continue
+        else:
+            assert allocation.solver == "glpk"
+
+
+def test_a_solver_that_is_the_method_itself_may_be_named():
+    instance = fairlp.examples.wang_figure_1()
+    how = {"method": "interior-point", "solver": "interior-point"}
+    assert fairlp.allocate(instance, "drfh", **how).method == "interior-point"

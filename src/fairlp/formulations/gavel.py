@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +26,8 @@ from ..models.notation.expressions import Expression, Index, Variable
 from ..models.notation.labels import aligned, floats
 from ..models.notation.model import Model
 from ..models.notation.tables import Subset
+from ..models.programs.program import Program
+from ..models.trees.rates import decimal
 from . import region
 from .hierarchical import parts_of_queues
 from .normalisers import containerized
@@ -57,6 +60,49 @@ def throughputs(instance: Instance) -> np.ndarray:
     γ[m,j] over the number of copies of the job that fit on all servers of row j at once.
     """
     return quotients(instance.gamma(), tasks_alone(instance.demands, instance.total_capacities))
+
+
+def as_written(instance: Instance, program: Program) -> dict[tuple[int, int], Fraction]:
+    """Return the exact entries of a program's columns X, from the numbers as they were written.
+
+    A throughput is a quotient of the data, and rounding tells kinds of servers apart on which a job
+    is as fast. Each row keeps its size: that of its side, or of one throughput of the job.
+
+    Returns
+    -------
+    dict
+        (row, column) → entry.
+    """
+    block = next(block for block in program.columns if block.name == "X")
+    jobs, kinds = np.divmod(block.flat, len(instance.servers))
+    capacity, time = program.row_block("capacity"), program.row_block("time")
+    demands = [[decimal(d) for d in row] for row in instance.demands.tolist()]
+    counts = instance.counts.tolist()
+    capacities = [
+        [decimal(c) * count for c in row]
+        for row, count in zip(instance.capacities.tolist(), counts, strict=True)
+    ]
+
+    def throughput(m: int, j: int) -> Fraction:
+        assert instance.rates is not None
+        parts = [d / c for d, c in zip(demands[m], capacities[j], strict=True) if d]
+        return Fraction(max(parts) * decimal(float(instance.rates[m, j])) * counts[j])
+
+    entries = {}
+    units: dict[tuple[int, int], Fraction] = {}  # of a row for a job: its entry over its throughput
+    rows = program.A.tocsc()[:, block.start : block.stop].tocoo()
+    for i, k, value in zip(*map(np.ndarray.tolist, (*rows.coords, rows.data)), strict=True):
+        m, j = int(jobs[k]), int(kinds[k])
+        if time.start <= i < time.stop:
+            continue
+        if capacity.start <= i < capacity.stop:
+            r = int(capacity.flat[i - capacity.start]) % len(instance.resources)
+            entry = demands[m][r] * Fraction(program.row_upper[i]) / capacities[j][r]
+        else:
+            unit = units.setdefault((i, m), Fraction(value) / throughput(m, j))
+            entry = unit * throughput(m, j)
+        entries[i, block.start + k] = entry
+    return entries
 
 
 def gavel(

@@ -13,17 +13,17 @@ from typing import Any, Generic, Literal, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from ..errors import FileFormatError, InstanceError, NotDefinedError, nearest
-from ..models.files.plain_data import plain_json, require_form
+from ..errors import InstanceError, NotDefinedError
+from ..models.files.plain_data import fingerprint
 from ..models.files.tables import csv_text, read_tasks, tasks_table, with_all_users
-from ..models.files.whole_files import home, read_text, write_text
+from ..models.files.whole_files import home, write_text
 from ..models.instances.arithmetic import effort, quotients, relative
 from ..models.instances.instance import Instance
-from ..models.notation.labels import Index, aligned, floats
+from ..models.notation.labels import aligned, floats
 from ..models.notation.model import Model
 from ..models.programs.proof import NO_PROOF, Proof
 from ..solvers.leximin.prices import RoundPrices
-from ..tolerances import AGREEMENT, ROUNDING, VERIFIED
+from ..tolerances import ROUNDING, VERIFIED
 
 __all__ = ["tasks_of"]
 
@@ -89,28 +89,9 @@ def beyond_region(region: Region | None, instance: Instance, tasks: np.ndarray) 
     return 1.0 - float(model.solve().require_optimal().objective or 0.0)
 
 
-#: What JSON has of an Allocation: tables, and what stands beside them.
-_COLUMNS = {
-    "users": ["user", "tasks", "share", "tasks_per_level"],
-    "tasks": ["user", "server", "tasks"],
-    "prices": ["server", "resource", "price"],
-}
-#: The form of what `to_dict` gives; a number that is not there is null.
-_NUMBER = (float, None)
-_FORM = {
-    "mechanism": str,
-    "parameters": {str: (None, str, bool, float, {"shown": str})},
-    "method": str,
-    "solver": (str, None),
-    "times": {str: _NUMBER},
-    "gap": _NUMBER,
-    "notes": [str],
-    "unproved": str,
-    "users": [{"user": object, "tasks": _NUMBER, "share": _NUMBER, "tasks_per_level": _NUMBER}],
-    "tasks": [{"user": object, "server": object, "tasks": _NUMBER}],
-    "prices": ([{"server": object, "resource": object, "price": _NUMBER}], None),
-}
-_SAID = ("mechanism", "parameters", "method", "solver", "times", "gap", "notes", "unproved")
+#: What a method says of its answer, which nothing in the file tells again: its fields have a
+#: fingerprint, so that a change is seen. (Times are of the run, and say nothing of the answer.)
+EVIDENCE = ("mechanism", "method", "solver", "prices", "gap", "notes", "unproved")
 
 
 Table = TypeVar("Table")
@@ -507,7 +488,7 @@ class Allocation:
 
         pairs = coo_array(self.tasks_array)
         instance = self.instance
-        return {
+        document: dict[str, Any] = {
             "mechanism": self.mechanism,
             "method": self.method,
             "solver": self.solver or None,
@@ -558,6 +539,7 @@ class Allocation:
             "notes": list(self.notes),
             "unproved": self.unproved,
         }
+        return document | {"sha256": fingerprint(document, EVIDENCE)}
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return :meth:`to_dict` as JSON text, and write it when a path is given.
@@ -627,9 +609,10 @@ class Allocation:
         Raises
         ------
         FileFormatError
-            For what no Allocation wrote.
+            For what no Allocation wrote, or was changed since.
         InstanceError
-            For users, servers, resources or shares that are not those of the instance.
+            For users, servers, resources or numbers that are not those of the instance: levels,
+            shares and all else that follows from the tasks are computed, and compared.
 
         Examples
         --------
@@ -639,74 +622,9 @@ class Allocation:
         >>> bool(fairlp.Allocation.from_json(text, instance).certify())
         True
         """
-        from .table import find_defined
+        from .read_back import read_allocation
 
-        is_text = isinstance(source, str) and source.lstrip()[:1] == "{"
-        text = str(source) if is_text else read_text(Path(source))
-        try:
-            data = plain_json(text, "the text" if is_text else str(source))
-            require_form(data, _FORM, "the JSON")
-        except FileFormatError as error:
-            raise FileFormatError(
-                f"this is no JSON of an Allocation ({error}); expected what to_json() wrote"
-            ) from None
-        users, pairs, prices = (
-            pd.DataFrame(data[key] or [], columns=columns) for key, columns in _COLUMNS.items()
-        )
-        numbers = users.iloc[:, 1:].to_numpy(dtype=float)
-        name, parameters, *rest = (data[key] for key in _SAID)
-        for option, value in parameters.items():
-            if isinstance(value, dict):
-                raise FileFormatError(
-                    f"the option {option!r} of {name} is {value['shown']}, which JSON does not hold"
-                )
-        if "steps" in data:
-            raise FileFormatError(
-                f"this is an allocation of {name} over arrivals; only one of a single step is read"
-            )
-        mechanism = find_defined(name, instance, parameters)
-        gamma = mechanism.gamma(instance)
-        tasks = _table(pairs, (instance.users, instance.servers))
-        places = _places(users["user"], instance.users)
-        missing = np.setdiff1d(np.arange(len(instance.users)), places)
-        if missing.size:
-            raise InstanceError(
-                f"the allocation is without user {instance.users[int(missing[0])]!r} of the "
-                "instance"
-            )
-        stated_numbers = np.empty_like(numbers)
-        stated_numbers[places] = numbers
-        totals = tasks.sum(axis=1)
-        for noun, computed, stated in (
-            ("tasks", totals, stated_numbers[:, 0]),
-            ("a share", quotients(totals, gamma), stated_numbers[:, 1]),
-        ):
-            differs = ~np.isclose(computed, stated, rtol=AGREEMENT, atol=0, equal_nan=True)
-            if differs.any():
-                n = int(differs.argmax())
-                raise InstanceError(
-                    f"user {instance.users[n]!r} has {noun} of {stated[n]:.9g} in the file, and "
-                    f"{computed[n]:.9g} by its "
-                    "pairs and this instance; was it another instance that was shared?"
-                )
-        return Allocation(
-            instance,
-            mechanism.name,
-            rest[0],
-            tasks,
-            gamma,
-            stated_numbers[:, 2],
-            rest[1] or "",
-            None
-            if data["prices"] is None
-            else _table(prices, (instance.servers, instance.resources)),
-            rest[2],
-            gap=rest[3],
-            prove=mechanism.prove,
-            notes=tuple(rest[4]),
-            unproved=rest[5],
-            parameters=parameters,
-        )
+        return read_allocation(source, instance)
 
     def _csv(self) -> pd.DataFrame:
         return self.tasks
@@ -728,27 +646,6 @@ class Allocation:
         table = self.summary().to_html(float_format=lambda value: f"{value:.6g}", max_rows=40)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return f"<p>{escape(repr(self))}</p>{table}{notes}"
-
-
-def _places(labels: pd.Series[Any], index: Index) -> np.ndarray:
-    """Return the positions of labels as JSON has them."""
-    position_of = {json.dumps(label): position for position, label in enumerate(index)}
-    positions = [position_of.get(json.dumps(label), -1) for label in labels]
-    if -1 in positions:
-        label = labels.iloc[positions.index(-1)]
-        raise InstanceError(
-            f"the allocation has {index.name} {label!r}, which the instance has not; "
-            f"{nearest(label, index)}"
-        )
-    return np.array(positions, dtype=int)
-
-
-def _table(rows: pd.DataFrame, axes: tuple[Index, Index]) -> np.ndarray:
-    """Return the numbers of two labels each as an array, 0 where there is none."""
-    table = np.zeros([len(index) for index in axes])
-    positions = tuple(_places(rows.iloc[:, k], index) for k, index in enumerate(axes))
-    np.add.at(table, positions, rows.iloc[:, 2].to_numpy(dtype=float))
-    return table
 
 
 def no_certificate(mechanism: str, exact: bool) -> NotDefinedError:

@@ -262,6 +262,8 @@ class Mechanism:
         method that made it.
     at_level_1 : callable or None
         Instance → tasks of each user at level 1 (None: φΓ).
+    level_1_of : callable or None
+        Allocation → tasks of each user at level 1, where they depend on options or the answer.
     along_tree : bool
         Whether it shares along the tree of queues (the others know their guarantees and caps at
         most).
@@ -294,6 +296,7 @@ class Mechanism:
     agrees_by_proof: bool = False
     prove: Callable[[Allocation, bool], Proof] | None = None
     at_level_1: Callable[[Instance], np.ndarray] | None = None
+    level_1_of: Callable[[Allocation], np.ndarray] | None = None
     along_tree: bool = False
     compared: bool = True
     whole_tasks: bool = False
@@ -399,6 +402,21 @@ class Mechanism:
             raise UnknownNameError(
                 f"method {method.name!r} has no option {lacking[0]!r}; it is one of {where}"
             )
+
+    def require_solving(self, method: Method, solver: str) -> None:
+        """Raise where the method would not use the solver that was named.
+
+        The message names methods that would.
+        """
+        if method.solves or solver == method.name:
+            return
+        alternatives = [other.name for other in self.methods if other.solves]
+        remedy = "leave solver= out"
+        if alternatives:
+            remedy += f", or take a method that uses it: {', '.join(map(repr, alternatives))}"
+        raise UnknownNameError(
+            f"method {method.name!r} of {self.name!r} does not use the solver {solver!r}; {remedy}"
+        )
 
     def tasks_per_level(self, instance: Instance) -> np.ndarray:
         """Return the tasks of each user at level 1, shape (N,)."""
@@ -653,6 +671,8 @@ def run(
     else:
         method_row = mechanism.method_called(method)
         mechanism.refuse(method_row, parameters)
+        if not is_default(name_of_solver):
+            mechanism.require_solving(method_row, name_of_solver)
         if not method_row.is_exact_for(instance):
             raise NotDefinedError(
                 f"method {method_row.name!r} of {mechanism.name!r} is not exact for this instance "

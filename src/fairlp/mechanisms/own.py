@@ -6,8 +6,9 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,9 +30,10 @@ from ..models.instances.instance import Instance
 from ..models.notation.labels import aligned, floats
 from ..models.notation.model import Model
 from ..models.programs.backends import register_solver, spelt
+from ..models.programs.program import Program
 from ..models.programs.proof import Proof
 from ..models.programs.solution import Solution
-from ..solvers.leximin.of_model import LeximinSolution, leximin
+from ..solvers.leximin.of_model import LeximinSolution, leximin, proved_as_written
 from ..tolerances import AGREEMENT, VERIFIED
 from .allocation import Allocation, Region, overuse, within_capacity
 from .literature import Reference
@@ -64,16 +66,23 @@ def prove_by(
     allocation: Allocation,
     exact: bool,
     measure: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    as_written: Callable[[Instance, Program], Mapping[tuple[int, int], Fraction]] | None = None,
 ) -> Proof:
     """Return whether an allocation is what a formulation says; see :func:`prove`.
 
     ``measure``: totals → what has to agree with an optimum, such as levels; the totals by default.
+    ``as_written``: instance and program → exact entries of the matrix in the place of rounded ones,
+    for a leximin in rationals.
     """
     instance = allocation.instance
     model = formulation(instance)
     if _has_levels(model):
         answer = leximin(model)
-        verdict = answer.certify(exact=exact)
+        if exact and as_written is not None:
+            entries = as_written(instance, answer.problem.program)
+            verdict = proved_as_written(answer, entries)
+        else:
+            verdict = answer.certify(exact=exact)
         x = answer.x
     else:
         solution = model.solve().require_optimal()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import fairlp
+import fairlp_check
+import leximin_oracle
 from fairlp import Instance
 from fairlp.errors import InstanceError, UnknownNameError, UnsupportedError
 from fairlp.formulations.gavel import JobsThatEnd, isolated_throughputs
@@ -141,6 +145,96 @@ def test_every_objective_is_printed_solved_elsewhere_and_proved_exactly(objectiv
     found = fairlp.allocate(TWO, "gavel", **chosen)
     assert found.certify() and found.certify(exact=True)
     assert fairlp.validate(TWO, "gavel", **chosen)["agrees"].all()
+
+
+def decimals(seed):
+    """Jobs and kinds with data of one decimal, of which many quotients are equal: throughputs on different kinds."""
+    rng = np.random.default_rng(seed)
+    jobs, kinds, resources = rng.integers(1, 5), rng.integers(1, 4), rng.integers(1, 3)
+    demands = rng.integers(1, 60, (jobs, resources)) / 10
+    capacities = rng.choice([2, 3, 4, 6, 7.5, 0.9, 12], (kinds, resources))
+    # rates that are in proportion to the kinds' sizes for some jobs: as fast on each of them
+    rates = rng.integers(0, 8, (jobs, kinds)) / rng.choice([1, 2, 5], (jobs, 1))
+    alike = rng.random(jobs) < 0.6
+    rates[alike] = capacities[:, 0] * rng.choice([0.5, 1, 0.1], (alike.sum(), 1))
+    rates[np.arange(jobs), rng.integers(0, kinds, jobs)] += 0.5
+    return Instance.from_arrays(
+        demands,
+        capacities,
+        rates=rates.round(3),  # as a person writes them
+        counts=rng.integers(1, 4, kinds),
+        weights=rng.integers(1, 4, jobs),
+    )
+
+
+def levels_as_written(instance):
+    """Exact levels of max-min throughput from the shortest decimals of the data, by another simplex method."""
+
+    def written(values):
+        return [[Fraction(repr(v)) for v in row] for row in values.tolist()]
+
+    demands, rates = written(instance.demands), written(instance.rates)
+    counts = [int(count) for count in instance.counts]
+    capacities = [
+        [c * count for c in row]
+        for row, count in zip(written(instance.capacities), counts, strict=True)
+    ]
+    pairs = [(m, j) for m, row in enumerate(rates) for j, rate in enumerate(row) if rate]
+
+    def throughput(m, j):
+        copies = min(c / d for c, d in zip(capacities[j], demands[m], strict=True) if d)
+        return rates[m][j] * counts[j] / copies
+
+    fits, have = [], []
+    for j, row in enumerate(capacities):
+        for r, capacity in enumerate(row):
+            fits.append([demands[m][r] if i == j else Fraction(0) for m, i in pairs])
+            have.append(capacity)
+    jobs = range(len(demands))
+    for n in jobs:
+        fits.append([Fraction(int(m == n)) for m, _ in pairs])
+        have.append(Fraction(1))
+    total = {n: [throughput(m, j) if m == n else Fraction(0) for m, j in pairs] for n in jobs}
+    weights = [Fraction(repr(float(weight))) for weight in instance.user_weights]
+    due = [
+        weights[n] * sum(rate * count for rate, count in zip(rates[n], counts, strict=True))
+        for n in jobs
+    ]
+    exact = leximin_oracle.levels(fits, have, total, due)
+    return np.array([float(exact[n]) for n in jobs])
+
+
+def test_a_job_that_is_as_fast_on_two_kinds_as_written_leaves_room_for_another_in_rationals():
+    """3·3.8/6 is 2·3.8/4, and rounded it is a digit less."""
+    instance = Instance.from_arrays([[3.8], [4]], [[6], [4]], rates=[[3, 2], [0, 5]])
+    allocation = fairlp.allocate(instance, "gavel")
+    assert allocation.levels.tolist() == pytest.approx([0.38, 1], rel=1e-9)
+    assert levels_as_written(instance).tolist() == [0.38, 1]
+    assert allocation.certify().holds
+    assert allocation.certify(exact=True).holds
+    wrong = replace(allocation, tasks_array=allocation.tasks_array * [[1], [0.9]])
+    assert not wrong.certify(exact=True).holds
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_what_programs_prove_rationals_prove_from_the_numbers_as_written(part, tmp_path):
+    for seed in range(part * many(12), (part + 1) * many(12)):
+        instance = decimals(seed)
+        steps = np.random.default_rng(seed).integers(1, 30, len(instance.users)) / 10
+        for objective, options in {
+            "max-min": {},
+            "total": {},
+            "finish-time": {"steps": steps},
+        }.items():
+            allocation = fairlp.allocate(instance, "gavel", objective=objective, **options)
+            assert allocation.certify().holds, (seed, objective)
+            verdict = allocation.certify(exact=True)
+            assert verdict.holds, (seed, objective, verdict.message)
+            if objective == "max-min":
+                exact = levels_as_written(instance)
+                np.testing.assert_allclose(allocation.levels, exact, rtol=AGREEMENT)
+                file = verdict.write(tmp_path / "proof.json")
+                assert fairlp_check.check(json.loads(file.read_text())).startswith("the leximin")
 
 
 def test_the_last_tangents_are_a_linear_program_with_the_same_leximin():

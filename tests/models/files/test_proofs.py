@@ -235,6 +235,10 @@ def test_hostile_files_are_unreadable_in_one_line(proof, tmp_path):
         text.replace('"version": 1', '"version": 2'): "version 1",
         text.replace('"value": "1/4"', '"value": "1e999999999"'): "rational",
         text.replace('"value": "1/4"', '"value": "' + "9" * 1_000_001 + '"'): "digits",
+        text.replace('"value": "1/4"', '"value": "1/' + "9" * 100_001 + '"'): (
+            "round 1: 100001 digits; expected at most 100000"
+        ),
+        text.replace('"level_column": ', '"level_column": ' + "9" * 100_001): "digits",
         text.replace('"value": "1/4"', '"value": "1/0"'): "rational",
         text.replace('"value": "1/4"', '"value": "None"'): "rational",
         text.replace('"value": "1/4"', '"value": NaN'): "rational",

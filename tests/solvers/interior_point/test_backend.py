@@ -22,7 +22,7 @@ from fairlp.solvers.interior_point.pricing import PricingSession
 from fairlp.solvers.interior_point.problem import Problem
 from fairlp.solvers.interior_point.starts import start_of
 from fairlp.solvers.interior_point.structure import Structure
-from fairlp.tolerances import BLOCKED_PRICE
+from fairlp.tolerances import ACCEPTED, BLOCKED_PRICE
 from small_programs import INF, program
 
 
@@ -120,13 +120,11 @@ def test_with_logarithms_each_term_is_spent():
     p = fairlp.formulate(
         fairlp.Instance.from_arrays([[1.0, 2.0], [3.0, 1.0]], [[9, 9], [5, 7]]), "ceei"
     ).compile()
-    iterate = iterate_of(Structure.of(p).problem)
-    for _ in range(25):
-        iterate.measure()
-        iterate.factor()
-        iterate.point = method.next_point(iterate)
+    problem = Structure.of(p).problem
+    iterate = iterate_of(problem)
+    iterate.point = method.solve(problem).point
     iterate.measure()
-    assert iterate.gap < 1e-8
+    assert iterate.gap <= ACCEPTED
     iterate.point = dataclasses.replace(iterate.point, v=iterate.point.v * [1.2, 0.8])
     iterate.measure()
     assert iterate.gap > 0.05

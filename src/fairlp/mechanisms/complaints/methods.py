@@ -169,6 +169,19 @@ def judge(allocation: Allocation) -> FairCertificate:
     return certify_fair(requests, x, pool_prices, min(tolerance, CONVEX_POINT))
 
 
+def level_1_of(allocation: Allocation) -> np.ndarray:
+    """Return the tasks at which users are entitled to no more, by an allocation's bottlenecks."""
+    return _tasks_at_thresholds(Requests.of(allocation.instance), judge(allocation))
+
+
+def _tasks_at_thresholds(requests: Requests, certificate: FairCertificate) -> np.ndarray:
+    saturated = np.isin(
+        np.arange(len(requests.resources)),
+        [list(requests.resources).index(b) for b in certificate.bottlenecks],
+    )
+    return np.asarray(requests.thresholds(saturated) * requests.tasks)
+
+
 def _certified(
     call: MethodCall,
     requests: Requests,
@@ -180,13 +193,9 @@ def _certified(
     """Return granted fractions as tasks, with the certificate."""
     with call.phase("check"):
         certificate = certify_fair(requests, x, prices, tolerance)
-    saturated = np.isin(
-        np.arange(len(requests.resources)),
-        [list(requests.resources).index(b) for b in certificate.bottlenecks],
-    )
     return TasksResult(
         requests.to_tasks(x)[:, None],
-        tasks_per_level=requests.thresholds(saturated) * requests.tasks,
+        tasks_per_level=_tasks_at_thresholds(requests, certificate),
         prices=None if prices is None else (prices / call.instance.pool)[None, :],
         gap=None if prices is None else certificate.gap,
         certificate=certificate,

@@ -53,6 +53,7 @@ ROWS = (
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=("criterion",),
         prove=partial(in_floats, judge=methods.judge),
+        level_1_of=methods.level_1_of,
         agrees_by_proof=True,  # several allocations are without complaints
         limits="always",  # a request is a limit
     ),
@@ -70,6 +71,7 @@ ROWS = (
         _MARKET,
         (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         prove=partial(in_floats, judge=ceei.judge),
+        level_1_of=ceei.level_1_of,
         agrees_by_proof=True,
     ),
     Mechanism(

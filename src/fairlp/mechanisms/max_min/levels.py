@@ -170,6 +170,8 @@ class LevelTree:
 
     def _sums_here(self, values: np.ndarray) -> np.ndarray:
         """Return sums of rows of users by the queue that each stands in. Shape (Q, R)."""
+        if self.is_flat:
+            return np.asarray(values.sum(axis=0, keepdims=True))
         sums = np.zeros((len(self.parents), values.shape[1]))
         np.add.at(sums, self.queue_of, values)
         return sums

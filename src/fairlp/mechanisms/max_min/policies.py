@@ -24,7 +24,6 @@ from ...formulations import gavel
 from ...formulations.gavel import (
     FINISH_TIME,
     HIERARCHICAL,
-    MAKESPAN,
     OPTIONS,
     TOTAL,
     JobsThatEnd,
@@ -59,11 +58,33 @@ def by_objective(call: MethodCall) -> TasksResult:
     if objective == HIERARCHICAL:
         return _hierarchical(call)
     outcome = solve_model(_with(call, partial(gavel.gavel, **options_of(parameters))))
-    if objective == MAKESPAN:
-        return replace(outcome, tasks_per_level=gavel.steps_of(call.instance, parameters["steps"]))
-    if objective == TOTAL:
-        return replace(outcome, tasks_per_level=gavel.fastest_throughputs(call.instance))
-    return outcome
+    tasks_per_level = at_level_1(call.instance, parameters, outcome.tasks.sum(axis=1))
+    return replace(outcome, tasks_per_level=tasks_per_level)
+
+
+def at_level_1(
+    instance: Instance, parameters: Mapping[str, Any], totals: np.ndarray
+) -> np.ndarray | None:
+    """Return what counts as level 1 under an objective, where jobs have these throughputs."""
+    match objective_of(parameters):
+        case gavel.MAKESPAN:
+            return gavel.steps_of(instance, parameters["steps"])
+        case gavel.TOTAL:
+            return gavel.fastest_throughputs(instance)
+        case gavel.FINISH_TIME:
+            jobs = _jobs(instance, options_of(parameters))
+            levels = jobs.levels(totals)
+            return np.where(levels > 0, quotients(totals, levels), jobs.isolated)
+        case gavel.HIERARCHICAL:
+            return gavel.normalised(instance)
+    return None
+
+
+def level_1_of(allocation: Allocation) -> np.ndarray:
+    """Return what counts as level 1 for an allocation by its objective."""
+    totals = allocation.totals.to_numpy()
+    tasks_per_level = at_level_1(allocation.instance, allocation.parameters, totals)
+    return allocation.tasks_per_level if tasks_per_level is None else tasks_per_level
 
 
 def objective_of(parameters: Mapping[str, Any]) -> str:
@@ -95,10 +116,8 @@ def _finish_time(call: MethodCall) -> TasksResult:
         intercepts, slopes = jobs.tangents(points)
         by_tangents = (intercepts + slopes * totals[:, None]).min(axis=1)
         if (by_tangents - levels <= SETTLED * by_tangents)[totals > 0].all():
-            return replace(
-                outcome,
-                tasks_per_level=np.where(levels > 0, quotients(totals, levels), jobs.isolated),
-            )
+            tasks_per_level = at_level_1(instance, call.parameters, totals)
+            return replace(outcome, tasks_per_level=tasks_per_level)
         points = np.column_stack([points, totals])
     raise NotConvergedError(
         f"finish-time fairness did not settle in {MOST_REPETITIONS} leximins of tangents; expected "
@@ -112,7 +131,7 @@ def _hierarchical(call: MethodCall) -> TasksResult:
     filling = WaterFilling.run(instance, call.solver, call.options)
     return TasksResult(
         within_capacity(instance, filling.tasks),
-        tasks_per_level=gavel.normalised(instance),
+        tasks_per_level=at_level_1(instance, call.parameters, filling.tasks.sum(axis=1)),
         rounds=rounds_table(instance, filling.history, filling.tasks),
         gap=filling.gap,
         unproved=filling.doubt,
@@ -227,13 +246,15 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     if objective == FINISH_TIME:
         jobs = _jobs(allocation.instance, options)
         options["at"] = allocation.totals.to_numpy()
-        return prove_by(partial(gavel.gavel, **options), allocation, exact, jobs.levels)
+        return prove_by(
+            partial(gavel.gavel, **options), allocation, exact, jobs.levels, gavel.as_written
+        )
     if objective == HIERARCHICAL:
         return _prove_hierarchical(allocation, exact)
     formulation = partial(gavel.gavel, **options)
     if objective == TOTAL:
         return _prove_total(formulation, allocation, exact)
-    return prove_by(formulation, allocation, exact)
+    return prove_by(formulation, allocation, exact, as_written=gavel.as_written)
 
 
 def _prove_total(

@@ -249,9 +249,13 @@ class Replay:
         level_speed, usage_speed, end = tree.pace(active)
         rate = np.where(active, level_speed[tree.queue_of] * tree.tasks_per_level, 0.0)
         rises = rate > 0
-        with np.errstate(over="ignore"):
-            arrivals = (totals - self.zero - tree.tasks_at_level())[rises] / rate[rises]
-        t = max(float(min(end, arrivals.min(initial=np.inf))), 0.0)
+        # Without a tree, users who have all their tasks change nobody's speed: they are passed.
+        passed = rises & (totals >= self.limits * (1 - AGREEMENT)) & tree.is_flat
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            arrivals = (totals - self.zero - tree.tasks_at_level()) / rate
+        stops = arrivals[rises & ~passed]
+        stop = stops.min() if stops.size else arrivals[passed].max(initial=-np.inf)
+        t = max(float(min(end, stop if rises.any() else np.inf)), 0.0)
         if not np.isfinite(t):
             user = self.region.instance.users[int(active.argmax())]
             raise NotProvedError(
@@ -279,6 +283,8 @@ class Replay:
         wait at what they have until levels that began anew reach it; each is proved to be blocked,
         or raised by a point.
         """
+        if not (arrived | waiting).any():
+            return waiting
         excess = self.region.excess(floors, waiting)
         proved = waiting & (excess <= AUDIT * self.tasks_alone)
         undecided = (arrived if self.tree.is_flat else waiting) & ~proved

@@ -230,6 +230,7 @@ ROWS = (
         options=gavel.OPTIONS,
         agrees_by_proof=True,  # several allocations have the largest total
         prove=policies.prove,
+        level_1_of=policies.level_1_of,
         region=gavel.one_kind_at_a_time,
     ),
     Mechanism(

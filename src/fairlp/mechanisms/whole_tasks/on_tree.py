@@ -342,9 +342,14 @@ class _Lines(NamedTuple):
             float(((amount - self.base)[rises] / self.speed[rises]).min(initial=self.end))
             for amount in (np.maximum(tasks_now, self.base), limit - 1)
         )
-        rise_of_all = float(quotients(remaining, self.speed @ use).max(initial=0.0))
-        high = min(low + rise_of_all, limit_level, self.end)
-        whole = high == self.end and fits(self.end)
+        rises_of_all = quotients(remaining, self.speed @ use)
+        most = min(low + float(rises_of_all.max(initial=0.0)), limit_level, self.end)
+        whole = most == self.end and fits(self.end)
+        # Rows may be used up at levels that are hundreds of powers of ten apart.
+        rise = float(rises_of_all[rises_of_all > 0].min(initial=most - low))
+        while low + rise < most and fits(low + rise):
+            rise *= 2
+        high = min(low + rise, most)
         for _ in range(0 if whole else _HALVINGS):
             middle = (low + high) / 2
             low, high = (middle, high) if fits(middle) else (low, middle)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import sys
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...errors import FileFormatError
@@ -47,11 +50,23 @@ another
         document = json.loads(text)
         if depth(document) > MOST_DEPTH:
             raise RecursionError
+        json.dumps(document, ensure_ascii=False).encode()
     except RecursionError:
         raise FileFormatError(f"{source}: {TOO_DEEP}") from None
+    except UnicodeEncodeError as error:
+        raise FileFormatError(
+            f"{source}: the text {error.object[error.start - 20 : error.end + 20]!a} has a lone "
+            "surrogate, half of a character; expected text"
+        ) from None
     except ValueError as error:
         raise FileFormatError(f"{source}: {error}; is the file cut off?") from None
     return document
+
+
+def fingerprint(document: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return the SHA-256 of fields of plain data, whatever their order and layout."""
+    fields = {name: document[name] for name in names}
+    return hashlib.sha256(json.dumps(fields, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def require_form(value: Any, form: Form, where: str) -> None:
@@ -73,6 +88,14 @@ def require_form(value: Any, form: Form, where: str) -> None:
                 raise FileFormatError(f"{where}: there is no {key!r}")
             form_of_value = form[key] if anything is None else anything
             require_form(value[key], form_of_value, f"{where}, {key}")
+    elif _is_beyond_floats(value, form):
+        raise FileFormatError(
+            f"{where}: a whole number of {len(str(value))} digits; expected one that floats hold"
+        )
+    elif isinstance(value, str) and not is_unicode(value):
+        raise FileFormatError(
+            f"{where}: {value[:80]!a} has a lone surrogate, half of a character; expected text"
+        )
     elif not _is_of(value, form):
         raise FileFormatError(f"{where}: {repr(value)[:80]}; expected {_words(form)}")
 
@@ -88,6 +111,21 @@ def _is_of(value: Any, form: Form) -> bool:
             value, bool
         )
     return isinstance(form, type) and isinstance(value, form)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether text has no lone surrogate, so that files can hold it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_beyond_floats(value: Any, form: Form) -> bool:
+    """Whether a number is wanted as a float, and is a whole number larger than floats."""
+    wants_float = form is float or (isinstance(form, tuple) and float in form)
+    return wants_float and isinstance(value, int) and abs(value) > sys.float_info.max
 
 
 def _fits(value: Any, form: Form) -> bool:

@@ -54,7 +54,7 @@ def vipr(proof: ExactProof) -> str:
     costs = [(j, Fraction(cost)) for j, cost in enumerate(program.c.tolist()) if cost]
     value = sum((cost * first_round.x[j] for j, cost in costs), Fraction(0))
     columns = file_names(program.columns)[0]
-    constraints = _constraints(program, first_round)
+    constraints = _constraints(proof, first_round)
     of_bounds = sum(line.name.startswith("bound#") for line in constraints)
     duals = [(k, line.dual) for k, line in enumerate(constraints) if line.dual]
     point = [(j, x) for j, x in enumerate(first_round.x) if x]
@@ -86,20 +86,23 @@ def _pairs(entries: Entries) -> str:
     return " ".join([str(len(entries)), *texts])
 
 
-def _entries(program: Program) -> list[list[tuple[int, Fraction]]]:
+def _entries(proof: ExactProof) -> list[list[tuple[int, Fraction]]]:
     """Return column and coefficient of every entry of each row."""
-    A = program.A.tocsr()
+    A = proof.program.A.tocsr()
     A.sort_indices()
-    numbers = zip(A.indices.tolist(), A.data.tolist(), strict=True)
-    pairs = [(j, Fraction(value)) for j, value in numbers]
-    ends_of_rows = pairwise(A.indptr.tolist())
-    return [[pair for pair in pairs[a:b] if pair[1]] for a, b in ends_of_rows]
+    numbers = list(zip(A.indices.tolist(), A.data.tolist(), strict=True))
+    rows = enumerate(pairwise(A.indptr.tolist()))
+    return [
+        [(j, proof.entries.get((i, j), Fraction(value))) for j, value in numbers[a:b] if value]
+        for i, (a, b) in rows
+    ]
 
 
-def _constraints(program: Program, proof_round: ProofRound) -> list[ViprLine]:
+def _constraints(proof: ExactProof, proof_round: ProofRound) -> list[ViprLine]:
     """Return the bounds of columns, with the exact reduced costs as duals, and the rows."""
+    program = proof.program
     reduced = [Fraction(cost) for cost in program.c.tolist()]
-    entries = _entries(program)
+    entries = _entries(proof)
     for row, dual in zip(entries, proof_round.row_duals, strict=True):
         for j, value in row:
             reduced[j] -= value * dual
@@ -168,7 +171,7 @@ def plain(proof: ExactProof, title: str = "") -> dict[str, Any]:
     ]
     statement = {
         "kind": "optimum" if proof.t is None else "leximin",
-        "program": _program(program, columns, rows),
+        "program": _program(proof, columns, rows),
         "level_column": proof.t,
         "levels": levels,
     }
@@ -184,9 +187,10 @@ def plain(proof: ExactProof, title: str = "") -> dict[str, Any]:
     }
 
 
-def _program(program: Program, columns: Sequence[str], rows: Sequence[str]) -> dict[str, Any]:
-    """Return all numbers of a program, each the rational that its float is."""
-    entries = [[[j, str(value)] for j, value in row] for row in _entries(program)]
+def _program(proof: ExactProof, columns: Sequence[str], rows: Sequence[str]) -> dict[str, Any]:
+    """Return all numbers of a program, each the rational that its float is, or was meant to be."""
+    program = proof.program
+    entries = [[[j, str(value)] for j, value in row] for row in _entries(proof)]
     bounds = zip(columns, program.c, program.col_lower, program.col_upper, strict=True)
     sides = zip(rows, program.row_lower, program.row_upper, entries, strict=True)
     return {

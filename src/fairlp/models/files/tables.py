@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import FairlpError, FileFormatError, nearest, warn_caller
-from .whole_files import home, read_text
+from .whole_files import home, read_text, utf8
 
 if TYPE_CHECKING:
     from ..instances.instance import Instance
@@ -49,7 +49,12 @@ def unguarded(cell: str) -> str:
 
 def csv_text(frame: pd.DataFrame, **how: Any) -> str:
     """Return a table as CSV that is safe in spreadsheets; the options are those of pandas."""
-    return each_cell(str(frame.to_csv(lineterminator="\n", **how)), guarded)
+    try:
+        text = str(frame.to_csv(lineterminator="\n", **how))
+    except UnicodeEncodeError as error:  # pandas looks for lone surrogates by itself
+        utf8(error.object)
+        raise
+    return each_cell(text, guarded)
 
 
 def each_cell(text: str, function: Callable[[str], str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -69,6 +69,8 @@ class ExactProof:
     levels : tuple of ProvedLevel
     notes : tuple of str
         What a reader should know of how the program was made.
+    entries : mapping
+        (row, column) → exact entry of the matrix, where it is not the program's float.
     """
 
     program: Program
@@ -76,6 +78,7 @@ class ExactProof:
     t: int | None = None
     levels: tuple[ProvedLevel, ...] = ()
     notes: tuple[str, ...] = ()
+    entries: Mapping[tuple[int, int], Fraction] = field(default_factory=dict)
 
 
 #: Why there is no proof in a file, of a verdict that gives no other reason.

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ...errors import SolverError
+from ...errors import InstanceError, SolverError
 from ...tolerances import BLOCKED_PRICE, ROUNDING, SATURATED
 from ..instances.arithmetic import quotients, tasks_alone
 from ..instances.instance import Instance
 from ..instances.queues import Queues
-from .rates import Pace, Rates, TreePoint
+from .rates import FAR_APART, Pace, Rates, TreePoint
 
 __all__ = ["floors"]
 
@@ -225,6 +225,11 @@ class Rows:
 
         What is used is convex and piecewise linear in the level, so steps never pass the answer and
         end on it.
+
+        Raises
+        ------
+        InstanceError
+            Where floats cannot hold the level.
         """
         if (
             np.isfinite(segment.end)
@@ -236,7 +241,7 @@ class Rows:
         with np.errstate(divide="ignore", invalid="ignore"):
             largest_levels = np.where(speed > 0, (self.room - self.use @ base) / speed, np.inf)
         level = max(float(largest_levels.min(initial=segment.end)), 0.0)
-        while True:
+        while np.isfinite(level):
             excess = self.use @ segment.tasks_at(level) - self.room
             rising = segment.active & (segment.base + segment.rate * level > segment.tasks)
             slope = self.use @ np.where(rising, segment.rate, 0.0)
@@ -246,6 +251,7 @@ class Rows:
             if lower >= level:
                 return level
             level = lower
+        raise InstanceError(f"how far users can rise together is beyond floats: {FAR_APART}")
 
     def and_row(self, use: np.ndarray, room: float) -> Rows:
         """Return these rows and one more."""

@@ -32,10 +32,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...errors import InstanceError
 from ...tolerances import AGREEMENT
 from ..instances.instance import Instance
 from ..instances.queues import Queues
 
+#: What to do where floats cannot hold how users rise.
+FAR_APART = (
+    "expected weights of users and queues, and demands beside capacities, that are less far apart "
+    "(only the ratios of weights matter)"
+)
 #: Active users → tasks of each at level 1, as rationals.
 ExactRates = Callable[[Set[int]], dict[int, Fraction]]
 
@@ -79,6 +85,16 @@ class Pace:
     end: float
     jumps: bool
 
+    def leads_on(self, point: TreePoint) -> bool:
+        """Whether floats can hold the pace, and tell its next kink from a point."""
+        for growth in (self.rate, self.level, self.usage):
+            if not np.isfinite(growth).all():
+                return False
+        if self.end == np.inf:
+            return True
+        kink = self.after(point, self.end)
+        return bool((kink.level != point.level).any() or (kink.usage != point.usage).any())
+
     def after(self, point: TreePoint, t: float) -> TreePoint:
         """Return where the tree stands after so much of t."""
         return TreePoint(point.level + self.level * t, point.usage + self.usage * t)
@@ -119,6 +135,7 @@ class Rates:
         self.satisfied = 1 - (
             Fraction(AGREEMENT) if self.exact else AGREEMENT
         )  # part of its limit that a leaf has
+        self.paths = queues.paths
         self.of = queues.of
         self.parents = queues.parents
         depths = queues.depths
@@ -126,7 +143,8 @@ class Rates:
         self.levels = queues.by_depth
         self.sums = queues.sums
         self.weighted = share * weights[:, None]
-        self.tasks_per_level = weights * gamma
+        with np.errstate(over="ignore"):
+            self.tasks_per_level = weights * gamma
         tasks_of_level = gamma[:, None]
         self.task = np.divide(share, tasks_of_level, out=share * 0, where=tasks_of_level > 0)
         self.origin = TreePoint(
@@ -161,7 +179,26 @@ class Rates:
         return np.asarray(point.level[self.of] * self.tasks_per_level)
 
     def pace(self, active: np.ndarray, point: TreePoint) -> Pace:
-        """Return how the tree goes on from a point; O(NR + QR)."""
+        """Return how the tree goes on from a point; O(NR + QR).
+
+        Raises
+        ------
+        InstanceError
+            Where floats cannot hold it: else rounds would never end.
+        """
+        if self.exact:
+            return self._pace(active, point)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            pace = self._pace(active, point)
+            if pace.leads_on(point):
+                return pace
+        v = int(self.of[np.argmin(np.isfinite(pace.rate))])
+        raise InstanceError(
+            "what users ask for along the tree of queues is beyond floats, first in queue "
+            f"{self.paths[v]!r}: {FAR_APART}"
+        )
+
+    def _pace(self, active: np.ndarray, point: TreePoint) -> Pace:
         if point is self.origin:
             return self._first_pace(active)
         largest = point.usage.max(axis=1)

@@ -11,10 +11,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ...errors import FileFormatError, StudyError
 from ...models.files.plain_data import require_form
+from ...models.files.tables import csv_text
 from ...models.files.whole_files import home, require_folder, write_text
 from ...tolerances import AUDIT
 from .registry import Paper
@@ -267,7 +269,7 @@ class Ledger:
         if kind == ".svg":
             return write_text(target, badge(self))
         if kind == ".csv":
-            return write_text(target, self.table().to_csv(lineterminator="\n"))
+            return write_text(target, csv_text(self.table()))
         return write_text(target, json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n")
 
     def __len__(self) -> int:
@@ -308,6 +310,12 @@ def _row(fields: dict[str, Any]) -> ItemRow:
             Line(**{**line, "x": tuple(line["x"]), "y": tuple(line["y"])})
             for line in chart["lines"]
         )
+        for line in lines:
+            if len(line.x) != len(line.y):
+                raise ValueError(
+                    f"the line {line.label!r} has {len(line.x)} numbers x and {len(line.y)} "
+                    "numbers y; expected as many"
+                )
         chart = Chart(**{**chart, "lines": lines})
     numbers = tuple(Number(**number) for number in fields.pop("numbers"))
     verdict = Agreement(fields.pop("verdict"))
@@ -318,6 +326,8 @@ def _row(fields: dict[str, Any]) -> ItemRow:
 
 #: Width and height of a chart, in inches.
 _CHART_SIZE = (6.0, 3.4)
+#: Letters of the name of a figure's file; systems of files allow some 250.
+_LONGEST_NAME = 200
 #: Where figures lie, from the page's folder.
 FIGURES = "figures/ledger"
 
@@ -383,7 +393,8 @@ def file_of(row: ItemRow) -> str:
     >>> file_of(ItemRow("001", "Theorem 2, worst case", "", ItemAnswer(Agreement.EQUAL, "")))
     '001-theorem-2-worst-case.svg'
     """
-    return re.sub(r"[^a-z0-9]+", "-", f"{row.paper} {row.item}".lower()).strip("-") + ".svg"
+    words = re.sub(r"[^a-z0-9]+", "-", f"{row.paper} {row.item}".lower())
+    return words[:_LONGEST_NAME].strip("-") + ".svg"
 
 
 def draw_chart(axis: Any, chart: Chart) -> None:
@@ -412,7 +423,8 @@ def svg_of(chart: Chart) -> str:
         figure = new_figure(*_CHART_SIZE)
         draw_chart(figure.subplots(), chart)
         target = BytesIO()
-        figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None})
+        with np.errstate(over="ignore", invalid="ignore"):  # ticks of numbers near the largest
+            figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None})
     return "".join(f"{line.rstrip()}\n" for line in target.getvalue().decode().splitlines())
 
 

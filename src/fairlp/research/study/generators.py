@@ -6,6 +6,7 @@ asking for them changes nothing else.
 
 from __future__ import annotations
 
+import numbers
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,11 +15,16 @@ import numpy as np
 import pandas as pd
 
 from ... import Instance, examples
-from ...errors import InstanceError
+from ...errors import InstanceError, TooLargeError
 from ...registry import make_callable
 from .functions import listing
 
 Interval = Sequence[float]
+
+#: Entries of an array that is drawn: 800 MB of floats.
+MOST_ENTRIES = 10**8
+#: Whole numbers beyond this are not all floats.
+LARGEST_WHOLE = 2**53
 
 
 def uniform_integers(
@@ -48,6 +54,7 @@ def uniform_integers(
     -------
     Instance
     """
+    _require_counts(users=users, resources=resources)
     amounts = _integers(rng, demands, (users, resources), "demands", minimum=1)
     capacities = _integers(rng, reserves, (1, resources), "reserves")
     return _instance(
@@ -85,6 +92,7 @@ def zero_demands(
     -------
     Instance
     """
+    _require_counts(users=users, resources=resources)
     amounts = _integers(rng, demands, (users, resources), "demands", minimum=1)
     capacities = _integers(rng, reserves, (1, resources), "reserves")
     is_zero = rng.random((users, resources)) < _probability(zeros, "zeros")
@@ -129,8 +137,10 @@ def log_normal(
     -------
     Instance
     """
-    demands = rng.lognormal(0.0, demand_sigma, (users, resources))
-    capacities = size * rng.lognormal(0.0, server_sigma, (servers, resources))
+    _require_counts(users=users, servers=servers, resources=resources)
+    demands = rng.lognormal(0.0, _amount(demand_sigma, "demand_sigma"), (users, resources))
+    sizes = rng.lognormal(0.0, _amount(server_sigma, "server_sigma"), (servers, resources))
+    capacities = _amount(size, "size") * sizes
     mask = None
     if _probability(eligible, "eligible") < 1:
         mask = rng.random((users, servers)) < eligible
@@ -160,7 +170,15 @@ def google_cluster(
     Returns
     -------
     Instance
+
+    Raises
+    ------
+    InstanceError
+        For what is no number of users, truth value or interval.
     """
+    _require_counts(users=users)
+    if not isinstance(one_by_one, bool):
+        raise InstanceError(f"one_by_one is {one_by_one!r}; expected True or False")
     instance = examples.google_cluster(users, int(rng.integers(2**32)), one_by_one)
     return instance.replace(**_weights_and_limits(rng, users, weights, task_limits))
 
@@ -199,23 +217,52 @@ def _integers(
     minimum: int = 0,
 ) -> np.ndarray:
     """Return whole numbers from an interval as floats."""
+    is_interval = isinstance(interval, Sequence) and len(interval) == 2
     if (
-        len(interval) != 2
-        or any(end != int(end) for end in interval)
-        or not minimum <= interval[0] <= interval[1]
+        not is_interval
+        or not all(
+            _is_number(end) and minimum <= end <= LARGEST_WHOLE and end == int(end)
+            for end in interval
+        )
+        or interval[0] > interval[1]
     ):
         raise InstanceError(
             f"{name} are drawn from {interval!r}; expected whole numbers [low, high], low at least "
-            f"{minimum}"
+            f"{minimum}, high at most 2**53"
         )
     return rng.integers(int(interval[0]), int(interval[1]), shape, endpoint=True).astype(float)
 
 
+def _require_counts(**counts: Any) -> None:
+    """Raise unless these are whole numbers of at least 1, and arrays of so many fit memory."""
+    for name, count in counts.items():
+        if not isinstance(count, numbers.Integral) or isinstance(count, bool) or count < 1:
+            raise InstanceError(f"{name} is {count!r}; expected a whole number of at least 1")
+    sizes = sorted(map(int, counts.values()))
+    if sizes[-1] * (sizes[-2] if sizes[1:] else 1) > MOST_ENTRIES:
+        products = ", ".join(f"{name}={count}" for name, count in counts.items())
+        raise TooLargeError(
+            f"an instance of {products} would take arrays of more than {MOST_ENTRIES:,} entries; "
+            "expected fewer"
+        )
+
+
 def _probability(value: float, name: str) -> float:
     """Return a probability, checked."""
-    if not 0 <= value <= 1:
+    if not _is_number(value) or not 0 <= value <= 1:
         raise InstanceError(f"{name} is {value!r}; expected a probability, from 0 to 1")
     return value
+
+
+def _amount(value: float, name: str) -> float:
+    """Return a number that is not negative, checked."""
+    if not _is_number(value) or not 0 <= value <= sys.float_info.max:
+        raise InstanceError(f"{name} is {value!r}; expected a finite number, 0 or more")
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 #: name → generator

@@ -7,7 +7,7 @@ are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -105,10 +105,19 @@ class ExactRounds:
     rows : sequence of int
         Rows (what a user has) − (what is due)·t ≥ a constant.
     t : int
+    entries : mapping, optional
+        (row, column) → exact entry of the matrix, where it is not the program's float.
     """
 
-    def __init__(self, program: Program, rows: Iterable[int], t: int) -> None:
+    def __init__(
+        self,
+        program: Program,
+        rows: Iterable[int],
+        t: int,
+        entries: Mapping[tuple[int, int], Fraction] | None = None,
+    ) -> None:
         self.program = program
+        self.written_entries = dict(entries or {})
         self.rows = [int(row) for row in rows]
         self.t = t
         self.users = list(range(len(self.rows)))
@@ -125,7 +134,7 @@ class ExactRounds:
         self.first = first.rate
         self.guaranteed = lower_bounds
         self.lower: list[Fraction | None] = [None] * program.n_rows
-        self.entries: dict[tuple[int, int], Fraction] = {}
+        self.entries = dict(self.written_entries)
         self.x: list[Fraction] = [Fraction(0)] * program.n_columns
         self.last: Basis | None = None
 
@@ -243,7 +252,7 @@ class ExactRounds:
         proved = tuple(
             ProvedLevel(names[i], i, level) for i, level in zip(self.rows, levels, strict=True)
         )
-        return ExactProof(self.program, tuple(rounds), self.t, proved)
+        return ExactProof(self.program, tuple(rounds), self.t, proved, entries=self.written_entries)
 
     def put(self, floor: np.ndarray, rate: np.ndarray) -> None:
         """Make the rows ≥ floor + rate·t."""

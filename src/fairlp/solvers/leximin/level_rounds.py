@@ -23,7 +23,14 @@ from ...errors import SolverError
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
 from ...models.trees.filling import fill_at_constant_rates
-from ...tolerances import ACCEPTED, AGREEMENT, BLOCKED_PRICE, ROUNDING, SATURATED
+from ...tolerances import (
+    ACCEPTED,
+    AGREEMENT,
+    BLOCKED_PRICE,
+    ROUNDING,
+    SATURATED,
+    SOLVER_TIGHTEST,
+)
 from .level_errors import program_error
 from .rounds import Members, Rounds, Tightest
 
@@ -147,6 +154,31 @@ class LevelRounds(Rounds):
         # A lowered floor may have raised a user whose price is small.
         if (self.level > self.errors.upper_bounds).any():
             self.errors.program_errors[-1] = np.inf
+
+    def _attempt(self) -> Solution | SolverError:
+        """Solve the loaded program, by another algorithm too where the point misses what was asked.
+
+        A vertex that is a little out of its bounds is a tolerance of its solver, and no rounding:
+        levels would be off by as much.
+        """
+        solution = super()._attempt()
+        certificate = self.certificate
+        if isinstance(solution, SolverError) or certificate is None or not self.is_exacting:
+            return solution
+        if not certificate.primal_residual > SOLVER_TIGHTEST:
+            return solution
+        self.session.restart(other_method=True)
+        second_solution = super()._attempt()
+        self.session.restart()
+        second_certificate = self.certificate
+        if (
+            isinstance(second_solution, SolverError)
+            or second_certificate is None
+            or not second_certificate.primal_residual < certificate.primal_residual
+        ):
+            self.certificate = certificate
+            return solution
+        return second_solution
 
     def _groups_of(self, members: np.ndarray) -> np.ndarray:
         """Return the groups that have one of these members. Bool."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from time import perf_counter
 from typing import Any
@@ -602,12 +603,7 @@ class LeximinSolution:
                 "outcomes of an oracle have no proof in rationals here: the oracle's word is needed"
             )
         if exact:
-            proof = ExactRounds(problem.program, problem.places, problem.t).run()
-            if not proof.holds:
-                return proof
-            return self._agreement(
-                np.array([float(level) for level in proof.levels if level is not None]), proof
-            )
+            return self._in_rationals({})
         reached, error = np.transpose([self._most(k, solver) for k in range(len(self.levels))])
         if np.isnan(reached).any():
             label = self.levels.index[int(np.isnan(reached).argmax())]
@@ -626,6 +622,14 @@ class LeximinSolution:
             )
             return Proof(False, message, verdict.gap)
         return verdict
+
+    def _in_rationals(self, entries: Mapping[tuple[int, int], Fraction]) -> Proof:
+        problem = self.problem
+        proof = ExactRounds(problem.program, problem.places, problem.t, entries).run()
+        if not proof.holds:
+            return proof
+        levels = [float(level) for level in proof.levels if level is not None]
+        return self._agreement(np.array(levels), proof)
 
     def _wrong_point(self) -> str:
         """Return why the point does not have the levels that are shown; empty where it has."""
@@ -946,3 +950,11 @@ def _table(problem: Levels, history: History) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(rows, columns=["level", "frozen", "labels"], index=range(1, len(rows) + 1))
     return frame.rename_axis("round")
+
+
+def proved_as_written(
+    answer: LeximinSolution, entries: Mapping[tuple[int, int], Fraction]
+) -> Proof:
+    """Return the proof in rationals, with exact entries in the place of rounded ones."""
+    problem_of_point = answer._wrong_point()
+    return Proof(False, problem_of_point) if problem_of_point else answer._in_rationals(entries)

@@ -132,6 +132,12 @@ class Rounds:
         self.t_column = t_column
         self.has_duals = Capability.DUALS in backend.capabilities
         self.has_time_limit = options.time_limit is not None
+        #: whether the solver is asked for the tightest tolerance, and may take its time
+        self.is_exacting = (
+            options.primal_tolerance is not None
+            and options.primal_tolerance <= SOLVER_TIGHTEST
+            and not self.has_time_limit
+        )
 
         self.history: History = []
         self.point = np.zeros(program.n_columns)
