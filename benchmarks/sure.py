@@ -14,6 +14,7 @@ import argparse
 import json
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -22,7 +23,7 @@ import numpy as np
 from measure import console, machine, show
 
 import fairlp
-from fairlp.errors import FairlpError
+from fairlp.errors import FairlpError, FairlpWarning
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
@@ -172,6 +173,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--solvers", default=",".join(SOLVERS))
     arguments = parser.parse_args()
+    warnings.simplefilter("ignore", FairlpWarning)
     solvers = arguments.solvers.split(",")
     console.print(machine("highspy", "swiglpk", "clarabel", "scipy", "numpy"))
     faults = []

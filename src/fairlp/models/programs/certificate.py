@@ -186,7 +186,11 @@ def certify(
         # A wrong-sign dual counts as dual × size of its row, relative to the objective.
         worths = row_errors * sizes.rows
         row = int(worths.argmax())
-        row_residual = float(worths[row]) / sizes.objective
+        # The first size if it is enough; else the second, larger and dearer one.
+        for size in sizes.sizes_of_objective(0.0):
+            row_residual = float(worths[row]) / size
+            if row_residual <= VERIFIED:
+                break
         if row_residual > dual_residual:
             dual_residual = row_residual
             price_error = f"the dual of row {_line_name(program.rows, row)!r} has the wrong sign"

@@ -117,7 +117,7 @@ class Sizes:
         yield np.maximum(terms, possible + np.finfo(float).tiny)
 
     def worth_of_reduced_costs(self, errors: np.ndarray) -> np.ndarray:
-        """Return what wrong reduced costs can be worth, relative to the objective's terms.
+        """Return what wrong reduced costs can be worth, relative to the objective's size.
 
         That is their value at the largest that bounds and rows allow the column. Where nothing
         bounds it, at the largest value among the columns of its kind, and not less than the error
@@ -125,12 +125,13 @@ class Sizes:
         rounding, and one of 10⁻⁶ is not, however large the objective is.
         """
         program = self.program
-        if not self.objective > 0:
+        *_, objective = self.sizes_of_objective(0.0)
+        if not objective > 0:
             return np.full(len(errors), np.inf)
         reach = np.maximum(abs(self.x), implied_reach(program))
         endless = np.isinf(reach)
         largest = by_kind(program, np.maximum(abs(self.x), reach_of(program)))
-        worth = errors * np.where(endless, largest, reach) / self.objective
+        worth = errors * np.where(endless, largest, reach) / objective
         unit = units(self.costs, np.zeros(program.n_columns, dtype=int), 1)[0]
         in_unit = errors / unit * (VERIFIED / FEASIBILITY)
         return np.where(endless, np.maximum(worth, in_unit), worth)
@@ -138,12 +139,15 @@ class Sizes:
     def sizes_of_objective(self, dual_value: float) -> Iterator[float]:
         """Yield sizes of the objective, beside that of the dual.
 
-        Not the dual's own terms: those can cancel each other and be of any size.
+        Not the dual's own terms: those can cancel each other and be of any size. The second one
+        has a floor: a priced column moved by ``FEASIBILITY`` of what counts in its rows.
         """
         size = max(self.objective, abs(dual_value))
         yield size
 
-        yield max(size, NEAR_ZERO * float(self.costs @ reach_of(self.program)))
+        could_be = NEAR_ZERO * float(self.costs @ reach_of(self.program))
+        moved = float((self.costs * self._values_in_rows).max(initial=0.0))
+        yield max(size, could_be, FEASIBILITY / VERIFIED * moved)
 
     def _negligible(self, largest_reach: float) -> np.ndarray:
         """Return the least size of each row, in its unit.
@@ -165,12 +169,11 @@ class Sizes:
         moved = FEASIBILITY * largest_of(sizes * columns, row, program.n_rows)
         return np.asarray(np.maximum(rounding, moved) / VERIFIED)
 
-    def _column_units(self) -> np.ndarray:
-        """Return the unit of each column: the largest value of its kind, at most 1.
+    @cached_property
+    def _values_in_rows(self) -> np.ndarray:
+        """The value of each column that makes a term as large as one of its rows, at most 1.
 
-        A column that happens to be 0 has the unit of the others of its kind, and large numbers of
-        other kinds excuse nothing. It is no more than what makes a term as large as one of the
-        column's rows, or as the objective, so that a kind may have columns in several units.
+        The objective counts as a row, too.
         """
         program = self.program
         used = program.A.data != 0
@@ -179,7 +182,16 @@ class Sizes:
         largest = largest_of(value, column, program.n_columns)
         priced = self.costs > 0
         largest[priced] = np.maximum(largest[priced], self.objective / self.costs[priced])
-        return np.asarray(np.minimum(np.minimum(1.0, largest), by_kind(program, abs(self.x))))
+        return np.asarray(np.minimum(1.0, largest))
+
+    def _column_units(self) -> np.ndarray:
+        """Return the unit of each column: the largest value of its kind, at most 1.
+
+        A column that happens to be 0 has the unit of the others of its kind, and large numbers of
+        other kinds excuse nothing. It is no more than what makes a term as large as one of the
+        column's rows, so that a kind may have columns in several units.
+        """
+        return np.minimum(self._values_in_rows, by_kind(self.program, abs(self.x)))
 
 
 def by_kind(program: Program, sizes: np.ndarray) -> np.ndarray:
