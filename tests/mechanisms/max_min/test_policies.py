@@ -17,7 +17,7 @@ import fairlp
 import fairlp_check
 import leximin_oracle
 from fairlp import Instance
-from fairlp.errors import InstanceError, UnknownNameError, UnsupportedError
+from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.formulations.gavel import JobsThatEnd, isolated_throughputs
 from fairlp.tolerances import AGREEMENT, VERIFIED
 from gavel_oracle import divided, drawn

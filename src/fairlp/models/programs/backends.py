@@ -278,12 +278,11 @@ def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
     return _doubted(solution, back_end, options)
 
 
-def _is_undecided(solution: Solution) -> bool:
-    """Whether it is open if there is an optimum."""
-    return solution.status.termination in (
-        Termination.UNKNOWN,
-        Termination.INFEASIBLE_OR_UNBOUNDED,
-    )
+def _is_undecided(solution: Solution, options: Options) -> bool:
+    """Whether it is open if there is an optimum, and no limit that was asked for is why."""
+    termination = solution.status.termination
+    stopped = termination is Termination.ITERATION_LIMIT and options.iteration_limit is None
+    return stopped or termination in (Termination.UNKNOWN, Termination.INFEASIBLE_OR_UNBOUNDED)
 
 
 def _settled_by_others(solution: Solution, chosen: Backend, options: Options) -> Solution:
@@ -294,7 +293,11 @@ def _settled_by_others(solution: Solution, chosen: Backend, options: Options) ->
     points. Back ends of one's own are not helped, so that their faults are seen.
     """
     program = solution.program
-    if not _is_undecided(solution) or program.logs is not None or not _is_builtin(chosen.name):
+    if (
+        not _is_undecided(solution, options)
+        or program.logs is not None
+        or not _is_builtin(chosen.name)
+    ):
         return solution
     attempts: list[Callable[[Options], Solution]] = [
         lambda rest: solve_on(chosen, program, replace(rest, scale=False))

@@ -178,10 +178,12 @@ class Sizes:
         program = self.program
         used = program.A.data != 0
         column = np.repeat(np.arange(program.n_columns), np.diff(program.A.indptr))[used]
-        value = self.rows[program.A.indices[used]] / abs(program.A.data[used])
-        largest = largest_of(value, column, program.n_columns)
         priced = self.costs > 0
-        largest[priced] = np.maximum(largest[priced], self.objective / self.costs[priced])
+        with np.errstate(over="ignore"):
+            value = self.rows[program.A.indices[used]] / abs(program.A.data[used])
+            by_cost = self.objective / self.costs[priced]
+        largest = largest_of(value, column, program.n_columns)
+        largest[priced] = np.maximum(largest[priced], by_cost)
         return np.asarray(np.minimum(1.0, largest))
 
     def _column_units(self) -> np.ndarray:
@@ -254,7 +256,8 @@ def tightest(A: csc_array[Any], sides: np.ndarray) -> np.ndarray:
     """Return each column's smallest |side / coefficient| over finite nonzero sides, else 0."""
     tight = np.isfinite(sides) & (sides != 0) & (A.data != 0)
     endless = np.full(len(sides), np.inf)
-    ratio = np.divide(abs(sides), abs(A.data), out=endless, where=tight)
+    with np.errstate(over="ignore"):
+        ratio = np.divide(abs(sides), abs(A.data), out=endless, where=tight)
     reach = np.zeros(A.shape[1])
     used = np.flatnonzero(np.diff(A.indptr))
     if used.size:
