@@ -281,7 +281,8 @@ def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
 def _is_undecided(solution: Solution, options: Options) -> bool:
     """Whether it is open if there is an optimum, and no limit that was asked for is why."""
     termination = solution.status.termination
-    stopped = termination is Termination.ITERATION_LIMIT and options.iteration_limit is None
+    limited = options.iteration_limit is not None or options.extra
+    stopped = termination is Termination.ITERATION_LIMIT and not limited
     return stopped or termination in (Termination.UNKNOWN, Termination.INFEASIBLE_OR_UNBOUNDED)
 
 
@@ -303,8 +304,9 @@ def _settled_by_others(solution: Solution, chosen: Backend, options: Options) ->
         lambda rest: solve_on(chosen, program, replace(rest, scale=False))
     ]
     if not why_not("highs"):
-        if solution.x is not None:
-            attempts.append(lambda rest: at_point(program, solution.values_by_position()))
+        x = solution.x
+        if x is not None:
+            attempts.append(lambda rest: at_point(program, x))
         attempts += [partial(_on_highs, program, others) for others in _OTHER_WAYS]
     seconds = dict(solution.times)
     for attempt in attempts:

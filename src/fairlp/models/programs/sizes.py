@@ -193,7 +193,8 @@ class Sizes:
         other kinds excuse nothing. It is no more than what makes a term as large as one of the
         column's rows, so that a kind may have columns in several units.
         """
-        return np.minimum(self._values_in_rows, by_kind(self.program, abs(self.x)))
+        of_kind = by_kind(self.program, abs(self.x))
+        return np.asarray(np.minimum(self._values_in_rows, of_kind))
 
 
 def by_kind(program: Program, sizes: np.ndarray) -> np.ndarray:

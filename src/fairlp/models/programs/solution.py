@@ -91,7 +91,7 @@ class Solution(Hinted):
     @property
     def objective(self) -> float:
         """Objective value, recomputed from the Program."""
-        return self.program.objective_value(self.values_by_position())
+        return self.program.objective_value(self._any_point())
 
     @property
     def is_feasible(self) -> bool:
@@ -126,7 +126,7 @@ class Solution(Hinted):
     @property
     def values(self) -> BlockView:
         """Values of the variables by name: a float, Series, or DataFrame."""
-        return BlockView(self.program.columns, self.values_by_position())
+        return BlockView(self.program.columns, self._any_point())
 
     @property
     def duals(self) -> BlockView:
@@ -141,12 +141,12 @@ class Solution(Hinted):
     @property
     def activity(self) -> BlockView:
         """What the rows of the constraints come to, by name."""
-        return BlockView(self.program.rows, self.program.A @ self.values_by_position())
+        return BlockView(self.program.rows, self.program.A @ self._any_point())
 
     @property
     def slack(self) -> BlockView:
         """Distance of each row from its nearer side, by constraint; infinite without a side."""
-        activity = self.program.A @ self.values_by_position()
+        activity = self.program.A @ self._any_point()
         return BlockView(
             self.program.rows,
             np.minimum(activity - self.program.row_lower, self.program.row_upper - activity),
@@ -183,7 +183,7 @@ class Solution(Hinted):
                t NaN 0.666667           0.0    0.0    inf
         """
         program = self.program
-        x = self.values_by_position()
+        x = self._any_point()
         columns = of == "variables"
         if not columns and of != "constraints":
             raise UnsupportedError(f"a frame is of 'variables' or 'constraints', not of {of!r}")
@@ -332,9 +332,7 @@ class Solution(Hinted):
         from .certificate import certify
 
         by_word = self.bound if self.program.is_mip else None
-        certificate = certify(
-            self.program, self.values_by_position(), self.row_duals, bound=by_word
-        )
+        certificate = certify(self.program, self._any_point(), self.row_duals, bound=by_word)
         return replace(certificate, tolerance=self.status.tolerance)
 
     def certify(self, exact: bool = False) -> Proof:
@@ -449,14 +447,13 @@ class Solution(Hinted):
         --------
         >>> import fairlp
         >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
-        >>> replace(solution, x=solution.x + 1).violations()[["name", "violation"]]
-                       name  violation
-        0     capacity[cpu]        4.0
-        1  capacity[memory]        5.0
+        >>> replace(solution, x=solution.x * 1.1).violations()[["name", "violation"]].round(6)
+                name  violation
+        0  capacity[cpu]        0.9
         """
         from .inspection import violations
 
-        return violations(self.program, self.values_by_position())
+        return violations(self.program, self._any_point())
 
     def checked(self, by_word: bool = False, accuracy: float = VERIFIED) -> Solution:
         """Return self as far as its own arrays bear it out.
@@ -574,30 +571,12 @@ class Solution(Hinted):
         [3.0, 2.0, 0.667]
         """
         if self.is_feasible:
-            return self.values_by_position()
+            return self._any_point()
         raise NoSolutionError(
             f"{self.solver} gave no solution of {self.program.name!r}: {self.status}{self._remedy()}"
         )
 
-    def values_by_position(self) -> np.ndarray:
-        """Return the column values, feasible or not, or raise with the reason.
-
-        Returns
-        -------
-        ndarray
-
-        Raises
-        ------
-        NoSolutionError
-            When there is no point.
-
-        Examples
-        --------
-        >>> import fairlp
-        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
-        >>> solution.values_by_position().round(3).tolist()
-        [3.0, 2.0, 0.667]
-        """
+    def _any_point(self) -> np.ndarray:
         if self.x is None:
             raise NoSolutionError(
                 f"{self.solver} gave no solution of {self.program.name!r}: "

@@ -80,7 +80,7 @@ def to_xarray(solution: Solution) -> Any:
         Without a point.
     """
     xarray = imported_xarray()
-    x = solution.values_by_position()
+    x = solution.frame()["value"].to_numpy()  # raises where there is no point
     names = {block.name for block in solution.program.columns}
     arrays = {block.name: _array(xarray, block, x, names) for block in solution.program.columns}
     attributes = {
