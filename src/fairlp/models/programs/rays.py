@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...tolerances import SOLVER_TIGHTEST, VERIFIED
+from ...tolerances import FEASIBILITY, SOLVER_TIGHTEST, VERIFIED
 from .program import Program
-from .sizes import sign_errors
+from .sizes import implied_reach, largest_of, sign_errors
 
 
 def proves_unbounded(program: Program, direction: np.ndarray) -> bool:
@@ -37,7 +37,9 @@ def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
     """Whether row multipliers y prove that no point satisfies all rows and bounds (Farkas).
 
     The rows ask for y·Ax of at least the smallest that the right-hand sides allow; the bounds of
-    the variables allow less. O(nonzeros).
+    the variables allow less. That must be more than what violations of the rows within
+    ``FEASIBILITY`` of their unit are worth: large multipliers that cancel each other multiply the
+    rounding of the coefficients, too, and prove nothing. O(nonzeros).
     """
     multipliers, price = farkas(program, multipliers)
     with np.errstate(invalid="ignore"):
@@ -49,7 +51,11 @@ def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
     largest_activity = largest_activity[price != 0]
     least_sides = least_sides[multipliers != 0]
     size = float(abs(largest_activity).sum() + abs(least_sides).sum())
-    return bool(least_sides.sum() - largest_activity.sum() > VERIFIED * size)
+    reach = np.repeat(np.minimum(implied_reach(program), 1.0), np.diff(program.A.indptr))
+    unit = largest_of(abs(program.A.data) * reach, program.A.indices, program.n_rows)
+    within_tolerance = FEASIBILITY * float(abs(multipliers) @ unit)
+    beyond = float(least_sides.sum() - largest_activity.sum())
+    return beyond > max(VERIFIED * size, within_tolerance)
 
 
 def farkas(program: Program, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

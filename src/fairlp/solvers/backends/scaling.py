@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...models.programs.program import Program, finite_size
+from ...models.programs.program import Program, finite_size, with_data
 from ...models.programs.sizes import implied_reach, largest_of, units
 from ...tolerances import (
     FEASIBILITY,
@@ -190,7 +190,9 @@ def _noise(program: Program) -> np.ndarray:
     is_small[used] = relative <= np.log2(NOISE_COEFFICIENT)
     if not is_small.any():
         return is_small
-    reach = np.repeat(implied_reach(program), np.diff(program.A.indptr))
+    # what bounds a column but for entries that may be noise
+    others = with_data(program.A, np.where(is_small, 0.0, program.A.data))
+    reach = np.repeat(implied_reach(program.replace(A=others)), np.diff(program.A.indptr))
     with np.errstate(over="ignore", invalid="ignore"):
         value = abs(program.A.data) * reach
         in_unit = abs(program.A.data) * np.minimum(reach, 1.0)
