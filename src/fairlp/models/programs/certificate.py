@@ -204,7 +204,8 @@ def certify(
     difference = abs(primal_value - dual_value)
     # What violated rows are worth belongs to the gap: it may hide as much of the difference.
     excess = np.maximum(program.row_lower - sizes.activity, sizes.activity - program.row_upper)
-    difference = max(difference, float(abs(y) @ np.maximum(excess, 0.0)))
+    beyond_rounding = np.maximum(excess - ROUNDING * sizes.rows, 0.0)
+    difference = max(difference, float(abs(y) @ beyond_rounding))
 
     slack = np.minimum(
         abs(sizes.activity - program.row_lower), abs(program.row_upper - sizes.activity)
@@ -218,12 +219,16 @@ def certify(
 
     # The first size if it is enough; else the second, larger and dearer one.
     for size in sizes.sizes_of_objective(dual_value):
-        gap = difference / size
+        gap = difference / size if size else np.inf
         if gap <= VERIFIED:
             break
     objective_gap = difference / abs(primal_value) if primal_value else None
     return of_point(
-        dual_residual, complementarity / size, gap, objective_gap, price_error=price_error
+        dual_residual,
+        complementarity / size if size else np.inf,
+        gap,
+        objective_gap,
+        price_error=price_error,
     )
 
 

@@ -126,14 +126,14 @@ class Sizes:
         """
         program = self.program
         *_, objective = self.sizes_of_objective(0.0)
-        if not objective > 0:
-            return np.full(len(errors), np.inf)
+        unit = units(self.costs, np.zeros(program.n_columns, dtype=int), 1)[0]
+        in_unit = errors / unit * (VERIFIED / FEASIBILITY)
+        if not objective > 0:  # all that is known of its size is the unit of the costs
+            return np.asarray(in_unit)
         reach = np.maximum(abs(self.x), implied_reach(program))
         endless = np.isinf(reach)
         largest = by_kind(program, np.maximum(abs(self.x), reach_of(program)))
         worth = errors * np.where(endless, largest, reach) / objective
-        unit = units(self.costs, np.zeros(program.n_columns, dtype=int), 1)[0]
-        in_unit = errors / unit * (VERIFIED / FEASIBILITY)
         return np.where(endless, np.maximum(worth, in_unit), worth)
 
     def sizes_of_objective(self, dual_value: float) -> Iterator[float]:

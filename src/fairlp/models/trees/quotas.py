@@ -171,7 +171,8 @@ class _Stage:
         self.up = tree.parents
         self.weights = tree.weights
         self.key = self.largest_part / self.weights
-        self.top = parts >= (self.largest_part * (1 - AGREEMENT))[:, None]
+        # parts are of all that may be lent: what is far below 1 may be rounding of what is borrowed
+        self.top = parts >= (self.largest_part * (1 - AGREEMENT) - AGREEMENT)[:, None]
         self.growth = np.zeros(parts.shape)
         self.smallest_key = np.full(len(parts), np.inf)
         self.turns = np.zeros(len(parts), dtype=bool)

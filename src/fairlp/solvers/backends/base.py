@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...errors import FairlpError, SolverError, UnsupportedError
-from ...models.programs.backends import needs
+from ...models.programs.backends import needs, solve
 from ...models.programs.certificate import Certificate, certify
 from ...models.programs.options import Options
 from ...models.programs.program import Program, with_data
@@ -270,6 +270,7 @@ class ProgramSession:
         self.program = program
         self.options = options
         self.least_price = BLOCKED_PRICE
+        self._by_all_means = False
         self.lock = threading.RLock()
 
     def change(
@@ -288,7 +289,8 @@ class ProgramSession:
         self.program = change.of(self.program)
 
     def restart(self, other_method: bool = False) -> None:
-        """Forget what is left of earlier solves (nothing, here)."""
+        """Forget what is left of earlier solves; by another method, once more by all means."""
+        self._by_all_means = other_method
 
     def proves(self, certificate: Certificate) -> bool:
         """Whether a certificate is good enough for the way in which the last answer was found."""
@@ -310,6 +312,8 @@ class ProgramSession:
 
     def solve(self) -> Solution:
         """Solve what is loaded now."""
+        if self._by_all_means:
+            return solve(self.program, self.backend, self.options)
         return self.backend.solve(self.program, self.options)
 
 
