@@ -324,3 +324,61 @@ def test_with_task_limits_nobody_can_gain(seed):
     assert fairlp.audit(
         instance, fairlp.allocate(instance, "kueue"), ["Pareto-optimal"]
     ).holds.all()
+
+
+@pytest.mark.parametrize("solver", ["highs", "highs-ipm", "glpk", "scipy"])
+def test_a_rise_of_rounding_is_judged_in_the_unit_of_its_row(solver):
+    """One node of 10 CPUs, nominal 2 of A with limits 8 and 2, nominal 0 of B, which wants all."""
+    instance = Instance.from_arrays(
+        [[1], [1], [1]],
+        [[10]],
+        users=["a1", "a2", "b"],
+        resources=["cpu"],
+        queue=["A", "A", "B"],
+        task_limits=[8, 2, np.inf],
+        queues={"A": {"nominal": {"cpu": 2}}, "B": {"nominal": {"cpu": 0}}},
+    )
+    found = fairlp.allocate(instance, "kueue", solver=solver)
+    assert found.totals.tolist() == pytest.approx([1, 1, 0], abs=1e-8)
+
+
+def small_quotas(seed):
+    """Two or three queues on one or two nodes, several users a queue, plain whole numbers."""
+    rng = np.random.default_rng(seed)
+    n_queues, n_users, n_resources, n_nodes = (
+        int(rng.integers(low, high)) for low, high in ((2, 4), (2, 6), (1, 3), (1, 3))
+    )
+    queue = [f"q{int(rng.integers(n_queues))}" for _ in range(n_users)]
+    resources = [f"r{k}" for k in range(n_resources)]
+    queues = {}
+    for name in dict.fromkeys(queue):
+        queues[name] = {
+            "weight": float(rng.integers(1, 4)),
+            "nominal": {r: float(rng.integers(0, 8)) for r in resources},
+        }
+        for limit in ("borrowing", "lending"):
+            if rng.random() < 0.2:
+                queues[name][limit] = {r: float(rng.integers(0, 6)) for r in resources}
+    demands = rng.integers(0, 4, (n_users, n_resources)).astype(float)
+    demands[np.arange(n_users), rng.integers(0, n_resources, n_users)] += 1
+    return Instance.from_arrays(
+        demands,
+        rng.integers(4, 15, (n_nodes, n_resources)),
+        users=[f"u{k}" for k in range(n_users)],
+        resources=resources,
+        queue=queue,
+        task_limits=[
+            float(rng.integers(1, 12)) if rng.random() < 0.5 else np.inf for _ in range(n_users)
+        ],
+        queues=queues,
+    )
+
+
+@settings(max_examples=many(400))
+@given(st.integers(0, 2**32 - 1))
+def test_small_whole_quotas_are_shared_by_every_solver_alike(seed):
+    instance = small_quotas(seed)
+    by_highs = fairlp.allocate(instance, "kueue").totals
+    by_glpk = fairlp.allocate(instance, "kueue", solver="glpk").totals
+    scale = by_highs.max() + 1.0
+    assert (abs(by_highs - by_glpk) <= 1e-6 * scale).all(), (by_highs, by_glpk)

@@ -150,3 +150,15 @@ def test_text_between_the_fields_of_fixed_format_is_refused(column, tmp_path):
     (path := tmp_path / "m.mps").write_bytes(fixed(FULL, line))
     with pytest.raises(FileFormatError, match="line 7 has text outside the columns"):
         read_program(path)
+
+
+def test_a_line_of_fixed_format_without_a_column_goes_on_with_the_last_one(tmp_path):
+    """As GLPK's examples are written: the name stands on the first line of a column only."""
+    first, second = (
+        f"    {'x':<8}  {'the cost':<8}  {'12.5':>12}",
+        f"{'':14}{'row  one':<8}  {'3':>12}",
+    )
+    (path := tmp_path / "m.mps").write_bytes(fixed(first, second, f"    {'y':<8}  {second[14:]}"))
+    program = read_program(path)
+    assert program.column_names == ["x", "y"] and program.c.tolist() == [12.5, 0]
+    assert program.A.toarray().tolist() == [[3, 3]]

@@ -62,6 +62,19 @@ class MpsLines:
             yield number, tokens[first : first + count]
 
 
+def _repeat_names(fields: list[list[bytes]]) -> None:
+    """Give lines of COLUMNS that begin with a row the column of the line before.
+
+    GLPK writes and reads such files; a marker stays a line of its own.
+    """
+    name = b""
+    for line in fields:
+        if len(line) in (2, 4) and name:
+            line.insert(0, name)
+        elif line:
+            name = line[0]
+
+
 class MpsSections:
     """An MPS file taken apart.
 
@@ -203,7 +216,7 @@ class MpsSections:
         while True:
             stop = end if by_columns else self.text.find(b"\n", start + size, end) + 1 or end
             text = self.text[start:stop]
-            yield self._tokens(text, number + 1, by_columns)
+            yield self._tokens(text, number + 1, by_columns, title)
             if stop == end:
                 return
             number = number + text.count(b"\n")
@@ -213,7 +226,7 @@ class MpsSections:
         """Return the words of one line of data."""
         return self._tokens(self.text.split(b"\n", number)[number - 1], number, self.fixed).tokens
 
-    def _tokens(self, text: bytes, first_line: int, by_columns: bool) -> MpsLines:
+    def _tokens(self, text: bytes, first_line: int, by_columns: bool, title: str = "") -> MpsLines:
         """Return the words of lines, of which the first has the number ``first_line``."""
         if b"*" in text:
             text = _COMMENT.sub(b"", text)
@@ -223,6 +236,8 @@ class MpsSections:
             fields = [
                 self._fields(line, first_line + k) for k, line in enumerate(text.split(b"\n"))
             ]
+            if title == "COLUMNS":
+                _repeat_names(fields)
             tokens = [token for line in fields for token in line]
             counts = np.array([len(line) for line in fields], dtype=np.int64)
         else:
