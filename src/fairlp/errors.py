@@ -10,11 +10,19 @@ import difflib
 import sys
 import warnings
 from collections.abc import Collection, Iterable
+from fractions import Fraction
 from typing import Any
 
-#: Letters of a name that are compared and shown: how alike two are takes the square of their length
-#: to say.
+#: Letters of a name that are compared and suggested: how alike two are takes the square of their
+#: length to say.
 _MOST_LETTERS = 200
+#: Letters of a name that a message quotes, and of all names that it lists.
+_MOST_SHOWN = 60
+_MOST_LISTED = 600
+#: Bits of a whole number that a message shows.
+_MOST_BITS = 200
+#: Entries of a list or mapping that a message shows.
+_FEW = 4
 
 
 class FairlpError(Exception):
@@ -166,6 +174,53 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
+def plain(value: Any) -> str:
+    """Return a label or value for a message: as Python writes it, short, an array by its shape.
+
+    >>> import numpy as np
+    >>> plain(np.int64(99)), plain(("ann", np.str_("s1"))), plain(np.zeros((2, 3)))
+    ('99', "('ann', 's1')", 'an array of shape (2, 3)')
+    >>> plain("x" * 99)[-4:], plain(list(range(9)))
+    ("xx…'", '[0, 1, 2, 3, …]')
+    """
+    if isinstance(value, str):
+        return repr(value[:_MOST_SHOWN] + "…" * (len(value) > _MOST_SHOWN))
+    shape = getattr(value, "shape", None)
+    if shape == () and hasattr(value, "item"):
+        number = value.item()
+        # of a long double and a masked entry, the item is no other
+        return str(value) if type(number) is type(value) else plain(number)
+    if isinstance(shape, tuple):
+        kind = "array" if type(value).__name__ == "ndarray" else type(value).__name__
+        return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind} of shape {_shape(shape)}"
+    if type(value) in (tuple, list):
+        entries = [plain(entry) for entry in value[:_FEW]] + ["…"] * (len(value) > _FEW)
+        inner = ", ".join(entries)
+        if isinstance(value, list):
+            return f"[{inner}]"
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if type(value) is dict:
+        entries = [f"{plain(key)}: {plain(value[key])}" for key in list(value)[:_FEW]]
+        return f"{{{', '.join(entries + ['…'] * (len(value) > _FEW))}}}"
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return f"a whole number of {value.bit_length()} bits"
+    if isinstance(value, Fraction):
+        parts = (value.numerator, value.denominator)
+        return (
+            "a fraction of long numbers"
+            if max(map(int.bit_length, parts)) > _MOST_BITS
+            else str(value)
+        )
+    text = " ".join(repr(value).split())
+    if " at 0x" in text:
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _MOST_SHOWN * 2 else f"{text[: _MOST_SHOWN * 2]}…"
+
+
+def _shape(shape: tuple[Any, ...]) -> str:
+    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+
+
 def nearest(name: object, names: Iterable[object]) -> str:
     """Return the names nearest to ``name``, as the end of an error message.
 
@@ -186,8 +241,10 @@ def nearest(name: object, names: Iterable[object]) -> str:
         # first those in which only the order of letters differs
         close.sort(key=lambda other: sorted(other.casefold()) != sorted(folded_name))
         return f"did you mean {' or '.join(map(repr, close[:3]))}?"
-    listed = ", ".join(map(repr, cut_names[:30]))
-    return f"known: {listed}" + (", …" if len(cut_names) > 30 else "")
+    listed = cut_names[:30]
+    while len(listed) > 1 and sum(map(len, listed)) > _MOST_LISTED:
+        listed.pop()
+    return f"known: {', '.join(map(repr, listed))}" + (", …" if cut_names[len(listed) :] else "")
 
 
 __all__ = [

@@ -131,7 +131,8 @@ def instances(draw):
             st.just("`gpu model` in ['P100']"),
         ]
         eligible = draw(st.lists(st.one_of(entries), min_size=n_users, max_size=n_users))
-        server_attributes = pd.DataFrame() if server_attributes is None else server_attributes
+        if server_attributes is None:
+            server_attributes = pd.DataFrame(index=range(n_servers))
         if "gpu model" not in resources:
             server_attributes = server_attributes.assign(
                 **{"gpu model": ["P100"] + [None] * (n_servers - 1)}
@@ -155,10 +156,12 @@ def instances(draw):
             st.sampled_from(resources), st.sampled_from(["cores", "GiB", "1/1000 GPU", "%"])
         )
     )
+    users = draw(labels(n_users))
+    about_users = draw(attributes(n_users))
     return Instance.from_arrays(
         demands,
         capacities,
-        users=draw(labels(n_users)),
+        users=users,
         servers=servers,
         resources=resources,
         weights=draw(st.one_of(kinds)),
@@ -173,8 +176,10 @@ def instances(draw):
         entitlements=entitlements,
         **draw(trees(n_users, resources)),
         units=units,
-        server_attributes=server_attributes,
-        user_attributes=draw(attributes(n_users)),
+        server_attributes=(
+            None if server_attributes is None else server_attributes.set_axis(servers)
+        ),
+        user_attributes=None if about_users is None else about_users.set_axis(users),
         name=draw(st.one_of(st.just(""), TEXT)),
     )
 
@@ -202,7 +207,7 @@ def full_instance(**changes):
         },
         "units": {"cpu": "1/1000 core", "memory size": "GiB"},
         "server_attributes": pd.DataFrame(
-            {"gpu_model": ["T4", None], "ssd": [True, False], "zip": ["007", "1"]}
+            {"gpu_model": ["T4", None], "ssd": [True, False], "zip": ["007", "1"]}, [10, 20]
         ),
         "user_attributes": pd.DataFrame(
             {"arrival": [0, 3.5, None], "priority": [1, 2, 3], "team": ["a", None, "b"]}

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InstanceError
+from ..errors import InstanceError, plain
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, log, power
 from ..models.notation.model import Model
+from ..models.notation.reals import NumberError, floats
 from ..models.trees.filling import floors
 from . import max_min, normalisers
 from .region import caps, guarantees, runnable_users, task_limits, where_runnable, where_runs
@@ -136,10 +137,14 @@ def checked(alpha: Any) -> float:
     """
     if isinstance(alpha, str) and alpha.strip().lower() in ("inf", "infinity", "∞"):
         return float("inf")
-    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not float(alpha) >= 0:
+    try:
+        number = float(floats(alpha)) if isinstance(alpha, Real) else float("nan")
+    except NumberError:
+        number = float("nan")
+    if isinstance(alpha, bool) or not number >= 0:
         raise InstanceError(
-            f"alpha is {alpha!r}; expected a number from 0 (the largest total share) by 1 "
+            f"alpha is {plain(alpha)}; expected a number from 0 (the largest total share) by 1 "
             "(proportional fairness) to "
             "infinity (max-min fairness)"
         )
-    return float(alpha)
+    return number

@@ -23,8 +23,9 @@ from ..errors import InstanceError, named
 from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Index, Variable
-from ..models.notation.labels import aligned, floats
+from ..models.notation.labels import aligned
 from ..models.notation.model import Model
+from ..models.notation.reals import floats
 from ..models.notation.tables import Subset
 from ..models.programs.program import Program
 from ..models.trees.rates import decimal

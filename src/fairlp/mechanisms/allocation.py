@@ -19,8 +19,9 @@ from ..models.files.tables import csv_text, read_tasks, tasks_table, with_all_us
 from ..models.files.whole_files import home, write_text
 from ..models.instances.arithmetic import effort, quotients, relative
 from ..models.instances.instance import Instance
-from ..models.notation.labels import aligned, floats
+from ..models.notation.labels import aligned
 from ..models.notation.model import Model
+from ..models.notation.reals import floats
 from ..models.programs.proof import NO_PROOF, Proof
 from ..solvers.leximin.prices import RoundPrices
 from ..tolerances import ROUNDING, VERIFIED

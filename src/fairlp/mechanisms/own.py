@@ -27,8 +27,9 @@ from ..errors import (
 )
 from ..formulations import normalisers
 from ..models.instances.instance import Instance
-from ..models.notation.labels import aligned, floats
+from ..models.notation.labels import aligned
 from ..models.notation.model import Model
+from ..models.notation.reals import floats
 from ..models.programs.backends import register_solver, spelt
 from ..models.programs.program import Program
 from ..models.programs.proof import Proof

@@ -59,7 +59,9 @@ def test_a_user_may_run_on_several_servers_of_a_table(tmp_path):
 @example(full_instance(users=[1, "1", 2]))
 @example(full_instance(user_attributes=pd.DataFrame({"a": ["", None, "b"]})))
 @example(
-    full_instance(server_attributes=pd.DataFrame({"gpu_model": ["T4", None], "mixed": [1, "a"]}))
+    full_instance(
+        server_attributes=pd.DataFrame({"gpu_model": ["T4", None], "mixed": [1, "a"]}, [10, 20])
+    )
 )
 def test_a_folder_of_csvs_holds_an_instance_or_refuses_it(instance):
     with tempfile.TemporaryDirectory() as folder:

@@ -278,10 +278,9 @@ class Columns:
     ("demands", "told"),
     [
         (Columns([[1.0, "much"], [3.0, 4.0]]), r"'much' in row 1, column 2"),
-        ({1.0, 2.0}, r"not 'set'"),
         ([[1, 2], [3, 10**5000]], r"a number too large in row 2, column 2"),
     ],
-    ids=["columns", "a set", "many digits"],
+    ids=["columns", "many digits"],
 )
 def test_what_is_no_table_of_numbers_is_told(demands, told):
     with pytest.raises(
@@ -289,6 +288,13 @@ def test_what_is_no_table_of_numbers_is_told(demands, told):
         match=rf"^demands are not all numbers \(.*{told}\); expected a table of numbers$",
     ):
         Instance.from_arrays(demands, [[4.0, 4.0]])
+
+
+def test_a_set_has_no_order():
+    for given in ({"demands": {1.0, 2.0}}, {"users": {"ann", "bob"}}, {"weights": {1, 2}}):
+        arguments = {"demands": [[1.0], [2.0]], "capacities": [[4.0]], **given}
+        with pytest.raises(InstanceError, match=r"a set, which has no order.*sorted"):
+            Instance.from_arrays(**arguments)
 
 
 def test_numbers_too_large_are_told_by_name():

@@ -132,10 +132,14 @@ def test_other_resources_in_one_table_are_refused():
         Instance.from_arrays(DEMANDS.rename(index={"bob": "ann"}), CAPACITIES)
 
 
-def test_a_default_index_is_read_by_position_unless_the_labels_are_those_numbers():
-    bare = pd.DataFrame(DEMANDS.to_numpy())
-    assert Instance.from_arrays(bare, CAPACITIES, users=USERS).equals(reference())
-    assert reference(weights=pd.Series([1.0, 2.0, 5.0])).equals(reference(weights=BY_USER))
+def test_a_default_index_is_labels_like_any_other():
+    bare = pd.DataFrame(DEMANDS.to_numpy(), columns=DEMANDS.columns)
+    for given in ({"demands": bare}, {"weights": pd.Series([1.0, 2.0, 5.0])}):
+        with pytest.raises(InstanceError, match=r"names user 0.*\.to_numpy\(\)"):
+            Instance.from_arrays(
+                **{"demands": DEMANDS, "capacities": CAPACITIES, "users": USERS, **given}
+            )
+    assert reference(weights=[1.0, 2.0, 5.0]).equals(reference(weights=BY_USER))
     turned_labels = Instance.from_arrays(
         [[1], [2]], [[3]], users=[1, 0], weights=pd.Series([10.0, 20.0])
     )

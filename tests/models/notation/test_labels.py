@@ -31,7 +31,26 @@ def test_a_parameter_is_put_in_the_order_of_its_indices():
         18,
     ]
     assert Model("m").parameter("c", R, {"memory": 18, "cpu": 9}).values.tolist() == [9, 18]
-    assert Model("m").parameter("c", R, pd.Series([9, 18])).values.tolist() == [9, 18]
+    assert Model("m").parameter("c", R, [9, 18]).values.tolist() == [9, 18]
+    with pytest.raises(ModelError, match=r"names resource 0, which is unknown.*set_index"):
+        Model("m").parameter("c", R, pd.Series([9, 18]))
+
+
+def test_the_default_index_of_a_frame_is_labels_like_any_other():
+    """A column of a frame whose ids are 4, 3, 2, 1 has the index 0 … 3, which is not 1 … 4."""
+    table = pd.DataFrame({"id": [4, 3, 2, 1], "cap": [40, 30, 20, 10]})
+    k = Index("k", [1, 2, 3, 4])
+    with pytest.raises(ModelError, match=r"0.*unknown.*set_index"):
+        Model("m").variable("x", k, upper=table["cap"])
+    model = Model("m")
+    x = model.variable("x", k)
+    with pytest.raises(ModelError, match=r"0.*unknown.*set_index"):
+        model.constraint("cap", x <= table["cap"])
+    model.constraint("cap", x <= table.set_index("id")["cap"])
+    model.maximize(x.sum())
+    assert model.solve().values["x"].tolist() == [10, 20, 30, 40]
+    zero = Index("z", range(4))
+    assert Model("m").parameter("p", zero, table["cap"]).values.tolist() == [40, 30, 20, 10]
 
 
 @pytest.mark.parametrize(

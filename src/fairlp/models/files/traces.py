@@ -155,18 +155,23 @@ def read_alibaba_gpu(
         gpu=classes["num_gpu"] * classes["gpu_milli"]
     )
     labels = [_class_label(*row) for row in classes[_CLASS].itertuples(index=False, name=None)]
+    servers = nodes["sn"].tolist()
     try:
         return Instance.from_arrays(
             demands.to_numpy(dtype=float),
             capacities * np.array([1, 1, _MILLI]),
             users=labels,
-            servers=nodes["sn"].tolist(),
+            servers=servers,
             resources=list(_UNITS),
             eligible=[_condition(spec) for spec in classes["gpu_spec"]],
             task_limits=classes["tasks"].to_numpy(dtype=float),
             units=_UNITS,
-            server_attributes=pd.DataFrame({"gpu_model": [text or None for text in model]}),
-            user_attributes=classes[["first_seen"]] if "first_seen" in classes else None,
+            server_attributes=pd.DataFrame(
+                {"gpu_model": [text or None for text in model]}, index=servers
+            ),
+            user_attributes=(
+                classes[["first_seen"]].set_axis(labels) if "first_seen" in classes else None
+            ),
             name=name,
         )
     except InstanceError as error:
@@ -284,21 +289,21 @@ def read_google2011(
         raise InstanceError(f"{machine_events}: no machine with a capacity is there at {at:g} s")
     kinds = dict.fromkeys((platform, entries) for platform, _, _, entries in counts)
     numbers = {kind: k + 1 for k, kind in enumerate(kinds)}
-    columns = {
-        name: pd.Series([row[3][k] for row in counts], dtype=object) for k, name in enumerate(names)
-    }
+    servers = [
+        f"{cpu:g}cpu-{memory:g}memory-{numbers[platform, entries]}"
+        for platform, cpu, memory, entries in counts
+    ]
+    columns: dict[str, list[Any]] = {"platform": [row[0] for row in counts]}
+    columns |= {name: [row[3][k] for row in counts] for k, name in enumerate(names)}
     return Instance.from_arrays(
         [[1.0, 1.0]],
         [row[1:3] for row in counts],
         users=["nobody"],
-        servers=[
-            f"{cpu:g}cpu-{memory:g}memory-{numbers[platform, entries]}"
-            for platform, cpu, memory, entries in counts
-        ],
+        servers=servers,
         resources=["cpu", "memory"],
         counts=list(counts.values()),
         units=dict.fromkeys(("cpu", "memory"), "largest server = 1"),
-        server_attributes=pd.DataFrame({"platform": [row[0] for row in counts], **columns}),
+        server_attributes=pd.DataFrame(columns, index=servers, dtype=object),
         name=name,
     )
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError
+from ...errors import InstanceError, plain
 from ...tolerances import AGREEMENT
 from ..notation.expressions import Index
-from ..notation.labels import aligned, few, floats, order
+from ..notation.labels import aligned, few, order
+from ..notation.reals import TooLargeError, floats
 from .arithmetic import LARGEST_WHOLE
 
 #: What Python and NumPy raise for what is no number of floating point.
@@ -121,8 +122,8 @@ def _no_number(values: Any, names: Index | None = None) -> str:
             try:
                 floats(0 if cell is None else cell)
             except _NO_NUMBERS as error:
-                plain = cell.item() if isinstance(cell, np.generic) else cell
-                value = "a number too large" if isinstance(error, OverflowError) else repr(plain)
+                is_large = isinstance(error, (OverflowError, TooLargeError))
+                value = "a number too large" if is_large else plain(cell)
                 return f"{value} {place}" + (f", column {column + 1}" if listed else "")
         if lengths[0] != lengths[-1]:
             return f"row {k + 1} has {lengths[-1]} entries, and row 1 has {lengths[0]}"
@@ -329,6 +330,10 @@ def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame:
         raise InstanceError(
             f"attributes of {len(table)} {names.name}s for {len(names)}; expected one row each"
         )
+    has_no_labels = type(table.index) is pd.RangeIndex and len(table) == len(names)
+    if has_no_labels and not any(isinstance(label, int) for label in names):
+        # a table by columns, whose rows are in order: 0, 1, … cannot be meant as labels
+        table = table.set_axis(names.labels)
     ordered = table.iloc[order(table.index, names, f"the table {name!r}", InstanceError)].copy()
     ordered.index = names.labels
     return ordered

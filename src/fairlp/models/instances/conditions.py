@@ -23,7 +23,7 @@ import pandas as pd
 
 from ...errors import InstanceError, nearest
 from ..notation.expressions import Index
-from ..notation.labels import aligned, is_default, is_table
+from ..notation.labels import aligned, is_table
 from . import checks
 
 __all__ = ["Columns", "condition_text", "evaluate", "is_missing"]
@@ -501,7 +501,7 @@ def _mask_of_table(table: np.ndarray, n: Index, i: Index) -> np.ndarray:
 def _entries(eligible: Any, n: Index) -> Sequence[Any]:
     """Return one entry for each user, in order."""
     if isinstance(eligible, pd.Series):
-        eligible = list(eligible) if is_default(eligible.index, n) else _by_user(eligible)
+        eligible = _by_user(eligible)
     if isinstance(eligible, Mapping):
         for user in eligible:
             if user not in n:

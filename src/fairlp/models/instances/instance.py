@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest
 from ..notation.expressions import Index
-from ..notation.labels import aligned, arranged, carries_labels, is_default, labels_on
+from ..notation.labels import aligned, arranged, carries_labels, in_order, labels_on
 from ..programs.solution_views import table
 from . import checks
 from .arithmetic import tasks_alone
@@ -78,15 +78,11 @@ def indices_and_tables(
 
 def _first(name: str, value: Any, *carried: Any) -> Any:
     """Return the labels that were given, else those that a table carries, a default index last."""
-    if isinstance(value, str):
-        raise InstanceError(
-            f"{name} is the text {value!r}; expected a list of labels, such as [{value!r}]"
-        )
     if value is not None:
-        return list(value)
+        return list(in_order(value, name, InstanceError))
     table_labels = [labels for labels in carried if labels is not None]
     return next(
-        (list(labels) for labels in table_labels if not is_default(labels)),
+        (list(labels) for labels in table_labels if not isinstance(labels, pd.RangeIndex)),
         list(table_labels[0]) if table_labels else None,
     )
 

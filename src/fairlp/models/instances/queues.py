@@ -13,7 +13,8 @@ from scipy import sparse
 
 from ...errors import InstanceError, UnknownNameError, nearest
 from ..notation.expressions import Index
-from ..notation.labels import aligned, floats
+from ..notation.labels import aligned
+from ..notation.reals import floats
 from .arithmetic import relative
 from .checks import whole_digits
 from .quotas import KINDS, Quotas, parted, quotas_of

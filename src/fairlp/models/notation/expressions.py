@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Never, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError, UnknownNameError, nearest
+from ...errors import ModelError, UnknownNameError, nearest, plain
 from ...hints import NoArgumentError, refuse_keywords
 from ..programs.program import free_name
 from ..programs.solution import Solution
@@ -22,7 +24,6 @@ from .labels import (
     as_indices,
     by_element,
     carries_labels,
-    floats,
     labels_at,
     member,
     placed,
@@ -31,6 +32,7 @@ from .labels import (
     union,
 )
 from .labels import Index as Index  # which is taken from here, too
+from .reals import NumberError, floats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -386,6 +388,12 @@ class Expression(Immutable):
             "an expression has no truth value; write model.constraint(name, left <= right)"
         )
 
+    def __getitem__(self, key: Any) -> Any:
+        raise NoArgumentError(
+            f"a formula ({self}) has no parts; take those of its variables and parameters, as in "
+            "x[1:3].shift(t), or of the constraint, as in model.constraint(name, rows, where=mask)"
+        )
+
     def __iter__(self) -> NoReturn:
         raise NoArgumentError(
             f"Python's own sum, max and loops take no formula ({self}); write x.sum() for the sum "
@@ -617,6 +625,7 @@ class GroupedExpression(Immutable):
 
     def __init__(self, body: Expression, owner: Any, name: str | Index) -> None:
         subject = f"the owner of groups of {body}"
+        owner = by_element(owner, body.indices)
         axes = placed(owner, body.indices, subject, ModelError)
         if len(axes) != 1:
             raise ModelError(
@@ -841,6 +850,17 @@ class Relation(Immutable):
             "expression.between(low, high)"
         )
 
+    def _refuse(self, other: object) -> NoReturn:
+        raise ModelError(
+            f"a constraint ({self}) is no number, and cannot be compared or computed with; for a "
+            "range (low <= expression <= high) write expression.between(low, high)"
+        )
+
+    __le__ = __ge__ = __lt__ = __gt__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    #: Arrays on the left hand over to us.
+    __array_ufunc__ = None
+
     def __str__(self) -> str:
         from .render import relation
 
@@ -934,8 +954,11 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
     """Return a number as an expression; arrays and labelled data take the indices of ``beside``."""
     if isinstance(value, Expression):
         return value
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        return Constant(float(value))
+    if isinstance(value, (Real, Decimal)) and not isinstance(value, bool):
+        try:
+            return Constant(float(floats(value)))
+        except NumberError as error:
+            raise ModelError(f"a number in a formula: {error}") from None
     if isinstance(value, (np.ndarray, list, tuple)) or carries_labels(value):
         kind = type(value).__name__
         if beside is None:
@@ -957,7 +980,7 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
             else Constant(array.item())
         )
     raise ModelError(
-        f"{value!r} ({type(value).__name__}) cannot stand in a formula; expected a number, "
+        f"{plain(value)} ({type(value).__name__}) cannot stand in a formula; expected a number, "
         "labelled data or an "
         "expression (scipy.sparse as model.parameter(name, indices, matrix))"
     )

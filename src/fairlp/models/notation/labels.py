@@ -8,14 +8,23 @@ parameters, bounds and masks of a model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MappingView,
+    Sequence,
+    Set,
+    Sized,
+)
 from itertools import permutations
-from typing import Any, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpError, ModelError, nearest
+from ...errors import FairlpError, ModelError, nearest, plain
 from ...hints import Hinted, hint_of
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
@@ -88,17 +97,18 @@ class Index(Immutable):
     def __init__(
         self, symbol: str, labels: Iterable[Any], name: str = "", whole: Index | None = None
     ) -> None:
+        for text, noun in ((symbol, "the symbol of an index"), (name, "the name of an index")):
+            require_text(text, noun, ModelError)
+        if not symbol:
+            raise ModelError("the symbol of an index is empty; expected a letter or a word")
         self.symbol = symbol
         self.whole = whole
-        labels = (
-            labels if isinstance(labels, pd.Index) else pd.Index(list(labels), tupleize_cols=False)
-        )
-        self.labels = labels.to_flat_index()
+        self.labels = in_order(labels, f"index {symbol!r}", ModelError)
         self.name = name or symbol
         if not self.labels.is_unique:
-            twice = self.labels[self.labels.duplicated()][0]
+            twice = plain(self.labels[self.labels.duplicated()][0])
             raise ModelError(
-                f"index {symbol!r} has label {twice!r} twice; expected each {self.name} once"
+                f"index {symbol!r} has label {twice} twice; expected each {self.name} once"
             )
 
     def rows(self, positions: np.ndarray) -> Index:
@@ -173,10 +183,148 @@ class Index(Immutable):
         return label in self.labels
 
     def __getitem__(self, position: int) -> Any:
-        return self.labels[position]
+        label = self.labels[position]
+        return label.item() if isinstance(label, _NUMPY_LABELS) else label
 
     def __str__(self) -> str:
         return self.symbol
+
+    def _refuse(self, other: object) -> NoReturn:
+        raise ModelError(
+            f"index {self.symbol!r} stands in no arithmetic; the label before is taken by "
+            f"x.shift({self.symbol}), the one after by x.shift({self.symbol}, -1), numbers over an "
+            "index are a parameter"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __truediv__ = __rtruediv__ = __le__ = __ge__ = __lt__ = __gt__ = _refuse
+    #: Arrays on the left hand over to us.
+    __array_ufunc__ = None
+
+
+#: Types of NumPy that are labels as Python's numbers and text.
+_NUMPY_LABELS = (np.integer, np.floating, np.bool_, np.str_)
+#: Letters of a label. A cell of a CSV file has at most 131,072 (of Python's csv), and a unit, a
+#: mark or the queues above may stand beside the label there.
+LONGEST_LABEL: Final = 100_000
+
+
+def require_ordered(data: Any, subject: str, error: type[FairlpError]) -> None:
+    """Raise for a set, whose order differs from run to run; keys of a mapping have an order.
+
+    >>> require_ordered({"ann": 1}.keys(), "index 'n'", ModelError)
+    >>> require_ordered({"ann"}, "index 'n'", ModelError)
+    Traceback (most recent call last):
+        ...
+    fairlp.errors.ModelError: index 'n' is given a set, which has no order (it differs from run to run); \
+give a list, or sorted(...)
+    """
+    if isinstance(data, Set) and not isinstance(data, MappingView):
+        raise error(
+            f"{subject} is given a {type(data).__name__}, which has no order (it differs from run "
+            "to run); give a list, or sorted(...)"
+        )
+
+
+def in_order(labels: Any, subject: str, error: type[FairlpError]) -> pd.Index[Any]:
+    """Return labels in their order, checked; each can be looked up, printed and written.
+
+    Parameters
+    ----------
+    labels : iterable
+        A list, array, pandas Index, range, or the keys of a mapping.
+    subject : str
+        What has them, for messages: "index 'n'".
+    error : type
+        Of the error to raise.
+
+    Raises
+    ------
+    FairlpError
+        Of that type: for text, a set, or what is no collection; for labels that are missing, lists,
+        too long, or that no file can hold.
+
+    Examples
+    --------
+    >>> in_order(range(2), "index 'n'", ModelError).tolist()
+    [0, 1]
+    >>> in_order(5, "index 'n'", ModelError)
+    Traceback (most recent call last):
+        ...
+    fairlp.errors.ModelError: index 'n' is given 5; expected a list of labels, such as range(5)
+    """
+    if isinstance(labels, Index):
+        return labels.labels
+    if isinstance(labels, (str, bytes)):
+        raise error(
+            f"{subject} is given the text {plain(labels)}; expected a list of labels, such as "
+            f"[{plain(labels)}]"
+        )
+    require_ordered(labels, subject, error)
+    is_scalar = isinstance(labels, np.ndarray) and labels.ndim == 0
+    if not isinstance(labels, Iterable) or isinstance(labels, type) or is_scalar:
+        count = labels if isinstance(labels, (int, np.integer)) and 0 < labels < 1000 else 3
+        raise error(
+            f"{subject} is given {plain(labels)}; expected a list of labels, such as range({count})"
+        )
+    if isinstance(labels, pd.DataFrame) or (isinstance(labels, np.ndarray) and labels.ndim > 1):
+        raise error(
+            f"{subject} is given {plain(labels)}; expected one list of labels (a column, or "
+            ".index, of a table)"
+        )
+    index: Any = labels
+    if not isinstance(labels, pd.Index):
+        entries = [label.item() if isinstance(label, _NUMPY_LABELS) else label for label in labels]
+        require_labels(entries, subject, error)
+        index = pd.Index(entries, tupleize_cols=False)
+    elif labels.dtype.kind not in "iub":
+        require_labels(labels.tolist(), subject, error)
+    flat: pd.Index[Any] = index.to_flat_index()
+    return flat
+
+
+def require_labels(labels: Sequence[Any], subject: str, error: type[FairlpError]) -> None:
+    """Raise for a label that cannot be looked up, or that cannot be written."""
+    for position, label in enumerate(labels):
+        try:
+            hash(label)
+        except TypeError:
+            raise error(
+                f"{subject} has the label {plain(label)} (position {position}), a "
+                f"{type(label).__name__}; expected text, a number or a tuple of these"
+            ) from None
+        if label is None or label is pd.NA or label is pd.NaT or label != label:
+            raise error(
+                f"{subject} has no label at position {position}, but {plain(label)}; expected text, "
+                "a number or a tuple of these (drop the row, or name it)"
+            )
+        for part in label if isinstance(label, tuple) else (label,):
+            require_text(
+                part, f"the label at position {position} of {subject}", error, of_text=False
+            )
+
+
+def require_text(text: Any, subject: str, error: type[FairlpError], of_text: bool = True) -> None:
+    """Raise for text that no file can hold, and with ``of_text`` for what is no text.
+
+    >>> require_text("ann", "the label", ModelError)
+    """
+    if not isinstance(text, str):
+        if of_text:
+            raise error(f"{subject} is {plain(text)}; expected text")
+        return
+    if len(text) > LONGEST_LABEL:
+        raise error(
+            f"{subject} has {len(text):,} letters; expected at most {LONGEST_LABEL:,} ({plain(text)})"
+        )
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise error(
+                f"{subject} is {plain(text)}, half of a character (a lone surrogate), which no file "
+                "can hold; expected text of whole characters"
+            ) from None
 
 
 Indices = tuple[Index, ...]
@@ -252,7 +400,7 @@ fairlp.Index('n', labels)
     for index in indices:
         if not isinstance(index, Index):
             advice = remedy() if remedy else "each declared by n = fairlp.Index('n', labels)"
-            raise ModelError(f"{subject} {index!r}; expected indices, {advice}")
+            raise ModelError(f"{subject} {plain(index)}; expected indices, {advice}")
     return tuple(indices)
 
 
@@ -265,9 +413,8 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
 
     Labels are those of a Series (with several levels: of several axes), of a DataFrame, of an
     xarray DataArray, and the keys of a mapping, also of one within another and of those in a list.
-    A default ``RangeIndex`` (0, 1, …) counts as no labels, and is read by position, unless the
-    labels of the axis are those integers themselves. Which axis is which is told by the names of
-    dimensions and levels, see `arranged`.
+    A default index 0, 1, … of pandas is labels like any other. Which axis is which is told by the
+    names of dimensions and levels, see `arranged`.
 
     Parameters
     ----------
@@ -284,7 +431,7 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
     ------
     FairlpError
         Of that type, when labels are missing, unknown or there twice, or when names do not tell the
-        axes apart.
+        axes apart; for a set, and for masked entries.
 
     Examples
     --------
@@ -292,8 +439,14 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
     >>> r = Index("r", ["cpu", "memory"], "resource")
     >>> aligned(pd.Series({"memory": 18, "cpu": 9}), (r,), "capacities", InstanceError).tolist()
     [9, 18]
-    >>> aligned(pd.Series([9, 18]), (r,), "capacities", InstanceError).tolist()
+    >>> aligned([9, 18], (r,), "capacities", InstanceError)
     [9, 18]
+    >>> aligned(pd.Series([9, 18]), (r,), "capacities", InstanceError)
+    Traceback (most recent call last):
+        ...
+    fairlp.errors.InstanceError: capacities names resource 0, which is unknown; known: 'cpu', 'memory' \
+(0, 1, … are the labels that pandas gives by default: give them others with .set_index(column) or \
+.set_axis(labels), or hand over .to_numpy() for numbers by position)
     >>> aligned({"memory": 18}, (r,), "the argument 'weights'", InstanceError)
     Traceback (most recent call last):
         ...
@@ -313,9 +466,12 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
 
 def _ordered(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> Any:
     """Return data in the order of the axes' labels; see :func:`aligned`."""
+    require_ordered(data, subject, error)
     data = arranged(by_element(data, axes), axes, subject, error)
     first = axes[0] if axes else None
     rest = axes[1:]
+    if isinstance(data, np.ma.MaskedArray):
+        return _without_mask(data, axes, subject, error)
     named_axes = [axis for axis in axes if axis is not None]
     if isinstance(data, pd.Series) and 1 < data.index.nlevels == len(axes) == len(named_axes):
         return _of_levels(data, named_axes, subject, error)
@@ -331,9 +487,30 @@ def _ordered(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> A
     if isinstance(data, Mapping):
         entries = list(data.values())
         data = [entries[k] for k in order(list(data), first, subject, error)]
-    if isinstance(data, (list, tuple)) and any(carries_labels(entry) for entry in data):
+    if isinstance(data, (list, tuple)) and any(map(_is_more_than_numbers, data)):
         return [aligned(entry, rest, subject, error) for entry in data]
     return data
+
+
+def _is_more_than_numbers(entry: Any) -> bool:
+    """Whether an entry of a list carries labels or a mask, itself or within."""
+    if isinstance(entry, (list, tuple)):
+        return any(map(_is_more_than_numbers, entry))
+    return carries_labels(entry) or isinstance(entry, (np.ma.MaskedArray, Set))
+
+
+def _without_mask(
+    data: np.ma.MaskedArray[Any, Any], axes: Axes, subject: str, error: type[FairlpError]
+) -> np.ndarray:
+    """Return a masked array without masked entries as a plain one; raise for the first entry."""
+    for position in np.argwhere(np.ma.getmaskarray(data))[:1].tolist():
+        labels = [
+            plain(axis[k]) if axis is not None and k < len(axis) else f"position {k}"
+            for k, axis in zip(position, [*axes, *[None] * len(position)], strict=False)
+        ]
+        place = f" at {', '.join(labels)}" if labels else ""
+        raise error(f"{subject} is masked{place}; expected a number (fill the gap with .filled)")
+    return np.asarray(data.data)
 
 
 def _in_another_order(data: Any, axes: Axes) -> str:
@@ -356,15 +533,25 @@ def by_element(data: Any, axes: Axes) -> Any:
         key, value = next(iter(data.items()), (None, None))
         if not isinstance(key, tuple) or not np.isscalar(value):
             return data
-        if any(axis is not None and key in axis for axis in axes):
+        if _are_labels(data, axes):
             return pd.Series(list(data.values()), pd.Index(list(data), tupleize_cols=False))
         data = pd.Series(data)
     levels = isinstance(data, pd.Series) and data.index.nlevels > 1
-    if levels and any(
-        axis is not None and label in axis for axis in axes for label in data.index[:1]
-    ):
+    if levels and _are_labels(data.index, axes):
         return data.set_axis(data.index.to_flat_index())
     return data
+
+
+def _are_labels(keys: Iterable[Any], axes: Axes) -> bool:
+    """Whether some of the keys, which are tuples, are labels of one axis."""
+    labels = {
+        label
+        for axis in axes
+        if axis is not None and axis.labels.dtype == object
+        for label in axis
+        if isinstance(label, tuple)
+    }
+    return bool(labels) and any(key in labels for key in keys)
 
 
 def arranged(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> Any:
@@ -460,11 +647,7 @@ model.parameter(name, indices, values)
             f"parameter: model.parameter(name, ({symbols}), data), with an Index for each axis"
         )
     fits = [_fits(axis, beside, subject, error) for axis in axes]
-    unlabelled = [
-        k
-        for k, (name, labels, _) in enumerate(axes)
-        if name is None and (labels is None or is_default(labels))
-    ]
+    unlabelled = [k for k, (name, labels, _) in enumerate(axes) if name is None and labels is None]
     placements = [
         placement
         for placement in permutations(range(len(beside)), len(axes))
@@ -532,16 +715,11 @@ def _fits(
     named = [name is not None and _names(name, index) for index in beside]
     if any(named):
         return named
-    plain = [labels is None or is_default(labels, index) for index in beside]
-    common = [
-        0 if alone else _in_common(labels, index)
-        for alone, index in zip(plain, beside, strict=True)
-    ]
-    fits = [
-        len(index) == size and (alone or k == size)
-        for index, alone, k in zip(beside, plain, common, strict=True)
-    ]
-    if labels is not None and beside and not any(fits) and not all(plain):
+    if labels is None:
+        return [len(index) == size for index in beside]
+    common = [_in_common(labels, index) for index in beside]
+    fits = [len(index) == size == k for index, k in zip(beside, common, strict=True)]
+    if beside and not any(fits):
         order(labels, beside[common.index(max(common))], subject, error)
     return fits
 
@@ -586,24 +764,29 @@ def order(
     Each label must occur exactly once.
     """
     ordered_labels = labels if isinstance(labels, pd.Index) else list(labels)
-    if axis is None or is_default(ordered_labels, axis):
+    if axis is None or (
+        isinstance(labels, pd.Index)
+        and type(labels) is not pd.RangeIndex
+        and labels.equals(axis.labels)
+    ):
         return np.arange(len(ordered_labels))
     axis_labels = set(axis)
-    places = {}
+    places: dict[Any, int] = {}
     pronoun = "who" if axis.name == "user" else "which"
     for place, label in enumerate(ordered_labels):
         if label not in axis_labels:
             raise error(
-                f"{subject} names {axis.name} {label!r}, {pronoun} is unknown; "
+                f"{subject} names {axis.name} {plain(label)}, {pronoun} is unknown; "
                 f"{nearest(label, axis)}{_remedy(ordered_labels)}"
             )
         if label in places:
-            raise error(f"{subject} has {axis.name} {label!r} twice; expected each once")
+            raise error(f"{subject} has {axis.name} {plain(label)} twice; expected each once")
         places[label] = place
     missing = [label for label in axis if label not in places]
     if missing:
         raise error(
-            f"{subject} has no {axis.name} {missing[0]!r}; expected every {axis.name}: {few(axis)}"
+            f"{subject} has no {axis.name} {plain(missing[0])}; expected every {axis.name}: "
+            f"{few(axis)}{_remedy(ordered_labels)}"
         )
     return np.array([places[label] for label in axis], dtype=np.intp)
 
@@ -633,13 +816,6 @@ def axes_text(indices: Sequence[Index]) -> str:
     return " × ".join(f"{len(index)} {index.name}" for index in indices) or "one number"
 
 
-def is_default(labels: object, axis: Index | None = None) -> bool:
-    """Whether labels are a default index 0, 1, … that does not label the axis itself."""
-    if not isinstance(labels, pd.RangeIndex) or labels.start != 0 or labels.step != 1:
-        return False
-    return axis is None or set(axis) != set(range(len(axis)))
-
-
 def labels_on(data: Any, depth: int) -> Any:
     """Return the labels that something carries on an axis (0: rows), None where it carries none."""
     if _is_data_array(data):
@@ -662,31 +838,6 @@ def labels_on(data: Any, depth: int) -> Any:
 def carries_labels(data: object) -> bool:
     """Whether something carries labels of its own."""
     return isinstance(data, (pd.Series, pd.DataFrame, Mapping)) or _is_data_array(data)
-
-
-def floats(data: Any) -> np.ndarray:
-    """Return a new array of floats; complex numbers, times and other lossy data are refused.
-
-    Raises
-    ------
-    TypeError, ValueError, OverflowError
-        For what is no number of floating point.
-
-    Examples
-    --------
-    >>> floats([[1, True], [None, "2"]]).tolist()
-    [[1.0, 1.0], [nan, 2.0]]
-    >>> floats(np.array([1 + 2j]))
-    Traceback (most recent call last):
-        ...
-    TypeError: complex128 are no real numbers
-    """
-    array = np.array(data)
-    if array.dtype.kind not in "biufOUS":
-        raise TypeError(f"{array.dtype} are no real numbers")
-    if array.dtype == object and any(isinstance(entry, complex) for entry in array.flat):
-        raise TypeError("complex numbers are no real numbers")
-    return array.astype(float, copy=False)
 
 
 def is_table(data: Any) -> bool:
@@ -712,24 +863,28 @@ def _of_levels(
             axis[int(k)] for axis, k in zip(axes, np.unravel_index(position, shape), strict=True)
         )
         raise error(
-            f"{subject} has {combination!r} {'twice' if times[position] else 'nowhere'}; expected each "
+            f"{subject} has {plain(combination)} {'twice' if times[position] else 'nowhere'}; expected each "
             "combination once"
         )
     return data.to_numpy()[np.argsort(flat)].reshape(shape)
 
 
-def _remedy(data: Any) -> str:
-    return (
-        " (to give numbers by position, hand over .to_numpy())"
-        if isinstance(data, pd.Index)
-        else ""
-    )
+def _remedy(labels: Any) -> str:
+    """Return what to do about labels that do not fit, for a message."""
+    if isinstance(labels, pd.RangeIndex):
+        return (
+            " (0, 1, … are the labels that pandas gives by default: give them others with "
+            ".set_index(column) or .set_axis(labels), or hand over .to_numpy() for numbers by position)"
+        )
+    if isinstance(labels, pd.Index):
+        return " (to give numbers by position, hand over .to_numpy())"
+    return ""
 
 
 def few(names: Iterable[Any]) -> str:
     """Return the first names of an index, in quotes."""
     labels = list(names)
-    shown = ", ".join(repr(label) for label in labels[:4])
+    shown = ", ".join(plain(label) for label in labels[:4])
     return shown + (", …" if len(labels) > 4 else "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -314,10 +315,11 @@ def _outside(model: Model, tex: bool) -> dict[str, Index]:
     """
     shifts: dict[str, Index] = {}
 
-    def collect(node: Expression, rows: dict[str, np.ndarray]) -> None:
+    def collect(node: Expression, rows: Sequence[tuple[Index, np.ndarray]]) -> None:
         """Add the shifts in an expression.
 
-        ``rows`` has, for the symbol of an index, the positions of the labels that have rows.
+        ``rows`` has indices of rows, and the positions of the labels that have rows. A sum within
+        may be over the same symbol, and over a part of its labels.
         """
         stack = [node]
         while stack:
@@ -326,17 +328,21 @@ def _outside(model: Model, tex: bool) -> dict[str, Index]:
             if not isinstance(inner_node, Along) or inner_node.summed:
                 continue
             outside = np.diff(inner_node.matrix.indptr) == 0
-            if outside[rows.get(inner_node.to.symbol, slice(None))].any():
+            to = inner_node.to
+            for index, positions in rows:
+                if index.symbol == to.symbol and index.labels.equals(to.labels):
+                    outside = outside[positions]
+            if outside.any():
                 shifts.setdefault(_render(inner_node, tex)[0], inner_node.index)
 
     for row in model.constraints.values():
         positions = np.arange(row.full_size) if row.positions is None else row.positions
         places = np.unravel_index(positions, shape_of(row.over)) if row.over else ()
         for inner_node in row.relation.parts:
-            collect(inner_node, dict(zip(symbols_of(row.over), places, strict=True)))
+            collect(inner_node, list(zip(row.over, places, strict=True)))
     for formula in (model.objective, *model.definitions.values()):
         if formula is not None:
-            collect(formula, {})
+            collect(formula, [])
     return shifts
 
 

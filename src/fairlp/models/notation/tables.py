@@ -26,13 +26,13 @@ from .labels import (
     axes_text,
     by_element,
     carries_labels,
-    floats,
     labels_at,
     placed,
     shape_of,
     symbols_of,
     union,
 )
+from .reals import floats
 from .switches import parts_of
 from .walks import mapped, mapped_relation, named, rebuilt, uses
 

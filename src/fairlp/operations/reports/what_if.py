@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ... import Instance, allocate
-from ...errors import InstanceError, UnknownNameError, nearest, require_known
+from ...errors import InstanceError, UnknownNameError, nearest, plain, require_known
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import LARGEST_WHOLE
 from ...models.instances.queues import cleaned
@@ -90,9 +90,11 @@ def _with_weights(instance: Instance, weights: Mapping[Any, float]) -> Instance:
                 f"{name!r} is a queue and a user; write 'queue:{name}' or 'user:{name}'"
             )
         if is_queue and table is not None:
-            table.loc[cleaned(name), "weight"] = _number(weight, key)
+            table.loc[cleaned(name), "weight"] = _number(
+                weight, f"weight of {key!r}", "a number > 0"
+            )
         elif is_user:
-            user_weights[position[name]] = _number(weight, key)
+            user_weights[position[name]] = _number(weight, f"weight of {key!r}", "a number > 0")
         else:
             names = [*(paths if "queue" in kinds else ()), *(position if "user" in kinds else ())]
             missing = " and no ".join(sorted(kinds))
@@ -102,12 +104,12 @@ def _with_weights(instance: Instance, weights: Mapping[Any, float]) -> Instance:
     return instance.replace(weights=user_weights, queues=table)
 
 
-def _number(weight: Any, name: Any) -> float:
-    """Return a weight as a float."""
+def _number(value: Any, subject: str, expected: str = "a number") -> float:
+    """Return a number as a float."""
     try:
-        return float(weight)
-    except (TypeError, ValueError):
-        raise InstanceError(f"weight of {name!r} is {weight!r}; expected a number > 0") from None
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InstanceError(f"{subject} is {plain(value)}; expected {expected}") from None
 
 
 def _with_queues(instance: Instance, queues: Mapping[str, Any]) -> Instance:
@@ -171,11 +173,11 @@ def _joined(instance: Instance, path: str, users: Mapping[str, Any]) -> Instance
         eligible = instance.eligible[models]
         limits = instance.task_limits[models]
         if tasks is not None:
-            limits = np.full(len(models), float(tasks))
+            limits = np.full(len(models), _number(tasks, f"tasks of queue {path!r}"))
     else:
         demands = _demand(instance, path, users["demand"])
         eligible = np.ones((1, len(instance.servers)), dtype=bool)
-        limits = np.array([np.inf if tasks is None else float(tasks)])
+        limits = np.array([np.inf if tasks is None else _number(tasks, f"tasks of queue {path!r}")])
     if instance.has_rates:
         raise InstanceError("the instance has rates, and new users would have none")
     return _with_users(instance, path, demands, eligible, limits)
@@ -190,7 +192,9 @@ def _demand(instance: Instance, path: str, amounts: Any) -> np.ndarray:
     resources = list(instance.resources)
     for resource in amounts:
         require_known(resource, resources, f"demand of queue {path!r} names {resource!r}")
-    return np.array([[float(amounts.get(resource, 0.0)) for resource in resources]])
+    subject = f"demand of queue {path!r}"
+    row = [_number(amounts.get(name, 0.0), f"{subject} for {name!r}") for name in resources]
+    return np.array([row])
 
 
 def _users_like(instance: Instance, name: Any) -> np.ndarray:

@@ -1,0 +1,127 @@
+"""One door for numbers: what a model and an instance take as numbers, and how it becomes floats.
+
+Taken are Python's and NumPy's numbers, fractions, decimals and long doubles, alone and in arrays.
+A missing entry (None, NaN, pandas' NA, a masked one) becomes NaN, which whoever asks for numbers
+refuses by its label. Text, complex numbers, times and numbers that no float holds are refused.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from decimal import Decimal
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import plain
+
+#: Kinds of NumPy's arrays that hold real numbers: flags, whole numbers with and without a sign,
+#: floats.
+_REAL_KINDS = "biuf"
+
+
+class NumberError(ValueError):
+    """What is no number, or one that no float holds; `floats` raises it."""
+
+
+class TooLargeError(NumberError):
+    """A number beyond the floats."""
+
+
+def floats(data: Any) -> np.ndarray:
+    """Return a new array of floats, NaN where an entry is missing.
+
+    Raises
+    ------
+    NumberError
+        For text, complex numbers, times and other entries that are no real numbers, for rows of
+        different lengths, and for numbers beyond the floats.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> floats([[1, True], [None, Fraction(1, 4)]]).tolist()
+    [[1.0, 1.0], [nan, 0.25]]
+    >>> floats(["1", "2"])
+    Traceback (most recent call last):
+        ...
+    fairlp.models.notation.reals.NumberError: '1' is text; expected a number: 1, or float('1')
+    >>> floats([1, 10**400])
+    Traceback (most recent call last):
+        ...
+    fairlp.models.notation.reals.TooLargeError: a whole number of 1329 bits is beyond the largest float, about 1.8e308
+    """
+    array = _array(data)
+    kind = array.dtype.kind
+    if kind not in _REAL_KINDS + "OUS":
+        raise NumberError(f"{array.dtype} are no real numbers")
+    if kind in _REAL_KINDS and array.dtype.itemsize <= np.dtype(float).itemsize:
+        return array.astype(float, copy=False)
+    entries = [_float(entry) for entry in array.reshape(-1)]
+    return np.array(entries, dtype=float).reshape(array.shape)
+
+
+def _array(data: Any) -> np.ndarray:
+    """Return data as a new array, of objects where a number could be lost on the way."""
+    if isinstance(data, np.ma.MaskedArray):
+        return _unmasked(data)
+    with warnings.catch_warnings():
+        # a masked entry of a list becomes NaN with a warning
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            array = np.array(data)
+        except OverflowError:  # whole numbers beside floats, beyond them
+            array = np.array(data, dtype=object)
+        except ValueError:
+            raise NumberError("rows of different lengths, or entries of different shapes") from None
+        if array.dtype.kind in "US":  # numbers beside text have become text
+            array = np.array(data, dtype=object)
+    return array
+
+
+def _unmasked(data: np.ma.MaskedArray[Any, Any]) -> np.ndarray:
+    """Return a masked array as an array of objects, None where an entry is masked."""
+    array = np.array(data.data, dtype=object)
+    array[np.ma.getmaskarray(data)] = None
+    return array
+
+
+def _float(entry: Any) -> float:
+    """Return one entry as a float."""
+    if entry is None or entry is pd.NA or entry is pd.NaT or entry is np.ma.masked:
+        return math.nan
+    if isinstance(entry, (str, bytes)):
+        raise NumberError(f"{plain(entry)} is text; expected a number{_as_number(entry)}")
+    if isinstance(entry, complex) or not hasattr(entry, "__float__"):
+        raise NumberError(f"{plain(entry)} is no real number")
+    try:
+        number = float(entry)
+    except OverflowError:
+        number = math.inf
+    except (TypeError, ValueError):
+        raise NumberError(f"{plain(entry)} is no real number") from None
+    if math.isinf(number) and _is_finite(entry):
+        raise TooLargeError(f"{plain(entry)} is beyond the largest float, about 1.8e308")
+    if number == 0 and entry != 0:
+        raise NumberError(f"{plain(entry)} is nearer to 0 than any float but 0")
+    return number
+
+
+def _is_finite(entry: Any) -> bool:
+    """Whether a number that is no float, or infinite as one, is finite by itself."""
+    if isinstance(entry, Decimal):
+        return entry.is_finite()
+    return isinstance(entry, Rational) or not np.isinf(entry)
+
+
+def _as_number(text: str | bytes) -> str:
+    """Return how text that looks like a number is written as one, for a message."""
+    try:
+        float(text)
+    except ValueError:
+        return ""
+    written = text.decode(errors="replace") if isinstance(text, bytes) else text
+    return f": {written.strip()}, or float({written!r})" if len(written) < 20 else ""
