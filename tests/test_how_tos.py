@@ -45,6 +45,7 @@ ELSEWHERE = {
     "README.md": "tests/test_readme.py",
     "command-line.md": "tests/cli/test_app.py",
     "index.md": "tests/test_site.py",
+    "labels.md": "tests/models/notation/test_matched_labels.py",
     "model-files.md": "tests/models/files/test_mps_reader.py",
     "studies.md": "tests/research/study/test_runs.py",
 }

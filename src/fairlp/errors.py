@@ -7,6 +7,7 @@ what to do.
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 import warnings
 from collections.abc import Collection, Iterable
@@ -25,8 +26,26 @@ _MOST_BITS = 200
 _FEW = 4
 
 
+#: How NumPy writes a number, text or flag of its own, and an array.
+_OF_NUMPY = re.compile(r"\bnp\.[a-z]+\d*_?\(((?:'[^']*'|[^()])*)\)")
+_ARRAY = re.compile(r"\barray\(\[.*?\](?:, (?:dtype|shape)=[^)]*)?\)", re.DOTALL)
+
+
 class FairlpError(Exception):
     """Base of every error that fairlp raises on purpose."""
+
+    def __str__(self) -> str:
+        return without_numpy(super().__str__())
+
+
+def without_numpy(message: str) -> str:
+    """Return a message that shows NumPy's values as Python writes them, and no whole arrays.
+
+    >>> import numpy as np
+    >>> without_numpy(f"no user {np.int64(99)!r}; expected {np.arange(3)!r}")
+    'no user 99; expected an array'
+    """
+    return _ARRAY.sub("an array", _OF_NUMPY.sub(r"\1", message))
 
 
 class InstanceError(FairlpError, ValueError):

@@ -214,6 +214,9 @@ def full_instance(**changes):
         ),
         "name": "naïve, 'full'",
     }
+    if "user_attributes" not in changes:
+        users = changes.get("users", given["users"])
+        given["user_attributes"] = given["user_attributes"].set_axis(users)
     return Instance.from_arrays(**(given | changes))
 
 

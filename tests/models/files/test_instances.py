@@ -387,7 +387,6 @@ def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
             "x.yaml",
             "two names that are written '1'",
         ),
-        (full_instance(users=["a", "b", "\ud800"]), "x.json", "cannot be written as UTF-8"),
         (
             full_instance().derived(eligible=np.ones((3, 2), dtype=bool)),
             "x.json",

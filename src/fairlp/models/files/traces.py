@@ -303,7 +303,7 @@ def read_google2011(
         resources=["cpu", "memory"],
         counts=list(counts.values()),
         units=dict.fromkeys(("cpu", "memory"), "largest server = 1"),
-        server_attributes=pd.DataFrame(columns, index=servers, dtype=object),
+        server_attributes=pd.DataFrame(columns, servers, dtype=object),
         name=name,
     )
 

@@ -12,8 +12,8 @@ import pandas as pd
 from ...errors import InstanceError, plain
 from ...tolerances import AGREEMENT
 from ..notation.expressions import Index
-from ..notation.labels import aligned, few, order
-from ..notation.reals import TooLargeError, floats
+from ..notation.labels import aligned, few, order, require_text
+from ..notation.reals import BeyondFloatsError, floats
 from .arithmetic import LARGEST_WHOLE
 
 #: What Python and NumPy raise for what is no number of floating point.
@@ -52,6 +52,7 @@ def distinct(values: Iterable[Any], noun: str) -> pd.Index[Any]:
             )
         if item == "":
             raise InstanceError(f"{noun} label at position {position} is empty; expected a name")
+        require_text(item, f"the {noun} label at position {position}", InstanceError, of_text=False)
     index: pd.Index[Any] = pd.Index(items, dtype=object)
     if not index.is_unique:
         twice = index[index.duplicated()][0]
@@ -122,7 +123,7 @@ def _no_number(values: Any, names: Index | None = None) -> str:
             try:
                 floats(0 if cell is None else cell)
             except _NO_NUMBERS as error:
-                is_large = isinstance(error, (OverflowError, TooLargeError))
+                is_large = isinstance(error, (OverflowError, BeyondFloatsError))
                 value = "a number too large" if is_large else plain(cell)
                 return f"{value} {place}" + (f", column {column + 1}" if listed else "")
         if lengths[0] != lengths[-1]:

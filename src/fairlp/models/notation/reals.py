@@ -27,7 +27,7 @@ class NumberError(ValueError):
     """What is no number, or one that no float holds; `floats` raises it."""
 
 
-class TooLargeError(NumberError):
+class BeyondFloatsError(NumberError):
     """A number beyond the floats."""
 
 
@@ -52,7 +52,8 @@ def floats(data: Any) -> np.ndarray:
     >>> floats([1, 10**400])
     Traceback (most recent call last):
         ...
-    fairlp.models.notation.reals.TooLargeError: a whole number of 1329 bits is beyond the largest float, about 1.8e308
+    fairlp.models.notation.reals.BeyondFloatsError: a whole number of 1329 bits is beyond the largest \
+float, about 1.8e308
     """
     array = _array(data)
     kind = array.dtype.kind
@@ -104,7 +105,7 @@ def _float(entry: Any) -> float:
     except (TypeError, ValueError):
         raise NumberError(f"{plain(entry)} is no real number") from None
     if math.isinf(number) and _is_finite(entry):
-        raise TooLargeError(f"{plain(entry)} is beyond the largest float, about 1.8e308")
+        raise BeyondFloatsError(f"{plain(entry)} is beyond the largest float, about 1.8e308")
     if number == 0 and entry != 0:
         raise NumberError(f"{plain(entry)} is nearer to 0 than any float but 0")
     return number

@@ -708,14 +708,15 @@ def _instance(
         running = [sum(row.running.values()) for row in rows]
         task_limits = [waiting + runs for waiting, runs in zip(task_limits, running, strict=True)]
 
+    servers = [node.name for node in nodes]
     keys = dict.fromkeys(key for node in nodes for key in node.attributes)
     attributes = {
-        key: np.array([node.attributes.get(key) for node in nodes], dtype=object) for key in keys
+        key: pd.Series([node.attributes.get(key) for node in nodes], servers, dtype=object)
+        for key in keys
     }
     units = {
         resource: unit for resource, unit in cluster.units.items() if unit and resource in resources
     }
-    servers = [node.name for node in nodes]
     instance = Instance.from_arrays(
         _demands(rows, resources),
         capacities,
@@ -727,7 +728,7 @@ def _instance(
         queue=[row.leaf.queue for row in rows],
         queues=queue_rows(cluster, rows, resources, capacities.sum(axis=0), in_use or {}),
         units=units,
-        server_attributes=pd.DataFrame(attributes, index=servers) if attributes else None,
+        server_attributes=pd.DataFrame(attributes) if attributes else None,
         name=cluster.scheduler,
     )
     _note_large_quotas(cluster, instance)

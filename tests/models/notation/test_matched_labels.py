@@ -1,0 +1,237 @@
+"""Labels are aligned or refused, numbers have one door, and every formula prints."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from fairlp import Index, Instance, Model
+from fairlp.errors import FairlpError, InstanceError, ModelError
+from fairlp.models.notation.labels import LONGEST_LABEL
+from paths import DOCS
+from profiles import many
+
+K = Index("k", ["a", "b", "c"])
+HUGE = 10**400
+
+
+def over_k():
+    model = Model("m")
+    return model, model.variable("x", K)
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ({"ann", "bob"}, "a set, which has no order"),
+        (frozenset({"ann"}), "a frozenset, which has no order"),
+        (5, r"is given 5; expected a list of labels, such as range\(5\)"),
+        (None, "is given None; expected a list"),
+        ("ann", "the text 'ann'"),
+        ([["a"], ["b"]], r"has the label \['a'\] \(position 0\), a list"),
+        ([1.0, float("nan")], "has no label at position 1"),
+        (["a\ud800"], "half of a character"),
+        (["a" * (LONGEST_LABEL + 1)], "100,001 letters; expected at most 100,000"),
+        (pd.DataFrame({"a": [1]}), "expected one list of labels"),
+        (np.zeros((2, 2)), "expected one list of labels"),
+    ],
+    ids=range(11),
+)
+def test_labels_that_have_no_order_or_cannot_be_written_are_refused(labels, words):
+    with pytest.raises(ModelError, match=words):
+        Index("k", labels)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["a", "b"], ("a", "b"), {"a": 1, "b": 2}, {"a": 1, "b": 2}.keys(), np.array(["a", "b"])],
+)
+def test_what_has_an_order_gives_labels(labels):
+    assert list(Index("k", labels)) == ["a", "b"]
+
+
+@pytest.mark.parametrize("axis", ["users", "servers", "resources"])
+@pytest.mark.parametrize(
+    "labels",
+    [3, 1.5, {"a"}, frozenset("a"), [["a"]], ["\ud800"], ["a" * 131_073]],
+    ids=["count", "float", "set", "frozenset", "list", "half a character", "long"],
+)
+def test_labels_of_an_instance_are_a_list(axis, labels):
+    with pytest.raises(InstanceError, match=axis.removesuffix("s")):
+        Instance.from_arrays([[1]], [[3]], **{axis: labels})
+
+
+def test_masked_entries_are_no_numbers():
+    model, x = over_k()
+    masked = np.ma.array([1, 2, -999], mask=[0, 0, 1])
+    for use in (
+        lambda: x <= masked,
+        lambda: model.parameter("p", K, masked),
+        lambda: model.variable("y", K, upper=masked),
+        lambda: x <= [1, 2, np.ma.masked],
+    ):
+        with pytest.raises(ModelError, match=r"masked|nan|NaN"):
+            use()
+    full = np.ma.array([1, 2, 3], mask=[0, 0, 0])
+    assert model.parameter("q", K, full).values.tolist() == [1, 2, 3]
+    with pytest.raises(InstanceError, match="masked"):
+        Instance.from_arrays(np.ma.array([[1.0, 2.0]], mask=[[0, 1]]), [[3, 3]])
+    with pytest.raises(ModelError, match=r"p\[b\]"):
+        model.parameter("p", K, pd.Series([1, pd.NA, 2], index=list("abc"), dtype="Int64"))
+
+
+def test_text_is_no_number():
+    model, x = over_k()
+    for use in (
+        lambda: x <= "1",
+        lambda: x <= ["1", "2", "3"],
+        lambda: "2" * x,
+        lambda: model.parameter("p", K, ["1", "2", "3"]),
+        lambda: model.variable("y", upper="3"),
+        lambda: Instance.from_arrays([["1"]], [[3]]),
+        lambda: Instance.from_arrays([[1]], [[3]], weights=["1"]),
+    ):
+        with pytest.raises(FairlpError, match=r"text|str|numbers"):
+            use()
+
+
+@pytest.mark.parametrize("number", [Fraction(1, 4), Decimal("0.25"), np.longdouble(0.25), 0.25])
+def test_every_kind_of_number_is_taken_everywhere(number):
+    model, x = over_k()
+    y = model.variable("y", upper=number)
+    model.constraint("k", x <= [number, 1, 1])
+    model.constraint("y", number * y <= number)
+    model.maximize(x.sum() + y + model.parameter("p", (), number) * y)
+    assert model.solve().objective == pytest.approx(0.25 + 2 + 0.25 * 1.25)
+    assert Instance.from_arrays([[number]], [[1]]).demands[0, 0] == 0.25
+
+
+@pytest.mark.parametrize(
+    "number", [HUGE, -HUGE, Fraction(HUGE, 3), Decimal("1e400"), np.longdouble("1e400")]
+)
+def test_numbers_beyond_floats_are_refused_in_words(number):
+    model, x = over_k()
+    y = model.variable("y")
+    ghodsi = fairlp.examples.ghodsi()
+    for use in (
+        lambda: number * y,
+        lambda: y <= number,
+        lambda: x <= [number, 1, 1],
+        lambda: model.parameter("p", K, [number, 1, 1]),
+        lambda: model.variable("z", upper=number),
+        lambda: Instance.from_arrays([[number]], [[3]]),
+        lambda: Instance.from_arrays([[1]], [[3]], weights=[number]),
+        lambda: fairlp.frontier(ghodsi, [number]),
+        lambda: fairlp.what_if(ghodsi, weights={"A": number}),
+    ):
+        with pytest.raises(FairlpError) as caught:
+            use()
+        assert len(str(caught.value)) < 400
+
+
+def test_a_series_over_tuples_is_matched_with_an_index_of_tuples():
+    pairs = pd.MultiIndex.from_product([["a", "b"], [1, 2]], names=["u", "v"])
+    model = Model("m")
+    w = model.variable("w", Index("k", pairs), upper=3)
+    owner = pd.Series(["p", "q", "q", "p"], index=pairs)
+    model.constraint("group", w.groupby(owner.iloc[::-1]).sum() <= 1)
+    model.maximize((w * owner.map({"p": 1, "q": 2})).sum())
+    assert model.solve().objective == pytest.approx(3)
+
+
+def test_constraints_are_no_numbers():
+    model = Model("m")
+    y = model.variable("y")
+    for use in (
+        lambda: (y >= 5) <= 15,
+        lambda: (y <= 10) >= -10,
+        lambda: (y <= 3) + 1,
+        lambda: np.ones(2) <= (y <= 3),
+    ):
+        with pytest.raises(ModelError, match="between"):
+            use()
+
+
+@settings(max_examples=many(400))
+@given(st.integers(0, 2**32 - 1))
+def test_models_of_parts_shifts_and_sums_print(seed):
+    """In text and in LaTeX, whatever labels an index has."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 6))
+    start = int(rng.integers(0, 12))
+    t = Index("t", range(start, start + n) if rng.random() < 0.6 else [f"l{k}" for k in range(n)])
+    r = Index("r", ["a", "b", "c"][: int(rng.integers(1, 4))])
+    model = Model("m")
+    x, y, z = model.variable("x", t), model.variable("y"), model.variable("z", t, r)
+    p = model.parameter("p", t, rng.random(n))
+
+    def term():
+        first = int(rng.integers(0, n))
+        stop = int(rng.integers(first + 1, n + 1))
+        steps = int(rng.integers(-3, 4))
+        terms = (
+            lambda: x,
+            lambda: y,
+            lambda: x[first:stop],
+            lambda: x.shift(t, steps),
+            lambda: x[first:stop].shift(t),
+            lambda: x[first:stop].shift(t).sum(t),
+            lambda: z.shift(t).sum(r),
+            lambda: p * x,
+        )
+        return terms[rng.integers(len(terms))]()
+
+    try:
+        model.constraint("c", term() + term() <= 1)
+        model.minimize(y + term().sum())
+    except FairlpError:  # parts of one index that do not go together
+        return
+    assert "c" in str(model) and r"\le" in model.to_latex()
+
+
+def test_a_formula_has_no_parts():
+    t = Index("t", range(3))
+    x = Model("m").variable("x", t)
+    with pytest.raises(FairlpError, match="has no parts"):
+        x.shift(t)[1:3]
+
+
+def test_messages_show_no_arrays_and_no_types_of_numpy():
+    model, x = over_k()
+    numbers = np.arange(1000.0)
+    for use in (
+        lambda: x <= numbers,
+        lambda: x[np.int64(99)],
+        lambda: x[np.str_("z")],
+        lambda: model.parameter("p", K, numbers),
+        lambda: model.parameter("p", K, {np.int64(7): 1, np.int64(8): 2, np.int64(9): 3}),
+        lambda: model.variable("y", K, upper=numbers),
+        lambda: Index("k", [np.int64(1), np.int64(1)]),
+        lambda: Index("k", [numbers]),
+        lambda: Instance.from_arrays([[1]], [[3]], users=[np.int64(1), np.int64(2)]),
+        lambda: Instance.from_arrays([[1]], [[3]], weights={np.int64(5): np.float64(1)}),
+        lambda: Instance.from_arrays([[1]], [[3]], task_limits=numbers),
+        lambda: model.solve(time_limit=numbers),
+        lambda: fairlp.allocate(fairlp.examples.ghodsi(), "drf", method=np.str_("rownds")),
+    ):
+        with pytest.raises(FairlpError) as caught:
+            use()
+        message = str(caught.value)
+        assert not re.search(r"\bnp\.|array\(|dtype", message), message
+        assert len(message) < 600, message
+
+
+def test_the_page_about_labels_is_true():
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    page = DOCS / "labels.md"
+    outcome = doctest.testfile(str(page), module_relative=False, optionflags=options)
+    assert outcome.attempted > 25 and outcome.failed == 0
