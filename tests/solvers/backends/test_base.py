@@ -453,3 +453,11 @@ def test_a_conflict_comes_first_and_rounding_is_no_relaxation(monkeypatch):
     found = explain.explain(impossible())
     assert set(found.index) == {"row[0]", "row[1]"} and found["in_conflict"].all()
     assert found["relax_by"].is_monotonic_decreasing and found["relax_by"].sum() == pytest.approx(1)
+
+
+def test_costs_of_any_size_come_out_near_1():
+    """The slopes of a power −49 at 1e-5 are some 1e250."""
+    for size in (1e-300, 1e-250, 1e250, 1e300):
+        far = program([[1.0, 2.0**12]], [(-INF, 1.0)], [(0, INF)] * 2, [size, size])
+        scaling, _ = equilibrate(far)
+        assert 1e-3 < abs(scaling.costs(far.c)).max() < 1e3

@@ -202,10 +202,11 @@ def certify(
     primal_value = float(costs @ x)
     dual_value = float(row_terms.sum() + column_terms.sum())
     difference = abs(primal_value - dual_value)
-    # What violated rows are worth belongs to the gap: it may hide as much of the difference.
+    # What rows are worth that are violated beyond a part of their terms belongs to the gap: it may
+    # hide as much of the difference. (Of others it is rounding times their price.)
     excess = np.maximum(program.row_lower - sizes.activity, sizes.activity - program.row_upper)
-    beyond_rounding = np.maximum(excess - ROUNDING * sizes.rows, 0.0)
-    difference = max(difference, float(abs(y) @ beyond_rounding))
+    beyond_terms = np.where(excess > VERIFIED * sizes.rows, excess, 0.0)
+    difference = max(difference, float(abs(y) @ beyond_terms))
 
     slack = np.minimum(
         abs(sizes.activity - program.row_lower), abs(program.row_upper - sizes.activity)

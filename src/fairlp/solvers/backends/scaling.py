@@ -29,10 +29,11 @@ from ...tolerances import (
 _PASSES = 4
 #: Programs whose coefficients, bounds and costs all lie within these are left as they are.
 _MODERATE = (2.0**-5, 2.0**10)
-#: The largest exponents of factors, and of the factor of all right-hand sides, whose products are
-#: within floating point.
+#: The largest exponents of two of the factors of rows and columns, of all right-hand sides, and of
+#: the costs (powers in an objective have slopes of 1e250), whose products are within floating point.
 _MOST_EXPONENT = 500.0
 _MOST_OF_SIDES = 200.0
+_MOST_OF_COSTS = 1000.0
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def _geometric(
     most = costs.max(initial=-np.inf)
     if program.logs is not None:
         most = max(most, float(_exponent(program.logs.weights).max(initial=-np.inf)))
-    cost = float(_within_range(-most)) if np.isfinite(most) else 0.0
+    cost = float(_within_range(-most, _MOST_OF_COSTS)) if np.isfinite(most) else 0.0
     least = costs.min(initial=np.inf) + cost
     # a solver would take it for 0: it may be as far below 1 as the largest is above
     room = -np.log2(SMALLEST_COST)
@@ -210,7 +211,7 @@ def _as_written(program: Program, magnitude: np.ndarray) -> Scaling:
     rows = units(magnitude, program.A.indices, program.n_rows)
     costs = units(abs(program.c), np.zeros(program.n_columns, dtype=int), 1)
     ones = np.ones(program.n_columns)
-    cost = float(np.exp2(_within_range(-_exponent(costs)))[0])
+    cost = float(np.exp2(_within_range(-_exponent(costs), _MOST_OF_COSTS))[0])
     return Scaling(np.exp2(_within_range(-_exponent(rows))), ones, 1.0, cost)
 
 
