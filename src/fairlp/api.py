@@ -16,6 +16,8 @@ from .errors import (
     SkippedMechanismWarning,
     UnknownNameError,
     nearest,
+    quoted,
+    require_known,
     warn_once,
 )
 from .mechanisms.allocation import altered
@@ -145,7 +147,7 @@ def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) ->
     for name in options:
         if name not in options_of_formulation:
             raise UnknownNameError(
-                f"the formulation of {row.name!r} has no option {name!r}; {nearest(name, options_of_formulation)}"
+                f"the formulation of {row.name!r} has no option {quoted(name)}; {nearest(name, options_of_formulation)}"
             )
     if RATES not in row.domain and instance.has_oversized:
         fate = "runs no such task" if row.whole_tasks else "lets fractions of it run"
@@ -291,7 +293,9 @@ def comparison_table(
             columns[name] = _figures(allocation, largest)
         else:
             kinds = ["tasks", "shares", "utilization", "summary"]
-            raise UnknownNameError(f"there is no comparison by {value!r}; {nearest(value, kinds)}")
+            raise UnknownNameError(
+                f"there is no comparison by {quoted(value)}; {nearest(value, kinds)}"
+            )
     if value == "summary":
         return pd.DataFrame(columns).T.rename_axis("mechanism")
     frame = pd.DataFrame(columns, index=resources if value == "utilization" else users)
@@ -323,10 +327,7 @@ def _handle_oversized(
     Mechanisms with whole tasks give them nothing. To those that need rates a task is work over
     time, of which any part may be done.
     """
-    if oversized not in ("divide", "drop", "error"):
-        raise UnknownNameError(
-            f"oversized={oversized!r}; {nearest(oversized, ['divide', 'drop', 'error'])}"
-        )
+    require_known(oversized, ("divide", "drop", "error"), f"oversized={quoted(oversized)}")
     if oversized == "divide" and all(RATES in row.domain for row in mechanisms):
         return instance, ()
     if not instance.has_oversized:
@@ -356,8 +357,8 @@ def _fits_no_server(short: list[tuple[Any, Any, float, Any]]) -> str:
     """Return a sentence on users whose task fits no single server: the first and their number."""
     user, server, fraction, resource = short[0]
     message = (
-        f"the task of user {user!r} fits no single eligible server (at most {fraction:.3g} of it, "
-        f"on {server!r}, which is short of {resource!r})"
+        f"the task of user {quoted(user)} fits no single eligible server (at most {fraction:.3g} of it, "
+        f"on {quoted(server)}, which is short of {quoted(resource)})"
     )
     if len(short) > 1:
         message += f", and so for {len(short) - 1} more users (instance.oversized() lists them)"

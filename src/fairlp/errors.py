@@ -27,7 +27,7 @@ _FEW = 4
 
 
 #: How NumPy writes a number, text or flag of its own, and an array.
-_OF_NUMPY = re.compile(r"\bnp\.[a-z]+\d*_?\(((?:'[^']*'|[^()])*)\)")
+_OF_NUMPY = re.compile(r"\bnp\.[a-z]+\d*_?\(((?:'[^']*'|[^()])*)\)|\bnp\.(True|False)_")
 _ARRAY = re.compile(r"\barray\(\[.*?\](?:, (?:dtype|shape)=[^)]*)?\)", re.DOTALL)
 
 
@@ -45,7 +45,7 @@ def without_numpy(message: str) -> str:
     >>> without_numpy(f"no user {np.int64(99)!r}; expected {np.arange(3)!r}")
     'no user 99; expected an array'
     """
-    return _ARRAY.sub("an array", _OF_NUMPY.sub(r"\1", message))
+    return _ARRAY.sub("an array", _OF_NUMPY.sub(r"\1\2", message))
 
 
 class InstanceError(FairlpError, ValueError):
@@ -174,9 +174,10 @@ def named(name: object, names: Iterable[str], kind: str, owner: str = "") -> str
         return matches[0]
     if matches:
         raise UnknownNameError(
-            f"{name!r} could be {' or '.join(map(repr, matches))}; write the {kind} as one of them"
+            f"{quoted(name)} could be {' or '.join(map(repr, matches))}; write the {kind} as one of them"
         )
-    message = f"{owner} has no {kind} {name!r}" if owner else f"no {kind} is called {name!r}"
+    shown = quoted(name)
+    message = f"{owner} has no {kind} {shown}" if owner else f"no {kind} is called {shown}"
     raise UnknownNameError(f"{message}; {nearest(name, known_names)}")
 
 
@@ -184,7 +185,11 @@ def require_known(
     name: Any, names: Collection[Any], message: str, error: type[FairlpError] = UnknownNameError
 ) -> None:
     """Raise unless a name is in the collection; the error has the message and the nearest names."""
-    if name not in names:
+    try:
+        is_known = name in names
+    except (TypeError, ValueError):  # a list or an array, which is no name
+        is_known = False
+    if not is_known:
         raise error(f"{message}; {nearest(name, names)}")
 
 
@@ -193,33 +198,35 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def plain(value: Any) -> str:
+def quoted(value: Any) -> str:
     """Return a label or value for a message: as Python writes it, short, an array by its shape.
 
     >>> import numpy as np
-    >>> plain(np.int64(99)), plain(("ann", np.str_("s1"))), plain(np.zeros((2, 3)))
+    >>> quoted(np.int64(99)), quoted(("ann", np.str_("s1"))), quoted(np.zeros((2, 3)))
     ('99', "('ann', 's1')", 'an array of shape (2, 3)')
-    >>> plain("x" * 99)[-4:], plain(list(range(9)))
+    >>> quoted("x" * 99)[-4:], quoted(list(range(9)))
     ("xx…'", '[0, 1, 2, 3, …]')
     """
     if isinstance(value, str):
         return repr(value[:_MOST_SHOWN] + "…" * (len(value) > _MOST_SHOWN))
     shape = getattr(value, "shape", None)
     if shape == () and hasattr(value, "item"):
+        if type(value).__name__ == "MaskedConstant":
+            return "masked"
         number = value.item()
-        # of a long double and a masked entry, the item is no other
-        return str(value) if type(number) is type(value) else plain(number)
+        # the item of a long double is one, too
+        return str(value) if type(number) is type(value) else quoted(number)
     if isinstance(shape, tuple):
         kind = "array" if type(value).__name__ == "ndarray" else type(value).__name__
         return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind} of shape {_shape(shape)}"
     if type(value) in (tuple, list):
-        entries = [plain(entry) for entry in value[:_FEW]] + ["…"] * (len(value) > _FEW)
+        entries = [quoted(entry) for entry in value[:_FEW]] + ["…"] * (len(value) > _FEW)
         inner = ", ".join(entries)
         if isinstance(value, list):
             return f"[{inner}]"
         return f"({inner},)" if len(value) == 1 else f"({inner})"
     if type(value) is dict:
-        entries = [f"{plain(key)}: {plain(value[key])}" for key in list(value)[:_FEW]]
+        entries = [f"{quoted(key)}: {quoted(value[key])}" for key in list(value)[:_FEW]]
         return f"{{{', '.join(entries + ['…'] * (len(value) > _FEW))}}}"
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return f"a whole number of {value.bit_length()} bits"
@@ -252,7 +259,8 @@ def nearest(name: object, names: Iterable[object]) -> str:
     cut_names = [
         text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…" for text in texts
     ]
-    folded_name = str(name)[:_MOST_LETTERS].casefold()
+    text = name if isinstance(name, str) else quoted(name)
+    folded_name = text[:_MOST_LETTERS].casefold()
     folded_names = {other.casefold(): other for other in cut_names}
     matches = difflib.get_close_matches(folded_name, folded_names, n=6, cutoff=0.6)
     close = [folded_names[match] for match in matches]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .errors import ModelError
+from .errors import ModelError, quoted
 
 #: What to write, and the names of other tools that mean it.
 _Entries = dict[str, str]
@@ -273,7 +273,7 @@ def refuse_keywords(function: str, unknown: Iterable[str], table: str = "") -> N
     """Raise for keywords that a function does not have, with what to write in their place."""
     for name in unknown:
         hint = hint_of([table or function], name) or "help() of it lists the keywords"
-        raise NoArgumentError(f"{function} has no keyword {name!r}; {hint}")
+        raise NoArgumentError(f"{function} has no keyword {quoted(name)}; {hint}")
 
 
 class Hinted:
@@ -284,7 +284,7 @@ class Hinted:
         def __getattr__(self, name: str) -> Any:
             kinds = [kind.__name__ for kind in type(self).__mro__]
             hint = "" if name.startswith("__") else hint_of(kinds, name)
-            subject = f"{kinds[0]!r} object has no attribute {name!r}"
+            subject = f"{kinds[0]!r} object has no attribute {quoted(name)}"
             if hint:
                 raise NoAttributeError(f"{subject}; {hint}")
             raise AttributeError(subject, name=name, obj=self)

@@ -13,7 +13,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .errors import FairlpWarning, UnknownNameError, named
+from .errors import FairlpWarning, UnknownNameError, named, quoted
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -88,11 +88,11 @@ class Registry(Mapping[str, T], Generic[T]):
         """Raise unless a name may be a user's own: neither fairlp's nor reserved."""
         if not isinstance(name, str) or not name.strip() or set(name) & set(":,\n"):
             raise UnknownNameError(
-                f"a {self.kind} cannot be called {name!r}; expected text without ':' and ','"
+                f"a {self.kind} cannot be called {quoted(name)}; expected text without ':' and ','"
             )
         if name.casefold() in {other.casefold() for other in (*self.builtin, *reserved)}:
             raise UnknownNameError(
-                f"{name!r} is one of fairlp's {self.kind}s; call yours something else"
+                f"{quoted(name)} is one of fairlp's {self.kind}s; call yours something else"
             )
 
     def __getitem__(self, name: str) -> T:
@@ -104,7 +104,7 @@ class Registry(Mapping[str, T], Generic[T]):
             loaded: T = self.brought[name].load()
         except Exception as error:  # of a foreign package
             raise self.missing(
-                f"{self.kind} {name!r} of an installed package cannot be loaded: "
+                f"{self.kind} {quoted(name)} of an installed package cannot be loaded: "
                 f"{type(error).__name__}: {error}"
             ) from error
         return loaded

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..api import allocate
-from ..errors import FairlpError, UnknownNameError, require_known
+from ..errors import FairlpError, UnknownNameError, quoted, require_known
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import TABLE
 from ..mechanisms.table import find as find_mechanism
@@ -330,8 +330,8 @@ def counterexample(
     instance = _loaded(mechanism, property_name)
     if instance is None:
         raise UnknownNameError(
-            f"no instance is known on which {mechanism!r} breaks {property!r}; "
-            f"fairlp.counterexample({mechanism!r}, {property!r}, search=True) searches for one, "
+            f"no instance is known on which {quoted(mechanism)} breaks {quoted(property)}; "
+            f"fairlp.counterexample({quoted(mechanism)}, {quoted(property)}, search=True) searches for one, "
             "--search on the "
             "command line"
         )
@@ -387,10 +387,10 @@ def _with_options(mechanism: str, property_name: str, options: Mapping[str, Any]
             return Instance.from_arrays(case["demands"], case["capacities"], users=users, name=name)
     known_options = "; ".join(_spelt(case["options"]) for case in broken) or "none"
     raise UnknownNameError(
-        f"no instance is known on which {mechanism!r} with {_spelt(options) or 'no options'} "
-        f"breaks {property_name!r} (known "
-        f"with: {known_options}); fairlp.counterexample({mechanism!r}, {property_name!r}, search=True, options=…) "
-        "searches for one"
+        f"no instance is known on which {quoted(mechanism)} with {_spelt(options) or 'no options'} "
+        f"breaks {quoted(property_name)} (known "
+        f"with: {known_options}); fairlp.counterexample({quoted(mechanism)}, {quoted(property_name)}, "
+        "search=True, options=…) searches for one"
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ..errors import UnknownNameError, named
+from ..errors import UnknownNameError, named, quoted
 from . import basics, fairness, queues, reports
 from .arrivals import DYNAMIC as DYNAMIC
 from .arrivals import StepProperty
@@ -225,7 +225,7 @@ def find(name: str) -> Property:
     property_name = known(name)
     if property_name not in PROPERTIES:
         raise UnknownNameError(
-            f"{property_name!r} is asked of every step, and this is one allocation; audit a "
+            f"{quoted(property_name)} is asked of every step, and this is one allocation; audit a "
             "DynamicAllocation"
         )
     return PROPERTIES[property_name]

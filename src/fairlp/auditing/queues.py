@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import FairlpError
+from ..errors import FairlpError, quoted
 from ..formulations.hierarchical import collapsed, parts_of_queues
 from ..formulations.normalisers import dominant
 from ..formulations.region import runnable_users
@@ -67,7 +67,7 @@ def caps_kept(case: AuditCase, queues: Queues) -> Finding:
     total = (queues.below[[v]] @ amounts)[0]
     resource = case.instance.resources[r]
     witness = (
-        f"queue {queues.paths[v]!r} has {amount(total)} {resource!r} and its cap is "
+        f"queue {quoted(queues.paths[v])} has {amount(total)} {quoted(resource)} and its cap is "
         f"{amount(queues.caps[v, r])}"
     )
     return Finding.of_margin(-worst, witness, "no queue has more than its cap")
@@ -96,8 +96,8 @@ def guarantees_kept(case: AuditCase, queues: Queues) -> Finding:
     r = int(due[k].argmax())
     guarantee = guarantees[k, r]
     witness = (
-        f"queue {queues.paths[guaranteed_queues[k]]!r} has {amount(actual[k, r] * guarantee)} "
-        f"{case.instance.resources[r]!r} and could have {amount(due[k, r] * guarantee)} of the "
+        f"queue {quoted(queues.paths[guaranteed_queues[k]])} has {amount(actual[k, r] * guarantee)} "
+        f"{quoted(case.instance.resources[r])} and could have {amount(due[k, r] * guarantee)} of the "
         f"{amount(guarantee)} that it is guaranteed"
     )
     return Finding.of_margin(slack[k], witness, "each queue has what its guarantee comes to")
@@ -124,7 +124,7 @@ def leaf_shares(case: AuditCase, queues: Queues) -> Finding:
     slack = np.where(is_short, share - promised, np.inf)
     n = int(slack.argmin())
     witness = (
-        f"{case.name(n)} of queue {queues.paths[queues.of[n]]!r} has a dominant share of "
+        f"{case.name(n)} of queue {quoted(queues.paths[queues.of[n]])} has a dominant share of "
         f"{amount(share[n])}, and the "
         f"weights on its way up promise {amount(promised[n])}"
     )
@@ -154,7 +154,7 @@ def queue_shares(case: AuditCase, queues: Queues) -> Finding:
     slack = np.where(waits, share - promised, np.inf)
     v = int(slack.argmin())
     witness = (
-        f"queue {queues.paths[v]!r} has a dominant share of {amount(share[v])} together, and its "
+        f"queue {quoted(queues.paths[v])} has a dominant share of {amount(share[v])} together, and its "
         "weights promise "
         f"{amount(promised[v])}"
     )
@@ -176,7 +176,7 @@ def envy_free_within(case: AuditCase, queues: Queues) -> Finding:
     extra_tasks = amount(tasks_with_bundle - case.totals[n])
     witness = (
         f"{case.name(n)} would run {extra_tasks} more tasks with what {case.name(m)} of the same queue "
-        f"{queues.paths[queues.of[n]]!r} has, per weight"
+        f"{quoted(queues.paths[queues.of[n]])} has, per weight"
     )
     return Finding.of_margin(
         slack, witness, "no user would rather have what another of its queue has"

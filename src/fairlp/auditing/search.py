@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..api import allocate
-from ..errors import FairlpError, FairlpWarning, InstanceError, require_known
+from ..errors import FairlpError, FairlpWarning, InstanceError, quoted, require_known
 from ..mechanisms.mechanism import EQUAL_WEIGHTS, NO_CONSTRAINTS, ONE_SIZE, QUOTAS, RATES, Mechanism
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.arithmetic import quotients
@@ -91,7 +91,7 @@ class Search:
         """Return the search of these keyword arguments; an unknown one raises."""
         names = [option.name for option in fields(cls) if option.init]
         for name in options:
-            require_known(name, names, f"the search has no option {name!r}")
+            require_known(name, names, f"the search has no option {quoted(name)}")
         return cls(**options)
 
     def run(self, mechanism: str, property: str) -> SearchResult:
@@ -105,7 +105,7 @@ class Search:
         fewest_users = _property_row(property_name).fewest_users
         if self.users < fewest_users:
             raise InstanceError(
-                f"{property_name!r} is asked of {fewest_users} users or more, and the search has "
+                f"{quoted(property_name)} is asked of {fewest_users} users or more, and the search has "
                 f"users={self.users}"
             )
         audit_options = {"tries": self.lies, "seed": self.seed, "options": dict(self.options)}

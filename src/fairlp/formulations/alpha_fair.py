@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Real
+import math
 from typing import Any
 
 import numpy as np
 
-from ..errors import InstanceError, plain
+from ..errors import InstanceError, quoted
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, log, power
 from ..models.notation.model import Model
-from ..models.notation.reals import NumberError, floats
+from ..models.notation.reals import NumberError, is_number, number
 from ..models.trees.filling import floors
 from . import max_min, normalisers
 from .region import caps, guarantees, runnable_users, task_limits, where_runnable, where_runs
@@ -137,14 +137,15 @@ def checked(alpha: Any) -> float:
     """
     if isinstance(alpha, str) and alpha.strip().lower() in ("inf", "infinity", "∞"):
         return float("inf")
+    problem = ""
     try:
-        number = float(floats(alpha)) if isinstance(alpha, Real) else float("nan")
-    except NumberError:
-        number = float("nan")
-    if isinstance(alpha, bool) or not number >= 0:
+        value = number(alpha) if is_number(alpha) else math.nan
+    except NumberError as error:
+        value = math.nan
+        problem = f" ({error})"
+    if not value >= 0:
         raise InstanceError(
-            f"alpha is {plain(alpha)}; expected a number from 0 (the largest total share) by 1 "
-            "(proportional fairness) to "
-            "infinity (max-min fairness)"
+            f"alpha is {quoted(alpha)}{problem}; expected a number from 0 (the largest total share) "
+            "by 1 (proportional fairness) to infinity (max-min fairness)"
         )
-    return number
+    return value

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InstanceError, UnknownNameError, nearest
+from ..errors import InstanceError, UnknownNameError, nearest, quoted
 from ..models.instances.instance import Instance
 from ..models.instances.requests import Requests
 from ..models.notation.expressions import Expression, Index, Variable, log
@@ -188,7 +188,9 @@ def chosen(requests: Requests, bottlenecks: Iterable[Any] | str) -> np.ndarray:
     mask = np.zeros(len(resources), dtype=bool)
     for name in bottlenecks:
         if name not in resources:
-            raise UnknownNameError(f"no resource is called {name!r}; {nearest(name, resources)}")
+            raise UnknownNameError(
+                f"no resource is called {quoted(name)}; {nearest(name, resources)}"
+            )
         mask[resources.index(name)] = True
     return mask
 
@@ -206,11 +208,11 @@ def coefficients(requests: Requests, criterion: Criterion) -> np.ndarray | None:
     for user, value in named.items():
         if user not in requests.users:
             raise UnknownNameError(
-                f"criterion: {user!r} is no user; {nearest(user, [*CRITERIA, *users])}"
+                f"criterion: {quoted(user)} is no user; {nearest(user, [*CRITERIA, *users])}"
             )
         if not np.isfinite(value):
             raise InstanceError(
-                f"criterion: the number of user {user!r} is {value}; expected a finite one"
+                f"criterion: the number of user {quoted(user)} is {value}; expected a finite one"
             )
         values[users.index(user)] = value
     return values

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, named
+from ..errors import InstanceError, named, quoted
 from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Index, Variable
 from ..models.notation.labels import aligned
 from ..models.notation.model import Model
-from ..models.notation.reals import floats
+from ..models.notation.reals import NumberError, floats
 from ..models.notation.tables import Subset
 from ..models.programs.program import Program
 from ..models.trees.rates import decimal
@@ -138,11 +138,13 @@ def gavel(
     """
     objective = chosen(objective, {"steps": steps, "age": age, "isolated_age": isolated_age})
     if objective != FINISH_TIME and not (at is None and rho is None):
-        raise InstanceError(f"objective {objective!r} takes neither at= nor rho=")
+        raise InstanceError(f"objective {quoted(objective)} takes neither at= nor rho=")
     if objective == HIERARCHICAL:
         return hierarchical(WaterLevels.after_rounds(instance, rounds))
     if rounds is not None:
-        raise InstanceError(f"objective {objective!r} takes no rounds=; {HIERARCHICAL!r} takes it")
+        raise InstanceError(
+            f"objective {quoted(objective)} takes no rounds=; {HIERARCHICAL!r} takes it"
+        )
     if objective == MAX_MIN:
         return max_min(instance)
     if objective == MAKESPAN:
@@ -165,11 +167,11 @@ def chosen(objective: Any, numbers: dict[str, Any]) -> str:
         if values is not None and option not in OBJECTIVES[name]:
             takers = [other for other, options in OBJECTIVES.items() if option in options]
             raise InstanceError(
-                f"objective {name!r} takes no {option!r}; {' and '.join(map(repr, takers))} take it"
+                f"objective {quoted(name)} takes no {quoted(option)}; {' and '.join(map(repr, takers))} take it"
             )
     if "steps" in OBJECTIVES[name] and numbers["steps"] is None:
         raise InstanceError(
-            f"objective {name!r} needs the steps that each job has left; give them by user as steps="
+            f"objective {quoted(name)} needs the steps that each job has left; give them by user as steps="
         )
     return name
 
@@ -471,7 +473,7 @@ class JobsThatEnd:
         if overdue.any():
             n = int(overdue.argmax())
             raise InstanceError(
-                f"rho is {rho:g}; job {instance.users[n]!r} is {self.age[n]:g} old, and has "
+                f"rho is {rho:g}; job {quoted(instance.users[n])} is {self.age[n]:g} old, and has "
                 f"{self.age[n] / self.isolated_end[n]:g} even if it ended at once"
             )
         return np.where(time > 0, self.steps / np.where(time > 0, time, 1.0), 1.0)
@@ -506,7 +508,7 @@ def steps_of(instance: Instance, steps: Any) -> np.ndarray:
     if not (numbers > 0).all():
         user = instance.users[int((numbers > 0).argmin())]
         raise InstanceError(
-            f"steps of user {user!r} are 0; expected the steps that are left, above 0 (a job that "
+            f"steps of user {quoted(user)} are 0; expected the steps that are left, above 0 (a job that "
             "has ended is no user)"
         )
     return numbers
@@ -517,7 +519,7 @@ def by_user(instance: Instance, name: str, values: Any) -> np.ndarray:
 
     Labels of others, such as jobs that have not come or have left, are passed over.
     """
-    subject = f"the option {name!r}"
+    subject = f"the option {quoted(name)}"
     users = instance.users
     if isinstance(values, Mapping):
         values = {user: number for user, number in values.items() if user in users}
@@ -526,8 +528,10 @@ def by_user(instance: Instance, name: str, values: Any) -> np.ndarray:
     ordered = aligned(values, (users,), subject, InstanceError)
     try:
         numbers = floats(ordered)
-    except (TypeError, ValueError, OverflowError):
-        raise InstanceError(f"{subject} is {values!r}; expected a number for each user") from None
+    except NumberError as error:
+        raise InstanceError(
+            f"{subject} is {quoted(values)}; expected a number for each user ({error})"
+        ) from None
     if numbers.shape != (len(users),):
         raise InstanceError(
             f"{subject} has shape {numbers.shape}; expected a number for each of {len(users)} users"
@@ -536,7 +540,7 @@ def by_user(instance: Instance, name: str, values: Any) -> np.ndarray:
     if refused.any():
         n = int(refused.argmax())
         raise InstanceError(
-            f"{subject} has {numbers[n]:g} for user {users[n]!r}; expected a number of at least 0"
+            f"{subject} has {numbers[n]:g} for user {quoted(users[n])}; expected a number of at least 0"
         )
     return numbers
 
@@ -544,7 +548,10 @@ def by_user(instance: Instance, name: str, values: Any) -> np.ndarray:
 def _points(instance: Instance, at: Any) -> np.ndarray:
     """Return throughputs at which levels have tangents, users × tangents."""
     users = instance.users
-    points = floats(aligned(at, (users, None), "the option 'at'", InstanceError))
+    try:
+        points = floats(aligned(at, (users, None), "the option 'at'", InstanceError))
+    except NumberError as error:
+        raise InstanceError(f"the option 'at' is not all numbers ({error})") from None
     points = points[:, None] if points.ndim == 1 else points
     if points.ndim != 2 or len(points) != len(users) or not points.shape[1]:
         raise InstanceError(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..errors import InstanceError
+from ..errors import InstanceError, quoted
 from ..models.instances.instance import Instance
 
 __all__ = ["dominant", "tasks_at_level_1"]
@@ -64,7 +64,7 @@ def weighted(instance: Instance, weights: np.ndarray, gamma: np.ndarray) -> np.n
     if not np.isfinite(tasks_per_level).all():
         n = int(np.isfinite(tasks_per_level).argmin())
         raise InstanceError(
-            f"the tasks at level 1 of user {instance.users[n]!r}, its weight {weights[n]:g} times "
+            f"the tasks at level 1 of user {quoted(instance.users[n])}, its weight {weights[n]:g} times "
             f"{gamma[n]:g}, are "
             "beyond floats; expected smaller weights (only their ratios matter)"
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, UnknownNameError, nearest
+from ..errors import InstanceError, UnknownNameError, nearest, quoted
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import log
 from ..models.notation.labels import aligned, arranged
@@ -208,7 +208,7 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     division : {"rdm", "tdm"}
     """
     if user not in instance.users:
-        raise UnknownNameError(f"no user is called {user!r}; {nearest(user, instance.users)}")
+        raise UnknownNameError(f"no user is called {quoted(user)}; {nearest(user, instance.users)}")
     position = list(instance.users).index(user)
     n = instance.users
     i = instance.servers
@@ -273,7 +273,7 @@ def _chosen(
     )
     if not isinstance(bottlenecks, pd.DataFrame):
         raise InstanceError(
-            f"{_BOTTLENECKS} is {bottlenecks!r}; expected a DataFrame users × servers of "
+            f"{_BOTTLENECKS} is {quoted(bottlenecks)}; expected a DataFrame users × servers of "
             "resources, or a mapping from "
             "users to mappings from servers to resources"
         )
@@ -285,7 +285,7 @@ def _chosen(
             if label not in index:
                 suggestion = nearest(label, index)
                 raise InstanceError(
-                    f"{_BOTTLENECKS} names {index.name} {label!r}, which is unknown; {suggestion}"
+                    f"{_BOTTLENECKS} names {index.name} {quoted(label)}, which is unknown; {suggestion}"
                 )
     resources = list(instance.resources)
     chosen = np.zeros(needs.shape, dtype=bool)
@@ -296,14 +296,14 @@ def _chosen(
         resource = bottlenecks.loc[user, server] if is_named else None
         if resource not in resources:
             raise InstanceError(
-                f"no bottleneck is given for user {user!r} on server {server!r} (given: "
-                f"{resource!r}); "
+                f"no bottleneck is given for user {quoted(user)} on server {quoted(server)} (given: "
+                f"{quoted(resource)}); "
                 f"expected one of {resources}"
             )
         r = resources.index(resource)
         if needs[n, i, r] <= 0:
             raise InstanceError(
-                f"user {user!r} does not demand {resource!r}, so it is no bottleneck on {server!r}"
+                f"user {quoted(user)} does not demand {quoted(resource)}, so it is no bottleneck on {quoted(server)}"
             )
         chosen[n, i, r] = True
     return chosen

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, nearest
+from ..errors import InstanceError, nearest, quoted
 from ..models.instances.arithmetic import effort, quotients
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Index, Parameter
@@ -270,4 +270,4 @@ def shortfall(instance: Instance, tasks: np.ndarray) -> Model:
 def require_count(count: str) -> None:
     """Raise unless it is a way of counting."""
     if count not in COUNTS:
-        raise InstanceError(f"count is {count!r}; {nearest(count, COUNTS)}")
+        raise InstanceError(f"count is {quoted(count)}; {nearest(count, COUNTS)}")

@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, NotDefinedError
+from ..errors import InstanceError, NotDefinedError, quoted
 from ..models.files.plain_data import fingerprint
 from ..models.files.tables import csv_text, read_tasks, tasks_table, with_all_users
 from ..models.files.whole_files import home, write_text
@@ -21,7 +21,7 @@ from ..models.instances.arithmetic import effort, quotients, relative
 from ..models.instances.instance import Instance
 from ..models.notation.labels import aligned
 from ..models.notation.model import Model
-from ..models.notation.reals import floats
+from ..models.notation.reals import NumberError, floats
 from ..models.programs.proof import NO_PROOF, Proof
 from ..solvers.leximin.prices import RoundPrices
 from ..tolerances import ROUNDING, VERIFIED
@@ -448,7 +448,7 @@ class Allocation:
         else:
             if isinstance(level, bool) or not isinstance(level, int) or level < 0:
                 raise InstanceError(
-                    f"level is {level!r}; expected the depth of queues: 0 for the root, 1, 2 and "
+                    f"level is {quoted(level)}; expected the depth of queues: 0 for the root, 1, 2 and "
                     "so on"
                 )
             queue_of = queues.at_depth(level)
@@ -653,7 +653,7 @@ def no_certificate(mechanism: str, exact: bool) -> NotDefinedError:
     """Return the error of a mechanism that has no certificate of this kind."""
     kind = "exact certificate" if exact else "certificate"
     return NotDefinedError(
-        f"{mechanism!r} has no {kind} of optimality; fairlp.validate compares its methods, and "
+        f"{quoted(mechanism)} has no {kind} of optimality; fairlp.validate compares its methods, and "
         f"fairlp.audit checks its properties{f' ({NO_PROOF})' if exact else ''}"
     )
 
@@ -701,7 +701,10 @@ def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) ->
 
 def _is_path(text: str) -> bool:
     """Whether a text is the path of a file, and no name of a mechanism."""
-    return text.lower().endswith(".csv") or home(text).is_file()
+    try:
+        return text.lower().endswith(".csv") or home(text).is_file()
+    except OSError:  # a name too long for a file
+        return False
 
 
 def _of_every_user(table: pd.DataFrame, instance: Instance) -> pd.DataFrame:
@@ -731,12 +734,12 @@ def tasks_by_user(instance: Instance, allocation: Any) -> np.ndarray:
 def _numbers(values: Any) -> np.ndarray:
     if isinstance(values, str):
         raise InstanceError(
-            f"the allocation is the name {values!r}; expected tasks, such as of "
-            f"fairlp.allocate(instance, {values!r}), or the path of a CSV"
+            f"the allocation is the name {quoted(values)}; expected tasks, such as of "
+            f"fairlp.allocate(instance, {quoted(values)}), or the path of a CSV"
         )
     try:
         return floats(values)
-    except (TypeError, ValueError, OverflowError) as error:
+    except NumberError as error:
         raise InstanceError(
             f"the allocation is not all numbers ({error}); expected tasks, users × servers"
         ) from None

@@ -27,6 +27,7 @@ from ..errors import (
     UnsupportedError,
     named,
     nearest,
+    quoted,
 )
 from ..formulations.normalisers import tasks_at_level_1
 from ..models.instances.arithmetic import is_extreme
@@ -76,7 +77,7 @@ def _constraints(instance: Instance) -> str | None:
     user = instance.users[
         int(np.argmax(np.asarray(instance.eligible.sum(axis=1)) < len(instance.servers)))
     ]
-    return f"it has no placement constraints, and user {user!r} may not run everywhere"
+    return f"it has no placement constraints, and user {quoted(user)} may not run everywhere"
 
 
 def _rates(instance: Instance) -> str | None:
@@ -91,7 +92,9 @@ def _limits(instance: Instance) -> str | None:
     limited = instance.task_limits != float("inf")
     if not limited.any():
         return None
-    return f"it has no task limits, and user {instance.users[int(limited.argmax())]!r} has one"
+    return (
+        f"it has no task limits, and user {quoted(instance.users[int(limited.argmax())])} has one"
+    )
 
 
 def _weights_by_resource(instance: Instance) -> str | None:
@@ -108,7 +111,7 @@ def _limits_of_queues(instance: Instance) -> str | None:
         return None
     v = int((queues.guarantees.any(axis=1) | queues.capped.any(axis=1)).argmax())
     which = "a guarantee" if queues.guarantees[v].any() else "a cap"
-    return f"it knows no guarantees and caps of queues, and queue {queues.paths[v]!r} has {which}"
+    return f"it knows no guarantees and caps of queues, and queue {quoted(queues.paths[v])} has {which}"
 
 
 def _guarantees(instance: Instance) -> str | None:
@@ -116,9 +119,7 @@ def _guarantees(instance: Instance) -> str | None:
     if not queues.guarantees.any():
         return None
     path = queues.paths[int(queues.guaranteed[0])]
-    return (
-        f"it serves whole tasks and knows caps of queues only, and queue {path!r} has a guarantee"
-    )
+    return f"it serves whole tasks and knows caps of queues only, and queue {quoted(path)} has a guarantee"
 
 
 def _no_quotas(instance: Instance) -> str | None:
@@ -140,8 +141,8 @@ def _sizes(instance: Instance) -> str | None:
     first = instance.users[0]
     user = instance.users[int(other.argmax())]
     return (
-        f"it shares slices of one size, and a task of user {user!r} is another than one of user "
-        f"{first!r}"
+        f"it shares slices of one size, and a task of user {quoted(user)} is another than one of user "
+        f"{quoted(first)}"
     )
 
 
@@ -490,9 +491,9 @@ class MethodCall:
             )
         if not state.index.isin(self.instance.users.labels).any():
             raise InstanceError(
-                f"the state is of other users, such as {state.index[0]!r}; expected some of the "
+                f"the state is of other users, such as {quoted(state.index[0])}; expected some of the "
                 "instance's, such as "
-                f"{self.instance.users[0]!r}"
+                f"{quoted(self.instance.users[0])}"
             )
         return state
 
@@ -657,7 +658,7 @@ def run(
     name_of_solver = spelt(solver)
     find_backend(name_of_solver)  # a name that does not exist ends it here, whatever the method
     if not isinstance(merge, bool | np.bool_):
-        raise UnsupportedError(f"merge is {merge!r}; expected True or False")
+        raise UnsupportedError(f"merge is {quoted(merge)}; expected True or False")
     method = mechanism.method_name(method)
     parameters = {name: value for name, value in options.items() if name in mechanism.options}
     of_solver = {name: value for name, value in options.items() if name not in parameters}
@@ -688,7 +689,7 @@ def run(
         suggestion = nearest(refused[0], ["merge", *mechanism.options, *sorted(option_names)])
         remedy = "a solver's own options go into extra={'name': value}"
         raise UnknownNameError(
-            f"method {method_row.name!r} of {mechanism.name!r} has no option {refused[0]!r}; "
+            f"method {method_row.name!r} of {mechanism.name!r} has no option {quoted(refused[0])}; "
             f"{suggestion} ({remedy if method_row.solves else 'solver options go with a method that uses a solver'})"
         )
     return finish(

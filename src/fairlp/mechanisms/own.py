@@ -24,12 +24,13 @@ from ..errors import (
     UnknownNameError,
     UnsupportedError,
     nearest,
+    quoted,
 )
 from ..formulations import normalisers
 from ..models.instances.instance import Instance
 from ..models.notation.labels import aligned
 from ..models.notation.model import Model
-from ..models.notation.reals import floats
+from ..models.notation.reals import NumberError, floats
 from ..models.programs.backends import register_solver, spelt
 from ..models.programs.program import Program
 from ..models.programs.proof import Proof
@@ -99,7 +100,7 @@ def prove_by(
     user = int(errors.argmax())
     if errors[user] > AGREEMENT:
         difference = (
-            f"user {instance.users[user]!r} has {totals[user]:.12g} tasks, and an optimum "
+            f"user {quoted(instance.users[user])} has {totals[user]:.12g} tasks, and an optimum "
             f"{optimal_totals[user]:.12g}"
         )
         remark = "" if model.levels is not None else "; other totals may be as good"
@@ -153,13 +154,13 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
     """Raise unless the model says what its tasks are, over users and servers."""
     if TASKS not in model.definitions:
         raise ModelError(
-            f"the formulation of {name!r} does not say what its tasks are; add "
+            f"the formulation of {quoted(name)} does not say what its tasks are; add "
             "model.define('tasks', x) with a formula "
             "over users and servers"
         )
     if model.objective is None:
         raise ModelError(
-            f"the formulation of {name!r} does not say what is best; add model.maximize(…), "
+            f"the formulation of {quoted(name)} does not say what is best; add model.maximize(…), "
             "model.minimize(…), or "
             "model.leximin(…)"
         )
@@ -172,7 +173,7 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
         labels == expected_labels[:1] and servers == 1
     ):
         raise ModelError(
-            f"the formulation of {name!r} defines 'tasks' over "
+            f"the formulation of {quoted(name)} defines 'tasks' over "
             f"({', '.join(i.symbol for i in indices)}), of sizes "
             f"{sizes}; expected users and servers, {users} and {servers}"
         )
@@ -311,7 +312,7 @@ class OwnMechanism(Mechanism):
             When it is exact, and what it costs, in words.
         """
         if not isinstance(name, str) or not name or name in ("auto", MODEL, PROCEDURE, UNKNOWN):
-            raise UnknownNameError(f"a method of {self.name!r} cannot be called {name!r}")
+            raise UnknownNameError(f"a method of {self.name!r} cannot be called {quoted(name)}")
 
         def add(function: Callable[[Instance], Any]) -> Callable[[Instance], Any]:
             new_method = Method(name, _Procedure(function), applies=applies, needs=needs, cost=cost)
@@ -357,7 +358,7 @@ class _Procedure:
         )
         tasks = tasks_of(returned, call.instance, name)
         over = _over(call.instance, tasks)
-        capacity = () if over is None else (f"{name!r} gave out more than there is: {over}",)
+        capacity = () if over is None else (f"{quoted(name)} gave out more than there is: {over}",)
         notes = (*capacity, *_limit_notes(name, call.instance, tasks))
         return TasksResult(tasks, notes=notes, state=state)
 
@@ -366,14 +367,16 @@ def _and_state(returned: Any, instance: Instance, name: str) -> tuple[Any, pd.Se
     """Return the tasks and the state that a mechanism that remembers returned."""
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise InstanceError(
-            f"{name!r} takes a state and returned {type(returned).__name__}; expected (tasks, state)"
+            f"{quoted(name)} takes a state and returned {type(returned).__name__}; expected (tasks, state)"
         )
-    state = floats(
-        aligned(returned[1], (instance.users,), f"the state that {name!r} returned", InstanceError)
-    )
+    subject = f"the state that {quoted(name)} returned"
+    try:
+        state = floats(aligned(returned[1], (instance.users,), subject, InstanceError))
+    except NumberError as error:
+        raise InstanceError(f"{subject} is not all numbers ({error})") from None
     if state.shape != (len(instance.users),) or not np.isfinite(state).all():
         raise InstanceError(
-            f"{name!r} returned a state of shape {state.shape}; expected a finite number for each "
+            f"{quoted(name)} returned a state of shape {state.shape}; expected a finite number for each "
             "user"
         )
     return returned[0], pd.Series(state, instance.users.labels.rename("user"), name="state")
@@ -468,14 +471,14 @@ def mechanism(
     for condition in conditions:
         if not callable(condition) and not isinstance(condition, Domain):
             raise UnknownNameError(
-                f"domain of {name!r} has {condition!r}; expected functions: why an instance is not so, "
+                f"domain of {quoted(name)} has {condition!r}; expected functions: why an instance is not so, "
                 "or None"
             )
 
     def declare(function: Callable[[Instance], Any]) -> OwnMechanism:
         if not callable(function):
             raise UnknownNameError(
-                f"mechanism {name!r} is to be a function of an Instance, not {function!r}"
+                f"mechanism {quoted(name)} is to be a function of an Instance, not {function!r}"
             )
         TABLE.require_own_name(name)
         signature = inspect.signature(function)
@@ -526,7 +529,7 @@ def _returned(function: Callable[..., Any], instance: Instance, name: str, *stat
     except FairlpError:
         raise
     except Exception as error:
-        error.add_note(f"raised by the function of mechanism {name!r}")
+        error.add_note(f"raised by the function of mechanism {quoted(name)}")
         raise
 
 
@@ -534,28 +537,28 @@ def tasks_of(returned: Any, instance: Instance, name: str) -> np.ndarray:
     """Return what a procedure returned as users × servers; raise where it is of another form."""
     shape = instance.shape
     ordered = aligned(
-        returned, (instance.users, instance.servers), f"what {name!r} returned", InstanceError
+        returned, (instance.users, instance.servers), f"what {quoted(name)} returned", InstanceError
     )
     try:
-        tasks = np.asarray(ordered, dtype=float)
-    except (TypeError, ValueError):
+        tasks = floats(ordered)
+    except NumberError as error:
         raise InstanceError(
-            f"{name!r} returned {type(returned).__name__}; expected a Model, or tasks: "
-            f"{shape[0]} users × {shape[1]} servers"
+            f"{quoted(name)} returned {type(returned).__name__}; expected a Model, or tasks: "
+            f"{shape[0]} users × {shape[1]} servers ({error})"
         ) from None
     if tasks.shape == shape[:1] and shape[1] == 1:
         tasks = tasks[:, None]
     if tasks.shape != shape:
         raise InstanceError(
-            f"{name!r} returned tasks of shape {tasks.shape}; expected {shape}: {shape[0]} users × "
+            f"{quoted(name)} returned tasks of shape {tasks.shape}; expected {shape}: {shape[0]} users × "
             f"{shape[1]} servers"
         )
     refused = ~(np.isfinite(tasks) & (tasks >= 0))
     if refused.any():
         n, i = np.argwhere(refused)[0]
         raise InstanceError(
-            f"{name!r} gave user {instance.users[n]!r} {tasks[n, i]:g} tasks on server "
-            f"{instance.servers[i]!r}; "
+            f"{quoted(name)} gave user {quoted(instance.users[n])} {tasks[n, i]:g} tasks on server "
+            f"{quoted(instance.servers[i])}; "
             "expected numbers >= 0"
         )
     return tasks
@@ -567,7 +570,7 @@ def _over(instance: Instance, tasks: np.ndarray) -> str | None:
     if over is None:
         return None
     server, resource, times = over
-    return f"server {server!r} uses {times:.6g} times its {resource!r}"
+    return f"server {quoted(server)} uses {times:.6g} times its {quoted(resource)}"
 
 
 def _limit_notes(name: str, instance: Instance, tasks: np.ndarray) -> tuple[str, ...]:
@@ -576,7 +579,7 @@ def _limit_notes(name: str, instance: Instance, tasks: np.ndarray) -> tuple[str,
     limits = instance.task_limits
     beyond = totals > limits + VERIFIED * np.maximum(limits, 1.0)
     parts = [
-        f"user {instance.users[user]!r} has {totals[user]:.6g} tasks, and its limit is "
+        f"user {quoted(instance.users[user])} has {totals[user]:.6g} tasks, and its limit is "
         f"{limits[user]:.6g}"
         for user in np.flatnonzero(beyond)[:1].tolist()
     ]
@@ -584,22 +587,22 @@ def _limit_notes(name: str, instance: Instance, tasks: np.ndarray) -> tuple[str,
         misplaced = ~instance.eligible & (tasks > VERIFIED)
         for user, server in np.argwhere(misplaced)[:1].tolist():
             parts.append(
-                f"user {instance.users[user]!r} runs on server {instance.servers[server]!r}, "
+                f"user {quoted(instance.users[user])} runs on server {quoted(instance.servers[server])}, "
                 "where it may not"
             )
     excess, queue, resource = instance.tree.over_caps(totals, instance.demands)
     if excess > VERIFIED:
         parts.append(
-            f"queue {instance.tree.paths[queue]!r} is over its cap of "
-            f"{instance.resources[resource]!r} by {excess:.3g} of it"
+            f"queue {quoted(instance.tree.paths[queue])} is over its cap of "
+            f"{quoted(instance.resources[resource])} by {excess:.3g} of it"
         )
-    return (f"{name!r} does not keep a limit: {'; '.join(parts)}",) if parts else ()
+    return (f"{quoted(name)} does not keep a limit: {'; '.join(parts)}",) if parts else ()
 
 
 def _is_model(returned: Any, name: str) -> bool:
     if returned is None:
         raise ModelError(
-            f"mechanism {name!r} returned nothing; expected a Model, or tasks (users × servers)"
+            f"mechanism {quoted(name)} returned nothing; expected a Model, or tasks (users × servers)"
         )
     return isinstance(returned, Model)
 
@@ -691,11 +694,11 @@ def load(reference: str) -> OwnMechanism:
         return mechanisms[function]
     if hasattr(module, function):
         raise UnknownNameError(
-            f"{reference!r} is no mechanism; decorate the function with "
+            f"{quoted(reference)} is no mechanism; decorate the function with "
             "@fairlp.mechanism('its-name')"
         )
     raise UnknownNameError(
-        f"{path!r} has no mechanism {function!r}; {_there(function, mechanisms)}"
+        f"{quoted(path)} has no mechanism {function!r}; {_there(function, mechanisms)}"
     )
 
 
@@ -716,11 +719,13 @@ def load_solver(reference: str) -> str:
             for name, value in vars(module).items()
             if isinstance(value, type) and hasattr(value, "solve")
         ]
-        raise UnknownNameError(f"{path!r} has no solver {attribute!r}; {_there(attribute, names)}")
+        raise UnknownNameError(
+            f"{quoted(path)} has no solver {quoted(attribute)}; {_there(attribute, names)}"
+        )
     solver = getattr(module, attribute)
     if inspect.isroutine(solver) or inspect.ismodule(solver):
         raise UnsupportedError(
-            f"{reference!r} is no back end; expected a subclass of fairlp.Backend, or an object of "
+            f"{quoted(reference)} is no back end; expected a subclass of fairlp.Backend, or an object of "
             "one"
         )
     name = str(spelt(solver))
@@ -745,7 +750,7 @@ def load_function(reference: str, kind: str) -> Any:
     if not callable(function):
         names = [name for name, value in vars(module).items() if inspect.isfunction(value)]
         raise UnknownNameError(
-            f"{path!r} has no function {dotted_name!r}; {_there(dotted_name, names)}"
+            f"{quoted(path)} has no function {dotted_name!r}; {_there(dotted_name, names)}"
         )
     return function
 
@@ -760,7 +765,7 @@ def module_of(reference: str, kind: str) -> tuple[str, str, ModuleType]:
     The module is imported.
     """
     path, _, name = reference.rpartition(":")
-    reference_text = f"{kind} {reference!r}"
+    reference_text = f"{kind} {quoted(reference)}"
     module = (
         _file(Path(path).expanduser(), reference_text)
         if path.endswith(".py")
@@ -773,7 +778,9 @@ def _module(name: str, reference_text: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (ImportError, ValueError) as error:
-        raise UnknownNameError(f"{reference_text}: cannot import {name!r} ({error})") from None
+        raise UnknownNameError(
+            f"{reference_text}: cannot import {quoted(name)} ({error})"
+        ) from None
 
 
 def _file(path: Path, reference_text: str) -> ModuleType:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, overload
 
-from ..errors import NotDefinedError, UnknownNameError
+from ..errors import NotDefinedError, UnknownNameError, quoted
 from ..registry import Registry
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class _MechanismTable(Registry["Mechanism"]):
         row = super().__getitem__(name)
         if getattr(row, "name", None) != name:
             raise UnknownNameError(
-                f"the package's entry point {name!r} leads to {row!r}, which is no mechanism of "
+                f"the package's entry point {quoted(name)} leads to {row!r}, which is no mechanism of "
                 "that name; "
                 "decorate the function with @fairlp.mechanism"
             )
@@ -148,7 +148,7 @@ def refuse_options_of_others(row: Mechanism, options: Mapping[str, Any]) -> None
         owners = [other.name for other in TABLE.values() if name in other.options]
         if owners:
             raise UnknownNameError(
-                f"{row.name!r} has no option {name!r}; it is one of {', '.join(owners)}"
+                f"{row.name!r} has no option {quoted(name)}; it is one of {', '.join(owners)}"
             )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, UnknownNameError, require_known
+from ..errors import InstanceError, UnknownNameError, quoted, require_known
 from ..models.instances.arithmetic import largest_first, quotients
 from ..models.instances.instance import Instance
 from ..models.instances.merging import equal_servers
@@ -132,7 +132,7 @@ def plot_allocation(
         When ``by`` is another word.
     """
     allocation = getattr(allocation, "last", allocation)  # of users who arrive: after the last step
-    require_known(by, ("class", "server"), f"there are no bars by {by!r}")
+    require_known(by, ("class", "server"), f"there are no bars by {quoted(by)}")
     instance = allocation.instance
 
     # Bars: the servers of a class together

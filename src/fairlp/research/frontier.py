@@ -18,6 +18,7 @@ from ..errors import (
     NotConvergedError,
     OversizedTaskWarning,
     SolverError,
+    quoted,
 )
 from ..formulations import normalisers
 from ..formulations.alpha_fair import checked, weights
@@ -325,6 +326,6 @@ def _listed(alphas: Any) -> list[Any]:
     """Return α as a list; a single number is one, too."""
     if isinstance(alphas, str | bytes | bool) or alphas is None:
         raise InstanceError(
-            f"alphas is {alphas!r}; expected numbers from 0 to infinity, such as [0, 1, 2]"
+            f"alphas is {quoted(alphas)}; expected numbers from 0 to infinity, such as [0, 1, 2]"
         )
     return list(alphas) if isinstance(alphas, Iterable) else [alphas]

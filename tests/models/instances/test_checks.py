@@ -305,16 +305,20 @@ DEMANDS, CAPACITIES = [[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0], [4.0, 6.0]]
     ("given", "words"),
     [
         (
-            {"demands": [[1, "2"], [3, "many"]]},
-            "demands are not all numbers ('2' in row 1, column 2)",
+            {"demands": [[1, 2], [3, "many"]]},
+            "demands are not all numbers ('many' in row 2, column 2)",
         ),
         (
             {"demands": [[1, 2], [1]]},
             "demands are not all numbers (row 2 has 1 entries, and row 1 has 2)",
         ),
-        ({"demands": np.array([["1", "2"], ["x", "3"]])}, "('1' in row 1, column 1)"),
+        ({"demands": np.array([["x", "2"], ["3", "3"]])}, "('x' in row 1, column 1)"),
         (
-            {"demands": pd.DataFrame([["1", "x"], [2, 3]], ["bob", "ann"], ["memory", "cpu"])},
+            {"demands": [[1, 2], ["3", 4]]},
+            "('3' in row 2, column 1; expected a number: 3, or float('3'))",
+        ),
+        (
+            {"demands": pd.DataFrame([[1, "x"], [2, 3]], ["bob", "ann"], ["memory", "cpu"])},
             "'x' in row",
         ),
         ({"weights": [1, "heavy"]}, "weights are not all numbers ('heavy' of user 'bob')"),
@@ -331,11 +335,8 @@ DEMANDS, CAPACITIES = [[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0], [4.0, 6.0]]
             "counts are not all numbers ('two' of server 's2')",
         ),
         ({"task_limits": ["none", 1]}, "task limits are not all numbers ('none' of user 'ann')"),
-        (
-            {"users": "ab"},
-            "users is given the text 'ab'; expected a list of labels, such as ['ab']",
-        ),
-        ({"resources": "cm"}, "resources is given the text 'cm'"),
+        ({"users": "ab"}, "users is the text 'ab'; expected a list of labels, such as ['ab']"),
+        ({"resources": "cm"}, "resources is the text 'cm'"),
         (
             {"capacities": [[1e308, 1], [1e308, 1]]},
             "all servers together have more of resource 'cpu'",

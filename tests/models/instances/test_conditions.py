@@ -62,7 +62,6 @@ MASK = [[1, 0, 1], [1, 1, 1]]
         [np.array([True, False, True]), (1, 1, 1)],
         pd.DataFrame(np.array(MASK, dtype=bool), ["ann", "bob"], ["s1", "s2", "s3"]),
         pd.DataFrame([[True, True, True], [True, True, False]], ["bob", "ann"], ["s3", "s1", "s2"]),
-        pd.DataFrame(MASK, ["ann", "bob"], ["s1", "s2", "s3"]),
         pd.Series(
             np.ravel(MASK), pd.MultiIndex.from_product([["ann", "bob"], ["s1", "s2", "s3"]])
         ).iloc[::-1],
@@ -71,7 +70,6 @@ MASK = [[1, 0, 1], [1, 1, 1]]
         [{"s1", "s3"}, float("nan")],
         [np.array(["s1", "s3"]), pd.NA],
         {"ann": ["s1", "s3"]},
-        pd.Series([["s1", "s3"], None], index=["ann", "bob"]),
         pd.Series([None, ["s1", "s3"]], index=["bob", "ann"]),
     ],
 )

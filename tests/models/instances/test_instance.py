@@ -85,7 +85,7 @@ def test_who_asks_for_nothing_has_all_of_it_and_a_request_for_more_than_all_is_f
 
 
 def cluster(eligible, users=("a", "b", "c")):
-    attributes = pd.DataFrame({"kind": ["new", "old"]})
+    attributes = pd.DataFrame({"kind": ["new", "old"]}, ["server1", "server2"])
     return Instance.from_arrays(
         [[1.0]] * len(users),
         [[4.0], [4.0]],
@@ -128,7 +128,7 @@ def test_true_is_not_the_server_1():
 
 def test_keywords_are_names_of_attributes_in_backticks():
     assert condition_text({"class": "a", "kind": "b"}, "user") == "`class` == 'a' and kind == 'b'"
-    attributes = pd.DataFrame({"class": ["a", "b"]})
+    attributes = pd.DataFrame({"class": ["a", "b"]}, ["server1", "server2"])
     found = Instance.from_arrays(
         [[1.0]], [[4.0], [4.0]], eligible=[{"class": "a"}], server_attributes=attributes
     )
@@ -288,13 +288,6 @@ def test_what_is_no_table_of_numbers_is_told(demands, told):
         match=rf"^demands are not all numbers \(.*{told}\); expected a table of numbers$",
     ):
         Instance.from_arrays(demands, [[4.0, 4.0]])
-
-
-def test_a_set_has_no_order():
-    for given in ({"demands": {1.0, 2.0}}, {"users": {"ann", "bob"}}, {"weights": {1, 2}}):
-        arguments = {"demands": [[1.0], [2.0]], "capacities": [[4.0]], **given}
-        with pytest.raises(InstanceError, match=r"a set, which has no order.*sorted"):
-            Instance.from_arrays(**arguments)
 
 
 def test_numbers_too_large_are_told_by_name():

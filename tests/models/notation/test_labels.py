@@ -8,8 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairlp.errors import ModelError, UnknownNameError
+import fairlp
+from fairlp import Instance
+from fairlp.errors import FairlpError, ModelError, UnknownNameError
+from fairlp.models.files.tables import read_tasks
 from fairlp.models.notation.expressions import Index
+from fairlp.models.notation.labels import LONGEST_LABEL
 from fairlp.models.notation.model import Model
 
 N = Index("n", ["ann", "bob"], "user")
@@ -32,25 +36,6 @@ def test_a_parameter_is_put_in_the_order_of_its_indices():
     ]
     assert Model("m").parameter("c", R, {"memory": 18, "cpu": 9}).values.tolist() == [9, 18]
     assert Model("m").parameter("c", R, [9, 18]).values.tolist() == [9, 18]
-    with pytest.raises(ModelError, match=r"names resource 0, which is unknown.*set_index"):
-        Model("m").parameter("c", R, pd.Series([9, 18]))
-
-
-def test_the_default_index_of_a_frame_is_labels_like_any_other():
-    """A column of a frame whose ids are 4, 3, 2, 1 has the index 0 … 3, which is not 1 … 4."""
-    table = pd.DataFrame({"id": [4, 3, 2, 1], "cap": [40, 30, 20, 10]})
-    k = Index("k", [1, 2, 3, 4])
-    with pytest.raises(ModelError, match=r"0.*unknown.*set_index"):
-        Model("m").variable("x", k, upper=table["cap"])
-    model = Model("m")
-    x = model.variable("x", k)
-    with pytest.raises(ModelError, match=r"0.*unknown.*set_index"):
-        model.constraint("cap", x <= table["cap"])
-    model.constraint("cap", x <= table.set_index("id")["cap"])
-    model.maximize(x.sum())
-    assert model.solve().values["x"].tolist() == [10, 20, 30, 40]
-    zero = Index("z", range(4))
-    assert Model("m").parameter("p", zero, table["cap"]).values.tolist() == [40, 30, 20, 10]
 
 
 @pytest.mark.parametrize(
@@ -361,3 +346,218 @@ def test_the_order_of_the_keys_is_named_where_it_is_another(data):
         ModelError, match="parameter 'd' names resource, then user; expected user, then resource"
     ):
         Model("m").parameter("d", (N, R), data)
+
+
+IDS = Index("k", [1, 2, 3, 4])
+#: By default pandas would call these 0, 1, 2, 3.
+CAPS = pd.DataFrame({"id": [4, 3, 2, 1], "cap": [40.0, 30.0, 20.0, 10.0]})
+
+
+def doors(k):
+    """Every place of a model that takes data over an index of four labels, by name."""
+    model = Model("m")
+    x = model.variable("x", k, lower=None)
+    p = model.parameter("p", k, range(len(k)))
+    return {
+        "parameter": lambda v: model.parameter(f"q{len(model.parameters)}", k, v).values,
+        "set": lambda v: p.set(v) or p.values,
+        "upper": lambda v: model.variable(f"y{len(model.variables)}", k, upper=v).upper,
+        "lower": lambda v: model.variable(f"y{len(model.variables)}", k, lower=v).lower,
+        "bounds": lambda v: x.set(upper=v) or x.upper,
+        "fix": lambda v: (x.unfix(), x.set(upper=None), x.fix(v), x.upper)[-1],
+        "side": lambda v: (x <= v).right.values,
+        "left side": lambda v: (v >= x).right.values,
+        "coefficients": lambda v: (v * x).left.values,
+        "terms": lambda v: (x + v).parts[1][1].values,
+        "divisor": lambda v: (x / v).right.values,
+        "inner": lambda v: (x @ v).body.right.values,
+        "high end": lambda v: x.between(None, v).high.values,
+        "low end": lambda v: x.between(v, None).low.values,
+    }
+
+
+@pytest.mark.parametrize("door", [*doors(IDS)])
+def test_a_default_index_is_labels_at_every_door(door):
+    by_label = [10.0, 20.0, 30.0, 40.0]
+    use = doors(IDS)[door]
+    for data in (CAPS["cap"], CAPS[["cap"]]["cap"].iloc[::-1].reset_index(drop=True)):
+        with pytest.raises(ModelError, match=r" 0, which is unknown.*set_index.*to_numpy"):
+            use(data)
+    assert use(CAPS.set_index("id")["cap"]).tolist() == by_label
+    assert use(CAPS["cap"].to_numpy()).tolist() == by_label[::-1]
+    assert use(CAPS["cap"].tolist()).tolist() == by_label[::-1]
+    numbered = doors(Index("k", [3, 2, 1, 0]))[door]
+    assert numbered(CAPS["cap"]).tolist() == by_label
+    with pytest.raises(ModelError, match=r" 0, which is unknown"):
+        doors(Index("k", list("abcd")))[door](CAPS["cap"])
+    with pytest.raises(ModelError, match=r"has no k 4"):
+        doors(Index("k", range(5)))[door](CAPS["cap"])
+
+
+def test_masks_groups_and_two_axes_go_by_a_default_index_too():
+    model = Model("m")
+    x = model.variable("x", IDS)
+    flags = CAPS["cap"] > 15
+    for use in (
+        lambda: model.variable("y", IDS, where=flags),
+        lambda: model.subset("E", IDS, flags),
+        lambda: model.constraint("c", x <= 1, where=flags),
+        lambda: x[flags],
+        lambda: x.groupby(pd.Series(list("aabb")), "g"),
+        lambda: x.groupby(CAPS["id"].rename("owner")),
+    ):
+        with pytest.raises(ModelError, match=" 0, which is unknown"):
+            use()
+    by_id = flags.set_axis(CAPS["id"])
+    assert list(x[by_id].indices[0]) == [2, 3, 4]
+    n = Index("n", ["ann", "bob"])
+    table = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]])
+    z = model.variable("z", n, Index("j", ["s", "t"]))
+    for data in (table, table.set_axis(["ann", "bob"]), table.set_axis(["s", "t"], axis=1)):
+        with pytest.raises(ModelError, match=" 0, which is unknown"):
+            _ = z <= data
+        with pytest.raises(ModelError, match=" 0, which is unknown"):
+            model.parameter("p", z.indices, data)
+
+
+def test_a_list_of_lists_of_labelled_data_goes_by_the_labels():
+    a, b = Index("a", ["x", "y"]), Index("b", ["u"])
+    inner = pd.Series({"bob": 2.0, "ann": 1.0})
+    values = Model("m").parameter("p", (a, b, N), [[inner], [{"ann": 3, "bob": 4}]]).values
+    assert values.tolist() == [[[1, 2]], [[3, 4]]]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [{"ann", "bob"}, frozenset({1, 2}), {1: 2}.keys() | {3}, {("a", 1)}],
+    ids=["set", "frozenset", "of keys", "of tuples"],
+)
+def test_a_set_has_no_order(labels):
+    with pytest.raises(ModelError, match=r"index 'k' is given a (frozen)?set.*sorted\(\.\.\.\)"):
+        Index("k", labels)
+    model = Model("m")
+    x = model.variable("x", Index("k", sorted(labels)))
+    for use in (
+        lambda: model.parameter("p", x.indices, labels),
+        lambda: model.variable("y", *x.indices, upper=labels),
+        lambda: x.between(None, labels),
+        lambda: x.groupby(labels, "g"),
+        lambda: model.variable("y", *x.indices, where=labels),
+        lambda: x.fix(labels),
+        lambda: x[labels],
+        lambda: x <= labels,
+    ):
+        with pytest.raises(FairlpError):
+            use()
+
+
+def test_what_has_an_order_gives_labels():
+    forms = ({"b": 1, "a": 2}, {"b": 1, "a": 2}.keys(), ("b", "a"), np.array(["b", "a"]))
+    forms += (pd.Index(["b", "a"]), pd.Series(["b", "a"]), (label for label in "ba"))
+    for form in forms:
+        assert list(Index("k", form)) == ["b", "a"]
+    assert list(Index("k", Index("m", ["b", "a"]))) == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (5, r"is given 5; expected a list of labels, such as range\(5\)"),
+        (None, "is given None"),
+        (2.5, "is given 2.5"),
+        ("ann", r"is the text 'ann'; expected a list of labels, such as \['ann'\]"),
+        (b"ann", "is the text"),
+        (np.array(3), "is given 3"),
+        (np.eye(2), r"an array of shape \(2, 2\)"),
+        (pd.DataFrame({"a": [1]}), "a DataFrame of shape"),
+        ([["a"], ["b"]], r"has the label \['a'\] \(position 0\), a list"),
+        ([{"a": 1}], "a dict"),
+        ([("a", [1])], "a tuple"),
+        ([np.array([1])], "position 0"),
+        (["a", None], "no label at position 1, but None"),
+        ([1.0, float("nan")], "no label at position 1, but nan"),
+        ([pd.NA], "no label at position 0"),
+        (pd.to_datetime(["2024-01-01", None]), "no label at position 1"),
+        (["a", "\ud800"], "position 1 of index 'k' is .*half of a character"),
+        ([("a", ("b", "\udfff"))], "half of a character"),
+        (["a" * 131_073], "131,073 letters"),
+        ([("b", "a" * 131_073)], "131,073 letters"),
+        ([np.int64(1), np.int64(1)], "label 1 twice"),
+        (Index, "is given"),
+    ],
+    ids=range(22),
+)
+def test_what_is_no_list_of_labels_is_refused_in_words(labels, words):
+    with pytest.raises(ModelError, match=words) as caught:
+        Index("k", labels)
+    assert len(str(caught.value)) < 300 and "np." not in str(caught.value)
+
+
+def test_names_that_no_file_can_hold_are_refused():
+    model = Model("m")
+    x = model.variable("x")
+    n = Index("n", ["a"])
+    for name in ("\ud800", "x" * 131_073):
+        for use in (
+            lambda name=name: Index(name, ["a"]),
+            lambda name=name: Index("n", ["a"], name),
+            lambda name=name: model.variable(name, n),
+            lambda name=name: model.parameter(name, n, [1]),
+            lambda name=name: model.constraint(name, x <= 1),
+        ):
+            with pytest.raises(ModelError, match=r"half of a character|131,073 letters"):
+                use()
+
+
+def test_labels_as_long_as_they_may_be_are_written_and_read(tmp_path):
+    user = "=" + "a" * (LONGEST_LABEL - 1)
+    instance = Instance.from_arrays([[1]], [[2]], users=[user], queue=["b" * LONGEST_LABEL])
+    for name in ("folder", "x.json", "x.yaml"):
+        instance.write(tmp_path / name)
+        assert fairlp.read(tmp_path / name).equals(instance)
+    fairlp.allocate(instance, "drf").to_csv(tmp_path / "tasks.csv")
+    assert read_tasks(tmp_path / "tasks.csv", instance).index.tolist() == [user]
+
+
+def test_labels_of_numpy_become_labels_of_python():
+    for labels in ([np.int64(3), "a"], np.array([3, 4]), [np.str_("a"), np.float64(2.5)]):
+        assert all(not isinstance(label, np.generic) for label in Index("k", labels))
+        index = Index("k", labels)
+        assert not isinstance(index[0], np.generic) and index[0] == labels[0]
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_groups_by_a_series_over_the_tuples_of_an_index(order):
+    arcs = [("s", "t"), ("t", "u"), ("s", "u")]
+    owner = pd.Series(["rail", "road", "rail"], pd.MultiIndex.from_tuples(arcs)).iloc[order]
+    model = Model("m")
+    x = model.variable("x", Index("e", arcs))
+    grouped = x.groupby(owner, "kind").sum()
+    model.constraint("cap", grouped <= {"rail": 1, "road": 2})
+    A = model.compile().A.toarray().tolist()
+    assert dict(zip(grouped.indices[0], A, strict=True)) == {"rail": [1, 0, 1], "road": [0, 1, 0]}
+    y = model.variable("y", Index("e", arcs), N)
+    assert y.groupby(owner, "kind").sum().indices[1] is N
+    unknown = pd.Series(["a"] * 3, pd.MultiIndex.from_tuples([("q", "q"), *arcs[1:]]))
+    with pytest.raises(ModelError, match=r"names e \('q', 'q'\)"):
+        x.groupby(unknown, "kind")
+    assert model.parameter(
+        "w", x.indices, owner.map({"rail": 1.0, "road": 2.0})
+    ).values.tolist() == [1, 2, 1]
+
+
+def test_an_index_stands_in_no_arithmetic():
+    t = Index("t", [8, 9, 10])
+    x = Model("m").variable("x", t)
+    for use in (
+        lambda: x[t - 1],
+        lambda: 1 + t,
+        lambda: 2 * t,
+        lambda: t <= 9,
+        lambda: np.array([1, 2]) + t,
+        lambda: x * t,
+    ):
+        with pytest.raises(ModelError):
+            use()
+    with pytest.raises(ModelError, match=r"x.shift\(t\)"):
+        _ = t - 1

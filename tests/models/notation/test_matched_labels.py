@@ -198,11 +198,14 @@ def test_models_of_parts_shifts_and_sums_print(seed):
     assert "c" in str(model) and r"\le" in model.to_latex()
 
 
-def test_a_formula_has_no_parts():
-    t = Index("t", range(3))
-    x = Model("m").variable("x", t)
-    with pytest.raises(FairlpError, match="has no parts"):
-        x.shift(t)[1:3]
+def test_a_formula_is_selected_from_by_label():
+    t = Index("t", range(8, 12))
+    model = Model("m")
+    x = model.variable("x", t, upper=1)
+    model.constraint("c", x.shift(t)[1:3] <= 0.25)
+    model.constraint("d", (2 * x + 1)[11] <= 2)
+    model.maximize(x.sum())
+    assert model.solve().values["x"].tolist() == pytest.approx([0.25, 0.25, 1, 0.5])
 
 
 def test_messages_show_no_arrays_and_no_types_of_numpy():

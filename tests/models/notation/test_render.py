@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import fairlp
 from fairlp import Index, Model, examples
-from fairlp.errors import ModelError
+from fairlp.errors import ModelError, UnknownNameError
+from profiles import many
 
 N, S = Index("n", ["ann", "b_b"], "user"), Index("i", ["s1", "s2"], "server")
 MASK = np.array([[True, False], [True, True]])
@@ -135,3 +138,151 @@ def test_the_print_says_what_is_0_outside_an_index():
     model.remove("ramp")
     model.maximize(x.shift(t, 2).sum())
     assert "    x[n,t−2] = 0 outside t" in str(model).splitlines()
+
+
+HOURS = [8, 9, 10, 11]
+
+
+@st.composite
+def formulas(draw, x, depth=3):
+    """A formula in ``x[t]``, and the rows of its coefficients: an array of elements × hours of x."""
+    t = x.indices[0]
+    formula, dense = x, np.eye(len(HOURS))
+    for _ in range(draw(st.integers(0, depth))):
+        if not formula.indices:
+            break
+        axis = formula.indices[0]
+        size = len(axis)
+        kind = draw(
+            st.sampled_from(
+                [
+                    "shift",
+                    "part",
+                    "labels",
+                    "mask",
+                    "label",
+                    "sum",
+                    "cumsum",
+                    "groups",
+                    "times",
+                    "add",
+                ]
+            )
+        )
+        if kind == "shift":
+            steps = draw(st.integers(-3, 3))
+            moved = np.zeros_like(dense)
+            for k in range(size):
+                if 0 <= k - steps < size:
+                    moved[k] = dense[k - steps]
+            formula, dense = formula.shift(axis, steps), moved
+        elif kind == "part":
+            ends = st.none() | st.integers(-size, size)
+            part = slice(draw(ends), draw(ends))
+            formula, dense = formula[part], dense[part]
+        elif kind == "labels" and size:
+            places = draw(st.lists(st.integers(0, size - 1), min_size=1, unique=True))
+            formula, dense = formula[[axis[k] for k in places]], dense[places]
+        elif kind == "mask":
+            mask = np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool)
+            formula, dense = formula[mask], dense[mask]
+        elif kind == "label" and size:
+            k = draw(st.integers(0, size - 1))
+            formula, dense = formula[axis[k]], dense[[k]]
+        elif kind == "sum":
+            formula, dense = formula.sum(axis), dense.sum(axis=0, keepdims=True)
+        elif kind == "cumsum":
+            formula, dense = formula.cumsum(axis), np.cumsum(dense, axis=0)
+        elif kind == "groups" and size and axis.symbol == "t":
+            owners = draw(st.lists(st.sampled_from("ab"), min_size=size, max_size=size))
+            kinds = list(dict.fromkeys(owners))
+            rows = [dense[[owner == kind for owner in owners]].sum(axis=0) for kind in kinds]
+            # groups of other labels are another index
+            formula = formula.groupby(owners, "g_" + "".join(kinds)).sum()
+            dense = np.array(rows)
+        elif kind == "times":
+            formula, dense = 2 * formula, 2 * dense
+        elif kind == "add" and axis is t:
+            formula, dense = formula - x, dense - np.eye(len(HOURS))
+    return formula, dense
+
+
+@given(st.data())
+@settings(max_examples=many(1600), deadline=None)
+def test_shifts_parts_and_sums_are_printed_and_are_what_they_say(data):
+    t = Index("t", HOURS, "hour")
+    model = Model("m", indices=(t,))
+    x = model.variable("x", t)
+    y = model.variable("y", t)
+    expected = []
+    for k in range(data.draw(st.integers(1, 3))):
+        formula, dense = data.draw(formulas(x))
+        relation = formula <= k
+        if data.draw(st.booleans()):
+            # a sum or a single label holds for all rows of the other term
+            whole = not formula.indices or formula.indices[0] is t
+            relation = (y + formula <= k) if whole else relation
+        rows = len(relation.indices[0]) if relation.indices else 1
+        dense = np.broadcast_to(dense, (rows, len(HOURS)))
+        where = None
+        if relation.indices and data.draw(st.booleans()):
+            where = np.array(
+                data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)), dtype=bool
+            )
+        model.constraint(f"c{k}", relation, where=where)
+        expected.append(dense if where is None else dense[where])
+    if data.draw(st.booleans()):
+        model.minimize(data.draw(formulas(x))[0].sum())
+    else:
+        model.define("d", data.draw(formulas(x))[0])
+    coefficients = model.compile().A.toarray()[:, : len(HOURS)]
+    assert coefficients.tolist() == np.concatenate(expected).tolist()
+    text = str(model)
+    assert text.count("c0  ") == 1 and model.to_latex(symbols=True).startswith(r"\begin{aligned}")
+    assert all(
+        repr(row).startswith(f"<Constraint {name}:") for name, row in model.constraints.items()
+    )
+
+
+def test_a_shift_within_a_sum_and_of_a_part_is_printed():
+    t = Index("t", HOURS)
+    model = Model("m")
+    x, y = model.variable("x", t), model.variable("y")
+    model.constraint("part", y + x[:2].shift(t).sum(t) <= 1)
+    model.constraint("late", x.shift(t)[1:3] <= 1)
+    model.constraint("twice", x.shift(t).shift(t) <= 1, where=[False, False, True, True])
+    text = str(model)
+    for line in (
+        "y + ∑_t (x[t∈{8,9}])[t−1] ≤ 1",
+        "(x[t−1])[t∈{9,10}] ≤ 1   ∀ t∈{9,10}",
+        "(x[t−1])[t−1] ≤ 1",
+        "(x[t∈{8,9}])[t−1] = 0 outside t∈{8,9}",
+    ):
+        assert line in text
+    # the hours 9 and 10 have one before; from 10 on there is one two before
+    assert "\n    x[t−1] = 0 outside" not in text and "(x[t−1])[t−1] = 0 outside" not in text
+    assert model.compile().A.toarray()[:, :4].tolist() == [
+        [1, 0, 0, 0],
+        [1, 0, 0, 0],
+        [0, 1, 0, 0],
+        [1, 0, 0, 0],
+        [0, 1, 0, 0],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("select", "words"),
+    [
+        (lambda x, t: x.shift(t)["z"], "has no t 'z'; known"),
+        (lambda x, t: (x + 1)[8, 9], "has 1 indices"),
+        (lambda x, t: x.sum()[8], "has 0 indices"),
+        (lambda x, t: fairlp.log(x)[8], "inside a logarithm"),
+        (lambda x, t: (x**2)[8], "inside a logarithm"),
+        (lambda x, t: (2 * x)[[8, 8]], "twice"),
+        (lambda x, t: (x <= 3)[8], "labels stand inside it"),
+    ],
+)
+def test_what_cannot_be_selected_is_refused_in_words(select, words):
+    t = Index("t", HOURS)
+    with pytest.raises((ModelError, UnknownNameError), match=words):
+        select(Model("m").variable("x", t), t)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, require_known
+from ...errors import InstanceError, quoted, require_known
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT
 from .algorithms import LevelStack
@@ -60,9 +60,9 @@ class Change:
     def __repr__(self) -> str:
         users = self.users
         subject = (
-            f"{users[0]!r}, now"
+            f"{quoted(users[0])}, now"
             if len(users) == 1
-            else f"{len(users)} users, {users[0]!r} to {users[-1]!r}, now"
+            else f"{len(users)} users, {quoted(users[0])} to {quoted(users[-1])}, now"
         )
         return f"<Change at step {self.step}: {subject} at level {self.level:.6g}>"
 
@@ -112,14 +112,15 @@ class Arrivals:
                 )
             resources = dict(zip(resources.resources, resources.pool.tolist(), strict=True))
         self.capacities = {
-            name: _amount(value, f"capacity of {name!r}") for name, value in dict(resources).items()
+            name: _amount(value, f"capacity of {quoted(name)}")
+            for name, value in dict(resources).items()
         }
         if not self.capacities:
             raise InstanceError("there are no resources; expected the capacity of at least one")
         for name, capacity in self.capacities.items():
             if capacity == 0:
                 raise InstanceError(
-                    f"capacity of {name!r} is 0; expected a number > 0 (or leave the resource out)"
+                    f"capacity of {quoted(name)} is 0; expected a number > 0 (or leave the resource out)"
                 )
         self.horizon = require_horizon(horizon)
         self.users: list[Any] = []
@@ -162,20 +163,20 @@ class Arrivals:
         """
         if not isinstance(user, (str, int)) or isinstance(user, bool) or user == "":
             raise InstanceError(
-                f"user label {user!r} is {type(user).__name__}; expected text or a whole number"
+                f"user label {quoted(user)} is {type(user).__name__}; expected text or a whole number"
             )
         if user in self._places:
             raise InstanceError(
-                f"user {user!r} came already, at step {self._places[user] + 1}; users come once"
+                f"user {quoted(user)} came already, at step {self._places[user] + 1}; users come once"
             )
         amounts = self._demand(user, demand)
-        phi = _amount(weight, f"weight of user {user!r}")
+        phi = _amount(weight, f"weight of user {quoted(user)}")
         if phi == 0:
-            raise InstanceError(f"weight of user {user!r} is 0; expected a number > 0")
+            raise InstanceError(f"weight of user {quoted(user)} is 0; expected a number > 0")
         parts = self._parts + phi
         if parts > self.horizon * (1 + AGREEMENT):
             raise InstanceError(
-                f"user {user!r} is beyond the horizon: {len(self.users)} users of a total weight "
+                f"user {quoted(user)} is beyond the horizon: {len(self.users)} users of a total weight "
                 f"of {self._parts:g} "
                 f"are here, and {self.horizon:g} were announced; what was promised to them leaves "
                 "nothing for more"
@@ -228,7 +229,7 @@ class Arrivals:
         >>> round(arrivals.share("ann"), 6)
         0.333333
         """
-        require_known(user, self._places, f"no user {user!r} has come")
+        require_known(user, self._places, f"no user {quoted(user)} has come")
         place = self._places[user]
         group = bisect_right(self._stack.firsts, place) - 1
         return float(self._stack.levels[group] / self.horizon * self.weights[place])
@@ -341,7 +342,7 @@ class Arrivals:
         if isinstance(demand, (Mapping, pd.Series)):
             amount_by_resource = dict(demand)
             for resource in amount_by_resource:
-                problem = f"user {user!r} demands {resource!r}, which is no resource"
+                problem = f"user {quoted(user)} demands {quoted(resource)}, which is no resource"
                 require_known(resource, self.capacities, problem, InstanceError)
             values = [amount_by_resource.get(resource, 0.0) for resource in names]
         else:
@@ -349,21 +350,21 @@ class Arrivals:
                 values = list(demand)
             except TypeError:
                 raise InstanceError(
-                    f"demand of user {user!r} is {demand!r}; expected an amount for each of "
+                    f"demand of user {quoted(user)} is {quoted(demand)}; expected an amount for each of "
                     f"{', '.join(map(repr, names))}"
                 ) from None
             if isinstance(demand, str) or len(values) != len(names):
                 raise InstanceError(
-                    f"demand of user {user!r} has {len(values)} amounts; expected {len(names)}, of "
+                    f"demand of user {quoted(user)} has {len(values)} amounts; expected {len(names)}, of "
                     f"{', '.join(map(repr, names))}"
                 )
         amounts = [
-            _amount(v, f"demand of user {user!r}, resource {r!r},")
+            _amount(v, f"demand of user {quoted(user)}, resource {r!r},")
             for r, v in zip(names, values, strict=True)
         ]
         if not any(amounts):
             raise InstanceError(
-                f"user {user!r} demands nothing; expected a positive demand for at least one "
+                f"user {quoted(user)} demands nothing; expected a positive demand for at least one "
                 "resource"
             )
         return amounts

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from ...errors import TooLargeError
+from ...errors import TooLargeError, quoted
 from ...formulations.normalisers import dominant, weighted
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
@@ -445,7 +445,7 @@ def _notes(instance: Instance) -> tuple[str, ...]:
     others = int(has_zero.sum()) - 1
     and_others = f", nor do {others} more" if others else ""
     return (
-        f"user {instance.users[int(has_zero.argmax())]!r} does not need every resource{and_others}; "
+        f"user {quoted(instance.users[int(has_zero.argmax())])} does not need every resource{and_others}; "
         "the papers exclude that. Their program is solved as it stands: a step ends where the first "
         "resource is given out, also for those who do not need it",
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InstanceError, NotDefinedError, UnknownNameError
+from ...errors import InstanceError, NotDefinedError, UnknownNameError, quoted
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT
 
@@ -48,7 +48,7 @@ class Schedule:
     def require_step(self, step: Any) -> int:
         """Return the number of a step, or raise UnknownNameError where there is no such step."""
         if isinstance(step, bool) or not isinstance(step, (int, np.integer)):
-            raise UnknownNameError(f"a step is a whole number, not {step!r}")
+            raise UnknownNameError(f"a step is a whole number, not {quoted(step)}")
         if not 1 <= step <= len(self):
             raise UnknownNameError(f"there is no step {step}; expected 1 to {len(self)}")
         return int(step)
@@ -73,8 +73,8 @@ def schedule(instance: Instance, horizon: Any = None) -> Schedule:
     Examples
     --------
     >>> import pandas as pd
-    >>> late = pd.DataFrame({"arrival": [30, 10, 30]})
-    >>> instance = Instance.from_arrays([[1], [2], [3]], [[9]], user_attributes=late)
+    >>> late = pd.DataFrame({"arrival": [30, 10, 30]}, ["a", "b", "c"])
+    >>> instance = Instance.from_arrays([[1], [2], [3]], [[9]], users=late.index, user_attributes=late)
     >>> steps = schedule(instance, horizon=4)
     >>> steps.order.tolist(), steps.available.tolist()
     ([1, 0, 2], [0.25, 0.5, 0.75])
@@ -114,7 +114,7 @@ def arrival_order(instance: Instance) -> np.ndarray:
         n = int(np.argmax(refused))
         problem = "missing" if missing[n] else f"the text {times[n]!r}"
         raise InstanceError(
-            f"arrival of user {instance.users[n]!r} is {problem}; expected a number or a time for "
+            f"arrival of user {quoted(instance.users[n])} is {problem}; expected a number or a time for "
             "each user (or no column 'arrival': the users then arrive in their order)"
         )
 
@@ -141,7 +141,7 @@ def as_number(value: Any, name: str, expected: str = "a number") -> float:
             raise TypeError
         return float(value)
     except (TypeError, ValueError):
-        raise InstanceError(f"{name} is {value!r}; expected {expected}") from None
+        raise InstanceError(f"{name} is {quoted(value)}; expected {expected}") from None
 
 
 def require_no_limits(instance: Instance) -> None:
@@ -152,7 +152,7 @@ def require_no_limits(instance: Instance) -> None:
     limited = np.isfinite(instance.task_limits)
     if limited.any():
         raise NotDefinedError(
-            f"user {instance.users[int(limited.argmax())]!r} has a task limit, which dynamic "
+            f"user {quoted(instance.users[int(limited.argmax())])} has a task limit, which dynamic "
             "mechanisms do not know; leave the user out (instance.select_users), or use "
             "oversized='divide'"
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import NotConvergedError, NotDefinedError
+from ...errors import NotConvergedError, NotDefinedError, quoted
 from ...formulations.alpha_fair import DEFAULT, alpha_fair, checked, reference
 from ...formulations.normalisers import dominant, tasks_at_level_1
 from ...formulations.region import have_limits, runnable_users
@@ -93,7 +93,9 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     missing = floors(instance) * (1 - VERIFIED) - allocation.totals.to_numpy()
     if (missing > 0).any():
         user = instance.users[int(missing.argmax())]
-        return Proof(False, f"infeasible: user {user!r} has less than its queues guarantee it")
+        return Proof(
+            False, f"infeasible: user {quoted(user)} has less than its queues guarantee it"
+        )
 
     alpha = asked_alpha(allocation.parameters)
     if alpha == np.inf:

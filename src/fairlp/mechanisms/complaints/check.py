@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, require_known
+from ...errors import InstanceError, quoted, require_known
 from ...formulations.complaints import UTILIZATION, Criterion, value
 from ...models.instances.arithmetic import quotients
 from ...models.instances.checks import require_instance
@@ -169,7 +169,7 @@ def trajectory(
     """
     require_instance(instance)
     find_defined("njc", instance)
-    require_known(method, ("ode", "newton"), f"there is no trajectory by {method!r}")
+    require_known(method, ("ode", "newton"), f"there is no trajectory by {quoted(method)}")
     if not until > BEGIN:
         raise InstanceError(f"until is {until}; expected more than {BEGIN:g}")
     requests = Requests.of(instance)

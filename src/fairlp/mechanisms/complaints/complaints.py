@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, SolverError, TooLargeError
+from ...errors import InstanceError, SolverError, TooLargeError, quoted
 from ...formulations.complaints import UTILIZATION, Criterion, candidate
 from ...models.instances.arithmetic import relative
 from ...models.instances.requests import Requests
@@ -290,7 +290,7 @@ def _shortfalls(requests: Requests, tasks: np.ndarray, tolerance: float) -> _Sho
     if is_bad.any():
         user = int(is_bad.argmax())
         raise InstanceError(
-            f"tasks of user {requests.users[user]!r} are {tasks[user]:g}; expected a finite number >= 0"
+            f"tasks of user {quoted(requests.users[user])} are {tasks[user]:g}; expected a finite number >= 0"
         )
     granted = requests.granted(tasks)
     usage = granted @ requests.fractions
@@ -339,7 +339,7 @@ def check_complaints(
     ]
     beyond = np.flatnonzero(requests.limited & (x > 1 + tolerance))
     violations += [
-        f"{requests.users[n]!r} has {tasks[n]:g} tasks and asked for {requests.tasks[n]:g}"
+        f"{quoted(requests.users[n])} has {tasks[n]:g} tasks and asked for {requests.tasks[n]:g}"
         for n in beyond[:5]
     ]
     bottlenecks = tuple(names[saturated])
@@ -371,7 +371,8 @@ def _in_words(violations: Sequence[str], complaining: pd.DataFrame) -> str:
     if complaining.empty:
         return "no justified complaints"
     complaints = "; ".join(
-        f"{user!r} is owed {row.owed:.6g} tasks" for user, row in complaining.head(5).iterrows()
+        f"{quoted(user)} is owed {row.owed:.6g} tasks"
+        for user, row in complaining.head(5).iterrows()
     )
     return complaints + (f"; and {len(complaining) - 5} more users" if len(complaining) > 5 else "")
 

@@ -17,7 +17,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError
+from ...errors import InstanceError, quoted
 from ...formulations.normalisers import tasks_at_level_1
 from ...formulations.region import runnable_users
 from ...models.instances.arithmetic import quotients
@@ -97,7 +97,7 @@ def _remaining(call: MethodCall) -> tuple[pd.Series[float] | None, float]:
     if (state < 0).any():
         user = state.index[state < 0][0]
         raise InstanceError(
-            f"the state gives user {user!r} a past of {state[user]:g}; expected levels times "
+            f"the state gives user {quoted(user)} a past of {state[user]:g}; expected levels times "
             "seconds, at least 0"
         )
     remainder = 2.0 ** (-period / half_life) if half_life > 0 else 0.0
@@ -109,5 +109,5 @@ def _seconds(call: MethodCall, option: str, default: float) -> float:
     if value is None:
         return default
     if not isinstance(value, Real) or isinstance(value, bool) or not float(value) >= 0:
-        raise InstanceError(f"{option} is {value!r}; expected a time, a number of at least 0")
+        raise InstanceError(f"{option} is {quoted(value)}; expected a time, a number of at least 0")
     return float(value)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, SolverError
+from ...errors import InstanceError, SolverError, quoted
 from ...formulations import normalisers
 from ...formulations.hierarchical import rates_on_tree
 from ...formulations.max_min import drf, separate_limits
@@ -224,10 +224,10 @@ def require_room(instance: Instance, guaranteed: np.ndarray) -> None:
         r = int((parts_of_pool * (queues.guarantees[v] > 0)).argmax())
         resource = instance.resources[r]
     raise InstanceError(
-        f"the guarantees of queues cannot all be kept: queue {queues.paths[v]!r} is guaranteed "
-        f"{queues.guarantees[v, r]:g} {resource!r}, and {amounts[:, r].sum():g} of {resource!r} "
+        f"the guarantees of queues cannot all be kept: queue {quoted(queues.paths[v])} is guaranteed "
+        f"{queues.guarantees[v, r]:g} {quoted(resource)}, and {amounts[:, r].sum():g} of {quoted(resource)} "
         "have no place on the "
-        f"servers where its users (such as {instance.users[n]!r}) may run, beside the other "
+        f"servers where its users (such as {quoted(instance.users[n])}) may run, beside the other "
         "guarantees and caps; lower "
         "a guarantee, raise a cap, or add servers"
     )

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import NotConvergedError, UnsupportedError
+from ...errors import NotConvergedError, UnsupportedError, quoted
 from ...formulations import gavel
 from ...formulations.gavel import (
     FINISH_TIME,
@@ -295,6 +295,6 @@ def _prove_hierarchical(allocation: Allocation, exact: bool) -> Proof:
         f"{len(filling.history)} rounds, each proved by its duals with a gap of at most "
         f"{filling.gap:.1e}; by prices no job lacks more than {filling.lacking:.1e} of its level",
     )
-    names = [f"job {user!r}" for user in instance.users]
+    names = [f"job {quoted(user)}" for user in instance.users]
     errors = differences(levels, filling.levels)
     return proof.compared("optimal", names, levels, filling.levels, errors)

@@ -25,7 +25,7 @@ from functools import cached_property, partial
 import numpy as np
 from scipy import sparse
 
-from ...errors import FairlpError, SolverError
+from ...errors import FairlpError, SolverError, quoted
 from ...models.instances.arithmetic import effort, quotients, relative
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
@@ -259,7 +259,7 @@ class Replay:
         if not np.isfinite(t):
             user = self.region.instance.users[int(active.argmax())]
             raise NotProvedError(
-                f"not proved: the level of user {user!r} stands still, and nothing ends the round"
+                f"not proved: the level of user {quoted(user)} stands still, and nothing ends the round"
             )
         tree.advance(level_speed, usage_speed, t)
         targets = self.zero + tree.tasks_at_level()
@@ -322,7 +322,7 @@ class Replay:
         label = self.region.instance.users[user]
         reason = reason.format(tasks[user])
         raise NotProvedError(
-            f"{verdict}: user {label!r} has {self.totals[user]:.12g} tasks, and {reason}"
+            f"{verdict}: user {quoted(label)} has {self.totals[user]:.12g} tasks, and {reason}"
         )
 
 
@@ -466,7 +466,7 @@ def prove_rounds(
         return Proof(False, str(error))
     if lack > LEAST_PROVED:
         reason = (
-            f"by prices, user {instance.users[user]!r} may lack {lack:.1e} of its tasks, which are "
+            f"by prices, user {quoted(instance.users[user])} may lack {lack:.1e} of its tasks, which are "
             "few beside others'"
         )
         return Proof(False, f"not proved: {reason}", lack)
@@ -603,7 +603,7 @@ def _in_rationals(
             tasks_alone = tasks_alone + past * mechanism.tasks_per_level(instance)
         room = len(levels) * ROUNDING * tasks_alone
         errors[abs(levels - right) * mechanism.tasks_per_level(instance) <= room] = 0.0
-    names = [f"user {user!r}" for user in instance.users]
+    names = [f"user {quoted(user)}" for user in instance.users]
     return replace(verdict, exact=_claimed(verdict.exact, levels)).compared(
         "optimal", names, levels, right, errors
     )

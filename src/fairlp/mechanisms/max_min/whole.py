@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from ...errors import SolverError
+from ...errors import SolverError, quoted
 from ...formulations.whole_tasks import (
     SettledLevel,
     above_on_servers,
@@ -181,6 +181,6 @@ def _note(single: Instance) -> tuple[str, ...]:
     others = f" (and {unable.size - 1} more users)" if unable.size > 1 else ""
     first = single.users[int(unable[0])]
     return (
-        f"user {first!r}{others} could not run one whole task even alone, gets nothing and stops "
+        f"user {quoted(first)}{others} could not run one whole task even alone, gets nothing and stops "
         "nobody",
     )

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, UnsupportedError, require_known
+from ...errors import InstanceError, UnsupportedError, quoted, require_known
 from ...models.instances.arithmetic import effort
 from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
@@ -102,7 +102,7 @@ def positive(name: str, value: Any, zero: bool = False) -> float:
         number = np.nan
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
         raise UnsupportedError(
-            f"{name}={value!r}; expected a finite number {'≥' if zero else '>'} 0"
+            f"{name}={quoted(value)}; expected a finite number {'≥' if zero else '>'} 0"
         )
     return number
 
@@ -347,7 +347,7 @@ def track(
     """
     require_instance(instance)
     for name in clocks:
-        require_known(name, CLOCK_OPTIONS, f"track has no option {name!r}")
+        require_known(name, CLOCK_OPTIONS, f"track has no option {quoted(name)}")
     until = positive("until", until)
     step = positive("step", step)
     events = _events(instance, away or {}, until)
@@ -444,17 +444,17 @@ def _events(
     users = list(instance.users)
     events = []
     for user, absence in away.items():
-        require_known(user, users, f"no user is called {user!r}")
+        require_known(user, users, f"no user is called {quoted(user)}")
         try:
             intervals = np.asarray(absence, dtype=float).reshape(-1, 2)
         except (TypeError, ValueError):
             raise InstanceError(
-                f"user {user!r} is away {absence!r}; expected (from, to), or a list of such"
+                f"user {quoted(user)} is away {absence!r}; expected (from, to), or a list of such"
             ) from None
         ends = intervals.ravel()
         if not (np.diff(ends) > 0).all() or not ends[0] >= 0:
             raise InstanceError(
-                f"user {user!r} is away {absence!r}; expected rising times >= 0, (from, to) each"
+                f"user {quoted(user)} is away {absence!r}; expected rising times >= 0, (from, to) each"
             )
         position = users.index(user)
         events += [

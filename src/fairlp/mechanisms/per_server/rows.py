@@ -10,7 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpError, NoSolutionError, NotConvergedError, SolverError, TooLargeError
+from ...errors import (
+    FairlpError,
+    NoSolutionError,
+    NotConvergedError,
+    SolverError,
+    TooLargeError,
+    quoted,
+)
 from ...formulations import normalisers, per_server
 from ...formulations import per_server as formulations
 from ...formulations.audits import gain_by_lowering, pareto
@@ -379,7 +386,7 @@ def _doubt_of_limits(instance: Instance, tasks: np.ndarray, division: Division) 
     user = int(quotients(gain, alone).argmax())
     return (
         "task limits bind, and this fixed point is not Pareto-optimal: user "
-        f"{instance.users[user]!r} could have "
+        f"{quoted(instance.users[user])} could have "
         f"{gain[user]:.6g} more tasks, and no user less"
     )
 

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, TooLargeError
+from ...errors import InstanceError, TooLargeError, quoted
 from ...models.instances.arithmetic import LARGEST_WHOLE, whole_tasks_alone
 from ..mechanism import MethodCall, TasksResult
 
@@ -85,7 +85,7 @@ def _alpha(call: MethodCall) -> Fraction:
     alpha = call.parameters.get("alpha", ALPHA)
     if not isinstance(alpha, Real) or isinstance(alpha, bool) or not 0 <= float(alpha) <= 1:
         raise InstanceError(
-            f"alpha is {alpha!r}; expected the guaranteed part of the fair share, from 0 to 1"
+            f"alpha is {quoted(alpha)}; expected the guaranteed part of the fair share, from 0 to 1"
         )
     return Fraction(str(alpha))
 
@@ -100,7 +100,7 @@ def _credits(call: MethodCall) -> tuple[np.ndarray, tuple[str, ...]]:
     users = call.instance.users.labels
     if not isinstance(first, Integral) or isinstance(first, bool) or not 0 <= int(first) <= CREDITS:
         raise InstanceError(
-            f"credits is {first!r}; expected the credits at the beginning, whole, from 0 to "
+            f"credits is {quoted(first)}; expected the credits at the beginning, whole, from 0 to "
             f"{CREDITS:g}"
         )
     if state is None:
@@ -109,7 +109,7 @@ def _credits(call: MethodCall) -> tuple[np.ndarray, tuple[str, ...]]:
     if refused.any():
         user = refused.index[refused][0]
         raise InstanceError(
-            f"the state gives user {user!r} {state[user]:g} credits; expected whole numbers, 0 to "
+            f"the state gives user {quoted(user)} {state[user]:g} credits; expected whole numbers, 0 to "
             "2**53"
         )
     average = sum(map(int, state.tolist())) // len(state)

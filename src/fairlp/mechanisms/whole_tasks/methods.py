@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, UnknownNameError, require_known
+from ...errors import InstanceError, UnknownNameError, quoted, require_known
 from ...formulations.whole_tasks import precomputed_drf as formulation
 from ...models.instances.arithmetic import require_countable
 from ...models.instances.instance import Instance
@@ -333,7 +333,7 @@ def _note_on(instance: Instance, never: list[int]) -> tuple[str, ...]:
     others = f" (and {len(never) - 1} more users)" if len(never) > 1 else ""
     first = instance.users[never[0]]
     return (
-        f"user {first!r}{others} could not run one whole task even alone, gets nothing and stops "
+        f"user {quoted(first)}{others} could not run one whole task even alone, gets nothing and stops "
         "nobody",
     )
 
@@ -358,4 +358,4 @@ def _parameters(call: MethodCall, **defaults: Any) -> dict[str, Any]:
 
 def _one_of(option: str, value: Any, names: tuple[str, ...]) -> None:
     """Raise, with the nearest names, unless the value is a known one."""
-    require_known(value, names, f"{option}={value!r} does not exist")
+    require_known(value, names, f"{option}={quoted(value)} does not exist")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import TooLargeError
+from ...errors import TooLargeError, quoted
 from ...models.instances.arithmetic import (
     integers,
     quotients,
@@ -364,10 +364,12 @@ def note_on_slots(instance: Instance, slots: int) -> str:
         return ""
     first = instance.servers[int(rows[0])]
     if rows.size == len(instance.servers):
-        servers_text = f"no server has a slot (server {first!r} among them), so that nothing runs"
+        servers_text = (
+            f"no server has a slot (server {quoted(first)} among them), so that nothing runs"
+        )
     else:
         others = f" (and {rows.size - 1} more)" if rows.size > 1 else ""
-        servers_text = f"server {first!r}{others} has no slot, so that nothing runs there"
+        servers_text = f"server {quoted(first)}{others} has no slot, so that nothing runs there"
     slot_size = f"1/{slots} of the largest amount of each resource"
     return (
         f"{servers_text}: a slot is {slot_size}, which is more of some resource than there is; more slots are "

@@ -9,7 +9,6 @@ Users may also have ``weight`` or ``weight:<resource>``, ``task_limit``, ``entit
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -17,9 +16,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import FileFormatError, InstanceError, nearest, require_known, warn_caller
+from ...errors import FileFormatError, InstanceError, nearest, quoted, require_known, warn_caller
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
+from ..notation.labels import in_order
+from ..notation.reals import NumberError, floats, is_number
 
 RESERVED: dict[str, frozenset[str]] = {
     "user": frozenset({"user", "weight", "task_limit", "entitlement", "queue", "eligible"}),
@@ -179,7 +180,9 @@ def to_frames(instance: Instance) -> tuple[pd.DataFrame, ...]:
             values = attributes.iloc[:, position]
             header = _attribute_header(label, values, index.name, reserved)
             if header in columns:
-                raise InstanceError(f"{index.name}s have attribute {label!r} twice; rename one")
+                raise InstanceError(
+                    f"{index.name}s have attribute {quoted(label)} twice; rename one"
+                )
             columns[header] = values.to_numpy()
         tables.append(
             pd.DataFrame(columns, index=pd.Index(index.labels, name=index.name, dtype=object))
@@ -243,12 +246,12 @@ def pair_table(
         ):
             if label not in positions:
                 raise FileFormatError(
-                    f"{place(row)}: {noun} {label!r} is unknown; {nearest(label, positions)}"
+                    f"{place(row)}: {noun} {quoted(label)} is unknown; {nearest(label, positions)}"
                 )
         pair = user_positions[user], server_positions[server]
         if not np.isnan(table[pair]):
             raise FileFormatError(
-                f"{place(row)}: user {user!r} and server {server!r} occur twice; expected once"
+                f"{place(row)}: user {quoted(user)} and server {quoted(server)} occur twice; expected once"
             )
         table[pair] = number
     return np.where(np.isnan(table), 0.0, table)
@@ -266,14 +269,14 @@ def _labels_of(frame: pd.DataFrame, noun: str) -> list[Any]:
     nothing_given = isinstance(frame.index, pd.RangeIndex)
     if frame.index.name == other or (nothing_given and other in frame):
         raise InstanceError(
-            f"the table of {noun}s has labels of {other}s, {other!r}, and none called {noun!r}; "
+            f"the table of {noun}s has labels of {other}s, {quoted(other)}, and none called {noun!r}; "
             "are the two tables "
             "swapped? The users come first"
         )
     for header in frame.columns if nothing_given else ():
         if str(header).strip().casefold() in (noun, f"{noun}s"):
             raise InstanceError(
-                f"the table of {noun}s has a column {header!r}; labels stand in a column {noun!r}"
+                f"the table of {noun}s has a column {quoted(header)}; labels stand in a column {noun!r}"
             )
     return list(frame.index.tolist())
 
@@ -298,7 +301,9 @@ class _Table:
             )
         if not frame.columns.is_unique:
             twice = frame.columns[frame.columns.duplicated()][0]
-            raise InstanceError(f"the table of {noun}s has column {twice!r} twice; rename one")
+            raise InstanceError(
+                f"the table of {noun}s has column {quoted(twice)} twice; rename one"
+            )
         self.frame = frame
         self.noun = noun
         self.labels = _labels_of(frame, noun)
@@ -312,7 +317,7 @@ class _Table:
             if name in self.candidates:
                 raise InstanceError(
                     f"the table of {noun}s has columns {self.candidates[name][0]!r} and "
-                    f"{header!r}, both for {name!r}; "
+                    f"{quoted(header)}, both for {quoted(name)}; "
                     "keep one"
                 )
             self.candidates[name] = (header, unit)
@@ -322,7 +327,7 @@ class _Table:
         require_known(
             resource,
             self.candidates,
-            f"the table of {self.noun}s has no column for resource {resource!r}",
+            f"the table of {self.noun}s has no column for resource {quoted(resource)}",
             InstanceError,
         )
         return self.candidates[resource][0]
@@ -339,21 +344,21 @@ class _Table:
         plain = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column)
         if plain and not pd.api.types.is_bool_dtype(column):
             return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
-        for label, value in zip(self.labels, column, strict=True):
-            number = isinstance(value, (int, float, np.number)) and not isinstance(
-                value, bool | complex
-            )
-            number &= not isinstance(value, int) or value.bit_length() < sys.float_info.max_exp
-            if not number and not is_missing(value):
+        numbers = np.full(len(column), np.nan)
+        for k, value in enumerate(column):
+            if is_missing(value):
+                continue
+            try:
+                if not is_number(value):
+                    raise NumberError("it is no number")
+                numbers[k] = floats(value)
+            except NumberError:
                 raise InstanceError(
-                    f"column {header!r} of {self.noun} {label!r} is {value!r}; expected a number "
-                    "(the column is a "
-                    "resource because it is in both tables: if it is not one, call it "
-                    f"'attribute:{header}')"
-                )
-        return np.array(
-            [np.nan if is_missing(value) else float(value) for value in column], dtype=float
-        )
+                    f"column {quoted(header)} of {self.noun} {quoted(self.labels[k])} is {quoted(value)}; "
+                    "expected a number (the column is a resource because it is in both tables: if "
+                    f"it is not one, call it 'attribute:{header}')"
+                ) from None
+        return numbers
 
     def entries(self, header: str) -> list[Any] | None:
         """Return the entries of a reserved column, or None when it is not there."""
@@ -370,7 +375,9 @@ class _Table:
             return None
         label_texts = {str(label) for label in labels}
         for label, header in header_of.items():
-            require_known(label, label_texts, f"column {header!r} names no {noun}", InstanceError)
+            require_known(
+                label, label_texts, f"column {quoted(header)} names no {noun}", InstanceError
+            )
         for label in labels:
             if str(label) not in header_of:
                 raise InstanceError(
@@ -390,7 +397,7 @@ class _Table:
             name = header.removeprefix(ATTRIBUTE) if isinstance(header, str) else header
             if name in free:
                 raise InstanceError(
-                    f"the table of {self.noun}s has attribute {name!r} twice; rename one"
+                    f"the table of {self.noun}s has attribute {quoted(name)} twice; rename one"
                 )
             free[name] = self.frame[header].array
         return pd.DataFrame(free, index=pd.Index(self.labels, dtype=object))
@@ -405,7 +412,7 @@ class _Table:
                 continue
             if _is_numeric(self.frame[header]):
                 raise InstanceError(
-                    f"column {header!r} of users holds numbers but is not in the table of servers, "
+                    f"column {quoted(header)} of users holds numbers but is not in the table of servers, "
                     "so it may be a "
                     f"resource that no server offers; {_misspelt(name, meant)}add it to the "
                     f"servers, or call it 'attribute:{header}'"
@@ -430,7 +437,7 @@ class _Table:
                 unused.remove(count)
                 header = self.candidates[count][0]
                 warn_caller(
-                    f"the table of servers has a column {header!r} of whole numbers: did you mean "
+                    f"the table of servers has a column {quoted(header)} of whole numbers: did you mean "
                     f"'count', the number of identical servers? Else call it 'attribute:{header}'"
                 )
         if unused:
@@ -475,7 +482,11 @@ def _is_numeric(column: pd.Series[Any]) -> bool:
 
 def _chosen(n: _Table, i: _Table, resources: Any) -> list[Any]:
     if resources is not None:
-        chosen = [resources] if isinstance(resources, str) else list(resources)
+        chosen = (
+            [resources]
+            if isinstance(resources, str)
+            else list(in_order(resources, "resources", InstanceError))
+        )
         for resource in chosen:
             n.header(resource)
             i.header(resource)
@@ -506,7 +517,7 @@ def _weights(n: _Table, resources: list[Any], demands: np.ndarray) -> Any:
     is_blank = np.isnan(weights)
     for user, resource in np.argwhere(is_blank & (demands > 0)):
         raise InstanceError(
-            f"user {n.labels[user]!r} has no weight for {resources[resource]!r}, which it demands; "
+            f"user {quoted(n.labels[user])} has no weight for {quoted(resources[resource])}, which it demands; "
             "expected one for each resource"
         )
     return np.where(is_blank, 0.0, weights)
@@ -520,7 +531,7 @@ def _entitlements(n: _Table) -> list[Any] | None:
         return None
     if users:
         raise InstanceError(
-            f"user {users[0]!r} has no entitlement but others have; expected one for each user, or "
+            f"user {quoted(users[0])} has no entitlement but others have; expected one for each user, or "
             "none"
         )
     return entitlements
@@ -557,7 +568,7 @@ def _units(
             where = origin.setdefault(resource, source)
             if first != unit:
                 raise InstanceError(
-                    f"resource {resource!r} is in {first!r} in {where} and in {unit!r} in "
+                    f"resource {quoted(resource)} is in {quoted(first)} in {where} and in {quoted(unit)} in "
                     f"{source}; convert one of them"
                 )
     return units
@@ -601,7 +612,7 @@ def _resource_columns(
         )
         if parsed != (resource, unit):
             raise InstanceError(
-                f"resource {resource!r} in {unit!r} cannot be told from its header; rename one of "
+                f"resource {quoted(resource)} in {quoted(unit)} cannot be told from its header; rename one of "
                 "them"
             )
         yield header, table[:, k]
@@ -629,6 +640,6 @@ def _attribute_header(label: Any, values: pd.Series[Any], noun: str, reserved: s
         return label
     if not isinstance(label, str):
         raise InstanceError(
-            f"attribute {label!r} of {noun}s could be taken for a resource; give it a name of text"
+            f"attribute {quoted(label)} of {noun}s could be taken for a resource; give it a name of text"
         )
     return f"{ATTRIBUTE}{label}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ...errors import InstanceError, TooLargeError
+from ...errors import InstanceError, TooLargeError, quoted
 from ...tolerances import QUOTIENT_ROUNDING
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def require_countable(instance: Instance) -> None:
     if (alone >= LARGEST_WHOLE).any():
         n = int(alone.argmax())
         raise TooLargeError(
-            f"user {instance.users[n]!r} has {alone[n]:.3g} whole tasks alone, and 2**53 or more "
+            f"user {quoted(instance.users[n])} has {alone[n]:.3g} whole tasks alone, and 2**53 or more "
             "are not "
             "counted one by one; give it a task limit or larger tasks, or choose a mechanism of "
             "divisible tasks"

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, plain
+from ...errors import InstanceError, quoted, require_known
 from ...tolerances import AGREEMENT
 from ..notation.expressions import Index
-from ..notation.labels import aligned, few, order, require_text
-from ..notation.reals import BeyondFloatsError, floats
+from ..notation.labels import aligned, few, order, require_labels
+from ..notation.reals import NumberError, floats
 from .arithmetic import LARGEST_WHOLE
 
-#: What Python and NumPy raise for what is no number of floating point.
-_NO_NUMBERS = (TypeError, ValueError, OverflowError)
 #: The smallest float that has all its digits.
 _SMALLEST = float(np.finfo(float).smallest_normal)
 
@@ -47,23 +45,23 @@ def distinct(values: Iterable[Any], noun: str) -> pd.Index[Any]:
             items[position] = item = item.item()
         if not isinstance(item, (str, int)) or isinstance(item, bool):
             raise InstanceError(
-                f"{noun} label {item!r} (position {position}) is {type(item).__name__}; expected "
+                f"{noun} label {quoted(item)} (position {position}) is {type(item).__name__}; expected "
                 "text or a whole number"
             )
         if item == "":
             raise InstanceError(f"{noun} label at position {position} is empty; expected a name")
-        require_text(item, f"the {noun} label at position {position}", InstanceError, of_text=False)
+    require_labels(items, f"the {noun} labels", InstanceError)
     index: pd.Index[Any] = pd.Index(items, dtype=object)
     if not index.is_unique:
         twice = index[index.duplicated()][0]
-        raise InstanceError(f"{noun} {twice!r} occurs twice; labels must be unique")
+        raise InstanceError(f"{noun} {quoted(twice)} occurs twice; labels must be unique")
     return index
 
 
 def tables(demands: Any, capacities: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return demands N×R and capacities K×R of the same resources, with at least one of each."""
     d = matrix(demands, "demands")
-    c = matrix(np.atleast_2d(np.asarray(capacities)), "capacities")
+    c = matrix(_rows(capacities), "capacities")
     n_users, n_resources = d.shape
     if n_users == 0:
         raise InstanceError("there are no users; expected at least one row of demands")
@@ -84,7 +82,7 @@ def matrix(values: Any, name: str, columns: int | None = None) -> np.ndarray:
     """Return a two-dimensional array of floats."""
     try:
         array = floats(values)
-    except _NO_NUMBERS as error:
+    except NumberError as error:
         raise InstanceError(
             f"{name} are not all numbers ({_no_number(values) or error}); expected a table of "
             "numbers"
@@ -97,6 +95,14 @@ def matrix(values: Any, name: str, columns: int | None = None) -> np.ndarray:
         )
         raise InstanceError(f"{name} have shape {array.shape}; expected {expected}")
     return array
+
+
+def _rows(values: Any) -> Any:
+    """Return a table as it is, and the numbers of one row as a table."""
+    if not _several(values):
+        return [[values]]
+    is_row = values.ndim == 1 if isinstance(values, np.ndarray) else not any(map(_several, values))
+    return [values] if is_row else values
 
 
 def _no_number(values: Any, names: Index | None = None) -> str:
@@ -122,10 +128,11 @@ def _no_number(values: Any, names: Index | None = None) -> str:
         for column, cell in enumerate(cells):
             try:
                 floats(0 if cell is None else cell)
-            except _NO_NUMBERS as error:
-                is_large = isinstance(error, (OverflowError, BeyondFloatsError))
-                value = "a number too large" if is_large else plain(cell)
-                return f"{value} {place}" + (f", column {column + 1}" if listed else "")
+            except NumberError as error:
+                value = "a number too large" if isinstance(error, OverflowError) else quoted(cell)
+                column_text = f", column {column + 1}" if listed else ""
+                remedy = f"; {error.remedy}" if error.remedy else ""
+                return f"{value} {place}{column_text}{remedy}"
         if lengths[0] != lengths[-1]:
             return f"row {k + 1} has {lengths[-1]} entries, and row 1 has {lengths[0]}"
     return ""
@@ -146,7 +153,7 @@ def amounts(
 
     def entry(position: tuple[int, ...]) -> str:
         row, column = rows[position[0]], columns[position[1]]
-        return f"{name} of {row_noun} {row!r}, {column_noun} {column!r},"
+        return f"{name} of {row_noun} {row!r}, {column_noun} {quoted(column)},"
 
     refused = ~(np.isfinite(array) & (array >= 0))
     if refused.any():
@@ -196,7 +203,7 @@ def _numbers(name: str, values: Any, *axes: Index) -> np.ndarray:
     values = _in_order(values, name, *axes)
     try:
         return floats(values)
-    except _NO_NUMBERS as error:
+    except NumberError as error:
         raise InstanceError(
             f"{name} are not all numbers ({_no_number(values, axes[0]) or error})"
         ) from None
@@ -223,13 +230,12 @@ def weights(values: Any, demands: np.ndarray, users: Index, resources: Index) ->
         refused &= ~((array == 0) & (demands == 0))
     if refused.any():
         position = tuple(np.argwhere(refused)[0])
-        resource_text = f", resource {resources[position[1]]!r}" if array.ndim == 2 else ""
+        resource_text = f", resource {quoted(resources[position[1]])}" if array.ndim == 2 else ""
         raise InstanceError(
-            f"weight of user {users[position[0]]!r}{resource_text} is {array[position]:g}; expected a finite number > "
-            "0 "
-            "(leave a user out who is to get nothing, or set its task limit to 0)"
+            f"weight of user {quoted(users[position[0]])}{resource_text} is {array[position]:g}; "
+            "expected a finite number > 0 (leave a user out who is to get nothing, or set its task limit to 0)"
         )
-    whole_digits(array, lambda position: f"weight of user {users[position[0]]!r}")
+    whole_digits(array, lambda position: f"weight of user {quoted(users[position[0]])}")
     return array
 
 
@@ -238,14 +244,14 @@ def task_limits(limits: Any, users: Index) -> np.ndarray:
     if limits is None:
         return np.full(len(users), np.inf)
     ordered = _in_order(limits, "task_limits", users)
-    if np.ndim(ordered) == 1:
+    if isinstance(ordered, (list, tuple)) or getattr(ordered, "ndim", 0) == 1:
         ordered = [np.inf if item is None else item for item in ordered]
     array = vector(ordered, len(users), "task limit", users)
     problem = (
         "task limit of user {0!r} is {1:g}; expected a number >= 0 (infinity or None: no limit)"
     )
     _refuse(~(array >= 0), users, problem, array)
-    whole_digits(array, lambda position: f"task limit of user {users[position[0]]!r}")
+    whole_digits(array, lambda position: f"task limit of user {quoted(users[position[0]])}")
     return array
 
 
@@ -286,7 +292,7 @@ def _counts(values: Any, servers: Index) -> np.ndarray:
         position = int(np.argmax(refused))
         bound = " below 2**53" if array[position] >= LARGEST_WHOLE else ""
         raise InstanceError(
-            f"count of server {servers[position]!r} is {array[position]:g}; expected a whole number >= 1{bound}"
+            f"count of server {quoted(servers[position])} is {array[position]:g}; expected a whole number >= 1{bound}"
         )
     return array.astype(np.int64)
 
@@ -298,7 +304,7 @@ def entitlements(values: Any, users: Index) -> np.ndarray | None:
     array = vector(values, len(users), "entitlement", users)
     refused = ~(np.isfinite(array) & (array >= 0))
     _refuse(refused, users, "entitlement of user {0!r} is {1:g}; expected a number >= 0", array)
-    whole_digits(array, lambda position: f"entitlement of user {users[position[0]]!r}")
+    whole_digits(array, lambda position: f"entitlement of user {quoted(users[position[0]])}")
     total = float(array.sum())
     if abs(total - 1) > AGREEMENT:
         raise InstanceError(
@@ -310,13 +316,24 @@ def entitlements(values: Any, users: Index) -> np.ndarray | None:
 
 def units(names: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
     """Return the units of resources as text."""
-    labels = list(resources)
-    unknown = [resource for resource in names or {} if resource not in labels]
-    if unknown:
+    if names is None:
+        return {}
+    if isinstance(names, pd.Series):
+        names = names.to_dict()
+    if not isinstance(names, Mapping):
         raise InstanceError(
-            f"a unit is given for {unknown[0]!r}, which is no resource; resources: {labels}"
+            f"units are {quoted(names)}; expected a mapping from resources to units (text)"
         )
-    return {str(resource): str(unit) for resource, unit in (names or {}).items() if unit}
+    for resource, unit in names.items():
+        require_known(
+            resource,
+            list(resources),
+            f"a unit is given for {quoted(resource)}, which is no resource",
+            InstanceError,
+        )
+        if unit is not None and not isinstance(unit, str):
+            raise InstanceError(f"the unit of {resource!r} is {quoted(unit)}; expected text")
+    return {str(resource): unit for resource, unit in names.items() if unit}
 
 
 def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame:
@@ -335,7 +352,9 @@ def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame:
     if has_no_labels and not any(isinstance(label, int) for label in names):
         # a table by columns, whose rows are in order: 0, 1, … cannot be meant as labels
         table = table.set_axis(names.labels)
-    ordered = table.iloc[order(table.index, names, f"the table {name!r}", InstanceError)].copy()
+    ordered = table.iloc[
+        order(table.index, names, f"the table {quoted(name)}", InstanceError)
+    ].copy()
     ordered.index = names.labels
     return ordered
 
@@ -356,8 +375,8 @@ def rates_fit(
             server = indices[1][i]
             resource = indices[2][r]
             raise InstanceError(
-                f"rate of user {user!r} on server {server!r} is {values[n, i]:g}, but its tasks "
-                f"need {resource!r}, of "
+                f"rate of user {quoted(user)} on server {quoted(server)} is {values[n, i]:g}, but its tasks "
+                f"need {quoted(resource)}, of "
                 "which the server has none; expected the rate 0 there (or give the server a "
                 "capacity of it, or leave "
                 "the resource out of the user's demands)"

@@ -21,9 +21,9 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, nearest
+from ...errors import InstanceError, nearest, quoted
 from ..notation.expressions import Index
-from ..notation.labels import aligned, is_table
+from ..notation.labels import aligned, is_table, position_remedy
 from . import checks
 
 __all__ = ["Columns", "condition_text", "evaluate", "is_missing"]
@@ -82,7 +82,7 @@ class Column:
                 continue
             if not isinstance(value, (str, int, float)):
                 raise InstanceError(
-                    f"attribute {name!r} holds {type(value).__name__}; conditions compare text, "
+                    f"attribute {quoted(name)} holds {type(value).__name__}; conditions compare text, "
                     "numbers and True/False"
                 )
             codes.append(code_of.setdefault(value, len(code_of)))
@@ -122,7 +122,7 @@ class Columns:
             sources = self._entries.get(name, [])
             if len(sources) > 1:
                 raise InstanceError(
-                    f"{name!r} is the name of two columns (attributes or resources); rename one"
+                    f"{quoted(name)} is the name of two columns (attributes or resources); rename one"
                 )
             if not sources:
                 return None
@@ -168,7 +168,7 @@ def condition_text(allowed: Mapping[Any, Any], whose: str) -> str:
     for name, values in allowed.items():
         if not isinstance(name, str) or "`" in name or not name:
             raise InstanceError(
-                f"{whose} has a condition on attribute {name!r}; expected a name without backticks"
+                f"{whose} has a condition on attribute {quoted(name)}; expected a name without backticks"
             )
         plain = (
             name.isidentifier()
@@ -193,7 +193,7 @@ def _literal_text(value: Any, name: str, whose: str) -> str:
         isinstance(value, float) and not math.isfinite(value)
     ):
         raise InstanceError(
-            f"{whose} allows {value!r} for attribute {name!r}; expected text, a number or "
+            f"{whose} allows {quoted(value)} for attribute {quoted(name)}; expected text, a number or "
             "True/False (nothing equals "
             "a missing value)"
         )
@@ -250,7 +250,7 @@ class _Condition:
         return name
 
     def _fail(self, problem: str) -> NoReturn:
-        raise InstanceError(f"condition of {self.whose}, {self.text!r}: {problem}") from None
+        raise InstanceError(f"condition of {self.whose}, {quoted(self.text)}: {problem}") from None
 
     def _shown(self, node: ast.AST) -> str:
         source = ast.get_source_segment(self._source, node) or ""
@@ -324,13 +324,13 @@ class _Condition:
             hint = (
                 "True and False are capital"
                 if name in ("true", "false")
-                else f"text needs quotes: '{name}'"
+                else f"text needs quotes: {quoted(name)}"
             )
             suggestion = (
                 nearest(name, self.columns.names) if self.columns.names else "servers have none"
             )
             self._fail(
-                f"no attribute or resource of servers is called {name!r}; {suggestion} ({hint})"
+                f"no attribute or resource of servers is called {quoted(name)}; {suggestion} ({hint})"
             )
         return column
 
@@ -437,6 +437,8 @@ def _table(eligible: Any, n: Index, i: Index) -> np.ndarray | None:
     """Return a table of users × servers as an array, or None where each user has one entry."""
     if is_table(eligible):
         return np.asarray(aligned(eligible, (n, i), "eligible", InstanceError))
+    if isinstance(eligible, np.ma.MaskedArray):
+        eligible = aligned(eligible, (n, i), "eligible", InstanceError)
     if isinstance(eligible, np.ndarray):
         return None if eligible.ndim == 1 and eligible.dtype.kind not in "biuf" else eligible
     if not isinstance(eligible, (list, tuple)) or not eligible:
@@ -453,7 +455,7 @@ def _table(eligible: Any, n: Index, i: Index) -> np.ndarray | None:
         for user, row in zip(n, eligible, strict=True):
             if len(row) != len(i):
                 raise InstanceError(
-                    f"eligible has {len(row)} entries for user {user!r}; expected {len(i)}, True "
+                    f"eligible has {len(row)} entries for user {quoted(user)}; expected {len(i)}, True "
                     "or False for each "
                     "server (or a list of servers)"
                 )
@@ -492,7 +494,7 @@ def _mask_of_table(table: np.ndarray, n: Index, i: Index) -> np.ndarray:
     if refused.any():
         user, server = (int(k) for k in np.argwhere(refused)[0])
         raise InstanceError(
-            f"eligible of user {n[user]!r} on server {i[server]!r} is {table[user, server]!r}; "
+            f"eligible of user {quoted(n[user])} on server {quoted(i[server])} is {quoted(table[user, server])}; "
             "expected True or False"
         )
     return yes
@@ -500,13 +502,15 @@ def _mask_of_table(table: np.ndarray, n: Index, i: Index) -> np.ndarray:
 
 def _entries(eligible: Any, n: Index) -> Sequence[Any]:
     """Return one entry for each user, in order."""
+    remedy = ""
     if isinstance(eligible, pd.Series):
+        remedy = position_remedy(eligible.index)
         eligible = _by_user(eligible)
     if isinstance(eligible, Mapping):
         for user in eligible:
             if user not in n:
                 raise InstanceError(
-                    f"eligible names user {user!r}, who is unknown; {nearest(user, n)}"
+                    f"eligible names user {quoted(user)}, who is unknown; {nearest(user, n)}{remedy}"
                 )
         return [eligible.get(user) for user in n]
     if isinstance(eligible, str) or not isinstance(eligible, (list, tuple, np.ndarray, pd.Index)):
@@ -525,7 +529,7 @@ def _entries(eligible: Any, n: Index) -> Sequence[Any]:
 def _by_user(eligible: pd.Series[Any]) -> dict[Any, Any]:
     if not eligible.index.is_unique:
         twice = eligible.index[eligible.index.duplicated()][0]
-        raise InstanceError(f"eligible has user {twice!r} twice; expected each once")
+        raise InstanceError(f"eligible has user {quoted(twice)} twice; expected each once")
     return dict(zip(eligible.index, eligible, strict=True))
 
 
@@ -540,7 +544,7 @@ def _mask_of_entries(
         if is_missing(entry) or (isinstance(entry, str) and not entry.strip()):
             continue
         if isinstance(entry, Mapping):
-            entry = condition_text(entry, f"user {n[k]!r}")
+            entry = condition_text(entry, f"user {quoted(n[k])}")
             if not entry:
                 continue
         if isinstance(entry, str):
@@ -551,12 +555,12 @@ def _mask_of_entries(
             mask[k, _positions(entry, n[k], position)] = True
         else:
             raise InstanceError(
-                f"eligible of user {n[k]!r} is {entry!r} ({type(entry).__name__}); expected a "
+                f"eligible of user {quoted(n[k])} is {quoted(entry)} ({type(entry).__name__}); expected a "
                 "condition (text), a list "
                 "of servers, a mapping from attributes to values, or None"
             )
     for text, users in users_of.items():
-        mask[users] = evaluate(text, columns, f"user {n[users[0]]!r}")
+        mask[users] = evaluate(text, columns, f"user {quoted(n[users[0]])}")
     return mask, (tuple(conditions) if users_of else ())
 
 
@@ -570,7 +574,7 @@ def _positions(servers: Iterable[Any], user: Any, position: Mapping[Any, int]) -
         )
         if not is_label:
             raise InstanceError(
-                f"eligible of user {user!r} names server {server!r}, which is unknown; "
+                f"eligible of user {quoted(user)} names server {quoted(server)}, which is unknown; "
                 f"{nearest(server, position)}"
             )
         positions.append(position[server])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest
+from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest, quoted
 from ..notation.expressions import Index
 from ..notation.labels import aligned, arranged, carries_labels, in_order, labels_on
 from ..programs.solution_views import table
@@ -41,8 +41,8 @@ def indices_and_tables(
 ) -> tuple[Index, Index, Index, np.ndarray, np.ndarray]:
     """Return the indices, and the checked tables of demands N×R and capacities K×R in order.
 
-    Labels that are given are the ones; else those of demands and capacities, a default 0, 1, …
-    last.
+    Labels that are given are the ones; else those of demands and capacities, last a default index
+    of pandas.
     """
     if _one_server(capacities):
         capacities = [capacities]
@@ -206,8 +206,8 @@ class Instance:
 
         Labelled input is put in the order of the instance's labels, or refused where labels are
         missing, unknown or there twice. Dimensions and levels that are named (user, server,
-        resource) may be in any order. A default index (0, 1, …) is no label and is read by
-        position, unless the labels of the instance are those integers themselves.
+        resource) may be in any order. A default index 0, 1, … of pandas is labels like any other;
+        arrays and lists go by position.
 
         Parameters
         ----------
@@ -616,7 +616,7 @@ class Instance:
                 label for position, label in enumerate(labels) if label in labels[:position]
             )
             raise InstanceError(
-                f"two servers would be called {twice!r}; give rows of identical servers other "
+                f"two servers would be called {quoted(twice)}; give rows of identical servers other "
                 "labels"
             )
         return of_servers(self, row).derived(
@@ -694,7 +694,7 @@ class Instance:
         for name in changes:
             if name not in arguments:
                 raise UnknownNameError(
-                    f"an instance has no {name!r} to replace; {nearest(name, arguments)}"
+                    f"an instance has no {quoted(name)} to replace; {nearest(name, arguments)}"
                 )
         if changes.get("queues", 0) is None:
             arguments["queue"] = None  # no tree, nowhere to stand
@@ -857,6 +857,8 @@ def _attributes_of(instance: Instance, changes: Mapping[str, Any]) -> dict[str, 
                     changes.get(axis), named_axes(axis), f"the table of {axis}", InstanceError
                 )
                 carried = labels_on(table, 0)
+            else:
+                carried = in_order(carried, f"{noun}s", InstanceError)
             if carried is None or len(carried) == len(frame):
                 attributes[f"{noun}_attributes"] = frame.set_axis(
                     checks.labels(carried, len(frame), noun), axis=0

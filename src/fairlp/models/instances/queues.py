@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ...errors import InstanceError, UnknownNameError, nearest
+from ...errors import InstanceError, UnknownNameError, nearest, quoted
 from ..notation.expressions import Index
-from ..notation.labels import aligned
-from ..notation.reals import floats
+from ..notation.labels import aligned, require_text
+from ..notation.reals import NumberError, number
 from .arithmetic import relative
 from .checks import whole_digits
 from .quotas import KINDS, Quotas, parted, quotas_of
@@ -261,7 +261,7 @@ class Queues:
         for v, queue_path in enumerate(self.paths):
             if queue_path == cleaned_path:
                 return v
-        raise UnknownNameError(f"there is no queue {path!r}; {nearest(path, self.paths)}")
+        raise UnknownNameError(f"there is no queue {quoted(path)}; {nearest(path, self.paths)}")
 
     def __repr__(self) -> str:
         count = len(self) - 1
@@ -302,12 +302,13 @@ def cleaned(path: Any, owner: str = "") -> str:
         return ROOT
     if not isinstance(path, str):
         raise InstanceError(
-            f"queue {path!r}{owner} is {type(path).__name__}; expected a path such as 'org/team' (text)"
+            f"queue {quoted(path)}{owner} is {type(path).__name__}; expected a path such as 'org/team' (text)"
         )
+    require_text(path, f"the path of a queue{owner}", InstanceError)
     stripped = path.strip(SLASH)
     if SLASH * 2 in stripped:
         raise InstanceError(
-            f"queue {path!r}{owner} has an empty name between two slashes; expected a path such as "
+            f"queue {quoted(path)}{owner} has an empty name between two slashes; expected a path such as "
             "'org/team'"
         )
     return stripped
@@ -399,7 +400,9 @@ def rows_of(queues: Any, resources: Index) -> dict[str, Row]:
     for path, entry in entries:
         name = cleaned(path)
         if name in rows:
-            raise InstanceError(f"queue {name!r} occurs twice; the path of a queue must be unique")
+            raise InstanceError(
+                f"queue {quoted(name)} occurs twice; the path of a queue must be unique"
+            )
         rows[name] = _row(name, entry, resources)
     return rows
 
@@ -412,14 +415,21 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
     if queue is None:
         return [ROOT] * len(users)
     if isinstance(queue, str):
-        raise InstanceError(f"queue is one text, {queue!r}; expected the path of each user's queue")
-    labels = list(aligned(queue, (users,), "the argument 'queue'", InstanceError))
+        raise InstanceError(
+            f"queue is one text, {quoted(queue)}; expected the path of each user's queue"
+        )
+    ordered = aligned(queue, (users,), "the argument 'queue'", InstanceError)
+    if not isinstance(ordered, Iterable):
+        raise InstanceError(
+            f"queue is {quoted(queue)}; expected a list with the path of each user's queue"
+        )
+    labels = list(ordered)
     if len(labels) != len(users):
         raise InstanceError(
             f"{len(labels)} queues for {len(users)} users; expected the path of each user's queue"
         )
     labelled = zip(users, labels, strict=True)
-    paths = [cleaned(path, f" of user {user!r}") for user, path in labelled]
+    paths = [cleaned(path, f" of user {quoted(user)}") for user, path in labelled]
     used = {above for path in paths for above in lineage(path)}
     idle = [path for path in rows if path not in used]
     for user, path in zip(users, paths, strict=True):
@@ -427,7 +437,7 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
             meant = nearest(path, idle)
             if meant.startswith("did you mean"):
                 raise InstanceError(
-                    f"user {user!r} stands in queue {path!r}, which is not in queues; {meant}"
+                    f"user {quoted(user)} stands in queue {quoted(path)}, which is not in queues; {meant}"
                 )
     return paths
 
@@ -440,13 +450,17 @@ def _row(path: str, entry: Any, resources: Index) -> Row:
         entry = {"weight": entry}
     for key in entry:
         if key not in _KEYS:
-            raise InstanceError(f"queue {path!r} has {key!r}; {nearest(key, _KEYS)}")
-    weight = _number(entry.get("weight", 1.0), f"weight of queue {path!r}")
-    whole_digits(np.array(weight), lambda _: f"weight of queue {path!r}")
+            raise InstanceError(f"queue {quoted(path)} has {quoted(key)}; {nearest(key, _KEYS)}")
+    weight = _number(entry.get("weight", 1.0), f"weight of queue {quoted(path)}")
+    whole_digits(np.array(weight), lambda _: f"weight of queue {quoted(path)}")
     if not (np.isfinite(weight) and weight > 0):
-        raise InstanceError(f"weight of queue {path!r} is {weight:g}; expected a finite number > 0")
-    guarantee = _amounts(entry.get("guarantee"), f"guarantee of queue {path!r}", resources, 0.0)
-    cap = _amounts(entry.get("cap"), f"cap of queue {path!r}", resources, np.inf)
+        raise InstanceError(
+            f"weight of queue {quoted(path)} is {weight:g}; expected a finite number > 0"
+        )
+    guarantee = _amounts(
+        entry.get("guarantee"), f"guarantee of queue {quoted(path)}", resources, 0.0
+    )
+    cap = _amounts(entry.get("cap"), f"cap of queue {quoted(path)}", resources, np.inf)
     for name, row, refused in (
         ("guarantee", guarantee, ~np.isfinite(guarantee) | (guarantee < 0)),
         ("cap", cap, np.isnan(cap) | (cap < 0)),
@@ -461,21 +475,21 @@ def _row(path: str, entry: Any, resources: Index) -> Row:
             )
             hint = " (leave it out for none)" if not row[r] >= 0 or np.isinf(row[r]) else ""
             raise InstanceError(
-                f"{name} of queue {path!r}, resource {resources[r]!r}, is {row[r]:g}; expected "
+                f"{name} of queue {quoted(path)}, resource {quoted(resources[r])}, is {row[r]:g}; expected "
                 f"{bound}{hint}"
             )
     for name, row in (("guarantee", guarantee), ("cap", cap)):
 
         def place(position: tuple[int, ...], name: str = name) -> str:
-            return f"{name} of queue {path!r}, resource {resources[position[0]]!r},"
+            return f"{name} of queue {quoted(path)}, resource {quoted(resources[position[0]])},"
 
         whole_digits(row, place)
     quotas = {}
     for kind in KINDS:
-        name = f"{kind} of queue {path!r}"
+        name = f"{kind} of queue {quoted(path)}"
         amounts = _mapping(entry.get(kind), name).items()
         quotas[kind] = {
-            str(key): _number(amount, f"{name}, {key!r},")
+            str(key): _number(amount, f"{name}, {quoted(key)},")
             for key, amount in amounts
             if amount is not None
         }
@@ -491,10 +505,10 @@ def _amounts(amounts: Any, name: str, resources: Index, default: float) -> np.nd
     for resource, amount in _mapping(amounts, name).items():
         if resource not in place:
             raise InstanceError(
-                f"{name} names {resource!r}, which is no resource; {nearest(resource, place)}"
+                f"{name} names {quoted(resource)}, which is no resource; {nearest(resource, place)}"
             )
         if amount is not None:
-            row[place[resource]] = _number(amount, f"{name}, resource {resource!r},")
+            row[place[resource]] = _number(amount, f"{name}, resource {quoted(resource)},")
     return row
 
 
@@ -503,17 +517,19 @@ def _mapping(amounts: Any, name: str) -> Mapping[Any, Any]:
     if amounts is None or isinstance(amounts, pd.Series):
         return {} if amounts is None else amounts.to_dict()
     if not isinstance(amounts, Mapping):
-        raise InstanceError(f"{name} is {amounts!r}; expected a mapping from resources to amounts")
+        raise InstanceError(
+            f"{name} is {quoted(amounts)}; expected a mapping from resources to amounts"
+        )
     return amounts
 
 
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, (bool, str)):
-        raise InstanceError(f"{name} is {value!r}; expected a number")
+    if isinstance(value, (bool, np.bool_)):
+        raise InstanceError(f"{name} is {quoted(value)}; expected a number")
     try:
-        return float(floats(value))
-    except (TypeError, ValueError, OverflowError):
-        raise InstanceError(f"{name} is {value!r}; expected a number") from None
+        return number(value)
+    except NumberError as error:
+        raise InstanceError(f"{name} is {quoted(value)}; expected a number ({error})") from None
 
 
 def _records(table: pd.DataFrame, resources: Index) -> Iterable[tuple[Any, dict[str, Any]]]:
@@ -528,7 +544,7 @@ def _records(table: pd.DataFrame, resources: Index) -> Iterable[tuple[Any, dict[
     for column in table.columns:
         if column != "weight" and column not in key_of:
             raise InstanceError(
-                f"the table of queues has a column {column!r}; "
+                f"the table of queues has a column {quoted(column)}; "
                 f"{nearest(column, ['weight', *key_of])}"
             )
     if not table.columns.is_unique:

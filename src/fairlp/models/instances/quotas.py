@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import InstanceError, nearest
+from ...errors import InstanceError, nearest, quoted
 from ..notation.expressions import Index
 from .conditions import Columns, evaluate
 
@@ -98,7 +98,7 @@ class Quotas:
         everywhere = np.ones(len(instance.servers), dtype=bool)
         return np.array(
             [
-                evaluate(flavor, columns, f"flavor {flavor!r}") if flavor else everywhere
+                evaluate(flavor, columns, f"flavor {quoted(flavor)}") if flavor else everywhere
                 for flavor in self.flavors
             ]
         )
@@ -112,7 +112,9 @@ def parted(key: Any, resources: Iterable[Any], name: str) -> tuple[int, str]:
     position = {str(resource): r for r, resource in enumerate(resources)}
     own, _, condition = (str(key), "", "") if str(key) in position else str(key).partition(AT)
     if own not in position:
-        raise InstanceError(f"{name} names {key!r}, which is no resource; {nearest(own, position)}")
+        raise InstanceError(
+            f"{name} names {quoted(key)}, which is no resource; {nearest(own, position)}"
+        )
     return position[own], condition
 
 
@@ -141,7 +143,7 @@ def quotas_of(rows: Mapping[str, Said], tree: Sequence[str], resources: Index) -
     for path, quotas in rows.items():
         for k, kind in enumerate(KINDS):
             for name, amount in quotas.get(kind, {}).items():
-                owner = f"{kind} of queue {path!r}, {name!r},"
+                owner = f"{kind} of queue {quoted(path)}, {quoted(name)},"
                 if not amount >= 0 or (k == 0 and np.isinf(amount)):
                     raise InstanceError(
                         f"{owner} is {amount:g}; expected a number >= 0 (leave it out for none)"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import ModelError
+from ...errors import ModelError, quoted
 from ..programs.program import INTEGER, Block, LogTerms, Program, kind_of, with_data
 from .arrays import Entries, Labelled, Triples, assemble, mapped_numbers, scalar, times
 from .expressions import (
@@ -247,8 +247,8 @@ def _scaled(term: AnyTerm, factor: Labelled) -> AnyTerm:
             return spread(term).scaled(factor)
         symbol = factor.indices[0].symbol
         raise ModelError(
-            f"a sum of logarithms or powers over {symbol!r} is multiplied by numbers over "
-            f"{symbol!r}; sum over another "
+            f"a sum of logarithms or powers over {quoted(symbol)} is multiplied by numbers over "
+            f"{quoted(symbol)}; sum over another "
             f"symbol: m = {symbol}.alias('m')"
         )
     return term.of(times(term.coefficient, factor), term.summed)
@@ -590,7 +590,7 @@ def _refuse_condition(
     for leaf in named(relation.condition):
         if isinstance(leaf, Variable) and ((leaf.lower < 0) | (leaf.upper > 1)).any():
             raise ModelError(
-                f"{subject} depends on {leaf!r}, which is no binary any more; give it bounds of 0 "
+                f"{subject} depends on {quoted(leaf)}, which is no binary any more; give it bounds of 0 "
                 "and 1"
             )
     if endless.size:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from decimal import Decimal
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Never, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError, UnknownNameError, nearest, plain
+from ...errors import ModelError, UnknownNameError, nearest, quoted
 from ...hints import NoArgumentError, refuse_keywords
 from ..programs.program import free_name
 from ..programs.solution import Solution
@@ -22,17 +20,16 @@ from .labels import (
     Indices,
     aligned,
     as_indices,
-    by_element,
     carries_labels,
     labels_at,
+    laid_out,
     member,
-    placed,
     shape_of,
     symbols_of,
     union,
 )
 from .labels import Index as Index  # which is taken from here, too
-from .reals import NumberError, floats
+from .reals import NumberError, floats, is_number, number
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -188,8 +185,9 @@ class Expression(Immutable):
         def remedy() -> str:
             entries: list[Any] = list(over)
             symbols = [*symbols_of(self.indices), "n"]
-            symbol = next((symbol for symbol in symbols if symbol in entries), symbols[0])
-            return f"such as x.sum({symbol}) with {symbol} = model[{symbol!r}]"
+            texts = [entry for entry in entries if isinstance(entry, str)]
+            symbol = next((symbol for symbol in symbols if symbol in texts), symbols[0])
+            return f"such as x.sum({symbol}) with {symbol} = model[{quoted(symbol)}]"
 
         return SumOver(self, as_indices(over, "sum over", remedy) or self.indices)
 
@@ -264,10 +262,16 @@ class Expression(Immutable):
         <Constraint later: x[t] − x[t−1] ≤ 5 ∀ t: 2 of 3 rows>
         """
         axis = _own(self, index, "shift")
-        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)):
-            raise ModelError(f"{self} is shifted by {steps!r}; expected a whole number of labels")
-        to = np.arange(max(0, steps), max(len(axis) + min(0, steps), 0))
+        if isinstance(steps, (bool, np.timedelta64)) or not isinstance(steps, (int, np.integer)):
+            raise ModelError(
+                f"{self} is shifted by {quoted(steps)}; expected a whole number of labels"
+            )
+        if not steps:
+            return self
+        steps = int(steps)
         shown = f"{axis.symbol}{'−' if steps > 0 else '+'}{abs(steps)}"
+        steps = max(-len(axis), min(steps, len(axis)))  # further away there is nothing, either
+        to = np.arange(max(0, steps), max(len(axis) + min(0, steps), 0))
         return Along(self, axis, _matrix(to, to - steps, (len(axis), len(axis))), axis, shown)
 
     def cumsum(self, index: Index) -> Expression:
@@ -388,12 +392,6 @@ class Expression(Immutable):
             "an expression has no truth value; write model.constraint(name, left <= right)"
         )
 
-    def __getitem__(self, key: Any) -> Any:
-        raise NoArgumentError(
-            f"a formula ({self}) has no parts; take those of its variables and parameters, as in "
-            "x[1:3].shift(t), or of the constraint, as in model.constraint(name, rows, where=mask)"
-        )
-
     def __iter__(self) -> NoReturn:
         raise NoArgumentError(
             f"Python's own sum, max and loops take no formula ({self}); write x.sum() for the sum "
@@ -410,14 +408,53 @@ class Expression(Immutable):
 
         return f"$\\displaystyle {latex(self)}$"
 
+    def __getitem__(self, key: Any) -> Expression:
+        """Return the expression at labels, at a part of them, or over other symbols.
+
+        Brackets hold what those of a :class:`Variable` do: ``x.shift(t)[1:3]``.
+
+        Raises
+        ------
+        ModelError
+            For logarithms, powers and absolute values, inside which labels are selected.
+        UnknownNameError
+            For labels that there are not.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> t = Index("t", [8, 9, 10], "hour")
+        >>> x = Model("m").variable("x", t)
+        >>> x.shift(t)[1:3]
+        <Expression (x[t−1])[t∈{9,10}] over t>
+        >>> (2 * x + 1)[9]
+        <Expression ∑_t (2·x[t] + 1)[t∈{9}]>
+        """
+        places, free, parts = _places(self, key)
+        selected: Expression = self
+        new_indices = iter(free)
+        for index, place in zip(self.indices, places, strict=True):
+            if place is not None:
+                selected = _at(selected, index, place)
+                continue
+            new_index = next(new_indices)
+            if new_index.symbol != index.symbol:
+                every = np.arange(len(index))
+                matrix = _matrix(every, every, (len(index), len(index)))
+                selected = Along(selected, index, matrix, new_index, new_index.symbol)
+        return _parts_of(selected, parts)
+
 
 class Constant(Expression):
     """A number."""
 
     def __init__(self, value: float) -> None:
-        if not np.isfinite(value):
-            raise ModelError(f"a coefficient is {value}; expected a finite number")
-        self.value = float(value)
+        try:
+            self.value = number(value)
+        except NumberError as error:
+            raise ModelError(f"a coefficient is no number of a formula: {error}") from None
+        if not np.isfinite(self.value):
+            raise ModelError(f"a coefficient is {self.value}; expected a finite number")
 
 
 class Add(Expression):
@@ -527,7 +564,7 @@ def _own(node: Expression, index: Index, operation: str) -> Index:
     )
     if axis is None:
         symbols = ", ".join(symbols_of(node.indices)) or "no index"
-        shown = index if isinstance(index, Index) else repr(index)
+        shown = index if isinstance(index, Index) else quoted(index)
         raise ModelError(
             f"{operation} of {node} along {shown}: expected one of its indices, an Index; it has "
             f"{symbols}"
@@ -592,7 +629,7 @@ class Along(Expression):
     ) -> None:
         if body.degree > 1:
             raise ModelError(
-                f"{body} is not linear; shift, add and group inside a logarithm, power or absolute "
+                f"{body} is not linear; shift, add, group and select inside a logarithm, power or absolute "
                 "value"
             )
         self.body = body
@@ -625,18 +662,19 @@ class GroupedExpression(Immutable):
 
     def __init__(self, body: Expression, owner: Any, name: str | Index) -> None:
         subject = f"the owner of groups of {body}"
-        owner = by_element(owner, body.indices)
-        axes = placed(owner, body.indices, subject, ModelError)
+        axes, owners = laid_out(owner, body.indices, subject, ModelError)
         if len(axes) != 1:
             raise ModelError(
                 f"{subject} is expected to be over one index: write x.groupby(owner) with the group "
                 "of each label"
             )
         free = symbols_of(body.indices)
-        symbol = name or getattr(owner, "name", None) or free_name("group", free)
+        is_given = not isinstance(name, str) or name != ""
+        carried = getattr(owner, "name", None)
+        symbol = name if is_given else free_name("group", free) if carried is None else carried
         if not isinstance(symbol, (str, Index)):
-            raise ModelError(f"groups of {body} cannot be called {symbol!r}; expected text")
-        groups = np.asarray(aligned(owner, axes, subject, ModelError))
+            raise ModelError(f"groups of {body} cannot be called {quoted(symbol)}; expected text")
+        groups = np.asarray(owners)
         codes, labels = pd.factorize(groups)
         to = (
             symbol
@@ -648,7 +686,7 @@ class GroupedExpression(Immutable):
         if (codes < 0).any():
             position = int((codes < 0).argmax())
             raise ModelError(
-                f"{subject} puts {axes[0].name} {axes[0][position]!r} in {groups[position]!r}, which is no "
+                f"{subject} puts {axes[0].name} {quoted(axes[0][position])} in {quoted(groups[position])}, which is no "
                 f"{to.name}"
             )
         self.body = body
@@ -762,20 +800,18 @@ class Power(Expression):
     def __init__(self, argument: Expression, exponent: float) -> None:
         if argument.degree > 1:
             raise ModelError("a power of a logarithm or of a power is not supported")
-        if isinstance(exponent, bool) or not isinstance(
-            exponent, (int, float, np.integer, np.floating)
-        ):
+        try:
+            value = number(exponent) if is_number(exponent) else math.nan
+        except NumberError:
+            value = math.nan
+        if not (-math.inf < value < 1 or value == 2) or value == 0:
             raise ModelError(
-                f"the exponent of a power is {exponent!r}; expected a number below 1, or 2"
-            )
-        if not (np.isfinite(exponent) and (exponent < 1 or exponent == 2) and exponent != 0):
-            raise ModelError(
-                f"the exponent of a power is {exponent}; expected a number below 1, not 0, or 2 "
+                f"the exponent of a power is {quoted(exponent)}; expected a number below 1, not 0, or 2 "
                 "(of powers above 1 "
                 "only squares are supported, log(…) is what powers tend to at 0)"
             )
         self.argument = argument
-        self.exponent = float(exponent)
+        self.exponent = value
         self.indices = argument.indices
         self.degree = 2 * argument.degree
 
@@ -850,16 +886,19 @@ class Relation(Immutable):
             "expression.between(low, high)"
         )
 
-    def _refuse(self, other: object) -> NoReturn:
+    def _refuse(self, *_: object) -> NoReturn:
         raise ModelError(
-            f"a constraint ({self}) is no number, and cannot be compared or computed with; for a "
-            "range (low <= expression <= high) write expression.between(low, high)"
+            f"a constraint ({self}) is compared, added or selected from; for a range write "
+            "expression.between(low, high), and sums and labels stand inside it: x['ann'] + 1 <= 5"
         )
 
-    __le__ = __ge__ = __lt__ = __gt__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
-    #: Arrays on the left hand over to us.
+    __le__ = __ge__ = __lt__ = __gt__ = __add__ = __radd__ = __sub__ = __rsub__ = _refuse
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __rmatmul__ = _refuse
+    __neg__ = __abs__ = __and__ = __rand__ = __or__ = __ror__ = __invert__ = _refuse
+    __getitem__ = __iter__ = _refuse
+    #: Arrays and Series on the left hand over to us.
     __array_ufunc__ = None
+    __pandas_priority__ = 5000
 
     def __str__(self) -> str:
         from .render import relation
@@ -939,12 +978,9 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
 def _numbers(value: Any, beside: Expression, subject: str) -> tuple[Indices, np.ndarray]:
     """Return the expression's indices that the numbers run over, and the numbers as an array."""
     try:
-        value = by_element(value, beside.indices)
-        axes = placed(value, beside.indices, subject, ModelError)
-        array = floats(aligned(value, axes, subject, ModelError))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, ModelError):
-            raise
+        axes, entries = laid_out(value, beside.indices, subject, ModelError)
+        array = floats(entries)
+    except NumberError as error:
         raise ModelError(f"{subject} is not all numbers ({error})") from None
     turned = [axes.index(index) for index in beside.indices if index in axes]
     return tuple(axes[k] for k in turned), array.transpose(turned)
@@ -954,11 +990,8 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
     """Return a number as an expression; arrays and labelled data take the indices of ``beside``."""
     if isinstance(value, Expression):
         return value
-    if isinstance(value, (Real, Decimal)) and not isinstance(value, bool):
-        try:
-            return Constant(float(floats(value)))
-        except NumberError as error:
-            raise ModelError(f"a number in a formula: {error}") from None
+    if is_number(value):
+        return Constant(value)
     if isinstance(value, (np.ndarray, list, tuple)) or carries_labels(value):
         kind = type(value).__name__
         if beside is None:
@@ -980,7 +1013,7 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
             else Constant(array.item())
         )
     raise ModelError(
-        f"{plain(value)} ({type(value).__name__}) cannot stand in a formula; expected a number, "
+        f"{quoted(value)} ({type(value).__name__}) cannot stand in a formula; expected a number, "
         "labelled data or an "
         "expression (scipy.sparse as model.parameter(name, indices, matrix))"
     )
@@ -1382,12 +1415,13 @@ Parts = list[tuple[Index, np.ndarray]]
 _Node = TypeVar("_Node", bound=Expression)
 
 
-def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...], Indices, Parts]:
+def _places(node: Expression, key: Any) -> tuple[tuple[int | None, ...], Indices, Parts]:
     """Return the content of brackets: positions of labels, remaining indices, and their parts.
 
     A position is None where an index stays.
     """
     indices = node.indices
+    name = getattr(node, "name", "") or str(node)
     if len(indices) == 1 and isinstance(key, tuple) and _is_label(key, indices[0]):
         key = (key,)  # a label may be a tuple itself
     keys = key if isinstance(key, tuple) else (key,)
@@ -1395,7 +1429,7 @@ def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...
     if len(keys) > len(indices) or (
         len(keys) < len(indices) and all(isinstance(selector, Index) for selector in keys)
     ):
-        raise ModelError(f"{node.name!r} has {len(indices)} indices ({symbols}), not {len(keys)}")
+        raise ModelError(f"{quoted(name)} has {len(indices)} indices ({symbols}), not {len(keys)}")
     places: list[int | None] = []
     free: list[Index] = []
     parts: Parts = []
@@ -1404,19 +1438,19 @@ def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...
     ):
         several = isinstance(selector, (slice, list, np.ndarray, pd.Series, pd.Index))
         free_index = selector if isinstance(selector, Index) else index if several else None
-        places.append(_position(node.name, selector, index) if free_index is None else None)
+        places.append(_position(name, selector, index) if free_index is None else None)
         if free_index is None:
             continue
         if several and not (isinstance(selector, slice) and selector == slice(None)):
-            parts.append((index, _several(node.name, selector, index)))
+            parts.append((index, _several(name, selector, index)))
         if not index.labels.equals(free_index.labels):
             raise ModelError(
-                f"{node.name!r}: index {index.symbol!r} cannot be replaced by {free_index.symbol!r}: "
+                f"{quoted(name)}: index {index.symbol!r} cannot be replaced by {free_index.symbol!r}: "
                 "other labels"
             )
         if free_index.symbol in symbols_of(free):
             raise ModelError(
-                f"{node.name!r} has index {free_index.symbol!r} in two places; a diagonal is taken by "
+                f"{quoted(name)} has index {free_index.symbol!r} in two places; a diagonal is taken by "
                 "`where`"
             )
         free.append(free_index)
@@ -1432,11 +1466,23 @@ def _selected(
     selected: _Node | Element | Along = (
         renamed(indices) if whole else Element(node.base, places, indices)
     )
+    return _parts_of(selected, parts)
+
+
+def _parts_of(node: _Node, parts: Parts) -> _Node | Along:
+    """Return an expression with only some labels of its indices."""
+    selected: _Node | Along = node
     for index, positions in parts:
         matrix = _matrix(np.arange(len(positions)), positions, (len(positions), len(index)))
         part_index = index.part(positions)
         selected = Along(selected, index, matrix, part_index, member(part_index))
     return selected
+
+
+def _at(node: Expression, index: Index, place: int) -> SumOver:
+    """Return an expression at one label of an index: the sum over this label alone."""
+    position = np.array([place])
+    return SumOver(_parts_of(node, [(index, position)]), (index.part(position),))
 
 
 def _several(name: str, key: Any, index: Index) -> np.ndarray:
@@ -1451,15 +1497,17 @@ def _several(name: str, key: Any, index: Index) -> np.ndarray:
         first, last = (None if end is None else _position(name, end, index) for end in ends)
         return np.arange(len(index))[slice(first, None if last is None else last + 1, key.step)]
     if np.asarray(key).dtype == bool:
-        mask = np.asarray(aligned(key, (index,), f"the mask of {name!r}", ModelError))
+        mask = np.asarray(aligned(key, (index,), f"the mask of {quoted(name)}", ModelError))
         if mask.shape != (len(index),):
             raise ModelError(
-                f"the mask of {name!r} has shape {mask.shape}, expected {len(index)} {index.name}"
+                f"the mask of {quoted(name)} has shape {mask.shape}, expected {len(index)} {index.name}"
             )
         return np.flatnonzero(mask)
     positions = np.array([_position(name, label, index) for label in key], dtype=np.intp)
     if len(np.unique(positions)) < len(positions):
-        raise ModelError(f"{name!r} is taken at a {index.name} twice; expected each label once")
+        raise ModelError(
+            f"{quoted(name)} is taken at a {index.name} twice; expected each label once"
+        )
     return positions
 
 
@@ -1473,5 +1521,7 @@ def _is_label(key: object, index: Index) -> bool:
 def _position(name: str, label: Any, index: Index) -> int:
     """Return the position of a label of an index."""
     if not _is_label(label, index):
-        raise UnknownNameError(f"{name!r} has no {index.name} {label!r}; {nearest(label, index)}")
+        raise UnknownNameError(
+            f"{quoted(name)} has no {index.name} {quoted(label)}; {nearest(label, index)}"
+        )
     return int(index.labels.get_loc(label))  # type: ignore[arg-type]

@@ -24,8 +24,9 @@ from typing import Any, Final, NoReturn, Protocol
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpError, ModelError, nearest, plain
+from ...errors import FairlpError, ModelError, nearest, quoted
 from ...hints import Hinted, hint_of
+from .reals import floats as floats  # which is taken from here, too
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
@@ -58,9 +59,11 @@ class Immutable(Hinted):
         if name not in self._names:
             kinds = () if hasattr(type(self), name) else type(self).__mro__
             remedy = hint_of([kind.__name__ for kind in kinds], name) or self._remedy
-            raise _ReadOnlyError(f"{subject} has no attribute {name!r} that could be set; {remedy}")
+            raise _ReadOnlyError(
+                f"{subject} has no attribute {quoted(name)} that could be set; {remedy}"
+            )
         raise _ReadOnlyError(
-            f"{name!r} of {subject} cannot be set, since a model that uses it is not told; "
+            f"{quoted(name)} of {subject} cannot be set, since a model that uses it is not told; "
             f"{self._remedy}"
         )
 
@@ -103,12 +106,12 @@ class Index(Immutable):
             raise ModelError("the symbol of an index is empty; expected a letter or a word")
         self.symbol = symbol
         self.whole = whole
-        self.labels = in_order(labels, f"index {symbol!r}", ModelError)
+        self.labels = in_order(labels, f"index {quoted(symbol)}", ModelError)
         self.name = name or symbol
         if not self.labels.is_unique:
-            twice = plain(self.labels[self.labels.duplicated()][0])
+            twice = quoted(self.labels[self.labels.duplicated()][0])
             raise ModelError(
-                f"index {symbol!r} has label {twice} twice; expected each {self.name} once"
+                f"index {quoted(symbol)} has label {twice} twice; expected each {self.name} once"
             )
 
     def rows(self, positions: np.ndarray) -> Index:
@@ -183,8 +186,7 @@ class Index(Immutable):
         return label in self.labels
 
     def __getitem__(self, position: int) -> Any:
-        label = self.labels[position]
-        return label.item() if isinstance(label, _NUMPY_LABELS) else label
+        return _of_python(self.labels[position])
 
     def __str__(self) -> str:
         return self.symbol
@@ -202,8 +204,14 @@ class Index(Immutable):
     __array_ufunc__ = None
 
 
-#: Types of NumPy that are labels as Python's numbers and text.
-_NUMPY_LABELS = (np.integer, np.floating, np.bool_, np.str_)
+def _of_python(label: Any) -> Any:
+    """Return a label without a type of NumPy; times stay as they are."""
+    if isinstance(label, np.floating):
+        return float(label)
+    is_plain = isinstance(label, (np.integer, np.bool_, np.str_))
+    return label.item() if is_plain and not isinstance(label, np.timedelta64) else label
+
+
 #: Letters of a label. A cell of a CSV file has at most 131,072 (of Python's csv), and a unit, a
 #: mark or the queues above may stand beside the label there.
 LONGEST_LABEL: Final = 100_000
@@ -257,30 +265,31 @@ def in_order(labels: Any, subject: str, error: type[FairlpError]) -> pd.Index[An
         return labels.labels
     if isinstance(labels, (str, bytes)):
         raise error(
-            f"{subject} is given the text {plain(labels)}; expected a list of labels, such as "
-            f"[{plain(labels)}]"
+            f"{subject} is the text {quoted(labels)}; expected a list of labels, such as "
+            f"[{quoted(labels)}]"
         )
     require_ordered(labels, subject, error)
-    is_scalar = isinstance(labels, np.ndarray) and labels.ndim == 0
-    if not isinstance(labels, Iterable) or isinstance(labels, type) or is_scalar:
-        count = labels if isinstance(labels, (int, np.integer)) and 0 < labels < 1000 else 3
+    dimensions = getattr(labels, "ndim", 1)
+    if not isinstance(labels, Iterable) or isinstance(labels, type) or dimensions == 0:
+        count = labels if isinstance(labels, (int, np.integer)) and 0 < labels < 10**9 else 3
         raise error(
-            f"{subject} is given {plain(labels)}; expected a list of labels, such as range({count})"
+            f"{subject} is given {quoted(labels)}; expected a list of labels, such as range({count})"
         )
-    if isinstance(labels, pd.DataFrame) or (isinstance(labels, np.ndarray) and labels.ndim > 1):
+    if dimensions > 1:
         raise error(
-            f"{subject} is given {plain(labels)}; expected one list of labels (a column, or "
+            f"{subject} is given {quoted(labels)}; expected one list of labels (a column, or "
             ".index, of a table)"
         )
-    index: Any = labels
-    if not isinstance(labels, pd.Index):
-        entries = [label.item() if isinstance(label, _NUMPY_LABELS) else label for label in labels]
+    index: pd.Index[Any]
+    if isinstance(labels, pd.Index):
+        index = labels
+        if labels.dtype.kind not in "iub":
+            require_labels(labels.tolist(), subject, error)
+    else:
+        entries = [_of_python(label) for label in labels]
         require_labels(entries, subject, error)
         index = pd.Index(entries, tupleize_cols=False)
-    elif labels.dtype.kind not in "iub":
-        require_labels(labels.tolist(), subject, error)
-    flat: pd.Index[Any] = index.to_flat_index()
-    return flat
+    return index.to_flat_index()
 
 
 def require_labels(labels: Sequence[Any], subject: str, error: type[FairlpError]) -> None:
@@ -290,40 +299,42 @@ def require_labels(labels: Sequence[Any], subject: str, error: type[FairlpError]
             hash(label)
         except TypeError:
             raise error(
-                f"{subject} has the label {plain(label)} (position {position}), a "
+                f"{subject} has the label {quoted(label)} (position {position}), a "
                 f"{type(label).__name__}; expected text, a number or a tuple of these"
             ) from None
         if label is None or label is pd.NA or label is pd.NaT or label != label:
             raise error(
-                f"{subject} has no label at position {position}, but {plain(label)}; expected text, "
+                f"{subject} has no label at position {position}, but {quoted(label)}; expected text, "
                 "a number or a tuple of these (drop the row, or name it)"
             )
-        for part in label if isinstance(label, tuple) else (label,):
-            require_text(
-                part, f"the label at position {position} of {subject}", error, of_text=False
-            )
+        parts = [label]
+        for part in parts:
+            if isinstance(part, tuple):
+                parts += part
+            elif isinstance(part, str):
+                require_text(part, f"the label at position {position} of {subject}", error)
 
 
-def require_text(text: Any, subject: str, error: type[FairlpError], of_text: bool = True) -> None:
-    """Raise for text that no file can hold, and with ``of_text`` for what is no text.
+def require_text(text: Any, subject: str, error: type[FairlpError]) -> None:
+    r"""Raise for what is no text, and for text that is too long or that no file can hold.
 
-    >>> require_text("ann", "the label", ModelError)
+    >>> require_text("\ud800", "the label", ModelError)
+    Traceback (most recent call last):
+        ...
+    fairlp.errors.ModelError: the label is '\ud800', with half of a character, which no file can hold
     """
     if not isinstance(text, str):
-        if of_text:
-            raise error(f"{subject} is {plain(text)}; expected text")
-        return
+        raise error(f"{subject} is {quoted(text)}; expected text")
     if len(text) > LONGEST_LABEL:
         raise error(
-            f"{subject} has {len(text):,} letters; expected at most {LONGEST_LABEL:,} ({plain(text)})"
+            f"{subject} has {len(text):,} letters; expected at most {LONGEST_LABEL:,} ({quoted(text)})"
         )
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
             raise error(
-                f"{subject} is {plain(text)}, half of a character (a lone surrogate), which no file "
-                "can hold; expected text of whole characters"
+                f"{subject} is {quoted(text)}, with half of a character, which no file can hold"
             ) from None
 
 
@@ -400,7 +411,7 @@ fairlp.Index('n', labels)
     for index in indices:
         if not isinstance(index, Index):
             advice = remedy() if remedy else "each declared by n = fairlp.Index('n', labels)"
-            raise ModelError(f"{subject} {plain(index)}; expected indices, {advice}")
+            raise ModelError(f"{subject} {quoted(index)}; expected indices, {advice}")
     return tuple(indices)
 
 
@@ -496,7 +507,8 @@ def _is_more_than_numbers(entry: Any) -> bool:
     """Whether an entry of a list carries labels or a mask, itself or within."""
     if isinstance(entry, (list, tuple)):
         return any(map(_is_more_than_numbers, entry))
-    return carries_labels(entry) or isinstance(entry, (np.ma.MaskedArray, Set))
+    is_masked_array = isinstance(entry, np.ma.MaskedArray) and entry.ndim > 0
+    return is_masked_array or carries_labels(entry) or isinstance(entry, Set)
 
 
 def _without_mask(
@@ -505,7 +517,7 @@ def _without_mask(
     """Return a masked array without masked entries as a plain one; raise for the first entry."""
     for position in np.argwhere(np.ma.getmaskarray(data))[:1].tolist():
         labels = [
-            plain(axis[k]) if axis is not None and k < len(axis) else f"position {k}"
+            quoted(axis[k]) if axis is not None and k < len(axis) else f"position {k}"
             for k, axis in zip(position, [*axes, *[None] * len(position)], strict=False)
         ]
         place = f" at {', '.join(labels)}" if labels else ""
@@ -671,6 +683,25 @@ model.parameter(name, indices, values)
     )
 
 
+def laid_out(
+    data: Any, beside: Sequence[Index], subject: str, error: type[FairlpError]
+) -> tuple[Indices, Any]:
+    """Return the indices that data run over, among those of a formula, and the data in their order.
+
+    Parameters and errors as `placed` and `aligned`, which it joins.
+
+    Examples
+    --------
+    >>> n, i = Index("n", ["ann", "bob"], "user"), Index("i", ["s1", "s2"], "server")
+    >>> laid_out(pd.Series({"s2": 1, "s1": 3}), (n, i), "the Series", FairlpError)
+    ((<Index i: 2 servers s1, s2>,), array([3, 1]))
+    """
+    require_ordered(data, subject, error)
+    data = by_element(data, beside)
+    axes = placed(data, beside, subject, error)
+    return axes, aligned(data, axes, subject, error)
+
+
 def axes_count(data: Any) -> int:
     """Return the number of axes: levels or dimensions of a table, or the depth of a list."""
     return len(_axes_of(by_element(data, ())))
@@ -764,11 +795,7 @@ def order(
     Each label must occur exactly once.
     """
     ordered_labels = labels if isinstance(labels, pd.Index) else list(labels)
-    if axis is None or (
-        isinstance(labels, pd.Index)
-        and type(labels) is not pd.RangeIndex
-        and labels.equals(axis.labels)
-    ):
+    if axis is None or (isinstance(labels, pd.Index) and labels.equals(axis.labels)):
         return np.arange(len(ordered_labels))
     axis_labels = set(axis)
     places: dict[Any, int] = {}
@@ -776,17 +803,17 @@ def order(
     for place, label in enumerate(ordered_labels):
         if label not in axis_labels:
             raise error(
-                f"{subject} names {axis.name} {plain(label)}, {pronoun} is unknown; "
-                f"{nearest(label, axis)}{_remedy(ordered_labels)}"
+                f"{subject} names {axis.name} {quoted(label)}, {pronoun} is unknown; "
+                f"{nearest(label, axis)}{position_remedy(ordered_labels)}"
             )
         if label in places:
-            raise error(f"{subject} has {axis.name} {plain(label)} twice; expected each once")
+            raise error(f"{subject} has {axis.name} {quoted(label)} twice; expected each once")
         places[label] = place
     missing = [label for label in axis if label not in places]
     if missing:
         raise error(
-            f"{subject} has no {axis.name} {plain(missing[0])}; expected every {axis.name}: "
-            f"{few(axis)}{_remedy(ordered_labels)}"
+            f"{subject} has no {axis.name} {quoted(missing[0])}; expected every {axis.name}: "
+            f"{few(axis)}{position_remedy(ordered_labels)}"
         )
     return np.array([places[label] for label in axis], dtype=np.intp)
 
@@ -863,13 +890,13 @@ def _of_levels(
             axis[int(k)] for axis, k in zip(axes, np.unravel_index(position, shape), strict=True)
         )
         raise error(
-            f"{subject} has {plain(combination)} {'twice' if times[position] else 'nowhere'}; expected each "
+            f"{subject} has {quoted(combination)} {'twice' if times[position] else 'nowhere'}; expected each "
             "combination once"
         )
     return data.to_numpy()[np.argsort(flat)].reshape(shape)
 
 
-def _remedy(labels: Any) -> str:
+def position_remedy(labels: Any) -> str:
     """Return what to do about labels that do not fit, for a message."""
     if isinstance(labels, pd.RangeIndex):
         return (
@@ -884,7 +911,7 @@ def _remedy(labels: Any) -> str:
 def few(names: Iterable[Any]) -> str:
     """Return the first names of an index, in quotes."""
     labels = list(names)
-    shown = ", ".join(plain(label) for label in labels[:4])
+    shown = ", ".join(quoted(label) for label in labels[:4])
     return shown + (", …" if len(labels) > 4 else "")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 import numpy as np
 
-from ...errors import ModelError, require_known
+from ...errors import ModelError, quoted, require_known
 from ...hints import refuse_keywords
 from ..programs.program import Program, Sense, free_name
 from .expressions import Element, Expression, Parameter, Relation, Variable, as_expression
@@ -111,7 +111,7 @@ class Declarations(Tables):
         [1.0, 2.0]
         """
         refuse_keywords("parameter", unknown)
-        indices = indices_before(f"parameter {name!r}", over, values)
+        indices = indices_before(f"parameter {quoted(name)}", over, values)
         numbers = parameter_values(values, indices, name)
         self._register(name, indices)
         self._parameters[name] = Parameter(name, indices, numbers, doc, model=self)
@@ -144,8 +144,8 @@ class Declarations(Tables):
         >>> print(model.variable("x", n, where=old).lower)
         [0.]
         """
-        indices = indices_before(f"subset {name!r}", over, where)
-        elements = subset_of(where, indices, f"subset {name!r}")
+        indices = indices_before(f"subset {quoted(name)}", over, where)
+        elements = subset_of(where, indices, f"subset {quoted(name)}")
         size = math.prod(shape_of(indices))
         self._register(name, indices)
         positions = np.arange(size) if elements is None else elements.positions.copy()
@@ -200,8 +200,8 @@ class Declarations(Tables):
         <Variable 0 ≤ x[n] ≤ 3 integer: 2 users>
         """
         refuse_keywords("variable", unknown)
-        indices = as_indices(over, f"variable {name!r} runs over")
-        subset = subset_of(where, indices, f"variable {name!r}")
+        indices = as_indices(over, f"variable {quoted(name)} runs over")
+        subset = subset_of(where, indices, f"variable {quoted(name)}")
         limits = bounds(
             name, lower, upper, indices, None if subset is None else subset.positions, binary
         )
@@ -267,8 +267,8 @@ class Declarations(Tables):
         refuse_keywords("constraint", unknown)
         require_name(name, "constraint")
         if name in self._constraints:
-            raise ModelError(f"constraint {name!r} is declared twice in model {self.name!r}")
-        order = as_indices(over, f"constraint {name!r} runs over")
+            raise ModelError(f"constraint {quoted(name)} is declared twice in model {self.name!r}")
+        order = as_indices(over, f"constraint {quoted(name)} runs over")
         self._constraints[name] = declared(self, name, relation, order, where, doc)
         self.changed()
         return self._constraints[name]
@@ -327,8 +327,10 @@ class Declarations(Tables):
         >>> model.compile().A.toarray().tolist()
         [[1.0, 0.0, 3.0, 0.0], [0.0, 1.0, 0.0, 8.0]]
         """
-        if active not in (0, 1):
-            raise ModelError(f"indicator {name!r} is active at {active!r}; expected 1 or 0")
+        if not isinstance(active, (int, np.integer, np.bool_)) or active not in (0, 1):
+            raise ModelError(
+                f"indicator {quoted(name)} is active at {quoted(active)}; expected 1 or 0"
+            )
         return implied(
             self, name, binary(self, name, condition), relation, active, where=where, big_m=big_m
         )
@@ -543,7 +545,7 @@ class Declarations(Tables):
         >>> float(model.evaluate("double", np.array([3.0])))
         6.0
         """
-        check_own(self, f"definition {name!r}", expression)
+        check_own(self, f"definition {quoted(name)}", expression)
         self._definitions[name] = expression
 
     def maximize(self, objective: Any, **unknown: Never) -> None:
@@ -685,7 +687,7 @@ class Declarations(Tables):
     def _register(self, name: str, indices: tuple[Index, ...]) -> None:
         require_name(name, "variable, parameter or subset")
         if name in self._parameters or name in self._variables or name in self._subsets:
-            raise ModelError(f"the name {name!r} is used twice in model {self.name!r}")
+            raise ModelError(f"the name {quoted(name)} is used twice in model {self.name!r}")
         self._indices = union(self._indices, (index.whole or index for index in indices))
         self.changed()
 
@@ -909,7 +911,9 @@ class Model(Declarations):
         """
         from .compiler import evaluate
 
-        require_known(name, self.definitions, f"model {self.name!r} has no definition {name!r}")
+        require_known(
+            name, self.definitions, f"model {self.name!r} has no definition {quoted(name)}"
+        )
         return evaluate(self, self.definitions[name], x)
 
     def compile(self) -> Program:

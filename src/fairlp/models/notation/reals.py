@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 import warnings
 from decimal import Decimal
-from numbers import Rational
+from numbers import Rational, Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...errors import plain
+from ...errors import quoted
+
+__all__ = ["NumberError", "NumberRangeError", "floats", "is_number", "number"]
 
 #: Kinds of NumPy's arrays that hold real numbers: flags, whole numbers with and without a sign,
 #: floats.
@@ -24,11 +26,15 @@ _REAL_KINDS = "biuf"
 
 
 class NumberError(ValueError):
-    """What is no number, or one that no float holds; `floats` raises it."""
+    """What is no number of floating point; ``remedy`` says how it is written as one, if it is."""
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(problem + (f"; {remedy}" if remedy else ""))
+        self.remedy = remedy
 
 
-class BeyondFloatsError(NumberError):
-    """A number beyond the floats."""
+class NumberRangeError(NumberError, OverflowError):
+    """A number that no float holds."""
 
 
 def floats(data: Any) -> np.ndarray:
@@ -52,7 +58,7 @@ def floats(data: Any) -> np.ndarray:
     >>> floats([1, 10**400])
     Traceback (most recent call last):
         ...
-    fairlp.models.notation.reals.BeyondFloatsError: a whole number of 1329 bits is beyond the largest \
+    fairlp.models.notation.reals.NumberRangeError: a whole number of 1329 bits is beyond the largest \
 float, about 1.8e308
     """
     array = _array(data)
@@ -65,10 +71,35 @@ float, about 1.8e308
     return np.array(entries, dtype=float).reshape(array.shape)
 
 
+def number(value: Any) -> float:
+    """Return one number as a float; see `floats`.
+
+    >>> number(Fraction(1, 4))
+    0.25
+    """
+    if is_number(value):
+        return _float(value)
+    array = floats(value)
+    if array.ndim:
+        raise NumberError(f"{quoted(value)} is not one number")
+    return float(array)
+
+
+def is_number(value: Any) -> bool:
+    """Whether something is one real number, and no flag.
+
+    >>> [is_number(value) for value in (1, Fraction(1, 3), np.float32(2), True, "1", 1j)]
+    [True, True, True, False, False, False]
+    """
+    return isinstance(value, (Real, Decimal)) and not isinstance(value, bool)
+
+
 def _array(data: Any) -> np.ndarray:
     """Return data as a new array, of objects where a number could be lost on the way."""
     if isinstance(data, np.ma.MaskedArray):
         return _unmasked(data)
+    if type(data) is np.ndarray:
+        return data.copy()
     with warnings.catch_warnings():
         # a masked entry of a list becomes NaN with a warning
         warnings.simplefilter("ignore", UserWarning)
@@ -95,19 +126,19 @@ def _float(entry: Any) -> float:
     if entry is None or entry is pd.NA or entry is pd.NaT or entry is np.ma.masked:
         return math.nan
     if isinstance(entry, (str, bytes)):
-        raise NumberError(f"{plain(entry)} is text; expected a number{_as_number(entry)}")
+        raise NumberError(f"{quoted(entry)} is text", _as_number(entry))
     if isinstance(entry, complex) or not hasattr(entry, "__float__"):
-        raise NumberError(f"{plain(entry)} is no real number")
+        raise NumberError(f"{quoted(entry)} is no real number")
     try:
         number = float(entry)
     except OverflowError:
         number = math.inf
     except (TypeError, ValueError):
-        raise NumberError(f"{plain(entry)} is no real number") from None
+        raise NumberError(f"{quoted(entry)} is no real number") from None
     if math.isinf(number) and _is_finite(entry):
-        raise BeyondFloatsError(f"{plain(entry)} is beyond the largest float, about 1.8e308")
+        raise NumberRangeError(f"{quoted(entry)} is beyond the largest float, about 1.8e308")
     if number == 0 and entry != 0:
-        raise NumberError(f"{plain(entry)} is nearer to 0 than any float but 0")
+        raise NumberRangeError(f"{quoted(entry)} is nearer to 0 than any float but 0")
     return number
 
 
@@ -125,4 +156,4 @@ def _as_number(text: str | bytes) -> str:
     except ValueError:
         return ""
     written = text.decode(errors="replace") if isinstance(text, bytes) else text
-    return f": {written.strip()}, or float({written!r})" if len(written) < 20 else ""
+    return f"expected a number: {written.strip()}, or float({quoted(written)})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,9 +122,16 @@ def _signs(symbols: str, tex: bool) -> str:
 
 
 def _is_named(node: Expression) -> bool:
-    """Whether it is something with a name and brackets, or places of it: ``x[t−1]``."""
-    if isinstance(node, Along):
-        return not node.summed and _is_named(node.body)
+    """Whether it is something with a name and brackets, or places of it: ``x[t−1]``.
+
+    A place of a place of one index, ``(x[t−1])[t−1]``, is not.
+    """
+    symbols: set[str] = set()
+    while isinstance(node, Along):
+        if node.summed or node.to.symbol in symbols:
+            return False
+        symbols |= {node.to.symbol, node.index.symbol}
+        node = node.body
     return isinstance(node, (Parameter, Variable, Element))
 
 
@@ -308,42 +314,47 @@ def _plain_tex(plain: str) -> str:
     return "".join(_TEX_LETTERS.get(letter, letter) for letter in plain)
 
 
+#: For the symbol of an index, the positions of the labels that an expression is asked for.
+_Places = dict[str, np.ndarray]
+
+
 def _outside(model: Model, tex: bool) -> dict[str, Index]:
     """Return the index of each shifted term, as printed (``x[t−1]``), that is 0 in some row.
 
     Such a term lies outside its index there.
     """
     shifts: dict[str, Index] = {}
-
-    def collect(node: Expression, rows: Sequence[tuple[Index, np.ndarray]]) -> None:
-        """Add the shifts in an expression.
-
-        ``rows`` has indices of rows, and the positions of the labels that have rows. A sum within
-        may be over the same symbol, and over a part of its labels.
-        """
-        stack = [node]
-        while stack:
-            inner_node = stack.pop()
-            stack += reversed(children(inner_node))
-            if not isinstance(inner_node, Along) or inner_node.summed:
-                continue
-            outside = np.diff(inner_node.matrix.indptr) == 0
-            to = inner_node.to
-            for index, positions in rows:
-                if index.symbol == to.symbol and index.labels.equals(to.labels):
-                    outside = outside[positions]
-            if outside.any():
-                shifts.setdefault(_render(inner_node, tex)[0], inner_node.index)
-
+    stack: list[tuple[Expression, _Places]] = []
     for row in model.constraints.values():
         positions = np.arange(row.full_size) if row.positions is None else row.positions
         places = np.unravel_index(positions, shape_of(row.over)) if row.over else ()
-        for inner_node in row.relation.parts:
-            collect(inner_node, list(zip(row.over, places, strict=True)))
-    for formula in (model.objective, *model.definitions.values()):
-        if formula is not None:
-            collect(formula, [])
+        asked = dict(zip(symbols_of(row.over), places, strict=True))
+        stack += [(node, asked) for node in row.relation.parts]
+    formulas = (model.objective, *model.definitions.values())
+    stack += [(formula, {}) for formula in formulas if formula is not None]
+    stack.reverse()
+    while stack:
+        node, asked = stack.pop()
+        if isinstance(node, Along) and not node.summed:
+            is_outside = np.diff(node.matrix.indptr) == 0
+            if is_outside[asked.get(node.to.symbol, slice(None))].any():
+                shifts.setdefault(_render(node, tex)[0], node.index)
+        inner = _asked_within(node, asked)
+        stack += [(child, inner) for child in reversed(children(node))]
     return shifts
+
+
+def _asked_within(node: Expression, asked: _Places) -> _Places:
+    """Return which labels of its indices the expressions that a node is made of are asked for."""
+    match node:
+        case SumOver():
+            summed = symbols_of(node.over)
+            return {symbol: places for symbol, places in asked.items() if symbol not in summed}
+        case Along():
+            rows = node.matrix[asked.get(node.to.symbol, slice(None))]
+            others = {s: places for s, places in asked.items() if s != node.to.symbol}
+            return others | {node.index.symbol: np.unique(rows.indices)}
+    return asked
 
 
 def model_text(model: Model) -> str:
@@ -381,7 +392,7 @@ def model_text(model: Model) -> str:
     lines += [
         f"    {subsets.definition(n)}   {len(s)} of {s.full_size}" for n, s in subsets.shown.items()
     ]
-    lines += [f"    {shown} = 0 outside {index.symbol}" for shown, index in edges.items()]
+    lines += [f"    {shown} = 0 outside {held(index, False)}" for shown, index in edges.items()]
     return "\n".join(lines)
 
 
@@ -410,7 +421,7 @@ def model_latex(model: Model, symbols: bool = False) -> str:
         )
         lead = "& "
     for shown, index in _outside(model, True).items():
-        rows.append(rf"{lead}{shown} = 0 \text{{ outside }} {index.symbol}")
+        rows.append(rf"{lead}{shown} = 0 \text{{ outside }} {held(index, True)}")
         lead = "& "
     if symbols:
         rows += _symbol_table(model)

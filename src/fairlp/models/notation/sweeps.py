@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError, NoSolutionError
+from ...errors import ModelError, NoSolutionError, quoted
 from ..programs.backends import AnySolver, backend, checked, needs, solve_on, spelt
 from ..programs.options import Options
 from ..programs.program import Block, Program
@@ -24,6 +24,7 @@ from ..programs.solution_views import imported_xarray
 from ..programs.status import HOPELESS, LIMITS, Termination
 from .expressions import Element, Parameter
 from .labels import axes_of, axes_text
+from .reals import NumberError, floats
 from .tables import handle, parameter_values
 
 if TYPE_CHECKING:
@@ -316,15 +317,20 @@ def _steps(parameter: Parameter | Element, values: Any) -> tuple[list[Any], pd.I
         return [row for _, row in values.iterrows()], values.index
     if not isinstance(values, Iterable) or isinstance(values, str):
         raise ModelError(
-            f"the values of parameter {name!r} are one {type(values).__name__}; expected several"
+            f"the values of parameter {quoted(name)} are one {type(values).__name__}; expected several"
         )
     steps = list(values)
     if not parameter.indices:
-        return steps, pd.Index(np.asarray(steps, dtype=float), name=name)
+        try:
+            return steps, pd.Index(floats(steps), name=name)
+        except NumberError as error:
+            raise ModelError(
+                f"the values of parameter {quoted(name)} are not all numbers ({error})"
+            ) from None
     if any(isinstance(step, (int, float, np.number)) for step in steps):
         labels = ", ".join(repr(index[0]) for index in parameter.indices)
         raise ModelError(
-            f"a step of parameter {name!r} is one number, expected {axes_text(parameter.indices)}; "
+            f"a step of parameter {quoted(name)} is one number, expected {axes_text(parameter.indices)}; "
             f"sweep one element, model[{parameter.name!r}][{labels}], or give a list or a mapping for each step"
         )
     return steps, pd.RangeIndex(len(steps), name="step")
@@ -338,11 +344,12 @@ def _reader(model: Model, read: Any) -> Reader:
     if callable(read):
         function: Reader = read
         return function
-    names = [(model.kind_of(name)) for name in ([read] if isinstance(read, str) else read)]
+    entries = [read] if isinstance(read, str) or not isinstance(read, Iterable) else read
+    names = [model.kind_of(name) for name in entries]
     for kind, name in names:
         if kind not in ("variable", "constraint", "definition"):
             raise ModelError(
-                f"{name!r} is a {kind}; variables, definitions and constraints are read from a "
+                f"{quoted(name)} is a {kind}; variables, definitions and constraints are read from a "
                 "solution"
             )
 
@@ -367,7 +374,7 @@ def _elements(model: Model, solution: Solution, kind: str, name: str) -> dict[st
     vector = solution.x if kind == "variable" else solution.row_duals
     if vector is None:
         reason = RELAX if program.is_mip else str(solution.status)
-        raise NoSolutionError(f"constraint {name!r} has no duals to read: {reason}")
+        raise NoSolutionError(f"constraint {quoted(name)} has no duals to read: {reason}")
     return dict(zip(block.names(), vector[block.slice].tolist(), strict=True))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ...errors import ModelError
+from ...errors import ModelError, quoted
 from ..programs.program import free_name
 from .expressions import (
     Comparison,
@@ -99,7 +99,7 @@ def binary(model: Declarations, name: str, node: Any) -> Expression:
         if base.integer and (base.lower >= 0).all() and (base.upper <= 1).all():
             return node
     raise ModelError(
-        f"indicator {name!r} of model {model.name!r}: {node!r} is no binary variable; declare it "
+        f"indicator {quoted(name)} of model {model.name!r}: {quoted(node)} is no binary variable; declare it "
         "binary"
     )
 
@@ -109,7 +109,7 @@ def linear_in(name: str, node: Any) -> tuple[Expression, Any]:
     formula = as_expression(node)
     if formula.degree != 1:
         raise ModelError(
-            f"{name!r} is of {formula}; expected a variable, or what is linear in variables"
+            f"{quoted(name)} is of {formula}; expected a variable, or what is linear in variables"
         )
     return formula, formula.where if isinstance(formula, Variable) else None
 
@@ -130,7 +130,7 @@ def implied(
     """
     if not isinstance(relation, Relation) or isinstance(relation, Conditional):
         raise ModelError(
-            f"indicator {name!r}: expected left <= right, >=, ==, or a range, not {relation!r}"
+            f"indicator {quoted(name)}: expected left <= right, >=, ==, or a range, not {quoted(relation)}"
         )
     left = relation.left
     kind = relation.comparison
@@ -189,7 +189,7 @@ def interpolated(
     count = (np.shape(breakpoints) or (0,))[-1]
     if count < 2:
         raise ModelError(
-            f"piecewise {name!r} has {count} breakpoints; expected two or more, in a list or an "
+            f"piecewise {quoted(name)} has {count} breakpoints; expected two or more, in a list or an "
             "array"
         )
     symbol = free_name(
@@ -202,7 +202,7 @@ def interpolated(
     )
     if (np.diff(abscissae.values) <= 0).any():
         raise ModelError(
-            f"the breakpoints of piecewise {name!r} are expected to rise: {abscissae.values.tolist()}"
+            f"the breakpoints of piecewise {quoted(name)} are expected to rise: {abscissae.values.tolist()}"
         )
     existing = None
     if where is not None:

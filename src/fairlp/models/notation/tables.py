@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Never, NoReturn, Protocol
 
 import numpy as np
 
-from ...errors import ModelError, UnknownNameError, nearest
+from ...errors import ModelError, UnknownNameError, nearest, quoted
 from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, refuse_keywords
 from ..programs.program import Block, Program, Sense
 from .compiler import naming, numbers, unconditional
@@ -24,15 +24,15 @@ from .labels import (
     axes_count,
     axes_of,
     axes_text,
-    by_element,
     carries_labels,
     labels_at,
-    placed,
+    laid_out,
+    require_text,
     shape_of,
     symbols_of,
     union,
 )
-from .reals import floats
+from .reals import NumberError, floats
 from .switches import parts_of
 from .walks import mapped, mapped_relation, named, rebuilt, uses
 
@@ -313,17 +313,19 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
             mask_index.labels.equals(own.labels)
             for mask_index, own in zip(where.indices, over, strict=True)
         ):
-            raise ModelError(f"{subject}: {where!r} is not over ({', '.join(symbols_of(over))})")
+            raise ModelError(
+                f"{subject}: {quoted(where)} is not over ({', '.join(symbols_of(over))})"
+            )
         return where if len(where) < where.full_size else None
     argument = f"'where' of {subject}"
     shape = shape_of(over)
     axes = over
-    if (
-        0 < axes_count(where) < len(over)
-    ):  # a mask over some of the indices holds for each label of the others
-        where = by_element(where, over)
-        axes = placed(where, over, argument, ModelError)
-    mask = np.asarray(aligned(where, axes, argument, ModelError))
+    if 0 < axes_count(where) < len(over):
+        # a mask over some of the indices holds for each label of the others
+        axes, where = laid_out(where, over, argument, ModelError)
+    else:
+        where = aligned(where, over, argument, ModelError)
+    mask = np.asarray(where)
     if axes is not over and mask.shape == shape_of(axes):
         order = [axes.index(index) for index in over if index in axes]
         sizes = [len(index) if index in axes else 1 for index in over]
@@ -356,11 +358,9 @@ def parameter_values(values: Any, indices: Indices, name: str) -> Any:
     if hasattr(values, "tocoo") and not carries_labels(values):
         return _sparse_values(values, indices, name)
     try:
-        array = floats(aligned(values, indices, f"parameter {name!r}", ModelError))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, ModelError):
-            raise
-        raise ModelError(f"parameter {name!r} is not all numbers ({error})") from None
+        array = floats(aligned(values, indices, f"parameter {quoted(name)}", ModelError))
+    except NumberError as error:
+        raise ModelError(f"parameter {quoted(name)} is not all numbers ({error})") from None
     _require_shape(array, indices, name)
     if not np.isfinite(array).all():
         position = tuple(np.argwhere(~np.isfinite(array))[0])
@@ -376,7 +376,11 @@ def _sparse_values(values: Any, indices: Indices, name: str) -> Any:
     from scipy.sparse import coo_array
 
     _require_shape(values, indices, name)
-    array = coo_array(values, dtype=float, copy=True)
+    try:
+        array = coo_array(values, copy=True)
+        array.data = floats(array.data)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"parameter {quoted(name)} is not all numbers ({error})") from None
     array.sum_duplicates()
     array.eliminate_zeros()
     if not np.isfinite(array.data).all():
@@ -393,7 +397,7 @@ def _require_shape(values: Any, indices: Indices, name: str) -> None:
     shape = shape_of(indices)
     if values.shape != shape:
         raise ModelError(
-            f"parameter {name!r} has shape {values.shape}, expected {shape} ({axes_text(indices)})"
+            f"parameter {quoted(name)} has shape {values.shape}, expected {shape} ({axes_text(indices)})"
         )
 
 
@@ -402,9 +406,10 @@ def require_name(name: Any, noun: str) -> None:
     if isinstance(name, (Relation, Index)):
         form = "model.constraint('name', relation)"
         form = form if isinstance(name, Relation) else "model.variable('x', n)"
-        raise ModelError(f"a {noun} has its name first: write {form}, not {name!r}")
+        raise ModelError(f"a {noun} has its name first: write {form}, not {quoted(name)}")
     if not isinstance(name, str) or not name:
-        raise ModelError(f"a {noun} cannot be called {name!r}; expected text")
+        raise ModelError(f"a {noun} cannot be called {quoted(name)}; expected text")
+    require_text(name, f"the name of a {noun}", ModelError)
 
 
 def bounds(
@@ -450,15 +455,17 @@ def _bound(
 ) -> np.ndarray:
     shape = shape_of(over)
     try:
-        if value is None or isinstance(value, float):
-            array = np.asarray(default if value is None else value)
-        else:
-            subject = f"the {side} of variable {name!r}"
-            array = floats(aligned(value, over, subject, ModelError))
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"variable {name!r}: the {side} is not all numbers ({error})") from None
+        subject = f"the {side} of variable {quoted(name)}"
+        numbers_in_order = default if value is None else aligned(value, over, subject, ModelError)
+        array = floats(numbers_in_order)
+    except NumberError as error:
+        raise ModelError(
+            f"variable {quoted(name)}: the {side} is not all numbers ({error})"
+        ) from None
     if array.shape not in ((), shape):
-        raise ModelError(f"variable {name!r}: the {side} has shape {array.shape}, expected {shape}")
+        raise ModelError(
+            f"variable {quoted(name)}: the {side} has shape {array.shape}, expected {shape}"
+        )
     size = math.prod(shape) if positions is None else len(positions)
     flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
     bound = flat if positions is None or array.ndim == 0 else flat[positions]
@@ -494,7 +501,8 @@ class Tables(Hinted):
         if not isinstance(source, str) or source.casefold() in _SENSES:
             hint = hint_of(["Model constructor"], "sense")
             raise ModelError(
-                f"the source of model {name!r} is where it was published, not {source!r}; {hint}"
+                f"the source of model {quoted(name)} is where it was published, not "
+                f"{quoted(source)}; {hint}"
             )
         self.name = name
         self.source = source
@@ -521,7 +529,7 @@ class Tables(Hinted):
         def __getattr__(self, name: str) -> Any:
             if any(name in self.__dict__.get(f"_{kind}s", ()) for kind in _KINDS):
                 raise NoAttributeError(
-                    f"'Model' object has no attribute {name!r}; write model[{name!r}]"
+                    f"'Model' object has no attribute {quoted(name)}; write model[{quoted(name)}]"
                 )
             return super().__getattr__(name)
 
@@ -532,7 +540,7 @@ class Tables(Hinted):
                 "with .set, .replace and .remove"
             )
             raise ModelError(
-                f"model {self.name!r} takes no {name!r} by assignment, since what was compiled "
+                f"model {self.name!r} takes no {quoted(name)} by assignment, since what was compiled "
                 f"would stay; {remedy}"
             )
         if name in ("name", "source"):
@@ -544,7 +552,7 @@ class Tables(Hinted):
 
         Where nothing is declared under it, return the index with that symbol.
         """
-        if name not in self:
+        if isinstance(name, str) and name not in self:
             for index in self._indices:
                 if index.symbol == name:
                     return index
@@ -579,22 +587,23 @@ class Tables(Hinted):
         >>> model.kind_of("x")
         ('variable', 'x')
         """
-        kinds = [kind for kind in _KINDS if name in self._table(kind)]
+        is_text = isinstance(name, str)
+        kinds = [kind for kind in _KINDS if is_text and name in self._table(kind)]
         if not kinds:
             names = [names for kind in _KINDS for names in self._table(kind)]
             none = "no variable, no parameter, no subset and no constraint"
             raise UnknownNameError(
-                f"in model {self.name!r} {none} is called {name!r}; {nearest(name, names)}"
+                f"in model {self.name!r} {none} is called {quoted(name)}; {nearest(name, names)}"
             )
         if len(kinds) > 1:
-            choices = " or ".join(f"model.{kind}s[{name!r}]" for kind in kinds)
+            choices = " or ".join(f"model.{kind}s[{quoted(name)}]" for kind in kinds)
             raise ModelError(
-                f"{name!r} of model {self.name!r} could be several things; take {choices}"
+                f"{quoted(name)} of model {self.name!r} could be several things; take {choices}"
             )
         return kinds[0], name
 
     def __contains__(self, name: object) -> bool:
-        return any(name in self._table(kind) for kind in _KINDS)
+        return isinstance(name, str) and any(name in self._table(kind) for kind in _KINDS)
 
     #: A model is no sequence of its names.
     __iter__ = None
@@ -694,22 +703,22 @@ def declared(
     """Return a constraint of a model, checked; the model learns its indices."""
     if not isinstance(relation, Relation):
         raise ModelError(
-            f"constraint {name!r}: expected left <= right, >=, ==, or expression.between(low, "
+            f"constraint {quoted(name)}: expected left <= right, >=, ==, or expression.between(low, "
             "high), not "
             f"{type(relation).__name__}"
         )
-    check_own(model, f"constraint {name!r}", *relation.parts)
+    check_own(model, f"constraint {quoted(name)}", *relation.parts)
     indices = union(model.indices, (index.whole or index for index in relation.indices))
     free = {index.symbol: index for index in relation.indices}
     order = over or tuple(index for index in indices if index.symbol in free)
     if set(symbols_of(order)) != free.keys():
         raise ModelError(
-            f"constraint {name!r} holds for each of ({', '.join(sorted(free))}), "
+            f"constraint {quoted(name)} holds for each of ({', '.join(sorted(free))}), "
             f"but over=({', '.join(symbols_of(order))}) was given"
         )
     order = tuple(free[index.symbol] for index in order)
     constraint = Constraint(
-        name, relation, order, subset_of(where, order, f"constraint {name!r}"), doc, model
+        name, relation, order, subset_of(where, order, f"constraint {quoted(name)}"), doc, model
     )
     constraint.check()
     model._indices = indices
@@ -723,10 +732,10 @@ def replaced(
     kind, full_name, old = _of(model, name)
     _refuse_part(model, kind, full_name)
     if not isinstance(old, Constraint):
-        raise ModelError(f"{full_name!r} is a {kind}; only constraints are replaced")
+        raise ModelError(f"{quoted(full_name)} is a {kind}; only constraints are replaced")
     if (kind, full_name) in model._owners.values():
         raise ModelError(
-            f"constraint {full_name!r} has variables or rows of its own; remove it, and declare it anew"
+            f"constraint {quoted(full_name)} has variables or rows of its own; remove it, and declare it anew"
         )
     has_same_indices = isinstance(relation, Relation) and set(symbols_of(relation.indices)) == set(
         symbols_of(old.over)
@@ -769,7 +778,7 @@ def removed(model: Declarations, name: Any) -> None:
     ]
     if places:
         raise ModelError(
-            f"{kind} {full_name!r} is used in {_listed(places)} of model {model.name!r}; remove or "
+            f"{kind} {quoted(full_name)} is used in {_listed(places)} of model {model.name!r}; remove or "
             "replace first what uses it"
         )
     _drop(model, kind, full_name)
@@ -793,7 +802,7 @@ def _outside(model: Declarations, block: Any, parts: list[tuple[str, str]]) -> l
     if isinstance(block, Subset):
         blocks = [("variable", model.variables), ("constraint", model.constraints)]
         places = [
-            f"{kind} {name!r}"
+            f"{kind} {quoted(name)}"
             for kind, table in blocks
             for name, table_block in table.items()
             if getattr(table_block, "where", None) is block
@@ -801,7 +810,7 @@ def _outside(model: Declarations, block: Any, parts: list[tuple[str, str]]) -> l
     else:
         names = (block.name,)
         places = [
-            f"constraint {name!r}"
+            f"constraint {quoted(name)}"
             for name, row in model.constraints.items()
             if uses(names, *row.relation.parts)
         ]
@@ -811,9 +820,11 @@ def _outside(model: Declarations, block: Any, parts: list[tuple[str, str]]) -> l
             else []
         )
         places += [
-            f"definition {name!r}" for name, node in model.definitions.items() if uses(names, node)
+            f"definition {quoted(name)}"
+            for name, node in model.definitions.items()
+            if uses(names, node)
         ]
-    inside = {f"{kind} {name!r}" for kind, name in parts}
+    inside = {f"{kind} {quoted(name)}" for kind, name in parts}
     return [place for place in places if place not in inside]
 
 
@@ -845,7 +856,7 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
         places += ["the new objective"] if uses((name,), objective) else []
         if places:
             raise ModelError(
-                f"variable {name!r} stands for {old[name]} in the objective that is replaced, and "
+                f"variable {quoted(name)} stands for {old[name]} in the objective that is replaced, and "
                 "is used in "
                 f"{_listed(places)}; declare a variable of your own for it"
             )
@@ -884,7 +895,7 @@ def _refuse_part(model: Declarations, kind: str, declared_name: str) -> None:
         )
     if owner is not None:
         raise ModelError(
-            f"{declared_name!r} belongs to {owner[0]} {name!r}, and goes when that is removed"
+            f"{declared_name!r} belongs to {owner[0]} {quoted(name)}, and goes when that is removed"
         )
 
 
@@ -945,8 +956,8 @@ def _of(model: Declarations, name: Any) -> tuple[str, str, Any]:
     if model._table(kind).get(base_name) is base:
         return kind, base_name, base
     raise ModelError(
-        f"{kind} {base_name!r} is of another model, or was removed or replaced; take model[{base_name!r}] of "
-        f"{model.name!r}"
+        f"{kind} {quoted(base_name)} is of another model, or was removed or replaced; take "
+        f"model[{quoted(base_name)}] of {model.name!r}"
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ... import Allocation, Instance, allocate
-from ...errors import FairlpWarning, InstanceError, SolverError, require_known
+from ...errors import FairlpWarning, InstanceError, SolverError, quoted, require_known
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import largest_first
 from ...models.trees.filling import floors
@@ -502,7 +502,7 @@ def fair_shares(
     >>> shares["owed"].to_dict(), shares.loc["B", "blocked_by"], shares.loc["B", "beyond_fair"]
     ({'A': 0.0, 'B': 1.0}, 'resource1', {'A': 1.0})
     """
-    require_known(by, ("user", "queue", "tenant"), f"by={by!r}")
+    require_known(by, ("user", "queue", "tenant"), f"by={quoted(by)}")
     subject = subject_of(given, observed)
     if by == "queue" and not subject.instance.has_queues:
         raise InstanceError(

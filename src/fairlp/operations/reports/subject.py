@@ -16,6 +16,7 @@ from ...errors import (
     InstanceError,
     UnknownNameError,
     nearest,
+    quoted,
     require_known,
     warn_caller,
 )
@@ -264,7 +265,7 @@ class Subject:
         if required and not mask.any():
             paths = [] if queues is None else list(map(str, queues.paths))
             raise UnknownNameError(
-                f"no user and no queue with users is called {name!r}; "
+                f"no user and no queue with users is called {quoted(name)}; "
                 f"{nearest(name, [*labels, *paths])}"
             )
         return mask
@@ -357,7 +358,7 @@ def running_tasks(instance: Instance, observed: Any) -> np.ndarray:
     if len(negative):
         n, i = negative[0].tolist()
         raise InstanceError(
-            f"user {instance.users[n]!r} runs {tasks[n, i]:g} tasks on {instance.servers[i]!r}; "
+            f"user {quoted(instance.users[n])} runs {tasks[n, i]:g} tasks on {quoted(instance.servers[i])}; "
             "expected at least 0"
         )
     outside = np.argwhere((tasks > AUDIT) & ~instance.runnable())
@@ -365,7 +366,7 @@ def running_tasks(instance: Instance, observed: Any) -> np.ndarray:
         n, i = outside[0].tolist()
         others = f", and {len(outside) - 1} more pairs" if len(outside) > 1 else ""
         warn_caller(
-            f"user {instance.users[n]!r} runs {tasks[n, i]:g} tasks on {instance.servers[i]!r}, which "
+            f"user {quoted(instance.users[n])} runs {tasks[n, i]:g} tasks on {quoted(instance.servers[i])}, which "
             f"it may not use or which lacks what it needs{others}"
         )
     return tasks
@@ -411,7 +412,7 @@ def _reasons(waiting: pd.DataFrame) -> list[str]:
 
 def require_user_or_queue(by: str) -> None:
     """Raise for another value of ``by``."""
-    require_known(by, ("user", "queue"), f"by={by!r}")
+    require_known(by, ("user", "queue"), f"by={quoted(by)}")
 
 
 def mechanism_or_default(

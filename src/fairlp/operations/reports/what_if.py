@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from ... import Instance, allocate
-from ...errors import InstanceError, UnknownNameError, nearest, plain, require_known
+from ...errors import InstanceError, UnknownNameError, nearest, quoted, require_known
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import LARGEST_WHOLE
 from ...models.instances.queues import cleaned
+from ...models.notation.reals import NumberError, number
 from .subject import Classes, ClusterSource, mechanism_or_default, require_user_or_queue, subject_of
 from .tenants import to_whole
 
@@ -51,7 +52,7 @@ def _with_servers(instance: Instance, counts: Mapping[str, int]) -> Instance:
         is_whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
         if not is_whole or not 1 <= count < LARGEST_WHOLE:
             raise InstanceError(
-                f"add_servers has {count!r} for {name!r}; expected a whole number of at least 1"
+                f"add_servers has {quoted(count)} for {quoted(name)}; expected a whole number of at least 1"
             )
         if str(name) in classes.names:
             k = classes.names.index(str(name))
@@ -61,7 +62,7 @@ def _with_servers(instance: Instance, counts: Mapping[str, int]) -> Instance:
         else:
             names = list(dict.fromkeys([*classes.names, *row_of_server]))
             raise UnknownNameError(
-                f"there is no class of servers and no server {name!r}; {nearest(name, names)}"
+                f"there is no class of servers and no server {quoted(name)}; {nearest(name, names)}"
             )
         new_counts[row] += count
     return instance.replace(counts=new_counts)
@@ -87,29 +88,33 @@ def _with_weights(instance: Instance, weights: Mapping[Any, float]) -> Instance:
         is_user = "user" in kinds and name in position
         if is_queue and is_user:
             raise InstanceError(
-                f"{name!r} is a queue and a user; write 'queue:{name}' or 'user:{name}'"
+                f"{quoted(name)} is a queue and a user; write 'queue:{name}' or 'user:{name}'"
             )
         if is_queue and table is not None:
             table.loc[cleaned(name), "weight"] = _number(
-                weight, f"weight of {key!r}", "a number > 0"
+                weight, f"weight of {quoted(key)}", "a number > 0"
             )
         elif is_user:
-            user_weights[position[name]] = _number(weight, f"weight of {key!r}", "a number > 0")
+            user_weights[position[name]] = _number(
+                weight, f"weight of {quoted(key)}", "a number > 0"
+            )
         else:
             names = [*(paths if "queue" in kinds else ()), *(position if "user" in kinds else ())]
             missing = " and no ".join(sorted(kinds))
-            raise UnknownNameError(f"there is no {missing} {name!r}; {nearest(name, names)}")
+            raise UnknownNameError(f"there is no {missing} {quoted(name)}; {nearest(name, names)}")
     if table is None:
         return instance.replace(weights=user_weights)
     return instance.replace(weights=user_weights, queues=table)
 
 
-def _number(value: Any, subject: str, expected: str = "a number") -> float:
-    """Return a number as a float."""
+def _number(value: Any, subject: str, expected: str) -> float:
+    """Return a number as a float; the error says what it is of, and what was expected."""
     try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InstanceError(f"{subject} is {plain(value)}; expected {expected}") from None
+        return number(value)
+    except NumberError as error:
+        raise InstanceError(
+            f"{subject} is {quoted(value)}; expected {expected} ({error})"
+        ) from None
 
 
 def _with_queues(instance: Instance, queues: Mapping[str, Any]) -> Instance:
@@ -122,12 +127,12 @@ def _with_queues(instance: Instance, queues: Mapping[str, Any]) -> Instance:
         for key in changes:
             if key not in _LIMITS:
                 raise InstanceError(
-                    f"queue {name!r} has {key!r}; {nearest(key, (*_LIMITS, *_USERS))}"
+                    f"queue {quoted(name)} has {quoted(key)}; {nearest(key, (*_LIMITS, *_USERS))}"
                 )
         if name not in rows and not users:
             remedy = f"; or {nearest(name, rows)}" if rows else ""
             raise InstanceError(
-                f"queue {name!r} is new, and would have no users; give like= (a user, or a queue, "
+                f"queue {quoted(name)} is new, and would have no users; give like= (a user, or a queue, "
                 f"whose tasks are run) or demand= (of a task, by resource){remedy}"
             )
         rows[name] = {**rows.get(name, {}), **changes}
@@ -165,19 +170,21 @@ def _rows(instance: Instance) -> dict[str, dict[str, Any]]:
 def _joined(instance: Instance, path: str, users: Mapping[str, Any]) -> Instance:
     """Return the instance with new users in a queue: like others, or with a demand of their own."""
     if ("like" in users) == ("demand" in users):
-        raise InstanceError(f"queue {path!r}: give either like= or demand=, one of the two")
-    tasks = users.get("tasks")
+        raise InstanceError(f"queue {quoted(path)}: give either like= or demand=, one of the two")
+    tasks = np.inf
+    if users.get("tasks") is not None:
+        tasks = _number(users["tasks"], f"tasks of queue {quoted(path)}", "a number >= 0")
     if "like" in users:
         models = _users_like(instance, users["like"])
         demands = instance.demands[models]
         eligible = instance.eligible[models]
         limits = instance.task_limits[models]
-        if tasks is not None:
-            limits = np.full(len(models), _number(tasks, f"tasks of queue {path!r}"))
+        if users.get("tasks") is not None:
+            limits = np.full(len(models), tasks)
     else:
         demands = _demand(instance, path, users["demand"])
         eligible = np.ones((1, len(instance.servers)), dtype=bool)
-        limits = np.array([np.inf if tasks is None else _number(tasks, f"tasks of queue {path!r}")])
+        limits = np.array([tasks])
     if instance.has_rates:
         raise InstanceError("the instance has rates, and new users would have none")
     return _with_users(instance, path, demands, eligible, limits)
@@ -187,14 +194,22 @@ def _demand(instance: Instance, path: str, amounts: Any) -> np.ndarray:
     """Return the demand of a new user, shape (1, R)."""
     if not isinstance(amounts, Mapping):
         raise InstanceError(
-            f"demand of queue {path!r} is {amounts!r}; expected a mapping from resources to amounts"
+            f"demand of queue {quoted(path)} is {quoted(amounts)}; expected a mapping from resources to amounts"
         )
     resources = list(instance.resources)
     for resource in amounts:
-        require_known(resource, resources, f"demand of queue {path!r} names {resource!r}")
-    subject = f"demand of queue {path!r}"
-    row = [_number(amounts.get(name, 0.0), f"{subject} for {name!r}") for name in resources]
-    return np.array([row])
+        require_known(
+            resource, resources, f"demand of queue {quoted(path)} names {quoted(resource)}"
+        )
+    numbers = [
+        _number(
+            amounts.get(resource, 0.0),
+            f"demand of queue {quoted(path)}, resource {quoted(resource)},",
+            "a number >= 0",
+        )
+        for resource in resources
+    ]
+    return np.array([numbers])
 
 
 def _users_like(instance: Instance, name: Any) -> np.ndarray:
@@ -209,7 +224,7 @@ def _users_like(instance: Instance, name: Any) -> np.ndarray:
         if below.any():
             return np.flatnonzero(below)
     raise UnknownNameError(
-        f"like={name!r} is no user and no queue with users; {nearest(name, [*users, *paths])}"
+        f"like={quoted(name)} is no user and no queue with users; {nearest(name, [*users, *paths])}"
     )
 
 

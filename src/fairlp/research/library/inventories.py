@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ... import Instance, examples
-from ...errors import FileFormatError
+from ...errors import FileFormatError, quoted
 from ...models.files.whole_files import home
 from .registry import Benchmark, generator
 
@@ -84,7 +84,7 @@ def _folder(entry: str, data: str, needed: Sequence[str]) -> Path:
     """Return the folder of the data; the error names what is missing there."""
     if not data:
         raise FileFormatError(
-            f"{entry!r} is made from files that fairlp does not ship: {', '.join(needed)}; give "
+            f"{quoted(entry)} is made from files that fairlp does not ship: {', '.join(needed)}; give "
             "the folder that has "
             f"them (data=…, or --data {entry}=FOLDER on the command line)"
         )
@@ -96,5 +96,7 @@ def _folder(entry: str, data: str, needed: Sequence[str]) -> Path:
             if folder.is_dir()
             else f"no folder {str(folder)!r}"
         )
-        raise FileFormatError(f"{entry!r}: {where}; expected the folder with {', '.join(needed)}")
+        raise FileFormatError(
+            f"{quoted(entry)}: {where}; expected the folder with {', '.join(needed)}"
+        )
     return folder

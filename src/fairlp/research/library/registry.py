@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import Instance, Model
-from ...errors import InstanceError, named, require_known
+from ...errors import InstanceError, named, quoted, require_known
 
 #: Sizes that every entry has.
 SIZES = ("small", "medium", "large")
@@ -180,5 +180,5 @@ def _checked(entry: str, name: str, value: Any, default: Any) -> Any:
         expected = "a finite number above 0"
         valid = isinstance(value, int | float | np.number) and bool(0 < value < np.inf)
     if not valid or isinstance(value, bool):
-        raise InstanceError(f"{entry!r}: {name} is {value!r}; expected {expected}")
+        raise InstanceError(f"{quoted(entry)}: {name} is {quoted(value)}; expected {expected}")
     return type(default)(value)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import Instance
-from ...errors import UnknownNameError, named
+from ...errors import UnknownNameError, named, quoted
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import find
 from ...mechanisms.whole_tasks.placement import POLICIES, SLOTS
@@ -142,7 +142,7 @@ def _simulation(
         return Fluid(cluster, workload, policy, **common, **options)
     if options:
         raise UnknownNameError(
-            f"policy {policy!r} has no option {next(iter(options))!r}; only divisible tasks have "
+            f"policy {quoted(policy)} has no option {next(iter(options))!r}; only divisible tasks have "
             "any"
         )
     if policy in GAP_POLICIES:

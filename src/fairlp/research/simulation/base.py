@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ... import Instance
-from ...errors import InstanceError, require_known
+from ...errors import InstanceError, quoted, require_known
 from ...mechanisms.whole_tasks.placement import Servers
 from ...models.instances.arithmetic import quotients, whole_table
 from ...models.instances.conditions import Columns, evaluate, is_missing
@@ -74,7 +74,7 @@ class Simulation(ABC):
         unknown = [r for r in workload.resources if r not in cluster.resources]
         if unknown:
             raise InstanceError(
-                f"jobs demand {unknown[0]!r}, which is in no server; resources: "
+                f"jobs demand {quoted(unknown[0])}, which is in no server; resources: "
                 f"{list(cluster.resources)}"
             )
         if not every > 0:
@@ -212,13 +212,17 @@ class Simulation(ABC):
 def _weights(weight_by_user: Mapping[Any, float], workload: Workload) -> np.ndarray:
     """Return the weight of each user, checked."""
     for user in weight_by_user:
-        require_known(user, workload.users, f"a weight is given for {user!r}, who submits no job")
+        require_known(
+            user, workload.users, f"a weight is given for {quoted(user)}, who submits no job"
+        )
     weights = np.array([float(weight_by_user.get(user, 1.0)) for user in workload.users])
     bad = np.flatnonzero(~(weights > 0) | ~np.isfinite(weights))
     if bad.size:
         user = workload.users[int(bad[0])]
         problem = "of 0 or below" if weights[bad[0]] <= 0 else "that is not a finite number"
-        raise InstanceError(f"user {user!r} has a weight {problem}; expected a number above 0")
+        raise InstanceError(
+            f"user {quoted(user)} has a weight {problem}; expected a number above 0"
+        )
     return weights
 
 
@@ -231,7 +235,7 @@ def _eligible(workload: Workload, cluster: Instance) -> list[np.ndarray | None] 
     masks = []
     for job, condition in workload.jobs["eligible"].items():
         if condition not in mask_by_condition and not is_missing(condition):
-            allowed = evaluate(str(condition), columns, f"job {job!r}")
+            allowed = evaluate(str(condition), columns, f"job {quoted(job)}")
             mask_by_condition[condition] = None if allowed.all() else allowed
         masks.append(mask_by_condition.get(condition))
     return masks

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ... import Instance
-from ...errors import InstanceError
+from ...errors import InstanceError, quoted
 from ...mechanisms.whole_tasks.placement import SLOTS, Servers
 from ...models.instances.arithmetic import integers, quotients, whole
 from .base import Sample, Simulation
@@ -61,7 +61,7 @@ class Engine(Simulation):
                 raise InstanceError(
                     f"no server has a slot: the largest amounts of resources are cut into {slots} "
                     "slots, and server "
-                    f"{cluster.servers[0]!r} has less than one of some resource, as all have; take "
+                    f"{quoted(cluster.servers[0])} has less than one of some resource, as all have; take "
                     "more slots, or "
                     "another policy"
                 )

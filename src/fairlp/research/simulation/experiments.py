@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 
 from ... import Instance, allocate
-from ...errors import InstanceError, require_known
+from ...errors import InstanceError, quoted, require_known
 from ...examples import load
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.per_server.distributed import Tracking, track
@@ -162,7 +162,7 @@ class Comparison:
         )
 
     def _of(self, policy: str) -> SimulationResult:
-        require_known(policy, self.results, f"policy {policy!r} is not in this comparison")
+        require_known(policy, self.results, f"policy {quoted(policy)} is not in this comparison")
         return self.results[policy]
 
 

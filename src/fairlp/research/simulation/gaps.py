@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ... import Instance
-from ...errors import NotDefinedError
+from ...errors import NotDefinedError, quoted
 from ...models.instances.arithmetic import quotients
 from ...tolerances import LEVEL_ROUNDING
 from .engine import Engine
@@ -54,7 +54,7 @@ class GapEngine(Engine):
     def __init__(self, cluster: Instance, workload: Workload, policy: str, **common: Any) -> None:
         if cluster.n_servers != 1:
             raise NotDefinedError(
-                f"policy {policy!r} serves quanta on one server, and there are "
+                f"policy {quoted(policy)} serves quanta on one server, and there are "
                 f"{cluster.n_servers}; cluster.pooled() makes one of them"
             )
         super().__init__(cluster, workload, policy, **common)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ... import Instance
-from ...errors import FileFormatError, InstanceError
+from ...errors import FileFormatError, InstanceError, quoted
 from ...examples import google_servers
 from ...models.files.tables import as_numbers, read_table
 from ...models.files.traces import read_google2011_tasks
@@ -307,12 +307,12 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
     ]
     missing = [column for column in columns if column not in table.columns]
     if missing:
-        raise FileFormatError(f"{str(tasks_csv)!r} has no column {missing[0]!r}")
+        raise FileFormatError(f"{str(tasks_csv)!r} has no column {quoted(missing[0])}")
     for column in columns[1:]:
         numbers = as_numbers(table[column])
         if (~np.isfinite(numbers) & table[column].notna()).any():
             raise FileFormatError(
-                f"{str(tasks_csv)!r}: column {column!r} holds something else than finite numbers"
+                f"{str(tasks_csv)!r}: column {quoted(column)} holds something else than finite numbers"
             )
         table[column] = numbers
     table = table[table["deletion_time"] >= table["creation_time"]]
@@ -400,7 +400,7 @@ def _require(name: str, value: Any, *, whole: bool = False, least: int = 0) -> N
     if not is_right_type or not least <= value < np.inf or value == 0:
         expected = "a whole number" if whole else "a number"
         raise InstanceError(
-            f"{name}={value!r}; expected {expected} {f'of at least {least}' if least else 'above 0'}"
+            f"{name}={quoted(value)}; expected {expected} {f'of at least {least}' if least else 'above 0'}"
         )
 
 

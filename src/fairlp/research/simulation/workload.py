@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ... import Instance
-from ...errors import InstanceError
+from ...errors import InstanceError, quoted
 from ...models.files.tables import as_numbers, csv_text, read_table
 from ...models.files.whole_files import home, write_text
 from ...models.instances.arithmetic import LARGEST_WHOLE
@@ -71,12 +71,14 @@ class Workload:
         ]
         if missing:
             raise InstanceError(
-                f"jobs have no column {missing[0]!r}; columns: {list(map(str, table.columns))}"
+                f"jobs have no column {quoted(missing[0])}; columns: {list(map(str, table.columns))}"
             )
         if table.empty:
             raise InstanceError("there are no jobs; expected at least one row")
         if table.index.has_duplicates:
-            raise InstanceError(f"job {table.index[table.index.duplicated()][0]!r} is there twice")
+            raise InstanceError(
+                f"job {quoted(table.index[table.index.duplicated()][0])} is there twice"
+            )
         for name in ("arrival", "tasks", "duration", *resources):
             values = as_numbers(table[name]).to_numpy(dtype=float)
             bad = np.flatnonzero(~np.isfinite(values) | (values < 0))
@@ -84,25 +86,25 @@ class Workload:
                 job = table.index[bad[0]]
                 value = str(table[name].iloc[bad[0]])[:80]
                 raise InstanceError(
-                    f"job {job!r} has {name} {value}; expected a number, not negative"
+                    f"job {quoted(job)} has {name} {value}; expected a number, not negative"
                 )
             table[name] = values
         unnamed = table["user"].isna()
         if unnamed.any():
             raise InstanceError(
-                f"job {table.index[unnamed][0]!r} has no user; expected the user's name"
+                f"job {quoted(table.index[unnamed][0])} has no user; expected the user's name"
             )
         is_bad = (table["tasks"] % 1 != 0) | (table["tasks"] >= LARGEST_WHOLE)
         if is_bad.any():
             k = int(is_bad.to_numpy().argmax())
             raise InstanceError(
-                f"job {table.index[k]!r} has {table['tasks'].iloc[k]} tasks; expected a whole "
+                f"job {quoted(table.index[k])} has {table['tasks'].iloc[k]} tasks; expected a whole "
                 "number below 2^53"
             )
         demands_nothing = ~(table[list(resources)].to_numpy() > 0).any(axis=1)
         if demands_nothing.any():
             raise InstanceError(
-                f"tasks of job {table.index[int(demands_nothing.argmax())]!r} demand nothing"
+                f"tasks of job {quoted(table.index[int(demands_nothing.argmax())])} demand nothing"
             )
         table["tasks"] = table["tasks"].astype(np.int64)
         table = table.iloc[np.argsort(table["arrival"].to_numpy(), kind="stable")]
@@ -215,7 +217,7 @@ class Workload:
         InstanceError
             When the user has no job.
         """
-        return self._part(self.jobs["user"] == user, f"of user {user!r}")
+        return self._part(self.jobs["user"] == user, f"of user {quoted(user)}")
 
     def _part(self, which: pd.Series[bool], subject: str, start: float = 0.0) -> Workload:
         table = self.jobs[which].copy()

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-from ...errors import StudyError, UnknownNameError, nearest
+from ...errors import StudyError, UnknownNameError, nearest, quoted
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.own import OwnMechanism, located
 from ...models.programs.backends import find_backend
@@ -32,7 +32,7 @@ def points_of(grid: Any) -> tuple[dict[str, Any], ...]:
     for k, point in enumerate(points):
         if not isinstance(point, dict):
             raise StudyError(
-                f"point {k} of the grid is {point!r}; expected a mapping of parameters"
+                f"point {k} of the grid is {quoted(point)}; expected a mapping of parameters"
             )
         for name in point:
             if not name.isidentifier() or name in RESERVED:
@@ -50,7 +50,7 @@ def _product(grid: dict[str, Any]) -> list[dict[str, Any]]:
     for name, values in grid.items():
         if not isinstance(values, list) or not values:
             raise StudyError(
-                f"grid.{name} is {values!r}; expected a list of values, such as [{values!r}]"
+                f"grid.{name} is {quoted(values)}; expected a list of values, such as [{quoted(values)}]"
             )
     combinations = itertools.product(*grid.values())
     return [dict(zip(grid, values, strict=True)) for values in combinations]
@@ -60,7 +60,9 @@ def whole(value: Any, name: str, minimum: int) -> int:
     """Return a whole number of at least ``minimum``."""
     value = plain(value, name)
     if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
-        raise StudyError(f"{name} is {value!r}; expected a whole number of at least {minimum}")
+        raise StudyError(
+            f"{name} is {quoted(value)}; expected a whole number of at least {minimum}"
+        )
     return value
 
 
@@ -84,7 +86,7 @@ def mechanisms_of(mechanisms: Any) -> dict[str, dict[str, Any]]:
     if isinstance(table, list):
         if not all(isinstance(name, str) for name in table):
             raise StudyError(
-                f"mechanisms are {table!r}; expected names, or label → arguments of allocate"
+                f"mechanisms are {quoted(table)}; expected names, or label → arguments of allocate"
             )
         table = dict(zip(table, table, strict=True))
     if not isinstance(table, dict) or not table:
@@ -99,7 +101,7 @@ def _arguments_of_allocate(label: str, value: Any) -> dict[str, Any]:
     arguments = {"mechanism": value} if isinstance(value, str) else value
     if not isinstance(arguments, dict) or not isinstance(arguments.get("mechanism"), str):
         raise StudyError(
-            f"mechanisms.{label} is {value!r}; expected a name, or {{'mechanism': name, …}}"
+            f"mechanisms.{label} is {quoted(value)}; expected a name, or {{'mechanism': name, …}}"
         )
     located(arguments["mechanism"]).method_name(arguments.get("method", "auto"))
     if "solver" in arguments:
@@ -177,10 +179,10 @@ def _statistic_entry(k: int, statistic: Any, labels: Plain) -> dict[str, Any]:
     name = named(arguments.pop("name"), STATISTICS, "statistic")
     label = arguments.pop("label", functions.short_name(name))
     if not isinstance(label, str) or not label:
-        raise StudyError(f"the label of statistics[{k}] is {label!r}; expected text")
+        raise StudyError(f"the label of statistics[{k}] is {quoted(label)}; expected text")
     arguments = plain(arguments, f"statistics.{label}")
     function = functions.find(name, STATISTICS, "statistic")
-    functions.check_arguments(function, 2, arguments, f"statistic {label!r}")
+    functions.check_arguments(function, 2, arguments, f"statistic {quoted(label)}")
 
     for argument in _LABEL_ARGUMENTS:
         value = arguments.get(argument)
@@ -188,7 +190,7 @@ def _statistic_entry(k: int, statistic: Any, labels: Plain) -> dict[str, Any]:
         for mechanism in mechanisms:
             if not isinstance(mechanism, str) or mechanism not in labels:
                 raise UnknownNameError(
-                    f"statistic {label!r}: no mechanism of the study has the label {mechanism!r}; "
+                    f"statistic {quoted(label)}: no mechanism of the study has the label {quoted(mechanism)}; "
                     f"{nearest(mechanism, labels)}"
                 )
     return {"name": name, "label": label, **arguments}

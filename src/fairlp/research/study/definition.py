@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ...errors import FileFormatError, StudyError, UnknownNameError, require_known
+from ...errors import FileFormatError, StudyError, UnknownNameError, quoted, require_known
 from ...mechanisms.own import OwnMechanism, located
 from ...models.files.whole_files import home, require_folder, write_text
 from ...models.programs.backends import carried
@@ -340,7 +340,7 @@ class Study:
         missing = [name for name in _NEEDED if name not in fields]
         if missing:
             raise StudyError(
-                f"the study has no {missing[0]!r}; expected name, generator, grid and mechanisms"
+                f"the study has no {quoted(missing[0])}; expected name, generator, grid and mechanisms"
             )
         return cls(**fields)
 

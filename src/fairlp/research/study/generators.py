@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ... import Instance, examples
-from ...errors import InstanceError, TooLargeError
+from ...errors import InstanceError, TooLargeError, quoted
 from ...registry import make_callable
 from .functions import listing
 
@@ -250,7 +250,7 @@ def _require_counts(**counts: Any) -> None:
 def _probability(value: float, name: str) -> float:
     """Return a probability, checked."""
     if not _is_number(value) or not 0 <= value <= 1:
-        raise InstanceError(f"{name} is {value!r}; expected a probability, from 0 to 1")
+        raise InstanceError(f"{name} is {quoted(value)}; expected a probability, from 0 to 1")
     return value
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ... import Instance, __version__
-from ...errors import FairlpError, StudyError, UnknownNameError, nearest, require_known
+from ...errors import FairlpError, StudyError, UnknownNameError, nearest, quoted, require_known
 from ..runner import Failure, run_calls, run_on
 from .functions import Function, Plain, keywords, point_text, short_name, words
 from .result import Result, parameters_of
@@ -76,11 +76,11 @@ class Work:
             statistics = function(instance, allocations, **keywords(arguments))
             if not isinstance(statistics, Mapping):
                 raise StudyError(
-                    f"statistic {label!r} returned {type(statistics).__name__}; expected a mapping "
+                    f"statistic {quoted(label)} returned {type(statistics).__name__}; expected a mapping "
                     "of names to numbers"
                 )
             for name, value in statistics.items():
-                values[f"{label}.{name}"] = _number(value, f"{name!r} of statistic {label!r}")
+                values[f"{label}.{name}"] = _number(value, f"{name!r} of statistic {quoted(label)}")
         return values
 
 
@@ -89,7 +89,7 @@ class _Allocations(dict[str, Any]):
 
     def __missing__(self, label: object) -> Any:
         raise UnknownNameError(
-            f"no mechanism of the study has the label {label!r}; {nearest(label, self)}"
+            f"no mechanism of the study has the label {quoted(label)}; {nearest(label, self)}"
         )
 
 
@@ -103,7 +103,9 @@ def _number(value: Any, description: str) -> float:
         return integer if abs(integer) <= LARGEST_WHOLE else float(integer)
     if isinstance(value, numbers.Real):
         return float(value)
-    raise StudyError(f"{description} is {value!r} ({type(value).__name__}); expected a number")
+    raise StudyError(
+        f"{description} is {quoted(value)} ({type(value).__name__}); expected a number"
+    )
 
 
 def run_values(key: str, point: Plain, run: int, work: Work) -> dict[str, float]:
