@@ -694,11 +694,11 @@ def load(reference: str) -> OwnMechanism:
         return mechanisms[function]
     if hasattr(module, function):
         raise UnknownNameError(
-            f"{quoted(reference)} is no mechanism; decorate the function with "
+            f"{reference!r} is no mechanism; decorate the function with "
             "@fairlp.mechanism('its-name')"
         )
     raise UnknownNameError(
-        f"{quoted(path)} has no mechanism {function!r}; {_there(function, mechanisms)}"
+        f"{path!r} has no mechanism {function!r}; {_there(function, mechanisms)}"
     )
 
 
@@ -720,12 +720,12 @@ def load_solver(reference: str) -> str:
             if isinstance(value, type) and hasattr(value, "solve")
         ]
         raise UnknownNameError(
-            f"{quoted(path)} has no solver {quoted(attribute)}; {_there(attribute, names)}"
+            f"{path!r} has no solver {quoted(attribute)}; {_there(attribute, names)}"
         )
     solver = getattr(module, attribute)
     if inspect.isroutine(solver) or inspect.ismodule(solver):
         raise UnsupportedError(
-            f"{quoted(reference)} is no back end; expected a subclass of fairlp.Backend, or an object of "
+            f"{reference!r} is no back end; expected a subclass of fairlp.Backend, or an object of "
             "one"
         )
     name = str(spelt(solver))
@@ -750,7 +750,7 @@ def load_function(reference: str, kind: str) -> Any:
     if not callable(function):
         names = [name for name, value in vars(module).items() if inspect.isfunction(value)]
         raise UnknownNameError(
-            f"{quoted(path)} has no function {dotted_name!r}; {_there(dotted_name, names)}"
+            f"{path!r} has no function {dotted_name!r}; {_there(dotted_name, names)}"
         )
     return function
 

@@ -238,3 +238,55 @@ def test_the_page_about_labels_is_true():
     page = DOCS / "labels.md"
     outcome = doctest.testfile(str(page), module_relative=False, optionflags=options)
     assert outcome.attempted > 25 and outcome.failed == 0
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\udc00 b", "a" * (LONGEST_LABEL + 1)])
+def test_names_and_units_that_no_file_can_hold_are_refused(text):
+    k = Index("k", ["a"])
+    base = Instance.from_arrays([[1]], [[3]], resources=["cpu"], users=["ann"])
+    for use in (
+        lambda: Model(text),
+        lambda: Model("m", text),
+        lambda: Index(text, ["a"]),
+        lambda: Index("k", [("a", ("b", text))]),
+        lambda: Model("m").variable(text, k),
+        lambda: base.replace(name=text),
+        lambda: base.replace(units={"cpu": text}),
+        lambda: base.replace(queue=[f"a/{text}"]),
+    ):
+        with pytest.raises(FairlpError, match=r"half of a character|at most 100,000"):
+            use()
+
+
+def test_whole_numbers_that_python_does_not_write_are_no_labels_or_attributes():
+    base = Instance.from_arrays([[1]], [[3]], users=["ann"])
+    attributes = pd.DataFrame({"number": [10**5000]}, ["ann"], dtype=object)
+    for use in (
+        lambda: Index("k", [10**5000]),
+        lambda: base.replace(users=[10**5000]),
+        lambda: base.replace(user_attributes=attributes),
+    ):
+        with pytest.raises(FairlpError, match="whole number of 16610 bits"):
+            use()
+    assert str(Index("k", [10**4000])[0]) == "1" + "0" * 4000
+
+
+def test_half_characters_in_attributes_are_named():
+    base = Instance.from_arrays([[1], [1]], [[3]], users=["ann", "bob"])
+    attributes = pd.DataFrame({"team": ["a", "\ud800"]}, ["ann", "bob"], dtype=object)
+    with pytest.raises(InstanceError, match=r"'team' of user 'bob' .* half of a character"):
+        base.replace(user_attributes=attributes)
+
+
+def test_indices_of_a_model_have_an_order_and_slices_whole_steps():
+    model, x = over_k()
+    for use, words in (
+        (lambda: Model("m", indices={K}), "a set, which has no order"),
+        (lambda: Model("m", indices=["k"]), "expected indices"),
+        (lambda: model.variable("v", {K}), "a set, which has no order"),
+        (lambda: x.sum({K}), "a set, which has no order"),
+        (lambda: x[::"a"], "in steps of 'a'"),
+        (lambda: x[::0], "in steps of 0"),
+    ):
+        with pytest.raises(ModelError, match=words):
+            use()

@@ -12,7 +12,7 @@ import pandas as pd
 from ...errors import InstanceError, quoted, require_known
 from ...tolerances import AGREEMENT
 from ..notation.expressions import Index
-from ..notation.labels import aligned, few, order, require_labels
+from ..notation.labels import aligned, few, order, require_labels, require_text, require_writable
 from ..notation.reals import NumberError, floats
 from .arithmetic import LARGEST_WHOLE
 
@@ -331,8 +331,8 @@ def units(names: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
             f"a unit is given for {quoted(resource)}, which is no resource",
             InstanceError,
         )
-        if unit is not None and not isinstance(unit, str):
-            raise InstanceError(f"the unit of {resource!r} is {quoted(unit)}; expected text")
+        if unit is not None:
+            require_text(unit, f"the unit of {quoted(resource)}", InstanceError)
     return {str(resource): unit for resource, unit in names.items() if unit}
 
 
@@ -356,6 +356,13 @@ def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame:
         order(table.index, names, f"the table {quoted(name)}", InstanceError)
     ].copy()
     ordered.index = names.labels
+    for column, entries in ordered.items():
+        require_writable(column, f"a column of the table {name!r}", InstanceError)
+        if pd.api.types.is_numeric_dtype(entries):
+            continue
+        for label, entry in zip(names, entries, strict=True):
+            subject = f"{quoted(column)} of {names.name} {quoted(label)}"
+            require_writable(entry, subject, InstanceError)
     return ordered
 
 

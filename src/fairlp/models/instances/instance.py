@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest, quoted
 from ..notation.expressions import Index
-from ..notation.labels import aligned, arranged, carries_labels, in_order, labels_on
+from ..notation.labels import aligned, arranged, carries_labels, in_order, labels_on, require_text
 from ..programs.solution_views import table
 from . import checks
 from .arithmetic import tasks_alone
@@ -263,6 +263,7 @@ class Instance:
         from .queues import resolve as tree_of
 
         n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
+        require_text(name, "the name of an instance", InstanceError)
         given_rates = checks.rates(rates, n, i)
         checks.rates_fit(given_rates, d, c, (n, i, r))
         attributes = checks.attributes(server_attributes, i)

@@ -1491,6 +1491,10 @@ def _several(name: str, key: Any, index: Index) -> np.ndarray:
     A slice of whole numbers is by position; one of labels includes both ends.
     """
     if isinstance(key, slice):
+        if not isinstance(key.step, (int, np.integer, type(None))) or key.step == 0:
+            raise ModelError(
+                f"{quoted(name)} is taken in steps of {quoted(key.step)}; expected a whole number"
+            )
         ends = (key.start, key.stop)
         if all(end is None or isinstance(end, (int, np.integer)) for end in ends):
             return np.arange(len(index))[key]

@@ -26,7 +26,6 @@ import pandas as pd
 
 from ...errors import FairlpError, ModelError, nearest, quoted
 from ...hints import Hinted, hint_of
-from .reals import floats as floats  # which is taken from here, too
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
@@ -215,6 +214,8 @@ def _of_python(label: Any) -> Any:
 #: Letters of a label. A cell of a CSV file has at most 131,072 (of Python's csv), and a unit, a
 #: mark or the queues above may stand beside the label there.
 LONGEST_LABEL: Final = 100_000
+#: Bits of a whole number that is a label or an attribute: Python writes at most 4,300 digits.
+_MOST_BITS: Final = 14_000
 
 
 def require_ordered(data: Any, subject: str, error: type[FairlpError]) -> None:
@@ -309,10 +310,13 @@ def require_labels(labels: Sequence[Any], subject: str, error: type[FairlpError]
             )
         parts = [label]
         for part in parts:
+            place = f"the label at position {position} of {subject}"
             if isinstance(part, tuple):
                 parts += part
             elif isinstance(part, str):
-                require_text(part, f"the label at position {position} of {subject}", error)
+                require_text(part, place, error)
+            else:
+                require_writable(part, place, error)
 
 
 def require_text(text: Any, subject: str, error: type[FairlpError]) -> None:
@@ -329,13 +333,26 @@ def require_text(text: Any, subject: str, error: type[FairlpError]) -> None:
         raise error(
             f"{subject} has {len(text):,} letters; expected at most {LONGEST_LABEL:,} ({quoted(text)})"
         )
-    if not text.isascii():
+    require_writable(text, subject, error)
+
+
+def require_writable(value: Any, subject: str, error: type[FairlpError]) -> None:
+    """Raise for text and whole numbers that no file can hold.
+
+    >>> require_writable(10**5000, "the label", ModelError)
+    Traceback (most recent call last):
+        ...
+    fairlp.errors.ModelError: the label is a whole number of 16610 bits; expected at most 14,000 bits
+    """
+    if isinstance(value, str) and not value.isascii():
         try:
-            text.encode()
+            value.encode()
         except UnicodeEncodeError:
             raise error(
-                f"{subject} is {quoted(text)}, with half of a character, which no file can hold"
+                f"{subject} is {quoted(value)}, with half of a character, which no file can hold"
             ) from None
+    elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise error(f"{subject} is {quoted(value)}; expected at most {_MOST_BITS:,} bits")
 
 
 Indices = tuple[Index, ...]
@@ -407,6 +424,7 @@ fairlp.Index('n', labels)
     """
     indices: list[Any] = []
     for entry in over if isinstance(over, (tuple, list)) else (over,):
+        require_ordered(entry, subject.removesuffix(" runs over"), ModelError)
         indices += entry if isinstance(entry, (tuple, list)) else (entry,)
     for index in indices:
         if not isinstance(index, Index):

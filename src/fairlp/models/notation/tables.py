@@ -504,9 +504,11 @@ class Tables(Hinted):
                 f"the source of model {quoted(name)} is where it was published, not "
                 f"{quoted(source)}; {hint}"
             )
+        require_text(name, "the name of a model", ModelError)
+        require_text(source, f"the source of model {quoted(name)}", ModelError)
         self.name = name
         self.source = source
-        self._indices: Indices = tuple(indices)
+        self._indices: Indices = as_indices(indices, f"the indices of model {quoted(name)}:")
         self._parameters: dict[str, Parameter] = {}
         self._variables: dict[str, Variable] = {}
         self._constraints: dict[str, Constraint] = {}

@@ -710,7 +710,6 @@ def _instance(
 
     servers = [node.name for node in nodes]
     keys = dict.fromkeys(key for node in nodes for key in node.attributes)
-    servers = [node.name for node in nodes]
     attributes = {
         key: pd.Series([node.attributes.get(key) for node in nodes], servers, dtype=object)
         for key in keys

@@ -18,8 +18,9 @@ import pandas as pd
 import scipy.sparse as sp
 
 from ...errors import ModelError, UnknownNameError, UnsupportedError, nearest
-from ...models.notation.labels import Index, aligned, carries_labels, floats
+from ...models.notation.labels import Index, aligned, carries_labels
 from ...models.notation.model import Model
+from ...models.notation.reals import floats
 from ...models.programs.options import Options
 from ...models.programs.program import CONTINUOUS, Program
 from ...models.programs.protocols import Backend, Capability, Session
