@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,6 +25,7 @@ from .mechanisms.mechanism import RATES, Mechanism, run
 from .mechanisms.table import TABLE, find, find_defined, refuse_options_of_others
 from .models.instances.checks import require_instance
 from .models.instances.instance import Instance, oversized_rows
+from .models.notation.labels import require_ordered
 
 if TYPE_CHECKING:
     from .mechanisms.allocation import Allocation
@@ -258,6 +259,11 @@ def _rows(instance: Instance, mechanisms: Sequence[str | Mechanism] | None) -> l
     if isinstance(mechanisms, str | Mechanism):
         mechanisms = [mechanisms]
     if mechanisms is not None:
+        require_ordered(mechanisms, "the argument 'mechanisms'", InstanceError)
+        if not isinstance(mechanisms, Iterable):
+            raise InstanceError(
+                f"mechanisms are {quoted(mechanisms)}; expected a list of names, such as ['drfh', 'tsf']"
+            )
         return [find(name) for name in mechanisms]
     rows = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
     if not instance.has_queues:  # without queues, sharing along the tree is DRFH once more

@@ -278,6 +278,31 @@ def test_half_characters_in_attributes_are_named():
         base.replace(user_attributes=attributes)
 
 
+def test_what_gives_the_order_of_a_table_is_no_set():
+    model, x = over_k()
+    p = model.parameter("p", (), 1)
+    model.minimize(x.sum() + p)
+    base = Instance.from_arrays([[1], [1]], [[3]], queue=["a", "b"])
+    for use in (
+        lambda: model.sweep(p, {1, 2}),
+        lambda: model.sweep(p, [1, 2], read={"x"}),
+        lambda: base.replace(queues={"a", "b"}),
+        lambda: fairlp.compare(base, {"drfh", "tsf"}),
+    ):
+        with pytest.raises(FairlpError, match="is given a set, which has no order"):
+            use()
+    with pytest.raises(InstanceError, match="mechanisms are 3; expected a list of names"):
+        fairlp.compare(base, 3)
+
+
+def test_a_constraint_without_indices_that_has_no_row_prints():
+    model = Model("m")
+    y = model.variable("y")
+    model.constraint("none", y <= 1, where=False)
+    model.minimize(y)
+    assert "y ≤ 1 (0 of 1)" in str(model) and "(0 of 1)" in model.to_latex()
+
+
 def test_indices_of_a_model_have_an_order_and_slices_whole_steps():
     model, x = over_k()
     for use, words in (

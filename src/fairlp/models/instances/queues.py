@@ -13,7 +13,7 @@ from scipy import sparse
 
 from ...errors import InstanceError, UnknownNameError, nearest, quoted
 from ..notation.expressions import Index
-from ..notation.labels import aligned, require_text
+from ..notation.labels import aligned, require_ordered, require_text
 from ..notation.reals import NumberError, number
 from .arithmetic import relative
 from .checks import whole_digits
@@ -395,6 +395,7 @@ def rows_of(queues: Any, resources: Index) -> dict[str, Row]:
     elif isinstance(queues, str) or not isinstance(queues, Iterable):
         raise InstanceError(f"queues are {type(queues).__name__}; expected {_EXPECTED}")
     else:
+        require_ordered(queues, "the argument 'queues'", InstanceError)
         entries = [(path, None) for path in queues]
     rows: dict[str, Row] = {}
     for path, entry in entries:

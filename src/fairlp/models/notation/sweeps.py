@@ -23,7 +23,7 @@ from ..programs.solution import RELAX, Solution
 from ..programs.solution_views import imported_xarray
 from ..programs.status import HOPELESS, LIMITS, Termination
 from .expressions import Element, Parameter
-from .labels import axes_of, axes_text
+from .labels import axes_of, axes_text, require_ordered
 from .reals import NumberError, floats
 from .tables import handle, parameter_values
 
@@ -319,6 +319,7 @@ def _steps(parameter: Parameter | Element, values: Any) -> tuple[list[Any], pd.I
         raise ModelError(
             f"the values of parameter {quoted(name)} are one {type(values).__name__}; expected several"
         )
+    require_ordered(values, f"the sweep of parameter {quoted(name)}", ModelError)
     steps = list(values)
     if not parameter.indices:
         try:
@@ -344,6 +345,7 @@ def _reader(model: Model, read: Any) -> Reader:
     if callable(read):
         function: Reader = read
         return function
+    require_ordered(read, "read", ModelError)
     entries = [read] if isinstance(read, str) or not isinstance(read, Iterable) else read
     names = [model.kind_of(name) for name in entries]
     for kind, name in names:

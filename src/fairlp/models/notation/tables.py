@@ -116,6 +116,8 @@ class Subset(Immutable):
         >>> Model("m").subset("E", (n, i), [[True, False], [True, True]]).elements(2)
         [('ann', 's1'), ('bob', 's1')]
         """
+        if not self.indices:  # one row, or none
+            return [()] * len(self.positions[:count])
         places = np.unravel_index(self.positions[:count], shape_of(self.indices))
         return [
             tuple(index[int(k)] for index, k in zip(self.indices, element, strict=True))
