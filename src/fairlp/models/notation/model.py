@@ -111,6 +111,7 @@ class Declarations(Tables):
         [1.0, 2.0]
         """
         refuse_keywords("parameter", unknown)
+        require_name(name, "variable, parameter or subset")
         indices = indices_before(f"parameter {quoted(name)}", over, values)
         numbers = parameter_values(values, indices, name)
         self._register(name, indices)
@@ -848,6 +849,11 @@ class Model(Declarations):
             ``part``, ``row``, ``column`` and the number in the ``first`` and ``second``; one line
             for a row or column that only one has. Empty where they are the same.
 
+        Raises
+        ------
+        ModelError
+            For what is neither.
+
         Examples
         --------
         >>> model = Model("m")
@@ -861,6 +867,8 @@ class Model(Declarations):
         """
         from ..programs.inspection import difference
 
+        if not isinstance(other, (Tables, Program)):
+            raise ModelError(f"{quoted(other)} is no model; expected one to compare with")
         return difference(self.compile(), other if isinstance(other, Program) else other.compile())
 
     def equals(self, other: Model | Program) -> bool:
