@@ -12,7 +12,15 @@ import pandas as pd
 from ...errors import InstanceError, quoted, require_known
 from ...tolerances import AGREEMENT
 from ..notation.expressions import Index
-from ..notation.labels import aligned, few, order, require_labels, require_text, require_writable
+from ..notation.labels import (
+    aligned,
+    few,
+    is_writable,
+    order,
+    require_labels,
+    require_text,
+    require_writable,
+)
 from ..notation.reals import NumberError, floats
 from .arithmetic import LARGEST_WHOLE
 
@@ -361,6 +369,8 @@ def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame:
         if pd.api.types.is_numeric_dtype(entries):
             continue
         for label, entry in zip(names, entries, strict=True):
+            if is_writable(entry):
+                continue
             subject = f"{quoted(column)} of {names.name} {quoted(label)}"
             require_writable(entry, subject, InstanceError)
     return ordered

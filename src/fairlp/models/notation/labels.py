@@ -310,13 +310,11 @@ def require_labels(labels: Sequence[Any], subject: str, error: type[FairlpError]
             )
         parts = [label]
         for part in parts:
-            place = f"the label at position {position} of {subject}"
             if isinstance(part, tuple):
                 parts += part
-            elif isinstance(part, str):
-                require_text(part, place, error)
-            else:
-                require_writable(part, place, error)
+            elif not is_writable(part):
+                place = f"the label at position {position} of {subject}"
+                (require_text if isinstance(part, str) else require_writable)(part, place, error)
 
 
 def require_text(text: Any, subject: str, error: type[FairlpError]) -> None:
@@ -334,6 +332,17 @@ def require_text(text: Any, subject: str, error: type[FairlpError]) -> None:
             f"{subject} has {len(text):,} letters; expected at most {LONGEST_LABEL:,} ({quoted(text)})"
         )
     require_writable(text, subject, error)
+
+
+def is_writable(value: Any) -> bool:
+    """Whether something is surely no text and no whole number that a file cannot hold.
+
+    >>> is_writable("ann"), is_writable(1.5), is_writable("b" * 200_000)
+    (True, True, False)
+    """
+    if isinstance(value, str):
+        return len(value) <= LONGEST_LABEL and value.isascii()
+    return not isinstance(value, int) or value.bit_length() <= _MOST_BITS
 
 
 def require_writable(value: Any, subject: str, error: type[FairlpError]) -> None:
