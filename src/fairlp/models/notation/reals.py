@@ -74,6 +74,7 @@ float, about 1.8e308
 def number(value: Any) -> float:
     """Return one number as a float; see `floats`.
 
+    >>> from fractions import Fraction
     >>> number(Fraction(1, 4))
     0.25
     """
@@ -88,6 +89,7 @@ def number(value: Any) -> float:
 def is_number(value: Any) -> bool:
     """Whether something is one real number, and no flag.
 
+    >>> from fractions import Fraction
     >>> [is_number(value) for value in (1, Fraction(1, 3), np.float32(2), True, "1", 1j)]
     [True, True, True, False, False, False]
     """
