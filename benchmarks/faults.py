@@ -282,6 +282,7 @@ class Bench:
 #: Where faults of ``--certificates`` are put.
 MAKERS = (
     "solvers/leximin",
+    "models/paths",
     "models/trees",
     "models/instances/merging.py",
     "formulations/region.py",

@@ -30,6 +30,7 @@ FLOORS = [
     {"_lazy", "models.programs"},
     {"models.notation"},
     {"models.instances"},
+    {"models.paths"},
     {"models.trees"},
     {"models.files", "formulations", "examples", "solvers.backends"},
     {"solvers", "solvers.interior_point", "solvers.leximin"},

@@ -28,6 +28,8 @@ from .models.instances.instance import Instance
 from .models.notation.expressions import Expression, Index, Parameter, Variable, log, power
 from .models.notation.model import Model
 from .models.notation.tables import Constraint, Subset
+from .models.paths.engine import Region
+from .models.paths.path import Path
 from .models.programs.backends import register_solver
 from .models.programs.options import Options, Progress
 from .models.programs.program import Program
@@ -47,6 +49,7 @@ from .research.ledger.reproducing import reproduce
 from .solvers.backends.base import BaseBackend as Backend
 from .solvers.backends.base import Raw
 from .solvers.leximin.of_model import LeximinSolution, leximin
+from .solvers.leximin.own_paths import PathSolution, rise
 
 class _Mechanisms(ModuleType):
     @overload
@@ -74,9 +77,12 @@ __all__ = [
     "Model",
     "Options",
     "Parameter",
+    "Path",
+    "PathSolution",
     "Program",
     "Progress",
     "Raw",
+    "Region",
     "Snapshot",
     "Solution",
     "Status",
@@ -118,6 +124,7 @@ __all__ = [
     "register_solver",
     "report",
     "reproduce",
+    "rise",
     "simulation",
     "snapshot",
     "solvers",

@@ -96,6 +96,10 @@ class NotConvergedError(SolverError):
     """An iterative method ended before its certificate held."""
 
 
+class NoProgressError(SolverError):
+    """A round of a path stopped no user, so that rounds would never end."""
+
+
 class FairlpWarning(UserWarning):
     """Base of every warning that fairlp gives."""
 

@@ -7,7 +7,7 @@ import pytest
 
 import fairlp
 from fairlp.errors import InstanceError, NotDefinedError
-from fairlp.models.trees.filling import floors
+from fairlp.models.trees.guarantees import floors
 from profiles import PROFILE, many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import counted, hierarchical

@@ -26,8 +26,8 @@ from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.mechanism import MethodCall, TasksResult
 from fairlp.mechanisms.own import located
 from fairlp.mechanisms.table import TABLE, find
+from fairlp.models.paths.pool import PoolRows
 from fairlp.models.programs.proof import Proof
-from fairlp.models.trees.filling import Rows
 from own_back_ends import Halves, MuteNothing, Nothing, Truthful
 
 
@@ -205,8 +205,8 @@ def test_a_leximin_of_whole_numbers_has_no_prices():
 def test_a_round_of_a_tree_that_stops_nobody_is_told(monkeypatch):
     tree = Instance.from_arrays([[1.0], [1.0]], [[6.0]], queue=["a", "b"])
     assert fairlp.allocate(tree, "h-drf", method="rounds").totals.tolist() == [3, 3]
-    monkeypatch.setattr(Rows, "ended", lambda self, tasks: np.zeros(len(tasks), dtype=bool))
-    with pytest.raises(SolverError, match="a round of the filling stopped no user"):
+    monkeypatch.setattr(PoolRows, "blocked", lambda self, path, t: path.active & False)
+    with pytest.raises(SolverError, match="a round stopped no user"):
         fairlp.allocate(tree, "h-drf", method="rounds")
 
 

@@ -14,8 +14,8 @@ from ..mechanisms.per_server.check import fixed_point
 from ..mechanisms.table import find
 from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
-from ..models.trees.filling import first_segment, floors
-from ..models.trees.rates import constant
+from ..models.paths.levels import ConstantPath
+from ..models.trees.guarantees import floors
 from ..solvers.leximin.leximin import climb, leximin
 from ..tolerances import AUDIT, QUOTIENT_ROUNDING
 from .basics import as_allocation, plain
@@ -142,9 +142,9 @@ def _max_min_of_resource(case: AuditCase, resource: int | None, none: str = "") 
     instance = plain(case.instance)
     tasks_per_level = level_1_by(normaliser)
     if have_limits(instance):  # a cap may join what no server does
-        rates = constant(tasks_per_level(instance))
-        first = first_segment(
-            rates, floors(instance), instance.task_limits, runnable_users(instance)
+        limits = instance.task_limits
+        first = ConstantPath.first(
+            tasks_per_level(instance), floors(instance), limits, runnable_users(instance)
         )
         tasks = climb(instance, formulation, first).tasks
     else:

@@ -13,7 +13,7 @@ from ..formulations.normalisers import dominant
 from ..formulations.region import runnable_users
 from ..models.instances.arithmetic import quotients
 from ..models.instances.queues import Queues
-from ..models.trees.filling import floors
+from ..models.trees.guarantees import floors
 from ..tolerances import AUDIT
 from .basics import ROWS_ADDED_UP, most_envious
 from .findings import AuditCase, Finding, amount

@@ -12,7 +12,7 @@ from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, log, power
 from ..models.notation.model import Model
 from ..models.notation.reals import NumberError, is_number, number
-from ..models.trees.filling import floors
+from ..models.trees.guarantees import floors
 from . import max_min, normalisers
 from .region import caps, guarantees, runnable_users, task_limits, where_runnable, where_runs
 

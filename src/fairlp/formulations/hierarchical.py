@@ -5,12 +5,16 @@ Every round is one program.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..models.instances.instance import Instance
 from ..models.instances.queues import Queues
 from ..models.notation.model import Model
-from ..models.trees.rates import Rates, constant
+from ..models.paths.levels import ConstantPath
+from ..models.trees.rates import Rates
+from ..models.trees.tree_path import FirstPath, first_path
 from . import normalisers
 from .max_min import in_global_shares
 from .region import runnable_users
@@ -18,19 +22,38 @@ from .region import runnable_users
 _SOURCE = "Bhattacharya et al., SoCC 2013"
 
 
-def rates_on_tree(
+def path_on_tree(
     instance: Instance, counted: bool = False, past: np.ndarray | None = None
-) -> Rates:
-    """Return what active users ask for while the root gives out units of dominant share.
+) -> FirstPath:
+    """Return the path of what users ask for while the root gives out units of dominant share.
 
+    It is a function of guaranteed tasks, task limits, who can run, and what levels count.
     ``counted``: whether users that have all their tasks count for their queues. ``past`` are the
     levels from which users rise, dominant share over weight, shape (N,).
     """
-    gamma = normalisers.dominant(instance)
     if instance.queues is None:
-        return constant(normalisers.tasks_at_level_1(instance, gamma), past)
+        gamma = normalisers.dominant(instance)
+        per_level = normalisers.tasks_at_level_1(instance, gamma)
+        return partial(ConstantPath.first, per_level, past=past)
+    return partial(first_path, rates_on_tree(instance, counted, past))
+
+
+def rates_on_tree(
+    instance: Instance, counted: bool = False, past: np.ndarray | None = None
+) -> Rates:
+    """Return what active users ask for along the tree of queues."""
     share = normalisers.normalised_demands(instance)
-    return Rates(instance.queues, instance.user_weights, share, gamma, counted, past)
+    gamma = normalisers.dominant(instance)
+    return Rates(instance.tree, instance.user_weights, share, gamma, counted, past)
+
+
+def _first_rates(instance: Instance) -> np.ndarray:
+    """Return the tasks of each user for one unit of the root, all runnable users active."""
+    runnable = runnable_users(instance)
+    if instance.queues is None:
+        per_level = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
+        return np.where(runnable, per_level, 0.0)
+    return rates_on_tree(instance)(runnable)
 
 
 def h_drf(instance: Instance, count: str = "total") -> Model:
@@ -53,7 +76,7 @@ def h_drf_counted(instance: Instance, count: str = "total") -> Model:
 def _first_round(name: str, instance: Instance, count: str) -> Model:
     """Return the model with the rates of a tree where no user has all its tasks."""
     model = Model(name, _SOURCE, (instance.users, instance.servers, instance.resources))
-    rate = rates_on_tree(instance)(runnable_users(instance)) / normalisers.dominant(instance)
+    rate = _first_rates(instance) / normalisers.dominant(instance)
     meaning = "rate of n: dominant share for one unit of the root, by the weights on its way up"
     return in_global_shares(
         model, instance, ("rho", rate, meaning), "units that the root gives out", count
@@ -62,7 +85,7 @@ def _first_round(name: str, instance: Instance, count: str) -> Model:
 
 def at_level_1(instance: Instance) -> np.ndarray:
     """Return each user's tasks for one unit of the root, all runnable users active; else φΓ."""
-    rates = rates_on_tree(instance)(runnable_users(instance))
+    rates = _first_rates(instance)
     alone = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
     return np.asarray(np.where(rates > 0, rates, alone))
 

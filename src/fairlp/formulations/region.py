@@ -17,7 +17,7 @@ from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Index, Parameter
 from ..models.notation.model import Model
 from ..models.notation.tables import Subset
-from ..models.trees.filling import floors
+from ..models.trees.guarantees import floors
 from .normalisers import dominant
 
 __all__ = [
@@ -264,6 +264,30 @@ def shortfall(instance: Instance, tasks: np.ndarray) -> Model:
     caps(model, instance, x.sum(i))
     model.define("missing", 1 * missing)
     model.minimize((share_of_task * missing).sum(n))
+    return model
+
+
+def gain(instance: Instance, tasks: np.ndarray, blocked: np.ndarray) -> Model:
+    """Return the program of the most that blocked users can gain while all have these tasks.
+
+    It counts gains in dominant shares. Blocked users are a mask, shape (N,).
+    """
+    n = instance.users
+    i = instance.servers
+    model = Model("can a blocked user gain?", "a round of a path", (n, i, instance.resources))
+    d = needs(model, instance)
+    c = capacities(model, instance)
+    share_of_task = model.parameter(
+        "w", n, inverse(dominant(instance)), "dominant share of one task of n"
+    )
+    reached = model.parameter("F", n, tasks, "tasks that n has at the end of the round")
+    stopped = model.subset("B", n, blocked, "n is blocked")
+    x = model.variable("x", n, i, where=where_runs(model, instance), doc="tasks of n on i")
+    more = model.variable("z", n, where=stopped, doc="tasks that n gains")
+    model.constraint("capacity", (d * x).sum(n) <= c)
+    model.constraint("kept", x.sum(i) >= reached + more)
+    caps(model, instance, x.sum(i))
+    model.maximize((share_of_task * more).sum(n))
     return model
 
 

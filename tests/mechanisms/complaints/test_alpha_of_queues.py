@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 import fairlp
 from fairlp.errors import FairlpError, InstanceError, NotDefinedError, SolverError
 from fairlp.formulations.alpha_fair import reference
-from fairlp.models.trees.filling import floors
+from fairlp.models.trees.guarantees import floors
 from fairlp.tolerances import AGREEMENT, CONVEX_POINT, VERIFIED
 from mean_level import mean_level_bound, power_mean
 from profiles import many

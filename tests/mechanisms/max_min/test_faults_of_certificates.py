@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fairlp.mechanisms.max_min import methods
-from fairlp.models.trees import filling
+from fairlp.models.paths import path
+from fairlp.models.trees import guarantees
 from fairlp.solvers.leximin import leximin
 from scripts import benchmark
 
@@ -32,7 +33,7 @@ def test_without_a_fault_nothing_is_wrong_and_other_right_answers_are_believed(r
 
 def test_with_a_fault_that_gives_wrong_answers_none_is_believed(right, monkeypatch):
     """Guarantees without task limits, limits that are reached too early, and tasks that are split by the wrong sums."""
-    floors, split, full = filling.floors, leximin._split, filling.RateSegment.satisfied_at
+    floors, split, full = guarantees.floors, leximin._split, path.Path.satisfied_at
 
     def unlimited(instance):
         return floors(instance.derived(task_limits=np.where(instance.task_limits > 0, np.inf, 0.0)))
@@ -47,7 +48,7 @@ def test_with_a_fault_that_gives_wrong_answers_none_is_believed(right, monkeypat
                 lambda grouped, members, *rest: split(grouped, members * 0.9, *rest),
             ),
             (
-                filling.RateSegment,
+                path.Path,
                 "satisfied_at",
                 lambda self, t: full(self, t) | (self.active & (self.tasks > 1)),
             ),

@@ -8,7 +8,7 @@ import pytest
 import fairlp
 from fairlp.mechanisms.max_min.levels import guaranteed
 from fairlp.mechanisms.max_min.proof import PricedRegion
-from fairlp.models.trees.filling import floors
+from fairlp.models.trees.guarantees import floors
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import counted

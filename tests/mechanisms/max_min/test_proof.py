@@ -17,9 +17,10 @@ from fairlp.formulations.normalisers import tasks_at_level_1
 from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.max_min.proof import PricedRegion, prove_rounds
 from fairlp.mechanisms.table import find
-from fairlp.models.trees import filling, rates
+from fairlp.models.paths import engine
+from fairlp.models.trees import guarantees, rates, tree_path
 from fairlp.research.library.numerics import SHAPES, shaped
-from fairlp.solvers.leximin import leximin, rounds
+from fairlp.solvers.leximin import leximin, programs
 from profiles import many
 from tree_instances import tree_instance
 
@@ -144,10 +145,10 @@ def test_a_proof_by_prices_calls_nothing_that_made_the_answer(mechanism, monkeyp
         (leximin, "merge_servers"),
         (methods, "floors"),
         (model_region, "floors"),
-        (filling, "floors"),
-        (filling, "fill"),
-        (rounds.Rounds, "__init__"),
-        (filling.RateSegment, "__init__"),
+        (guarantees, "floors"),
+        (engine, "rise"),
+        (programs.ServersByPrograms, "__init__"),
+        (tree_path.TreePath, "__init__"),
         (rates.Rates, "pace"),
     ):
         monkeypatch.setattr(module, name, called)

@@ -17,7 +17,7 @@ from cli_runner import python, run
 from fairlp import examples
 from fairlp.errors import FileFormatError, NoSolutionError, NotDefinedError, UnsupportedError
 from fairlp.models.programs.proof import Proof
-from fairlp.solvers.leximin.exact import ExactRounds
+from fairlp.solvers.leximin.exact import ServersInRationals
 from instances import random_instance
 from own_mechanisms import memory_first
 from profiles import many
@@ -369,7 +369,9 @@ def test_another_statement_is_accepted_only_when_it_is_true(three_rounds):
             program = program_of(statement)
         except AssertionError:  # by a tiny step no float any more: as far off as nothing
             continue
-        found = ExactRounds(program, [one[1] for one in rows], statement["level_column"]).run()
+        found = ServersInRationals(
+            program, [one[1] for one in rows], statement["level_column"]
+        ).run()
         assert found.holds and [str(level) for level in found.levels] == [one[2] for one in rows], (
             path
         )

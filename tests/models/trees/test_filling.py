@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 
 import fairlp
 from fairlp.formulations.hierarchical import rates_on_tree
-from fairlp.models.trees.filling import (
-    Rows,
-    fill,
-    fill_at_constant_rates,
-    fill_from_past,
-    first_segment,
-    floors,
-)
+from fairlp.models.paths.engine import rise
+from fairlp.models.paths.levels import fill_server
+from fairlp.models.paths.pool import PoolRows
+from fairlp.models.trees.guarantees import floors
+from fairlp.models.trees.tree_path import first_path
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import counted
@@ -73,9 +70,9 @@ def test_levels_equal_exact_rationals(with_past, data):
         np.array([np.inf if x is None else float(x) for x in limits]),
     )
     if with_past:
-        levels, rounds = fill_from_past(*arrays, np.array([float(x) for x in past]))
+        levels, rounds = fill_server(*arrays, np.array([float(x) for x in past]))
     else:
-        levels, rounds = fill_at_constant_rates(*arrays)
+        levels, rounds = fill_server(*arrays)
     expected = exactly(demands, capacity, rate, limits, past)
     assert levels.tolist() == pytest.approx(expected, rel=1e-11, abs=1e-12)
     assert len(rounds) <= m + 1
@@ -85,12 +82,10 @@ def test_levels_equal_exact_rationals(with_past, data):
 def test_users_without_limits_and_needs_of_what_is_scarce_end_the_filling_with_it():
     """Of past 1 and 0: the second has its limit at level ½ and the first the other 2½ of 3."""
     demands, limits = np.ones((2, 1)), np.array([np.inf, 0.5])
-    gains, rounds = fill_from_past(
-        demands, np.array([3.0]), np.ones(2), limits, np.array([1.0, 0.0])
-    )
+    gains, rounds = fill_server(demands, np.array([3.0]), np.ones(2), limits, np.array([1.0, 0.0]))
     assert gains.tolist() == [2.5, 0.5]
     assert [(level, users.tolist()) for level, users in rounds] == [(3.5, [0, 1])]
-    gains, rounds = fill_from_past(
+    gains, rounds = fill_server(
         demands, np.array([9.0]), np.ones(2), np.array([2.0, 0.5]), np.array([1.0, 0.0])
     )
     assert gains.tolist() == [2, 0.5]
@@ -99,22 +94,21 @@ def test_users_without_limits_and_needs_of_what_is_scarce_end_the_filling_with_i
 
 def test_a_user_with_all_its_tasks_stops_in_the_round_in_which_it_has_them():
     demands, limits = np.array([[1.0, 0], [1.0, 0], [0, 1.0]]), np.array([1.0, np.inf, np.inf])
-    levels, history = fill_at_constant_rates(demands, np.array([4.0, 9.0]), np.ones(3), limits)
+    levels, history = fill_server(demands, np.array([4.0, 9.0]), np.ones(3), limits)
     assert levels.tolist() == [1, 3, 9]
     assert [(level, who.tolist()) for level, who in history] == [(3.0, [0, 1]), (9.0, [2])]
-    apart, alone = fill_at_constant_rates(
-        np.eye(2), np.array([4.0, 9.0]), np.ones(2), np.array([np.inf, 2.0])
-    )
+    apart, alone = fill_server(np.eye(2), np.array([4.0, 9.0]), np.ones(2), np.array([np.inf, 2.0]))
     assert apart.tolist() == [4, 2] and [who.tolist() for _, who in alone] == [[0, 1]]
 
 
 @pytest.mark.parametrize("seed", range(many(40)))
 def test_filling_a_pool_gives_what_curves_of_nodes_give(seed):
     instance = tree_instance(np.random.default_rng(seed))
-    rows = Rows.of_pool(instance.pool, instance.demands, instance.demands, instance.tree)
+    pool = PoolRows.of(instance.pool, instance.demands, instance.demands, instance.tree)
     able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
     rates, nothing = rates_on_tree(instance, counted=True), np.zeros(len(able))
-    tasks, history = fill(rows, first_segment(rates, nothing, instance.task_limits, able))
+    end = rise(first_path(rates, nothing, instance.task_limits, able), pool)
+    tasks, history = end.path.tasks, end.history
     expected = counted(*for_the_oracle(instance))
     assert tasks == pytest.approx(expected, rel=2e-4, abs=2e-4 * (1 + expected.max()))
     assert sorted(n for _, stopped in history for n in stopped) == np.flatnonzero(able).tolist()

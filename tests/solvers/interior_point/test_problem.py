@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairlp.solvers.interior_point.problem import Problem, UserRows, Variables
-from fairlp.solvers.interior_point.region import Region
+from fairlp.solvers.interior_point.region import PlacedRegion
 
 
 def test_sums_and_minima_of_users_with_no_row_one_and_more():
@@ -17,7 +17,7 @@ def test_sums_and_minima_of_users_with_no_row_one_and_more():
     user[user == 4] = 5
     values, sign = rng.normal(size=30), rng.choice([-1.0, 1.0], 30)
     nothing = np.zeros(30)
-    region = Region(np.ones((9, 1)), np.ones((2, 1)))
+    region = PlacedRegion(np.ones((9, 1)), np.ones((2, 1)))
     problem = Problem(region, UserRows(user, sign, nothing, nothing, nothing, nothing))
     sums, lowest = problem.sum_by_user(values), problem.min_by_user(values)
     worth = problem.user_values(values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairlp.solvers.interior_point.region import Region
+from fairlp.solvers.interior_point.region import PlacedRegion
 
 
 def test_a_region_by_places_is_the_region_by_users():
@@ -16,8 +16,8 @@ def test_a_region_by_places_is_the_region_by_users():
     allowed = np.zeros((3, 5), dtype=bool)
     np.put_along_axis(allowed, user, True, axis=1)
     places, users = (
-        Region(demands, capacities, place_users=user),
-        Region(demands, capacities, allowed=allowed),
+        PlacedRegion(demands, capacities, place_users=user),
+        PlacedRegion(demands, capacities, allowed=allowed),
     )
     costs = np.where(allowed, prices @ demands.T, np.nan)
     there = allowed.any(axis=0)

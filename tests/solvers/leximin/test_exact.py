@@ -138,14 +138,14 @@ def test_levels_are_tasks_over_the_first_rates():
 @pytest.mark.parametrize("failing", [1, 2, 3])
 def test_a_round_that_is_not_proved_proves_nothing(monkeypatch, failing):
     allocation = fairlp.allocate(examples.load("bhattacharya-blocked"), "h-drf")
-    right, calls = exact.ExactRounds.solve, []
+    right, calls = exact.ServersInRationals.solve, []
 
     def planted(self, cost):
         calls.append(cost)
         proof = right(self, cost)
         return replace(proof, holds=False, message="planted") if len(calls) == failing else proof
 
-    monkeypatch.setattr(exact.ExactRounds, "solve", planted)
+    monkeypatch.setattr(exact.ServersInRationals, "solve", planted)
     verdict = allocation.certify(exact=True)
     assert (
         not verdict

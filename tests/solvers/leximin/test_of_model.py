@@ -338,7 +338,9 @@ def test_a_leximin_of_integers_has_no_prices():
 def test_a_proof_in_rationals_that_fails_says_why(monkeypatch):
     assert shared().certify(exact=True)
     monkeypatch.setattr(
-        of_model.ExactRounds, "run", lambda self: Proof(False, "round 2: a basis leads nowhere")
+        of_model.ServersInRationals,
+        "run",
+        lambda self: Proof(False, "round 2: a basis leads nowhere"),
     )
     found = shared().certify(exact=True)
     assert not found and "round 2: a basis leads nowhere" in str(found)

@@ -17,7 +17,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.programs.proof import Proof
 from ...models.programs.status import Termination
-from ...models.trees.filling import floors
+from ...models.trees.guarantees import floors
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import ACCEPTED, AGREEMENT, VERIFIED
 from ..allocation import Allocation, within_capacity

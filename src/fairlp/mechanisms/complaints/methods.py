@@ -40,7 +40,7 @@ def market(call: MethodCall) -> TasksResult:
     return _eisenberg_gale(call, optimum, AGREEMENT)
 
 
-def trajectory(call: MethodCall, *, follow: Callable[..., path.Path]) -> TasksResult:
+def trajectory(call: MethodCall, *, follow: Callable[..., path.MarketPath]) -> TasksResult:
     """The end of the paper's trajectory."""
 
     def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

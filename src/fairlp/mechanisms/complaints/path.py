@@ -39,7 +39,7 @@ def end_near_limit(e: np.ndarray) -> float:
 
 
 @dataclass
-class Path:
+class MarketPath:
     """Points of the path: c (K,), fractions x (K, N), slacks s (K, R) and prices 1/(c·s) (K, R)."""
 
     c: np.ndarray
@@ -89,7 +89,7 @@ class _Field:
 
 def by_integration(
     r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = END, points: int = 200
-) -> Path:
+) -> MarketPath:
     """Integrate the differential equation with SciPy, in log c.
 
     The unknowns are the logarithms of x, s and 1 − x.
@@ -138,7 +138,7 @@ def by_integration(
             f"the trajectory could not be followed to c = {end:.1e}: {trajectory.message}"
         )
     states = np.exp(trajectory.y.T)
-    return Path(
+    return MarketPath(
         np.exp(trajectory.t),
         states[:, :count],
         states[:, count : count + resources],
@@ -146,7 +146,7 @@ def by_integration(
     )
 
 
-def by_newton(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = END) -> Path:
+def by_newton(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = END) -> MarketPath:
     """Follow the path by Newton's method.
 
     Each step along the tangent doubles c; corrections follow it.
@@ -173,7 +173,7 @@ def by_newton(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = EN
         x, s, y = _moved(x, s, y, dx, ds)
         c = further
     parameters, granted, slacks = zip(*points, strict=True)
-    return Path(np.array(parameters), np.array(granted), np.array(slacks), steps)
+    return MarketPath(np.array(parameters), np.array(granted), np.array(slacks), steps)
 
 
 def _moved(

@@ -22,7 +22,7 @@ from ...formulations.normalisers import tasks_at_level_1
 from ...formulations.region import runnable_users
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
-from ...models.trees.filling import floors
+from ...models.trees.guarantees import floors
 from ..mechanism import MethodCall, MethodResult, TasksResult
 
 #: The options of a mechanism that counts the past: h, Δ (1 by default), and H (infinite).

@@ -14,7 +14,7 @@ from ...models.instances.merging import merge_servers
 from ...models.instances.quotas import Lanes, nearest_listing
 from ...models.notation.model import Model
 from ...models.programs.solution import Solution
-from ...models.trees.quotas import QuotaSegment
+from ...models.trees.quotas import QuotaPath
 from ...solvers.leximin.left_out import LeftOutPairs, with_fewer_pairs
 from ...solvers.leximin.leximin import climb
 from ...solvers.leximin.of_model import LeximinSolution, by_levels, levels_of
@@ -119,7 +119,7 @@ def share_quotas(call: MethodCall) -> TasksResult:
         lambda small: formulas.kueue(
             instance, replace(lanes, instance=small), nominal_quotas.floors
         ),
-        QuotaSegment.first(lanes, instance),
+        QuotaPath.first(lanes, instance),
         solver=call.solver,
         merge=call.merge,
         options=call.options,

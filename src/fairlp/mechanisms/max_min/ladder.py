@@ -23,8 +23,10 @@ from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
+from ...models.paths.levels import ConstantPath
 from ...models.programs.proof import Proof
-from ...models.trees.rates import constant, rational, rational_rates
+from ...models.trees.rates import rational, rational_rates
+from ...models.trees.tree_path import first_path
 from ...solvers.leximin.exact import exact_leximin
 from ...tolerances import ACCEPTED, AGREEMENT, NOISE
 from ..mechanism import Mechanism, MethodCall, TasksResult
@@ -47,11 +49,12 @@ def of_leximin(
         if mechanism.at_level_1 is None
         else (lambda _: tasks_per_level / instance.user_weights)
     )
-    rates = None
+    first = None
     if have_limits(instance) or past is not None:
         rational_past = None if past is None else rational(past)
-        rates = constant(rational(tasks_per_level), rational_past)
-    return exact_leximin(instance, in_tasks(normaliser, count), rates, count)
+        per_level = rational(tasks_per_level)
+        first = partial(ConstantPath.first, per_level, count=count, past=rational_past)
+    return exact_leximin(instance, in_tasks(normaliser, count), first)
 
 
 def of_tree(
@@ -68,7 +71,8 @@ def of_tree(
             small, "H-DRF", "in tasks", dominant(small), "replaced by exact rates", count
         )
 
-    return exact_leximin(instance, formulation, rational_rates(instance, counted, past=past), count)
+    rates = rational_rates(instance, counted, past=past)
+    return exact_leximin(instance, formulation, partial(first_path, rates, count=count))
 
 
 def _are_far_apart(call: MethodCall) -> bool:

@@ -15,15 +15,19 @@ import pandas as pd
 
 from ...errors import InstanceError, SolverError, quoted
 from ...formulations import normalisers
-from ...formulations.hierarchical import rates_on_tree
+from ...formulations.hierarchical import path_on_tree
 from ...formulations.max_min import drf, separate_limits
 from ...formulations.region import have_limits, require_count, runnable_users, shortfall
 from ...models.instances.arithmetic import effort
 from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.merging import components, identity, merge_servers, merge_users
 from ...models.notation.expressions import Index
-from ...models.trees.filling import History, RateSegment, Rows, fill, first_segment, floors
-from ...models.trees.rates import Rates, constant
+from ...models.paths.engine import History, rise
+from ...models.paths.levels import ConstantPath
+from ...models.paths.path import Path
+from ...models.paths.pool import PoolRows
+from ...models.trees.guarantees import floors
+from ...models.trees.tree_path import FirstPath
 from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.leximin import LeximinResult, climb, leximin
 from ...tolerances import AGREEMENT, ROUNDING
@@ -114,24 +118,28 @@ def fill_server(call: MethodCall) -> TasksResult:
     require_count(count_of(call.parameters))
     past = past_levels(call)
     if have_limits(call.instance):
-        return _by_filling(call, constant(call.tasks_per_level, past))
+        return _by_filling(call, _constant(call))
     return combinatorial(partial(edrf_rounds, past=past))(call)
 
 
 def with_limits(call: MethodCall) -> TasksResult:
     """Run the rounds of a mechanism without a tree, with limits of queues, or with a past."""
-    rates = constant(call.tasks_per_level, past_levels(call))
-    return _by_programs(call, rates)
+    return _by_programs(call, _constant(call))
+
+
+def _constant(call: MethodCall) -> FirstPath:
+    """Return the path at constant rates."""
+    return partial(ConstantPath.first, call.tasks_per_level, past=past_levels(call))
 
 
 def along_tree(call: MethodCall, counted: bool = False) -> TasksResult:
     """Run the rounds of the mechanism's linear program along the tree."""
-    return _by_programs(call, rates_on_tree(call.instance, counted, past_levels(call)))
+    return _by_programs(call, path_on_tree(call.instance, counted, past_levels(call)))
 
 
 def fill_tree(call: MethodCall, counted: bool = False) -> TasksResult:
     """Fill one pool along the tree."""
-    return _by_filling(call, rates_on_tree(call.instance, counted, past_levels(call)))
+    return _by_filling(call, path_on_tree(call.instance, counted, past_levels(call)))
 
 
 def _how(call: MethodCall) -> dict[str, Any]:
@@ -144,13 +152,13 @@ def count_of(parameters: Mapping[str, Any]) -> str:
     return str(parameters.get("count") or "total")
 
 
-def _by_programs(call: MethodCall, rates: Rates) -> TasksResult:
-    """Return the outcome of the rounds of linear programs at these rates."""
+def _by_programs(call: MethodCall, first_path: FirstPath) -> TasksResult:
+    """Return the outcome of the rounds of linear programs along a path."""
     instance = call.instance
     formulation = call.mechanism.formulation
     assert formulation is not None
     count = count_of(call.parameters)
-    first = _first(instance, rates, count)
+    first = _first(instance, first_path, count)
     try:
         result = climb(instance, partial(formulation, count=count), first, **_how(call))
     except SolverError:
@@ -159,36 +167,31 @@ def _by_programs(call: MethodCall, rates: Rates) -> TasksResult:
     return outcome(instance, result)
 
 
-def _by_filling(call: MethodCall, rates: Rates) -> TasksResult:
-    """Fill one pool at these rates.
+def _by_filling(call: MethodCall, first_path: FirstPath) -> TasksResult:
+    """Fill one pool along a path.
 
     There is at most one round for each row and task limit; a round costs O(NR).
     """
     instance = call.instance
     multiple = effort(instance)
     needs = instance.demands if multiple is None else instance.demands * multiple[:, [0]]
-    rows = Rows.of_pool(instance.pool, needs, instance.demands, instance.tree)
-    first = _first(instance, rates, count_of(call.parameters))
-    if not (rows.use @ first.tasks <= rows.room * (1 + AGREEMENT)).all():
+    pool = PoolRows.of(instance.pool, needs, instance.demands, instance.tree)
+    first = _first(instance, first_path, count_of(call.parameters))
+    if not (pool.use @ first.tasks <= pool.room * (1 + AGREEMENT)).all():
         require_room(instance, first.tasks)
-    totals, history = fill(rows, first)
-    tasks = totals[:, None]
+    end = rise(first, pool)
+    tasks = end.path.tasks[:, None]
     return TasksResult(
         tasks,
-        rounds=partial(rounds_table, instance, history, tasks),
+        rounds=partial(rounds_table, instance, end.history, tasks),
         uncertain=displaced(instance, tasks),
     )
 
 
-def _first(instance: Instance, rates: Rates, count: str) -> RateSegment:
-    """Return the segment at which rounds along a tree begin.
-
-    The users start from their guarantees, which the level counts or leaves out.
-    """
+def _first(instance: Instance, first_path: FirstPath, count: str) -> Path:
+    """Return the path of users who start from their guarantees, which the level counts or not."""
     require_count(count)
-    return first_segment(
-        rates, floors(instance), instance.task_limits, runnable_users(instance), count
-    )
+    return first_path(floors(instance), instance.task_limits, runnable_users(instance), count)
 
 
 def unplaced(instance: Instance, guaranteed: np.ndarray | None = None) -> np.ndarray:

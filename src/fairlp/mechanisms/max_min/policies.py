@@ -32,12 +32,12 @@ from ...formulations.gavel import (
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
+from ...models.paths.engine import History
 from ...models.programs.backends import AnySolver
 from ...models.programs.certificate import dual_bound
 from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
-from ...models.trees.filling import History
-from ...solvers.leximin.rounds import tightest
+from ...solvers.leximin.programs import tightest
 from ...tolerances import AGREEMENT, BLOCKED_PRICE, LEAST_PROVED, SETTLED
 from ..allocation import Allocation, within_capacity
 from ..mechanism import MethodCall, TasksResult

@@ -14,7 +14,8 @@ from ...formulations.max_min import separate_limits
 from ...models.instances.arithmetic import effort
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
-from ...models.trees.filling import History, fill_at_constant_rates, fill_from_past
+from ...models.paths.engine import History
+from ...models.paths.levels import fill_server
 
 
 def edrf_rounds(
@@ -29,10 +30,8 @@ def edrf_rounds(
     total = instance.capacities[0] * instance.counts[0]
     needs = _needs(instance, users, 0)
     limits = instance.task_limits[users]
-    if past is None:
-        levels[users], history = fill_at_constant_rates(needs, total, rate[users], limits)
-    else:
-        levels[users], history = fill_from_past(needs, total, rate[users], limits, past[users])
+    past = None if past is None else past[users]
+    levels[users], history = fill_server(needs, total, rate[users], limits, past)
     tasks = (levels * rate)[:, None]
     return tasks, [(level, users[frozen]) for level, frozen in history]
 
@@ -75,7 +74,7 @@ def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
         rates = merged.user_weights[users] * alone[users, i]
         total = merged.capacities[i] * merged.counts[i]
         needs = _needs(merged, users, i)
-        levels, _ = fill_at_constant_rates(needs, total, rates, limits[users, i])
+        levels, _ = fill_server(needs, total, rates, limits[users, i])
         tasks[users, i] = levels * rates
     return tasks[:, servers.of] * servers.factor, []
 

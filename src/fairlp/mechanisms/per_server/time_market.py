@@ -47,7 +47,7 @@ def time_market(instance: Instance) -> TimeMarket:
     """
     from ...solvers.interior_point import method
     from ...solvers.interior_point.problem import Problem, UserRows
-    from ...solvers.interior_point.region import Region
+    from ...solvers.interior_point.region import PlacedRegion
 
     gamma = instance.gamma()
     limits = instance.task_limits
@@ -63,7 +63,7 @@ def time_market(instance: Instance) -> TimeMarket:
     contribution = (alone / whole[:, None]).T
     runs = contribution > 0
     time = np.full((len(servers), 1), 1.0 / len(servers))
-    region = Region(np.ones((len(users), 1)), time, runs, contribution * len(servers))
+    region = PlacedRegion(np.ones((len(users), 1)), time, runs, contribution * len(servers))
 
     limited = np.flatnonzero(np.isfinite(limits[users]))
     weights = instance.user_weights[users]

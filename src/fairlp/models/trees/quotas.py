@@ -20,7 +20,7 @@ own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,8 +29,8 @@ from ...tolerances import ACCEPTED, AGREEMENT
 from ..instances.instance import Instance
 from ..instances.queues import LEAST_WEIGHT
 from ..instances.quotas import Lanes, nearest_listing
-from .filling import RateSegment
-from .rates import Pace, constant
+from ..paths.path import Path
+from .rates import Pace
 
 __all__ = ["QuotaTree", "usage_of"]
 
@@ -280,14 +280,22 @@ def _first(gaps: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
 
 
 @dataclass(frozen=True)
-class QuotaSegment(RateSegment):
-    """Lanes that rise at a quota tree's constant rates; ``satisfied`` ones rise no further."""
+class QuotaPath(Path):
+    """Lanes that rise at a quota tree's constant rates, one lane of each user at a time.
 
-    tree: QuotaTree = field(kw_only=True)
+    Attributes
+    ----------
+    remaining : ndarray of bool, shape (L,)
+        Lanes that have not stopped.
+    tree : QuotaTree
+    """
+
+    remaining: np.ndarray
+    tree: QuotaTree
 
     @classmethod
-    def first(cls, lanes: Lanes, instance: Instance) -> QuotaSegment:
-        """Return the segment that begins with nothing."""
+    def first(cls, lanes: Lanes, instance: Instance) -> QuotaPath:
+        """Return the path that begins with nothing."""
         small = lanes.instance
         can_run = (
             small.runnable().any(axis=1)
@@ -295,14 +303,11 @@ class QuotaSegment(RateSegment):
             & ~small.tree.barred(small.demands)
         )
         nothing = np.zeros(len(can_run))
-        rates = constant(nothing)
         tree = QuotaTree(instance, lanes)
-        return cls(
-            rates, nothing, small.task_limits, nothing, can_run, ~can_run, rates.origin, tree=tree
-        )._renewed()
+        return cls(nothing, small.task_limits, can_run, can_run, tree)._renewed()
 
     @property
-    def first_rate(self) -> np.ndarray:
+    def level_1(self) -> np.ndarray:
         """Tasks of each lane that are a dominant share of 1."""
         parts_of_pool = self.tree.lanes.instance.demands / self.tree.instance.pool
         return np.asarray(1.0 / parts_of_pool.max(axis=1))
@@ -318,23 +323,33 @@ class QuotaSegment(RateSegment):
         return self.tree.pace(self.tasks, self.active)
 
     @property
-    def base(self) -> np.ndarray:
-        """What lanes have where the segment begins."""
-        return self.tasks
+    def rate(self) -> np.ndarray:
+        """Tasks of each active lane per unit of t."""
+        return self.pace.rate
+
+    @property
+    def next_kink(self) -> float:
+        """The t at which another node rises, or another part of what a node has is its largest."""
+        return self.pace.end
+
+    @cached_property
+    def limit_levels(self) -> np.ndarray:
+        """The t at which each active lane has all its tasks, else infinite."""
+        return super().limit_levels
 
     def level(self, t: float) -> float:
         """Return the least share of the root's children that rise."""
         return float(self.pace.level[0] + self.pace.usage[0] * t)
 
-    def after(self, t: float, stops: np.ndarray) -> QuotaSegment:
-        """Return the next segment, without stopped lanes and all lanes of satisfied users."""
+    def after(self, t: float, stops: np.ndarray) -> QuotaPath:
+        """Return the next path, without stopped lanes and all lanes of satisfied users."""
         user = self.tree.lanes.user
-        stopped = self.satisfied | stops
         satisfied = np.bincount(user, weights=stops & self.satisfied_at(t))[user] > 0
-        return replace(self, tasks=self.tasks_at(t), satisfied=stopped | satisfied)._renewed()
+        remaining = self.remaining & ~stops & ~satisfied
+        return replace(self, tasks=self.tasks_at(t), remaining=remaining)._renewed()
 
-    def _renewed(self) -> QuotaSegment:
-        """Return the segment with one active lane for each user.
+    def _renewed(self) -> QuotaPath:
+        """Return the path with one active lane for each user.
 
         It is the first lane within its queue's own quota, else the first.
         """
@@ -343,7 +358,7 @@ class QuotaSegment(RateSegment):
         usage = tree.usage(self.tasks)[tree.owner]
         owned = tree.owned[tree.owner]
         beyond = ((usage >= owned * (1 - AGREEMENT)) & (tree.lanes.use > 0)).any(axis=1)
-        remaining = np.flatnonzero(~self.satisfied)
+        remaining = np.flatnonzero(self.remaining)
         remaining = remaining[np.lexsort((beyond[remaining], user[remaining]))]
         active = np.zeros(len(user), dtype=bool)
         active[remaining[np.unique(user[remaining], return_index=True)[1]]] = True

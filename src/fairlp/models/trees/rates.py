@@ -36,12 +36,8 @@ from ...errors import InstanceError
 from ...tolerances import AGREEMENT
 from ..instances.instance import Instance
 from ..instances.queues import Queues
+from ..paths.pool import FAR_APART
 
-#: What to do where floats cannot hold how users rise.
-FAR_APART = (
-    "expected weights of users and queues, and demands beside capacities, that are less far apart "
-    "(only the ratios of weights matter)"
-)
 #: Active users → tasks of each at level 1, as rationals.
 ExactRates = Callable[[Set[int]], dict[int, Fraction]]
 

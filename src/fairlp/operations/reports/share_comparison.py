@@ -14,7 +14,7 @@ from ... import Allocation, Instance, allocate
 from ...errors import FairlpWarning, InstanceError, SolverError, quoted, require_known
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import largest_first
-from ...models.trees.filling import floors
+from ...models.trees.guarantees import floors
 from ...tolerances import AUDIT
 from ..clusters.past import fair_with_past
 from .blocking import Blocking, Obstacle

@@ -37,7 +37,7 @@ from ...models.programs.program import Program
 from ...tolerances import AGREEMENT, NOISE, SETTLED
 from .iterate import Iterate, ProductChanges
 from .problem import ABSENT, Face, Problem, UserRows, Variables
-from .region import Region
+from .region import PlacedRegion
 from .structure import Structure
 
 #: Of two numbers whose product is 0, relative to their sizes, one must be so many times the other:
@@ -278,7 +278,7 @@ def decisions_of(
     return Decisions(usable_pairs, tight_capacities, tight_rows, blocked, x, s, (*rounds, decision))
 
 
-def _totals(region: Region, point: Variables) -> np.ndarray:
+def _totals(region: PlacedRegion, point: Variables) -> np.ndarray:
     """Return each user's tasks at a point, on the pairs that exist; shape (N,)."""
     return region.totals(np.where(region.exists, point.x, 0.0))
 

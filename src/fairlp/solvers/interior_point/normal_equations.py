@@ -23,7 +23,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ...errors import NotConvergedError
 from ...tolerances import INTERIOR_SHIFTS, SETTLED
-from .region import Region
+from .region import PlacedRegion
 
 #: Refinements of one solution, at most, and how many of them are taken as they are off a face.
 _REFINEMENTS = 4
@@ -64,7 +64,7 @@ class NormalEquations:
 
     Parameters
     ----------
-    region : Region
+    region : PlacedRegion
     theta : ndarray
         x/z, and 0 where there is no pair; by pair.
     slack_ratio : ndarray, shape (K, R)
@@ -82,7 +82,7 @@ class NormalEquations:
 
     def __init__(
         self,
-        region: Region,
+        region: PlacedRegion,
         theta: np.ndarray,
         slack_ratio: np.ndarray,
         of_rows: np.ndarray,
@@ -189,7 +189,7 @@ def _least_squares(images: list[np.ndarray], errors: np.ndarray) -> np.ndarray:
 class _SchurComplement:
     """What both eliminations have: φ and the diagonal G."""
 
-    def __init__(self, region: Region, theta: np.ndarray, of_rows: np.ndarray) -> None:
+    def __init__(self, region: PlacedRegion, theta: np.ndarray, of_rows: np.ndarray) -> None:
         self.region = region
         self.coupling = theta
         squared = theta
@@ -213,7 +213,7 @@ class SchurOfUsers(_SchurComplement):
     """Servers are eliminated: diag(G) − Eᵀ·E, N × N, with R rows of E for each server."""
 
     def __init__(
-        self, region: Region, theta: np.ndarray, slack_ratio: np.ndarray, of_rows: np.ndarray
+        self, region: PlacedRegion, theta: np.ndarray, slack_ratio: np.ndarray, of_rows: np.ndarray
     ) -> None:
         super().__init__(region, theta, of_rows)
         servers, users, resources = region.shape
@@ -251,7 +251,7 @@ class SchurOfServers(_SchurComplement):
     """Users are eliminated, where they are more: diag(M) − F·Fᵀ, KR × KR, a column of F a user."""
 
     def __init__(
-        self, region: Region, theta: np.ndarray, slack_ratio: np.ndarray, of_rows: np.ndarray
+        self, region: PlacedRegion, theta: np.ndarray, slack_ratio: np.ndarray, of_rows: np.ndarray
     ) -> None:
         super().__init__(region, theta, of_rows)
         servers, users, resources = region.shape
@@ -276,7 +276,7 @@ class SchurOfServers(_SchurComplement):
         return prices, (user_right + self.towards_users(prices)) / self.diagonal
 
 
-def _to_all_users(region: Region, rows: np.ndarray) -> np.ndarray:
+def _to_all_users(region: PlacedRegion, rows: np.ndarray) -> np.ndarray:
     """Return servers × resources × places as servers × resources × users."""
     if region.place_users is None:
         return rows
@@ -286,7 +286,7 @@ def _to_all_users(region: Region, rows: np.ndarray) -> np.ndarray:
     return spread
 
 
-def dense_pays(region: Region) -> bool:
+def dense_pays(region: PlacedRegion) -> bool:
     """Whether one product of all servers' rows costs less than one for each kind of server."""
     servers, users, resources = region.shape
     members, _, width = region.server_kinds
@@ -296,7 +296,7 @@ def dense_pays(region: Region) -> bool:
     return by_kinds > servers * resources * users**2 or products > _MOST_ADDED
 
 
-def _sum_of_products(region: Region, rows: np.ndarray) -> np.ndarray:
+def _sum_of_products(region: PlacedRegion, rows: np.ndarray) -> np.ndarray:
     """Return the lower triangle of EᵀE, shape (N, N), of the rows (K, R, W) of servers' users."""
     users = region.shape[1]
     padded_rows = np.concatenate([rows, np.zeros_like(rows[:1])])
@@ -308,7 +308,7 @@ def _sum_of_products(region: Region, rows: np.ndarray) -> np.ndarray:
     return total.reshape(users, users)
 
 
-def _server_blocks(region: Region, theta: np.ndarray, slack_ratio: np.ndarray) -> np.ndarray:
+def _server_blocks(region: PlacedRegion, theta: np.ndarray, slack_ratio: np.ndarray) -> np.ndarray:
     """Return M[i] for every server; shape (K, R, R)."""
     resources = region.shape[2]
     if region.place_users is None:

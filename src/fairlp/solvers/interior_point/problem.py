@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .region import Region
+from .region import PlacedRegion
 
 #: x of a pair that does not exist: nothing, and yet something to divide by.
 ABSENT = 2.0**-600
@@ -76,7 +76,7 @@ class Problem:
     Every user has a row at least. With a face, over the points on it only.
     """
 
-    region: Region
+    region: PlacedRegion
     rows: UserRows
     face: Face | None = None
 

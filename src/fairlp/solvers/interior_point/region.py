@@ -18,7 +18,7 @@ FEW_PAIRS = 0.5
 
 
 @dataclass(frozen=True)
-class Region:
+class PlacedRegion:
     """Σ_n d[n,r]·x[i,n] ≤ c[i,r], X[n] = Σ_i ρ[i,n]·x[i,n], x ≥ 0.
 
     Servers come first in arrays, so that sums over users are matrix products.
@@ -135,7 +135,7 @@ class Region:
         reduced -= worth if self.contribution is None else self.contribution * worth
         return reduced
 
-    def scaled(self) -> tuple[Region, np.ndarray, np.ndarray]:
+    def scaled(self) -> tuple[PlacedRegion, np.ndarray, np.ndarray]:
         """Return the region with resources' totals and users' largest demands 1, and both units.
 
         The user's unit: x' = unit·x and X' = unit·X. The resource's unit: c' = c/unit. A row that

@@ -20,7 +20,7 @@ from ...errors import NotConvergedError
 from ...tolerances import INTERIOR_EARLY, SETTLED
 from . import method
 from .problem import ABSENT, Problem, Variables
-from .region import Region, users_of_places
+from .region import PlacedRegion, users_of_places
 
 #: From so many pairs on it is quicker.
 MANY = 150_000
@@ -117,11 +117,11 @@ def _restricted(problem: Problem, chosen: np.ndarray) -> Problem:
         raise NotConvergedError("most pairs came in")
     exists = np.take_along_axis(chosen, place_users, axis=1)
     allowed = None if exists.all() else exists
-    few = Region(region.demands, region.capacities, allowed, place_users=place_users)
+    few = PlacedRegion(region.demands, region.capacities, allowed, place_users=place_users)
     return Problem(few, problem.rows)
 
 
-def _all_pairs(problem: Problem, few: Region, point: Variables) -> Variables:
+def _all_pairs(problem: Problem, few: PlacedRegion, point: Variables) -> Variables:
     """Return a point of few pairs as one of all; z is below 0 where a value is above a cost."""
     assert few.place_users is not None
     x = np.zeros(problem.region.shape[:2])

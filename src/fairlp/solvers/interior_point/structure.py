@@ -11,7 +11,7 @@ from ...models.instances.arithmetic import quotients
 from ...models.programs.program import Block, LogTerms, Program
 from ...tolerances import MARKET, NOISE, ROUNDING
 from .problem import Problem, UserRows, Variables
-from .region import Region, users_of_places
+from .region import PlacedRegion, users_of_places
 
 #: A Program and the users and servers that were recognised in it must agree at a random point, to
 #: this many roundings of a row's terms.
@@ -106,7 +106,7 @@ class Structure:
         if place_users is not None:
             pair = np.take_along_axis(pair, place_users, axis=1)
         exists = pair >= 0
-        region = Region(
+        region = PlacedRegion(
             demands[counted],
             program.row_upper[capacity.slice].reshape(servers, -1),
             None if exists.all() else exists,
@@ -122,7 +122,7 @@ class Structure:
 
     @classmethod
     def _scaled(
-        cls, program: Program, region: Region, rows: UserRows, places: Places
+        cls, program: Program, region: PlacedRegion, rows: UserRows, places: Places
     ) -> Structure | None:
         """Return the structure in units of its own; None where weights of terms are no floats."""
         region, user_unit, resource_unit = region.scaled()
@@ -405,7 +405,7 @@ def _terms(logs: LogTerms, first_column: np.ndarray) -> _PlacedRows | None:
     )
 
 
-def _agrees(program: Program, region: Region, rows: UserRows, places: Places) -> bool:
+def _agrees(program: Program, region: PlacedRegion, rows: UserRows, places: Places) -> bool:
     """Whether the rows of the Program are those that were recognised, at a random point."""
     draw = np.random.default_rng(_PROBE_SEED)
     exists = places.pair >= 0

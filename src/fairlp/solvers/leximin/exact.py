@@ -13,19 +13,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...errors import SolverError, counted
+from ...errors import NoProgressError, SolverError, counted
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
+from ...models.paths.engine import Region, Stop, rise
+from ...models.paths.levels import ConstantPath
+from ...models.paths.path import Path
 from ...models.programs.exact_certificate import BASIC, LOWER, BasisProof, optimal_from
 from ...models.programs.program import Program
 from ...models.programs.proof import Basis, ExactProof, Proof, ProofRound, ProvedLevel
-from ...models.trees.filling import RateSegment, first_segment, floors
-from ...models.trees.rates import Rates, constant, rational
+from ...models.trees.guarantees import floors
+from ...models.trees.rates import rational
+from ...models.trees.tree_path import FirstPath
 from ...tolerances import ROUNDING
 
 __all__ = ["bases"]
-
 #: Why rounds along a tree are not written.
 NO_PROOF_ALONG_A_TREE = (
     "with queues (a tree, guarantees or caps), or where the past counts, the rounds are no sequence of "
@@ -39,8 +42,7 @@ NO_PROOF_ALONG_A_TREE = (
 def exact_leximin(
     instance: Instance,
     formulation: Callable[[Instance], Model],
-    rates: Rates | None = None,
-    count: str = "total",
+    first: FirstPath | None = None,
 ) -> tuple[Proof, np.ndarray]:
     """Return the verdict with the exact levels, and tasks (N×K) that reach them.
 
@@ -53,27 +55,27 @@ def exact_leximin(
     ----------
     instance : Instance
     formulation : callable
-        Instance → Model that says its levels, by user, as for the leximin; in tasks, where rates
-        are given.
-    rates : Rates, optional
-        In rationals, where they depend on who is active or users begin with guarantees. Levels are
-        then tasks over the first rates.
-    count : {"total", "borrowed"}
-        Whether the level counts what is guaranteed.
+        Instance → Model that says its levels, by user, as for the leximin; in tasks, where a path
+        is given.
+    first : callable, optional
+        (guaranteed tasks, task limits, who can run) → the path in rationals, where rates depend on
+        who is active or users begin with guarantees. Levels are then tasks over those at level 1.
     """
     small, servers = merge_servers(instance)
     model = formulation(small)
     program = model.compile()
     block, t = program.leximin()
     users = block.flat.tolist()
-    rounds = ExactRounds(program, range(block.start, block.stop), t)
-    if rates is not None:
+    region = ServersInRationals(program, range(block.start, block.stop), t)
+    if first is not None:
         can_run = np.isin(np.arange(len(instance.users)), users)
         guaranteed = rational(floors(instance))
-        limits = rational(instance.task_limits)
-        rounds.along_tree(users, first_segment(rates, guaranteed, limits, can_run, count))
-    verdict = rounds.run()
-    reached = dict(zip(users, zip(rounds.rows, verdict.levels, strict=True), strict=True))
+        # Guarantees in tasks are rounded, and the last digit may not fit.
+        lowered = guaranteed * (1 - Fraction(ROUNDING))
+        path = first(lowered, rational(instance.task_limits), can_run)
+        region.along(users, path, guaranteed)
+    verdict = region.run()
+    reached = dict(zip(users, zip(region.rows, verdict.levels, strict=True), strict=True))
     proved = tuple(
         ProvedLevel(str(user), *reached.get(n, (None, None)))
         for n, user in enumerate(instance.users)
@@ -89,14 +91,16 @@ def exact_leximin(
         verdict = replace(verdict, exact=replace(verdict.exact, levels=proved, notes=notes))
     if not verdict.holds:
         return verdict, np.zeros(instance.shape)
-    tasks = model.evaluate("tasks", np.array(rounds.x, dtype=float)).reshape(len(small.users), -1)
+    tasks = model.evaluate("tasks", np.array(region.x, dtype=float)).reshape(len(small.users), -1)
     return verdict, tasks[:, servers.of] * servers.factor
 
 
-class ExactRounds:
-    """The rounds of a program in rationals: blocked rows have floors, the others rise with t.
+class RoundNotProvedError(Exception):
+    """No basis leads to a proof of a program, or a round blocks nobody; the message says which."""
 
-    Along a tree a segment says what every user has and asks for; ``users`` are those of the rows.
+
+class ServersInRationals(Region):
+    """The servers of a program in rationals: each linear program is proved optimal from its basis.
 
     Parameters
     ----------
@@ -121,34 +125,34 @@ class ExactRounds:
         self.rows = [int(row) for row in rows]
         self.t = t
         self.users = list(range(len(self.rows)))
-        count = len(self.rows)
         self.tree = False
         column = program.A[:, [t]].toarray()[self.rows, 0]
-        everyone = np.ones(count, dtype=bool)
+        due = rational(-column)
         lower_bounds = rational(program.row_lower[self.rows])
-        never = np.full(count, np.inf)
-        first = first_segment(
-            constant(rational(-column)), lower_bounds, never, everyone, "borrowed"
-        )
-        self.segment = replace(first, tasks=-never)  # levels may be below what they count from
-        self.first = first.rate
+        everyone = np.ones(len(self.rows), dtype=bool)
+        never = np.full(len(self.rows), np.inf)
+        # Levels may be below what they count from.
+        self.path: Path = ConstantPath(-never, never, everyone, due, lower_bounds)
+        self.zero = lower_bounds
+        self.level_1 = due
         self.guaranteed = lower_bounds
         self.lower: list[Fraction | None] = [None] * program.n_rows
         self.entries = dict(self.written_entries)
         self.x: list[Fraction] = [Fraction(0)] * program.n_columns
         self.last: Basis | None = None
+        self.rounds: list[ProofRound] = []
+        self.levels: list[Fraction | None] = [None] * len(self.rows)
 
-    def along_tree(self, users: list[int], first: RateSegment) -> None:
-        """Let rates be those of a tree, and begin with guarantees; the segment is of all users."""
-        fraction = 1 - Fraction(
-            ROUNDING
-        )  # guarantees in tasks are rounded, and the last digit may not fit
-        self.guaranteed = first.tasks
-        past = first.rates.past_tasks
-        zero = (first.zero + past) * fraction - past
-        self.segment = replace(first, tasks=first.tasks * fraction, zero=zero)
+    def along(self, users: list[int], first: Path, guaranteed: np.ndarray) -> None:
+        """Take the path of all users; ``users`` are those of the rows.
+
+        A user who is raised to what it is ``guaranteed``, from which rounding may have lowered it, is not raised.
+        """
+        self.path = first
+        self.guaranteed = guaranteed
+        self.zero = guaranteed * 0
+        self.level_1 = first.level_1
         self.users = users
-        self.first = first.first_rate
         self.tree = True
         for block in self.program.rows:
             if block.name == "guarantee":  # the rows of levels keep them
@@ -156,65 +160,59 @@ class ExactRounds:
 
     def run(self) -> Proof:
         """Run rounds until every user is blocked, or one cannot be proved."""
-        rounds: list[ProofRound] = []
-        levels: list[Fraction | None] = [None] * len(self.rows)
-        zero = self.segment.zero * (not self.tree)
-        for k, n in enumerate(self.users):
-            if self.segment.satisfied[n]:  # guaranteed all its tasks
-                levels[k] = (self.segment.tasks[n] - zero[n]) / self.first[n]
-        while self.segment.active.any():
-            count = len(rounds) + 1
-            segment = self.segment
-            proof, t = self.highest()
-            if not proof.holds:
-                return Proof(False, f"round {count}: {proof.message}", levels=tuple(levels))
-            self.last = proof.basis
-            self.x = proof.x
-            stops = segment.satisfied_at(t)
-            tasks = segment.tasks_at(t)
-            if t == proof.x[self.t]:
-                priced = [n for k, n in enumerate(self.users) if proof.row_duals[self.rows[k]] != 0]
-                stops[priced] |= segment.active[priced]
-            problem, stuck = self.stuck(tasks, segment.active & ~stops)
-            stops |= stuck
-            if problem or not (stops.any() or t == segment.pace.end):
-                return Proof(
-                    False, f"round {count}{problem or ': no user is blocked'}", levels=tuple(levels)
-                )
-            stopped = [k for k, n in enumerate(self.users) if stops[n]]
-            for k in stopped:
-                n = self.users[k]
-                levels[k] = (tasks[n] - zero[n]) / self.first[n]
-            floors = [(self.rows[k], tasks[self.users[k]]) for k in stopped]
-            rounds.append(ProofRound(proof.basis, proof.x, proof.row_duals, floors))
-            self.segment = segment.after(t, stops)
-        return Proof(
-            True,
-            f"in rationals, {counted(len(rounds), 'round')}",
-            levels=tuple(levels),
-            exact=self.written(rounds, levels),
-        )
+        self._note_levels(self.path.tasks, ~self.path.active)
+        try:
+            rise(self.path, self)
+        except RoundNotProvedError as error:
+            message = f"round {len(self.rounds) + 1}{error}"
+            return Proof(False, message, levels=tuple(self.levels))
+        except NoProgressError:
+            message = f"round {len(self.rounds)}: no user is blocked"
+            return Proof(False, message, levels=tuple(self.levels))
+        message = f"in rationals, {counted(len(self.rounds), 'round')}"
+        return Proof(True, message, levels=tuple(self.levels), exact=self.written())
 
-    def highest(self) -> tuple[BasisProof, Fraction]:
-        """Return the proof of the program that raises t most, and that t within the segment."""
-        segment = self.segment
-        rising = self.segment.active
+    def stop(self, path: Path) -> Stop:
+        """Return how far a proved program raises t, and who is blocked: by a price, or stuck."""
+        proof, t = self.highest(path)
+        satisfied = path.satisfied_at(t)
+        tasks = path.tasks_at(t)
+        stops = satisfied.copy()
+        if t == proof.x[self.t]:
+            priced = [n for k, n in enumerate(self.users) if proof.row_duals[self.rows[k]] != 0]
+            stops[priced] |= path.active[priced]
+        stops |= self.stuck(tasks, path.active & ~stops)
+
+        self.last = proof.basis
+        self.x = proof.x
+        floors = [(row, tasks[n]) for row, n in zip(self.rows, self.users, strict=True) if stops[n]]
+        self.rounds.append(ProofRound(proof.basis, proof.x, proof.row_duals, floors))
+        self._note_levels(tasks, stops)
+        return Stop([path], t, stops & ~satisfied)
+
+    def _note_levels(self, tasks: np.ndarray, stops: np.ndarray) -> None:
+        """Note the levels of users who stop with these tasks."""
+        for k, n in enumerate(self.users):
+            if stops[n]:
+                self.levels[k] = (tasks[n] - self.zero[n]) / self.level_1[n]
+
+    def highest(self, path: Path) -> tuple[BasisProof, Fraction]:
+        """Return the proof of the program that raises t most, and that t on the path's piece."""
+        rising = path.active
         while True:
-            rate = np.where(rising, segment.rate, 0)
-            self.put(np.where(rising, segment.base, segment.tasks), rate)
+            rate = np.where(rising, path.rate, 0)
+            self.put(np.where(rising, path.base, path.tasks), rate)
             proof = self.solve(self.program.c)
             if not proof.holds:
-                return proof, Fraction(0)
-            t = min(proof.x[self.t], segment.end)
-            with_more = rising & (segment.base + segment.rate * t < segment.tasks) & self.tree
+                raise RoundNotProvedError(f": {proof.message}")
+            t = min(proof.x[self.t], path.end)
+            with_more = rising & (path.asked_at(t) < path.tasks) & self.tree
             if not with_more.any():
                 return proof, t
             rising = rising & ~with_more
 
-    def stuck(self, floors: np.ndarray, candidates: np.ndarray) -> tuple[str, np.ndarray]:
-        """Return the failed proof as text, and the candidates that cannot rise.
-
-        No user falls while candidates rise.
+    def stuck(self, floors: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        """Return the candidates that cannot rise while no user falls.
 
         With constant rates a later round finds them; else they would change the rates of the
         others.
@@ -229,7 +227,7 @@ class ExactRounds:
             cost[self.t] = 0.0
             proof = self.solve(cost)
             if not proof.holds:
-                return f", who is stuck: {proof.message}", waiting
+                raise RoundNotProvedError(f", who is stuck: {proof.message}")
             raised = np.zeros(len(floors), dtype=bool)
             for n, row in rows:
                 terms = zip(row.indices.tolist(), row.data.tolist(), strict=True)
@@ -242,17 +240,18 @@ class ExactRounds:
             if not raised.any():
                 break
             waiting = waiting & ~raised
-        return "", waiting
+        return waiting
 
-    def written(self, rounds: list[ProofRound], levels: list[Fraction | None]) -> ExactProof | str:
+    def written(self) -> ExactProof | str:
         """Return the proof that others can check, or why there is none."""
         if self.tree:
             return NO_PROOF_ALONG_A_TREE
         names = self.program.row_names
         proved = tuple(
-            ProvedLevel(names[i], i, level) for i, level in zip(self.rows, levels, strict=True)
+            ProvedLevel(names[i], i, level) for i, level in zip(self.rows, self.levels, strict=True)
         )
-        return ExactProof(self.program, tuple(rounds), self.t, proved, entries=self.written_entries)
+        rounds = tuple(self.rounds)
+        return ExactProof(self.program, rounds, self.t, proved, entries=self.written_entries)
 
     def put(self, floor: np.ndarray, rate: np.ndarray) -> None:
         """Make the rows ≥ floor + rate·t."""

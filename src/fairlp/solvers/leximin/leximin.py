@@ -27,14 +27,16 @@ from ...models.instances.merging import (
     select,
 )
 from ...models.notation.model import Model
+from ...models.paths.engine import History, PathEnd
+from ...models.paths.path import Path
+from ...models.paths.pool import PoolRows
 from ...models.programs.program import Program
-from ...models.trees.filling import History, RateSegment, Rows
 from ...tolerances import AGREEMENT
+from .by_cuts import ServersByCuts
+from .by_levels import ExcludedServers, ServersByLevels, Shortcuts
 from .left_out import LeftOutPairs, with_fewer_pairs
-from .level_rounds import ExcludedServers, LevelRounds, Shortcuts
 from .prices import RoundPrices, prices_of, prices_of_caps
-from .rounds import Members, Rounds, Tightest, tightest
-from .tree_rounds import TreeRounds
+from .programs import Members, ServersByPrograms, Tightest, tightest
 
 Formulation = Callable[[Instance], Model]
 TasksAtLevel1 = Callable[[Instance], np.ndarray]
@@ -50,6 +52,8 @@ class LeximinResult:
     levels : ndarray, shape (N,)
     rounds : list of (float, ndarray)
         Level of each round, and the positions of the users frozen there.
+    reached : list of (ndarray, ndarray of bool)
+        Along a path: of each round the tasks of all users at its end, and who was blocked there.
     prices : ndarray or None
         Capacity duals of the first round that a resource ended; None when all users have all their
         tasks.
@@ -72,6 +76,7 @@ class LeximinResult:
     tasks: np.ndarray
     levels: np.ndarray
     rounds: History = field(default_factory=list)
+    reached: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     prices: np.ndarray | None = None
     round_prices: RoundPrices | None = None
     gap: float | None = 0.0
@@ -89,15 +94,15 @@ class LeximinResult:
 
     def conclude(self, pieces: list[_Piece], start: float) -> None:
         """Add what the programs of all pieces proved, and the seconds of each phase."""
-        all_rounds = [piece.rounds for piece in pieces]
-        has_duals = all_rounds[0].has_duals
-        self.gap = max(rounds.gap for rounds in all_rounds) if has_duals else None
-        self.programs = sum(rounds.n_programs for rounds in all_rounds)
-        self.relaxed = max(rounds.relaxation for rounds in all_rounds)
-        self.uncertain = max(rounds.errors.largest() for rounds in all_rounds)
+        regions = [piece.region for piece in pieces]
+        has_duals = regions[0].has_duals
+        self.gap = max(region.gap for region in regions) if has_duals else None
+        self.programs = sum(region.n_programs for region in regions)
+        self.relaxed = max(region.relaxation for region in regions)
+        self.uncertain = max(region.errors.largest() for region in regions)
 
         stop = max(piece.stop for piece in pieces)
-        solve_seconds = sum(rounds.seconds for rounds in all_rounds)
+        solve_seconds = sum(region.seconds for region in regions)
         round_seconds = sum(piece.stop - piece.start for piece in pieces)
         self.times = {
             "build": stop - round_seconds - start,
@@ -177,28 +182,28 @@ def _leximin(
         group_levels = np.bincount(members.of, weights=members.tasks_per_level)
         small = small.derived(weights=group_levels / tasks_at_level_1(small))
 
-        rounds = partial(LevelRounds, backend, members=members, weights=small.weights)
+        region_of = partial(ServersByLevels, backend, members=members, weights=small.weights)
         if merge and left_out is None:
             # All may run everywhere, and a task needs the same on every server.
             is_one_pool = not small.has_rates and small.runnable().all()
             pool = (small.demands, small.pool) if is_one_pool else None
-            rounds = partial(rounds, shortcuts=Shortcuts(pool, problem.ruled_out))
+            region_of = partial(region_of, shortcuts=Shortcuts(pool, problem.ruled_out))
         missing = None
         if left_out is not None:
             missing = left_out.of_piece(
                 runnable_users, user_groups, problem.users, server_groups, problem.servers
             )
-        piece = _Piece.solved(small, formulation, rounds, problem, missing)
+        piece = _Piece.solved(small, formulation, region_of, problem, missing)
         pieces.append(piece)
         if whole:
-            level[:] = piece.rounds.level
+            level[:] = piece.end.path.tasks
             group_tasks[:] = piece.tasks
         else:
-            level[np.isin(user_groups.of, problem.users)] = piece.rounds.level
+            level[np.isin(user_groups.of, problem.users)] = piece.end.path.tasks
             group_tasks[problem.users] = 0.0
             group_tasks[np.ix_(problem.users, problem.servers)] = piece.tasks
 
-        separate = piece.rounds.separate_problem()
+        separate = piece.region.separate_problem()
         if separate is not None:
             users = problem.users[separate.groups]
             servers = problem.servers[separate.servers]
@@ -245,45 +250,47 @@ def _merged(instance: Instance, merge: bool) -> tuple[Instance, Groups, Groups]:
 def climb(
     instance: Instance,
     formulation: Formulation,
-    first: RateSegment,
+    first: Path,
     *,
     solver: str = "highs",
     merge: bool = True,
     options: dict[str, Any] | None = None,
     without: tuple[str, ...] = ("limit", "guarantee"),
+    level_1: np.ndarray | None = None,
 ) -> LeximinResult:
-    """Return the allocation of leaves that rise from the first segment on.
-
-    Their rates depend on the leaves that are active.
+    """Return the allocation of users who rise along a path.
 
     Parameters
     ----------
     instance : Instance
     formulation : callable
         Instance → Model as for :func:`leximin`.
-    first : RateSegment
-        All of the instance's users.
+    first : Path
+        Of all of the instance's users.
     solver, merge, options
         As for :func:`leximin`; only identical servers are merged.
     without : tuple of str
-        Rows of the model that say no more than the segments do, which end at limits and begin at
+        Rows of the model that say no more than the path does, which ends at limits and begins at
         guarantees.
+    level_1 : ndarray, shape (N,), optional
+        Tasks of each user at t = 1 in the model's rows of levels; by default the path's own.
     """
     if not first.active.any() and not first.tasks.any():
         return LeximinResult.nothing(instance)
-    rounds = partial(TreeRounds, tightest(solver, options), first=first, pool=_pool(instance))
-    share = partial(_climb, partial(_without, formulation, without), rounds, merge)
+    backend = tightest(solver, options)
+    region_of = partial(ServersByCuts, backend, first=first, pool=_pool(instance), level_1=level_1)
+    share = partial(_climb, partial(_without, formulation, without), region_of, merge)
     return with_fewer_pairs(instance, share) if merge else share(instance)
 
 
 def _climb(
     formulation: Formulation,
-    rounds: Callable[..., Rounds],
+    region_of: Callable[..., ServersByPrograms],
     merge: bool,
     instance: Instance,
     left_out: LeftOutPairs | None = None,
 ) -> LeximinResult:
-    """Return the tasks that leaves reach at the rates of a tree, where pairs may be left out."""
+    """Return the tasks that users reach along a path, where pairs may be left out."""
     start = perf_counter()
     result = LeximinResult.nothing(instance)
     if merge:
@@ -292,12 +299,13 @@ def _climb(
         merged, server_groups = instance, identity(len(instance.servers))
     missing = None if left_out is None else left_out.of_users(server_groups)
     problem = _Subproblem(np.arange(len(merged.users)), np.arange(len(merged.servers)))
-    piece = _Piece.solved(merged, formulation, rounds, problem, missing)
+    piece = _Piece.solved(merged, formulation, region_of, problem, missing)
 
-    result.rounds = piece.rounds.history
+    result.rounds = piece.end.history
+    result.reached = piece.end.reached
     result.merged = merged.shape
     result.before = instance.shape
-    totals = piece.rounds.segment.tasks
+    totals = piece.end.path.tasks
     result.tasks = _split(piece.tasks, totals, identity(len(instance.users)), server_groups)
     result.prices = _prices([piece], merged, server_groups)
     result.round_prices = _round_prices([piece], merged, server_groups)
@@ -314,7 +322,7 @@ def _without(formulation: Formulation, names: tuple[str, ...], instance: Instanc
     return model
 
 
-def _pool(instance: Instance) -> Rows:
+def _pool(instance: Instance) -> PoolRows:
     """Return the bounds of the whole cluster and of the caps of queues on all tasks together."""
     multiple = effort(instance)
     least_multiple: float | np.ndarray = 1.0
@@ -322,7 +330,7 @@ def _pool(instance: Instance) -> Rows:
         least_multiple = np.where(multiple > 0, multiple, np.inf).min(axis=1)[:, None]
     needs = np.where(instance.demands > 0, instance.demands * least_multiple, 0.0)
     needs[~np.isfinite(needs)] = 0.0  # of users who can run nowhere
-    return Rows.of_pool(instance.pool, needs, instance.demands, instance.tree)
+    return PoolRows.of(instance.pool, needs, instance.demands, instance.tree)
 
 
 @dataclass(frozen=True)
@@ -351,10 +359,11 @@ def _components(instance: Instance, merge: bool) -> list[_Subproblem]:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A problem that is solved: its rounds, its model, the tasks of its groups, and clock times."""
+    """A problem that is solved: its region, the rise, its model, tasks of groups, clock times."""
 
     problem: _Subproblem
-    rounds: Any
+    region: Any
+    end: PathEnd
     model: Model
     tasks: np.ndarray
     start: float
@@ -365,7 +374,7 @@ class _Piece:
         cls,
         small: Instance,
         formulation: Formulation,
-        rounds_of: Callable[[Program, np.ndarray, int], Rounds],
+        region_of: Callable[[Program, np.ndarray, int], ServersByPrograms],
         problem: _Subproblem,
         left_out: LeftOutPairs | None = None,
     ) -> _Piece:
@@ -374,11 +383,11 @@ class _Piece:
         program = model.compile()
         start = perf_counter()
         block, t = program.leximin()
-        rounds = rounds_of(program, np.arange(block.start, block.stop), t)
-        rounds.check_solution = None if left_out is None else left_out.require_dear
-        rounds.run()
-        tasks = model.evaluate("tasks", rounds.point).reshape(len(small.users), -1)
-        return cls(problem, rounds, model, tasks, start, perf_counter())
+        region = region_of(program, np.arange(block.start, block.stop), t)
+        region.check_solution = None if left_out is None else left_out.require_dear
+        end = region.run()
+        tasks = model.evaluate("tasks", region.point).reshape(len(small.users), -1)
+        return cls(problem, region, end, model, tasks, start, perf_counter())
 
     def prices(self, merged: Instance, row_duals: np.ndarray, *, only: bool) -> np.ndarray:
         """Return duals of the program as prices of all servers and resources.
@@ -388,7 +397,7 @@ class _Piece:
         servers = self.problem.servers
         resources = np.flatnonzero(merged.capacities[servers].any(axis=0) | only)
         prices = np.zeros(merged.capacities.shape)
-        program = self.rounds.program
+        program = self.region.program
         prices[np.ix_(servers, resources)] = prices_of(self.model, program, row_duals)
         return prices
 
@@ -399,7 +408,7 @@ def _history(pieces: list[_Piece], level: np.ndarray, satisfied: np.ndarray) -> 
     Users who have all their tasks by then are in the round that reaches them.
     """
     if len(pieces) == 1:
-        return list(pieces[0].rounds.history)
+        return list(pieces[0].end.history)
     stop_levels = np.unique(level[~satisfied])
     is_apart = stop_levels[1:] > stop_levels[:-1] * (1 + AGREEMENT)
     begins = stop_levels[np.append(True, is_apart)[: len(stop_levels)]]
@@ -423,33 +432,33 @@ def _prices(pieces: list[_Piece], merged: Instance, servers: Groups) -> np.ndarr
     priced = [
         piece
         for piece in pieces
-        if piece.rounds.priced_solution is not None and piece.rounds.has_duals
+        if piece.region.priced_solution is not None and piece.region.has_duals
     ]
     if not priced:
         return None
     first = min(
-        priced, key=lambda piece: float(piece.rounds.priced_solution.x[piece.rounds.t_column])
+        priced, key=lambda piece: float(piece.region.priced_solution.x[piece.region.t_column])
     )
-    row_duals = first.rounds.priced_solution.row_duals
+    row_duals = first.region.priced_solution.row_duals
     assert row_duals is not None
     return np.asarray(first.prices(merged, row_duals, only=len(pieces) == 1)[servers.of])
 
 
 def _round_prices(pieces: list[_Piece], merged: Instance, servers: Groups) -> RoundPrices | None:
     """Return the prices of all programs, each as one of the whole instance."""
-    if not all(piece.rounds.has_duals for piece in pieces):
+    if not all(piece.region.has_duals for piece in pieces):
         return None
     capacities: list[np.ndarray] = []
     caps: list[np.ndarray] = []
     last_prices: dict[int, np.ndarray] = {}  # of each piece
     for k, piece in enumerate(pieces):
         parent = piece.problem.parent
-        for row_duals in piece.rounds.row_duals:
+        for row_duals in piece.region.row_duals:
             prices = np.maximum(piece.prices(merged, row_duals, only=len(pieces) == 1), 0.0)
             if parent is not None:
                 prices += _excluding_prices(merged, piece.problem, prices, last_prices[parent])
             capacities.append(prices)
-            caps.append(prices_of_caps(piece.rounds.program, row_duals))
+            caps.append(prices_of_caps(piece.region.program, row_duals))
             last_prices[k] = prices
     return RoundPrices(np.array(capacities), np.array(caps), servers.of)
 

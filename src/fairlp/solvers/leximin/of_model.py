@@ -20,6 +20,7 @@ from ...models.notation.expressions import Expression, Index
 from ...models.notation.labels import axes_of
 from ...models.notation.model import Model
 from ...models.notation.tables import parameter_values
+from ...models.paths.engine import History
 from ...models.programs.backends import AnySolver, checked, find_backend, spelt
 from ...models.programs.certificate import certify
 from ...models.programs.options import Options
@@ -29,15 +30,14 @@ from ...models.programs.protocols import Backend, Capability
 from ...models.programs.sizes import reach_of
 from ...models.programs.solution import Solution
 from ...models.programs.status import LIMITS, Termination
-from ...models.trees.filling import History
 from ...tolerances import ACCEPTED, AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING
 from ..backends import cvxpy_backend, pyomo_backend
 from ..backends.cvxpy_backend import unused
-from .exact import ExactRounds
+from .by_levels import ServersByLevels
+from .exact import ServersInRationals
 from .level_errors import program_error
-from .level_rounds import LevelRounds
 from .outcomes import Oracle, Outcomes
-from .rounds import Members, tightest
+from .programs import Members, tightest
 
 # Which levels: a model as a program whose column t is the lowest of them.
 
@@ -625,7 +625,7 @@ class LeximinSolution:
 
     def _in_rationals(self, entries: Mapping[tuple[int, int], Fraction]) -> Proof:
         problem = self.problem
-        proof = ExactRounds(problem.program, problem.places, problem.t, entries).run()
+        proof = ServersInRationals(problem.program, problem.places, problem.t, entries).run()
         if not proof.holds:
             return proof
         levels = [float(level) for level in proof.levels if level is not None]
@@ -776,7 +776,7 @@ def leximin(
     Notes
     -----
     Outcomes of an oracle by column generation (:mod:`.outcomes`). Linear models by rounds: raise t,
-    freeze whose rows have a price, and go on (:class:`.rounds.Rounds`); the rounds of the
+    freeze whose rows have a price, and go on (:func:`fairlp.rise`); the rounds of the
     mechanisms are these. Integer models by ordered outcomes (Ogryczak and Śliwiński, 2006).
 
     Examples
@@ -843,7 +843,7 @@ def by_levels(
         shift = _shift(problem, *backend_and_options)
         weight = problem.weights
         everyone = Members(np.arange(len(weight)), weight, np.full(len(weight), np.inf))
-        rounds = LevelRounds(
+        region = ServersByLevels(
             backend_and_options,
             _shifted(problem, shift),
             problem.places,
@@ -851,18 +851,18 @@ def by_levels(
             everyone,
             np.ones(len(weight)),
         )
-        rounds.check_solution = check_solution
-        rounds.run()
-        x = rounds.point
-        levels = np.array([_unshifted(level, shift) for level in rounds.level])
-        history = [(_unshifted(level, shift), rows) for level, rows in rounds.history]
+        region.check_solution = check_solution
+        end = region.run()
+        x = region.point
+        levels = np.array([_unshifted(level, shift) for level in region.level])
+        history = [(_unshifted(level, shift), rows) for level, rows in end.history]
         gap = None
         unproved = _NO_DUALS
         priced = None
-        if rounds.has_duals:
-            gap = rounds.gap
-            unproved = _unproved(rounds, shift)
-            priced = rounds.priced_solution
+        if region.has_duals:
+            gap = region.gap
+            unproved = _unproved(region, shift)
+            priced = region.priced_solution
         if problem.outcomes is not None:
             problem = replace(
                 problem,
@@ -875,9 +875,9 @@ def by_levels(
     return LeximinSolution(*shown, str(name), gap, unproved, x, problem, priced, table)
 
 
-def _unproved(rounds: LevelRounds, shift: float) -> str:
+def _unproved(region: ServersByLevels, shift: float) -> str:
     """Return a warning of the largest relative error of the levels; empty within ``ACCEPTED``."""
-    largest_error = rounds.errors.largest(shift)
+    largest_error = region.errors.largest(shift)
     if largest_error <= ACCEPTED:
         return ""
     return (

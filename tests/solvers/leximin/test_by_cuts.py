@@ -10,10 +10,11 @@ import fairlp
 from fairlp import Index, Instance, Model
 from fairlp.errors import SolverError
 from fairlp.mechanisms.max_min import ladder
-from fairlp.models.trees.filling import Rows, fill, first_segment
-from fairlp.models.trees.rates import constant
+from fairlp.models.paths.engine import rise
+from fairlp.models.paths.levels import ConstantPath
+from fairlp.models.paths.pool import PoolRows
+from fairlp.solvers.leximin.by_cuts import ServersByCuts
 from fairlp.solvers.leximin.leximin import climb
-from fairlp.solvers.leximin.tree_rounds import TreeRounds
 from tree_instances import tree_instance
 
 #: Two leaves of one server of 10, tasks of 1: the first begins with 6, of which rates know nothing.
@@ -26,10 +27,9 @@ def stretch():
 
 
 def alike(has, limits):
-    """Return the first segment of leaves that all rise alike."""
-    return first_segment(
-        constant(np.ones(len(has))), np.array(has), np.array(limits), np.ones(len(has), dtype=bool)
-    )
+    """Return the path of users who all rise alike."""
+    everyone = np.ones(len(has), dtype=bool)
+    return ConstantPath.first(np.ones(len(has)), np.array(has), np.array(limits), everyone)
 
 
 def formulation(instance):
@@ -53,20 +53,22 @@ def test_whoever_has_more_keeps_it_in_programs():
 
 
 def test_whoever_has_more_keeps_it_in_sums():
-    level = Rows(sparse.csr_array(np.ones((1, 2))), np.array([10.0])).reach(stretch())
+    pool = PoolRows(sparse.csr_array(np.ones((1, 2))), np.array([10.0]))
+    level = pool.farthest(stretch())
     assert level == 4.0, "to the last digit: Newton's method ends on the answer"
-    tasks, history = fill(Rows(sparse.csr_array(np.ones((1, 2))), np.array([10.0])), stretch())
-    assert tasks.tolist() == [6, 4] and [at for at, _ in history] == [4]
+    end = rise(stretch(), pool)
+    assert end.path.tasks.tolist() == [6, 4] and [level for level, _ in end.history] == [4]
 
 
 def test_what_a_point_has_beyond_what_is_due_is_not_given_away(monkeypatch):
-    run = TreeRounds.run
+    run = ServersByCuts.run
 
     def more(self):
-        run(self)
+        end = run(self)
         self.point = self.point * 1.25
+        return end
 
-    monkeypatch.setattr(TreeRounds, "run", more)
+    monkeypatch.setattr(ServersByCuts, "run", more)
     found = climb(POOL, formulation, stretch())
     assert found.tasks.sum(axis=1) == pytest.approx([6, 4], rel=1e-9)
 
@@ -145,7 +147,7 @@ def climbed(instance):
 def test_a_round_that_stops_nobody_is_told(monkeypatch):
     monkeypatch.setattr(ladder, "MOST_EXACT", 0)
     monkeypatch.setattr(
-        TreeRounds, "blocked", lambda self, *_: np.zeros(len(self.segment.tasks), dtype=bool)
+        ServersByCuts, "_blocked", lambda self, *_: np.zeros(len(self.path.tasks), dtype=bool)
     )
     with pytest.raises(
         SolverError, match="a round stopped no user; no user's row has a price above rounding"
@@ -157,17 +159,17 @@ def test_a_round_that_leaves_somebody_open_is_solved_again(monkeypatch):
     one = Instance.from_arrays(
         [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [[9.0, 6.0], [4.0, 8.0]], queue=["a", "a", "b"]
     )
-    wanted, honest, asked = climbed(one), TreeRounds.restart_if_undecided, []
+    wanted, honest, asked = climbed(one), ServersByCuts.restart_if_undecided, []
 
     def restart_if_undecided(self, solution):
         asked.append(solution)
         self.session.leaves_open = lambda *_: len(asked) == 1
         return honest(self, solution)
 
-    monkeypatch.setattr(TreeRounds, "restart_if_undecided", restart_if_undecided)
+    monkeypatch.setattr(ServersByCuts, "restart_if_undecided", restart_if_undecided)
     assert climbed(one) == pytest.approx(wanted, rel=1e-9) and len(asked) > 1
 
 
 def test_where_nobody_can_run_anything_no_program_is_solved(monkeypatch):
-    monkeypatch.setattr(TreeRounds, "run", lambda *_: pytest.fail("a program was opened"))
+    monkeypatch.setattr(ServersByCuts, "run", lambda *_: pytest.fail("a program was opened"))
     assert climbed(tree(task_limits=np.zeros(3))).tolist() == [0, 0, 0]

@@ -1,14 +1,14 @@
-"""Rounds at constant rates: t goes on from level to level, and blocked users keep their level.
+"""Servers by programs whose t is the level: constant rates, groups of users, Newton's method.
 
-What makes them quick:
+t goes on from level to level, and blocked users keep their level. What makes the rounds quick:
 
 * **Task limits**, by Newton's method: the target at level t, Σ min(rate·t, limit), is concave, so
   guessing the set of users at their limits from below and solving for t converges monotonically in
   a few programs. A level that is certainly reached is enough for a guess: where the back end has
   one before it has the largest, few programs are solved to the end.
-* **One large server** (:meth:`LevelRounds.as_one_server`): one program may show that the servers
+* **One large server** (:meth:`ServersByLevels.as_one_server`): one program may show that the servers
   allow the levels of one server as large as all.
-* **Separate problems** (:meth:`LevelRounds.separates`): the rounds end when the users who are not
+* **Separate problems** (:meth:`ServersByLevels.separates`): the rounds end when the users who are not
   blocked have servers of their own.
 """
 
@@ -20,9 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import SolverError
+from ...models.paths.engine import History, PathEnd, Stop, rise
+from ...models.paths.levels import ConstantPath, fill_server
+from ...models.paths.path import Path
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
-from ...models.trees.filling import fill_at_constant_rates
 from ...tolerances import (
     ACCEPTED,
     AGREEMENT,
@@ -32,7 +34,7 @@ from ...tolerances import (
     SOLVER_TIGHTEST,
 )
 from .level_errors import program_error
-from .rounds import Members, Rounds, Tightest
+from .programs import Members, ServersByPrograms, Tightest
 
 #: Distances from the largest level of levels that are tried first, one after the other.
 PREVIEWS = (0.1, 0.01, 0.001)
@@ -82,15 +84,20 @@ class Shortcuts:
     ruled_out: list[ExcludedServers] = field(default_factory=list)
 
 
-class LevelRounds(Rounds):
-    """Rounds at constant rates; ``level[m]`` is the level of each frozen member.
-
-    Groups are rows of the program.
+class ServersByLevels(ServersByPrograms):
+    """Servers for a :class:`~fairlp.models.paths.levels.ConstantPath` of members; groups are rows.
 
     A row says (tasks of its group) − (its rate)·t ≥ a constant, and t, a column, is maximised; it
     is above 0. ``weights`` are those of the groups: prices of weighted shares decide who is
     blocked. With ``shortcuts`` the rounds may end before all users are blocked
     (:meth:`separates`): the others are the :meth:`separate_problem`.
+
+    Attributes
+    ----------
+    level : ndarray, shape (M,)
+        The level of each member that has stopped.
+    active : ndarray of bool, shape (M,)
+        Who goes on.
     """
 
     def __init__(
@@ -112,6 +119,7 @@ class LevelRounds(Rounds):
         self.limit_level = members.limit / members.tasks_per_level
         self.level = np.zeros(len(members.tasks_per_level))
         self.active = np.ones(len(members.tasks_per_level), dtype=bool)
+        self.level_before = -1.0
         self.base = program.row_lower[rows]
         self.bounds = program.col_lower[[t_column]], program.col_upper[[t_column]]
         # The coefficient of t when every member of the group is active.
@@ -120,40 +128,48 @@ class LevelRounds(Rounds):
         self.unit = self.full_slope / group_tasks  # of a row, for one task
         self.share = self.full_slope / weights  # one share, in the unit of the row
 
-    def run(self) -> None:
-        """Run rounds until no member is active."""
+    def run(self) -> PathEnd:
+        """Return the rise of all members, by the quickest way."""
+        path = ConstantPath.of_levels(self.limit_level)
         pool = self.shortcuts.pool
-        if pool is not None and self.session.has_previews and self.as_one_server(*pool):
-            return
-        level_before = -1.0
-        while self.active.any() and self.separated is None:
-            level, solution = self._raise(max(level_before, 0.0))
-
-            # Members at their task limits stop.
-            frozen = self.active & (self.limit_level <= level)
-            self.level[frozen] = self.limit_level[frozen]
-
-            # Members whose row has a price stop; where prices do not decide, programs do.
-            if solution is not None:
-                self.priced_solution = self.priced_solution or solution
-                self.add_error(level, solution)
-                priced = self.with_price(solution, self.share, self._groups_of(self.active))
-                blocked = self.active & ~frozen & priced[self.members.of]
-                undecided = self.active & ~frozen & ~blocked
-                level_stands = level <= level_before * (1 + self.level_tolerance)
-                if undecided.any() and (level_stands or not self.has_duals):
-                    blocked |= self.stuck(level, undecided)
-                self.level[blocked] = level
-                self.errors.stop(blocked)
-                frozen |= blocked
-
-            self.require_progress(frozen)
-            self.active &= ~frozen
-            self.history.append((float(self.level[frozen].max()), np.flatnonzero(frozen)))
-            level_before = level
+        if pool is not None and self.session.has_previews:
+            history = self.as_one_server(*pool)
+            if history is not None:
+                nobody = np.zeros_like(self.active)
+                return PathEnd(replace(path, tasks=self.level, active=nobody), history, [])
+        end = rise(path, self)
+        self.level = end.path.tasks
         # A lowered floor may have raised a user whose price is small.
         if (self.level > self.errors.upper_bounds).any():
             self.errors.program_errors[-1] = np.inf
+        return end
+
+    def stop(self, path: Path) -> Stop:
+        """Return the largest level that all active members can have, and who is blocked there.
+
+        Members whose row has a price are; where prices do not decide, programs do.
+        """
+        self.level = path.tasks
+        self.active = path.active
+        level, solution = self._raise(max(self.level_before, 0.0))
+        satisfied = path.satisfied_at(level)
+        blocked = np.zeros_like(satisfied)
+        if solution is not None:
+            self.priced_solution = self.priced_solution or solution
+            self.add_error(level, solution)
+            priced = self.with_price(solution, self.share, self._groups_of(self.active))
+            blocked = self.active & ~satisfied & priced[self.members.of]
+            undecided = self.active & ~satisfied & ~blocked
+            level_stands = level <= self.level_before * (1 + self.level_tolerance)
+            if undecided.any() and (level_stands or not self.has_duals):
+                blocked |= self.stuck(level, undecided)
+            self.errors.stop(blocked)
+        self.level_before = level
+        self.n_stops += 1
+        if self.separated is not None:  # the others go on in a problem of their own
+            path = replace(path, active=satisfied | blocked)
+        t = level if blocked.any() else path.limit_levels[satisfied].max(initial=0.0)
+        return Stop([path], float(t), blocked)
 
     def _attempt(self) -> Solution | SolverError:
         """Solve the loaded program, by another algorithm too where the point misses what was asked.
@@ -185,19 +201,18 @@ class LevelRounds(Rounds):
         counts = np.bincount(self.members.of, weights=members, minlength=len(self.rows))
         return np.asarray(counts > 0)
 
-    def as_one_server(self, demands: np.ndarray, pool: np.ndarray) -> bool:
-        """Return whether one program shows that the servers allow the levels of one server.
+    def as_one_server(self, demands: np.ndarray, pool: np.ndarray) -> History | None:
+        """Return the rounds of one server where one program shows that the servers allow its levels.
 
-        The one server is as large as all of them.
-
-        These bound the leximin, and need no program (:func:`fill_at_constant_rates`). In the one
-        program users rise in proportion to them.
+        The one server is as large as all of them. Its levels bound the leximin, and need no program
+        (:func:`~fairlp.models.paths.levels.fill_server`). In the one program users rise in
+        proportion to them. None where the program does not show it.
         """
         needs = demands[self.members.of] * self.tasks_per_level[:, None]
         rates = np.ones(len(needs))
-        levels, history = fill_at_constant_rates(needs, pool, rates, self.limit_level)
+        levels, history = fill_server(needs, pool, rates, self.limit_level)
         if len(history) < 2:
-            return False
+            return None
 
         # Cheap lower bounds first: they refute most instances on which the servers matter.
         top_level = float(levels.max())
@@ -205,25 +220,26 @@ class LevelRounds(Rounds):
         for gap in PREVIEWS:
             level = self.session.reaches(gap)
             if level is None or level < top_level * (1 - gap) * (1 - 2 * AGREEMENT):
-                return False
+                return None
         solution = self._attempt()
         if isinstance(solution, SolverError):
-            return False
+            return None
         point = solution.require_point()
         if point[self.t_column] < top_level * self.reached:
-            return False
+            return None
 
         self.point = point
-        self.history = history
         fraction = min(float(point[self.t_column]) / top_level, 1.0)
         self.level = np.where(levels < self.limit_level, levels * fraction, self.limit_level)
         error = program_error(solution, 0.0, self.rows, self.floors, 0.0 * self.floors)
         relative_error = 1.0 - fraction + error / top_level
-        self._add_errors_of_one_server(needs, pool, levels, relative_error, solution)
-        return True
+        error_data = needs, pool, levels, relative_error, solution
+        self._add_errors_of_one_server(history, *error_data)
+        return history
 
     def _add_errors_of_one_server(
         self,
+        history: History,
         needs: np.ndarray,
         pool: np.ndarray,
         levels: np.ndarray,
@@ -236,7 +252,7 @@ class LevelRounds(Rounds):
         unit = pool / capacities.sum(axis=0)
         last_level = np.where(needs > 0, levels[:, None], 0.0).max(axis=0)
         saturated = levels @ needs >= pool * (1 - SATURATED)
-        for level, frozen in self.history:
+        for level, frozen in history:
             ending = np.flatnonzero(saturated & (last_level == level))
             if not ending.size:  # the remaining users have all their tasks
                 continue
@@ -347,7 +363,7 @@ class LevelRounds(Rounds):
         if self.separated is None:
             return None
         groups, servers, excess_costs = self.separated
-        level_error = self.errors.largest() * self.history[-1][0]
+        level_error = self.errors.largest() * self.level_before
         earlier = [
             ExcludedServers(costs[groups], error) for costs, error in self.shortcuts.ruled_out
         ]

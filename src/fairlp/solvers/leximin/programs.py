@@ -1,23 +1,22 @@
-"""Lexicographic max-min by rounds of one linear program, each started from the last basis.
+"""Servers as a region: one linear program of any back end, solved again and again from its last basis.
 
 A program gives the first round: maximise t subject to rows (what a group has) ≥ (its rate)·t. After
-each round the users who are blocked keep what they have, and the others go on. Two rules say how
-they go on:
+each round the users who are blocked keep what they have, and the others go on. Two regions put the
+path's targets into it:
 
-* :class:`~.level_rounds.LevelRounds`: rates are constant, and t goes on from level to level.
-* :class:`~.tree_rounds.TreeRounds`: rates depend on which users are active
-  (:mod:`fairlp.models.trees`), and t begins at 0 after each round.
+* :class:`~.by_levels.ServersByLevels`: rates are constant, and the program's t is the level.
+* :class:`~.by_cuts.ServersByCuts`: any path; programs say how far the way to a target is possible.
 
 What makes the rounds exact and quick:
 
 * **Blocked users.** A user whose row has a positive price is blocked in every optimal solution
-  (complementary slackness), so it is frozen. A user without a price stays, and a later round finds
+  (complementary slackness), so it stops. A user without a price stays, and a later round finds
   it if it was blocked after all. Where prices do not decide, linear programs that try to raise all
-  remaining users do (:meth:`Rounds.not_raised`).
+  remaining users do (:meth:`ServersByPrograms.not_raised`).
 * **Groups.** A row may stand for several users with proportional demands, whose target is
   Σ_m min(rate_m·t, limit_m).
-* **A certificate that does not hold** (:meth:`Rounds.solve`): the program is solved afresh, by
-  another algorithm, and with floors that are a little lower. ``mechanisms/max_min/ladder.py`` goes
+* **A certificate that does not hold** (:meth:`ServersByPrograms.solve`): the program is solved afresh,
+  by another algorithm, and with floors that are a little lower. ``mechanisms/max_min/ladder.py`` goes
   on from there, with rationals.
 """
 
@@ -30,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NoSolutionError, NotConvergedError, SolverError, counted
+from ...models.paths.engine import Region, PathEnd
 from ...models.programs.backends import AnySolver
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Certificate
@@ -38,7 +38,6 @@ from ...models.programs.program import Program
 from ...models.programs.protocols import Backend, Capability, Entries, Session
 from ...models.programs.solution import Solution
 from ...models.programs.status import Termination
-from ...models.trees.filling import History
 from ...tolerances import (
     ACCEPTED,
     AGREEMENT,
@@ -90,15 +89,13 @@ class Members:
         )
 
 
-class Rounds:
+class ServersByPrograms(Region):
     """A program that rounds solve with new rates and floors: ``rows`` are ≥ slope·t + floor.
 
     Attributes
     ----------
-    history : list of (float, ndarray)
-        Level of each round, and the positions of the users who stopped there.
     point : ndarray
-        A solution in which all users have their final tasks.
+        A solution in which all users have their tasks so far.
     priced_solution : Solution or None
         That of the first round that a resource ended.
     floors, floor_sizes : ndarray
@@ -114,6 +111,8 @@ class Rounds:
     errors : LevelErrors
     row_duals : list of ndarray
         Absolute duals of the rows of every program that was solved.
+    n_stops : int
+        How often a path has stopped.
     check_solution : callable or None
         Called with every certified solution.
     """
@@ -139,13 +138,13 @@ class Rounds:
             and not self.has_time_limit
         )
 
-        self.history: History = []
         self.point = np.zeros(program.n_columns)
         self.priced_solution: Solution | None = None
         self.row_duals: list[np.ndarray] = []
         self.errors = LevelErrors(members)
         self.gap = 0.0
         self.n_programs = 0
+        self.n_stops = 0
         self.seconds = 0.0
         self.certificate: Certificate | None = None  # of the last program
         self.check_solution: Callable[[Solution], None] | None = None
@@ -160,8 +159,8 @@ class Rounds:
             self.level_tolerance = max(NOISE, 4 * ACCEPTED * len(rows))
             self.reached = 1 - ACCEPTED
 
-    def run(self) -> None:
-        """Run rounds until no user can be raised."""
+    def run(self) -> PathEnd:
+        """Return the rise of all users; :attr:`point` is then a solution in which all have theirs."""
         raise NotImplementedError
 
     def coefficients_of_t(self) -> np.ndarray:
@@ -214,7 +213,7 @@ class Rounds:
             self.relaxation = max(self.relaxation, fraction)
             solution = self._attempt()
         if isinstance(solution, SolverError):
-            raise NotConvergedError(str(solution)) if self.history else solution
+            raise NotConvergedError(str(solution)) if self.n_stops else solution
         self._lowered = self.relaxation
         if self.check_solution is not None:
             self.check_solution(solution)
@@ -236,7 +235,7 @@ class Rounds:
             solution.require_optimal()
         if termination is Termination.UNBOUNDED and not self.capacities_bound_levels:
             raise NoSolutionError(
-                f"{self.name!r} has no leximin: after {counted(len(self.history), 'round')} all "
+                f"{self.name!r} has no leximin: after {counted(self.n_stops, 'round')} all "
                 "levels that are left can be raised without end; bound them"
             )
         if not solution.status.is_optimal:
@@ -316,10 +315,3 @@ class Rounds:
         """
         gains = rows @ x - self.session.program.row_lower[self.rows]
         return np.asarray(gains > self.level_tolerance * (abs(rows) @ abs(x)))
-
-    def require_progress(self, stopped: np.ndarray) -> None:
-        """Raise where no user stopped in a round."""
-        if not stopped.any():
-            raise SolverError(
-                f"{self.name!r}: a round stopped no user; no user's row has a price above rounding"
-            )

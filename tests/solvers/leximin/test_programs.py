@@ -17,7 +17,7 @@ from fairlp.models.programs.options import Options
 from fairlp.models.programs.protocols import Capability
 from fairlp.models.programs.status import Point, Status, Termination
 from fairlp.solvers.backends.base import ProgramSession
-from fairlp.solvers.leximin import level_rounds, rounds
+from fairlp.solvers.leximin import by_levels, programs
 from fairlp.solvers.leximin.leximin import leximin
 from fairlp.solvers.leximin.of_model import levels_of, ordered_outcomes
 from fairlp.solvers.leximin.prices import prices_of
@@ -39,7 +39,7 @@ def test_without_duals_the_levels_are_the_same(monkeypatch):
     expected = by_hand(stairs())
     assert len(expected.rounds) > 2
     backend = LyingBackend(no_duals, lambda count: True, duals=False)
-    monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
+    monkeypatch.setattr(programs, "find_backend", lambda name: backend)
     found = by_hand(stairs())
     assert (
         found.levels == pytest.approx(expected.levels, rel=1e-5)
@@ -56,7 +56,7 @@ def test_without_duals_a_tree_has_its_levels_and_no_gap(monkeypatch):
     expected = fairlp.allocate(one, "h-drf", method="lp")
     assert expected.gap < AGREEMENT
     backend = LyingBackend(no_duals, lambda count: True, duals=False)
-    monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
+    monkeypatch.setattr(programs, "find_backend", lambda name: backend)
     found = fairlp.allocate(one, "h-drf", method="lp")
     assert (
         found.totals.to_numpy() == pytest.approx(expected.totals.to_numpy(), rel=1e-5)
@@ -253,7 +253,7 @@ def run(
     **how,
 ):
     backend = LyingBackend(lie, calls, **how)
-    monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
+    monkeypatch.setattr(programs, "find_backend", lambda name: backend)
     gamma = normalisers.level_1_by(normalisers.dominant)
     found = leximin(one or two_levels(), formulation, gamma, merge=False, options=options)
     return found, backend.sessions[0]
@@ -371,7 +371,7 @@ def test_a_time_limit_that_was_reached_ends_it(monkeypatch):
         )
 
     backend = LyingBackend(late, lambda count: True)
-    monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
+    monkeypatch.setattr(programs, "find_backend", lambda name: backend)
     with pytest.raises(NoSolutionError, match="time limit"):
         leximin(
             two_levels(),
@@ -401,7 +401,7 @@ def test_the_gap_of_a_program_that_is_no_round_counts_too():
     program = max_min.drf(two_levels()).compile()
     rows = program.row_block("fairness").slice
     backend = LyingBackend(off, lambda count: count == 1)
-    floored = rounds.Rounds((backend, Options()), program, np.r_[rows], 0)
+    floored = programs.ServersByPrograms((backend, Options()), program, np.r_[rows], 0)
     for _ in range(2):
         floored.solve()
         assert 1e-9 < floored.gap <= 1e-7
@@ -422,9 +422,11 @@ def test_a_round_that_freezes_nobody_is_an_error(monkeypatch):
         is_optimal, gap, objective_gap, dual_residual = True, 0.0, None, 0.0
 
     monkeypatch.setattr("fairlp.models.programs.solution.Solution.verify", lambda self: Believed())
-    honest = level_rounds.LevelRounds.stuck
+    honest = by_levels.ServersByLevels.stuck
     monkeypatch.setattr(
-        level_rounds.LevelRounds, "stuck", lambda self, level, who: honest(self, level, who) & False
+        by_levels.ServersByLevels,
+        "stuck",
+        lambda self, level, who: honest(self, level, who) & False,
     )
     with pytest.raises(SolverError, match="stopped no user"):
         run(

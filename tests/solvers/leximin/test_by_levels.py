@@ -7,9 +7,9 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.solvers.leximin import level_rounds
+from fairlp.solvers.leximin import by_levels
+from fairlp.solvers.leximin.by_levels import ServersByLevels
 from fairlp.solvers.leximin.level_errors import LevelErrors
-from fairlp.solvers.leximin.level_rounds import LevelRounds
 from fairlp.tolerances import ACCEPTED, AGREEMENT
 from profiles import many
 
@@ -20,19 +20,19 @@ def taken(monkeypatch):
     counts = dict.fromkeys(("as_one_server", "separates"), 0)
 
     def counting(name):
-        honest = getattr(LevelRounds, name)
+        honest = getattr(ServersByLevels, name)
 
         def way(self, *given):
             found = honest(self, *given)
-            counts[name] += found
+            counts[name] += bool(found)
             return found
 
         return way
 
     for name in counts:
-        monkeypatch.setattr(LevelRounds, name, counting(name))
-    monkeypatch.setattr(level_rounds, "FEWEST_PAIRS", 0)
-    monkeypatch.setattr(level_rounds, "MOST_OF_ALL_PAIRS", 1.0)
+        monkeypatch.setattr(ServersByLevels, name, counting(name))
+    monkeypatch.setattr(by_levels, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(by_levels, "MOST_OF_ALL_PAIRS", 1.0)
     return counts
 
 
@@ -96,10 +96,10 @@ def test_those_who_go_on_with_servers_of_their_own_are_solved_apart(taken):
 
 
 def test_a_few_are_not_worth_it(monkeypatch, taken):
-    monkeypatch.setattr(level_rounds, "FEWEST_PAIRS", 1_000)
+    monkeypatch.setattr(by_levels, "FEWEST_PAIRS", 1_000)
     fairlp.allocate(in_places(0), "drfh")
-    monkeypatch.setattr(level_rounds, "FEWEST_PAIRS", 0)
-    monkeypatch.setattr(level_rounds, "MOST_OF_ALL_PAIRS", 0.0)
+    monkeypatch.setattr(by_levels, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(by_levels, "MOST_OF_ALL_PAIRS", 0.0)
     fairlp.allocate(in_places(0), "drfh")
     assert not taken["separates"]
 
@@ -108,13 +108,13 @@ def test_what_a_round_is_off_by_counts_for_those_whom_it_kept_off(monkeypatch):
     honest = LevelErrors.largest
     monkeypatch.setattr(LevelErrors, "largest", lambda self, shift=0.0: 1e-6 + honest(self, shift))
     kept = []
-    measure = LevelRounds.add_error
+    measure = ServersByLevels.add_error
 
     def measured(self, *given):
         measure(self, *given)
         if self.shortcuts.ruled_out:
             kept.append(self.errors.program_errors[-1] / self.errors.levels[-1])
 
-    monkeypatch.setattr(LevelRounds, "add_error", measured)
+    monkeypatch.setattr(ServersByLevels, "add_error", measured)
     fairlp.allocate(in_places(0), "drfh", method="interior-point")
     assert max(kept) > ACCEPTED

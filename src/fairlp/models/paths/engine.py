@@ -1,0 +1,136 @@
+"""``rise``: along a path as far as a region allows, round by round. The only loop of its kind.
+
+Users rise along a path (:mod:`.path`) until the region refuses, or one of them has all its tasks.
+Who is blocked or satisfied stops, and keeps what it has; the path without these users goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import NoProgressError
+from .path import Number, Path
+
+#: Level of each round, and the positions of the users who stopped there.
+History = list[tuple[float, np.ndarray]]
+
+
+class Stop(NamedTuple):
+    """Where the users of a path stop.
+
+    Attributes
+    ----------
+    pieces : list of Path
+        Straight pieces of the path, one after the other. All but the last are passed to their ends.
+    t : number
+        How far the last piece goes.
+    blocked : ndarray of bool, shape (N,)
+        Who cannot have more, unless another user has less.
+    """
+
+    pieces: list[Path]
+    t: Number
+    blocked: np.ndarray
+
+
+class Region:
+    """What fits. A region of your own says :meth:`farthest` and :meth:`blocked`.
+
+    Notes
+    -----
+    The regions of fairlp are :class:`~.pool.PoolRows` (one pool, in closed form), and servers by linear
+    programs of any back end or in rationals (:mod:`fairlp.solvers.leximin`).
+
+    Examples
+    --------
+    All tasks together are at most 10.
+
+    >>> import fairlp, numpy as np
+    >>> class AtMost10(fairlp.Region):
+    ...     def farthest(self, path):
+    ...         return min((10 - path.tasks.sum()) / path.rate_at(0).sum(), path.end)
+    ...     def blocked(self, path, t):
+    ...         return path.active & (path.tasks_at(t).sum() > 9.999999)
+    >>> class Alike(fairlp.Path):
+    ...     rate = property(lambda path: np.ones(len(path.tasks)))
+    >>> users = np.array([0.0, 0.0, 0.0])
+    >>> path = Alike(users, np.array([2.0, np.inf, np.inf]), users == 0)
+    >>> fairlp.rise(path, AtMost10()).totals.tolist()
+    [2.0, 4.0, 4.0]
+    """
+
+    def farthest(self, path: Path) -> Number:
+        """Return the largest t, at most ``path.end``, at which all have what they ask for."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how far a path goes")
+
+    def blocked(self, path: Path, t: Number) -> np.ndarray:
+        """Return which active users cannot have more than at t, unless another has less."""
+        raise NotImplementedError(f"{type(self).__name__} does not say who is blocked")
+
+    def stop(self, path: Path) -> Stop:
+        """Return where the users of a path stop: on its first piece, unless a region looks ahead."""
+        t = self.farthest(path)
+        return Stop([path], t, self.blocked(path, t))
+
+
+@dataclass(frozen=True)
+class PathEnd:
+    """The end of a path, and the rounds on the way.
+
+    Attributes
+    ----------
+    path : Path
+        On which nobody is active; ``path.tasks`` are the tasks of all.
+    history : list of (float, ndarray)
+        Level of each round and the positions of the users who stopped there.
+    reached : list of (ndarray, ndarray of bool)
+        Of each round, the tasks of all users at its end, and who was blocked there.
+    """
+
+    path: Path
+    history: History
+    reached: list[tuple[np.ndarray, np.ndarray]]
+
+
+def rise(path: Path, region: Region) -> PathEnd:
+    """Return the rounds along a path until nobody is active.
+
+    Raises
+    ------
+    NoProgressError
+        Where a round stops nobody, and the path has no kink there: it would never end.
+    """
+    history: History = []
+    reached: list[tuple[np.ndarray, np.ndarray]] = []
+    while path.active.any():
+        pieces, t, blocked = region.stop(path)
+        for piece in pieces[:-1]:
+            satisfied = piece.satisfied_at(piece.end)
+            history.append((piece.level(piece.end), np.flatnonzero(satisfied)))
+            reached.append((piece.tasks_at(piece.end), satisfied & False))
+        path = pieces[-1]
+        if not path.active.any():
+            break
+        stops = path.satisfied_at(t) | blocked
+        users = np.flatnonzero(stops)
+        if not users.size and t < path.next_kink:
+            raise NoProgressError(
+                "a round stopped no user; no user's row has a price above rounding, and rates do "
+                "not change there"
+            )
+        stuck_at_start = t == 0 and (len(pieces) > 1 or path.jumps)
+        if stuck_at_start and blocked.any() and history:
+            # Who cannot rise at all where the piece begins stopped where the last one ended.
+            level, others = history.pop()
+            users = np.union1d(others, users)
+            blocked = blocked | reached.pop()[1]
+            history.append((level, users))
+        else:
+            history.append((path.level(t), users))
+        reached.append((path.tasks_at(t), blocked))
+        path = path.after(t, stops)
+    rounds = [k for k, (_, users) in enumerate(history) if users.size]
+    return PathEnd(path, [history[k] for k in rounds], [reached[k] for k in rounds])

@@ -1,0 +1,156 @@
+"""``Path``: how the tasks of users go on growing with a level t, from where they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..instances.instance import Instance
+
+#: A float, or a rational where arrays hold rationals.
+Number = Any
+
+
+@dataclass(frozen=True)
+class Path:
+    """Where users stand at t = 0, and how the active ones go on.
+
+    A path is straight up to its ``next_kink``. There, or where users stop, :meth:`after` returns the
+    path that goes on, whose t begins at 0 again. An active user asks for ``base + rate·t`` tasks, at
+    most its limit; it keeps what it has where that is more. The others keep what they have.
+
+    A path of your own says its :attr:`rate`, and its :attr:`next_kink` where it has kinks; both may
+    depend on the tasks that users have, and on who is active. Numbers are floats, or rationals in
+    arrays of objects.
+
+    Attributes
+    ----------
+    tasks : ndarray, shape (N,)
+        Tasks of each user at t = 0.
+    limits : ndarray, shape (N,)
+        Task limits, infinite for none.
+    active : ndarray of bool, shape (N,)
+        Who goes on.
+    elapsed : float
+        The t of the pieces before, which :meth:`level` counts as well.
+
+    Examples
+    --------
+    Both rise alike, and ann twice as fast once she has 2 tasks.
+
+    >>> import fairlp, numpy as np
+    >>> class TwiceAsFast(fairlp.Path):
+    ...     @property
+    ...     def rate(self):
+    ...         return np.where(self.tasks >= [2, np.inf], 2.0, 1.0)
+    ...     @property
+    ...     def next_kink(self):
+    ...         return 2.0 - self.tasks[0] if self.tasks[0] < 2 else np.inf
+    >>> pool = fairlp.Instance.from_arrays([[1], [1]], [[10]], users=["ann", "bob"])
+    >>> fairlp.rise(TwiceAsFast.start(pool), pool).totals.to_dict()
+    {'ann': 6.0, 'bob': 4.0}
+    """
+
+    tasks: np.ndarray
+    limits: np.ndarray
+    active: np.ndarray
+    elapsed: float = field(default=0.0, kw_only=True)
+
+    @classmethod
+    def start(cls, instance: Instance, **fields: Any) -> Self:
+        """Return the path on which all users who can run a task begin with nothing.
+
+        ``fields`` are those that a subclass has beside the three of a path.
+        """
+        limits = instance.task_limits
+        can_run = instance.runnable().any(axis=1) & (limits > 0)
+        return cls(np.zeros(len(limits)), limits, can_run, **fields)
+
+    @property
+    def rate(self) -> np.ndarray:
+        """Tasks of each active user per unit of t, shape (N,)."""
+        raise NotImplementedError(f"{type(self).__name__} does not say its rate")
+
+    @property
+    def next_kink(self) -> Number:
+        """The t > 0 at which rates change though nobody stops; infinite for never."""
+        return np.inf
+
+    @property
+    def base(self) -> np.ndarray:
+        """What an active user asks for at t = 0, shape (N,): what it has, unless a path differs."""
+        return self.tasks
+
+    @property
+    def level_1(self) -> np.ndarray:
+        """Tasks of each user at t = 1 in the rows of a model's levels, shape (N,)."""
+        return self.rate
+
+    @property
+    def negligible_rise(self) -> float:
+        """A t that is 0 but for rounding."""
+        return 0.0
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether what users ask for is straight up to the next kink, as it mostly is."""
+        return True
+
+    @property
+    def jumps(self) -> bool:
+        """Whether users who could rise stand still meanwhile."""
+        return False
+
+    def level(self, t: Number) -> float:
+        """Return the level that a round shows which ends at t."""
+        return float(self.elapsed + t)
+
+    def rate_at(self, t: Number) -> np.ndarray:
+        """Return the tasks of each active user per unit of t, at a t, and 0 for others; (N,)."""
+        return np.where(self.active, self.rate, 0)
+
+    def asked_at(self, t: Number) -> np.ndarray:
+        """Return what active users ask for at a t, limits apart; shape (N,)."""
+        return np.asarray(self.base + self.rate * t)
+
+    @property
+    def limit_levels(self) -> np.ndarray:
+        """The t at which each active user has all its tasks, else infinite. Shape (N,)."""
+        rate = self.rate
+        finite = self.active & (self.limits < np.inf) & (rate > 0)
+        never = np.full(len(rate), np.inf, dtype=rate.dtype)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.divide(self.limits - self.base, rate, out=never, where=finite))
+
+    @property
+    def end(self) -> Number:
+        """The t at which the first user has all its tasks, or rates change."""
+        return min(self.limit_levels.min(initial=np.inf), self.next_kink)
+
+    def next_rise(self, t: Number) -> float:
+        """Return the first later t at which a user begins to rise who has more than it asks for.
+
+        Without one, the end.
+        """
+        rate = self.rate
+        begins = np.full(len(rate), self.end)
+        np.divide(self.tasks - self.base, rate, out=begins, where=self.active & (rate > 0))
+        return float(begins[begins > t].min(initial=self.end))
+
+    def tasks_at(self, t: Number) -> np.ndarray:
+        """Return the tasks that every user has at a t, shape (N,)."""
+        asked = np.minimum(self.asked_at(t), self.limits)
+        return np.where(self.active, np.maximum(self.tasks, asked), self.tasks)
+
+    def satisfied_at(self, t: Number) -> np.ndarray:
+        """Return which active users have all their tasks at a t. Bool, shape (N,)."""
+        at_limit = (self.limit_levels <= t) | (self.tasks >= self.limits)
+        return np.asarray(self.active & at_limit)
+
+    def after(self, t: Number, stops: np.ndarray) -> Path:
+        """Return the path that goes on from t, on which some users have stopped."""
+        elapsed = float(self.elapsed + t)
+        return replace(self, tasks=self.tasks_at(t), active=self.active & ~stops, elapsed=elapsed)

@@ -1,0 +1,121 @@
+"""One pool, in closed form: rows that bound all tasks together, as far as a path goes within them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ...errors import InstanceError
+from ...tolerances import BLOCKED_PRICE, ROUNDING, SATURATED
+from ..instances.queues import Queues
+from .engine import Region
+from .path import Path
+
+#: What to do where floats cannot hold how users rise.
+FAR_APART = (
+    "expected weights of users and queues, and demands beside capacities, that are less far apart "
+    "(only the ratios of weights matter)"
+)
+
+
+@dataclass(frozen=True)
+class PoolRows(Region):
+    """What limits a pool: ``use @ tasks <= room``; one row for each resource and each cap.
+
+    Attributes
+    ----------
+    use : sparse array, shape (M, N)
+        What one task takes of each row.
+    room : ndarray, shape (M,)
+    """
+
+    use: sparse.csr_array
+    room: np.ndarray
+
+    @classmethod
+    def of(
+        cls, pool: np.ndarray, needs: np.ndarray, demands: np.ndarray, queues: Queues
+    ) -> PoolRows:
+        """Return the rows of a pool's resources, with the needs of tasks, and of queues' caps."""
+        use = [sparse.csr_array(needs.T)]
+        room = [pool]
+        for r in range(len(pool)):
+            capped = np.flatnonzero(queues.capped[:, r])
+            if capped.size:
+                use.append(sparse.csr_array(queues.below[capped] * demands[:, r]))
+                room.append(queues.caps[capped, r])
+        return cls(sparse.vstack(use, format="csr"), np.concatenate(room))
+
+    def farthest(self, path: Path) -> float:
+        """Return the largest t of a path that the rows allow, by Newton's method from above.
+
+        What is used is convex in t, so steps never pass the answer; where it is piecewise linear
+        they end on it.
+
+        Raises
+        ------
+        InstanceError
+            Where floats cannot hold it.
+        """
+        end = path.end
+        if np.isfinite(end) and (self.use @ path.tasks_at(end) <= self.room).all():
+            return float(end)
+        t = self._beyond(path)
+        while np.isfinite(t):
+            asked = path.asked_at(t)
+            excess = self.use @ path.tasks_at(t) - self.room
+            rising = path.active & (asked > path.tasks)
+            slope = self.use @ np.where(rising, path.rate_at(t), 0.0)
+            rows = (excess > ROUNDING * self.room) & (slope > 0)
+            steps = np.divide(excess, slope, out=np.zeros(len(rows)), where=rows)
+            lower = max(t - float(steps.max(initial=0.0)), 0.0)
+            if lower >= t:
+                return t
+            t = lower
+        raise InstanceError(f"how far users can rise together is beyond floats: {FAR_APART}")
+
+    def _beyond(self, path: Path) -> float:
+        """Return a t at which the rows are used up, limits of users apart, or the path's end."""
+        speed = self.use @ path.rate_at(0.0)
+        base = np.where(path.active, path.base, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            largest = np.where(speed > 0, (self.room - self.use @ base) / speed, np.inf)
+        return max(float(largest.min(initial=path.end)), 0.0)
+
+    def blocked(self, path: Path, t: float) -> np.ndarray:
+        """Return the active users who need of a row that is used up at t. Bool, shape (N,)."""
+        full = self._full_at(path.tasks_at(t))
+        if not full.size:
+            return np.zeros(len(path.tasks), dtype=bool)
+        return np.asarray(path.active & (self.use[full].sum(axis=0) > 0))
+
+    def clearly_blocked(self, path: Path, t: float) -> np.ndarray:
+        """Return the active users who rise clearly in a row that is used up at t.
+
+        Clear is a certain part of the row's largest rise. Bool, shape (N,).
+        """
+        full = self._full_at(path.tasks_at(t))
+        growth = (self.use[full] * path.rate_at(t)).toarray()
+        least = BLOCKED_PRICE * growth.max(axis=1, initial=0.0)[:, None]
+        return np.asarray(((growth > 0) & (growth >= least)).any(axis=0))
+
+    def _full_at(self, tasks: np.ndarray) -> np.ndarray:
+        """Return the rows that tasks use up."""
+        return np.flatnonzero(self.use @ tasks >= self.room * (1 - SATURATED))
+
+    def and_row(self, use: np.ndarray, room: float) -> PoolRows:
+        """Return these rows and one more."""
+        rows = sparse.vstack([self.use, sparse.csr_array(use[None, :])], format="csr")
+        return PoolRows(rows, np.append(self.room, room))
+
+    def with_room(self, tasks: np.ndarray, n_first: int) -> PoolRows:
+        """Return the first rows, so many, and of the others those that are not used up."""
+        is_first = np.arange(len(self.room)) < n_first
+        remaining = is_first | (self.use @ tasks < self.room * (1 - SATURATED))
+        return PoolRows(self.use[np.flatnonzero(remaining)], self.room[remaining])
+
+    def exceeded(self, tasks: np.ndarray) -> bool:
+        """Whether tasks take more than there is."""
+        return bool((self.use @ tasks > self.room * (1 + ROUNDING)).any())

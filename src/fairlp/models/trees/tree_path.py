@@ -1,0 +1,131 @@
+"""The path of leaves along a tree of queues, at the rates of :class:`~.rates.Rates`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..paths.levels import Beginning, satisfying_part
+from ..paths.path import Number, Path
+from .rates import Pace, Rates, TreePoint
+
+#: (guaranteed tasks, task limits, who can run[, what levels count]) → the path of all users.
+FirstPath = Callable[..., Path]
+
+
+@dataclass(frozen=True)
+class TreePath(Path):
+    """Leaves of a tree that ask for what their queues' levels come to.
+
+    Where a leaf stops, the rates of the others are new, and what they ask for begins at 0 again:
+    they keep what they have, and wait until they ask for more.
+
+    Attributes
+    ----------
+    rates : Rates
+    zero : ndarray, shape (N,)
+        The tasks that levels count from.
+    satisfied : ndarray of bool, shape (N,)
+        Who stopped with all its tasks, where that counts.
+    point : TreePoint
+        Where the tree stands at t = 0.
+    """
+
+    rates: Rates
+    zero: np.ndarray
+    satisfied: np.ndarray
+    point: TreePoint
+
+    @cached_property
+    def pace(self) -> Pace:
+        """How the tree goes on."""
+        return self.rates.pace(self.active, self.point)
+
+    @property
+    def rate(self) -> np.ndarray:
+        """Tasks of each active leaf per unit of t."""
+        return self.pace.rate
+
+    @property
+    def next_kink(self) -> Number:
+        """The t of the tree's next kink."""
+        return self.pace.end
+
+    @property
+    def jumps(self) -> bool:
+        """Whether leaves that could rise stand still, because the level of a queue does."""
+        return self.pace.jumps
+
+    @property
+    def level_1(self) -> np.ndarray:
+        """The rates in a first path's own rows, where no user has all its tasks."""
+        return self.rates(self.active | self.satisfied)
+
+    @cached_property
+    def base(self) -> np.ndarray:
+        """What an active leaf asks for at t = 0, shape (N,)."""
+        return np.asarray(self.zero + self.rates.tasks_at(self.point))
+
+    @cached_property
+    def limit_levels(self) -> np.ndarray:
+        """The t at which each active leaf has all its tasks, else infinite. Shape (N,)."""
+        return super().limit_levels
+
+    def level(self, t: Number) -> float:
+        """Return the root's own level."""
+        return float(self.point.level[0] + self.pace.level[0] * t)
+
+    def after(self, t: Number, stops: np.ndarray) -> TreePath:
+        """Return the next path on which a leaf rises; it goes on from t, without some leaves.
+
+        Where satisfied leaves count the tree goes on if all that stop are, and ask for all their
+        tasks. Else it begins anew. (A leaf that lacks a billionth of its tasks is satisfied; no
+        rounding decides between the two.)
+        """
+        path = replace(
+            self, tasks=self.tasks_at(t), active=self.active & ~stops, point=self.rates.origin
+        )
+        if not self.rates.counted:
+            return path
+        satisfying_tasks = self.limits * satisfying_part(self.limits)
+        satisfied = self.satisfied | (stops & (path.tasks >= satisfying_tasks))
+        if (self.asked_at(t) >= satisfying_tasks)[stops].all():
+            point = self.pace.after(self.point, t)
+        else:
+            point = self.rates.begin(path.counted_tasks(satisfied))
+        return replace(path, satisfied=satisfied, point=point).where_leaves_rise()
+
+    def counted_tasks(self, satisfied: np.ndarray) -> np.ndarray:
+        """Return the tasks that count for queues at t = 0.
+
+        Satisfied leaves count with all of theirs, active ones with their past.
+        """
+        past = np.where(self.active, self.rates.past_tasks, 0)
+        return np.where(satisfied, self.tasks - self.zero, past)
+
+    def where_leaves_rise(self) -> TreePath:
+        """Return this path, or the next one on which a leaf rises."""
+        path = self
+        while path.next_kink < np.inf and (path.tasks_at(path.next_kink) == path.tasks).all():
+            path = replace(path, point=path.pace.after(path.point, path.next_kink))
+        return path
+
+
+def first_path(
+    rates: Rates,
+    guaranteed: np.ndarray,
+    limits: np.ndarray,
+    can_run: np.ndarray,
+    count: str = "total",
+) -> TreePath:
+    """Return the path on which runnable leaves rise from their ``guaranteed`` tasks."""
+    start = Beginning.of(guaranteed, limits, can_run, count, rates.past_tasks)
+    tree = rates, start.zero, start.satisfied, rates.origin
+    first = TreePath(start.tasks, limits, start.active, *tree)
+    if not rates.counted:
+        return first
+    point = rates.begin(first.counted_tasks(start.satisfied))
+    return replace(first, point=point).where_leaves_rise()

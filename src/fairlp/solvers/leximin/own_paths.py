@@ -1,0 +1,232 @@
+"""``rise``: along a path of your own, as far as an instance's servers or a region of yours allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import InstanceError, NotDefinedError, counted, quoted
+from ...formulations import region as formulas
+from ...formulations.max_min import in_tasks
+from ...formulations.normalisers import dominant, tasks_at_level_1
+from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers
+from ...models.paths import engine
+from ...models.paths.engine import History, Region
+from ...models.paths.path import Path
+from ...models.programs.backends import AnySolver, spelt
+from ...models.programs.proof import Proof
+from ...tolerances import AGREEMENT, VERIFIED
+from .leximin import climb
+
+__all__ = ["PathSolution", "rise"]
+
+
+@dataclass(frozen=True)
+class PathSolution:
+    """Where users come to along a path, and the rounds on the way.
+
+    Attributes
+    ----------
+    totals : Series
+        Tasks by user.
+    tasks : DataFrame or None
+        Tasks, users × servers; None with a region of one's own.
+    rounds : DataFrame
+        For each round its ``level`` (the path's t), how many users were ``frozen`` there, which
+        ``users``, and which of them were ``blocked`` (the others have all their tasks).
+    prices : DataFrame or None
+        Of the first round that a resource ended: what one more unit of it on a server would add to
+        the path's t. Servers × resources; None without duals, or where nobody was blocked.
+    solver : str
+        Empty with a region of one's own.
+    gap : float or None
+        Largest duality gap of the programs that were solved.
+    instance : Instance or None
+    reached : list of (ndarray, ndarray of bool)
+        Of each round, the tasks of all users at its end, and who was blocked there.
+    """
+
+    totals: pd.Series[float]
+    tasks: pd.DataFrame | None
+    rounds: pd.DataFrame
+    prices: pd.DataFrame | None
+    solver: str
+    gap: float | None
+    instance: Instance | None
+    reached: list[tuple[np.ndarray, np.ndarray]]
+
+    @cached_property
+    def _totals_array(self) -> np.ndarray:
+        return self.totals.to_numpy(dtype=float)
+
+    def certify(self, solver: AnySolver = "highs") -> Proof:
+        """Return the proof that who was blocked could not have had more; one program a round.
+
+        What it covers: the tasks fit; every user has what it had when it stopped; and at the end of
+        its round no user who was blocked could gain while all others kept what they had. It does
+        not cover how tasks grow: that is what the path says.
+
+        Raises
+        ------
+        NotDefinedError
+            With a region of one's own, of which fairlp knows no more than what it says.
+        """
+        instance = self.instance
+        if instance is None:
+            raise NotDefinedError(
+                "what fits is said by a region of your own, so there is nothing to check it by; "
+                "give an Instance in its place"
+            )
+        if wrong := self._misfit(instance):
+            return Proof(False, wrong)
+        users = instance.users.labels
+        small, _ = merge_servers(instance)
+        share_of_task = formulas.inverse(dominant(instance))
+        gap = 0.0
+        for number, (tasks, blocked) in enumerate(self.reached, 1):
+            if not blocked.any():
+                continue
+            lowered = tasks * (1 - AGREEMENT)
+            solution = formulas.gain(small, lowered, blocked).solve(solver)
+            if not solution.status.is_optimal:
+                return Proof(False, f"not proved: round {number}: {solution.status}")
+            # Each user was lowered by a billionth, which the blocked ones may gain back.
+            slack = AGREEMENT * float((share_of_task * tasks).sum()) * len(blocked)
+            excess = float(solution.objective) - slack
+            smallest = float((share_of_task * tasks)[blocked].max())
+            if excess > VERIFIED * smallest:
+                names = ", ".join(quoted(user) for user in users[blocked])
+                message = f"round {number}: of {names}, who stopped, one can have more"
+                return Proof(False, f"not proved: {message}", excess / max(smallest, excess))
+            gap = max(gap, excess / smallest if smallest else 0.0)
+        count = sum(bool(blocked.any()) for _, blocked in self.reached)
+        return Proof(
+            True,
+            f"who was blocked could not have more while others kept what they had, by "
+            f"{counted(count, 'program')}; how tasks grow is what the path says",
+            gap,
+        )
+
+    def _misfit(self, instance: Instance) -> str:
+        """Return why the tasks are no allocation that the rounds lead to; empty where they are."""
+        assert self.tasks is not None
+        tasks = self.tasks.to_numpy(dtype=float)
+        runs = instance.runnable()
+        usage = tasks.T @ instance.demands
+        if not instance.has_rates:
+            over = usage > instance.total_capacities * (1 + AGREEMENT)
+            if over.any():
+                server, resource = np.argwhere(over)[0].tolist()
+                return (
+                    f"not feasible: server {quoted(instance.servers[server])} has too little "
+                    f"{quoted(instance.resources[resource])}"
+                )
+        if (tasks < 0).any() or (tasks[~runs] > 0).any():
+            return "not feasible: a user has tasks where it cannot run"
+        last = self.reached[-1][0] if self.reached else np.zeros(len(tasks))
+        off = abs(tasks.sum(axis=1) - last) > AGREEMENT * np.maximum(last, tasks.sum(axis=1))
+        if off.any():
+            return (
+                f"user {quoted(instance.users[int(off.argmax())])} has not what its round gave it"
+            )
+        return ""
+
+    def __repr__(self) -> str:
+        by = f" by {self.solver}" if self.solver else ""
+        return f"<PathSolution{by}: {len(self.totals)} users, {counted(len(self.rounds), 'round')}>"
+
+
+def rise(
+    path: Path, region: Region | Instance, *, solver: AnySolver = "highs", **options: Any
+) -> PathSolution:
+    """Return where users come to along a path, as far as an instance's servers or a region allow.
+
+    Parameters
+    ----------
+    path : Path
+        How the tasks of users grow (:class:`fairlp.Path`).
+    region : Instance or Region
+        What fits: the servers, eligibility and caps of an instance, by linear programs; or a region of
+        your own (:class:`fairlp.Region`). An instance's task limits and guarantees are the path's
+        business: it begins with the tasks that it says, and ends at its limits.
+    solver : str, Backend or class
+        For an instance: a name from :func:`fairlp.solvers`, or a back end of your own.
+    **options
+        Of the solver.
+
+    Raises
+    ------
+    InstanceError
+        Where the path is not one of the instance's users.
+    NoProgressError
+        Where a round stops nobody: a region that says neither that there is room nor who is
+        blocked, or rates of 0.
+
+    Notes
+    -----
+    Rounds as in all max-min mechanisms: a few programs a round, at most a round for each user.
+
+    Examples
+    --------
+    >>> import fairlp, numpy as np
+    >>> class ByWeight(fairlp.Path):
+    ...     rate = property(lambda path: np.array([1.0, 2.0]))
+    >>> cluster = fairlp.Instance.from_arrays([[1, 1], [1, 2]], [[9, 12], [3, 8]], users=["ann", "bob"])
+    >>> answer = fairlp.rise(ByWeight.start(cluster), cluster)
+    >>> answer.totals.round(6).to_dict()
+    {'ann': 3.6, 'bob': 7.2}
+    >>> print(answer.certify())
+    proved (who was blocked ...
+    """
+    if isinstance(region, Region):
+        end = engine.rise(path, region)
+        labels = pd.RangeIndex(len(path.tasks), name="user")
+        totals = pd.Series(end.path.tasks, labels, name="tasks", dtype=float)
+        table = _rounds_table(labels, end.history, end.reached)
+        return PathSolution(totals, None, table, None, "", None, None, end.reached)
+
+    instance = region
+    if not isinstance(instance, Instance):
+        raise InstanceError(
+            f"what fits is {type(region).__name__}; expected an Instance, or a Region of your own"
+        )
+    n_users = len(instance.users)
+    if len(path.tasks) != n_users:
+        raise InstanceError(
+            f"the path has {len(path.tasks)} users, and the instance has {n_users}; "
+            "begin it with Path.start(instance)"
+        )
+    result = climb(
+        instance,
+        in_tasks(dominant),
+        path,
+        solver=solver,
+        options=options,
+        level_1=tasks_at_level_1(instance, dominant(instance)),
+    )
+    users = instance.users.labels.rename("user")
+    servers = instance.servers.labels.rename("server")
+    resources = instance.resources.labels.rename("resource")
+    tasks = pd.DataFrame(np.maximum(result.tasks, 0.0), users, servers)
+    prices = None if result.prices is None else pd.DataFrame(result.prices, servers, resources)
+    table = _rounds_table(users, result.rounds, result.reached)
+    totals = tasks.sum(axis=1).rename("tasks")
+    by = str(spelt(solver))
+    return PathSolution(totals, tasks, table, prices, by, result.gap, instance, result.reached)
+
+
+def _rounds_table(
+    labels: pd.Index[Any], history: History, reached: list[tuple[np.ndarray, np.ndarray]]
+) -> pd.DataFrame:
+    """Return the rounds as a table."""
+    rows = [
+        (level, len(users), list(labels[users]), list(labels[blocked]))
+        for (level, users), (_, blocked) in zip(history, reached, strict=True)
+    ]
+    columns = ["level", "frozen", "users", "blocked"]
+    return pd.DataFrame(rows, columns=columns, index=range(1, len(rows) + 1)).rename_axis("round")
