@@ -453,6 +453,15 @@ class JobsThatEnd:
         """Return 1/ρ of each job at its throughput: F·T/(e·T + s)."""
         return np.asarray(self.isolated_end * throughput / (self.age * throughput + self.steps))
 
+    def tasks(self, level: float) -> np.ndarray:
+        """Return the throughput of each job at which 1/ρ is a level: s·y/(F − e·y)."""
+        return np.asarray(self.steps * level / (self.isolated_end - self.age * level))
+
+    def tasks_per_level(self, level: float) -> np.ndarray:
+        """Return the derivative of that throughput: s·F/(F − e·y)²."""
+        room = self.isolated_end - self.age * level
+        return np.asarray(self.steps * (self.isolated_end / room) / room)
+
     def tangents(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return intercepts and slopes of the tangents of 1/ρ at throughputs, users × points."""
         steps, age, end = (values[:, None] for values in (self.steps, self.age, self.isolated_end))

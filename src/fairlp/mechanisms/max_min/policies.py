@@ -1,25 +1,24 @@
-"""Gavel's policies: a leximin, a linear program, repeated tangents, or water filling on a tree.
+"""Gavel's policies: a leximin, a linear program, or a path: of concave levels, or water filling.
 
-Finish-time fairness has levels 1/ρ[m] that are concave in a job's throughput. The leximin of their
-tangents is that of linear programs. Each repetition adds the tangent at the throughput that the
-last one gave, so that the levels fall to those of 1/ρ; near them the error of the next is about
-the square of the last. Where each job has the throughput at which its tangent is taken, the leximin
-of these tangents is that of 1/ρ (docs/results.md), which is what :func:`prove` shows.
+Finish-time fairness has levels 1/ρ[m] that are concave in a job's throughput; their path bends, and
+programs find how far it goes (:class:`~fairlp.models.paths.concave.ConcavePath`). Where each job has
+the throughput at which its tangent is taken, the leximin of these tangents is that of 1/ρ
+(docs/results.md), which is what :func:`prove` shows.
 
-The hierarchical policy is water filling, one linear program a round. Its duals prove the round, and
-stop the jobs whose rows have a price.
+The hierarchical policy is water filling along the tree of queues, the path :class:`WaterPath`. Its
+proof runs the paper's rounds anew, one linear program each, whose duals prove the round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from ...errors import NotConvergedError, UnsupportedError, quoted
+from ...errors import quoted
 from ...formulations import gavel
 from ...formulations.gavel import (
     FINISH_TIME,
@@ -29,24 +28,22 @@ from ...formulations.gavel import (
     JobsThatEnd,
     WaterLevels,
 )
+from ...formulations.region import runnable_users
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
-from ...models.paths.engine import History
-from ...models.programs.backends import AnySolver
+from ...models.paths.concave import ConcavePath
+from ...models.paths.path import Path
 from ...models.programs.certificate import dual_bound
 from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
-from ...solvers.leximin.programs import tightest
-from ...tolerances import AGREEMENT, BLOCKED_PRICE, LEAST_PROVED, SETTLED
-from ..allocation import Allocation, within_capacity
+from ...solvers.leximin.leximin import climb
+from ...tolerances import AGREEMENT, BLOCKED_PRICE, LEAST_PROVED, SOLVER_TIGHTEST
+from ..allocation import Allocation
 from ..mechanism import MethodCall, TasksResult
-from ..own import prove_by, solve_model, tasks_at
+from ..own import prove_by, solve_model
 from ..validation import differences
-from .methods import rounds_table
-
-#: Leximins of tangents after which finish-time fairness gives up; a dozen is the most that was seen.
-MOST_REPETITIONS = 100
+from .methods import outcome
 
 
 def by_objective(call: MethodCall) -> TasksResult:
@@ -57,9 +54,9 @@ def by_objective(call: MethodCall) -> TasksResult:
         return _finish_time(call)
     if objective == HIERARCHICAL:
         return _hierarchical(call)
-    outcome = solve_model(_with(call, partial(gavel.gavel, **options_of(parameters))))
-    tasks_per_level = at_level_1(call.instance, parameters, outcome.tasks.sum(axis=1))
-    return replace(outcome, tasks_per_level=tasks_per_level)
+    solved = solve_model(_with(call, partial(gavel.gavel, **options_of(parameters))))
+    tasks_per_level = at_level_1(call.instance, parameters, solved.tasks.sum(axis=1))
+    return replace(solved, tasks_per_level=tasks_per_level)
 
 
 def at_level_1(
@@ -104,52 +101,58 @@ def _with(call: MethodCall, formulation: Callable[[Instance], Model]) -> MethodC
 
 
 def _finish_time(call: MethodCall) -> TasksResult:
-    """Repeat the leximin of tangents until the levels are those of 1/ρ."""
+    """Raise 1/ρ of all jobs alike, as far as it goes."""
     instance = call.instance
-    options = options_of(call.parameters)
-    jobs = _jobs(instance, options)
-    points = jobs.isolated[:, None]
-    for _ in range(MOST_REPETITIONS):
-        outcome = solve_model(_with(call, partial(gavel.gavel, **options, at=points)))
-        totals = outcome.tasks.sum(axis=1)
-        levels = jobs.levels(totals)
-        intercepts, slopes = jobs.tangents(points)
-        by_tangents = (intercepts + slopes * totals[:, None]).min(axis=1)
-        if (by_tangents - levels <= SETTLED * by_tangents)[totals > 0].all():
-            tasks_per_level = at_level_1(instance, call.parameters, totals)
-            return replace(outcome, tasks_per_level=tasks_per_level)
-        points = np.column_stack([points, totals])
-    raise NotConvergedError(
-        f"finish-time fairness did not settle in {MOST_REPETITIONS} leximins of tangents; expected "
-        "steps, ages and throughputs that are less apart"
-    )
+    jobs = _jobs(instance, options_of(call.parameters))
+    most = np.where(runnable_users(instance), gavel.fastest_throughputs(instance), 0.0)
+    return _along(call, ConcavePath.start(instance, functions=jobs, most=most))
 
 
 def _hierarchical(call: MethodCall) -> TasksResult:
     """Share by water filling along the tree of queues."""
+    outcome = _along(call, WaterPath.start(call.instance, jobs=call.instance))
+    return replace(outcome, shares_along_tree=True)
+
+
+def _along(call: MethodCall, path: Path) -> TasksResult:
+    """Return the outcome of jobs that rise along a path, with their level in the objective's terms."""
     instance = call.instance
-    filling = WaterFilling.run(instance, call.solver, call.options)
-    return TasksResult(
-        within_capacity(instance, filling.tasks),
-        tasks_per_level=at_level_1(instance, call.parameters, filling.tasks.sum(axis=1)),
-        rounds=rounds_table(instance, filling.history, filling.tasks),
-        gap=filling.gap,
-        unproved=filling.doubt,
-        shares_along_tree=True,
+    result = climb(
+        instance,
+        gavel.max_min,
+        path,
+        solver=call.solver,
+        merge=False,
+        options=call.options,
+        level_1=instance.user_weights * gavel.normalised(instance),
     )
+    result_in_tasks = outcome(instance, result)
+    totals = result_in_tasks.tasks.sum(axis=1)
+    tasks_per_level = at_level_1(instance, call.parameters, totals)
+    return replace(result_in_tasks, tasks_per_level=tasks_per_level)
+
+
+@dataclass(frozen=True)
+class WaterPath(Path):
+    """Jobs that rise by water filling: a queue's part is divided among who is active in it."""
+
+    jobs: Instance
+
+    @cached_property
+    def rate(self) -> np.ndarray:
+        """Throughput of each active job for one unit that the root gives out."""
+        state = WaterLevels(self.jobs, self.tasks, self.active)
+        return np.asarray(state.rates * gavel.normalised(self.jobs))
 
 
 @dataclass(frozen=True)
 class WaterFilling:
-    """The rounds of the hierarchical policy, and what their duals prove.
+    """The rounds of the hierarchical policy as its proof runs them, and what their duals prove.
 
     Attributes
     ----------
-    tasks : ndarray, shape (N, K)
-        Of the last program.
     levels : ndarray, shape (N,)
-    history : list of (float, ndarray)
-        For each round the units that the root has given out, and the jobs that stop.
+    rounds : int
     gap : float
         Largest duality gap of a round.
     lacking : float
@@ -158,54 +161,41 @@ class WaterFilling:
         What is not proved, or nothing.
     """
 
-    tasks: np.ndarray
     levels: np.ndarray
-    history: History
+    rounds: int
     gap: float
     lacking: float
     doubt: str
 
     @classmethod
-    def run(cls, instance: Instance, solver: AnySolver, options: Mapping[str, Any]) -> WaterFilling:
+    def run(cls, instance: Instance) -> WaterFilling:
         """Run rounds until all jobs have stopped; each stops one job at least."""
-        _, chosen = tightest(solver, dict(options))
-        tolerances = {
-            name: getattr(chosen, name)
-            for name in ("primal_tolerance", "dual_tolerance")
-            if getattr(chosen, name) is not None
-        }
+        tight = {"primal_tolerance": SOLVER_TIGHTEST, "dual_tolerance": SOLVER_TIGHTEST}
         state = WaterLevels.start(instance)
-        tasks = np.zeros(instance.shape)
-        history: History = []
+        rounds = 0
         gap = 0.0
         lacking = 0.0
         doubt = ""
 
         while state.active.any():
             model = gavel.hierarchical(state)
-            solution = model.solve(solver, **{**options, **tolerances}).require_optimal()
-            if solution.row_duals is None:
-                raise UnsupportedError(
-                    f"{solution.solver} gives no duals, which stop jobs of objective "
-                    f"{HIERARCHICAL!r}; expected a solver with duals, such as 'highs'"
-                )
+            solution = model.solve("highs", **tight).require_optimal()
+            rounds += 1
 
             # The round is proved by its own duals, whatever the solver says of it.
             certificate = solution.verify()
             if not certificate.is_optimal and not doubt:
-                doubt = f"not proved: round {len(history) + 1}: {certificate}"
+                doubt = f"not proved: round {rounds}: {certificate}"
             gap = max(gap, certificate.gap or 0.0)
 
             stopping, excess = _stopping(state, solution)
             t = max(solution.objective, 0.0)
-            history.append((state.units + t, np.flatnonzero(stopping)))
-            tasks = tasks_at(model, solution.require_point(), instance)
             state = state.after(t, stopping)
             lacking = max(lacking, float(quotients(excess, state.levels)[stopping].max()))
 
         if not doubt and lacking > LEAST_PROVED:
             doubt = f"not proved: by prices, a job may lack {lacking:.1e} of its level"
-        return cls(tasks, state.levels, history, gap, lacking, doubt)
+        return cls(state.levels, rounds, gap, lacking, doubt)
 
 
 def _stopping(state: WaterLevels, solution: Solution) -> tuple[np.ndarray, np.ndarray]:
@@ -285,14 +275,14 @@ def _prove_hierarchical(allocation: Allocation, exact: bool) -> Proof:
             "not in rationals; certify() proves them",
         )
     instance = allocation.instance
-    filling = WaterFilling.run(instance, "highs", {})
+    filling = WaterFilling.run(instance)
     if filling.doubt:
         return Proof(False, filling.doubt)
     totals = allocation.totals.to_numpy()
     levels = totals / gavel.normalised(instance)
     proof = Proof(
         True,
-        f"{len(filling.history)} rounds, each proved by its duals with a gap of at most "
+        f"{filling.rounds} rounds, each proved by its duals with a gap of at most "
         f"{filling.gap:.1e}; by prices no job lacks more than {filling.lacking:.1e} of its level",
     )
     names = [f"job {quoted(user)}" for user in instance.users]

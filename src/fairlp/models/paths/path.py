@@ -80,6 +80,11 @@ class Path:
         return np.inf
 
     @property
+    def last(self) -> float:
+        """A t that cannot be passed, whatever fits; infinite unless a path knows one."""
+        return np.inf
+
+    @property
     def base(self) -> np.ndarray:
         """What an active user asks for at t = 0, shape (N,): what it has, unless a path differs."""
         return self.tasks

@@ -77,12 +77,15 @@ class PoolRows(Region):
         raise InstanceError(f"how far users can rise together is beyond floats: {FAR_APART}")
 
     def _beyond(self, path: Path) -> float:
-        """Return a t at which the rows are used up, limits of users apart, or the path's end."""
+        """Return a t at which the rows are used up, limits of users apart, or the path's end.
+
+        What users ask for is convex in t, so that it is at least its tangent at 0.
+        """
         speed = self.use @ path.rate_at(0.0)
         base = np.where(path.active, path.base, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             largest = np.where(speed > 0, (self.room - self.use @ base) / speed, np.inf)
-        return max(float(largest.min(initial=path.end)), 0.0)
+        return max(float(largest.min(initial=min(path.end, path.last))), 0.0)
 
     def blocked(self, path: Path, t: float) -> np.ndarray:
         """Return the active users who need of a row that is used up at t. Bool, shape (N,)."""

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...errors import UnsupportedError
 from ...models.paths.engine import PathEnd, Stop, rise
 from ...models.paths.path import Path
 from ...models.paths.pool import PoolRows
@@ -76,6 +77,11 @@ class ServersByCuts(ServersByPrograms):
         level_1: np.ndarray | None = None,
     ) -> None:
         super().__init__(solver, program, rows, t_column)
+        if not (self.has_duals or first.is_straight):
+            raise UnsupportedError(
+                f"{solver[0].name} gives no duals, which say how far levels rise that are concave in "
+                "tasks; expected a solver with duals, such as 'highs'"
+            )
         self.users = program.leximin()[0].flat
         self.first = first
         self.path = first

@@ -30,6 +30,7 @@ from ...models.notation.model import Model
 from ...models.paths.engine import History, PathEnd
 from ...models.paths.path import Path
 from ...models.paths.pool import PoolRows
+from ...models.programs.backends import AnySolver
 from ...models.programs.program import Program
 from ...tolerances import AGREEMENT
 from .by_cuts import ServersByCuts
@@ -117,7 +118,7 @@ def leximin(
     formulation: Formulation,
     tasks_at_level_1: TasksAtLevel1,
     *,
-    solver: str = "highs",
+    solver: AnySolver = "highs",
     merge: bool = True,
     options: dict[str, Any] | None = None,
 ) -> LeximinResult:
@@ -252,7 +253,7 @@ def climb(
     formulation: Formulation,
     first: Path,
     *,
-    solver: str = "highs",
+    solver: AnySolver = "highs",
     merge: bool = True,
     options: dict[str, Any] | None = None,
     without: tuple[str, ...] = ("limit", "guarantee"),

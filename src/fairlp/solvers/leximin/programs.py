@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NoSolutionError, NotConvergedError, SolverError, counted
-from ...models.paths.engine import Region, PathEnd
+from ...models.paths.engine import PathEnd, Region
 from ...models.programs.backends import AnySolver
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Certificate
