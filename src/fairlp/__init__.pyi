@@ -28,6 +28,7 @@ from .models.instances.instance import Instance
 from .models.notation.expressions import Expression, Index, Parameter, Variable, log, power
 from .models.notation.model import Model
 from .models.notation.tables import Constraint, Subset
+from .models.paths.concave import ConcavePath
 from .models.paths.engine import Region
 from .models.paths.path import Path
 from .models.programs.backends import register_solver
@@ -65,6 +66,7 @@ __all__ = [
     "Arrivals",
     "Backend",
     "Capability",
+    "ConcavePath",
     "Constraint",
     "DynamicAllocation",
     "Expression",

@@ -455,17 +455,18 @@ def test_rounds_of_water_filling_are_exported_and_solved_elsewhere(tmp_path):
         fairlp.formulate(FOUR, "gavel", rounds=found.rounds)
 
 
-def test_rounds_that_prices_do_not_prove_are_not_called_proved():
-    """Prices off by 5e-8 leave the job of weight 1 beside 10000 a part of its level."""
+def test_water_filling_is_right_with_prices_that_are_off_and_its_proof_asks_none_of_them():
+    """A job of weight 1 beside 10000; the proof runs the paper's rounds with HiGHS's own duals."""
     jobs = Instance.from_arrays(
         [[1], [1]], [[1]], rates=[[1], [1]], queue=["A", "B"], queues={"B": 1e4}
     )
     off = liar(lambda raw: replace(raw, row_duals=raw.row_duals * (1 + 5e-8)), "off")
-    found = fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=off)
-    assert "not proved: by prices, a job may lack" in found.unproved
-    assert fairlp.allocate(jobs, "gavel", objective="hierarchical").certify()
-    # of a solver without duals HiGHS finds some at its points
-    assert not fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=Truthful).unproved
+    answer = fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=off)
+    assert answer.totals.to_numpy() == pytest.approx([1 / 10001, 10000 / 10001], rel=1e-9)
+    assert answer.certify()
+    mute = fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=Truthful)
+    assert mute.totals.to_numpy() == pytest.approx([1 / 10001, 10000 / 10001], rel=1e-6)
+    assert "no duals" in mute.unproved
 
 
 def test_linprog_knows_the_makespan_of_two_jobs():

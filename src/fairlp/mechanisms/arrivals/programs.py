@@ -1,8 +1,12 @@
-"""The linear programs of all steps, solved one after the other from the last basis."""
+"""The linear programs of all steps, solved one after the other from the last basis.
+
+A step is one round of :func:`~fairlp.models.paths.engine.rise`: users who have come rise to one level,
+who has more keeps it, and the region is the program of the step.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +15,9 @@ import numpy as np
 from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
+from ...models.paths.engine import Region, rise
+from ...models.paths.levels import ConstantPath
+from ...models.paths.path import Path
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.options import Options
 from ...models.programs.protocols import Session
@@ -81,32 +88,38 @@ def solve_steps(
     backend = find_backend(solver)
     solver_options = Options.from_keywords(solver, options or {}).tightened(backend)
     session = backend.session(model.compile(), solver_options)
-    steps = _Steps(session, model, arrived.user_weights)
+    region = StepPrograms(session, model, arrived.user_weights, warm)
     build_seconds = perf_counter() - start_time
 
     n = len(schedule)
     levels = np.zeros(n)
     first = np.zeros(n, dtype=int)
+    path = ConstantPath.of_levels(np.full(n, np.inf))
     for k in range(n):
         if cautious:
-            steps.reserve_for(float(schedule.horizon - schedule.parts[k]))
+            region.reserve_for(float(schedule.horizon - schedule.parts[k]))
         else:
-            steps.give_out(float(schedule.parts[k]))
-        levels[k], first[k] = steps.arrive(k, warm)
+            region.give_out(float(schedule.parts[k]))
+        region.admit(k)
+        present = np.arange(n) <= k
+        end = rise(replace(path, active=present), region)
+        levels[k] = end.history[0][0]
+        first[k] = (path.tasks[present] > levels[k]).sum()
+        path = replace(path, tasks=end.path.tasks)
 
     times = {
         "build": build_seconds,
-        "solve": steps.seconds,
-        "steps": perf_counter() - start_time - build_seconds - steps.seconds,
+        "solve": region.seconds,
+        "steps": perf_counter() - start_time - build_seconds - region.seconds,
     }
     step_levels = StepLevels(levels / schedule.horizon, first)
-    return SolvedSteps(step_levels, steps.prices, steps.gap, times)
+    return SolvedSteps(step_levels, region.prices, region.gap, times)
 
 
-class _Steps:
-    """The program of all users in a session; ``levels`` is what each has, in parts per weight."""
+class StepPrograms(Region):
+    """The program of a step, of all users in a session; levels are parts per weight."""
 
-    def __init__(self, session: Session, model: Model, weights: np.ndarray) -> None:
+    def __init__(self, session: Session, model: Model, weights: np.ndarray, warm: bool) -> None:
         program = model.compile()
         self.session = session
         self.name = model.name.partition(",")[0]
@@ -118,7 +131,7 @@ class _Steps:
         block = program.column_block("x")
         self.x = np.arange(block.start, block.stop)
         self.m = program.column_block("M").start
-        self.levels = np.zeros(len(weights))
+        self.warm = warm
         self.prices = np.zeros(len(self.capacity))
         self.gap = 0.0
         self.seconds = 0.0
@@ -143,26 +156,26 @@ class _Steps:
         coefficients = np.full(len(self.capacity), weight)
         self.session.change(coefficients=(self.capacity, self.m, coefficients))
 
-    def arrive(self, k: int, warm: bool) -> tuple[float, int]:
-        """Let user k in, solve, and return the level and the first user who has it."""
+    def admit(self, k: int) -> None:
+        """Let user k in."""
         free = np.zeros(1), INFINITE
         self.session.change(columns=(self.x[[k]], *free), rows=(self.fairness[[k]], *free))
         self.step = k + 1
-        solution = self._solve(warm)
+
+    def farthest(self, path: Path) -> float:
+        """Return the largest level that all who have come can have, unless they have more."""
+        solution = self._solve(self.warm)
         assert solution.x is not None and solution.row_duals is not None
         self.prices = solution.row_duals[self.capacity]
-        level = float(solution.x[self.m])
+        return float(solution.x[self.m])
 
-        # Users at or below the level have it from now on.
-        levels = self.levels[: k + 1]
-        above = levels > level
-        raised = np.flatnonzero(~above)
-        levels[raised] = level
-        arrived_before = raised[raised < len(self.irrevocable)]
-        lower = level * self.weights[arrived_before]
-        upper = np.full(len(arrived_before), np.inf)
-        self.session.change(rows=(self.irrevocable[arrived_before], lower, upper))
-        return level, int(above.sum())
+    def blocked(self, path: Path, t: float) -> np.ndarray:
+        """Return all who have come: what they have at the end of the step, they keep."""
+        raised = np.flatnonzero(path.active & (path.tasks <= t))
+        raised = raised[raised < len(self.irrevocable)]
+        lower = t * self.weights[raised]
+        self.session.change(rows=(self.irrevocable[raised], lower, np.full(len(raised), np.inf)))
+        return path.active
 
     def _solve(self, warm: bool) -> Solution:
         """Solve what is loaded, from the last basis, then afresh, then by another algorithm.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
 from .path import Number, Path
+
+if TYPE_CHECKING:
+    from ..instances.instance import Instance
 
 
 class ConcaveLevels(Protocol):
@@ -33,10 +36,37 @@ class ConcavePath(Path):
     functions : ConcaveLevels
     most : ndarray, shape (N,)
         Tasks that no user can have more of, whatever others have: levels may have no tasks beyond.
+
+    Examples
+    --------
+    Levels √x and √x/2, on 10 tasks of room: at one level the second has four times as many.
+
+    >>> import fairlp, numpy as np
+    >>> class Roots:
+    ...     scale = np.array([1.0, 2.0])
+    ...     def levels(self, tasks):
+    ...         return np.sqrt(tasks) / self.scale
+    ...     def tasks(self, level):
+    ...         return (self.scale * level) ** 2
+    ...     def tasks_per_level(self, level):
+    ...         return 2 * self.scale**2 * level
+    >>> pool = fairlp.Instance.from_arrays([[1], [1]], [[10]], users=["ann", "bob"])
+    >>> path = fairlp.ConcavePath.start(pool, functions=Roots())
+    >>> fairlp.rise(path, pool).totals.round(6).to_dict()
+    {'ann': 2.0, 'bob': 8.0}
     """
 
     functions: ConcaveLevels
     most: np.ndarray
+
+    @classmethod
+    def start(cls, instance: Instance, **fields: Any) -> Self:
+        """Return the path on which all users who can run a task begin with nothing.
+
+        ``functions`` are the levels; ``most`` is what a user could run alone, if it is left out.
+        """
+        fields.setdefault("most", instance.gamma().sum(axis=1))
+        return super().start(instance, **fields)
 
     @property
     def rate(self) -> np.ndarray:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ...errors import NoProgressError
+
 if TYPE_CHECKING:
     from ..instances.instance import Instance
 
@@ -156,6 +158,17 @@ class Path:
         return np.asarray(self.active & at_limit)
 
     def after(self, t: Number, stops: np.ndarray) -> Path:
-        """Return the path that goes on from t, on which some users have stopped."""
+        """Return the path that goes on from t, on which some users have stopped.
+
+        Raises
+        ------
+        NoProgressError
+            At a kink where nobody has risen: the path would never end.
+        """
+        if not stops.any() and (self.tasks_at(t) == self.tasks).all():
+            raise NoProgressError(
+                f"{type(self).__name__} has a kink at t = {t}, up to which nobody rises; expected "
+                "next_kink > 0, and rates that are new where it is reached"
+            )
         elapsed = float(self.elapsed + t)
         return replace(self, tasks=self.tasks_at(t), active=self.active & ~stops, elapsed=elapsed)

@@ -107,7 +107,7 @@ class PathSolution:
         count = sum(bool(blocked.any()) for _, blocked in self.reached)
         return Proof(
             True,
-            f"who was blocked could not have more while others kept what they had, by "
+            f"proved: who was blocked could not have more while others kept what they had, by "
             f"{counted(count, 'program')}; how tasks grow is what the path says",
             gap,
         )
@@ -181,7 +181,7 @@ def rise(
     >>> answer.totals.round(6).to_dict()
     {'ann': 3.6, 'bob': 7.2}
     >>> print(answer.certify())
-    proved (who was blocked ...
+    proved: who was blocked could not have more ...
     """
     if isinstance(region, Region):
         end = engine.rise(path, region)

@@ -1,0 +1,221 @@
+"""Paths and regions of one's own: by hand, against rounds of scipy's programs, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import fairlp
+from fairlp.errors import InstanceError, NoProgressError, NotDefinedError, UnsupportedError
+from own_back_ends import Truthful
+from profiles import many
+
+
+@dataclass(frozen=True)
+class FastFrom(fairlp.Path):
+    """Users rise at their speeds, and twice as fast from some tasks on."""
+
+    speed: np.ndarray
+    fast_from: np.ndarray
+
+    @property
+    def rate(self):
+        return np.where(self.tasks >= self.fast_from * (1 - 1e-12), 2, 1) * self.speed
+
+    @property
+    def next_kink(self):
+        waits = self.active & (self.tasks < self.fast_from * (1 - 1e-12))
+        distance = (self.fast_from - self.tasks) / self.speed
+        return distance[waits].min(initial=np.inf)
+
+
+def test_ann_rises_twice_as_fast_once_she_has_ten_tasks():
+    pool = fairlp.Instance.from_arrays([[1], [1]], [[40]], users=["ann", "bob"])
+    path = FastFrom.start(pool, speed=np.ones(2), fast_from=np.array([10, np.inf]))
+    answer = fairlp.rise(path, pool)
+    assert answer.totals.to_dict() == pytest.approx({"ann": 70 / 3, "bob": 50 / 3}, rel=1e-9)
+    assert answer.rounds["level"].tolist() == pytest.approx([50 / 3], rel=1e-9)
+    assert answer.rounds["blocked"].tolist() == [["ann", "bob"]]
+    # one more unit of room is a third of a level more
+    assert answer.prices.loc["server1"].tolist() == pytest.approx([1 / 3], rel=1e-9)
+    assert answer.certify() and answer.gap <= 1e-9
+
+
+def drawn(seed):
+    """Return a small cluster, and a path with kinks, limits and weights."""
+    rng = np.random.default_rng(seed)
+    users, servers, resources = rng.integers(1, 6), rng.integers(1, 4), rng.integers(1, 4)
+    demands = rng.integers(0, 5, (users, resources)).astype(float)
+    demands[demands.sum(axis=1) == 0, 0] = 1
+    limits = np.where(rng.random(users) < 0.4, rng.integers(1, 9, users), np.inf)
+    eligible = rng.random((users, servers)) < 0.7
+    eligible[np.arange(users), rng.integers(0, servers, users)] = True
+    instance = fairlp.Instance.from_arrays(
+        demands,
+        rng.integers(4, 40, (servers, resources)).astype(float),
+        task_limits=limits,
+        eligible=eligible,
+    )
+    fast_from = np.where(rng.random(users) < 0.6, rng.integers(1, 5, users), np.inf)
+    speed = rng.integers(1, 4, users).astype(float)
+    return instance, FastFrom.start(instance, speed=speed, fast_from=fast_from)
+
+
+def rounds_by_scipy(instance, path):
+    """Return what users come to: one program says how far all go, one for each who can have more."""
+    users, servers = instance.runnable().shape
+    runs = instance.runnable().ravel()
+    pairs = users * servers
+    capacity = np.zeros((servers * len(instance.resources), pairs + 1))
+    for i in range(servers):
+        for r in range(len(instance.resources)):
+            capacity[i * len(instance.resources) + r, i:pairs:servers] = instance.demands[:, r]
+    totals = np.kron(np.eye(users), np.ones(servers))
+    bounds = [(0, None if run else 0) for run in runs]
+
+    def most(tasks, rates, last):
+        rows = np.vstack([capacity, np.hstack([-totals, rates[:, None]])])
+        room = np.concatenate([instance.capacities.ravel(), 1e-10 - tasks * (1 - 1e-10)])
+        cost = np.append(np.zeros(pairs), -1)
+        return linprog(cost, rows, room, bounds=[*bounds, (0, last)]).x[-1]
+
+    tasks = path.tasks.copy()
+    active = path.active.copy()
+    while active.any():
+        rates = np.where(active, replace(path, tasks=tasks, active=active).rate, 0.0)
+        last = min(
+            replace(path, tasks=tasks, active=active).next_kink,
+            ((path.limits - tasks)[active] / rates[active]).min(),
+            1e6,
+        )
+        t = most(tasks, rates, last)
+        tasks = tasks + rates * t
+        active &= tasks < path.limits * (1 - 1e-9)
+        if t < last * (1 - 1e-9):
+            alone = np.eye(users)
+            gains = [most(tasks, alone[n], 1.0) if active[n] else 0.0 for n in range(users)]
+            assert (np.array(gains)[active] < 1e-6).any()
+            active &= np.array(gains) > 1e-6
+    return tasks
+
+
+@settings(max_examples=many(60), deadline=None)
+@given(st.integers(0, 10**9))
+def test_paths_with_kinks_come_to_what_rounds_of_scipy_come_to(seed):
+    instance, path = drawn(seed)
+    answer = fairlp.rise(path, instance)
+    expected = rounds_by_scipy(instance, path)
+    assert answer.totals.to_numpy() == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    proof = answer.certify()
+    assert proof, proof.message
+
+
+@settings(max_examples=many(20), deadline=None)
+@given(st.integers(0, 10**9))
+def test_one_who_is_blocked_too_early_is_not_proved(seed):
+    """What a user is taken away, others do not get; the tasks still fit."""
+    instance, path = drawn(seed)
+    answer = fairlp.rise(path, instance)
+    tasks, blocked = answer.reached[-1]
+    if not blocked.any():
+        return
+    n = int(np.flatnonzero(blocked)[0])
+    fewer = tasks.copy()
+    fewer[n] *= 0.9
+    shown = answer.tasks.copy()
+    shown.iloc[n] *= 0.9
+    wrong = replace(answer, tasks=shown, reached=[*answer.reached[:-1], (fewer, blocked)])
+    assert not wrong.certify()
+    more = answer.tasks.copy() * 1.1
+    assert "not feasible" in replace(answer, tasks=more).certify().message
+
+
+class Watts(fairlp.Region):
+    """A budget of power: users draw their watts."""
+
+    def __init__(self, watts, budget):
+        self.watts, self.budget = watts, budget
+
+    def farthest(self, path):
+        speed = self.watts @ path.rate_at(0)
+        return min((self.budget - self.watts @ path.tasks) / speed, path.end)
+
+    def blocked(self, path, t):
+        return path.active & (self.watts @ path.tasks_at(t) > self.budget * (1 - 1e-9))
+
+
+def test_a_region_of_ones_own_is_as_good_as_a_resource():
+    watts = np.array([3.0, 5.0, 2.0])
+    cluster = fairlp.Instance.from_arrays(watts[:, None], [[100]], task_limits=[4, np.inf, np.inf])
+    path = FastFrom.start(cluster, speed=np.ones(3), fast_from=np.array([np.inf, 3, np.inf]))
+    own = fairlp.rise(path, Watts(watts, 100.0))
+    assert own.totals.to_numpy() == pytest.approx(fairlp.rise(path, cluster).totals.to_numpy())
+    assert own.rounds["users"].tolist() == [[0], [1, 2]] and own.rounds["blocked"][1] == []
+    assert own.prices is None and own.tasks is None and "3 users" in repr(own)
+    with pytest.raises(NotDefinedError, match="region of your own"):
+        own.certify()
+
+
+class Roots:
+    """Levels √x/scale, which are concave."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def levels(self, tasks):
+        return np.sqrt(tasks) / self.scale
+
+    def tasks(self, level):
+        return (self.scale * level) ** 2
+
+    def tasks_per_level(self, level):
+        return 2 * self.scale**2 * level
+
+
+@settings(max_examples=many(20), deadline=None)
+@given(st.integers(0, 10**9))
+def test_concave_levels_of_one_power_are_levels_at_constant_rates(seed):
+    """√x/s rises alike where x/s² does."""
+    instance, path = drawn(seed)
+    straight = FastFrom.start(
+        instance, speed=path.speed**2, fast_from=np.full(len(path.tasks), np.inf)
+    )
+    bent = fairlp.rise(fairlp.ConcavePath.start(instance, functions=Roots(path.speed)), instance)
+    expected = fairlp.rise(straight, instance)
+    assert bent.totals.to_numpy() == pytest.approx(expected.totals.to_numpy(), rel=1e-8, abs=1e-9)
+    assert bent.certify()
+
+
+def test_what_cannot_be_risen_along_is_refused():
+    pool = fairlp.Instance.from_arrays([[1], [1]], [[40]])
+    path = FastFrom.start(pool, speed=np.ones(2), fast_from=np.full(2, np.inf))
+    with pytest.raises(InstanceError, match="the path has 2 users, and the instance has 1"):
+        fairlp.rise(path, fairlp.Instance.from_arrays([[1]], [[40]]))
+    with pytest.raises(InstanceError, match="what fits is int; expected an Instance, or a Region"):
+        fairlp.rise(path, 3)
+    with pytest.raises(NotImplementedError, match="Path does not say its rate"):
+        fairlp.rise(fairlp.Path.start(pool), pool)
+    with pytest.raises(NotImplementedError, match="Region does not say how far a path goes"):
+        fairlp.rise(path, fairlp.Region())
+
+    class Stalled(FastFrom):
+        next_kink = 0.0
+
+    with pytest.raises(NoProgressError, match=r"Stalled has a kink at t = 0\.0, up to which nobody"):
+        fairlp.rise(Stalled.start(pool, speed=np.ones(2), fast_from=np.ones(2)), pool)
+    with pytest.raises(UnsupportedError, match="gives no duals"):
+        bent = fairlp.ConcavePath.start(pool, functions=Roots(np.ones(2)))
+        fairlp.rise(bent, pool, solver=Truthful())
+
+
+def test_a_solver_without_duals_goes_along_a_straight_path():
+    pool = fairlp.Instance.from_arrays([[1], [1]], [[40]], users=["ann", "bob"])
+    path = FastFrom.start(pool, speed=np.ones(2), fast_from=np.array([10, np.inf]))
+    answer = fairlp.rise(path, pool, solver=Truthful())
+    assert answer.totals.to_numpy() == pytest.approx([70 / 3, 50 / 3], rel=1e-6)
+    assert answer.prices is None and answer.gap is None
