@@ -23,7 +23,7 @@ from cli_cases import JOBS, changed, raising
 from cli_runner import IN_A_ROW, error_line, fairlp_in_a_shell, python, run
 from fairlp import api, errors
 from fairlp.cli import ExitCode, app, main, output, parameters, studies
-from fairlp.cli.app import HEAVY, MOST_LETTERS, MOVED, bounded, import_late
+from fairlp.cli.app import HEAVY, MOST_LETTERS, bounded, import_late
 from fairlp.errors import FairlpWarning
 from paths import DOCS
 from profiles import PROFILE, by_day
@@ -232,15 +232,6 @@ def test_other_warnings_are_left_alone():
         "main()\n"
     )
     assert "UserWarning: of another" in python("-c", script).stderr
-
-
-@pytest.mark.parametrize("old", MOVED)
-def test_a_command_of_before_says_what_it_is_now(old):
-    assert (
-        error_line(run(*old.split(), "x", code=ExitCode.USAGE))
-        == f"error: fairlp {old} is now: fairlp {MOVED[old]}"
-    )
-    assert MOVED[old].split()[0] in typer.main.get_command(app).commands
 
 
 def test_there_are_few_commands_with_few_options_each():

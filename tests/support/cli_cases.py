@@ -11,7 +11,7 @@ from fairlp import Instance
 from fairlp.cli import output
 
 INSTANCE = {
-    "fairlp": 1,
+    "fairlp": 2,
     "resources": [{"name": "cpu"}, {"name": "memory"}],
     "users": [
         {"user": "ann", "demand": {"cpu": 1, "memory": 2}},

@@ -118,24 +118,9 @@ def claims(row: Mechanism) -> dict[str, Claim]:
     return {claim.property_name: claim for claim in listed}
 
 
-#: the properties of the table, in its order
+#: The properties that mechanisms may promise, in the order of the table of properties.
 COLUMNS = (
-    "sharing incentive",
-    "envy-free",
-    "envy-free up to one own task",
-    "envy-free up to one task of the other",
-    "strategy-proof",
-    "Pareto-optimal",
-    "bottleneck",
-    "global bottleneck",
-    "single-resource",
-    "population-monotonic",
-    "caps kept",
-    "guarantees kept",
-    "hierarchical share guarantee",
-    "queue share guarantee",
-    "envy-free within queues",
-    "group strategy-proof",
+    *(name for name, row in PROPERTIES.items() if row.promised and not row.answer_of),
     *DYNAMIC,
 )
 #: Files of ours: counterexamples that ship, and what depends on the options of a mechanism.

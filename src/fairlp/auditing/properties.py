@@ -38,6 +38,8 @@ class Property(NamedTuple):
         Whether it is about queues.
     answer_of : str
         The mechanism whose answers alone have it, where it is the definition of one.
+    promised : bool
+        Whether a mechanism may promise it, beside what all answers have.
     is_plain : callable or None
         Case → whether it is plain, without the audit, that the property is not clearly broken. A
         search then goes on to the next instance.
@@ -55,6 +57,7 @@ class Property(NamedTuple):
     whole_only: bool = False
     tree: bool = False
     answer_of: str = ""
+    promised: bool = True
     is_plain: Callable[[AuditCase], bool] | None = None
 
 
@@ -68,6 +71,7 @@ _ROWS = (
         "no server is over capacity, no user over its limit or where it may not run",
         "",
         basics.feasible,
+        promised=False,
     ),
     Property(
         "non-wasteful",
@@ -75,6 +79,7 @@ _ROWS = (
         "",
         basics.non_wasteful,
         fewest_users=1,
+        promised=False,
     ),
     Property(
         "Pareto-optimal",
@@ -199,6 +204,7 @@ _ROWS = (
         "every user has all it asks for, or its entitlement of a saturated resource",
         "Dolev et al., ITCS 2012",
         fairness.no_justified_complaints,
+        promised=False,
     ),
     Property(
         "PS-DSF (rdm)",

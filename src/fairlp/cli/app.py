@@ -56,21 +56,6 @@ def import_late(names: tuple[str, ...] = HEAVY) -> None:
 
 #: Longest message that is printed, in characters; a longer one is cut in its middle.
 MOST_LETTERS = 2000
-#: Former commands, and their replacements.
-MOVED = {
-    "validate": "compare INSTANCE -m NAME --methods",
-    "show": "export INSTANCE -m NAME",
-    "cite": "mechanisms NAME --bibtex",
-    "conformance": "solvers NAME --check",
-    "study run": "study FILE",
-    "study show": "study FILE.parquet",
-    "study example": "example study",
-    "study generators": "study --list",
-    "study statistics": "study --list",
-    "library list": "library",
-    "library write": "library --write FOLDER",
-    "library run": "library --solvers NAMES",
-}
 #: Parameters of commands that name a file to write.
 _WRITTEN = frozenset({"output", "plot", "proof", "results", "save_jobs", "write"})
 #: Suffixes of files that no command reads, though they may stand in a folder that one reads.
@@ -108,14 +93,6 @@ class _Group(TyperGroup):
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _short_usage():
             return super().make_context(*args, **kwargs)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command; a former name is an error that gives the new one."""
-        for old in (" ".join(args[:2]), args[0]):
-            if old in MOVED and not ctx.resilient_parsing:
-                tell("error", f"fairlp {old} is now: fairlp {MOVED[old]}")
-                raise typer.Exit(ExitCode.USAGE)
-        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         ctx.obj = messages = []  # warnings so far, which a report does not repeat

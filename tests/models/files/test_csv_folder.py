@@ -169,14 +169,14 @@ rates.csv: user,server,rate⏎ann,s1,1⏎ann,s1,2⏎ => rates.csv, line 3: .*occ
 rates.csv: user,server,rate⏎ann,s1,⏎ => rates.csv, line 2: column 'rate' is blank
 rates.csv: user,server,rate⏎ann,s1,x⏎ => rates.csv, line 2: column 'rate' is 'x'
 eligible.csv: user,server⏎ann,s2⏎ => eligible.csv, line 2: server 's2' is unknown
-fairlp.json: {"fairlp": 3} => fairlp.json: the schema version is 3 \(int\); this fairlp reads 1 and 2
+fairlp.json: {"fairlp": 3} => fairlp.json: the schema version is 3 \(int\); this fairlp reads 2
 fairlp.json: {"name": "x"} => fairlp.json has no schema version
-fairlp.json: {"fairlp": 1, "nme": "x"} => unknown key 'nme'; did you mean 'name'
-fairlp.json: {"fairlp": 1, "name": 3} => 'name' is 3; expected str
-fairlp.json: {"fairlp": 1 => fairlp.json: .*cut off
-fairlp.json: {"fairlp": 1, "rows": {"users.csv": 3}} => has 2 rows, but fairlp.json beside it says 3
-fairlp.json: {"fairlp": 1, "rows": {"eligible.csv": 3}} => has no eligible.csv, which fairlp.json lists
-fairlp.json: {"fairlp": 1, "rows": {"user.csv": 3}} => rows of 'user.csv'; did you mean 'users.csv'
+fairlp.json: {"fairlp": 2, "nme": "x"} => unknown key 'nme'; did you mean 'name'
+fairlp.json: {"fairlp": 2, "name": 3} => 'name' is 3; expected str
+fairlp.json: {"fairlp": 2 => fairlp.json: .*cut off
+fairlp.json: {"fairlp": 2, "rows": {"users.csv": 3}} => has 2 rows, but fairlp.json beside it says 3
+fairlp.json: {"fairlp": 2, "rows": {"eligible.csv": 3}} => has no eligible.csv, which fairlp.json lists
+fairlp.json: {"fairlp": 2, "rows": {"user.csv": 3}} => rows of 'user.csv'; did you mean 'users.csv'
 """
 
 

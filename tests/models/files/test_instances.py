@@ -91,7 +91,7 @@ def test_a_word_of_yaml_that_is_used_again(tmp_path):
 
 
 GOOD = """\
-fairlp: 1
+fairlp: 2
 users:
 - {user: ann, demand: &one {cpu: 1}}
 - {user: bob, demand: *one}
@@ -313,7 +313,7 @@ def test_a_weight_for_each_resource_may_leave_out_what_is_not_demanded(tmp_path)
 
 
 def test_yaml_has_the_plain_types_of_yaml_1_2(tmp_path):
-    text = "fairlp: 1\nresources: [{name: cpu}]\n"
+    text = "fairlp: 2\nresources: [{name: cpu}]\n"
     text += "users: [{user: no, demand: {cpu: 1e-3}}, {user: 010, demand: {cpu: 1}}]\n"
     text += "servers: [{server: 1:30, capacity: {cpu: 12}}, {server: 2024-01-01, capacity: {cpu: 0x10}}]\n"
     with pytest.raises(FileFormatError, match="'0x10'"):
@@ -637,19 +637,19 @@ def test_a_wrong_document_says_where(tmp_path, line, suffix):
         (" \n", ".yaml", "is empty"),
         ("# nothing\n", ".yaml", "found nothing"),
         (
-            '{"fairlp": 1,\n "users": [',
+            '{"fairlp": 2,\n "users": [',
             ".json",
             "line 2, column 12: Expecting value; is the file cut off",
         ),
-        ('{"fairlp": 1, "fairlp": 1}', ".json", "key 'fairlp' occurs twice"),
+        ('{"fairlp": 2, "fairlp": 2}', ".json", "key 'fairlp' occurs twice"),
         ('{"fairlp": NaN}', ".json", "NaN is not JSON"),
         ('{"fairlp": -Infinity}', ".json", "-Infinity is not JSON"),
         ("[" * 100_000, ".json", "nested too deeply"),
-        ('{"fairlp": 1' + "0" * 5000 + "}", ".json", "digits|schema"),
-        ("fairlp: 1\nusers: [", ".yaml", "line 2|line 3"),
-        ("fairlp: 1\nfairlp: 1\n", ".yaml", "line 2, column 1: key 'fairlp' occurs twice"),
+        ('{"fairlp": 2' + "0" * 5000 + "}", ".json", "digits|schema"),
+        ("fairlp: 2\nusers: [", ".yaml", "line 2|line 3"),
+        ("fairlp: 2\nfairlp: 2\n", ".yaml", "line 2, column 1: key 'fairlp' occurs twice"),
         (
-            "fairlp: 1\nusers:\n - {user: a, user: b}\n",
+            "fairlp: 2\nusers:\n - {user: a, user: b}\n",
             ".yaml",
             "line 3, column 14: key 'user' occurs twice",
         ),
@@ -658,12 +658,12 @@ def test_a_wrong_document_says_where(tmp_path, line, suffix):
             ".yaml",
             "line 1.*could not determine a constructor",
         ),
-        ("fairlp: 1\n---\nfairlp: 1\n", ".yaml", "line 2"),
+        ("fairlp: 2\n---\nfairlp: 2\n", ".yaml", "line 2"),
         ("? [a]\n: 1\n", ".yaml", "line 1"),
         ("a: \x00", ".yaml", "hand.yaml"),
         ("[" * 5000, ".yaml", "hand.yaml"),
         (
-            "fairlp: 1\nname: caf\xe9\n".encode("latin-1"),
+            "fairlp: 2\nname: caf\xe9\n".encode("latin-1"),
             ".yaml",
             r"is not UTF-8: byte 19 \(line 2\) is 0xe9; save it",
         ),

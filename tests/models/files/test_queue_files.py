@@ -1,4 +1,4 @@
-"""Queues on disk and in tables: whole round trips, files of version 1, and what is wrong in a file, with its place."""
+"""Queues on disk and in tables: whole round trips, and what is wrong in a file, with its place."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from fairlp import Instance
 from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models.files import instances as files
 from fairlp.models.files.frames import from_frames, to_frames
-from instance_strategies import SUFFIXES, document, full_instance, read_text, written
+from instance_strategies import SUFFIXES, written
 
 
 def queued(**changes):
@@ -162,47 +161,13 @@ def test_a_wrong_table_of_queues(tmp_path, text, said):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_files_of_version_1_are_read_as_before(tmp_path, suffix):
-    instance = full_instance(queue=None, queues=None)
-    path = written(tmp_path, suffix, instance)
+def test_a_file_of_another_schema_version_is_refused(tmp_path, suffix):
+    path = written(tmp_path, suffix, queued())
     about = path / "fairlp.json" if path.is_dir() else path
     text = about.read_text(encoding="utf-8")
-    old = re.sub(r'("?fairlp"?: )2', r"\g<1>1", text, count=1)
-    assert old != text
-    about.write_text(old, encoding="utf-8")
-    assert files.read(path).equals(instance)
-
-
-@pytest.mark.parametrize(
-    "change", [{"queues": []}, {"users": [{"user": "ann", "demand": {"cpu": 1}, "queue": "a"}]}]
-)
-def test_version_1_knows_no_queues(tmp_path, change):
-    old = document() | {"fairlp": 1}
-    del old["queues"]
-    for user in old["users"]:
-        del user["queue"]
-    assert read_text(tmp_path, yaml.safe_dump(old)).queues is None
-    with pytest.raises(FileFormatError, match="unknown key 'queue"):
-        read_text(tmp_path, yaml.safe_dump(old | change))
-
-
-@pytest.mark.parametrize("header", ["queue", "queue:text"])
-def test_a_column_queue_of_version_1_is_what_it_was(tmp_path, header):
-    (tmp_path / "fairlp.json").write_text('{"fairlp": 1}', encoding="utf-8")
-    (tmp_path / "users.csv").write_text(
-        f"user,cpu,{header}\nann,1,a//b\nbob,2,7\n", encoding="utf-8"
-    )
-    (tmp_path / "servers.csv").write_text("server,cpu\ns,9\n", encoding="utf-8")
-    instance = files.read(tmp_path)
-    assert instance.queues is None and instance.user_attributes["queue"].tolist() == ["a//b", "7"]
-    if header == "queue":
-        (tmp_path / "users.csv").write_text("user,cpu,queue\nann,1,3\n", encoding="utf-8")
-        (tmp_path / "servers.csv").write_text("server,cpu,queue [jobs]\ns,9,8\n", encoding="utf-8")
-        instance = files.read(tmp_path)
-        assert list(instance.resources) == ["cpu", "queue"] and instance.demands.tolist() == [
-            [1, 3]
-        ]
-        assert files.read(written(tmp_path, "", instance)).equals(instance)
+    about.write_text(re.sub(r'("?fairlp"?: )2', r"\g<1>1", text, count=1), encoding="utf-8")
+    with pytest.raises(FileFormatError, match=r"the schema version is 1 \(int\); this fairlp reads 2"):
+        files.read(path)
 
 
 def test_what_differs_is_named():

@@ -29,10 +29,8 @@ from .documents import column_of, plain, short
 from .frames import (
     ATTRIBUTE,
     FAMILIES,
-    RESOURCE,
     from_frames,
     pair_table,
-    split_unit,
     to_frames,
 )
 from .plain_data import plain_json
@@ -79,9 +77,6 @@ def read_folder(folder: Path) -> Instance:
             raise FileFormatError(
                 f"{folder} has no {name}, which {ABOUT} lists; restore it, or correct {ABOUT}"
             )
-    if about["fairlp"] == 1:  # it knows no queues, and a file of that name is not one of it
-        tables.pop(QUEUES, None)
-        tables[USERS].rename_queue(tables[SERVERS].cells)
     users = tables[USERS].frame("user")
     servers = tables[SERVERS].frame("server")
     labels = {"user": users["user"].tolist(), "server": servers["server"].tolist()}
@@ -369,18 +364,6 @@ class _Csv:
             else:
                 columns[name] = column_of(inferred(cells))
         return pd.DataFrame(columns)
-
-    def rename_queue(self, others: Iterable[str]) -> None:
-        """Rename the column ``queue`` of files from before queues.
-
-        It is a resource if servers have a resource of that name, else an attribute.
-        """
-        resource = any(split_unit(header.removeprefix(RESOURCE))[0] == "queue" for header in others)
-        prefix = RESOURCE if resource else ATTRIBUTE
-        self.cells = {
-            f"{prefix}{header}" if header.removesuffix(":text") == "queue" else header: cells
-            for header, cells in self.cells.items()
-        }
 
     def queues(self) -> pd.DataFrame:
         """Return weights, guarantees and caps of queues, by path."""

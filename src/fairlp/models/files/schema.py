@@ -17,9 +17,8 @@ from typing import Any, Final
 
 from ...errors import FileFormatError, nearest
 
-#: The schema version that is written; version 1 has no queues, and is still read.
-VERSION = 2
-VERSIONS: Final = (1, VERSION)
+#: The schema version that is written and read.
+VERSION: Final = 2
 #: The key that names the records of each list.
 LABELS: Final = {
     "resources": "name",
@@ -42,7 +41,7 @@ def schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of ``.json`` and ``.yaml`` files.
 
     >>> schema()["properties"]["fairlp"]
-    {'description': 'Schema version; version 1 has no queues.', 'enum': [1, 2]}
+    {'description': 'Schema version.', 'const': 2}
     """
     text = resources.files(__package__).joinpath("instance.schema.json").read_text(encoding="utf-8")
     document: dict[str, Any] = json.loads(text)
@@ -61,10 +60,10 @@ def require_version(document: Any, source: str) -> None:
             "of another tool?)"
         )
     version = document["fairlp"]
-    if type(version) is not int or version not in VERSIONS:
+    if type(version) is not int or version != VERSION:
         raise FileFormatError(
-            f"{source}: the schema version is {shown(version)}; this fairlp reads "
-            f"{' and '.join(map(str, VERSIONS))} (did another fairlp write it?)"
+            f"{source}: the schema version is {shown(version)}; this fairlp reads {VERSION} "
+            "(did another fairlp write it?)"
         )
 
 
@@ -81,7 +80,7 @@ def require_schema(document: Any, source: str) -> None:
             positions[key] = list(first_of_kind.values())
             samples[key] = [rows[position] for position in positions[key]]
 
-    errors = list(_validator(document["fairlp"]).iter_errors(samples))
+    errors = list(_validator().iter_errors(samples))
     if not errors:
         return
     # A misspelt key tells more than the key that is missing because of it.
@@ -167,8 +166,8 @@ def _is_whole(_: Any, value: Any) -> bool:
 
 
 @cache
-def _validator(version: int) -> Any:
-    """Return the validator of a version, without the keywords that the instance checks."""
+def _validator() -> Any:
+    """Return the validator, without the keywords that the instance checks."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
@@ -177,7 +176,4 @@ def _validator(version: int) -> Any:
     )
     unchecked = dict.fromkeys(_OF_VALUES, lambda *_: None)
     form = schema()
-    if version == 1:
-        del form["properties"]["queues"]
-        del form["properties"]["users"]["items"]["properties"]["queue"]
     return extend(Draft202012Validator, unchecked, type_checker=types)(form)
