@@ -34,6 +34,7 @@ FLOORS = [
     {"models.trees"},
     {"models.files", "formulations", "examples", "solvers.backends"},
     {"solvers", "solvers.interior_point", "solvers.leximin"},
+    {"plots"},
     {"mechanisms", "conformance"},
     {"mechanisms.max_min"},
     {
@@ -43,16 +44,20 @@ FLOORS = [
         "mechanisms.whole_tasks",
     },
     {"api"},
-    {"auditing", "plots"},
+    {"auditing"},
     {"research", "operations"},
     {"cli"},
 ]
 ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 #: Files that have no room: packages that only hold rooms, and the public names.
 ROOMLESS = {"__main__", "__init__", "models"}
-#: Doors of nouns: one-line imports of what is above, in a method that hands over to it.
+#: Doors of nouns: one-line imports of what is above, in a method that hands over to it; and of
+#: figures, the types that they annotate.
 DOORS = {
-    ("mechanisms/allocation.py", "plots.allocations"),
+    ("plots/allocations.py", "api"),
+    ("plots/allocations.py", "mechanisms.allocation"),
+    ("plots/profiles.py", "mechanisms.per_server.distributed"),
+    ("plots/style.py", "mechanisms.table"),
     ("mechanisms/own.py", "auditing.promises"),
     ("models/instances/instance.py", "models.files.frames"),
     ("models/instances/instance.py", "models.files.instances"),

@@ -26,6 +26,7 @@ from .mechanisms.table import TABLE, find, find_defined, refuse_options_of_other
 from .models.instances.checks import require_instance
 from .models.instances.instance import Instance, oversized_rows
 from .models.notation.labels import require_ordered
+from .plots.comparison import comparison_table
 
 if TYPE_CHECKING:
     from .mechanisms.allocation import Allocation
@@ -278,53 +279,6 @@ def _for(instance: Instance, notes: tuple[str, ...], allocation: Allocation) -> 
     return altered(allocation, instance=instance, notes=(*allocation.notes, *notes))
 
 
-def comparison_table(
-    instance: Instance, allocations: dict[str, Allocation | None], value: str = "tasks"
-) -> pd.DataFrame:
-    """Return allocations side by side; see :func:`compare` for ``value``."""
-    columns: dict[str, Any] = {}
-    users = instance.users.labels.rename("user")
-    resources = instance.resources.labels.rename("resource")
-    largest = (instance.demands / instance.pool).max(axis=1)
-    for name, allocation in allocations.items():
-        if allocation is None:
-            columns[name] = np.nan
-        elif value == "tasks":
-            columns[name] = allocation.totals
-        elif value == "shares":
-            columns[name] = allocation.totals * largest
-        elif value == "utilization":
-            columns[name] = allocation.pool_utilization
-        elif value == "summary":
-            columns[name] = _figures(allocation, largest)
-        else:
-            kinds = ["tasks", "shares", "utilization", "summary"]
-            raise UnknownNameError(
-                f"there is no comparison by {quoted(value)}; {nearest(value, kinds)}"
-            )
-    if value == "summary":
-        return pd.DataFrame(columns).T.rename_axis("mechanism")
-    frame = pd.DataFrame(columns, index=resources if value == "utilization" else users)
-    return frame.rename_axis("mechanism", axis=1)
-
-
-def _figures(allocation: Allocation, largest: np.ndarray) -> pd.Series[float]:
-    """Return the figures of one allocation for the summary of a comparison."""
-    shares = allocation.totals.to_numpy() * largest
-    figures = {
-        "total tasks": float(allocation.totals.sum()),
-        "smallest share": float(shares.min()),
-        "median share": float(np.median(shares)),
-        "largest share": float(shares.max()),
-        **{
-            f"{resource} used": float(used)
-            for resource, used in allocation.pool_utilization.items()
-        },
-        "seconds": float(sum(allocation.times.values())),
-    }
-    return pd.Series(figures)
-
-
 def _handle_oversized(
     instance: Instance, oversized: str, mechanisms: Sequence[Mechanism]
 ) -> tuple[Instance, tuple[str, ...]]:
@@ -371,4 +325,4 @@ def _fits_no_server(short: list[tuple[Any, Any, float, Any]]) -> str:
     return message
 
 
-__all__ = ["Oversized", "allocate", "allocate_all", "compare", "comparison_table", "formulate"]
+__all__ = ["Oversized", "allocate", "allocate_all", "compare", "formulate"]

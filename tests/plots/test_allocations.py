@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import fairlp
-from fairlp import Instance, api, examples, plots
+from fairlp import Instance, examples, plots
 from fairlp.errors import InstanceError
 from fairlp.plots import allocations, style
+from fairlp.plots.comparison import comparison_table
 from figure_checks import legend, legend_names, outside, tick_labels
 from report_instances import hostile, queued
 
@@ -124,9 +125,9 @@ def test_shares_of_few_users_are_bars():
 
 
 def test_shares_of_many_users_are_rising_curves():
-    found = api.allocate_all(examples.load("google-cluster"), ["drfh", "tsf"])
+    found = fairlp.allocate_all(examples.load("google-cluster"), ["drfh", "tsf"])
     (axis,) = plots.plot_shares(found).axes
-    frame = api.comparison_table(examples.load("google-cluster"), found, "shares")
+    frame = comparison_table(examples.load("google-cluster"), found, "shares")
     assert [line.get_label() for line in axis.lines] == ["drfh", "tsf"]
     for line in axis.lines:
         assert list(line.get_ydata()) == sorted(frame[line.get_label()])
@@ -145,7 +146,7 @@ def test_utilization_by_mechanism():
 
 
 def test_mechanisms_that_are_left_out_are_not_drawn():
-    found = api.allocate_all(examples.load("wang-figure-1"), ["drf", "drfh"])
+    found = fairlp.allocate_all(examples.load("wang-figure-1"), ["drf", "drfh"])
     assert legend(plots.plot_shares(found)) == ["drfh"]
     assert legend(plots.plot_comparison(found)) == ["drfh"]
 

@@ -134,7 +134,7 @@ def compare(
             )
         _compare_methods(instance, names or ["drfh"], arguments, report)
         return
-    from ..api import comparison_table
+    from ..plots.comparison import comparison_table
 
     cluster = load_instance(instance)
     is_text = report.format == "text"  # the report itself lists what is left out

@@ -15,6 +15,7 @@ from ..models.instances.instance import Instance
 from ..models.instances.merging import equal_servers
 from ..tolerances import AGREEMENT
 from . import style
+from .comparison import comparison_table
 
 if TYPE_CHECKING:
     from ..mechanisms.allocation import Allocation
@@ -382,8 +383,6 @@ def _unique_names(allocations: Sequence[Allocation]) -> list[str]:
 
 def _compared(allocations: Any, value: str) -> pd.DataFrame:
     """Return the table of allocations of one instance, each under the name of its mechanism."""
-    from ..api import comparison_table
-
     if hasattr(allocations, "mechanism"):
         allocations = [allocations]
     if not isinstance(allocations, Mapping):

@@ -15,7 +15,6 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FairlpError, FileFormatError, InstanceError, require_known
-from ..mechanisms.table import FAMILIES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,6 +169,8 @@ def places(names: Iterable[Any]) -> list[int]:
     A policy has that of the mechanism that it follows. Where none of them is a mechanism, they are
     counted.
     """
+    from ..mechanisms.table import FAMILIES
+
     position = {name: k for k, name in enumerate(FAMILIES)}
     series = [str(name) for name in names]
     positions = [position.get(name, position.get(f"drfh-{name}")) for name in series]

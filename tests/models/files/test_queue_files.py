@@ -166,7 +166,9 @@ def test_a_file_of_another_schema_version_is_refused(tmp_path, suffix):
     about = path / "fairlp.json" if path.is_dir() else path
     text = about.read_text(encoding="utf-8")
     about.write_text(re.sub(r'("?fairlp"?: )2', r"\g<1>1", text, count=1), encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"the schema version is 1 \(int\); this fairlp reads 2"):
+    with pytest.raises(
+        FileFormatError, match=r"the schema version is 1 \(int\); this fairlp reads 2"
+    ):
         files.read(path)
 
 

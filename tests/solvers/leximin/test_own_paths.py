@@ -206,7 +206,9 @@ def test_what_cannot_be_risen_along_is_refused():
     class Stalled(FastFrom):
         next_kink = 0.0
 
-    with pytest.raises(NoProgressError, match=r"Stalled has a kink at t = 0\.0, up to which nobody"):
+    with pytest.raises(
+        NoProgressError, match=r"Stalled has a kink at t = 0\.0, up to which nobody"
+    ):
         fairlp.rise(Stalled.start(pool, speed=np.ones(2), fast_from=np.ones(2)), pool)
     with pytest.raises(UnsupportedError, match="gives no duals"):
         bent = fairlp.ConcavePath.start(pool, functions=Roots(np.ones(2)))

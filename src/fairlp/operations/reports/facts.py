@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 
 from ... import Allocation, Instance, allocate, allocate_all, audit, formulate
-from ...api import Oversized, comparison_table
+from ...api import Oversized
 from ...auditing.findings import NOTHING_TO_CHECK
 from ...auditing.properties import PROPERTIES
 from ...errors import NotDefinedError
 from ...mechanisms.max_min.proof import by_rounds
 from ...mechanisms.table import TABLE
 from ...models.instances.arithmetic import largest_first
+from ...plots.comparison import comparison_table
 from .share_comparison import ShareComparison
 from .subject import Classes
 
