@@ -115,7 +115,7 @@ def _hierarchical(call: MethodCall) -> TasksResult:
 
 
 def _along(call: MethodCall, path: Path) -> TasksResult:
-    """Return the outcome of jobs that rise along a path, with their level in the objective's terms."""
+    """Return the outcome of jobs that rise along a path, with levels in the objective's terms."""
     instance = call.instance
     result = climb(
         instance,

@@ -9,6 +9,7 @@ remains are users whose task still fits; they go on from there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
@@ -222,54 +223,45 @@ class Keys:
         """Return positions of picks in the order of service: by key, rule for ties, and index."""
         keys = self.at(users, picks)
         order = np.argsort(keys, kind="stable")
-        ordered = keys[order]
-        equal = np.append(False, ordered[1:] == ordered[:-1])
-        group = np.cumsum(~equal)
-        if not equal.any():
+        if not (keys[order][1:] == keys[order][:-1]).any():
             return order
-        where = np.flatnonzero(equal | np.append(equal[1:], False))
-        order[where] = self._settle_ties(users, picks, order[where], group[where])
+        share = quotient(self.top[users], self.bottom[users])
+        order = np.lexsort((picks, users, self.sign * share, keys))
+        for run in self._hidden_ties(users[order], picks[order], keys[order], share[order]):
+            tied = [(self._rational(int(users[k]), int(picks[k])), k) for k in order[run].tolist()]
+            order[run] = [position for _, position in sorted(tied)]
         return order
 
-    def _settle_ties(
-        self, users: np.ndarray, picks: np.ndarray, tied: np.ndarray, group: np.ndarray
-    ) -> np.ndarray:
-        """Return the tied positions in exact order.
+    @property
+    def sign(self) -> int:
+        """What a share is multiplied by, so that the smallest product of equal keys is first."""
+        return {"larger": -1, "smaller": 1, "index": 0}[self.ties]
 
-        ``group`` ascends; positions of one group have equal rounded keys.
+    def _hidden_ties(
+        self, users: np.ndarray, picks: np.ndarray, keys: np.ndarray, share: np.ndarray
+    ) -> Iterator[slice]:
+        """Yield runs of equal rounded keys in which rounding hides that keys or shares differ.
+
+        Picks are in their rounded order.
         """
-        tied_users = users[tied]
-        share = quotient(self.top[tied_users], self.bottom[tied_users])
-        sign = {"larger": -1.0, "smaller": 1.0, "index": 0.0}[self.ties]
-        inner = np.lexsort((picks[tied], tied_users, sign * share, group))
-        tied = tied[inner]
-        group = group[inner]
-        tied_users = tied_users[inner]
-        share = share[inner]
-        top = self._numerator(tied_users, picks[tied])
-        bottom = self.bottom[tied_users]
-        together = group[1:] == group[:-1]
-        is_same_share = same_quotient(top[1:], bottom[1:], top[:-1], bottom[:-1])
-        hidden = together & ~is_same_share
-        if sign:
-            a = self.top[tied_users]
-            b = self.bottom[tied_users]
-            hidden |= (
-                together & (share[1:] == share[:-1]) & ~same_quotient(a[1:], b[1:], a[:-1], b[:-1])
-            )
-        for tie in np.unique(group[1:][hidden]):  # rounding hid a difference: rationals decide
-            start, stop = np.searchsorted(group, [tie, tie + 1])
-            tied[start:stop] = sorted(
-                tied[start:stop].tolist(),
-                key=lambda position: self._rational(
-                    int(users[position]), int(picks[position]), sign
-                ),
-            )
-        return tied
+        (tied,) = np.nonzero(keys[1:] == keys[:-1])  # positions of the first of two equal keys
+        numerator = self._numerator(users, picks)
+        bottom = self.bottom[users]
+        top = self.top[users]
+        hidden = ~same_quotient(
+            numerator[tied], bottom[tied], numerator[tied + 1], bottom[tied + 1]
+        )
+        if self.sign:
+            same_share = same_quotient(top[tied], bottom[tied], top[tied + 1], bottom[tied + 1])
+            hidden |= (share[tied] == share[tied + 1]) & ~same_share
+        for key in np.unique(keys[tied[hidden]]):
+            start, stop = np.searchsorted(keys, key), np.searchsorted(keys, key, side="right")
+            yield slice(start, stop)
 
-    def _rational(self, user: int, pick: int, sign: float) -> tuple[Fraction, Fraction, int, int]:
+    def _rational(self, user: int, pick: int) -> tuple[Fraction, Fraction, int, int]:
+        """Return the exact key of a pick, and what orders equal keys."""
         share = Fraction(int(self.top[user]), int(self.bottom[user]))
-        return (pick + self.offset) * share, int(sign) * share, user, pick
+        return (pick + self.offset) * share, self.sign * share, user, pick
 
     def _numerator(self, users: np.ndarray, picks: np.ndarray) -> np.ndarray:
         """Return (j + offset)·top exactly.

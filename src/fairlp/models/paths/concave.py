@@ -1,4 +1,4 @@
-"""Paths of levels that are concave in tasks: what users ask for bends upwards as the level rises."""
+"""Paths of levels that are concave in tasks: what users ask for bends upwards."""
 
 from __future__ import annotations
 
@@ -63,7 +63,15 @@ class ConcavePath(Path):
     def start(cls, instance: Instance, **fields: Any) -> Self:
         """Return the path on which all users who can run a task begin with nothing.
 
-        ``functions`` are the levels; ``most`` is what a user could run alone, if it is left out.
+        Parameters
+        ----------
+        instance : Instance
+        **fields
+            ``functions``; and ``most``, by default what a user could run alone.
+
+        Returns
+        -------
+        ConcavePath
         """
         fields.setdefault("most", instance.gamma().sum(axis=1))
         return super().start(instance, **fields)
@@ -95,13 +103,43 @@ class ConcavePath(Path):
         return float(self.functions.levels(self.most)[self.active].min(initial=np.inf))
 
     def level(self, t: Number) -> float:
-        """Return t."""
+        """Return t.
+
+        Parameters
+        ----------
+        t : number
+            At least 0, at most :attr:`end`.
+
+        Returns
+        -------
+        float
+        """
         return float(t)
 
     def rate_at(self, t: Number) -> np.ndarray:
-        """Return the derivative of what active users ask for at a level."""
+        """Return the derivative of what active users ask for at a level.
+
+        Parameters
+        ----------
+        t : number
+            At least 0, at most :attr:`end`.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+        """
         return np.where(self.active, self.functions.tasks_per_level(min(t, self.last)), 0.0)
 
     def asked_at(self, t: Number) -> np.ndarray:
-        """Return what active users ask for at a level; where that is no more, the most."""
+        """Return what active users ask for at a level; beyond :attr:`last`, what they do there.
+
+        Parameters
+        ----------
+        t : number
+            At least 0, at most :attr:`end`.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+        """
         return np.where(self.active, self.functions.tasks(min(t, self.last)), 0.0)

@@ -63,15 +63,44 @@ class Region:
     """
 
     def farthest(self, path: Path) -> Number:
-        """Return the largest t, at most ``path.end``, at which all have what they ask for."""
+        """Return the largest t, at most ``path.end``, at which all have what they ask for.
+
+        Parameters
+        ----------
+        path : Path
+
+        Returns
+        -------
+        float
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say how far a path goes")
 
     def blocked(self, path: Path, t: Number) -> np.ndarray:
-        """Return which active users cannot have more than at t, unless another has less."""
+        """Return which active users cannot have more than at t, unless another has less.
+
+        Parameters
+        ----------
+        path : Path
+        t : float
+            How far the path went.
+
+        Returns
+        -------
+        ndarray of bool, shape (N,)
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say who is blocked")
 
     def stop(self, path: Path) -> Stop:
-        """Return where the users of a path stop: on its first piece, unless a region looks ahead."""
+        """Return where the users of a path stop: on its first piece, unless a region looks ahead.
+
+        Parameters
+        ----------
+        path : Path
+
+        Returns
+        -------
+        Stop
+        """
         t = self.farthest(path)
         return Stop([path], t, self.blocked(path, t))
 

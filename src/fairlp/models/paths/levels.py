@@ -76,7 +76,7 @@ class ConstantPath(Path):
 
     @classmethod
     def of_levels(cls, limits: np.ndarray, past: np.ndarray | None = None) -> ConstantPath:
-        """Return the path of users whose tasks and limits are counted in levels above their past."""
+        """Return the path of users who are counted in levels above their past."""
         nothing = np.zeros(len(limits))
         everyone = np.ones(len(limits), dtype=bool)
         return cls(nothing, limits, everyone, nothing + 1.0, nothing if past is None else -past)

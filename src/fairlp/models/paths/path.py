@@ -65,7 +65,16 @@ class Path:
     def start(cls, instance: Instance, **fields: Any) -> Self:
         """Return the path on which all users who can run a task begin with nothing.
 
-        ``fields`` are those that a subclass has beside the three of a path.
+        Parameters
+        ----------
+        instance : Instance
+            Says who the users are, their task limits, and who can run a task.
+        **fields
+            Those that a subclass has beside the three of a path.
+
+        Returns
+        -------
+        Path
         """
         limits = instance.task_limits
         can_run = instance.runnable().any(axis=1) & (limits > 0)
@@ -112,15 +121,45 @@ class Path:
         return False
 
     def level(self, t: Number) -> float:
-        """Return the level that a round shows which ends at t."""
+        """Return the level that a round shows which ends at t.
+
+        Parameters
+        ----------
+        t : number
+            At least 0, at most :attr:`end`.
+
+        Returns
+        -------
+        float
+        """
         return float(self.elapsed + t)
 
     def rate_at(self, t: Number) -> np.ndarray:
-        """Return the tasks of each active user per unit of t, at a t, and 0 for others; (N,)."""
+        """Return the tasks of each active user per unit of t, at a t, and 0 for others.
+
+        Parameters
+        ----------
+        t : number
+            At least 0, at most :attr:`end`.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+        """
         return np.where(self.active, self.rate, 0)
 
     def asked_at(self, t: Number) -> np.ndarray:
-        """Return what active users ask for at a t, limits apart; shape (N,)."""
+        """Return what active users ask for at a t, limits apart.
+
+        Parameters
+        ----------
+        t : number
+            At least 0, at most :attr:`end`.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+        """
         return np.asarray(self.base + self.rate * t)
 
     @property
@@ -141,6 +180,15 @@ class Path:
         """Return the first later t at which a user begins to rise who has more than it asks for.
 
         Without one, the end.
+
+        Parameters
+        ----------
+        t : number
+            At least 0, at most :attr:`end`.
+
+        Returns
+        -------
+        float
         """
         rate = self.rate
         begins = np.full(len(rate), self.end)
@@ -148,17 +196,48 @@ class Path:
         return float(begins[begins > t].min(initial=self.end))
 
     def tasks_at(self, t: Number) -> np.ndarray:
-        """Return the tasks that every user has at a t, shape (N,)."""
+        """Return the tasks that every user has at a t.
+
+        Parameters
+        ----------
+        t : number
+            At least 0, at most :attr:`end`.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+        """
         asked = np.minimum(self.asked_at(t), self.limits)
         return np.where(self.active, np.maximum(self.tasks, asked), self.tasks)
 
     def satisfied_at(self, t: Number) -> np.ndarray:
-        """Return which active users have all their tasks at a t. Bool, shape (N,)."""
+        """Return which active users have all their tasks at a t.
+
+        Parameters
+        ----------
+        t : number
+            At least 0, at most :attr:`end`.
+
+        Returns
+        -------
+        ndarray of bool, shape (N,)
+        """
         at_limit = (self.limit_levels <= t) | (self.tasks >= self.limits)
         return np.asarray(self.active & at_limit)
 
     def after(self, t: Number, stops: np.ndarray) -> Path:
         """Return the path that goes on from t, on which some users have stopped.
+
+        Parameters
+        ----------
+        t : number
+            At least 0, at most :attr:`end`.
+        stops : ndarray of bool, shape (N,)
+            Who stops at t.
+
+        Returns
+        -------
+        Path
 
         Raises
         ------

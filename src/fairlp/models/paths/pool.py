@@ -1,4 +1,4 @@
-"""One pool, in closed form: rows that bound all tasks together, as far as a path goes within them."""
+"""One pool, in closed form: rows that bound all tasks together, and how far a path goes."""
 
 from __future__ import annotations
 

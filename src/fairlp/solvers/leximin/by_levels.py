@@ -202,7 +202,7 @@ class ServersByLevels(ServersByPrograms):
         return np.asarray(counts > 0)
 
     def as_one_server(self, demands: np.ndarray, pool: np.ndarray) -> History | None:
-        """Return the rounds of one server where one program shows that the servers allow its levels.
+        """Return the rounds of one server where one program shows that its levels are possible.
 
         The one server is as large as all of them. Its levels bound the leximin, and need no program
         (:func:`~fairlp.models.paths.levels.fill_server`). In the one program users rise in

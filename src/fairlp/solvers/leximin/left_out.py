@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -96,36 +96,67 @@ class LeftOutPairs:
             return
         if solution.row_duals is None:
             raise PairsWantedError(self.user, self.server)
-        program = solution.program
-        row_duals = solution.row_duals
-
-        # One column of each user: what a task needs of a server, and what it is worth elsewhere.
-        capacity = program.row_block("capacity")
-        block = next(block for block in program.columns if len(block.axes) == 2)
-        n_resources = capacity.shape[-1]
-        users, first = np.unique(block.flat // block.shape[1], return_index=True)
-        columns = program.A[:, block.start + first].tocoo()
-        of_capacity = (columns.row >= capacity.start) & (columns.row < capacity.stop)
-        needs = np.zeros((block.shape[0], n_resources))
-        resource = (columns.row[of_capacity] - capacity.start) % n_resources
-        needs[users[columns.col[of_capacity]], resource] = columns.data[of_capacity]
-        values = np.zeros(block.shape[0])
-        values[users] = program.c[block.start + first]
-        others = ~of_capacity
-        duals = columns.data[others] * row_duals[columns.row[others]]
-        np.subtract.at(values, users[columns.col[others]], duals)
-
-        # The objective gains at most the excess of worth over cost, for all tasks of the user.
-        prices = np.maximum(row_duals[capacity.slice], 0.0).reshape(-1, n_resources)
-        pool = program.row_upper[capacity.slice].reshape(prices.shape).sum(axis=0)
-        tasks_alone = np.full(needs.shape, np.inf)
-        np.divide(pool, needs, out=tasks_alone, where=needs > 0)
-        cost = (needs[self.row] * prices[self.column]).sum(axis=1)
+        tasks = PricedTasks.of(solution, solution.row_duals)
+        cost = (tasks.needs[self.row] * tasks.prices[self.column]).sum(axis=1)
         cost = np.where(self.column >= 0, cost, 0.0)
-        gain = np.maximum(values[self.row] - cost, 0.0) * tasks_alone.min(axis=1)[self.row]
-        useful = gain > SOLVER_TIGHTEST * abs(solution.objective) / max(len(users), 1)
+        excess = np.maximum(tasks.worth[self.row] - cost, 0.0)
+        gain = excess * tasks.alone()[self.row]
+        useful = gain > SOLVER_TIGHTEST * abs(solution.objective) / max(tasks.n_users, 1)
         if useful.any():
             raise PairsWantedError(self.user[useful], self.server[useful])
+
+
+class PricedTasks(NamedTuple):
+    """What tasks need and are worth at a program's duals, in its own unit of tasks.
+
+    Attributes
+    ----------
+    needs : ndarray, shape (N, R)
+        What one task of a user needs of a server.
+    worth : ndarray, shape (N,)
+        What one task is worth in all rows but those of capacity, and in the objective.
+    prices, capacities : ndarray, shape (K, R)
+        Of resources of servers, and how much of them there is.
+    n_users : int
+        How many users have a column.
+    """
+
+    needs: np.ndarray
+    worth: np.ndarray
+    prices: np.ndarray
+    capacities: np.ndarray
+    n_users: int
+
+    @classmethod
+    def of(cls, solution: Solution, row_duals: np.ndarray) -> PricedTasks:
+        """Read them from one column of each user: those of all its servers are alike."""
+        program = solution.program
+        capacity = program.row_block("capacity")
+        n_resources = capacity.shape[-1]
+        block = next(block for block in program.columns if len(block.axes) == 2)
+        n_users, n_servers = block.shape
+        users, first = np.unique(block.flat // n_servers, return_index=True)
+        columns = program.A[:, block.start + first].tocoo()
+        user = users[columns.col]
+        is_capacity = (columns.row >= capacity.start) & (columns.row < capacity.stop)
+
+        needs = np.zeros((n_users, n_resources))
+        resource = (columns.row[is_capacity] - capacity.start) % n_resources
+        needs[user[is_capacity], resource] = columns.data[is_capacity]
+        worth = np.zeros(n_users)
+        worth[users] = program.c[block.start + first]
+        values = np.where(is_capacity, 0.0, columns.data * row_duals[columns.row])
+        np.subtract.at(worth, user, values)
+
+        prices = np.maximum(row_duals[capacity.slice], 0.0).reshape(-1, n_resources)
+        capacities = program.row_upper[capacity.slice].reshape(prices.shape)
+        return cls(needs, worth, prices, capacities, len(users))
+
+    def alone(self) -> np.ndarray:
+        """Return the tasks that each user could run on all servers together, shape (N,)."""
+        tasks = np.full(self.needs.shape, np.inf)
+        np.divide(self.capacities.sum(axis=0), self.needs, out=tasks, where=self.needs > 0)
+        return np.asarray(tasks.min(axis=1))
 
 
 def with_fewer_pairs(instance: Instance, share: Callable[..., Result]) -> Result:

@@ -411,51 +411,21 @@ def ordered_outcomes(
         )
     scaling = np.ones(program.n_rows)
     scaling[rows] = -1.0 / program.A[:, [t]].toarray()[rows, 0]
-    stage = program.replace(
+    base = program.replace(
         A=sp.csc_array(sp.diags_array(scaling) @ program.A), row_lower=program.row_lower * scaling
     )
-    levels = stage.A[rows].tolil()
-    constant = stage.row_lower[rows]
-    n_columns = program.n_columns
+    levels = base.A[rows].tolil()
     levels[:, t] = 0.0
-    size = len(rows)
-    lower = constant
-    fixed_rows = sp.csr_array((0, n_columns))
-    x = np.zeros(n_columns)
+    constant = base.row_lower[rows]
     stages = Stages() if stages is None else stages
+    x = np.zeros(program.n_columns)
     start_time = perf_counter()
-    for k in range(1, size + 1):
-        # columns r_k and δ_k, level_j − r_k + δ_kj ≥ 0: the sum of the k lowest is k·r_k − Σ_j δ_kj
-        start = stage.n_columns
-        height = stage.n_rows
-        new_rows = sp.hstack(
-            [
-                levels,
-                sp.csr_array((size, start - n_columns)),
-                -np.ones((size, 1)),
-                sp.eye_array(size),
-            ]
-        )
-        matrix = sp.vstack(
-            [sp.hstack([fixed_rows, sp.csr_array((fixed_rows.shape[0], size + 1))]), new_rows]
-        )
-        columns, more = (
-            Block(
-                unused(f"stage {k}", blocks), (("at", pd.RangeIndex(count)),), first, first + count
-            )
-            for blocks, first, count in (
-                (stage.columns, start, size + 1),
-                (stage.rows, height, len(lower)),
-            )
-        )
-        lowest = np.append(-np.inf, np.zeros(size))
-        cost = np.append(k, -np.ones(size))
-        stage = extended(stage, columns, lowest, more, matrix, lower, cost)
+    for k in range(1, len(rows) + 1):
+        stage = with_ordered_sums(base, levels, constant, stages.sums)
+        options_of_stage = options
         if options.time_limit is not None:
             seconds_left = max(options.time_limit - (perf_counter() - start_time), 0.0)
             options_of_stage = replace(options, time_limit=seconds_left)
-        else:
-            options_of_stage = options
         solution = checked(backend.solve(stage, options_of_stage), options_of_stage)
 
         # a limit: the best point so far, and a bound on what the stage can come to
@@ -464,7 +434,7 @@ def ordered_outcomes(
         if not is_limited or (k == 1 and not solution.is_feasible):
             solution.require_optimal()
         if solution.is_feasible:
-            x = solution.require_point()[:n_columns]
+            x = solution.require_point()[: program.n_columns]
         total = np.sort(levels @ x - constant)[:k].sum()
         stages.sums.append(float(total))
         stages.bounds.append(float(total))
@@ -474,9 +444,48 @@ def ordered_outcomes(
             stages.stopped.append(f"the {termination} was reached")
             if termination is not Termination.GAP_LIMIT:
                 break
-        fixed_rows = sp.csr_array(stage.c[None])
-        lower = np.append(total, constant)
     return x
+
+
+def with_ordered_sums(
+    base: Program, levels: Any, constant: np.ndarray, sums: Sequence[float]
+) -> Program:
+    """Return the program of the largest sum of the k lowest levels, where k − 1 ``sums`` are known.
+
+    The sum of the j lowest of the levels y[i] is the largest j·r[j] − Σ_i δ[j,i] with
+    y[i] − r[j] + δ[j,i] ≥ 0 and δ ≥ 0. For each j < k it is at least the sum that is known.
+
+    Parameters
+    ----------
+    levels, constant : sparse array (M × columns), ndarray
+        y = levels·x − constant.
+    """
+    k = len(sums) + 1
+    size = len(constant)
+    counts = np.arange(1.0, k + 1)
+    stages = sp.eye_array(k)
+    deviations = sp.hstack([-np.ones((size, 1)), sp.eye_array(size)])
+    sum_of_lowest = sp.hstack([sp.diags_array(counts), -sp.kron(stages, np.ones((1, size)))])
+    # columns of a stage are r[j], then δ[j,·]
+    order = np.concatenate([np.append(j, k + j * size + np.arange(size)) for j in range(k)])
+    sum_of_lowest = sp.csr_array(sum_of_lowest)[:, order]
+    matrix = sp.vstack(
+        [
+            sp.hstack([sp.vstack([levels] * k), sp.kron(stages, deviations)]),
+            sp.hstack([sp.csr_array((k - 1, base.n_columns)), sum_of_lowest[: k - 1]]),
+        ]
+    )
+    columns, rows = (
+        Block(unused("ordered", blocks), (("at", pd.RangeIndex(count)),), start, start + count)
+        for blocks, start, count in (
+            (base.columns, base.n_columns, k * (size + 1)),
+            (base.rows, base.n_rows, matrix.shape[0]),
+        )
+    )
+    lowest = np.tile(np.append(-np.inf, np.zeros(size)), k)
+    least = np.append(np.tile(constant, k), sums)
+    cost = sum_of_lowest[[k - 1]].toarray()[0]
+    return extended(base, columns, lowest, rows, matrix, least, cost)
 
 
 # The answer.

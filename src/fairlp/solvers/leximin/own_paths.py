@@ -1,4 +1,4 @@
-"""``rise``: along a path of your own, as far as an instance's servers or a region of yours allow."""
+"""``rise``: along a path of your own, as far as servers or a region of yours allow."""
 
 from __future__ import annotations
 
@@ -70,6 +70,16 @@ class PathSolution:
         What it covers: the tasks fit; every user has what it had when it stopped; and at the end of
         its round no user who was blocked could gain while all others kept what they had. It does
         not cover how tasks grow: that is what the path says.
+
+        Parameters
+        ----------
+        solver : str, Backend or class
+            Of the programs.
+
+        Returns
+        -------
+        Proof
+            True or False, with a ``message``.
 
         Raises
         ------
@@ -158,6 +168,10 @@ def rise(
         For an instance: a name from :func:`fairlp.solvers`, or a back end of your own.
     **options
         Of the solver.
+
+    Returns
+    -------
+    PathSolution
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Servers as a region: one linear program of any back end, solved again and again from its last basis.
+"""Servers as a region: one linear program of any back end, solved from its last basis.
 
 A program gives the first round: maximise t subject to rows (what a group has) ≥ (its rate)·t. After
 each round the users who are blocked keep what they have, and the others go on. Two regions put the
@@ -160,7 +160,7 @@ class ServersByPrograms(Region):
             self.reached = 1 - ACCEPTED
 
     def run(self) -> PathEnd:
-        """Return the rise of all users; :attr:`point` is then a solution in which all have theirs."""
+        """Return the rise of all users, who have their tasks at :attr:`point` then."""
         raise NotImplementedError
 
     def coefficients_of_t(self) -> np.ndarray:
