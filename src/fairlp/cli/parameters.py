@@ -13,7 +13,7 @@ import typer
 from typer import Argument, Option
 
 from ..errors import FileFormatError, UnknownNameError, nearest
-from ..models.files.whole_files import home
+from ..models.files.whole_files import DOCUMENT_SUFFIXES, home
 
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
@@ -250,7 +250,7 @@ def complete_instance(incomplete: str) -> Completions:
         if path.name.startswith(start) and (start.startswith(".") or not path.name.startswith(".")):
             if path.is_dir():
                 completions.append((f"{prefix}{path.name}/", "folder"))
-            elif path.suffix.lower() in (".json", ".yaml", ".yml"):
+            elif path.suffix.lower() in DOCUMENT_SUFFIXES:
                 completions.append((f"{prefix}{path.name}", "file"))
     return completions if prefix else [*completions, *complete_example(incomplete)]
 

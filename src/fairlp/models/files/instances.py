@@ -25,6 +25,7 @@ from .plain_data import TOO_DEEP, depth
 from .whole_files import (
     MOST_DEPTH,
     MOST_REPEATED,
+    YAML_SUFFIXES,
     drafts,
     home,
     not_found,
@@ -343,11 +344,9 @@ def _dump_yaml(document: dict[str, Any]) -> str:
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
     ".json": _parse_json,
-    ".yaml": _parse_yaml,
-    ".yml": _parse_yaml,
+    **dict.fromkeys(YAML_SUFFIXES, _parse_yaml),
 }
 _DUMPERS: dict[str, Callable[[dict[str, Any]], str]] = {
     ".json": _dump_json,
-    ".yaml": _dump_yaml,
-    ".yml": _dump_yaml,
+    **dict.fromkeys(YAML_SUFFIXES, _dump_yaml),
 }

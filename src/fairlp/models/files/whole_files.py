@@ -27,13 +27,26 @@ from typing import IO, BinaryIO, Final
 
 from ...errors import FileFormatError, nearest
 
-__all__ = ["drafts", "home", "not_found", "opened", "read_text", "require_folder", "write_text"]
+__all__ = [
+    "DOCUMENT_SUFFIXES",
+    "YAML_SUFFIXES",
+    "drafts",
+    "home",
+    "not_found",
+    "opened",
+    "read_text",
+    "require_folder",
+    "write_text",
+]
 
 try:
     import fcntl
 except ImportError:  # no Unix
     fcntl = None  # type: ignore[assignment]
 
+#: Suffixes of documents that hold an instance or a study, in one file.
+YAML_SUFFIXES: Final = (".yaml", ".yml")
+DOCUMENT_SUFFIXES: Final = (".json", *YAML_SUFFIXES)
 AnyPath = str | os.PathLike[str]
 Target = AnyPath | IO[str] | IO[bytes]
 

@@ -17,7 +17,7 @@ from typing import Any
 from ... import __version__
 from ...errors import FairlpWarning, FileFormatError
 from ...mechanisms.mechanism import Mechanism
-from ...models.files.whole_files import home, write_text
+from ...models.files.whole_files import DOCUMENT_SUFFIXES, home, write_text
 from .charts import drawn, need
 from .facts import Facts
 from .sections import raw, sections, short, shown
@@ -27,7 +27,7 @@ from .what_if import edited
 
 #: Suffixes of other formats.
 _OTHER_SUFFIXES = frozenset(
-    {".pdf", ".png", ".svg", ".json", ".csv", ".txt", ".md", ".docx", ".xlsx", ".yaml", ".yml"}
+    {".pdf", ".png", ".svg", ".csv", ".txt", ".md", ".docx", ".xlsx", *DOCUMENT_SUFFIXES}
 )
 
 

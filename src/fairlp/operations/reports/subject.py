@@ -24,7 +24,7 @@ from ...formulations.normalisers import dominant
 from ...mechanisms.allocation import tasks_of
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import TABLE
-from ...models.files.whole_files import home
+from ...models.files.whole_files import YAML_SUFFIXES, home
 from ...models.instances.arithmetic import largest_first, quantity
 from ...models.instances.merging import equal_servers
 from ...models.instances.queues import cleaned
@@ -294,7 +294,7 @@ def is_dump(path: str | Path) -> bool:
     """Whether a file, or one of a folder, was written by a scheduler's tools."""
     source = home(path)
     is_readable = source.is_file() or source.is_dir()  # a pipe can be read once only
-    if not str(path) or not is_readable or source.suffix.lower() in (".yaml", ".yml"):
+    if not str(path) or not is_readable or source.suffix.lower() in YAML_SUFFIXES:
         return False
     try:
         files = files_of(source)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ...errors import FileFormatError, StudyError, UnknownNameError, quoted, require_known
 from ...mechanisms.own import OwnMechanism, located
-from ...models.files.whole_files import home, require_folder, write_text
+from ...models.files.whole_files import DOCUMENT_SUFFIXES, home, require_folder, write_text
 from ...models.programs.backends import carried
 from ..runner import source_of, sources_of_mechanism
 from . import functions
@@ -396,7 +396,7 @@ class Study:
         target = home(path)
         document = self.to_dict()
         suffix = target.suffix.lower()
-        if suffix not in (".json", ".yaml", ".yml"):
+        if suffix not in DOCUMENT_SUFFIXES:
             raise FileFormatError(
                 f"cannot tell the format of {str(path)!r}; expected .json, .yaml or .yml"
             )
