@@ -22,6 +22,7 @@ from paths import DOCS, ROOT
 PAGES = [
     "editing-models.md",
     "own-mechanism.md",
+    "own-path.md",
     "own-back-end.md",
     "own-constraint.md",
     "several-ways.md",

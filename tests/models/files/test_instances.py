@@ -554,7 +554,7 @@ def test_tasks_that_are_no_numbers_are_refused(tmp_path, cell):
 WRONG = r"""
 .  null  is empty|found nothing; expected a mapping
 .  []  found a list; expected a mapping with 'fairlp: 2'
-fairlp  7  the schema version is 7 \(int\); this fairlp reads 1 and 2
+fairlp  7  the schema version is 7 \(int\); this fairlp reads 2
 fairlp  "1"  the schema version is '1' \(text\)
 fairlp  true  the schema version is True \(bool\)
 fairlp  absent  has no schema version
