@@ -41,6 +41,8 @@ def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.nda
     """
     where = instance.runnable() if runs is None else runs
     runnable = where.any(axis=1) & (instance.task_limits > 0)
+    if not instance.has_queues:
+        return np.asarray(runnable)
     return np.asarray(runnable & ~instance.tree.barred(instance.demands))
 
 

@@ -15,8 +15,8 @@ from ...models.instances.quotas import Lanes, nearest_listing
 from ...models.notation.model import Model
 from ...models.programs.solution import Solution
 from ...models.trees.quotas import QuotaPath
-from ...solvers.leximin.left_out import LeftOutPairs, with_fewer_pairs
-from ...solvers.leximin.leximin import climb
+from ...solvers.leximin.left_out import LeftOutPairs
+from ...solvers.leximin.leximin import climb, without_useless_pairs
 from ...solvers.leximin.of_model import LeximinSolution, by_levels, levels_of
 from ...tolerances import AGREEMENT, AUDIT, NOISE
 from ..mechanism import MethodCall, TasksResult
@@ -66,7 +66,7 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
 
         return first, by_levels(levels_of(first), check_solution=examine, **solver_options)
 
-    first, answer = with_fewer_pairs(lanes.instance, share)
+    first, answer = without_useless_pairs(lanes.instance, share)
     owners = np.unique(nearest_listing(queues)[queues.of])
     floors[owners] = first.evaluate("has", answer.x) * (1 - AGREEMENT)
     return Nominal(

@@ -259,15 +259,22 @@ class Instance:
         >>> instance
         <Instance: 2 users, 1 server, resources cpu, memory>
         """
-        from .conditions import resolve
-        from .queues import resolve as tree_of
-
         n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
         require_text(name, "the name of an instance", InstanceError)
         given_rates = checks.rates(rates, n, i)
         checks.rates_fit(given_rates, d, c, (n, i, r))
         attributes = checks.attributes(server_attributes, i)
-        mask, conditions = resolve(eligible, n, i, c, r, attributes)
+        mask = None
+        conditions: tuple[str | None, ...] = ()
+        if eligible is not None:
+            from .conditions import resolve
+
+            mask, conditions = resolve(eligible, n, i, c, r, attributes)
+        tree = None
+        if queue is not None or queues is not None:
+            from .queues import resolve as tree_of
+
+            tree = tree_of(queue, queues, n, r)
         instance = cls(
             users=n,
             servers=i,
@@ -281,7 +288,7 @@ class Instance:
             task_limits=checks.task_limits(task_limits, n),
             eligible=EVERYWHERE if mask is None else mask,
             entitlements=checks.entitlements(entitlements, n),
-            queues=tree_of(queue, queues, n, r),
+            queues=tree,
             server_attributes=attributes,
             user_attributes=checks.attributes(user_attributes, n),
             conditions=conditions,

@@ -180,7 +180,8 @@ class Expression(Immutable):
         >>> x.sum(i)
         <Expression ∑_i x[n,i] over n>
         """
-        refuse_keywords("sum", unknown)
+        if unknown:
+            refuse_keywords("sum", unknown)
 
         def remedy() -> str:
             entries: list[Any] = list(over)
@@ -219,7 +220,8 @@ class Expression(Immutable):
         >>> x.mean(n)
         <Expression (∑_n x[n])/2>
         """
-        refuse_keywords("mean", unknown, "sum")
+        if unknown:
+            refuse_keywords("mean", unknown, "sum")
         total = self.sum(*over)
         count = math.prod(shape_of(total.over))
         if not count:

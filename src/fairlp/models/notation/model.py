@@ -110,7 +110,8 @@ class Declarations(Tables):
         >>> Model("m").parameter("d", n, {"bob": 2, "ann": 1}).values.tolist()
         [1.0, 2.0]
         """
-        refuse_keywords("parameter", unknown)
+        if unknown:
+            refuse_keywords("parameter", unknown)
         require_name(name, "variable, parameter or subset")
         indices = indices_before(f"parameter {quoted(name)}", over, values)
         numbers = parameter_values(values, indices, name)
@@ -200,7 +201,8 @@ class Declarations(Tables):
         >>> Model("m").variable("x", n, upper=3, integer=True)
         <Variable 0 ≤ x[n] ≤ 3 integer: 2 users>
         """
-        refuse_keywords("variable", unknown)
+        if unknown:
+            refuse_keywords("variable", unknown)
         indices = as_indices(over, f"variable {quoted(name)} runs over")
         subset = subset_of(where, indices, f"variable {quoted(name)}")
         limits = bounds(
@@ -265,7 +267,8 @@ class Declarations(Tables):
         >>> model.constraint("least", x >= {"bob": 2, "ann": 1}).rows
         ['least[ann]', 'least[bob]']
         """
-        refuse_keywords("constraint", unknown)
+        if unknown:
+            refuse_keywords("constraint", unknown)
         require_name(name, "constraint")
         if name in self._constraints:
             raise ModelError(f"constraint {quoted(name)} is declared twice in model {self.name!r}")
@@ -572,7 +575,8 @@ class Declarations(Tables):
         >>> model.solve().objective
         7.0
         """
-        refuse_keywords("maximize", unknown)
+        if unknown:
+            refuse_keywords("maximize", unknown)
         self._optimise("max", objective)
 
     def minimize(self, objective: Any, **unknown: Never) -> None:
@@ -604,7 +608,8 @@ class Declarations(Tables):
         >>> model.solve().objective
         2.0
         """
-        refuse_keywords("minimize", unknown, "maximize")
+        if unknown:
+            refuse_keywords("minimize", unknown, "maximize")
         self._optimise("min", objective)
 
     def leximin(

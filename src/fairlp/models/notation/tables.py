@@ -499,7 +499,8 @@ class Tables(Hinted):
     def __init__(
         self, name: str = "model", source: str = "", indices: Indices = (), **unknown: Never
     ) -> None:
-        refuse_keywords("Model", unknown, "Model constructor")
+        if unknown:
+            refuse_keywords("Model", unknown, "Model constructor")
         if not isinstance(source, str) or source.casefold() in _SENSES:
             hint = hint_of(["Model constructor"], "sense")
             raise ModelError(

@@ -541,7 +541,9 @@ class HighsSession(ProgramSession):
 
     def _load(self) -> None:
         """Give HiGHS the program as it is now, with scales of its own."""
-        program = with_small_coefficients(self.program)
+        program = self.program
+        if program.is_mip:
+            program = with_small_coefficients(program)
         self.scaling, data = equilibrate(program) if self.options.scale else unscaled(program)
         pass_model(self._highs, program, self.scaling, data, self._sign)
         self._solved = self._changed = False

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import SolverError
 from ...models.instances.instance import Instance
-from ...models.instances.merging import Groups, fewer_pairs, pays_to_leave_out
+from ...models.instances.merging import Groups, pays_to_leave_out
 from ...models.programs.solution import Solution
 from ...tolerances import SOLVER_TIGHTEST
 
@@ -159,12 +159,14 @@ class PricedTasks(NamedTuple):
         return np.asarray(tasks.min(axis=1))
 
 
-def with_fewer_pairs(instance: Instance, share: Callable[..., Result]) -> Result:
+def with_fewer_pairs(
+    instance: Instance, share: Callable[..., Result], eligible: np.ndarray | None
+) -> Result:
     """Return a leximin without useless pairs that keep servers from being identical.
 
-    ``share`` is called with an instance, and the pairs that it is without.
+    ``share`` is called with an instance, and the pairs that it is without; ``eligible`` are the pairs to
+    begin with (:func:`~fairlp.models.instances.merging.fewer_pairs`).
     """
-    eligible = fewer_pairs(instance)
     for _ in range(_TRIES):
         if eligible is None:
             break

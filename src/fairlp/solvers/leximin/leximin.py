@@ -21,6 +21,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import (
     Groups,
     components,
+    fewer_pairs,
     identity,
     merge_servers,
     merge_users,
@@ -35,7 +36,7 @@ from ...models.programs.program import Program
 from ...tolerances import AGREEMENT
 from .by_cuts import ServersByCuts
 from .by_levels import ExcludedServers, ServersByLevels, Shortcuts
-from .left_out import LeftOutPairs, with_fewer_pairs
+from .left_out import LeftOutPairs, Result, with_fewer_pairs
 from .prices import RoundPrices, prices_of, prices_of_caps
 from .programs import Members, ServersByPrograms, Tightest, tightest
 
@@ -141,7 +142,13 @@ def leximin(
     """
     backend = tightest(solver, options)
     share = partial(_leximin, formulation, tasks_at_level_1, backend, merge)
-    return with_fewer_pairs(instance, share) if merge else share(instance)
+    return without_useless_pairs(instance, share) if merge else share(instance)
+
+
+def without_useless_pairs(instance: Instance, share: Callable[..., Result]) -> Result:
+    """Return what is shared without pairs that keep servers from being identical, if there are."""
+    eligible = fewer_pairs(instance)
+    return share(instance) if eligible is None else with_fewer_pairs(instance, share, eligible)
 
 
 def _leximin(
@@ -281,7 +288,7 @@ def climb(
     backend = tightest(solver, options)
     region_of = partial(ServersByCuts, backend, first=first, pool=_pool(instance), level_1=level_1)
     share = partial(_climb, partial(_without, formulation, without), region_of, merge)
-    return with_fewer_pairs(instance, share) if merge else share(instance)
+    return without_useless_pairs(instance, share) if merge else share(instance)
 
 
 def _climb(
