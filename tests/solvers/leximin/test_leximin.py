@@ -11,7 +11,7 @@ import brute_force
 import fairlp
 from fairlp import Instance
 from fairlp.models.instances.merging import components, fewer_pairs, select
-from fairlp.solvers.leximin import left_out
+from fairlp.solvers.leximin import left_out, leximin
 from fairlp.tolerances import VERIFIED
 from instances import random_instance, seeds
 from profiles import by_day, many
@@ -268,7 +268,7 @@ def test_pairs_are_left_out_only_where_no_price_asks_for_them(mechanism, scarce,
     )
     found = fairlp.allocate(one, mechanism, method="lp")
     assert tried and len(tried[0].user) > 100
-    monkeypatch.setattr(left_out, "fewer_pairs", lambda instance: None)
+    monkeypatch.setattr(leximin, "fewer_pairs", lambda instance: None)
     whole = fairlp.allocate(one, mechanism, method="lp")
     assert found.totals.to_numpy() == pytest.approx(whole.totals.to_numpy(), rel=1e-9)
     assert (found.tasks.to_numpy()[~one.eligible] == 0).all()
