@@ -266,15 +266,10 @@ def _canonical(values: np.ndarray, unit: np.ndarray, power: int) -> list[np.ndar
 
 
 def _groups(arrays: list[np.ndarray]) -> Groups:
-    """Group equal rows of the parts, in order of first appearance."""
-    rows = np.concatenate(
-        [np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1) for array in arrays],
-        axis=1,
-    )
-    keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
-    groups: dict[object, int] = {}  # by bytes
-    of = np.array([groups.setdefault(key, len(groups)) for key in keys.tolist()], dtype=np.intp)
-    positions = np.arange(len(of))
-    first = np.zeros(len(groups), dtype=np.intp)
-    first[of[::-1]] = positions[::-1]  # the last one that is written stays
+    """Group rows that are equal in all arrays, to the byte, in order of first appearance."""
+    parts = [np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1) for array in arrays]
+    rows = np.hstack(parts)
+    keys = np.fromiter((row.tobytes() for row in rows), dtype=object, count=len(rows))
+    of, _ = pd.factorize(keys)
+    _, first = np.unique(of, return_index=True)
     return Groups(of, first, np.ones(len(of)))

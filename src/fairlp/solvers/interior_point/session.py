@@ -125,7 +125,7 @@ class InteriorPointSession(ProgramSession):
         if self.at_vertices is not None:
             return None
         if self.tried is not None and self.decisions is not None:
-            on_face = self.solve_on_face(self.program, self.decisions, self.tried)
+            on_face = self._take_on_face(self.tried, self.decisions)
             if on_face is not None and on_face[0].objective is not None:
                 return on_face[0].objective
         self.tried = None
@@ -168,11 +168,9 @@ class InteriorPointSession(ProgramSession):
             self.tried = None
             on_face = None
             if tried is not None:
-                on_face = self.solve_on_face(self.program, self.decisions, tried)
+                on_face = self._take_on_face(tried, self.decisions)
             if on_face is None:
-                on_face = self.solve_on_face(
-                    self.program, self.decisions, warm_start=self.warm_start
-                )
+                on_face = self.solve_on_face(self.program, self.decisions, self.warm_start)
             self.tried = None
             if on_face is None:
                 self.restart()
@@ -221,29 +219,44 @@ class InteriorPointSession(ProgramSession):
         return perf_counter() + self.options.time_limit
 
     def solve_on_face(
-        self,
-        program: Program,
-        decisions: Decisions,
-        tried: WarmStart | None = None,
-        warm_start: WarmStart | None = None,
+        self, program: Program, decisions: Decisions, warm_start: WarmStart | None = None
     ) -> tuple[Solution, _Solved] | None:
-        """Solve on the face of earlier rounds, or take a point; None where it is not proved."""
+        """Solve on the face of earlier rounds; None where that is not proved."""
         start_time = perf_counter()
         structure = structure_on_face(program, decisions)
         if structure is None:
             return None
         try:
-            if tried is not None:
-                final = tried.of(structure)
-            else:
-                final = solve_near(structure, warm_start, self._deadline(), self.options)
-                if final is not None:
-                    final = replace(
-                        final, sharpened=sharpened(structure.problem, final.point, final.before)
-                    )
-            if final is None:
-                return None
-            self.tried = WarmStart(final, structure.level_unit)
+            final = solve_near(structure, warm_start, self._deadline(), self.options)
+        except NotConvergedError:
+            return None
+        if final is None:
+            return None
+        sharp = sharpened(structure.problem, final.point, final.before)
+        final = replace(final, sharpened=sharp)
+        return self._proved_on_face(structure, final, decisions, start_time)
+
+    def _take_on_face(
+        self, point: WarmStart, decisions: Decisions
+    ) -> tuple[Solution, _Solved] | None:
+        """Take a point that was found ahead for the face; None where it is not proved."""
+        start_time = perf_counter()
+        structure = structure_on_face(self.program, decisions)
+        final = None if structure is None else point.of(structure)
+        if structure is None or final is None:
+            return None
+        return self._proved_on_face(structure, final, decisions, start_time)
+
+    def _proved_on_face(
+        self,
+        structure: Structure,
+        final: method.FinalPoint,
+        decisions: Decisions,
+        start_time: float,
+    ) -> tuple[Solution, _Solved] | None:
+        """Return the answer at a point of the face, which is tried again later; None without proof."""
+        self.tried = WarmStart(final, structure.level_unit)
+        try:
             solution, sharp = self._sharpest(structure, final, decisions, start_time)
         except NotConvergedError:
             return None
