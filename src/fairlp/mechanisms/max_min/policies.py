@@ -120,11 +120,10 @@ def _along(call: MethodCall, path: Path) -> TasksResult:
     result = climb(
         instance,
         gavel.max_min,
-        path,
+        replace(path, row_tasks=instance.user_weights * gavel.normalised(instance)),
         solver=call.solver,
         merge=False,
         options=call.options,
-        level_1=instance.user_weights * gavel.normalised(instance),
     )
     result_in_tasks = outcome(instance, result)
     totals = result_in_tasks.tasks.sum(axis=1)

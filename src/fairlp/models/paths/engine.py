@@ -115,17 +115,28 @@ class PathEnd:
         On which nobody is active; ``path.tasks`` are the tasks of all.
     history : list of (float, ndarray)
         Level of each round and the positions of the users who stopped there.
-    reached : list of (ndarray, ndarray of bool)
-        Of each round, the tasks of all users at its end, and who was blocked there.
     """
 
     path: Path
     history: History
-    reached: list[tuple[np.ndarray, np.ndarray]]
 
 
-def rise(path: Path, region: Region) -> PathEnd:
+class Reached(NamedTuple):
+    """Where a round ended: the tasks of all users, and who was blocked, shapes (N,)."""
+
+    tasks: np.ndarray
+    blocked: np.ndarray
+
+
+def rise(path: Path, region: Region, reached: list[Reached] | None = None) -> PathEnd:
     """Return the rounds along a path until nobody is active.
+
+    Parameters
+    ----------
+    path : Path
+    region : Region
+    reached : list, optional
+        Is given the end of each round, for proofs: N numbers a round.
 
     Raises
     ------
@@ -133,13 +144,14 @@ def rise(path: Path, region: Region) -> PathEnd:
         Where a round stops nobody, and the path has no kink there: it would never end.
     """
     history: History = []
-    reached: list[tuple[np.ndarray, np.ndarray]] = []
+    ends: list[Reached] = []
     while path.active.any():
         pieces, t, blocked = region.stop(path)
         for piece in pieces[:-1]:
             satisfied = piece.satisfied_at(piece.end)
             history.append((piece.level(piece.end), np.flatnonzero(satisfied)))
-            reached.append((piece.tasks_at(piece.end), satisfied & False))
+            if reached is not None:
+                ends.append(Reached(piece.tasks_at(piece.end), satisfied & False))
         path = pieces[-1]
         if not path.active.any():
             break
@@ -150,16 +162,19 @@ def rise(path: Path, region: Region) -> PathEnd:
                 "a round stopped no user; no user's row has a price above rounding, and rates do "
                 "not change there"
             )
+        level = path.level(t)
         stuck_at_start = t == 0 and (len(pieces) > 1 or path.jumps)
         if stuck_at_start and blocked.any() and history:
             # Who cannot rise at all where the piece begins stopped where the last one ended.
             level, others = history.pop()
             users = np.union1d(others, users)
-            blocked = blocked | reached.pop()[1]
-            history.append((level, users))
-        else:
-            history.append((path.level(t), users))
-        reached.append((path.tasks_at(t), blocked))
+            if reached is not None:
+                blocked = blocked | ends.pop().blocked
+        history.append((level, users))
+        if reached is not None:
+            ends.append(Reached(path.tasks_at(t), blocked))
         path = path.after(t, stops)
     rounds = [k for k, (_, users) in enumerate(history) if users.size]
-    return PathEnd(path, [history[k] for k in rounds], [reached[k] for k in rounds])
+    if reached is not None:
+        reached.extend(ends[k] for k in rounds)
+    return PathEnd(path, [history[k] for k in rounds])

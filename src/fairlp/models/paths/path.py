@@ -38,6 +38,8 @@ class Path:
         Who goes on.
     elapsed : float
         The t of the pieces before, which :meth:`level` counts as well.
+    row_tasks : ndarray, shape (N,), optional
+        Tasks of each user at t = 1 in the rows of levels of a program; by default the rates.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Path:
     limits: np.ndarray
     active: np.ndarray
     elapsed: float = field(default=0.0, kw_only=True)
+    row_tasks: np.ndarray | None = field(default=None, kw_only=True, repr=False)
 
     @classmethod
     def start(cls, instance: Instance, **fields: Any) -> Self:
@@ -103,7 +106,7 @@ class Path:
     @property
     def level_1(self) -> np.ndarray:
         """Tasks of each user at t = 1 in the rows of a model's levels, shape (N,)."""
-        return self.rate
+        return self.rate if self.row_tasks is None else self.row_tasks
 
     @property
     def negligible_rise(self) -> float:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...models.paths.engine import PathEnd, Stop, rise
+from ...models.paths.engine import PathEnd, Reached, Stop, rise
 from ...models.paths.path import Path
 from ...models.paths.pool import PoolRows
 from ...models.programs.certificate import Certificate
@@ -60,8 +60,8 @@ class ServersByCuts(ServersByPrograms):
         Of all users.
     pool : PoolRows
         Bounds on all tasks together.
-    level_1 : ndarray, shape (N,), optional
-        Tasks of each user at t = 1 in the program's rows; by default the path's own.
+    reached : list, optional
+        Is given the end of each round.
     """
 
     capacities_bound_levels = True
@@ -74,7 +74,7 @@ class ServersByCuts(ServersByPrograms):
         t_column: int,
         first: Path,
         pool: PoolRows,
-        level_1: np.ndarray | None = None,
+        reached: list[Reached] | None = None,
     ) -> None:
         super().__init__(solver, program, rows, t_column)
         if not (self.has_duals or first.is_straight):
@@ -84,8 +84,9 @@ class ServersByCuts(ServersByPrograms):
             )
         self.users = program.leximin()[0].flat
         self.first = first
+        self.reached_ends = reached
         self.path = first
-        self.level_1 = first.level_1 if level_1 is None else level_1
+        self.level_1 = first.level_1
         #: bounds on all tasks together: the rows of the pool, then the cuts
         self.cuts = pool
         self.n_pool_rows = len(pool.room)
@@ -94,7 +95,7 @@ class ServersByCuts(ServersByPrograms):
 
     def run(self) -> PathEnd:
         """Return the rise along the path."""
-        end = rise(self.first, self)
+        end = rise(self.first, self, self.reached_ends)
         if self.n_programs == 0:
             self._hold(end.path.tasks)
             self.point, _ = self.solve()

@@ -136,7 +136,7 @@ class ServersByLevels(ServersByPrograms):
             history = self.as_one_server(*pool)
             if history is not None:
                 nobody = np.zeros_like(self.active)
-                return PathEnd(replace(path, tasks=self.level, active=nobody), history, [])
+                return PathEnd(replace(path, tasks=self.level, active=nobody), history)
         end = rise(path, self)
         self.level = end.path.tasks
         # A lowered floor may have raised a user whose price is small.

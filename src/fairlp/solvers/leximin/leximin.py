@@ -28,7 +28,7 @@ from ...models.instances.merging import (
     select,
 )
 from ...models.notation.model import Model
-from ...models.paths.engine import History, PathEnd
+from ...models.paths.engine import History, PathEnd, Reached
 from ...models.paths.path import Path
 from ...models.paths.pool import PoolRows
 from ...models.programs.backends import AnySolver
@@ -54,8 +54,6 @@ class LeximinResult:
     levels : ndarray, shape (N,)
     rounds : list of (float, ndarray)
         Level of each round, and the positions of the users frozen there.
-    reached : list of (ndarray, ndarray of bool)
-        Along a path: of each round the tasks of all users at its end, and who was blocked there.
     prices : ndarray or None
         Capacity duals of the first round that a resource ended; None when all users have all their
         tasks.
@@ -78,7 +76,6 @@ class LeximinResult:
     tasks: np.ndarray
     levels: np.ndarray
     rounds: History = field(default_factory=list)
-    reached: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     prices: np.ndarray | None = None
     round_prices: RoundPrices | None = None
     gap: float | None = 0.0
@@ -264,7 +261,7 @@ def climb(
     merge: bool = True,
     options: dict[str, Any] | None = None,
     without: tuple[str, ...] = ("limit", "guarantee"),
-    level_1: np.ndarray | None = None,
+    reached: list[Reached] | None = None,
 ) -> LeximinResult:
     """Return the allocation of users who rise along a path.
 
@@ -280,13 +277,14 @@ def climb(
     without : tuple of str
         Rows of the model that say no more than the path does, which ends at limits and begins at
         guarantees.
-    level_1 : ndarray, shape (N,), optional
-        Tasks of each user at t = 1 in the model's rows of levels; by default the path's own.
+    reached : list, optional
+        Is given the end of each round.
     """
     if not first.active.any() and not first.tasks.any():
         return LeximinResult.nothing(instance)
     backend = tightest(solver, options)
-    region_of = partial(ServersByCuts, backend, first=first, pool=_pool(instance), level_1=level_1)
+    pool = _pool(instance)
+    region_of = partial(ServersByCuts, backend, first=first, pool=pool, reached=reached)
     share = partial(_climb, partial(_without, formulation, without), region_of, merge)
     return without_useless_pairs(instance, share) if merge else share(instance)
 
@@ -310,7 +308,6 @@ def _climb(
     piece = _Piece.solved(merged, formulation, region_of, problem, missing)
 
     result.rounds = piece.end.history
-    result.reached = piece.end.reached
     result.merged = merged.shape
     result.before = instance.shape
     totals = piece.end.path.tasks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from ...formulations.normalisers import dominant, tasks_at_level_1
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.paths import engine
-from ...models.paths.engine import History, Region
+from ...models.paths.engine import History, Reached, Region
 from ...models.paths.path import Path
 from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.proof import Proof
@@ -47,7 +47,7 @@ class PathSolution:
     gap : float or None
         Largest duality gap of the programs that were solved.
     instance : Instance or None
-    reached : list of (ndarray, ndarray of bool)
+    reached : list of (tasks, blocked)
         Of each round, the tasks of all users at its end, and who was blocked there.
     """
 
@@ -58,7 +58,7 @@ class PathSolution:
     solver: str
     gap: float | None
     instance: Instance | None
-    reached: list[tuple[np.ndarray, np.ndarray]]
+    reached: list[Reached]
 
     @cached_property
     def _totals_array(self) -> np.ndarray:
@@ -198,11 +198,12 @@ def rise(
     proved: who was blocked could not have more ...
     """
     if isinstance(region, Region):
-        end = engine.rise(path, region)
+        reached: list[Reached] = []
+        end = engine.rise(path, region, reached)
         labels = pd.RangeIndex(len(path.tasks), name="user")
         totals = pd.Series(end.path.tasks, labels, name="tasks", dtype=float)
-        table = _rounds_table(labels, end.history, end.reached)
-        return PathSolution(totals, None, table, None, "", None, None, end.reached)
+        table = _rounds_table(labels, end.history, reached)
+        return PathSolution(totals, None, table, None, "", None, None, reached)
 
     instance = region
     if not isinstance(instance, Instance):
@@ -215,28 +216,27 @@ def rise(
             f"the path has {len(path.tasks)} users, and the instance has {n_users}; "
             "begin it with Path.start(instance)"
         )
+    reached = []
     result = climb(
         instance,
         in_tasks(dominant),
-        path,
+        replace(path, row_tasks=tasks_at_level_1(instance, dominant(instance))),
         solver=solver,
         options=options,
-        level_1=tasks_at_level_1(instance, dominant(instance)),
+        reached=reached,
     )
     users = instance.users.labels.rename("user")
     servers = instance.servers.labels.rename("server")
     resources = instance.resources.labels.rename("resource")
     tasks = pd.DataFrame(np.maximum(result.tasks, 0.0), users, servers)
     prices = None if result.prices is None else pd.DataFrame(result.prices, servers, resources)
-    table = _rounds_table(users, result.rounds, result.reached)
+    table = _rounds_table(users, result.rounds, reached)
     totals = tasks.sum(axis=1).rename("tasks")
     by = str(spelt(solver))
-    return PathSolution(totals, tasks, table, prices, by, result.gap, instance, result.reached)
+    return PathSolution(totals, tasks, table, prices, by, result.gap, instance, reached)
 
 
-def _rounds_table(
-    labels: pd.Index[Any], history: History, reached: list[tuple[np.ndarray, np.ndarray]]
-) -> pd.DataFrame:
+def _rounds_table(labels: pd.Index[Any], history: History, reached: list[Reached]) -> pd.DataFrame:
     """Return the rounds as a table."""
     rows = [
         (level, len(users), list(labels[users]), list(labels[blocked]))
