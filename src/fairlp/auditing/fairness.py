@@ -15,7 +15,7 @@ from ..mechanisms.table import find
 from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
 from ..models.trees.filling import first_segment, floors
-from ..models.trees.rates import constant
+from ..models.trees.tree import constant
 from ..solvers.leximin.leximin import climb, leximin
 from ..tolerances import AUDIT, QUOTIENT_ROUNDING
 from .basics import as_allocation, plain

@@ -10,7 +10,7 @@ import numpy as np
 from ..models.instances.instance import Instance
 from ..models.instances.queues import Queues
 from ..models.notation.model import Model
-from ..models.trees.rates import Rates, constant
+from ..models.trees.tree import Tree, constant
 from . import normalisers
 from .max_min import in_global_shares
 from .region import runnable_users
@@ -20,7 +20,7 @@ _SOURCE = "Bhattacharya et al., SoCC 2013"
 
 def rates_on_tree(
     instance: Instance, counted: bool = False, past: np.ndarray | None = None
-) -> Rates:
+) -> Tree:
     """Return what active users ask for while the root gives out units of dominant share.
 
     ``counted``: whether users that have all their tasks count for their queues. ``past`` are the
@@ -30,7 +30,8 @@ def rates_on_tree(
     if instance.queues is None:
         return constant(normalisers.tasks_at_level_1(instance, gamma), past)
     share = normalisers.normalised_demands(instance)
-    return Rates(instance.queues, instance.user_weights, share, gamma, counted, past)
+    branches = instance.queues.branches
+    return Tree(branches, instance.user_weights, share, gamma, counted=counted, past=past)
 
 
 def h_drf(instance: Instance, count: str = "total") -> Model:

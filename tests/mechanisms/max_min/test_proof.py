@@ -17,7 +17,7 @@ from fairlp.formulations.normalisers import tasks_at_level_1
 from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.max_min.proof import PricedRegion, prove_rounds
 from fairlp.mechanisms.table import find
-from fairlp.models.trees import filling, rates
+from fairlp.models.trees import filling, tree
 from fairlp.research.library.numerics import SHAPES, shaped
 from fairlp.solvers.leximin import leximin, rounds
 from profiles import many
@@ -148,7 +148,7 @@ def test_a_proof_by_prices_calls_nothing_that_made_the_answer(mechanism, monkeyp
         (filling, "fill"),
         (rounds.Rounds, "__init__"),
         (filling.RateSegment, "__init__"),
-        (rates.Rates, "pace"),
+        (tree.Tree, "pace"),
     ):
         monkeypatch.setattr(module, name, called)
     prices = allocation.round_prices

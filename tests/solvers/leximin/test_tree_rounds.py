@@ -11,7 +11,7 @@ from fairlp import Index, Instance, Model
 from fairlp.errors import SolverError
 from fairlp.mechanisms.max_min import ladder
 from fairlp.models.trees.filling import Rows, fill, first_segment
-from fairlp.models.trees.rates import constant
+from fairlp.models.trees.tree import constant
 from fairlp.solvers.leximin.leximin import climb
 from fairlp.solvers.leximin.tree_rounds import TreeRounds
 from tree_instances import tree_instance

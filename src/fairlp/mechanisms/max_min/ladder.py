@@ -24,7 +24,8 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
 from ...models.programs.proof import Proof
-from ...models.trees.rates import constant, rational, rational_rates
+from ...models.instances.rationals import rational
+from ...models.trees.tree import constant, rational_tree
 from ...solvers.leximin.exact import exact_leximin
 from ...tolerances import ACCEPTED, AGREEMENT, NOISE
 from ..mechanism import Mechanism, MethodCall, TasksResult
@@ -68,7 +69,7 @@ def of_tree(
             small, "H-DRF", "in tasks", dominant(small), "replaced by exact rates", count
         )
 
-    return exact_leximin(instance, formulation, rational_rates(instance, counted, past=past), count)
+    return exact_leximin(instance, formulation, rational_tree(instance, counted, past=past), count)
 
 
 def _are_far_apart(call: MethodCall) -> bool:

@@ -23,7 +23,7 @@ from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.merging import components, identity, merge_servers, merge_users
 from ...models.notation.expressions import Index
 from ...models.trees.filling import History, RateSegment, Rows, fill, first_segment, floors
-from ...models.trees.rates import Rates, constant
+from ...models.trees.tree import Tree, constant
 from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.leximin import LeximinResult, climb, leximin
 from ...tolerances import AGREEMENT, ROUNDING
@@ -144,7 +144,7 @@ def count_of(parameters: Mapping[str, Any]) -> str:
     return str(parameters.get("count") or "total")
 
 
-def _by_programs(call: MethodCall, rates: Rates) -> TasksResult:
+def _by_programs(call: MethodCall, rates: Tree) -> TasksResult:
     """Return the outcome of the rounds of linear programs at these rates."""
     instance = call.instance
     formulation = call.mechanism.formulation
@@ -159,7 +159,7 @@ def _by_programs(call: MethodCall, rates: Rates) -> TasksResult:
     return outcome(instance, result)
 
 
-def _by_filling(call: MethodCall, rates: Rates) -> TasksResult:
+def _by_filling(call: MethodCall, rates: Tree) -> TasksResult:
     """Fill one pool at these rates.
 
     There is at most one round for each row and task limit; a round costs O(NR).
@@ -180,7 +180,7 @@ def _by_filling(call: MethodCall, rates: Rates) -> TasksResult:
     )
 
 
-def _first(instance: Instance, rates: Rates, count: str) -> RateSegment:
+def _first(instance: Instance, rates: Tree, count: str) -> RateSegment:
     """Return the segment at which rounds along a tree begin.
 
     The users start from their guarantees, which the level counts or leaves out.

@@ -20,16 +20,9 @@ import numpy as np
 
 from ...models.instances.arithmetic import quotients, require_countable
 from ...models.instances.instance import Instance
+from ...models.instances.rationals import decimal, exact_pool
 from ...models.trees.courses import CoursePlace, Courses
-from ...models.trees.rates import (
-    Pace,
-    Rates,
-    TreePoint,
-    decimal,
-    exact_hierarchical,
-    exact_pool,
-    rational_rates,
-)
+from ...models.trees.tree import Pace, Tree, TreePoint, rational_tree
 from ...tolerances import LEVEL_ROUNDING
 from .placement import in_one_unit
 
@@ -111,10 +104,10 @@ def loop(instance: Instance, ties: str = "larger") -> np.ndarray:
     A task costs O(N); all rates are computed anew whenever a user leaves.
     """
     room, limits, active = _begin(instance)
-    rates = exact_hierarchical(instance, decimal)
+    tree = rational_tree(instance, number=decimal)
     tasks = [0] * len(limits)
     while active:
-        rate = rates(active)
+        rate = tree(np.isin(np.arange(len(limits)), list(active)))
         sign = SIGNS[ties]
         while True:
             n = min(active, key=lambda n: (tasks[n] / rate[n], sign / rate[n], n))
@@ -136,13 +129,13 @@ def counted_loop(instance: Instance, ties: str = "larger") -> np.ndarray:
     O(N·kinks) in rationals; a task costs O(log N + kinks).
     """
     room, limits, active = _begin(instance)
-    rates = rational_rates(instance, counted=True, number=decimal)
+    tree = rational_tree(instance, counted=True, number=decimal)
     tasks = np.array([Fraction(0)] * len(limits))
     satisfied = tasks * 0
     sign = SIGNS[ties]
     while active:
         is_active = np.isin(np.arange(len(limits)), list(active))
-        path = _Way(rates, is_active, rates.begin(satisfied))
+        path = _Way(tree, is_active, tree.begin(satisfied))
         heap = [(*path.level(n, tasks[n], sign), n) for n in active]
         heapq.heapify(heap)
         while True:
@@ -171,8 +164,8 @@ class _Part(NamedTuple):
 class _Way:
     """What active leaves ask for along the tree, from kink to kink, as far as it was needed."""
 
-    def __init__(self, rates: Rates, active: np.ndarray, point: TreePoint) -> None:
-        self.rates = rates
+    def __init__(self, tree: Tree, active: np.ndarray, point: TreePoint) -> None:
+        self.tree = tree
         self.active = active
         self.parts: list[_Part] = []
         self._add(Fraction(0), point)
@@ -195,8 +188,8 @@ class _Way:
         raise AssertionError("the last part has no end")
 
     def _add(self, start: Any, point: TreePoint) -> None:
-        demanded = self.rates.tasks_at(point)
-        self.parts.append(_Part(start, demanded, point, self.rates.pace(self.active, point)))
+        demanded = self.tree.tasks_at(point)
+        self.parts.append(_Part(start, demanded, point, self.tree.pace(self.active, point)))
 
 
 class _Picks:
@@ -266,7 +259,7 @@ def fast(instance: Instance, ties: str = "larger", *, counted: bool = False) -> 
     are computed anew near where they stand.
     """
     room, limits, active = _begin(instance)
-    courses = Courses(instance, active, decimal)
+    courses = Courses(rational_tree(instance, number=decimal), active)
     picks = _Picks(courses, SIGNS[ties])
     tasks = [0] * len(limits)
     place = CoursePlace(Fraction(0))

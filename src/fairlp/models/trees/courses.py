@@ -1,6 +1,6 @@
 """The order in which the queues of a tree ask for more, exactly, while users leave.
 
-It is that of :class:`~fairlp.models.trees.rates.Rates` with satisfied leaves counted, which follows
+It is that of :class:`~fairlp.models.trees.tree.Tree` with satisfied leaves counted, which follows
 the whole tree from kink to kink. Here each queue has a course of its own: what is taken below it,
 and its level, as its own level s[v] rises. A course depends on the queues and users below alone. So
 a user who leaves changes the courses on its way up, and no other. The parts of a course are
@@ -18,8 +18,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..instances.instance import Instance
-from .rates import ExactTree
+import numpy as np
+
+from .tree import Tree
 
 
 class CoursePlace(NamedTuple):
@@ -473,16 +474,18 @@ class Courses:
         Dominant share of one task of each user over its weight.
     """
 
-    def __init__(
-        self, instance: Instance, active: Iterable[int], number: Callable[[float], Fraction]
-    ) -> None:
-        tree = ExactTree(instance, active, number)
-        self.of = tree.of
-        self.parents = tree.parents
-        self.unit = tree.unit
-        self.vector = tree.vector
-        pairs = zip(tree.queue_weights, tree.total, strict=True)
-        self.courses = [Course(weight, total) for weight, total in pairs]
+    def __init__(self, tree: Tree, active: Iterable[int]) -> None:
+        branches = tree.branches
+        self.of = branches.of.tolist()
+        self.parents = branches.parents.tolist()
+        self.unit = (1 / tree.tasks_per_level).tolist()
+        self.vector = tree.use_per_level.tolist()
+        pace = tree.pace(np.isin(np.arange(len(self.of)), list(active)), tree.origin)
+        slopes = np.divide(
+            pace.usage, pace.level[:, None], out=pace.usage * 0, where=pace.level[:, None] > 0
+        )
+        pairs = zip(branches.weights.tolist(), slopes.tolist(), strict=True)
+        self.courses = [Course(weight, slope) for weight, slope in pairs]
         for v in range(1, len(self.courses)):
             self.courses[self.parents[v]].add_child(self.courses[v])
         for n in active:

@@ -3,7 +3,7 @@
 One pool needs no linear program.
 
 At t an active leaf asks for max(what it has, base + rate·t), at most its task limit; the others
-keep what they have. When a leaf stops, or rates have a kink (:mod:`.rates`), the rates of the
+keep what they have. When a leaf stops, or rates have a kink (:mod:`.tree`), the rates of the
 others are new, and t begins at 0 again. That is one :class:`RateSegment`; how far along it
 every user can go is found by a linear program, or by the sums of one pool.
 
@@ -28,7 +28,7 @@ from ...tolerances import BLOCKED_PRICE, ROUNDING, SATURATED
 from ..instances.arithmetic import quotients, tasks_alone
 from ..instances.instance import Instance
 from ..instances.queues import Queues
-from .rates import FAR_APART, Pace, Rates, TreePoint
+from .tree import FAR_APART, Pace, Tree, TreePoint
 
 __all__ = ["floors"]
 
@@ -44,7 +44,7 @@ class RateSegment:
 
     Attributes
     ----------
-    rates : Rates
+    rates : Tree
     tasks : ndarray, shape (N,)
         Tasks of each leaf where the segment begins.
     limits, zero : ndarray, shape (N,)
@@ -55,7 +55,7 @@ class RateSegment:
         Where the tree stands where the segment begins.
     """
 
-    rates: Rates
+    rates: Tree
     tasks: np.ndarray
     limits: np.ndarray
     zero: np.ndarray
@@ -171,7 +171,7 @@ class RateSegment:
 
 
 def first_segment(
-    rates: Rates,
+    rates: Tree,
     guaranteed: np.ndarray,
     limits: np.ndarray,
     can_run: np.ndarray,
@@ -530,7 +530,7 @@ def floors(instance: Instance) -> np.ndarray:
         share = np.where(named, quotients(demands, pool), 0.0)
         share /= share.max(axis=1, keepdims=True)
         alone = tasks_alone(demands * named, pool[None, :])[:, 0]
-        rates = Rates(tree, weights[users], share, alone, counted=True)
+        rates = Tree(tree.branches, weights[users], share, alone, counted=True)
         first = first_segment(
             rates,
             guaranteed_tasks[users],

@@ -20,8 +20,9 @@ from ...models.notation.model import Model
 from ...models.programs.exact_certificate import BASIC, LOWER, BasisProof, optimal_from
 from ...models.programs.program import Program
 from ...models.programs.proof import Basis, ExactProof, Proof, ProofRound, ProvedLevel
+from ...models.instances.rationals import rational
 from ...models.trees.filling import RateSegment, first_segment, floors
-from ...models.trees.rates import Rates, constant, rational
+from ...models.trees.tree import Tree, constant
 from ...tolerances import ROUNDING
 
 __all__ = ["bases"]
@@ -39,7 +40,7 @@ NO_PROOF_ALONG_A_TREE = (
 def exact_leximin(
     instance: Instance,
     formulation: Callable[[Instance], Model],
-    rates: Rates | None = None,
+    rates: Tree | None = None,
     count: str = "total",
 ) -> tuple[Proof, np.ndarray]:
     """Return the verdict with the exact levels, and tasks (N×K) that reach them.
@@ -55,7 +56,7 @@ def exact_leximin(
     formulation : callable
         Instance → Model that says its levels, by user, as for the leximin; in tasks, where rates
         are given.
-    rates : Rates, optional
+    rates : Tree, optional
         In rationals, where they depend on who is active or users begin with guarantees. Levels are
         then tasks over the first rates.
     count : {"total", "borrowed"}
