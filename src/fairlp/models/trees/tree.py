@@ -122,8 +122,9 @@ class Tree:
     counted : bool
         Whether satisfied leaves count for their queues.
     past : ndarray, shape (N,), optional
-        b[n]: the level over the weight from which each leaf rises; 0 by default. Such a leaf counts
-        for its queues as if it had taken b, and waits until s[v] asks for more.
+        b[n]: the level over the weight from which each leaf rises; 0 by default. Where satisfied
+        leaves count, such a leaf counts for its queues as if it had taken b, and waits until s[v]
+        asks for more.
     rule : Rule
     """
 
@@ -211,8 +212,11 @@ class Tree:
         )
 
     def resting(self, active: np.ndarray, point: TreePoint) -> np.ndarray:
-        """Return which active leaves wait because of their past. Bool, shape (N,)."""
-        if self.past is None:
+        """Return which active leaves wait because of their past. Bool, shape (N,).
+
+        At the origin nothing counts, neither what satisfied leaves take nor what was.
+        """
+        if self.past is None or point is self.origin:
             return np.zeros_like(active)
         level = point.level[self.branches.of]
         return np.asarray(active & (level < self.past * (1 - self.slack)))
