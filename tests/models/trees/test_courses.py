@@ -9,8 +9,8 @@ import pytest
 
 import fairlp
 import fairlp.models.trees.courses as courses_module
-from fairlp.models.trees.courses import CoursePlace, Courses
 from fairlp.models.instances.rationals import decimal
+from fairlp.models.trees.courses import CoursePlace, Courses
 from fairlp.models.trees.tree import rational_tree
 from profiles import many
 from tree_instances import tree_instance

@@ -75,7 +75,9 @@ def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take
             tasks = np.where(active, rates.tasks_at(at), satisfied)
             taken = (below @ (rates.use_per_task * tasks[:, None])).astype(float)
             assert at.usage.astype(float) == pytest.approx(taken, rel=1e-9, abs=1e-9)
-            level = np.maximum(least, rates.branches.weights * at.level[queues.parents]).astype(float)
+            level = np.maximum(least, rates.branches.weights * at.level[queues.parents]).astype(
+                float
+            )
             assert taken.max(axis=1)[rises] == pytest.approx(level[rises], rel=1e-9, abs=1e-9)
         if pace.end == np.inf:
             return

@@ -22,9 +22,9 @@ from ...formulations.region import have_limits
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
+from ...models.instances.rationals import rational
 from ...models.notation.model import Model
 from ...models.programs.proof import Proof
-from ...models.instances.rationals import rational
 from ...models.trees.tree import constant, rational_tree
 from ...solvers.leximin.exact import exact_leximin
 from ...tolerances import ACCEPTED, AGREEMENT, NOISE

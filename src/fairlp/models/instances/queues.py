@@ -98,7 +98,7 @@ class Queues:
     @cached_property
     def branches(self) -> Branches:
         """How queues hang together above the users."""
-        return Branches(self.parents, self.depths, self.weights, self.of, self.paths)
+        return Branches(self.parents, self.depths, self.weights, self.of, list(self.paths))
 
     @cached_property
     def below(self) -> sparse.csr_array:

@@ -21,9 +21,7 @@ def rational(values: np.ndarray, number: Conversion = Fraction) -> np.ndarray:
     return np.array(fractions, dtype=object).reshape(values.shape)
 
 
-def exact_pool(
-    instance: Instance, number: Conversion = Fraction
-) -> list[Fraction]:
+def exact_pool(instance: Instance, number: Conversion = Fraction) -> list[Fraction]:
     """Return the capacity of the whole cluster by resource."""
     counts = instance.counts.tolist()
     columns = instance.capacities.T.tolist()
@@ -33,9 +31,7 @@ def exact_pool(
     ]
 
 
-def exact_shares(
-    instance: Instance, number: Conversion = Fraction
-) -> list[list[Fraction]]:
+def exact_shares(instance: Instance, number: Conversion = Fraction) -> list[list[Fraction]]:
     """Return the fraction of the pool that one task of each user takes, by resource."""
     pool = exact_pool(instance, number)
     return [

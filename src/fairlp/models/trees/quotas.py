@@ -32,7 +32,7 @@ from ..instances.instance import Instance
 from ..instances.queues import LEAST_WEIGHT
 from ..instances.quotas import Lanes, nearest_listing
 from .filling import RateSegment
-from .rules import Nodes
+from .rules import Nodes, Rule
 from .tree import Pace, Tree
 
 __all__ = ["QuotaTree", "usage_of"]
@@ -121,7 +121,7 @@ class QuotaTree:
         return shares
 
 
-class ShareBeyondQuota:
+class ShareBeyondQuota(Rule):
     """Kueue's rule (KEP-1714), of a :class:`QuotaTree`.
 
     U[v] = Σ max(0, U[c] − K[c]) over the children c of v;
@@ -155,9 +155,7 @@ class ShareBeyondQuota:
         borrowed = np.maximum(usage[:, self.columns] - self.quotas.owned, 0.0)
         return self.quotas.parts(slice(None), borrowed), usage[:, self.resources]
 
-    def growth(
-        self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray
-    ) -> Sequence[np.ndarray]:
+    def growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> Sequence[np.ndarray]:
         """Return how both grow: what is within S borrows nothing."""
         borrowing = self._beyond(self.quotas.owned, nodes, usage, growth)
         return self.quotas.parts(nodes, borrowing), growth[nodes, self.resources]
@@ -288,7 +286,8 @@ class QuotaSegment(RateSegment):
         user = quotas.lanes.user
         point = self.rates.begin(self.tasks)
         used = point.usage[quotas.owner, : len(quotas.sums)]
-        beyond = (_reaches(used, quotas.owned[quotas.owner]) & (quotas.lanes.use > 0)).any(axis=1)
+        reaches = _reaches(used, quotas.owned[quotas.owner])
+        beyond = np.asarray((reaches & (quotas.lanes.use > 0)).any(axis=1))
         remaining = np.flatnonzero(~self.satisfied)
         remaining = remaining[np.lexsort((beyond[remaining], user[remaining]))]
         active = np.zeros(len(user), dtype=bool)

@@ -3,102 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
-#: The nodes whose rows are given; a slice for all.
+#: Positions of nodes; a slice for all.
 Nodes = np.ndarray | slice
 
 
-class Rule(Protocol):
-    """The rule of a tree's nodes; use and growth are rows of all nodes, answers of those given.
+class Rule:
+    """What children are compared by; by default all that a node uses counts above, and all rise.
+
+    ``usage`` and ``growth`` are rows of all nodes (the growth per unit of each node's own s).
+    Answers about ``nodes`` are rows of these.
 
     Attributes
     ----------
     follows_use : bool
-        Whether the s of a queue is the least level of its children that can rise, over the weight.
-        Else it begins at 0 with each new tree, and children wait until it reaches them.
+        Whether the s of a queue is the least level over the weight of its children that can rise.
+        Else it begins at 0, and children wait until it reaches them.
     rounding : float
         What of a measure may be rounding.
     """
 
-    @property
-    def follows_use(self) -> bool: ...
-
-    @property
-    def rounding(self) -> float: ...
+    follows_use: bool = False
+    rounding: float = 0
 
     def measures(self, usage: np.ndarray) -> Sequence[np.ndarray]:
         """Return what siblings are compared by: the largest entry of a row is the level.
 
-        Each comparison is of the children that stand still in the one before.
+        The children that stand still in one comparison are compared in the next.
         """
+        raise NotImplementedError
 
-    def growth(
-        self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray
-    ) -> Sequence[np.ndarray]:
-        """Return how measures grow while the use does."""
+    def growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> Sequence[np.ndarray]:
+        """Return how the measures of nodes grow."""
+        raise NotImplementedError
 
     def lift(self, nodes: Nodes, usage: np.ndarray) -> np.ndarray:
-        """Return what of a node's use counts for its parent."""
+        """Return what of the use of nodes counts for their parents."""
+        return usage[nodes]
 
     def lift_growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> np.ndarray:
-        """Return how that grows while the use does."""
+        """Return how that grows."""
+        return growth[nodes]
 
     def gaps(self, usage: np.ndarray) -> Sequence[np.ndarray]:
         """Return how far use may grow until measures, or what counts above, grow otherwise."""
+        return ()
 
-    def rank(
-        self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray
-    ) -> np.ndarray | None:
-        """Return the rank of nodes among siblings, of which the first alone rise; None: all do."""
+    def rank(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> np.ndarray | None:
+        """Return the rank of nodes: of siblings the first alone rise. None: all do."""
+        return None
 
     def last_slope(self, nodes: Nodes, growth: np.ndarray) -> np.ndarray | int:
-        """Return by what the weights of children are divided that stand still in all comparisons."""
+        """Return what takes the place of the level of nodes that stand still in all comparisons.
+
+        It is how fast that grows: 1, for s[v] itself.
+        """
+        return 1
 
 
-class DominantShare:
+class DominantShare(Rule):
     """Hierarchical DRF (Bhattacharya et al., SoCC 2013).
 
     use[v, r] = Σ use[u, r] over the children u of v;
     level[v] = max over r of use[v, r];
-    a child that rises has level[u] = w[u]·s[v].
+    children u that rise have level[u] = w[u]·s[v].
 
-    A rule by weights alone (Gavel's fair sharing of units) is this one with a single amount.
+    With a single amount it is fair sharing of units by weights (Gavel's water filling).
     """
-
-    follows_use = False
-    rounding = 0
 
     def measures(self, usage: np.ndarray) -> Sequence[np.ndarray]:
         """Return the shares of resources."""
         return (usage,)
 
-    def growth(
-        self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray
-    ) -> Sequence[np.ndarray]:
-        """Return the growth of the shares."""
+    def growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> Sequence[np.ndarray]:
+        """Return their growth."""
         return (growth[nodes],)
-
-    def lift(self, nodes: Nodes, usage: np.ndarray) -> np.ndarray:
-        """Return all that is used."""
-        return usage[nodes]
-
-    def lift_growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> np.ndarray:
-        """Return all of its growth."""
-        return growth[nodes]
-
-    def gaps(self, usage: np.ndarray) -> Sequence[np.ndarray]:
-        """Return nothing: use grows for all alike."""
-        return ()
-
-    def rank(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> None:
-        """Return None: all children rise."""
-
-    def last_slope(self, nodes: Nodes, growth: np.ndarray) -> int:
-        """Return 1: queues whose level stands still raise what is inside them by their weights."""
-        return 1
 
 
 DOMINANT_SHARE = DominantShare()

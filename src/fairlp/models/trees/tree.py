@@ -167,7 +167,7 @@ class Tree:
     def use_per_task(self) -> np.ndarray:
         """What one task of each leaf takes, shape (N, C)."""
         gamma = self.gamma[:, None]
-        return np.divide(self.share, gamma, out=self.share * 0, where=gamma > 0)
+        return np.asarray(np.divide(self.share, gamma, out=self.share * 0, where=gamma > 0))
 
     @property
     def past_tasks(self) -> np.ndarray:
@@ -358,9 +358,9 @@ class _Rise:
         if rank is None:
             return nodes
         parents = self.tree.branches.parents[nodes]
-        first = np.full(len(self.speed), np.inf)
-        np.minimum.at(first, parents, rank)
-        return nodes[rank == first[parents]]
+        first_ranks = np.full(len(self.speed), np.inf)
+        np.minimum.at(first_ranks, parents, rank)
+        return np.asarray(nodes[rank == first_ranks[parents]])
 
     def _choose(self, nodes: np.ndarray, growth: np.ndarray) -> None:
         """Set the speeds of nodes, compared with their siblings until none stands still."""
@@ -388,8 +388,8 @@ class _Rise:
             comparison.end(self.speed, growth)
             for comparison, growth in zip(self.comparisons, growths, strict=True)
         ]
-        for gaps in tree.rule.gaps(self.point.usage):
-            ends.append(first_time(gaps, usage, (gaps > 0) & (usage > 0)))
+        gaps_of_use = tree.rule.gaps(self.point.usage)
+        ends += [first_time(gaps, usage, (gaps > 0) & (usage > 0)) for gaps in gaps_of_use]
         if tree.past is not None:
             gaps = tree.past - self.point.level[of]
             ends.append(first_time(gaps, level[of], self.resting & (level[of] > 0)))

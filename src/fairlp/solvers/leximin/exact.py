@@ -16,11 +16,11 @@ import numpy as np
 from ...errors import SolverError, counted
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
+from ...models.instances.rationals import rational
 from ...models.notation.model import Model
 from ...models.programs.exact_certificate import BASIC, LOWER, BasisProof, optimal_from
 from ...models.programs.program import Program
 from ...models.programs.proof import Basis, ExactProof, Proof, ProofRound, ProvedLevel
-from ...models.instances.rationals import rational
 from ...models.trees.filling import RateSegment, first_segment, floors
 from ...models.trees.tree import Tree, constant
 from ...tolerances import ROUNDING
