@@ -313,9 +313,8 @@ class WaterLevels:
         A queue at the root rises at its weight. Its part is divided among the queues and jobs in it
         that are active, by their weights, and so on down.
         """
-        units = np.ones(len(self.active))  # what a level of 1 takes, of a single amount
         weights = self.instance.user_weights
-        return Tree(self.instance.tree.branches, weights, units[:, None], units)(self.active)
+        return Tree(self.instance.tree.branches, weights[:, None], weights)(self.active)
 
     def after(self, t: float, stopping: np.ndarray) -> WaterLevels:
         """Return the state after a round that gave out t units and stopped some jobs."""

@@ -10,7 +10,7 @@ import numpy as np
 from ..models.instances.instance import Instance
 from ..models.instances.queues import Queues
 from ..models.notation.model import Model
-from ..models.trees.tree import Tree, constant
+from ..models.trees.tree import Tree, constant, tree_of_shares
 from . import normalisers
 from .max_min import in_global_shares
 from .region import runnable_users
@@ -31,7 +31,7 @@ def rates_on_tree(
         return constant(normalisers.tasks_at_level_1(instance, gamma), past)
     share = normalisers.normalised_demands(instance)
     branches = instance.queues.branches
-    return Tree(branches, instance.user_weights, share, gamma, counted=counted, past=past)
+    return tree_of_shares(branches, instance.user_weights, share, gamma, counted, past)
 
 
 def h_drf(instance: Instance, count: str = "total") -> Model:

@@ -40,14 +40,15 @@ def follow(courses, instance, active, satisfied):
     rates = rational_tree(instance, counted=True, number=decimal)
     point = rates.begin(np.array([Fraction(int(tasks)) for tasks in satisfied]))
     # before s[root] rises, children jump
-    for own_levels, speeds, length in courses.from_place(CoursePlace(Fraction(0), Fraction(0))):
+    for motions, length in courses.from_place(CoursePlace(Fraction(0), Fraction(0))):
         went = Fraction(0)
         while went < length:
             pace = rates.pace(active, point)
             for n in np.flatnonzero(active).tolist():
-                v, unit = courses.of[n], courses.unit[n]
-                assert pace.rate[n] == speeds[v] / unit
-                assert rates.tasks_at(point)[n] == (own_levels[v] + went * speeds[v]) / unit
+                motion, unit = motions[courses.of[n]], courses.unit[n]
+                assert pace.rate[n] == motion.rise / unit
+                own = motion.place.own + went * motion.rise
+                assert rates.tasks_at(point)[n] == own / unit
             if pace.end == np.inf:
                 assert length == np.inf
                 return

@@ -28,7 +28,7 @@ from ...tolerances import BLOCKED_PRICE, ROUNDING, SATURATED
 from ..instances.arithmetic import quotients, tasks_alone
 from ..instances.instance import Instance
 from ..instances.queues import Queues
-from .tree import FAR_APART, Pace, Tree, TreePoint
+from .tree import FAR_APART, Pace, Tree, TreePoint, tree_of_shares
 
 __all__ = ["floors"]
 
@@ -530,7 +530,7 @@ def floors(instance: Instance) -> np.ndarray:
         share = np.where(named, quotients(demands, pool), 0.0)
         share /= share.max(axis=1, keepdims=True)
         alone = tasks_alone(demands * named, pool[None, :])[:, 0]
-        rates = Tree(tree.branches, weights[users], share, alone, counted=True)
+        rates = tree_of_shares(tree.branches, weights[users], share, alone, counted=True)
         first = first_segment(
             rates,
             guaranteed_tasks[users],

@@ -140,61 +140,50 @@ class ShareBeyondQuota(Rule):
 
     def __init__(self, quotas: QuotaTree) -> None:
         self.quotas = quotas
-        self.columns = slice(0, len(quotas.sums))
-        self.resources = slice(len(quotas.sums), None)
+        self.n_columns = len(quotas.sums)
+        no_bound = np.zeros(quotas.lent.shape)  # of parts of the pool
+        self.owned = np.hstack([quotas.owned, no_bound])
+        self.reserved = np.hstack([quotas.reserved, no_bound])
 
     def tree(self) -> Tree:
         """Return the tree of the lanes, each of which rises as its user does."""
         lanes = self.quotas.lanes
         use = np.hstack([lanes.use, lanes.instance.demands / self.quotas.instance.pool])
-        each = np.ones(len(use))
-        return Tree(self.quotas.branches, each, use, each, rule=self)
+        return Tree(self.quotas.branches, use, np.ones(len(use)), rule=self)
 
     def measures(self, usage: np.ndarray) -> Sequence[np.ndarray]:
         """Return what nodes borrow as parts of what could be lent to them, and parts of the pool."""
-        borrowed = np.maximum(usage[:, self.columns] - self.quotas.owned, 0.0)
-        return self.quotas.parts(slice(None), borrowed), usage[:, self.resources]
+        return self._compared(slice(None), np.maximum(usage - self.owned, 0.0))
 
     def growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> Sequence[np.ndarray]:
         """Return how both grow: what is within S borrows nothing."""
-        borrowing = self._beyond(self.quotas.owned, nodes, usage, growth)
-        return self.quotas.parts(nodes, borrowing), growth[nodes, self.resources]
+        return self._compared(nodes, np.where(_reaches(usage, self.owned), growth, 0.0)[nodes])
 
     def lift(self, nodes: Nodes, usage: np.ndarray) -> np.ndarray:
-        """Return max(0, U − K), and the parts of the pool as they are."""
-        drawn = self.quotas.drawn(nodes, usage[:, self.columns])
-        return np.hstack([drawn, usage[nodes, self.resources]])
+        """Return max(0, U − K)."""
+        return np.maximum(usage[nodes] - self.reserved[nodes], 0.0)
 
     def lift_growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> np.ndarray:
         """Return how that grows: what is within K stays below."""
-        drawing = self._beyond(self.quotas.reserved, nodes, usage, growth)
-        return np.hstack([drawing, growth[nodes, self.resources]])
+        return np.where(_reaches(usage[nodes], self.reserved[nodes]), growth[nodes], 0.0)
 
     def gaps(self, usage: np.ndarray) -> Sequence[np.ndarray]:
-        """Return how far U is below S, and below K; infinite for parts of the pool."""
-        used = usage[:, self.columns]
-        endless = np.full(usage[:, self.resources].shape, np.inf)
-        bounds = (self.quotas.owned, self.quotas.reserved)
-        return [
-            np.hstack([np.where(_reaches(used, bound), np.inf, bound - used), endless])
-            for bound in bounds
-        ]
+        """Return how far U is below S, and below K."""
+        bounds = (self.owned, self.reserved)
+        return [np.where(_reaches(usage, bound), np.inf, bound - usage) for bound in bounds]
 
     def rank(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> np.ndarray:
         """Return 1 for nodes of the least weight that would borrow: they wait for all others."""
-        borrowing = self._beyond(self.quotas.owned, nodes, usage, growth)
-        return np.asarray(self.quotas.is_late[nodes] & (borrowing > 0).any(axis=1), dtype=float)
+        borrows, _ = self.growth(nodes, usage, growth)
+        return np.asarray(self.quotas.is_late[nodes] & (borrows > 0).any(axis=1), dtype=float)
 
     def last_slope(self, nodes: Nodes, growth: np.ndarray) -> np.ndarray:
         """Return the growth of the largest part of the pool."""
-        return np.asarray(growth[nodes, self.resources].max(axis=1))
+        return np.asarray(growth[nodes, self.n_columns :].max(axis=1))
 
-    def _beyond(
-        self, bound: np.ndarray, nodes: Nodes, usage: np.ndarray, growth: np.ndarray
-    ) -> np.ndarray:
-        """Return the growth of what is in use beyond a bound."""
-        reaches = _reaches(usage[nodes, self.columns], bound[nodes])
-        return np.where(reaches, growth[nodes, self.columns], 0.0)
+    def _compared(self, nodes: Nodes, amounts: np.ndarray) -> Sequence[np.ndarray]:
+        borrowed, of_pool = np.split(amounts, [self.n_columns], axis=1)
+        return self.quotas.parts(nodes, borrowed), of_pool
 
 
 def _reaches(used: np.ndarray, bound: np.ndarray) -> np.ndarray:

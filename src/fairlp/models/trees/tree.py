@@ -112,13 +112,11 @@ class Tree:
     Parameters
     ----------
     branches : Branches
-    weights : ndarray, shape (N,)
-        Of leaves, beside the nodes that stand in the same queue.
-    share : ndarray, shape (N, C)
-        d̂[n,r]: what a leaf at level 1 takes of each amount; dominant shares have a largest entry
-        of 1.
-    gamma : ndarray, shape (N,)
-        Tasks of a leaf at level 1 (Γ[n]).
+    use_per_level : ndarray, shape (N, C)
+        What a leaf takes of each amount for each unit of the s of its queue. Of dominant shares the
+        largest entry is the weight of the leaf, beside the nodes that stand in the same queue.
+    tasks_per_level : ndarray, shape (N,)
+        Tasks of a leaf for that.
     counted : bool
         Whether satisfied leaves count for their queues.
     past : ndarray, shape (N,), optional
@@ -131,9 +129,8 @@ class Tree:
     def __init__(
         self,
         branches: Branches,
-        weights: np.ndarray,
-        share: np.ndarray,
-        gamma: np.ndarray,
+        use_per_level: np.ndarray,
+        tasks_per_level: np.ndarray,
         *,
         counted: bool = False,
         past: np.ndarray | None = None,
@@ -142,7 +139,7 @@ class Tree:
         self.counted = counted
         self.past = past
         self.rule = rule
-        self.exact = share.dtype == object
+        self.exact = use_per_level.dtype == object
         if self.exact and branches.weights.dtype != object:
             branches = replace(branches, weights=rational(branches.weights))
         self.branches = branches
@@ -150,13 +147,11 @@ class Tree:
         self.satisfied = 1 - (
             Fraction(AGREEMENT) if self.exact else AGREEMENT
         )  # part of its limit that a leaf has
-        self.share = share
-        self.gamma = gamma
-        self.use_per_level = share * weights[:, None]
-        with np.errstate(over="ignore"):
-            self.tasks_per_level = weights * gamma
+        self.use_per_level = use_per_level
+        self.tasks_per_level = tasks_per_level
         self.origin = TreePoint(
-            self.zeros(len(branches.weights)), self.zeros((len(branches.weights), share.shape[1]))
+            self.zeros(len(branches.weights)),
+            self.zeros((len(branches.weights), use_per_level.shape[1])),
         )
 
     def __call__(self, active: np.ndarray) -> np.ndarray:
@@ -166,8 +161,9 @@ class Tree:
     @cached_property
     def use_per_task(self) -> np.ndarray:
         """What one task of each leaf takes, shape (N, C)."""
-        gamma = self.gamma[:, None]
-        return np.asarray(np.divide(self.share, gamma, out=self.share * 0, where=gamma > 0))
+        tasks = self.tasks_per_level[:, None]
+        use = self.use_per_level
+        return np.asarray(np.divide(use, tasks, out=use * 0, where=tasks > 0))
 
     @property
     def past_tasks(self) -> np.ndarray:
@@ -252,8 +248,8 @@ class _Comparison:
     level : ndarray, shape (V,)
         What the children of each queue have reached; infinite where it is not known yet, and is the
         least of those compared.
-    compared, stands : ndarray of bool, shape (V,)
-        The nodes that were compared, and the queues whose level stands.
+    compared, is_waiting, stands : ndarray of bool, shape (V,)
+        The nodes that were compared, those that wait, and the queues whose level stands.
     """
 
     def __init__(self, tree: Tree, measures: np.ndarray, level: np.ndarray | None) -> None:
@@ -267,6 +263,7 @@ class _Comparison:
         self.follows = level is None
         self.level = np.full(len(measures), np.inf) if level is None else level
         self.compared = np.zeros(len(measures), dtype=bool)
+        self.is_waiting = np.zeros(len(measures), dtype=bool)
         self.stands = np.zeros(len(measures), dtype=bool)
 
     def choose(
@@ -280,14 +277,17 @@ class _Comparison:
         if self.follows:
             least = self.largest[nodes] / self.branches.weights[nodes]
             np.minimum.at(self.level, self.branches.parents[nodes], least)
-        turn = ~self.waits(nodes)
+        waits = self.waits(nodes)
         slope = self._largest_growth(nodes, growth)
-        still = nodes[turn & (slope <= 0)]
-        self.stands[self.branches.parents[still]] = True
-        rises = turn & ~self.stands[self.branches.parents[nodes]]
+        rises = ~waits & (slope > 0)
+        still = nodes[~(waits | rises)]
+        if still.size:
+            self.stands[self.branches.parents[still]] = True
+            rises &= ~self.stands[self.branches.parents[nodes]]
+        self.is_waiting[nodes] = waits
         return nodes[rises], slope[rises], still
 
-    def waits(self, nodes: Nodes) -> np.ndarray:
+    def waits(self, nodes: np.ndarray) -> np.ndarray:
         """Return which nodes are further than the level of their queue."""
         weights = self.branches.weights[nodes]
         reached = weights * self.level[self.branches.parents[nodes]]
@@ -302,7 +302,7 @@ class _Comparison:
         parents = self.branches.parents
         weights = self.branches.weights
         climb = weights * np.where(self.stands, 0, speed)[parents]
-        waits = self.compared & (climb > 0) & self.waits(slice(None))
+        waits = self.is_waiting & (climb > 0)
         wake = first_time(self.largest - weights * self.level[parents], climb, waits)
         if self.all_lead:
             return wake
@@ -367,11 +367,11 @@ class _Rise:
         tree = self.tree
         weights = tree.branches.weights
         for k, comparison in enumerate(self.comparisons):
-            if not nodes.size:
-                return
             measured = tree.rule.growth(nodes, self.point.usage, growth)[k]
             rising, slope, nodes = comparison.choose(nodes, measured)
             self.speed[rising] = weights[rising] / slope
+            if not nodes.size:
+                return
             growth[tree.branches.parents[nodes]] = 0  # of leaves beside children that stand still
         self.speed[nodes] = weights[nodes] / tree.rule.last_slope(nodes, growth)
 
@@ -408,9 +408,22 @@ def largest_of_rows(rows: np.ndarray) -> np.ndarray:
 
 def constant(tasks_per_level: np.ndarray, past: np.ndarray | None = None) -> Tree:
     """Return rates that do not depend on who is active: those of DRF and its relatives, φΓ."""
-    zeros = np.zeros_like(tasks_per_level)
-    root = Queues.root(len(zeros), 1).branches
-    return Tree(root, zeros + 1, zeros[:, None], tasks_per_level, past=past)
+    root = Queues.root(len(tasks_per_level), 1).branches
+    return Tree(root, np.zeros_like(tasks_per_level)[:, None], tasks_per_level, past=past)
+
+
+def tree_of_shares(
+    branches: Branches,
+    weights: np.ndarray,
+    share: np.ndarray,
+    gamma: np.ndarray,
+    counted: bool = False,
+    past: np.ndarray | None = None,
+) -> Tree:
+    """Return the tree of leaves with weights φ[n] that take d̂[n,r], in Γ[n] tasks, at level 1."""
+    with np.errstate(over="ignore"):
+        tasks_per_level = weights * gamma
+    return Tree(branches, share * weights[:, None], tasks_per_level, counted=counted, past=past)
 
 
 def rational_tree(
@@ -421,13 +434,12 @@ def rational_tree(
 ) -> Tree:
     """Return the tree of the instance's users in rationals; ``number`` converts a float."""
     shares = np.array(exact_shares(instance, number), dtype=object)
-    dominant = shares.max(axis=1)
+    level_of_task = shares.max(axis=1) / rational(instance.user_weights, number)
     branches = instance.tree.branches
     return Tree(
         replace(branches, weights=rational(branches.weights, number)),
-        rational(instance.user_weights, number),
-        shares / dominant[:, None],
-        1 / dominant,
+        shares / level_of_task[:, None],
+        1 / level_of_task,
         counted=counted,
         past=None if past is None else rational(past),
     )
