@@ -9,8 +9,10 @@ import pytest
 
 import fairlp
 from fairlp.formulations.hierarchical import collapsed, parts_of_queues, rates_on_tree
+from fairlp.models.instances.branches import Branches
 from fairlp.models.instances.rationals import decimal, exact_shares
-from fairlp.models.trees.tree import rational_tree
+from fairlp.models.trees.rules import DominantShare
+from fairlp.models.trees.tree import Tree, rational_tree
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import static_rates
@@ -121,3 +123,27 @@ def test_decimals_are_what_is_written():
         and decimal(3.0) == 3
         and decimal(2.5e-7) == Fraction(25, 10**8)
     )
+
+
+class ByPriorityInQueues(DominantShare):
+    """Queues share by weights; inside each one the first user that can rise does alone."""
+
+    queues = 3
+
+    def rank(self, nodes, usage, growth):
+        return np.where(nodes < self.queues, 0, nodes).astype(float)
+
+
+def test_a_rule_by_priority_lets_the_first_child_alone_rise():
+    """Queues of weights 1 and 2 with two users each, every user a node of its own."""
+    branches = Branches(
+        parents=np.array([0, 0, 0, 1, 1, 2, 2]),
+        depths=np.array([0, 1, 1, 2, 2, 2, 2]),
+        weights=np.array([1.0, 1, 2, 1, 5, 1, 1]),
+        of=np.array([3, 4, 5, 6]),
+        names=["", "a", "b", "a1", "a2", "b1", "b2"],
+    )
+    units = np.ones(4)
+    tree = Tree(branches, units[:, None], units, rule=ByPriorityInQueues())
+    assert tree(np.array([True, True, True, True])).tolist() == [1, 0, 2, 0]
+    assert tree(np.array([False, True, True, True])).tolist() == [0, 1, 2, 0]

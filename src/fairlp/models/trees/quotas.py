@@ -161,7 +161,7 @@ class ShareBeyondQuota(Rule):
 
     def lift(self, nodes: Nodes, usage: np.ndarray) -> np.ndarray:
         """Return max(0, U − K)."""
-        return np.maximum(usage[nodes] - self.reserved[nodes], 0.0)
+        return np.asarray(np.maximum(usage[nodes] - self.reserved[nodes], 0.0))
 
     def lift_growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> np.ndarray:
         """Return how that grows: what is within K stays below."""

@@ -144,9 +144,8 @@ class Tree:
             branches = replace(branches, weights=rational(branches.weights))
         self.branches = branches
         self.slack = 0 if self.exact else AGREEMENT
-        self.satisfied = 1 - (
-            Fraction(AGREEMENT) if self.exact else AGREEMENT
-        )  # part of its limit that a leaf has
+        rounding = Fraction(AGREEMENT) if self.exact else AGREEMENT
+        self.satisfied = 1 - rounding  # the part of its limit that a satisfied leaf has
         self.use_per_level = use_per_level
         self.tasks_per_level = tasks_per_level
         self.origin = TreePoint(
