@@ -54,8 +54,8 @@ def test_a_fault_is_put_in_at_its_place(tmp_path, monkeypatch):
 
 def test_the_tests_of_the_same_name_come_first():
     with benchmark("faults") as script:
-        first, others = script.tests_of("models/trees/rates.py")
-        assert first == ["tests/models/trees/test_rates.py"]
+        first, others = script.tests_of("models/trees/tree.py")
+        assert first == ["tests/models/trees/test_tree.py"]
         assert "tests/models/trees/test_filling.py" in others and first[0] not in others
         (others,) = script.tests_of("formulations/normalisers.py")
         assert all(test.startswith("tests/formulations/test_") for test in others)

@@ -13,7 +13,7 @@ from ..models.instances.instance import Instance
 from ..models.instances.queues import Queues
 from ..models.notation.model import Model
 from ..models.paths.levels import ConstantPath
-from ..models.trees.rates import Rates
+from ..models.trees.tree import Tree, tree_of_shares
 from ..models.trees.tree_path import FirstPath, first_path
 from . import normalisers
 from .max_min import in_global_shares
@@ -40,11 +40,12 @@ def path_on_tree(
 
 def rates_on_tree(
     instance: Instance, counted: bool = False, past: np.ndarray | None = None
-) -> Rates:
+) -> Tree:
     """Return what active users ask for along the tree of queues."""
     share = normalisers.normalised_demands(instance)
     gamma = normalisers.dominant(instance)
-    return Rates(instance.tree, instance.user_weights, share, gamma, counted, past)
+    branches = instance.tree.branches
+    return tree_of_shares(branches, instance.user_weights, share, gamma, counted, past)
 
 
 def _first_rates(instance: Instance) -> np.ndarray:
@@ -53,7 +54,7 @@ def _first_rates(instance: Instance) -> np.ndarray:
     if instance.queues is None:
         per_level = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
         return np.where(runnable, per_level, 0.0)
-    return rates_on_tree(instance)(runnable)
+    return np.asarray(rates_on_tree(instance)(runnable))
 
 
 def h_drf(instance: Instance, count: str = "total") -> Model:

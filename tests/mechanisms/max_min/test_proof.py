@@ -18,7 +18,7 @@ from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.max_min.proof import PricedRegion, prove_rounds
 from fairlp.mechanisms.table import find
 from fairlp.models.paths import engine
-from fairlp.models.trees import guarantees, rates, tree_path
+from fairlp.models.trees import guarantees, tree, tree_path
 from fairlp.research.library.numerics import SHAPES, shaped
 from fairlp.solvers.leximin import leximin, programs
 from profiles import many
@@ -149,7 +149,7 @@ def test_a_proof_by_prices_calls_nothing_that_made_the_answer(mechanism, monkeyp
         (engine, "rise"),
         (programs.ServersByPrograms, "__init__"),
         (tree_path.TreePath, "__init__"),
-        (rates.Rates, "pace"),
+        (tree.Tree, "pace"),
     ):
         monkeypatch.setattr(module, name, called)
     prices = allocation.round_prices

@@ -9,8 +9,9 @@ import pytest
 
 import fairlp
 import fairlp.models.trees.courses as courses_module
+from fairlp.models.instances.rationals import decimal
 from fairlp.models.trees.courses import CoursePlace, Courses
-from fairlp.models.trees.rates import decimal, rational_rates
+from fairlp.models.trees.tree import rational_tree
 from profiles import many
 from tree_instances import tree_instance
 
@@ -28,7 +29,7 @@ def left(rng, instance):
 
 def courses_after(instance, active, satisfied):
     """Return the courses after all other users have left."""
-    courses = Courses(instance, range(len(active)), decimal)
+    courses = Courses(rational_tree(instance, number=decimal), range(len(active)))
     for n in np.flatnonzero(~active).tolist():
         courses.leave(n, int(satisfied[n]))
     return courses
@@ -36,17 +37,18 @@ def courses_after(instance, active, satisfied):
 
 def follow(courses, instance, active, satisfied):
     """Compare the courses with the whole tree, from kink to kink."""
-    rates = rational_rates(instance, counted=True, number=decimal)
+    rates = rational_tree(instance, counted=True, number=decimal)
     point = rates.begin(np.array([Fraction(int(tasks)) for tasks in satisfied]))
     # before s[root] rises, children jump
-    for own_levels, speeds, length in courses.from_place(CoursePlace(Fraction(0), Fraction(0))):
+    for motions, length in courses.from_place(CoursePlace(Fraction(0), Fraction(0))):
         went = Fraction(0)
         while went < length:
             pace = rates.pace(active, point)
             for n in np.flatnonzero(active).tolist():
-                v, unit = courses.of[n], courses.unit[n]
-                assert pace.rate[n] == speeds[v] / unit
-                assert rates.tasks_at(point)[n] == (own_levels[v] + went * speeds[v]) / unit
+                motion, unit = motions[courses.of[n]], courses.unit[n]
+                assert pace.rate[n] == motion.rise / unit
+                own = motion.place.own + went * motion.rise
+                assert rates.tasks_at(point)[n] == own / unit
             if pace.end == np.inf:
                 assert length == np.inf
                 return
@@ -76,7 +78,7 @@ def test_a_course_that_begins_near_a_change_is_the_one_from_zero(seed, monkeypat
     instance = fairlp.Instance.from_arrays(demands, [[100, 200, 300]], queue=queue)
     active = np.full(users, True)
     satisfied = np.zeros(users)
-    courses = Courses(instance, range(users), decimal)
+    courses = Courses(rational_tree(instance, number=decimal), range(users))
     stretches = 0
     for leaving in np.split(rng.permutation(users)[: users // 2], 3):
         for n in leaving.tolist():

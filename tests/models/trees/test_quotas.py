@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import fairlp
 from cohort_instances import instance_of, random_cohorts
-from fairlp.models.trees.quotas import usage_of
+from fairlp.models.instances.quotas import Lanes
+from fairlp.models.trees.quotas import QuotaPath, usage_of
 from kueue_oracle import Cohorts
 from profiles import by_day, many
 
@@ -128,3 +131,38 @@ def test_queues_of_the_least_weight_borrow_after_all_others_and_use_their_own_wi
     assert fairlp.allocate(instance, "kueue").totals.tolist() == pytest.approx([3, 5, 1])
     unlimited = instance.replace(task_limits=[9, 9, 1])
     assert fairlp.allocate(unlimited, "kueue").totals.tolist() == pytest.approx([2, 6, 1])
+
+
+def segment_of(demands, queues, tasks):
+    """Return the segment of users of one resource, a queue each, that begins with their tasks."""
+    users = len(demands)
+    instance = fairlp.Instance.from_arrays(
+        np.array(demands)[:, None],
+        [[20]],
+        resources=["cpu"],
+        queue=list(queues)[:users],
+        queues=queues,
+        users=["ann", "bob"][:users],
+    )
+    first = QuotaPath.first(Lanes.of(instance), instance)
+    return dataclasses.replace(first, tasks=np.array(tasks)).after(0.0, np.zeros(users, dtype=bool))
+
+
+def test_a_queue_that_borrows_less_rises_alone_until_it_borrows_as_much():
+    """Each has 4 of its own, and idle lends 12: A has 3 beyond its own, B 6, so A takes 3 alone."""
+    queues = {name: {"nominal": {"cpu": n}} for name, n in {"A": 4, "B": 4, "idle": 12}.items()}
+    segment = segment_of([1.0, 1.0], queues, [7.0, 10.0])
+    assert segment.rate.tolist() == [20, 0] and segment.level(0) == pytest.approx(3 / 20)
+    assert segment.end == pytest.approx(3 / 20) and segment.level(segment.end) == 6 / 20
+    both = segment.after(segment.end, np.zeros(2, dtype=bool))
+    assert both.tasks.tolist() == [10, 10] and both.rate.tolist() == [20, 20]
+
+
+def test_queues_within_their_quotas_rise_by_parts_of_the_pool_over_their_weights():
+    """A task of ann takes 2 of 20 cores, one of bob 1; B, of twice the weight, ends its 3 first."""
+    queues = {"A": {"nominal": {"cpu": 17}}, "B": {"nominal": {"cpu": 3}, "weight": 2}}
+    segment = segment_of([2.0, 1.0], queues, [0.0, 0.0])
+    assert segment.rate.tolist() == pytest.approx([10, 40])
+    assert segment.end == pytest.approx(3 / 40)
+    behind = segment_of([2.0, 1.0], queues, [1.0, 1.0])  # 2/20 over 1, and 1/20 over 2
+    assert behind.rate.tolist() == pytest.approx([0, 40])

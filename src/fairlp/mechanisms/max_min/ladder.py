@@ -22,10 +22,11 @@ from ...formulations.region import have_limits
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
+from ...models.instances.rationals import rational
 from ...models.notation.model import Model
 from ...models.paths.levels import ConstantPath
 from ...models.programs.proof import Proof
-from ...models.trees.rates import rational, rational_rates
+from ...models.trees.tree import rational_tree
 from ...models.trees.tree_path import first_path
 from ...solvers.leximin.exact import exact_leximin
 from ...tolerances import ACCEPTED, AGREEMENT, NOISE
@@ -71,8 +72,8 @@ def of_tree(
             small, "H-DRF", "in tasks", dominant(small), "replaced by exact rates", count
         )
 
-    rates = rational_rates(instance, counted, past=past)
-    return exact_leximin(instance, formulation, partial(first_path, rates, count=count))
+    tree = rational_tree(instance, counted, past=past)
+    return exact_leximin(instance, formulation, partial(first_path, tree, count=count))
 
 
 def _are_far_apart(call: MethodCall) -> bool:

@@ -16,7 +16,7 @@ from ...errors import InstanceError, UnknownNameError, quoted, require_known
 from ...formulations.whole_tasks import precomputed_drf as formulation
 from ...models.instances.arithmetic import require_countable
 from ...models.instances.instance import Instance
-from ...models.trees.rates import decimal, exact_shares
+from ...models.instances.rationals import decimal, exact_shares
 from ...tolerances import AGREEMENT
 from ..mechanism import MethodCall, TasksResult
 from . import precomputed

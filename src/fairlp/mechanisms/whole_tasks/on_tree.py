@@ -20,16 +20,9 @@ import numpy as np
 
 from ...models.instances.arithmetic import quotients, require_countable
 from ...models.instances.instance import Instance
+from ...models.instances.rationals import decimal, exact_pool
 from ...models.trees.courses import CoursePlace, Courses
-from ...models.trees.rates import (
-    Pace,
-    Rates,
-    TreePoint,
-    decimal,
-    exact_hierarchical,
-    exact_pool,
-    rational_rates,
-)
+from ...models.trees.tree import Pace, Tree, TreePoint, rational_tree
 from ...tolerances import LEVEL_ROUNDING
 from .placement import in_one_unit
 
@@ -105,44 +98,21 @@ class FreeCapacity:
         return all(use <= amount for use, amount in zip(used, self.remaining, strict=True))
 
 
-def loop(instance: Instance, ties: str = "larger") -> np.ndarray:
+def loop(instance: Instance, ties: str = "larger", *, counted: bool = False) -> np.ndarray:
     """Return whole tasks by user, served one by one.
 
-    A task costs O(N); all rates are computed anew whenever a user leaves.
-    """
-    room, limits, active = _begin(instance)
-    rates = exact_hierarchical(instance, decimal)
-    tasks = [0] * len(limits)
-    while active:
-        rate = rates(active)
-        sign = SIGNS[ties]
-        while True:
-            n = min(active, key=lambda n: (tasks[n] / rate[n], sign / rate[n], n))
-            if not room.fits(n):
-                break
-            room.take(n)
-            tasks[n] += 1
-            if tasks[n] == limits[n]:
-                break
-        active.discard(n)
-    return np.array(tasks, dtype=float)
-
-
-def counted_loop(instance: Instance, ties: str = "larger") -> np.ndarray:
-    """Return whole tasks by user, where the tasks of satisfied users count for their queues.
-
     The next task goes to the user whose tasks are all that it asks for at the lowest level of the
-    root, on the way of ``h-drf-counted``. The way begins anew when a user leaves, which costs
-    O(N·kinks) in rationals; a task costs O(log N + kinks).
+    root, on the way of ``h-drf``, or with ``counted`` of ``h-drf-counted``. The way begins anew when
+    a user leaves, which costs O(N·kinks) in rationals; a task costs O(log N + kinks).
     """
     room, limits, active = _begin(instance)
-    rates = rational_rates(instance, counted=True, number=decimal)
+    tree = rational_tree(instance, number=decimal)
     tasks = np.array([Fraction(0)] * len(limits))
     satisfied = tasks * 0
     sign = SIGNS[ties]
     while active:
         is_active = np.isin(np.arange(len(limits)), list(active))
-        path = _Way(rates, is_active, rates.begin(satisfied))
+        path = _Way(tree, is_active, tree.begin(satisfied))
         heap = [(*path.level(n, tasks[n], sign), n) for n in active]
         heapq.heapify(heap)
         while True:
@@ -152,7 +122,7 @@ def counted_loop(instance: Instance, ties: str = "larger") -> np.ndarray:
             room.take(n)
             tasks[n] += 1
             if tasks[n] == limits[n]:
-                satisfied[n] = tasks[n]
+                satisfied[n] = tasks[n] * counted
                 break
             heapq.heapreplace(heap, (*path.level(n, tasks[n], sign), n))
         active.discard(n)
@@ -171,8 +141,8 @@ class _Part(NamedTuple):
 class _Way:
     """What active leaves ask for along the tree, from kink to kink, as far as it was needed."""
 
-    def __init__(self, rates: Rates, active: np.ndarray, point: TreePoint) -> None:
-        self.rates = rates
+    def __init__(self, tree: Tree, active: np.ndarray, point: TreePoint) -> None:
+        self.tree = tree
         self.active = active
         self.parts: list[_Part] = []
         self._add(Fraction(0), point)
@@ -195,8 +165,8 @@ class _Way:
         raise AssertionError("the last part has no end")
 
     def _add(self, start: Any, point: TreePoint) -> None:
-        demanded = self.rates.tasks_at(point)
-        self.parts.append(_Part(start, demanded, point, self.rates.pace(self.active, point)))
+        demanded = self.tree.tasks_at(point)
+        self.parts.append(_Part(start, demanded, point, self.tree.pace(self.active, point)))
 
 
 class _Picks:
@@ -259,14 +229,14 @@ class _Picks:
 
 
 def fast(instance: Instance, ties: str = "larger", *, counted: bool = False) -> np.ndarray:
-    """Return the tasks of :func:`loop`, or with ``counted`` of :func:`counted_loop`, faster.
+    """Return the tasks of :func:`loop`, faster.
 
     Tasks below a level that surely fit are counted at once; the last ones come from heaps. A task
     costs O(log) a queue on its way up. For a user who leaves, the courses of these queues
     are computed anew near where they stand.
     """
     room, limits, active = _begin(instance)
-    courses = Courses(instance, active, decimal)
+    courses = Courses(rational_tree(instance, number=decimal), active)
     picks = _Picks(courses, SIGNS[ties])
     tasks = [0] * len(limits)
     place = CoursePlace(Fraction(0))
@@ -306,12 +276,11 @@ def _in_bulk(
 
     They have all tasks below ``place`` already.
     """
-    for own_levels, rates, length in courses.from_place(place):
-        users = [n for n in active if rates[courses.of[n]]]
-        units = [courses.unit[n] for n in users]
-        queues = [courses.of[n] for n in users]
-        base = [float(own_levels[v] / unit) for v, unit in zip(queues, units, strict=True)]
-        speed = [float(rates[v] / unit) for v, unit in zip(queues, units, strict=True)]
+    for motions, length in courses.from_place(place):
+        users = [n for n in active if motions[courses.of[n]].rise]
+        terms = [(motions[courses.of[n]], courses.unit[n]) for n in users]
+        base = [float(motion.place.own / unit) for motion, unit in terms]
+        speed = [float(motion.speed / unit) for motion, unit in terms]
         lines = _Lines(users, np.array(base), np.array(speed), float(length))
         if not lines.give(room, limits, tasks):
             return

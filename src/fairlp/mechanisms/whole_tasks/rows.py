@@ -86,7 +86,7 @@ ROWS = (
             ),
             Method(
                 "loop",
-                partial(methods.on_tree, run=on_tree.counted_loop),
+                partial(methods.on_tree, run=partial(on_tree.loop, counted=True)),
                 cost="O(log N + kinks) a task",
             ),
         ),
@@ -109,7 +109,7 @@ ROWS = (
                 partial(methods.on_tree, run=on_tree.fast),
                 cost="O(depth·(R + log N)) a task or a user who leaves",
             ),
-            Method("loop", partial(methods.on_tree, run=on_tree.loop), cost="O(N) a task"),
+            Method("loop", partial(methods.on_tree, run=on_tree.loop), cost="O(log N) a task"),
         ),
         ("caps kept (ours)",),
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_GUARANTEES),

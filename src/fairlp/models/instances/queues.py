@@ -16,6 +16,7 @@ from ..notation.expressions import Index
 from ..notation.labels import aligned, require_ordered, require_text
 from ..notation.reals import NumberError, number
 from .arithmetic import relative
+from .branches import Branches
 from .checks import whole_digits
 from .quotas import KINDS, Quotas, parted, quotas_of
 
@@ -95,23 +96,9 @@ class Queues:
         return np.array([0 if path == ROOT else path.count(SLASH) + 1 for path in self.paths])
 
     @cached_property
-    def by_depth(self) -> list[np.ndarray]:
-        """Positions of the queues at each depth, from 1 on."""
-        return [
-            np.flatnonzero(self.depths == depth) for depth in range(1, int(self.depths.max()) + 1)
-        ]
-
-    @cached_property
-    def sums(self) -> list[sparse.csr_array]:
-        """Matrices that sum rows by queue: of users, then of the queues at each depth by parent."""
-        queues_of = (self.of, *(self.parents[rows] for rows in self.by_depth))
-        return [
-            sparse.csr_array(
-                (np.ones(len(queue_of)), (queue_of, np.arange(len(queue_of)))),
-                shape=(len(self), len(queue_of)),
-            )
-            for queue_of in queues_of
-        ]
+    def branches(self) -> Branches:
+        """How queues hang together above the users."""
+        return Branches(self.parents, self.depths, self.weights, self.of, list(self.paths))
 
     @cached_property
     def below(self) -> sparse.csr_array:

@@ -1,6 +1,6 @@
 """The order in which the queues of a tree ask for more, exactly, while users leave.
 
-It is that of :class:`~fairlp.models.trees.rates.Rates` with satisfied leaves counted, which follows
+It is that of :class:`~fairlp.models.trees.tree.Tree` with satisfied leaves counted, which follows
 the whole tree from kink to kink. Here each queue has a course of its own: what is taken below it,
 and its level, as its own level s[v] rises. A course depends on the queues and users below alone. So
 a user who leaves changes the courses on its way up, and no other. The parts of a course are
@@ -18,8 +18,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..instances.instance import Instance
-from .rates import ExactTree
+import numpy as np
+
+from .tree import Tree
 
 
 class CoursePlace(NamedTuple):
@@ -35,6 +36,43 @@ class CoursePlace(NamedTuple):
 
     own: Fraction
     stood: Any = math.inf
+
+    @property
+    def rises(self) -> bool:
+        """Whether s[v] rises from there."""
+        return bool(self.stood == math.inf)
+
+    def later(self, length: Any) -> CoursePlace:
+        """Return the place after a length: s[v] is larger, or has stood still for longer."""
+        own, stood = self
+        return CoursePlace(own + length) if self.rises else CoursePlace(own, stood + length)
+
+
+class Motion(NamedTuple):
+    """How a queue moves along its course while its root does.
+
+    Attributes
+    ----------
+    place : CoursePlace
+    speed : Fraction or int
+        Its length per time.
+    time_to_kink : Fraction or float
+        Infinite if there is none.
+    """
+
+    place: CoursePlace
+    speed: Any
+    time_to_kink: Any
+
+    @property
+    def rise(self) -> Any:
+        """The speed of s[v]."""
+        return self.speed if self.place.rises else 0
+
+
+def _time(length: Any, speed: Any) -> Any:
+    """Return the time that a length takes, infinite if it takes for ever."""
+    return length / speed if speed else math.inf
 
 
 @dataclass(eq=False)
@@ -63,16 +101,18 @@ class Part:
     usage: list[Fraction]
     usage_growth: list[Fraction]
 
-    def place_after(self, length: Any) -> CoursePlace:
-        """Return the place after a length of this part."""
-        own, stood = self.start
-        return CoursePlace(own + length) if stood == math.inf else CoursePlace(own, stood + length)
+    def length_to(self, place: CoursePlace) -> Any:
+        """Return the length of this part up to a place."""
+        return place.own - self.start.own if self.start.rises else place.stood - self.start.stood
+
+    def length_at(self, parent: CoursePlace) -> Any:
+        """Return the length of this part up to a place of the parent."""
+        own, stood = self.start_in_parent
+        return (parent.stood - stood if self.jumps else parent.own - own) / self.slowness
 
     def in_parent(self, length: Any) -> CoursePlace:
         """Return the place of the parent after a length of this part."""
-        own, stood = self.start_in_parent
-        gone = self.slowness * length
-        return CoursePlace(own, stood + gone) if self.jumps else CoursePlace(own + gone)
+        return self.start_in_parent.later(self.slowness * length)
 
     @cached_property
     def end_in_parent(self) -> CoursePlace:
@@ -135,29 +175,20 @@ class Course:
         """Return the place of the parent, and the parent's length per unit of the queue's."""
         stretch = self._stretch_before(place.own, lambda stretch: stretch.begin)
         part = stretch.parts[stretch.part_at(place, stretch.starts)]
-        own, stood = part.start
-        length = place.own - own if stood == math.inf else place.stood - stood
-        return part.in_parent(length), part.slowness
+        return part.in_parent(part.length_to(place)), part.slowness
 
-    def at_parent(self, parent: CoursePlace, speed: Any) -> tuple[CoursePlace, Any, Any]:
-        """Return the queue's place at a place of its parent, its speed, and the time to a kink.
-
-        ``speed`` is the parent's, in its length per time.
-        """
-        stretch, k = self.part_at_parent(parent)
-        parent_rises = parent.stood == math.inf
-        if k < 0:
-            wait = stretch.starts_in_parent[0].own - parent.own
-            return stretch.starts[0], 0, wait / speed if speed and parent_rises else math.inf
-
+    def at_parent(self, parent: Motion) -> Motion:
+        """Return how the queue moves while its parent does."""
+        stretch, k = self.part_at_parent(parent.place)
+        if k < 0:  # it waits until its level is what its satisfied users take
+            wait = stretch.starts_in_parent[0].own - parent.place.own
+            return Motion(stretch.starts[0], 0, _time(wait, parent.rise))
         part = stretch.parts[k]
-        own, stood = part.start_in_parent
-        length = (parent.stood - stood if part.jumps else parent.own - own) / part.slowness
-        if length >= part.length:  # the jump is over, and a sibling jumps on
-            return stretch.starts[k + 1], 0, math.inf
-        speed = speed / part.slowness if part.jumps or parent_rises else 0
-        time = (part.length - length) / speed if speed else math.inf
-        return part.place_after(length), speed, time
+        length = part.length_at(parent.place)
+        if length >= part.length:  # its jump is over, and a sibling jumps on
+            return Motion(stretch.starts[k + 1], 0, math.inf)
+        speed = (parent.speed if part.jumps else parent.rise) / part.slowness
+        return Motion(part.start.later(length), speed, _time(part.length - length, speed))
 
     def part_at_parent(self, parent: CoursePlace) -> tuple[Stretch, int]:
         """Return a stretch and its last part that starts at a place of the parent or before."""
@@ -473,16 +504,18 @@ class Courses:
         Dominant share of one task of each user over its weight.
     """
 
-    def __init__(
-        self, instance: Instance, active: Iterable[int], number: Callable[[float], Fraction]
-    ) -> None:
-        tree = ExactTree(instance, active, number)
-        self.of = tree.of
-        self.parents = tree.parents
-        self.unit = tree.unit
-        self.vector = tree.vector
-        pairs = zip(tree.queue_weights, tree.total, strict=True)
-        self.courses = [Course(weight, total) for weight, total in pairs]
+    def __init__(self, tree: Tree, active: Iterable[int]) -> None:
+        branches = tree.branches
+        self.of = branches.of.tolist()
+        self.parents = branches.parents.tolist()
+        self.unit = (1 / tree.tasks_per_level).tolist()
+        self.vector = tree.use_per_level.tolist()
+        pace = tree.pace(np.isin(np.arange(len(self.of)), list(active)), tree.origin)
+        slopes = np.divide(
+            pace.usage, pace.level[:, None], out=pace.usage * 0, where=pace.level[:, None] > 0
+        )
+        pairs = zip(branches.weights.tolist(), slopes.tolist(), strict=True)
+        self.courses = [Course(weight, slope) for weight, slope in pairs]
         for v in range(1, len(self.courses)):
             self.courses[self.parents[v]].add_child(self.courses[v])
         for n in active:
@@ -512,37 +545,27 @@ class Courses:
             course.change(child)
             child = course
 
-    def from_place(self, root: CoursePlace) -> Iterator[tuple[list[Any], list[Any], Any]]:
-        """Yield s[v] and its speed for all queues, and the time to the next kink, from a place on.
+    def from_place(self, root: CoursePlace) -> Iterator[tuple[list[Motion], Any]]:
+        """Yield how all queues move, and the time to the next kink, from a place of the root on.
 
-        The place is one of the root, whose length is the time.
+        The time is the length of the root's course.
         """
         while True:
-            root_rises = root.stood == math.inf
-            places = [root]
-            speeds: list[Any] = [1]
-            end: Any = math.inf
+            motions = [Motion(root, 1, math.inf)]
             for course, parent in zip(self.courses[1:], self.parents[1:], strict=True):
-                place, speed, time = root, 0, math.inf
-                if course.active_users:
-                    place, speed, time = course.at_parent(places[parent], speeds[parent])
-                places.append(place)
-                speeds.append(speed)
-                end = min(end, time)
-            if root_rises or end < math.inf:
-                levels = [place.own for place in places]
-                rises = [place.stood == math.inf for place in places]
-                rates = [speed if up else 0 for speed, up in zip(speeds, rises, strict=True)]
-                yield levels, rates, end
-
-            if end == math.inf and root_rises:
+                moves = course.active_users > 0
+                motions.append(
+                    course.at_parent(motions[parent]) if moves else Motion(root, 0, math.inf)
+                )
+            end = min(motion.time_to_kink for motion in motions)
+            if end < math.inf:
+                yield motions, end
+                root = CoursePlace(root.own + end, Fraction(0)) if root.rises else root.later(end)
+            elif root.rises:
+                yield motions, end
                 return
-            if end == math.inf:  # all have jumped
+            else:  # all have jumped
                 root = CoursePlace(root.own)
-            elif root_rises:
-                root = CoursePlace(root.own + end, Fraction(0))
-            else:
-                root = CoursePlace(root.own, root.stood + end)
 
     def _up(self, v: int) -> Iterator[int]:
         """Yield a queue and those above it, without the root, which has no course."""

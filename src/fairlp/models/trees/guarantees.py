@@ -9,7 +9,7 @@ from ..instances.arithmetic import quotients, tasks_alone
 from ..instances.instance import Instance
 from ..paths.engine import rise
 from ..paths.pool import PoolRows
-from .rates import Rates
+from .tree import tree_of_shares
 from .tree_path import first_path
 
 __all__ = ["floors"]
@@ -50,10 +50,10 @@ def floors(instance: Instance) -> np.ndarray:
         share = np.where(named, quotients(demands, pool), 0.0)
         share /= share.max(axis=1, keepdims=True)
         alone = tasks_alone(demands * named, pool[None, :])[:, 0]
-        rates = Rates(tree, weights[users], share, alone, counted=True)
+        leaves = tree_of_shares(tree.branches, weights[users], share, alone, counted=True)
         everyone = np.ones(len(users), dtype=bool)
         limits = instance.task_limits[users]
-        first = first_path(rates, guaranteed_tasks[users], limits, everyone)
+        first = first_path(leaves, guaranteed_tasks[users], limits, everyone)
         shared = rise(first, PoolRows.of(pool, demands, demands, tree)).path.tasks
         guaranteed_tasks[users] = np.where(shared > ROUNDING * alone, shared, 0.0)
     return guaranteed_tasks

@@ -20,17 +20,20 @@ own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ...tolerances import ACCEPTED, AGREEMENT
+from ..instances.branches import Branches
 from ..instances.instance import Instance
 from ..instances.queues import LEAST_WEIGHT
 from ..instances.quotas import Lanes, nearest_listing
 from ..paths.path import Path
-from .rates import Pace
+from .rules import NodeRule, Nodes
+from .tree import Pace, Tree, TreePoint
 
 __all__ = ["QuotaTree", "usage_of"]
 
@@ -40,6 +43,8 @@ class QuotaTree:
 
     Attributes
     ----------
+    branches : Branches
+        Queues, then users, in each of which its lanes stand.
     owned, reserved, limits : ndarray
         S, K, and the most that U may be (infinite for no limit).
     lent : ndarray, shape (nodes, R)
@@ -51,16 +56,16 @@ class QuotaTree:
         quotas = instance.quotas
         self.instance = instance
         self.lanes = lanes
-        self.count = len(queues)
-        self.parents = np.concatenate([queues.parents, queues.of])
         self.owner = nearest_listing(queues)[queues.of][lanes.user]  # whose quota is that of a lane
-        self.weights = np.concatenate([queues.weights, instance.user_weights])
-        self.is_late = self.weights <= np.where(
-            np.arange(len(self.weights)) < self.count, LEAST_WEIGHT, 0.0
+        self.branches = Branches(
+            np.concatenate([queues.parents, queues.of]),
+            np.concatenate([queues.depths, queues.depths[queues.of] + 1]),
+            np.concatenate([queues.weights, instance.user_weights]),
+            len(queues) + lanes.user,
+            [*queues.paths, *queues.names()],
         )
-        depths = np.concatenate([queues.depths, queues.depths[queues.of] + 1])
-        depths_of_levels = range(1, int(depths.max()) + 1)
-        self.levels = [np.flatnonzero(depths == depth) for depth in depths_of_levels]
+        is_queue = np.arange(len(self.branches.weights)) < len(queues)
+        self.is_late = self.branches.weights <= np.where(is_queue, LEAST_WEIGHT, 0.0)
         resources = np.arange(len(instance.resources))
         self.sums = (quotas.resource[:, None] == resources).astype(float)
 
@@ -71,70 +76,119 @@ class QuotaTree:
         borrowing = np.vstack([borrowing, users + np.inf])
         lending = np.vstack([lending, users + np.inf])
         self.reserved = np.zeros(self.owned.shape)
-        for nodes in reversed(self.levels):
-            self.reserved[nodes] = np.maximum(self.owned[nodes] - lending[nodes], 0.0)
-            lendable = self.owned[nodes] - self.reserved[nodes]
-            np.add.at(self.owned, self.parents[nodes], lendable)
+
+        def lendable(nodes: np.ndarray, owned: np.ndarray) -> np.ndarray:
+            self.reserved[nodes] = np.maximum(owned[nodes] - lending[nodes], 0.0)
+            return np.asarray(owned[nodes] - self.reserved[nodes])
+
+        self.branches.carry_up(self.owned, lendable)
 
         # A from the root down
         self.limits = self.owned + borrowing
         self.limits[0] = self.owned[0]
         could = self.owned.copy()
-        for nodes in self.levels:
-            lent_to = could[self.parents[nodes]]
+        for nodes in self.branches.by_depth:
+            lent_to = could[self.branches.parents[nodes]]
             could[nodes] = np.minimum(self.limits[nodes], self.reserved[nodes] + lent_to)
-        self.lent = (could @ self.sums)[self.parents]
+        self.lent = (could @ self.sums)[self.branches.parents]
 
     def usage(self, tasks: np.ndarray) -> np.ndarray:
         """Return U of each node, given the tasks of each lane."""
-        return self.upward(self.by_user(self.lanes.use * tasks[:, None]), self.reserved)
+        return self.upward(self.branches.sums_of_leaves(self.lanes.use * tasks[:, None]))
 
-    def by_user(self, amounts: np.ndarray) -> np.ndarray:
-        """Return sums over the lanes of each user, where nodes that are queues have 0."""
-        sums = np.zeros((len(self.parents), amounts.shape[1]))
-        np.add.at(sums, self.count + self.lanes.user, amounts)
-        return sums
+    def upward(self, amounts: np.ndarray) -> np.ndarray:
+        """Return U of each node, given what is in use in each node itself."""
+        return self.branches.carry_up(amounts, self.drawn)
 
-    def upward(self, amounts: np.ndarray, reserved: np.ndarray) -> np.ndarray:
-        """Return amounts with those of all nodes below, each less what is kept there."""
-        for nodes in reversed(self.levels):
-            np.add.at(amounts, self.parents[nodes], np.maximum(amounts - reserved, 0.0)[nodes])
-        return amounts
+    def drawn(self, nodes: Nodes, used: np.ndarray) -> np.ndarray:
+        """Return what nodes take of what their parents have: max(0, U − K)."""
+        return np.maximum(used[nodes] - self.reserved[nodes], 0.0)
 
-    def parts(self, amounts: np.ndarray) -> np.ndarray:
+    def parts(self, nodes: Nodes, amounts: np.ndarray) -> np.ndarray:
         """Return amounts by column as parts of the parent's lendable total, by resource.
 
         A part of nothing is 0.
         """
-        whole = self.lent
+        whole = self.lent[nodes]
         totals = amounts @ self.sums
         return np.asarray(np.divide(totals, whole, out=np.zeros(whole.shape), where=whole > 0))
 
     def shares(self, used: np.ndarray) -> np.ndarray:
         """Return the dominant resource share of each node, over its weight; the root has none."""
-        borrowed = self.parts(np.maximum(used - self.owned, 0.0))
-        shares = np.asarray(borrowed.max(axis=1) / self.weights)
+        borrowed = self.parts(slice(None), np.maximum(used - self.owned, 0.0))
+        shares = np.asarray(borrowed.max(axis=1) / self.branches.weights)
         shares[0] = 0.0
         return shares
 
-    def pace(self, tasks: np.ndarray, active: np.ndarray) -> Pace:
-        """Return how active lanes, at most one of each user, rise from all lanes' tasks.
 
-        It takes O((N + Q)(M + R)).
-        """
-        demands = self.lanes.instance.demands / self.instance.pool
-        usage = self.usage(tasks)
-        totals = self.upward(self.by_user(demands * tasks[:, None]), np.zeros(1))
-        borrowed = self.parts(np.maximum(usage - self.owned, 0.0))
-        stages = (_Stage(self, borrowed), _Stage(self, totals))
+class ShareBeyondQuota(NodeRule):
+    """Kueue's rule (KEP-1714), of a :class:`QuotaTree`.
 
-        moves = _Moves(self, usage, stages)
-        use_of_active = self.by_user(self.lanes.use * active[:, None])
-        demands_of_active = self.by_user(demands * active[:, None])
-        moves.climb(use_of_active, demands_of_active)
+    U[v] = Σ max(0, U[c] − K[c]) over the children c of v;
+    share[v] = max over resources of (Σ over flavors of max(0, U[v] − S[v])) / (Σ of A[parent]);
+    the children of the least share[c]/w[c] rise.
 
-        rate = np.where(active, moves.speed[self.count + self.lanes.user], 0.0)
-        return Pace(rate, stages[0].smallest_key, stages[0].lifts.astype(float), moves.end(), False)
+    Of children that borrow nothing while they rise, those go first that have the least part of the
+    pool over their weights. So a row of use is U by column of the quotas, then the part of the pool
+    by resource.
+    """
+
+    follows_use = True
+    # Measures are parts of all that may be lent: what is far below 1 may be rounding of a
+    # difference, which borrowing is.
+    rounding = AGREEMENT
+
+    def __init__(self, quotas: QuotaTree) -> None:
+        self.quotas = quotas
+        self.n_columns = len(quotas.sums)
+        no_bound = np.zeros(quotas.lent.shape)  # of parts of the pool
+        self.owned = np.hstack([quotas.owned, no_bound])
+        self.reserved = np.hstack([quotas.reserved, no_bound])
+
+    def tree(self) -> Tree:
+        """Return the tree of the lanes, each of which rises as its user does."""
+        lanes = self.quotas.lanes
+        use = np.hstack([lanes.use, lanes.instance.demands / self.quotas.instance.pool])
+        return Tree(self.quotas.branches, use, np.ones(len(use)), rule=self)
+
+    def measures(self, usage: np.ndarray) -> Sequence[np.ndarray]:
+        """Return what nodes borrow as parts of what could be lent to them, and parts of the pool."""
+        return self._compared(slice(None), np.maximum(usage - self.owned, 0.0))
+
+    def growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> Sequence[np.ndarray]:
+        """Return how both grow: what is within S borrows nothing."""
+        return self._compared(nodes, np.where(_reaches(usage, self.owned), growth, 0.0)[nodes])
+
+    def lift(self, nodes: Nodes, usage: np.ndarray) -> np.ndarray:
+        """Return max(0, U − K)."""
+        return np.asarray(np.maximum(usage[nodes] - self.reserved[nodes], 0.0))
+
+    def lift_growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> np.ndarray:
+        """Return how that grows: what is within K stays below."""
+        return np.where(_reaches(usage[nodes], self.reserved[nodes]), growth[nodes], 0.0)
+
+    def gaps(self, usage: np.ndarray) -> Sequence[np.ndarray]:
+        """Return how far U is below S, and below K."""
+        bounds = (self.owned, self.reserved)
+        return [np.where(_reaches(usage, bound), np.inf, bound - usage) for bound in bounds]
+
+    def rank(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> np.ndarray:
+        """Return 1 for nodes of the least weight that would borrow: they wait for all others."""
+        borrows, _ = self.growth(nodes, usage, growth)
+        return np.asarray(self.quotas.is_late[nodes] & (borrows > 0).any(axis=1), dtype=float)
+
+    def last_slope(self, nodes: Nodes, growth: np.ndarray) -> np.ndarray:
+        """Return the growth of the largest part of the pool."""
+        return np.asarray(growth[nodes, self.n_columns :].max(axis=1))
+
+    def _compared(self, nodes: Nodes, amounts: np.ndarray) -> Sequence[np.ndarray]:
+        borrowed, of_pool = np.split(amounts, [self.n_columns], axis=1)
+        return self.quotas.parts(nodes, borrowed), of_pool
+
+
+def _reaches(used: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """Return where what is in use is as much as a bound, but for rounding."""
+    return np.asarray(used >= bound * (1 - AGREEMENT))
 
 
 def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarray]:
@@ -155,130 +209,6 @@ def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarr
     return tree, tree.usage(tasks_of_lanes)
 
 
-class _Stage:
-    """A comparison of children by the largest of their ``parts``, divided by the weight.
-
-    ``parts`` are by node and resource.
-
-    ``growth`` is that of the parts per unit of a node's own time, and ``turns`` marks the nodes that
-    are compared. Of each queue, ``smallest_key`` is the least key of its children, and ``lifts``
-    marks the queues that rise (none of those children stands still).
-    """
-
-    def __init__(self, tree: QuotaTree, parts: np.ndarray) -> None:
-        self.parts = parts
-        self.largest_part = parts.max(axis=1)
-        self.up = tree.parents
-        self.weights = tree.weights
-        self.key = self.largest_part / self.weights
-        # parts are of all that may be lent: what is far below 1 may be rounding of what is borrowed
-        self.top = parts >= (self.largest_part * (1 - AGREEMENT) - AGREEMENT)[:, None]
-        self.growth = np.zeros(parts.shape)
-        self.smallest_key = np.full(len(parts), np.inf)
-        self.turns = np.zeros(len(parts), dtype=bool)
-        self.lifts = np.ones(len(parts), dtype=bool)
-
-    def slope(self, nodes: np.ndarray) -> np.ndarray:
-        """Return how fast the keys of nodes grow."""
-        growth = np.where(self.top, self.growth, 0.0)[nodes].max(axis=1)
-        return np.asarray(growth / self.weights[nodes])
-
-    def behind(self, nodes: np.ndarray) -> np.ndarray:
-        """Return which nodes are among the least of their queue. Bool."""
-        smallest_key = self.smallest_key[self.up[nodes]]
-        return np.asarray(self.key[nodes] <= smallest_key * (1 + AGREEMENT) + AGREEMENT)
-
-    def choose(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nodes that rise by this stage, and those that stand still in it.
-
-        The latter go on to the next stage.
-        """
-        self.turns[nodes] = True
-        np.minimum.at(self.smallest_key, self.up[nodes], self.key[nodes])
-        turn = nodes[self.behind(nodes)]
-        still = turn[self.slope(turn) <= 0]
-        self.lifts[self.up[still]] = False
-        return turn[self.lifts[self.up[turn]]], still
-
-    def end(self, speed: np.ndarray) -> float:
-        """Return when a node's largest part changes, or a node catches up with another one."""
-        growth = self.growth * speed[:, None]
-        pace = np.where(self.top, growth, 0.0).max(axis=1, keepdims=True)
-        gaps = self.largest_part[:, None] - self.parts
-        kink = _first(gaps, growth - pace, ~self.top & self.turns[:, None])
-
-        nodes = np.flatnonzero(self.turns)
-        above = self.up[nodes]
-        waits = ~self.behind(nodes) & self.lifts[above]
-        return min(kink, _first(self.key[nodes] - self.smallest_key[above], speed[above], waits))
-
-
-class _Moves:
-    """The nodes that rise, and how fast: directions from the leaves up, speeds from the root down.
-
-    ``direction`` is how U of the parent grows while a node rises, per unit of its own time; ``pace``
-    is its own time per unit of its parent's, and ``speed`` per unit of t.
-    """
-
-    def __init__(self, tree: QuotaTree, used: np.ndarray, stages: tuple[_Stage, _Stage]) -> None:
-        self.tree = tree
-        self.used = used
-        self.stages = stages
-        self.over = used >= tree.owned * (1 - AGREEMENT)
-        self.out = used >= tree.reserved * (1 - AGREEMENT)
-        self.speed = np.zeros(len(used))
-        self.pace = np.zeros(len(used))
-
-    def climb(self, direction: np.ndarray, totals: np.ndarray) -> None:
-        """Find all queues' directions and all nodes' speeds from the users' directions."""
-        tree = self.tree
-        self.direction = direction
-        borrowing_stage, total_stage = self.stages
-        total_stage.growth = totals
-        for nodes in reversed(tree.levels):
-            borrowing_stage.growth[nodes] = tree.parts(np.where(self.over, direction, 0.0))[nodes]
-            self._choose(nodes[totals[nodes].any(axis=1)])
-            direction[nodes] = np.where(self.out, direction, 0.0)[nodes]
-            for amounts in (direction, totals):
-                amounts_per_parent = amounts * self.pace[:, None]
-                np.add.at(amounts, tree.parents[nodes], amounts_per_parent[nodes])
-        self.speed[0] = 1.0
-        for nodes in tree.levels:
-            self.speed[nodes] = self.speed[tree.parents[nodes]] * self.pace[nodes]
-
-    def _choose(self, nodes: np.ndarray) -> None:
-        """Set the paces of the children that can rise and whose turn it is."""
-        borrows = (self.over[nodes] & (self.direction[nodes] > 0)).any(axis=1)
-        is_late = self.tree.is_late[nodes] & borrows
-        has_early = np.zeros(len(self.used), dtype=bool)
-        has_early[self.tree.parents[nodes[~is_late]]] = True
-        nodes = nodes[~(is_late & has_early[self.tree.parents[nodes]])]
-        for stage in self.stages:
-            rises, nodes = stage.choose(nodes)
-            self.pace[rises] = 1.0 / stage.slope(rises)
-
-        _, total_stage = self.stages
-        growth = total_stage.growth[nodes].max(axis=1)
-        self.pace[nodes] = self.tree.weights[nodes] / growth
-
-    def end(self) -> float:
-        """Return the t of the next kink: in U of a queue, or in what nodes are compared by."""
-        grown = np.zeros(self.used.shape)
-        growth = self.direction[1:] * self.speed[1:, None]
-        np.add.at(grown, self.tree.parents[1:], growth)
-
-        bounds = ((self.tree.owned, self.over), (self.tree.reserved, self.out))
-        kinks = [_first(bound - self.used, grown, ~passed) for bound, passed in bounds]
-        return min([*kinks, *(stage.end(self.speed) for stage in self.stages)])
-
-
-def _first(gaps: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
-    """Return the least time in which a gap is closed; infinite if none is."""
-    where = where & (speeds > 0)
-    least: float = (gaps[where] / speeds[where]).min(initial=np.inf)
-    return least
-
-
 @dataclass(frozen=True)
 class QuotaPath(Path):
     """Lanes that rise at a quota tree's constant rates, one lane of each user at a time.
@@ -287,11 +217,13 @@ class QuotaPath(Path):
     ----------
     remaining : ndarray of bool, shape (L,)
         Lanes that have not stopped.
-    tree : QuotaTree
+    quotas : QuotaTree
+    tree : Tree
     """
 
     remaining: np.ndarray
-    tree: QuotaTree
+    quotas: QuotaTree
+    tree: Tree
 
     @classmethod
     def first(cls, lanes: Lanes, instance: Instance) -> QuotaPath:
@@ -302,14 +234,15 @@ class QuotaPath(Path):
             & (small.task_limits > 0)
             & ~small.tree.barred(small.demands)
         )
+        quotas = QuotaTree(instance, lanes)
+        tree = ShareBeyondQuota(quotas).tree()
         nothing = np.zeros(len(can_run))
-        tree = QuotaTree(instance, lanes)
-        return cls(nothing, small.task_limits, can_run, can_run, tree)._renewed()
+        return cls(nothing, small.task_limits, can_run, can_run, quotas, tree)._renewed()
 
     @property
     def level_1(self) -> np.ndarray:
         """Tasks of each lane that are a dominant share of 1."""
-        parts_of_pool = self.tree.lanes.instance.demands / self.tree.instance.pool
+        parts_of_pool = self.quotas.lanes.instance.demands / self.quotas.instance.pool
         return np.asarray(1.0 / parts_of_pool.max(axis=1))
 
     @property
@@ -318,9 +251,14 @@ class QuotaPath(Path):
         return ACCEPTED
 
     @cached_property
+    def point(self) -> TreePoint:
+        """Where the tree stands."""
+        return self.tree.begin(self.tasks)
+
+    @cached_property
     def pace(self) -> Pace:
         """How lanes go on."""
-        return self.tree.pace(self.tasks, self.active)
+        return self.tree.pace(self.active, self.point)
 
     @property
     def rate(self) -> np.ndarray:
@@ -330,7 +268,7 @@ class QuotaPath(Path):
     @property
     def next_kink(self) -> float:
         """The t at which another node rises, or another part of what a node has is its largest."""
-        return self.pace.end
+        return float(self.pace.end)
 
     @cached_property
     def limit_levels(self) -> np.ndarray:
@@ -339,11 +277,14 @@ class QuotaPath(Path):
 
     def level(self, t: float) -> float:
         """Return the least share of the root's children that rise."""
-        return float(self.pace.level[0] + self.pace.usage[0] * t)
+        usage = self.pace.after(self.point, t).usage
+        shares = self.quotas.shares(usage[:, : len(self.quotas.sums)])
+        rises = (self.quotas.branches.depths == 1) & (self.pace.usage > 0).any(axis=1)
+        return float(shares[rises].min(initial=np.inf))
 
     def after(self, t: float, stops: np.ndarray) -> QuotaPath:
         """Return the next path, without stopped lanes and all lanes of satisfied users."""
-        user = self.tree.lanes.user
+        user = self.quotas.lanes.user
         satisfied = np.bincount(user, weights=stops & self.satisfied_at(t))[user] > 0
         remaining = self.remaining & ~stops & ~satisfied
         return replace(self, tasks=self.tasks_at(t), remaining=remaining)._renewed()
@@ -353,14 +294,15 @@ class QuotaPath(Path):
 
         It is the first lane within its queue's own quota, else the first.
         """
-        tree = self.tree
-        user = self.tree.lanes.user
-        usage = tree.usage(self.tasks)[tree.owner]
-        owned = tree.owned[tree.owner]
-        beyond = ((usage >= owned * (1 - AGREEMENT)) & (tree.lanes.use > 0)).any(axis=1)
+        quotas = self.quotas
+        user = quotas.lanes.user
+        used = self.point.usage[quotas.owner, : len(quotas.sums)]
+        reaches = _reaches(used, quotas.owned[quotas.owner])
+        beyond = np.asarray((reaches & (quotas.lanes.use > 0)).any(axis=1))
         remaining = np.flatnonzero(self.remaining)
         remaining = remaining[np.lexsort((beyond[remaining], user[remaining]))]
         active = np.zeros(len(user), dtype=bool)
         active[remaining[np.unique(user[remaining], return_index=True)[1]]] = True
         others = np.bincount(user, weights=self.tasks)[user] - self.tasks
-        return replace(self, active=active, limits=tree.lanes.instance.task_limits - others)
+        limits = quotas.lanes.instance.task_limits - others
+        return replace(self, active=active, limits=limits)

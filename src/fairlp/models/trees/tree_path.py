@@ -1,4 +1,4 @@
-"""The path of leaves along a tree of queues, at the rates of :class:`~.rates.Rates`."""
+"""The path of leaves along a tree of queues, at the rates of :class:`~.tree.Tree`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ..paths.levels import Beginning, satisfying_part
 from ..paths.path import Number, Path
-from .rates import Pace, Rates, TreePoint
+from .tree import Pace, Tree, TreePoint
 
 #: (guaranteed tasks, task limits, who can run[, what levels count]) → the path of all users.
 FirstPath = Callable[..., Path]
@@ -25,7 +25,7 @@ class TreePath(Path):
 
     Attributes
     ----------
-    rates : Rates
+    tree : Tree
     zero : ndarray, shape (N,)
         The tasks that levels count from.
     satisfied : ndarray of bool, shape (N,)
@@ -34,7 +34,7 @@ class TreePath(Path):
         Where the tree stands at t = 0.
     """
 
-    rates: Rates
+    tree: Tree
     zero: np.ndarray
     satisfied: np.ndarray
     point: TreePoint
@@ -42,7 +42,7 @@ class TreePath(Path):
     @cached_property
     def pace(self) -> Pace:
         """How the tree goes on."""
-        return self.rates.pace(self.active, self.point)
+        return self.tree.pace(self.active, self.point)
 
     @property
     def rate(self) -> np.ndarray:
@@ -62,12 +62,12 @@ class TreePath(Path):
     @property
     def level_1(self) -> np.ndarray:
         """The rates in a first path's own rows, where no user has all its tasks."""
-        return self.rates(self.active | self.satisfied)
+        return self.tree(self.active | self.satisfied)
 
     @cached_property
     def base(self) -> np.ndarray:
         """What an active leaf asks for at t = 0, shape (N,)."""
-        return np.asarray(self.zero + self.rates.tasks_at(self.point))
+        return np.asarray(self.zero + self.tree.tasks_at(self.point))
 
     @cached_property
     def limit_levels(self) -> np.ndarray:
@@ -86,16 +86,16 @@ class TreePath(Path):
         rounding decides between the two.)
         """
         path = replace(
-            self, tasks=self.tasks_at(t), active=self.active & ~stops, point=self.rates.origin
+            self, tasks=self.tasks_at(t), active=self.active & ~stops, point=self.tree.origin
         )
-        if not self.rates.counted:
+        if not self.tree.counted:
             return path
         satisfying_tasks = self.limits * satisfying_part(self.limits)
         satisfied = self.satisfied | (stops & (path.tasks >= satisfying_tasks))
         if (self.asked_at(t) >= satisfying_tasks)[stops].all():
             point = self.pace.after(self.point, t)
         else:
-            point = self.rates.begin(path.counted_tasks(satisfied))
+            point = self.tree.begin(path.counted_tasks(satisfied))
         return replace(path, satisfied=satisfied, point=point).where_leaves_rise()
 
     def counted_tasks(self, satisfied: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ class TreePath(Path):
 
         Satisfied leaves count with all of theirs, active ones with their past.
         """
-        past = np.where(self.active, self.rates.past_tasks, 0)
+        past = np.where(self.active, self.tree.past_tasks, 0)
         return np.where(satisfied, self.tasks - self.zero, past)
 
     def where_leaves_rise(self) -> TreePath:
@@ -115,17 +115,17 @@ class TreePath(Path):
 
 
 def first_path(
-    rates: Rates,
+    tree: Tree,
     guaranteed: np.ndarray,
     limits: np.ndarray,
     can_run: np.ndarray,
     count: str = "total",
 ) -> TreePath:
     """Return the path on which runnable leaves rise from their ``guaranteed`` tasks."""
-    start = Beginning.of(guaranteed, limits, can_run, count, rates.past_tasks)
-    tree = rates, start.zero, start.satisfied, rates.origin
-    first = TreePath(start.tasks, limits, start.active, *tree)
-    if not rates.counted:
+    start = Beginning.of(guaranteed, limits, can_run, count, tree.past_tasks)
+    beginning = tree, start.zero, start.satisfied, tree.origin
+    first = TreePath(start.tasks, limits, start.active, *beginning)
+    if not tree.counted:
         return first
-    point = rates.begin(first.counted_tasks(start.satisfied))
+    point = tree.begin(first.counted_tasks(start.satisfied))
     return replace(first, point=point).where_leaves_rise()

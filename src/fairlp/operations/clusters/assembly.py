@@ -810,7 +810,7 @@ def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
         admitted = np.zeros(used.shape)
         for path, amounts in cluster.admitted.items():
             admitted[queues.named(path)] = [amounts.get(column, 0.0) for column in columns]
-        used = tree.upward(admitted, tree.reserved)
+        used = tree.upward(admitted)
 
     # Of nodes that are queues; users, which come behind them, have no quotas.
     count = len(queues)

@@ -16,6 +16,7 @@ import numpy as np
 from ...errors import NoProgressError, SolverError, counted
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
+from ...models.instances.rationals import rational
 from ...models.notation.model import Model
 from ...models.paths.engine import Region, Stop, rise
 from ...models.paths.levels import ConstantPath
@@ -24,7 +25,6 @@ from ...models.programs.exact_certificate import BASIC, LOWER, BasisProof, optim
 from ...models.programs.program import Program
 from ...models.programs.proof import Basis, ExactProof, Proof, ProofRound, ProvedLevel
 from ...models.trees.guarantees import floors
-from ...models.trees.rates import rational
 from ...models.trees.tree_path import FirstPath
 from ...tolerances import ROUNDING
 

@@ -9,13 +9,10 @@ import pytest
 
 import fairlp
 from fairlp.formulations.hierarchical import collapsed, parts_of_queues, rates_on_tree
-from fairlp.models.trees.rates import (
-    ExactTree,
-    decimal,
-    exact_hierarchical,
-    exact_shares,
-    rational_rates,
-)
+from fairlp.models.instances.branches import Branches
+from fairlp.models.instances.rationals import decimal, exact_shares
+from fairlp.models.trees.rules import DominantShare
+from fairlp.models.trees.tree import Tree, rational_tree
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import static_rates
@@ -33,16 +30,16 @@ def test_rates_are_those_of_the_recursion(seed):
     expected = static_rates(
         data["paths"], weights, [Fraction(w) for w in data["weights"]], shares, active
     )
-    exact = exact_hierarchical(instance)(active)
-    tree = ExactTree(instance, active, Fraction)
-    floats = rates_on_tree(instance)(np.isin(np.arange(len(everyone)), list(active)))
+    is_active = np.isin(np.arange(len(everyone)), list(active))
+    exact = rational_tree(instance)(is_active)
+    floats = rates_on_tree(instance)(is_active)
     for n in everyone:
         if n not in active:
             assert floats[n] == 0
             continue
         tasks = expected[n] / max(shares[n])
         assert float(tasks) == pytest.approx(floats[n], rel=1e-12)
-        assert exact[n] == tasks == tree.factors()[tree.of[n]] / tree.unit[n]
+        assert exact[n] == tasks
 
 
 def test_one_unit_of_a_queue_is_one_unit_of_dominant_share():
@@ -64,12 +61,12 @@ def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take
     rng = np.random.default_rng(seed)
     instance = tree_instance(rng)
     rates = (
-        rational_rates(instance, counted=True) if exact else rates_on_tree(instance, counted=True)
+        rational_tree(instance, counted=True) if exact else rates_on_tree(instance, counted=True)
     )
     queues, users = instance.queues, len(instance.users)
     active, below = rng.random(users) < 0.6, queues.below.toarray().astype(int)
     rises = (below @ active > 0) & (np.arange(len(below)) > 0)
-    satisfied = np.where(active, 0, rng.integers(0, 9, users)).astype(rates.queue_weights.dtype)
+    satisfied = np.where(active, 0, rng.integers(0, 9, users)).astype(rates.branches.weights.dtype)
     point = rates.begin(satisfied)
     least = point.usage.max(axis=1)
     for _ in range(100):
@@ -78,9 +75,11 @@ def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take
         for t in (end / 2, end):
             at = pace.after(point, t)
             tasks = np.where(active, rates.tasks_at(at), satisfied)
-            taken = (below @ (rates.task * tasks[:, None])).astype(float)
+            taken = (below @ (rates.use_per_task * tasks[:, None])).astype(float)
             assert at.usage.astype(float) == pytest.approx(taken, rel=1e-9, abs=1e-9)
-            level = np.maximum(least, rates.queue_weights * at.level[queues.parents]).astype(float)
+            level = np.maximum(least, rates.branches.weights * at.level[queues.parents]).astype(
+                float
+            )
             assert taken.max(axis=1)[rises] == pytest.approx(level[rises], rel=1e-9, abs=1e-9)
         if pace.end == np.inf:
             return
@@ -110,9 +109,9 @@ def test_weights_of_the_tree_made_flat():
 def test_rates_in_rationals_count_tasks_from_the_dominant_share():
     """One of five and two of six: a dominant share of 1 is 3 tasks of 1/3 each, and two of ½."""
     instance = fairlp.Instance.from_arrays([[1, 2], [3, 1]], [[5, 6]], weights=[1, 2])
-    rates = rational_rates(instance)
+    rates = rational_tree(instance)
     assert rates(np.array([True, True])).tolist() == [3, Fraction(10, 3)]
-    assert rational_rates(instance, number=decimal)(np.array([False, True])).tolist() == [
+    assert rational_tree(instance, number=decimal)(np.array([False, True])).tolist() == [
         0,
         Fraction(10, 3),
     ]
@@ -124,3 +123,27 @@ def test_decimals_are_what_is_written():
         and decimal(3.0) == 3
         and decimal(2.5e-7) == Fraction(25, 10**8)
     )
+
+
+class ByPriorityInQueues(DominantShare):
+    """Queues share by weights; inside each one the first user that can rise does alone."""
+
+    queues = 3
+
+    def rank(self, nodes, usage, growth):
+        return np.where(nodes < self.queues, 0, nodes).astype(float)
+
+
+def test_a_rule_by_priority_lets_the_first_child_alone_rise():
+    """Queues of weights 1 and 2 with two users each, every user a node of its own."""
+    branches = Branches(
+        parents=np.array([0, 0, 0, 1, 1, 2, 2]),
+        depths=np.array([0, 1, 1, 2, 2, 2, 2]),
+        weights=np.array([1.0, 1, 2, 1, 5, 1, 1]),
+        of=np.array([3, 4, 5, 6]),
+        names=["", "a", "b", "a1", "a2", "b1", "b2"],
+    )
+    units = np.ones(4)
+    tree = Tree(branches, units[:, None], units, rule=ByPriorityInQueues())
+    assert tree(np.array([True, True, True, True])).tolist() == [1, 0, 2, 0]
+    assert tree(np.array([False, True, True, True])).tolist() == [0, 1, 2, 0]
