@@ -11,6 +11,10 @@ Of queue v and column m (a resource, of a flavor), from the leaves up:
   A[parent]), over the weight. A resource of which the parent has nothing to lend is left out. A
   user is a child with S = 0.
 
+Users outside the quotas (no queue on their way up lists any) are held by no row of them. Their
+tasks count in U where shares are compared, beyond S = K of such a user: its part of what the
+servers have and no quota covers.
+
 Shares rise from the root down: in each queue the children with the least share go first, all at one
 pace. A child whose share stands still while it rises (it is within what is its own) goes before the
 others; several such are compared by their largest parts of the pool, over their weights. Children
@@ -28,7 +32,7 @@ import numpy as np
 from ...tolerances import ACCEPTED, AGREEMENT
 from ..instances.instance import Instance
 from ..instances.queues import LEAST_WEIGHT
-from ..instances.quotas import Lanes, nearest_listing
+from ..instances.quotas import Lanes, nearest_listing, outside, uncovered
 from .filling import RateSegment
 from .rates import Pace, constant
 
@@ -53,7 +57,11 @@ class QuotaTree:
         self.lanes = lanes
         self.count = len(queues)
         self.parents = np.concatenate([queues.parents, queues.of])
-        self.owner = nearest_listing(queues)[queues.of][lanes.user]  # whose quota is that of a lane
+        owner = nearest_listing(queues)[queues.of]
+        itself = self.count + np.arange(len(owner))
+        # whose quota is that of a lane: of a user outside the quotas, what it has itself
+        self.owner = np.where(outside(queues), itself, owner)[lanes.user]
+        self.counted = lanes.use + lanes.use_outside
         self.weights = np.concatenate([queues.weights, instance.user_weights])
         self.is_late = self.weights <= np.where(
             np.arange(len(self.weights)) < self.count, LEAST_WEIGHT, 0.0
@@ -76,6 +84,10 @@ class QuotaTree:
             lendable = self.owned[nodes] - self.reserved[nodes]
             np.add.at(self.owned, self.parents[nodes], lendable)
 
+        # What no quota covers, users outside the quotas have first, and lend nothing of it.
+        self.owned[self.count :] = uncovered(lanes, instance, self.owned[0])
+        self.reserved[self.count :] = self.owned[self.count :]
+
         # A from the root down
         self.limits = self.owned + borrowing
         self.limits[0] = self.owned[0]
@@ -88,6 +100,10 @@ class QuotaTree:
     def usage(self, tasks: np.ndarray) -> np.ndarray:
         """Return U of each node, given the tasks of each lane."""
         return self.upward(self.by_user(self.lanes.use * tasks[:, None]), self.reserved)
+
+    def usage_with_outside(self, tasks: np.ndarray) -> np.ndarray:
+        """Return U of each node as shares count it: tasks outside the quotas count, too."""
+        return self.upward(self.by_user(self.counted * tasks[:, None]), self.reserved)
 
     def by_user(self, amounts: np.ndarray) -> np.ndarray:
         """Return sums over the lanes of each user, where nodes that are queues have 0."""
@@ -123,13 +139,13 @@ class QuotaTree:
         It takes O((N + Q)(M + R)).
         """
         demands = self.lanes.instance.demands / self.instance.pool
-        usage = self.usage(tasks)
+        usage = self.usage_with_outside(tasks)
         totals = self.upward(self.by_user(demands * tasks[:, None]), np.zeros(1))
         borrowed = self.parts(np.maximum(usage - self.owned, 0.0))
         stages = (_Stage(self, borrowed), _Stage(self, totals))
 
         moves = _Moves(self, usage, stages)
-        use_of_active = self.by_user(self.lanes.use * active[:, None])
+        use_of_active = self.by_user(self.counted * active[:, None])
         demands_of_active = self.by_user(demands * active[:, None])
         moves.climb(use_of_active, demands_of_active)
 
@@ -146,7 +162,9 @@ def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarr
     tree = QuotaTree(instance, lanes)
     tasks_of_lanes = np.where(lanes.instance.eligible, tasks[lanes.user], 0.0).sum(axis=1)
     if lanes.places[-1] + 1 < len(lanes.user):
-        nominal = np.nan_to_num(instance.quotas.amounts[0])[tree.owner]
+        nominal = np.zeros(tree.owned.shape)
+        nominal[: tree.count] = np.nan_to_num(instance.quotas.amounts[0])
+        nominal = nominal[tree.owner]
         size = np.where(lanes.use > 0, nominal, 0.0).sum(axis=1)
         total = np.bincount(lanes.places, weights=size)[lanes.places]
         count = np.bincount(lanes.places)[lanes.places]
@@ -232,6 +250,7 @@ class _Moves:
     def climb(self, direction: np.ndarray, totals: np.ndarray) -> None:
         """Find all queues' directions and all nodes' speeds from the users' directions."""
         tree = self.tree
+        self.direction_of_users = direction.copy()  # of U of themselves; 0 at queues
         self.direction = direction
         borrowing_stage, total_stage = self.stages
         total_stage.growth = totals
@@ -263,7 +282,7 @@ class _Moves:
 
     def end(self) -> float:
         """Return the t of the next kink: in U of a queue, or in what nodes are compared by."""
-        grown = np.zeros(self.used.shape)
+        grown = self.direction_of_users * self.speed[:, None]
         growth = self.direction[1:] * self.speed[1:, None]
         np.add.at(grown, self.tree.parents[1:], growth)
 
@@ -340,9 +359,9 @@ class QuotaSegment(RateSegment):
         """
         tree = self.tree
         user = self.tree.lanes.user
-        usage = tree.usage(self.tasks)[tree.owner]
+        usage = tree.usage_with_outside(self.tasks)[tree.owner]
         owned = tree.owned[tree.owner]
-        beyond = ((usage >= owned * (1 - AGREEMENT)) & (tree.lanes.use > 0)).any(axis=1)
+        beyond = ((usage >= owned * (1 - AGREEMENT)) & (tree.counted > 0)).any(axis=1)
         remaining = np.flatnonzero(~self.satisfied)
         remaining = remaining[np.lexsort((beyond[remaining], user[remaining]))]
         active = np.zeros(len(user), dtype=bool)
