@@ -46,6 +46,27 @@ def test_caps(off):
 
 
 @pytest.mark.parametrize("off", [1e-6, 1.0])
+def test_quotas(off):
+    """A of 20 keeps 14 and lends 6; B of 10 may borrow 4: each of them, and what A lends, is a limit."""
+    queues = {
+        "A": {"nominal": {"cpu": 20}, "lending": {"cpu": 6}},
+        "B": {"nominal": {"cpu": 10}, "borrowing": {"cpu": 4}},
+    }
+    instance = Instance.from_arrays(
+        [[1], [1]], [[99]], queue=["A", "B"], queues=queues, resources=["cpu"]
+    )
+    for right, wrong, witness in (
+        ([16, 14], [16, 14 + 14 * off], "queue 'B' uses {} 'cpu' and may use 14"),
+        ([20, 10], [20 + 16 * off, 10], "queue '' uses {} 'cpu' and may use 16"),
+    ):
+        assert audited(instance, right, "quotas kept").holds is True
+        finding = audited(instance, wrong, "quotas kept")
+        assert finding.holds is False and finding.margin == pytest.approx(-off)
+        start, _, end = witness.partition("{}")
+        assert finding.witness.startswith(start) and finding.witness.endswith(end)
+
+
+@pytest.mark.parametrize("off", [1e-6, 1.0])
 def test_guarantees(off):
     # as a pool of its own the guarantee gives x four CPUs and y four GPUs; one of both is what
     # counts
@@ -138,7 +159,12 @@ def test_nothing_to_check_is_vacuous(name):
     )
     flat = bare.replace(queue=["a", "b"])
     found = fairlp.audit(flat, fairlp.allocate(flat, "h-drf"), [name], tries=3).iloc[0]
-    vacuous = name in ("caps kept", "guarantees kept", "envy-free within queues")
+    vacuous = name in (
+        "caps kept",
+        "quotas kept",
+        "guarantees kept",
+        "envy-free within queues",
+    )
     assert found.witness.startswith("nothing to check") == vacuous or name == "group strategy-proof"
 
 

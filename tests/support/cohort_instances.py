@@ -48,6 +48,22 @@ def random_cohorts(seed):
     return tree, users, pool.tolist()
 
 
+def cohorts_and_strays(seed):
+    """A random tree as above, and one or two queues at the root that list no quota, with a user each."""
+    tree, users, pool = random_cohorts(seed)
+    rng = np.random.default_rng(seed + 10**6)
+    tree[""] = (1.0, None, None, None)
+    for path in ["s", "t"][: int(rng.integers(1, 3))]:
+        tree[path] = (float(rng.integers(1, 4)), None, None, None)
+        demand = rng.integers(0, 4, len(pool)).astype(float)
+        demand[int(rng.integers(len(pool)))] += 1
+        users[path] = (
+            demand.tolist(),
+            float(rng.integers(1, 12)) if rng.random() < 0.5 else math.inf,
+        )
+    return tree, users, [amount * float(rng.choice([1, 1.5])) for amount in pool]
+
+
 def instance_of(tree, users, pool):
     """The same as an instance."""
     names = [f"r{k}" for k in range(len(pool))]
@@ -65,9 +81,11 @@ def instance_of(tree, users, pool):
         queues={
             path: {
                 "weight": w,
-                "nominal": amounts(n),
-                "borrowing": amounts(b),
-                "lending": amounts(lent),
+                **(
+                    {}
+                    if n is None
+                    else {"nominal": amounts(n), "borrowing": amounts(b), "lending": amounts(lent)}
+                ),
             }
             for path, (w, n, b, lent) in tree.items()
         },

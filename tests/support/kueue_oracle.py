@@ -1,7 +1,8 @@
 """Kueue's fair sharing on one pool, by many small steps: a tournament from the root down, as its scheduler runs one.
 
-Each queue with users has one user. Nothing here is shared with fairlp: plain dicts, no linear
-program."""
+Each queue with users has one user. A queue whose nominal is None lists nothing. A user below none that lists any
+is outside the quotas, and has of what they leave uncovered a part by weight, as far as it can use it. Nothing here
+is shared with fairlp: plain dicts, no linear program."""
 
 from __future__ import annotations
 
@@ -17,11 +18,15 @@ class Cohorts:
         }
         self.owned, self.could = {}, {}
         self.kept = {}
+        self.strays = [path for path, row in tree.items() if path and row[1] is None]
         self._own("")
+        self._divide_uncovered()
         self._could("", None)
 
     def _own(self, path):
         _, nominal, _, lending = self.tree[path]
+        nominal = nominal or [0] * len(self.pool)
+        lending = lending or [float("inf")] * len(self.pool)
         for child in self.children[path]:
             self._own(child)
         self.owned[path] = [
@@ -30,7 +35,28 @@ class Cohorts:
         ]
         self.kept[path] = [max(0, self.owned[path][r] - lending[r]) for r in self.resources]
 
+    def _divide_uncovered(self):
+        """By bisection on the amount for a weight of 1, one resource after the other."""
+        for path in self.strays:
+            self.owned[path] = self.kept[path] = [0.0] * len(self.pool)
+        for r in self.resources:
+            amount = max(0.0, self.pool[r] - self.owned[""][r])
+            most = {path: self._alone(path) * self.users[path][0][r] for path in self.strays}
+            low, high = 0.0, 1e6
+            for _ in range(100):
+                middle = (low + high) / 2
+                taken = sum(min(self.tree[path][0] * middle, most[path]) for path in self.strays)
+                low, high = (middle, high) if taken <= amount else (low, middle)
+            for path in self.strays:
+                self.owned[path][r] = min(self.tree[path][0] * low, most[path])
+
+    def _alone(self, path):
+        demand, limit = self.users[path]
+        return min([limit, *(self.pool[r] / d for r, d in enumerate(demand) if d > 0)])
+
     def _could(self, path, parent):
+        if path in self.strays:
+            return
         own, borrowing = self.owned[path], self.tree[path][2]
         if parent is None:
             self.could[path] = own
@@ -60,7 +86,7 @@ class Cohorts:
         return found
 
     def fits(self, tasks):
-        used = self.usage(tasks)
+        used = self.usage({p: 0 if p in self.strays else x for p, x in tasks.items()})
         total = [
             sum(tasks.get(p, 0) * demand[r] for p, (demand, _) in self.users.items())
             for r in self.resources
@@ -68,6 +94,8 @@ class Cohorts:
         if any(t > c + 1e-9 for t, c in zip(total, self.pool, strict=True)):
             return False
         for path, amounts in used.items():
+            if path in self.strays:
+                continue
             borrowing = self.tree[path][2] if path else [0] * len(self.pool)
             if any(amounts[r] > self.owned[path][r] + borrowing[r] + 1e-9 for r in self.resources):
                 return False
@@ -103,7 +131,7 @@ class Cohorts:
     def floors(self, steps):
         due = {}
         for path, (demand, limit) in self.users.items():
-            nominal = self.tree[path][1]
+            nominal = self.tree[path][1] or [0] * len(self.pool)
             due[path] = min([limit, *(nominal[r] / d for r, d in enumerate(demand) if d > 0)])
         has = dict.fromkeys(self.users, 0.0)
         active = {path for path in due if due[path] > 0}

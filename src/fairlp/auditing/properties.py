@@ -164,6 +164,13 @@ _ROWS = (
         "caps kept", "no queue has more of a resource than its cap", "", queues.caps_kept, tree=True
     ),
     Property(
+        "quotas kept",
+        "no queue uses more than its own quota and what it may borrow",
+        "Kueue, KEP-1714",
+        queues.quotas_kept,
+        tree=True,
+    ),
+    Property(
         "guarantees kept",
         "each queue has what its guarantee comes to, as a pool of its own",
         "",

@@ -11,6 +11,7 @@ from ..errors import FairlpError, quoted
 from ..formulations.hierarchical import collapsed, parts_of_queues
 from ..formulations.normalisers import dominant
 from ..formulations.region import runnable_users
+from ..mechanisms.max_min.quota_levels import Books
 from ..models.instances.arithmetic import quotients
 from ..models.instances.queues import Queues
 from ..models.trees.guarantees import floors
@@ -71,6 +72,40 @@ def caps_kept(case: AuditCase, queues: Queues) -> Finding:
         f"{amount(queues.caps[v, r])}"
     )
     return Finding.of_margin(-worst, witness, "no queue has more than its cap")
+
+
+@_on_tree
+def quotas_kept(case: AuditCase, queues: Queues) -> Finding:
+    """No queue uses more than its own quota and what it may borrow, and no user what has none.
+
+    Margin: −(largest excess / what the queue may use). Quotas are added up once more from their
+    definition (:mod:`..mechanisms.max_min.quota_levels`), not by what makes the answers of
+    ``kueue``.
+    """
+    if queues.quotas is None:
+        return Finding.vacuous("no queue has a quota")
+    books = Books(case.instance)
+    totals = books.ways.tasks(case.tasks)
+    if (books.ways.unclear & (case.totals > 0)).any():
+        return Finding.undefined("tasks may count in several flavors of the same servers")
+    counted = np.bincount(books.ways.user, weights=totals, minlength=len(case.totals))
+    without = (case.totals - counted) / case.scale
+    n = int(without.argmax())
+    excess, v, m = books.excess(totals)
+    if without[n] > max(excess, AUDIT):
+        witness = (
+            f"{case.name(n)} has {amount(case.totals[n] - counted[n])} tasks that no quota has"
+        )
+        return Finding.of_margin(-without[n], witness, "")
+    used = books.usage(totals, outside=False)[v, m]
+    column = queues.quotas.names(case.instance.resources)[m]
+    witness = (
+        f"queue {quoted(queues.paths[v])} uses {amount(used)} {quoted(column)} and may use "
+        f"{amount(books.most[v, m])}"
+    )
+    return Finding.of_margin(
+        -excess, witness, "no queue uses more than its quota and what it borrows"
+    )
 
 
 @_on_tree

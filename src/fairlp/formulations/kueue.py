@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models.instances.instance import Instance
-from ..models.instances.quotas import Lanes, nearest_listing
+from ..models.instances.quotas import Lanes, nearest_listing, outside
 from ..models.notation.expressions import Expression, Index, Parameter, Variable
 from ..models.notation.model import Model
 from ..models.trees.quotas import QuotaTree
@@ -79,6 +79,22 @@ def nominal_alone(instance: Instance, lanes: Lanes) -> Model:
     return books.model
 
 
+def nominal_on_servers(instance: Instance, lanes: Lanes) -> Model:
+    """Return the program of the most that a nominal quota comes to on empty servers.
+
+    Parameters
+    ----------
+    instance : Instance
+    lanes : Lanes
+        Of the users of one queue.
+    """
+    books = KueueAccounts.opened(instance, lanes, "a nominal quota on empty servers")
+    granted = books.on_servers().sum(lanes.instance.servers)
+    books.nominal(granted)
+    books.model.maximize(books.sums(granted).sum(books.owners))
+    return books.model
+
+
 def nominal_first(instance: Instance, lanes: Lanes, entitled: np.ndarray) -> Model:
     """Return the leximin over queues of granted shares over ``entitled`` ones.
 
@@ -128,8 +144,8 @@ class KueueAccounts:
         queues = instance.tree
         quotas = instance.quotas
         small = lanes.instance
-        nearest = nearest_listing(queues)[queues.of][lanes.user]
-        owner_positions = np.unique(nearest)
+        nearest = np.where(outside(queues), -1, nearest_listing(queues)[queues.of])[lanes.user]
+        owner_positions = np.unique(nearest[nearest >= 0])
         model = Model(name, SOURCE, (small.users, small.servers, small.resources))
         o = Index("o", queues.paths.labels[owner_positions], "queue")
         q = Index("q", quotas.names(instance.resources), "quota")
@@ -137,7 +153,7 @@ class KueueAccounts:
             "M",
             (o, small.users),
             owner_positions[:, None] == nearest,
-            "1 where the quota of n is that of o",
+            "1 where the quota of n is that of o; nowhere for n outside all quotas",
         )
         pool_fraction = (
             lanes.use * normalisers.dominant(small)[:, None] / small.pool[quotas.resource]
@@ -207,7 +223,7 @@ class KueueAccounts:
         limits = self.instance.task_limits
         alone = normalisers.dominant(small)
         region.caps(self.model, small, share, alone)
-        if len(small.users) == len(limits):
+        if np.array_equal(self.lanes.user, np.arange(len(limits))):
             return region.task_limits(self.model, small, share, LIMIT, unit=alone)
         m = self.instance.users.alias("m")
         finite = np.isfinite(limits)

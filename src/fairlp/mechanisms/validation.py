@@ -150,11 +150,14 @@ def _agreement(allocation: Allocation, reference: Allocation, *, by_proof: bool)
     """Return one row of :func:`validate`."""
     errors = differences(allocation.totals.to_numpy(), reference.totals.to_numpy())
     user = int(errors.argmax())
-    proved = None if allocation.prove is None else allocation.certify().holds
+    proof = None if allocation.prove is None else allocation.certify()
+    proved = None if proof is None else proof.holds
+    # what is too large for its proof is refuted by nothing
+    refuted = proof is not None and not proof.holds and not proof.message.startswith("not proved")
     is_equal = bool(errors[user] <= AGREEMENT)
     is_feasible = allocation.residual <= VERIFIED
     return {
-        "agrees": is_feasible and proved is not False and (is_equal or by_proof),
+        "agrees": is_feasible and not refuted and (is_equal or (by_proof and proved is not False)),
         "difference": float(errors[user]),
         "user": allocation.instance.users[user],
         "proved": proved,

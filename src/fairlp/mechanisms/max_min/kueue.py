@@ -11,7 +11,7 @@ from ...formulations import kueue as formulas
 from ...models.instances.arithmetic import of_whole
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
-from ...models.instances.quotas import Lanes, nearest_listing
+from ...models.instances.quotas import Lanes, nearest_listing, outside
 from ...models.notation.model import Model
 from ...models.programs.solution import Solution
 from ...models.trees.quotas import QuotaPath
@@ -67,39 +67,59 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
         return first, by_levels(levels_of(first), check_solution=examine, **solver_options)
 
     first, answer = without_useless_pairs(lanes.instance, share)
-    owners = np.unique(nearest_listing(queues)[queues.of])
+    owners = np.unique(nearest_listing(queues)[queues.of][~outside(queues)])
     floors[owners] = first.evaluate("has", answer.x) * (1 - AGREEMENT)
-    return Nominal(
-        floors,
-        tuple(_lacking_sentences(instance, owners, amounts, first.evaluate("used", answer.x))),
-        answer.gap,
-    )
+
+    granted = first.evaluate("used", answer.x)
+    limits = np.where(instance.quotas.listed[owners], amounts, 0.0)
+    sentences: list[str] = []
+    for o in np.flatnonzero((limits - granted > AUDIT * limits).any(axis=1)).tolist():
+        queue = int(owners[o])
+        model = formulas.nominal_on_servers(instance, _lanes_of(instance, lanes, queue))
+        point = model.solve(**solver_options).require_optimal().require_point()
+        on_servers = np.maximum(model.evaluate("used", point)[0], granted[o])
+        sentences += _lacking_sentences(instance, queue, limits[o], granted[o], on_servers)
+    return Nominal(floors, tuple(sentences), answer.gap)
+
+
+def _lanes_of(instance: Instance, lanes: Lanes, queue: int) -> Lanes:
+    """Return the lanes of users whose nominal quota is that of a queue, with servers merged."""
+    owner = nearest_listing(instance.tree)[instance.tree.of][lanes.user]
+    chosen = np.flatnonzero(owner == queue)
+    small, _ = merge_servers(lanes.instance.select_users(chosen))
+    return Lanes(small, lanes.user[chosen], lanes.use[chosen], lanes.use_outside[chosen])
 
 
 def _lacking_sentences(
-    instance: Instance, owners: np.ndarray, limits: np.ndarray, granted: np.ndarray
+    instance: Instance,
+    queue: int,
+    limits: np.ndarray,
+    granted: np.ndarray,
+    on_servers: np.ndarray,
 ) -> list[str]:
-    """Return a sentence for each owner of a quota that lacks servers.
+    """Return why the nominal quota of a queue does not come to what its users want of it.
 
-    It names the column that lacks most of them.
+    Of the column that lacks most, each reason with its part: no node is fit for it, or other
+    queues' nominal quotas take the nodes. The arrays are by column: what the users want, what they
+    are granted, and what they could have if the nodes were empty.
     """
     quotas = instance.quotas
-    sentences = []
-    limits = np.where(quotas.listed[owners], limits, 0.0)
-    lacks = np.where(limits > 0, limits - granted, 0.0)
-    fraction = np.divide(lacks, limits, out=np.zeros(limits.shape), where=limits > 0)
-    for o in np.flatnonzero(fraction.max(axis=1) > AUDIT).tolist():
-        m = int(fraction[o].argmax())
-        resource = str(instance.resources[int(quotas.resource[m])])
-        pool = instance.pool[quotas.resource[m]]
-        amounts = of_whole(
-            lacks[o, m] * pool, limits[o, m] * pool, resource, instance.units.get(resource, "")
-        )
-        sentences.append(
-            f"{amounts} in the nominal quota of queue {instance.tree.paths[int(owners[o])]!r} have "
-            "no node"
-        )
-    return sentences
+    counts = limits > 0
+    fraction = np.divide(limits - granted, limits, out=np.zeros(limits.shape), where=counts)
+    m = int(fraction.argmax())
+    resource = str(instance.resources[int(quotas.resource[m])])
+    pool = instance.pool[quotas.resource[m]]
+    path = instance.tree.paths[queue]
+    reasons = (
+        (limits[m] - on_servers[m], "have no node"),
+        (on_servers[m] - granted[m], "have nodes that other queues' nominal quotas take"),
+    )
+    return [
+        f"{of_whole(lack * pool, limits[m] * pool, resource, instance.units.get(resource, ''))} "
+        f"in the nominal quota of queue {path!r} {reason}"
+        for lack, reason in reasons
+        if lack > AUDIT * limits[m]
+    ]
 
 
 def formulation(instance: Instance) -> Model:

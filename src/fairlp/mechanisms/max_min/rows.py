@@ -33,6 +33,7 @@ from .methods import (
     with_limits,
 )
 from .proof import by_rounds
+from .quota_proof import prove_quotas
 from .whole import with_whole_tasks
 
 COUNT = ("count",)
@@ -279,6 +280,7 @@ ROWS = (
         ),
         ("Pareto-optimal if no resource has several flavors (ours)", "caps kept (ours)"),
         (NO_RATES, ONE_WEIGHT, QUOTAS),
+        prove=prove_quotas,
         along_tree=True,
         region=within_quotas,
     ),

@@ -25,10 +25,11 @@ from ...models.programs.proof import Proof
 from ...models.programs.status import Termination
 from ...solvers.leximin.of_model import leximin
 from ...tolerances import AGREEMENT, MILP_TOLERANCES
-from ..allocation import Allocation, no_certificate
+from ..allocation import Allocation
 from ..mechanism import NO_QUEUE_LIMITS, NO_RATES, Mechanism, Method, MethodCall, TasksResult
 from ..own import rounds_of
 from ..table import find
+from .enumeration import prove_by_enumeration
 
 
 def with_whole_tasks(row: Mechanism, name: str) -> Mechanism:
@@ -97,10 +98,9 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     """Return the proof that whole tasks are the leximin, level by level.
 
     It is when no more users than are can be above any of the levels, while as many as are stay
-    above the lower ones. One integer program answers that for a level.
+    above the lower ones. One integer program answers that for a level; or (``exact``) an
+    enumeration of whole tasks, where it is short.
     """
-    if exact:
-        raise no_certificate(allocation.mechanism, exact)
     instance = allocation.instance
     row = find(allocation.mechanism).under({"whole": True})
     tasks = allocation.tasks_array
@@ -110,10 +110,25 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     can_run = most_tasks_on(instance.expanded()).any(axis=1)
     tasks_per_level = row.tasks_per_level(instance)
     levels = quotients(tasks.sum(axis=1), tasks_per_level)
-    settled: list[SettledLevel] = []
-    for level in _distinct(levels[can_run]):
+
+    def tasks_at(level: float) -> tuple[np.ndarray, np.ndarray]:
         least = np.ceil(level * tasks_per_level * (1 - AGREEMENT))
         above = np.floor(level * tasks_per_level * (1 + AGREEMENT)) + 1
+        return least, above
+
+    if exact:
+        users = np.flatnonzero(can_run).tolist()
+        distinct = _distinct(levels[can_run])
+        totals = tasks.sum(axis=1)
+
+        def counts_at(level: float) -> tuple[list[int], list[int]]:
+            least, above = tasks_at(level)
+            return least.astype(int).tolist(), above.astype(int).tolist()
+
+        return prove_by_enumeration(instance.expanded(), totals, users, distinct, counts_at)
+    settled: list[SettledLevel] = []
+    for level in _distinct(levels[can_run]):
+        least, above = tasks_at(level)
         staying = int((levels[can_run] <= level * (1 + AGREEMENT)).sum())
         settled.append(SettledLevel(least, above, staying))
         solution = above_on_servers(instance, settled).solve().require_optimal()

@@ -19,6 +19,7 @@ from ..mechanism import (
     Method,
 )
 from . import karma, methods, on_tree
+from .proof import prove_discrete_leximin, prove_karma, prove_placement
 
 FAST = Method(
     "fast", methods.fast_filling, options=("rule", "ties"), cost="O(NR) a pass, a few passes"
@@ -54,6 +55,7 @@ def _placement(
         (),
         (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=options,
+        prove=partial(prove_placement, policy=policy),
         compared=False,
         whole_tasks=True,
     )
@@ -143,6 +145,7 @@ ROWS = (
         (MILP,),
         ("Pareto-optimal",),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
+        prove=prove_discrete_leximin,
         compared=False,
         whole_tasks=True,
     ),
@@ -201,6 +204,7 @@ ROWS = (
         ("Pareto-optimal",),
         (ONE_SERVER, NO_CONSTRAINTS, NO_RATES, NO_QUEUE_LIMITS, EQUAL_WEIGHTS, ONE_SIZE),
         options=("alpha", "credits", "state"),
+        prove=prove_karma,
         whole_tasks=True,
         limits="always",  # a task limit is the demand of the quantum
     ),

@@ -172,12 +172,16 @@ class Lanes:
     user : ndarray of int
         User of each lane; lanes of one user lie together, in the order in which it tries them.
     use : ndarray, shape (lanes, M)
-        What one task of a lane takes of each column of the quotas.
+        What one task of a lane takes of each column of the quotas; nothing of users outside.
+    use_outside : ndarray, shape (lanes, M)
+        What one task of a user outside the quotas takes of what they cover. No quota holds it; it
+        counts where shares are compared.
     """
 
     instance: Instance
     user: np.ndarray
     use: np.ndarray
+    use_outside: np.ndarray
 
     @cached_property
     def places(self) -> np.ndarray:
@@ -197,10 +201,15 @@ class Lanes:
         servers = instance.quotas.servers(instance)
         runnable = instance.runnable()
         listed = quotas.listed[nearest_listing(instance.tree)][instance.tree.of]
+        is_outside = outside(instance.tree)
+        listed[is_outside] = quotas.listed.any(axis=0)
         demanded = instance.demands > 0
-        kinds, of = np.unique(np.hstack([listed, demanded]), axis=0, return_inverse=True)
+        kinds, of = np.unique(
+            np.hstack([listed, demanded, is_outside[:, None]]), axis=0, return_inverse=True
+        )
         lanes_of_kind = [
-            _ways(quotas, servers, *np.split(kind, [listed.shape[1]])) for kind in kinds
+            _ways(quotas, servers, kind[: listed.shape[1]], kind[listed.shape[1] : -1], kind[-1])
+            for kind in kinds
         ]
         lanes = []
         for n, kind in enumerate(of.ravel()):
@@ -213,9 +222,12 @@ class Lanes:
                 (n, np.zeros(0, dtype=int), np.zeros(len(instance.servers), dtype=bool))
             ]
         user = np.array([n for n, _, _ in lanes])
-        use = np.zeros((len(lanes), len(quotas.flavors)))
+        amounts = np.zeros((len(lanes), len(quotas.flavors)))
         for k, (n, columns, _) in enumerate(lanes):
-            use[k, columns] = instance.demands[n, quotas.resource[columns]]
+            amounts[k, columns] = instance.demands[n, quotas.resource[columns]]
+        counts_outside = is_outside[user][:, None]
+        use = np.where(counts_outside, 0.0, amounts)
+        use_outside = np.where(counts_outside, amounts, 0.0)
         repeated = np.diff(user, prepend=-1) == 0
         names = [
             str(instance.users[n]) + (f" (lane {k})" if repeated[k] else "")
@@ -226,7 +238,7 @@ class Lanes:
             eligible=np.array([mask for _, _, mask in lanes]),
             conditions=(),
         )
-        return cls(small, user, use)
+        return cls(small, user, use, use_outside)
 
 
 def nearest_listing(queues: Queues) -> np.ndarray:
@@ -239,21 +251,86 @@ def nearest_listing(queues: Queues) -> np.ndarray:
     return nearest
 
 
+def outside(queues: Queues) -> np.ndarray:
+    """Return which users are outside all quotas: no queue on their way up lists any. Bool, (N,)."""
+    assert queues.quotas is not None
+    is_listing = np.asarray(queues.quotas.listed.any(axis=1))
+    return np.asarray(~is_listing[nearest_listing(queues)][queues.of])
+
+
+def uncovered(lanes: Lanes, instance: Instance, owned: np.ndarray) -> np.ndarray:
+    """Return what each user outside the quotas has of what no quota covers, shape (N, M).
+
+    Of column m that is W[m] = max(0, what its servers have − S[root, m]), where a server counts in
+    the first column that has it. Such users divide it by their weights on the way up, and none gets
+    more than all its tasks could take of it alone.
+
+    Parameters
+    ----------
+    lanes : Lanes
+    instance : Instance
+    owned : ndarray, shape (M,)
+        S[root].
+    """
+    queues = instance.tree
+    quotas = instance.quotas
+    has = quotas.servers(instance)
+    weights = instance.user_weights.astype(float)
+    queue = queues.of
+    while queue.any():  # up to the root
+        weights = weights * queues.weights[queue]
+        queue = queues.parents[queue]
+    tasks = np.minimum(lanes.instance.gamma().sum(axis=1), lanes.instance.task_limits)
+    most = np.zeros((len(weights), len(owned)))
+    np.add.at(most, lanes.user, lanes.use_outside * tasks[:, None])
+    parts = np.zeros(most.shape)
+    for m, r in enumerate(quotas.resource.tolist()):
+        before = has[:m][quotas.resource[:m] == r].any(axis=0)
+        amount = instance.total_capacities[has[m] & ~before, r].sum() - owned[m]
+        users = np.flatnonzero(most[:, m] > 0)
+        parts[users, m] = _divided(max(float(amount), 0.0), weights[users], most[users, m])
+    return parts
+
+
+def _divided(amount: float, weights: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Return parts of an amount in proportion to weights, each at most ``most``."""
+    order = np.argsort(most / weights)
+    sums = np.cumsum(most[order]) - most[order]
+    remaining_weights = np.cumsum(weights[order][::-1])[::-1]
+    level = np.maximum(amount - sums, 0.0) / remaining_weights  # of those who come here or later
+    first_short = np.flatnonzero(level * weights[order] < most[order])
+    if not first_short.size:
+        return most
+    return np.asarray(np.minimum(most, level[first_short[0]] * weights))
+
+
 def _ways(
-    quotas: Quotas, servers: np.ndarray, listed: np.ndarray, demanded: np.ndarray
+    quotas: Quotas,
+    servers: np.ndarray,
+    listed: np.ndarray,
+    demanded: np.ndarray,
+    is_outside: bool,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return each set of columns in which tasks of one kind count together, and its servers."""
+    """Return each set of columns in which tasks of one kind count together, and its servers.
+
+    Tasks outside the quotas run on servers of no column, too.
+    """
     columns = [np.flatnonzero(listed & (quotas.resource == r)) for r in np.flatnonzero(demanded)]
     columns = [choices for choices in columns if choices.size]
     everywhere = np.ones(servers.shape[1], dtype=bool)
     if not columns:
         return [(np.zeros(0, dtype=int), everywhere)]
-    allowed = np.logical_and.reduce([servers[choices].any(axis=0) for choices in columns])
+    has_column = np.array([servers[choices].any(axis=0) for choices in columns])
+    allowed = has_column.all(axis=0) | is_outside
     picks = np.array([choices[servers[choices].argmax(axis=0)] for choices in columns])
+    picks[~has_column] = -1
     kinds = np.unique(picks[:, allowed], axis=1).T
     choices_of_columns = []
     for kind in kinds:
         where = allowed & (picks == kind[:, None]).all(axis=0)
+        if is_outside:
+            choices_of_columns.append((kind[kind >= 0], where))
+            continue
         choices = _with_equal_flavors(quotas, servers, columns, kind)
         choices_of_columns += [(choice, where) for choice in choices]
     return choices_of_columns

@@ -11,6 +11,10 @@ Of queue v and column m (a resource, of a flavor), from the leaves up:
   A[parent]), over the weight. A resource of which the parent has nothing to lend is left out. A
   user is a child with S = 0.
 
+Users outside the quotas (no queue on their way up lists any) are held by no row of them. Their
+tasks count in U where shares are compared, beyond S = K of such a user: its part of what the
+servers have and no quota covers.
+
 Shares rise from the root down: in each queue the children with the least share go first, all at one
 pace. A child whose share stands still while it rises (it is within what is its own) goes before the
 others; several such are compared by their largest parts of the pool, over their weights. Children
@@ -30,7 +34,7 @@ from ...tolerances import ACCEPTED, AGREEMENT
 from ..instances.branches import Branches
 from ..instances.instance import Instance
 from ..instances.queues import LEAST_WEIGHT
-from ..instances.quotas import Lanes, nearest_listing
+from ..instances.quotas import Lanes, nearest_listing, outside, uncovered
 from ..paths.path import Path
 from .rules import NodeRule, Nodes
 from .tree import Pace, Tree, TreePoint
@@ -56,7 +60,12 @@ class QuotaTree:
         quotas = instance.quotas
         self.instance = instance
         self.lanes = lanes
-        self.owner = nearest_listing(queues)[queues.of][lanes.user]  # whose quota is that of a lane
+        self.n_queues = len(queues)
+        owner = nearest_listing(queues)[queues.of]
+        itself = self.n_queues + np.arange(len(owner))
+        # whose quota is that of a lane: of a user outside the quotas, what it has itself
+        self.owner = np.where(outside(queues), itself, owner)[lanes.user]
+        self.counted = lanes.use + lanes.use_outside
         self.branches = Branches(
             np.concatenate([queues.parents, queues.of]),
             np.concatenate([queues.depths, queues.depths[queues.of] + 1]),
@@ -82,6 +91,10 @@ class QuotaTree:
             return np.asarray(owned[nodes] - self.reserved[nodes])
 
         self.branches.carry_up(self.owned, lendable)
+
+        # What no quota covers, users outside the quotas have first, and lend nothing of it.
+        self.owned[self.n_queues :] = uncovered(lanes, instance, self.owned[0])
+        self.reserved[self.n_queues :] = self.owned[self.n_queues :]
 
         # A from the root down
         self.limits = self.owned + borrowing
@@ -148,7 +161,8 @@ class ShareBeyondQuota(NodeRule):
     def tree(self) -> Tree:
         """Return the tree of the lanes, each of which rises as its user does."""
         lanes = self.quotas.lanes
-        use = np.hstack([lanes.use, lanes.instance.demands / self.quotas.instance.pool])
+        parts_of_pool = lanes.instance.demands / self.quotas.instance.pool
+        use = np.hstack([self.quotas.counted, parts_of_pool])
         return Tree(self.quotas.branches, use, np.ones(len(use)), rule=self)
 
     def measures(self, usage: np.ndarray) -> Sequence[np.ndarray]:
@@ -200,7 +214,9 @@ def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarr
     tree = QuotaTree(instance, lanes)
     tasks_of_lanes = np.where(lanes.instance.eligible, tasks[lanes.user], 0.0).sum(axis=1)
     if lanes.places[-1] + 1 < len(lanes.user):
-        nominal = np.nan_to_num(instance.quotas.amounts[0])[tree.owner]
+        nominal = np.zeros(tree.owned.shape)
+        nominal[: tree.n_queues] = np.nan_to_num(instance.quotas.amounts[0])
+        nominal = nominal[tree.owner]
         size = np.where(lanes.use > 0, nominal, 0.0).sum(axis=1)
         total = np.bincount(lanes.places, weights=size)[lanes.places]
         count = np.bincount(lanes.places)[lanes.places]
@@ -298,7 +314,7 @@ class QuotaPath(Path):
         user = quotas.lanes.user
         used = self.point.usage[quotas.owner, : len(quotas.sums)]
         reaches = _reaches(used, quotas.owned[quotas.owner])
-        beyond = np.asarray((reaches & (quotas.lanes.use > 0)).any(axis=1))
+        beyond = np.asarray((reaches & (quotas.counted > 0)).any(axis=1))
         remaining = np.flatnonzero(self.remaining)
         remaining = remaining[np.lexsort((beyond[remaining], user[remaining]))]
         active = np.zeros(len(user), dtype=bool)
