@@ -341,8 +341,9 @@ class Allocation:
         used, and any prices prove what they prove. Max-min mechanisms are proved by weak duality,
         round by round as their definition has it (docs/audit.md), or (``exact=True``) in rationals
         from the bases of linear programs, without a tolerance but ``AGREEMENT`` between the exact
-        levels and these floats. The others are proved by what says that their tasks are right:
-        prices, or that no user could gain on a server.
+        levels and these floats. Placements and Karma are replayed and leximins of whole tasks
+        enumerated, in exact arithmetic, as far as that is short. The others are proved by what says
+        that their tasks are right: prices, or that no user could gain on a server.
 
         Parameters
         ----------
@@ -359,8 +360,8 @@ class Allocation:
         Raises
         ------
         NotDefinedError
-            For a mechanism without an optimality certificate (whole tasks: :func:`fairlp.validate`
-            compares them).
+            For a mechanism without an optimality certificate (docs/audit.md lists them;
+            :func:`fairlp.validate` compares their methods).
 
         Examples
         --------
