@@ -45,7 +45,7 @@ class Branches:
         return self._sum(0, rows)
 
     def matrix_of_leaves(self, rows: np.ndarray) -> sparse.csr_array:
-        """Return the matrix of the sums of some leaves' rows, of floats: (columns × nodes) × leaves.
+        """Return the matrix of sums of some leaves' rows, in floats: (columns × nodes) × leaves.
 
         It is several times as fast as :meth:`sums_of_leaves`.
         """
@@ -74,7 +74,7 @@ class Branches:
         return amounts
 
     def pass_down(self, factors: np.ndarray) -> np.ndarray:
-        """Multiply the factor of each node by all above it; the factors are changed, and returned."""
+        """Multiply the factor of each node by all above it; change and return the factors."""
         for nodes in self.by_depth:
             factors[nodes] *= factors[self.parents[nodes]]
         return factors
@@ -89,7 +89,7 @@ class Branches:
 
     @cached_property
     def _places(self) -> list[np.ndarray]:
-        """Where rows are added: the nodes of leaves, then the parents of the nodes at each depth."""
+        """Where rows are added: the nodes of leaves, then parents of the nodes at each depth."""
         return [self.of, *(self.parents[nodes] for nodes in self.by_depth)]
 
     @cached_property

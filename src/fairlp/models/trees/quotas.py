@@ -166,7 +166,7 @@ class ShareBeyondQuota(NodeRule):
         return Tree(self.quotas.branches, use, np.ones(len(use)), rule=self)
 
     def measures(self, usage: np.ndarray) -> Sequence[np.ndarray]:
-        """Return what nodes borrow as parts of what could be lent to them, and parts of the pool."""
+        """Return what nodes borrow, as parts of what could be lent, and parts of the pool."""
         return self._compared(slice(None), np.maximum(usage - self.owned, 0.0))
 
     def growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> Sequence[np.ndarray]:

@@ -254,7 +254,7 @@ class InteriorPointSession(ProgramSession):
         decisions: Decisions,
         start_time: float,
     ) -> tuple[Solution, _Solved] | None:
-        """Return the answer at a point of the face, which is tried again later; None without proof."""
+        """Return the answer at a point of the face, kept for later; None without proof."""
         self.tried = WarmStart(final, structure.level_unit)
         try:
             solution, sharp = self._sharpest(structure, final, decisions, start_time)
