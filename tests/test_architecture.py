@@ -54,10 +54,7 @@ ROOMLESS = {"__main__", "__init__", "models"}
 #: Doors of nouns: one-line imports of what is above, in a method that hands over to it; and of
 #: figures, the types that they annotate.
 DOORS = {
-    ("plots/allocations.py", "api"),
-    ("plots/allocations.py", "mechanisms.allocation"),
     ("plots/profiles.py", "mechanisms.per_server.distributed"),
-    ("plots/style.py", "mechanisms.table"),
     ("mechanisms/own.py", "auditing.promises"),
     ("models/instances/instance.py", "models.files.frames"),
     ("models/instances/instance.py", "models.files.instances"),

@@ -18,7 +18,7 @@ from . import style
 from .comparison import comparison_table
 
 if TYPE_CHECKING:
-    from ..mechanisms.allocation import Allocation
+    from .. import Allocation
 
 # Labels of bars: rows of servers, or classes of equal servers.
 
@@ -234,7 +234,7 @@ def plot_comparison(
         When options are given with allocations, or there is no such mechanism.
     """
     if isinstance(found, Instance):
-        from ..api import allocate_all
+        from .. import allocate_all
 
         found = allocate_all(found, mechanisms, **options)
     elif mechanisms is not None or options:

@@ -169,9 +169,9 @@ def places(names: Iterable[Any]) -> list[int]:
     A policy has that of the mechanism that it follows. Where none of them is a mechanism, they are
     counted.
     """
-    from ..mechanisms.table import FAMILIES
+    from .. import mechanisms
 
-    position = {name: k for k, name in enumerate(FAMILIES)}
+    position = {name: k for k, name in enumerate(mechanisms.TABLE.builtin)}
     series = [str(name) for name in names]
     positions = [position.get(name, position.get(f"drfh-{name}")) for name in series]
     if positions.count(None) == len(positions):

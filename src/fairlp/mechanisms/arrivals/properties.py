@@ -10,7 +10,7 @@ import pandas as pd
 from ...tolerances import AGREEMENT
 
 if TYPE_CHECKING:
-    from .result import DynamicAllocation
+    from ... import DynamicAllocation
 
 #: name → the promise, at each step
 PROPERTIES = {
