@@ -32,7 +32,7 @@ from ..instances.instance import Instance
 from ..instances.queues import LEAST_WEIGHT
 from ..instances.quotas import Lanes, nearest_listing
 from .filling import RateSegment
-from .rules import Nodes, Rule
+from .rules import Nodes, TreeRule
 from .tree import Pace, Tree
 
 __all__ = ["QuotaTree", "usage_of"]
@@ -121,7 +121,7 @@ class QuotaTree:
         return shares
 
 
-class ShareBeyondQuota(Rule):
+class ShareBeyondQuota(TreeRule):
     """Kueue's rule (KEP-1714), of a :class:`QuotaTree`.
 
     U[v] = Σ max(0, U[c] − K[c]) over the children c of v;

@@ -10,7 +10,7 @@ import numpy as np
 Nodes = np.ndarray | slice
 
 
-class Rule:
+class TreeRule:
     """What children are compared by; by default all that a node uses counts above, and all rise.
 
     ``usage`` and ``growth`` are rows of all nodes (the growth per unit of each node's own s).
@@ -63,7 +63,7 @@ class Rule:
         return 1
 
 
-class DominantShare(Rule):
+class DominantShare(TreeRule):
     """Hierarchical DRF (Bhattacharya et al., SoCC 2013).
 
     use[v, r] = Σ use[u, r] over the children u of v;

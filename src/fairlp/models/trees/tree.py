@@ -39,7 +39,7 @@ from ..instances.branches import Branches
 from ..instances.instance import Instance
 from ..instances.queues import Queues
 from ..instances.rationals import Conversion, exact_shares, rational
-from .rules import DOMINANT_SHARE, Nodes, Rule
+from .rules import DOMINANT_SHARE, Nodes, TreeRule
 
 #: What to do where floats cannot hold how users rise.
 FAR_APART = (
@@ -123,7 +123,7 @@ class Tree:
         b[n]: the level over the weight from which each leaf rises; 0 by default. Where satisfied
         leaves count, such a leaf counts for its queues as if it had taken b, and waits until s[v]
         asks for more.
-    rule : Rule
+    rule : TreeRule
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Tree:
         *,
         counted: bool = False,
         past: np.ndarray | None = None,
-        rule: Rule = DOMINANT_SHARE,
+        rule: TreeRule = DOMINANT_SHARE,
     ) -> None:
         self.counted = counted
         self.past = past
