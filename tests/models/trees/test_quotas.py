@@ -150,13 +150,14 @@ def segment_of(demands, queues, tasks):
 
 
 def test_a_queue_that_borrows_less_rises_alone_until_it_borrows_as_much():
-    """Each has 4 of its own, and idle lends 12: A has 3 beyond its own, B 6, so A takes 3 alone."""
-    queues = {name: {"nominal": {"cpu": n}} for name, n in {"A": 4, "B": 4, "idle": 12}.items()}
+    """Each has 4 of its own, and idle lends 32: A has 3 beyond its own, B 6, so A takes 3 alone."""
+    queues = {name: {"nominal": {"cpu": n}} for name, n in {"A": 4, "B": 4, "idle": 32}.items()}
     segment = segment_of([1.0, 1.0], queues, [7.0, 10.0])
-    assert segment.rate.tolist() == [20, 0] and segment.level(0) == pytest.approx(3 / 20)
-    assert segment.end == pytest.approx(3 / 20) and segment.level(segment.end) == 6 / 20
+    assert segment.rate.tolist() == [40, 0] and segment.level(0) == pytest.approx(3 / 40)
+    assert segment.end == pytest.approx(3 / 40)
+    assert segment.level(segment.end) == pytest.approx(6 / 40)
     both = segment.after(segment.end, np.zeros(2, dtype=bool))
-    assert both.tasks.tolist() == [10, 10] and both.rate.tolist() == [20, 20]
+    assert both.tasks.tolist() == [10, 10] and both.rate.tolist() == [40, 40]
 
 
 def test_queues_within_their_quotas_rise_by_parts_of_the_pool_over_their_weights():

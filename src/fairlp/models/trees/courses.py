@@ -45,7 +45,7 @@ class CoursePlace(NamedTuple):
     def later(self, length: Any) -> CoursePlace:
         """Return the place after a length: s[v] is larger, or has stood still for longer."""
         own, stood = self
-        return CoursePlace(own + length) if self.rises else CoursePlace(own, stood + length)
+        return CoursePlace(own + length) if stood == math.inf else CoursePlace(own, stood + length)
 
 
 class Motion(NamedTuple):
@@ -103,7 +103,8 @@ class Part:
 
     def length_to(self, place: CoursePlace) -> Any:
         """Return the length of this part up to a place."""
-        return place.own - self.start.own if self.start.rises else place.stood - self.start.stood
+        own, stood = self.start
+        return place.own - own if stood == math.inf else place.stood - stood
 
     def length_at(self, parent: CoursePlace) -> Any:
         """Return the length of this part up to a place of the parent."""
