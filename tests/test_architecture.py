@@ -55,6 +55,7 @@ ROOMLESS = {"__main__", "__init__", "models"}
 #: figures, the types that they annotate.
 DOORS = {
     ("plots/profiles.py", "mechanisms.per_server.distributed"),
+    ("plots/style.py", "mechanisms"),
     ("mechanisms/own.py", "auditing.promises"),
     ("models/instances/instance.py", "models.files.frames"),
     ("models/instances/instance.py", "models.files.instances"),
