@@ -41,6 +41,7 @@ def test_ann_rises_twice_as_fast_once_she_has_ten_tasks():
     assert answer.totals.to_dict() == pytest.approx({"ann": 70 / 3, "bob": 50 / 3}, rel=1e-9)
     assert answer.rounds["level"].tolist() == pytest.approx([50 / 3], rel=1e-9)
     assert answer.rounds["blocked"].tolist() == [["ann", "bob"]]
+    assert answer.levels.to_dict() == pytest.approx({"ann": 50 / 3, "bob": 50 / 3}, rel=1e-9)
     # one more unit of room is a third of a level more
     assert answer.prices.loc["server1"].tolist() == pytest.approx([1 / 3], rel=1e-9)
     assert answer.certify() and answer.gap <= 1e-9

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,9 +59,13 @@ class PathSolution:
     instance: Instance | None
     reached: list[Reached]
 
-    @cached_property
-    def _totals_array(self) -> np.ndarray:
-        return self.totals.to_numpy(dtype=float)
+    @property
+    def levels(self) -> pd.Series[float]:
+        """The level, the path's t, at which each user stopped; NaN of those who never rose."""
+        levels = pd.Series(np.nan, self.totals.index, name="level")
+        for level, users in zip(self.rounds["level"], self.rounds["users"], strict=True):
+            levels[users] = level
+        return levels
 
     def certify(self, solver: AnySolver = "highs") -> Proof:
         """Return the proof that who was blocked could not have had more; one program a round.
