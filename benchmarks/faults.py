@@ -16,7 +16,7 @@ noticed faults.
 With ``--certificates`` the faults are in what makes the answers of mechanisms with a certificate. On
 random instances (task limits, guarantees, caps, quotas, weights, ties, placement) each answer is
 compared with the right one, which the code without a fault proves, in rationals where it can. Every
-answer that differs has to be refused by ``certify()``, or to be marked as not proved.
+answer that differs has to be refused by ``certify()``.
 """
 
 from __future__ import annotations
@@ -440,9 +440,7 @@ def answers(seeds: Sequence[int], right: dict[str, list[float]] | None) -> dict:
                     counts["answers"] += 1
                     if not (error <= WRONG).all():
                         counts["wrong"] += 1
-                        counts["believed"] += bool(
-                            allocation.certify().holds and not allocation.unproved
-                        )
+                        counts["believed"] += allocation.certify().holds
                 except fairlp.FairlpError:
                     pass
                 except Exception:

@@ -296,7 +296,10 @@ def test_the_exit_code_is_1_where_the_line_says_no(tree_file, solver, mechanism,
 
 def test_what_the_line_says_of_what_is_not_proved():
     """A mechanism without a proof of its own says why, and what breaks a capacity says by how much."""
-    found = fairlp.allocate(examples.load("ghodsi"), "drf-milp")
+    enumerated = fairlp.allocate(examples.load("ghodsi"), "drf-milp")
+    sound, text = commands.verification(enumerated)
+    assert sound and "proved by enumeration" in text
+    found = dataclasses.replace(enumerated, prove=None)
     sound, text = commands.verification(found)
     assert sound and text.endswith("without duals that prove it")
     far = dataclasses.replace(found, gap=0.1)
