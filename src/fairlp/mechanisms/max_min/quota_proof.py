@@ -36,6 +36,9 @@ __all__ = ["prove_quotas"]
 
 #: The second is asked where the first ends without an answer: beside rows of 0 its tolerance shows.
 SOLVERS = ("highs", "highs-ipm")
+#: Gains are measured by what a user has, and by no less than this part of what it could run alone:
+#: beside less, rounding of a solver would be taken for a gain.
+SMALL_PART = 0.01
 
 
 class Programs:
@@ -52,6 +55,15 @@ class Programs:
         can_run = (instance.task_limits > 0) & ~instance.tree.barred(instance.demands)
         self.runs = ways.servers & can_run[ways.user][:, None]
         self.alone = np.where(self.runs, instance.gamma()[ways.user], 0.0).sum(axis=1)
+
+        # identical servers are one: tasks may be divided among them
+        kinds = np.vstack([instance.capacities.T, self.runs])
+        _, first, kind = np.unique(kinds, axis=1, return_index=True, return_inverse=True)
+        self.server = Index("i", [str(k) for k in first.tolist()], "kind of server")
+        self.runs = self.runs[:, first]
+        self.room = np.zeros((len(first), len(instance.pool)))
+        np.add.at(self.room, kind.ravel(), instance.total_capacities)
+
         self.way = Index("l", [str(k) for k in range(len(ways.user))], "way")
         shares = (instance.demands / instance.pool).max(axis=1)
         self.share_alone = shares[ways.user] * self.alone
@@ -66,12 +78,12 @@ class Programs:
         """Add parts on servers, and the rows of capacities, task limits and caps."""
         instance = self.instance
         ways = self.books.ways
-        i = instance.servers
+        i = self.server
         r = instance.resources
         g = model.variable("g", self.way, i, where=self.runs, upper=1.0)
         needs = instance.demands[ways.user] * self.alone[:, None] / instance.pool
         need = model.parameter("need", (self.way, r), needs)
-        room = model.parameter("room", (i, r), instance.total_capacities / instance.pool)
+        room = model.parameter("room", (i, r), self.room / instance.pool)
         model.constraint("capacity", (need * g).sum(self.way) <= room)
         self.limit(model, g.sum(i))
         return g
@@ -164,25 +176,32 @@ class Rises:
     ) -> tuple[np.ndarray, float]:
         """Return the point of the largest cost (by default the model's), and a bound on that cost.
 
+        Solvers are given floors that leave room for rounding; the bound is that of the floors as
+        they are, which any duals prove.
+
         Raises
         ------
         NotProvedError
             Where the program has no answer.
         """
-        lower = self.program.row_lower.copy()
-        lower[self.rows] = floors
         cost = self.program.c if cost is None else cost
-        program = self.program.replace(row_lower=lower, c=cost)
+        program = self.program.replace(c=cost)
+        lower = program.row_lower.copy()
+        lower[self.rows] = np.where(floors > ACCEPTED, floors * (1 - AGREEMENT), 0.0)
+        relaxed = program.replace(row_lower=lower)
         for solver in SOLVERS:
-            solution = program.solve(solver)
+            solution = relaxed.solve(solver)
             if solution.status.is_optimal and solution.row_duals is not None:
-                return solution.require_point(), dual_bound(program, solution.row_duals)
+                lower = lower.copy()
+                lower[self.rows] = floors
+                bound = dual_bound(program.replace(row_lower=lower), solution.row_duals)
+                return solution.require_point(), bound
         raise NotProvedError(f"not proved: nothing tells who can be raised: {solution.status}")
 
-    def raised(self, floors: np.ndarray, raised: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the rows' values where the raised ones are most, and a bound on their sum."""
+    def raised(self, floors: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the rows' values where their weighted sum is largest, and a bound on it."""
         rows = self.program.A[self.rows]
-        point, bound = self.solved(floors, rows.T @ raised.astype(float))
+        point, bound = self.solved(floors, rows.T @ weights.astype(float))
         return np.asarray(rows @ point), bound
 
 
@@ -201,14 +220,13 @@ def nominal_floors(programs: Programs) -> np.ndarray:
     active = counted
     while active.any():
         common = Rises(_nominal_model(programs, due, counted, active), "levels")
-        floors = np.where(active, 0.0, levels * (1 - AGREEMENT))
-        point, _ = common.solved(floors)
+        point, _ = common.solved(np.where(active, 0.0, levels))
         t = float(point[-1])
         levels[active] = t
         remaining = np.zeros_like(active)
         undecided = active & (t < 1 - AGREEMENT)
         while undecided.any():
-            values, bound = rises.raised(levels * (1 - AGREEMENT), undecided)
+            values, bound = rises.raised(levels, undecided)
             rising = undecided & (values > t + AUDIT)
             if not rising.any() and bound > t * undecided.sum() + AUDIT:
                 raise NotProvedError("not proved: no dual bounds what nominal quotas come to")
@@ -247,7 +265,7 @@ def _nominal_model(
 ) -> Model:
     """Return the region of nominal quotas, with ``levels``: has[o] / D[o], or less t."""
     model = Model("nominal quotas first")
-    part = programs.on_servers(model).sum(programs.instance.servers)
+    part = programs.on_servers(model).sum(programs.server)
     programs.within_nominal(model, part)
     level = model.parameter("due", programs.owner, 1.0 / due) * programs.has(model, part)
     t = model.variable("t", upper=1.0)
@@ -267,7 +285,7 @@ class QuotaReplay:
         self.alone = programs.alone
         self.totals = totals
         model = Model("what the books allow above nominal floors")
-        part = programs.on_servers(model).sum(self.instance.servers)
+        part = programs.on_servers(model).sum(programs.server)
         programs.within_books(model, part)
         floors = nominal_floors(programs)
         floor = model.parameter("floor", programs.owner, floors * (1 - AGREEMENT))
@@ -315,9 +333,7 @@ class QuotaReplay:
             tasks = np.where(rises, np.minimum(tasks + motion.rate * t, self.totals), tasks)
             sums = np.bincount(user, weights=tasks, minlength=len(limits))
             open_ways &= ~(sums >= limits * (1 - AGREEMENT))[user]
-        return float(
-            np.max(self.lacking / np.where(self.totals > 0, self.totals, self._unit), initial=0.0)
-        )
+        return float(self.lacking.max(initial=0.0))
 
     def _tried(self, open_ways: np.ndarray, tasks: np.ndarray) -> np.ndarray:
         """Return one open way of each user: the first within its queue's own, else the first."""
@@ -344,17 +360,22 @@ class QuotaReplay:
             Where all of them can have more, or no dual shows who cannot.
         """
         parts = tasks / self._unit
-        floors = np.where(parts > ACCEPTED, parts * (1 - AGREEMENT), 0.0)
+        sizes = np.maximum(parts, SMALL_PART)
         undecided = arrived
         while undecided.any():
-            values, bound = self.rises.raised(floors, undecided)
-            excess = max(bound - float(parts[undecided].sum()), 0.0)
-            if excess <= AUDIT:
-                self.lacking[undecided] = excess * self.alone[undecided]
+            values, bound = self.rises.raised(parts, undecided / sizes)
+            excess = max(bound - float((parts / sizes)[undecided].sum()), 0.0)
+            if excess <= LEAST_PROVED:
+                lacks = excess * sizes / np.where(parts > 0, parts, 1.0)
+                for k in np.flatnonzero(undecided & (lacks > LEAST_PROVED)).tolist():
+                    alone = np.arange(len(parts)) == k
+                    _, bound = self.rises.raised(parts, alone / sizes)
+                    lacks[k] = max(bound * sizes[k] / parts[k] - 1.0, 0.0) if parts[k] else excess
+                self.lacking[undecided] = lacks[undecided]
                 return undecided
-            gains = np.where(undecided, values - parts, -np.inf)
+            gains = np.where(undecided, (values - parts) / sizes, -np.inf)
             k = int(gains.argmax())
-            rising = gains > AUDIT / len(parts)
+            rising = gains > LEAST_PROVED / len(parts)
             undecided = undecided & ~rising
             if not rising.any():
                 break
