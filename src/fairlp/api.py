@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -97,12 +97,8 @@ def allocate(
     require_instance(instance)
     row = find_defined(mechanism, instance, options)
     refuse_options_of_others(row, options)
-    solved_instance, notes = _handle_oversized(instance, oversized, [row])
-    return _for(
-        instance,
-        notes,
-        run(row, solved_instance, method=method, solver=solver, merge=merge, **options),
-    )
+    prepared = prepare(instance, oversized, [row])
+    return prepared.share(row, method=method, solver=solver, merge=merge, **options)
 
 
 def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) -> Model:
@@ -222,7 +218,7 @@ def allocate_all(
     """
     require_instance(instance)
     rows = [row.under(options) for row in _rows(instance, mechanisms)]
-    solved_instance, notes = _handle_oversized(instance, oversized, rows)
+    prepared = prepare(instance, oversized, rows)
 
     # An option of a mechanism goes to the mechanisms that have it, another one to all that solve.
     own_options = {option for row in TABLE.values() for option in row.options}
@@ -239,15 +235,13 @@ def allocate_all(
         solves = any(row_method.solves for row_method in row.methods)
         names = set(row.options) | (solver_options if solves else set())
         row_options = {name: value for name, value in options.items() if name in names}
-        allocation = run(
+        allocations[row.name] = prepared.share(
             row,
-            solved_instance,
             method=method,
             solver=solver if solves else "highs",
             merge=merge,
             **row_options,
         )
-        allocations[row.name] = _for(instance, notes, allocation)
     for reason, names_of_skipped in skipped.items():
         verb = "is" if len(names_of_skipped) == 1 else "are"
         message = f"{', '.join(names_of_skipped)} {verb} left out: {reason}"
@@ -272,16 +266,32 @@ def _rows(instance: Instance, mechanisms: Sequence[str | Mechanism] | None) -> l
     return rows
 
 
-def _for(instance: Instance, notes: tuple[str, ...], allocation: Allocation) -> Allocation:
-    """Return an allocation of the solved instance as one of ``instance``, with notes about it."""
-    if allocation.instance is instance and not notes:
-        return allocation
-    return altered(allocation, instance=instance, notes=(*allocation.notes, *notes))
+class Prepared(NamedTuple):
+    """An instance that is ready to be shared.
+
+    Attributes
+    ----------
+    instance : Instance
+        As it was given.
+    solved : Instance
+        What mechanisms share: users whose task fits no single server may have lost their tasks.
+    notes : tuple of str
+        What was done about such users.
+    """
+
+    instance: Instance
+    solved: Instance
+    notes: tuple[str, ...]
+
+    def share(self, row: Mechanism, **options: Any) -> Allocation:
+        """Return the allocation of a mechanism, as one of the instance, with the notes."""
+        allocation: Allocation = run(row, self.solved, **options)
+        if allocation.instance is self.instance and not self.notes:
+            return allocation
+        return altered(allocation, instance=self.instance, notes=(*allocation.notes, *self.notes))
 
 
-def _handle_oversized(
-    instance: Instance, oversized: str, mechanisms: Sequence[Mechanism]
-) -> tuple[Instance, tuple[str, ...]]:
+def prepare(instance: Instance, oversized: str, mechanisms: Sequence[Mechanism]) -> Prepared:
     """Return the instance to solve, and notes about users whose task fits no single server.
 
     Mechanisms with whole tasks give them nothing. To those that need rates a task is work over
@@ -289,9 +299,9 @@ def _handle_oversized(
     """
     require_known(oversized, ("divide", "drop", "error"), f"oversized={quoted(oversized)}")
     if oversized == "divide" and all(RATES in row.domain for row in mechanisms):
-        return instance, ()
+        return Prepared(instance, instance, ())
     if not instance.has_oversized:
-        return instance, ()
+        return Prepared(instance, instance, ())
     short = oversized_rows(instance)
     message = _fits_no_server(short)
     pronoun = "they get" if len(short) > 1 else "it gets"
@@ -310,7 +320,7 @@ def _handle_oversized(
         note = f"{message}; it is treated as divisible (oversized='drop' or 'error' are the other ways)"
         solved_instance = instance
     warn_once(OversizedTaskWarning(note), stacklevel=3)
-    return solved_instance, (note,)
+    return Prepared(instance, solved_instance, (note,))
 
 
 def _fits_no_server(short: list[tuple[Any, Any, float, Any]]) -> str:
