@@ -458,3 +458,33 @@ def test_small_whole_quotas_are_shared_by_every_solver_alike(seed):
     by_glpk = fairlp.allocate(instance, "kueue", solver="glpk").totals
     scale = by_highs.max() + 1.0
     assert (abs(by_highs - by_glpk) <= 1e-6 * scale).all(), (by_highs, by_glpk)
+
+
+def test_a_price_that_is_rounding_blocks_nobody():
+    """A program may be tight because of users who have all their tasks by then."""
+    rng = np.random.default_rng(453)
+    users, queues = int(rng.integers(5, 40)), int(rng.integers(2, 10))
+    demands = np.column_stack([rng.integers(1, 8, users), rng.integers(1, 32, users)]).astype(float)
+    capacities = np.array([[64, 256], [32, 256], [96, 384]], float) * max(users // 5, 1) / 6
+    queue = [f"c{k % 3}/q{k}" for k in rng.integers(0, queues, users)]
+    pool = capacities.sum(axis=0)
+    quotas = {
+        path: {
+            "weight": float(rng.integers(1, 4)),
+            "nominal": {
+                "cpu": float(round(pool[0] / queues)),
+                "mem": float(round(pool[1] / queues)),
+            },
+        }
+        for path in sorted(set(queue))
+    }
+    cluster = fairlp.Instance.from_arrays(
+        demands,
+        capacities,
+        resources=["cpu", "mem"],
+        queue=queue,
+        queues=quotas,
+        task_limits=rng.integers(1, 30, users).astype(float),
+    )
+    answer = fairlp.allocate(cluster, "kueue")
+    assert answer.certify(), answer.certify().message

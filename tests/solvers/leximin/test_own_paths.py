@@ -192,6 +192,46 @@ def test_concave_levels_of_one_power_are_levels_at_constant_rates(seed):
     assert bent.certify()
 
 
+class LateByKink(fairlp.Path):
+    """All but the first user begin at t = 3: their rates are 0 until then."""
+
+    @property
+    def rate(self):
+        early = np.arange(len(self.tasks)) == 0
+        return np.where(early | (self.elapsed >= 3), 1.0, 0.0)
+
+    @property
+    def next_kink(self):
+        return 3 - self.elapsed if self.elapsed < 3 else np.inf
+
+
+class LateByBase(fairlp.Path):
+    """The same: late users ask for less than nothing until t = 3."""
+
+    @property
+    def rate(self):
+        return np.ones(len(self.tasks))
+
+    @property
+    def base(self):
+        early = np.arange(len(self.tasks)) == 0
+        return np.where(early, self.tasks, self.elapsed - 3.0)
+
+
+@pytest.mark.parametrize("path", [LateByKink, LateByBase])
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [(np.inf, [13.5, 10.5, 10.5]), (2.0, [2, 43 / 3, 43 / 3]), (0.0, [0, 15, 15])],
+)
+def test_users_who_begin_late_wait_also_where_nobody_else_rises(path, limit, expected):
+    cluster = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 1], [1, 1]], [[30, 30], [15, 20]], task_limits=[limit, np.inf, np.inf]
+    )
+    answer = fairlp.rise(path.start(cluster), cluster)
+    assert answer.totals.to_numpy() == pytest.approx(expected, rel=1e-8)
+    assert answer.certify()
+
+
 def test_what_cannot_be_risen_along_is_refused():
     pool = fairlp.Instance.from_arrays([[1], [1]], [[40]])
     path = FastFrom.start(pool, speed=np.ones(2), fast_from=np.full(2, np.inf))
@@ -208,7 +248,7 @@ def test_what_cannot_be_risen_along_is_refused():
         next_kink = 0.0
 
     with pytest.raises(
-        NoProgressError, match=r"Stalled has a kink at t = 0\.0, up to which nobody"
+        NoProgressError, match=r"Stalled has a kink at t = 0\.0, up to which neither t nor anybody"
     ):
         fairlp.rise(Stalled.start(pool, speed=np.ones(2), fast_from=np.ones(2)), pool)
     with pytest.raises(UnsupportedError, match="gives no duals"):

@@ -25,7 +25,15 @@ from ...models.notation.expressions import Expression, Index, Variable
 from ...models.notation.model import Model
 from ...models.programs.certificate import dual_bound
 from ...models.programs.proof import Proof
-from ...tolerances import ACCEPTED, AGREEMENT, AUDIT, LEAST_PROVED, NOISE
+from ...tolerances import (
+    ACCEPTED,
+    AGREEMENT,
+    AUDIT,
+    LEAST_PROVED,
+    NOISE,
+    SHRINKING_MARGIN,
+    SOLVER_TIGHTEST,
+)
 from ..allocation import Allocation, no_certificate
 from .levels import rows_of_pool
 from .proof import NotProvedError, PricedRegion, refused_as_infeasible
@@ -190,7 +198,9 @@ class Rises:
         lower[self.rows] = np.where(floors > ACCEPTED, floors * (1 - AGREEMENT), 0.0)
         relaxed = program.replace(row_lower=lower)
         for solver in SOLVERS:
-            solution = relaxed.solve(solver)
+            solution = relaxed.solve(
+                solver, primal_tolerance=SOLVER_TIGHTEST, dual_tolerance=SOLVER_TIGHTEST
+            )
             if solution.status.is_optimal and solution.row_duals is not None:
                 lower = lower.copy()
                 lower[self.rows] = floors
@@ -382,6 +392,10 @@ class QuotaReplay:
         name = quoted(self.instance.users[int(self.books.ways.user[k])])
         if undecided.any():
             raise NotProvedError(f"not proved: no dual bounds the tasks of user {name}")
+        if gains[k] <= SHRINKING_MARGIN:  # a solver's rounding may be all that there is of it
+            raise NotProvedError(
+                f"not proved: programs tell the tasks of user {name} to {gains[k]:.1e} only"
+            )
         raise NotProvedError(
             f"not optimal: user {name} has {tasks[k]:.12g} tasks where its share stops, and can have "
             f"{values[k] * self.alone[k]:.12g} while all others keep theirs"

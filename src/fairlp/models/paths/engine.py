@@ -24,7 +24,7 @@ class Stop(NamedTuple):
     Attributes
     ----------
     pieces : list of Path
-        Straight pieces of the path, one after the other. All but the last are passed to their ends.
+        Pieces of the path, each up to a kink or a limit. All but the last are passed to their ends.
     t : number
         How far the last piece goes.
     blocked : ndarray of bool, shape (N,)
@@ -38,6 +38,9 @@ class Stop(NamedTuple):
 
 class Region:
     """What fits. A region of your own says :meth:`farthest` and :meth:`blocked`.
+
+    Where users may have more than they ask for (a path whose ``base`` is not its ``tasks``), they rise
+    later than others: look for t by ``path.tasks_at(t)``, not by rates.
 
     Notes
     -----
@@ -128,14 +131,14 @@ class Reached(NamedTuple):
     blocked: np.ndarray
 
 
-def rise(path: Path, region: Region, reached: list[Reached] | None = None) -> PathEnd:
+def rise(path: Path, region: Region, round_ends: list[Reached] | None = None) -> PathEnd:
     """Return the rounds along a path until nobody is active.
 
     Parameters
     ----------
     path : Path
     region : Region
-    reached : list, optional
+    round_ends : list, optional
         Is given the end of each round, for proofs: N numbers a round.
 
     Raises
@@ -150,8 +153,8 @@ def rise(path: Path, region: Region, reached: list[Reached] | None = None) -> Pa
         for piece in pieces[:-1]:
             satisfied = piece.satisfied_at(piece.end)
             history.append((piece.level(piece.end), np.flatnonzero(satisfied)))
-            if reached is not None:
-                ends.append(Reached(piece.tasks_at(piece.end), satisfied & False))
+            if round_ends is not None:
+                ends.append(Reached(piece.tasks_at(piece.end), np.zeros_like(satisfied)))
         path = pieces[-1]
         if not path.active.any():
             break
@@ -159,22 +162,24 @@ def rise(path: Path, region: Region, reached: list[Reached] | None = None) -> Pa
         users = np.flatnonzero(stops)
         if not users.size and t < path.next_kink:
             raise NoProgressError(
-                "a round stopped no user; no user's row has a price above rounding, and rates do "
-                "not change there"
+                f"a round stopped no user at t = {float(t):g}, where {type(region).__name__} calls "
+                "nobody blocked, nobody has all its tasks (no user's row has a price above "
+                "rounding), and the path has no kink"
             )
         level = path.level(t)
-        stuck_at_start = t == 0 and (len(pieces) > 1 or path.jumps)
-        if stuck_at_start and blocked.any() and history:
-            # Who cannot rise at all where the piece begins stopped where the last one ended.
+        is_at_start = t == 0 and (len(pieces) > 1 or path.jumps)
+        if is_at_start and blocked.any() and history:
+            # Users who are blocked at a piece's start belong to the round in which the piece before
+            # ended.
             level, others = history.pop()
             users = np.union1d(others, users)
-            if reached is not None:
+            if round_ends is not None:
                 blocked = blocked | ends.pop().blocked
         history.append((level, users))
-        if reached is not None:
+        if round_ends is not None:
             ends.append(Reached(path.tasks_at(t), blocked))
         path = path.after(t, stops)
     rounds = [k for k, (_, users) in enumerate(history) if users.size]
-    if reached is not None:
-        reached.extend(ends[k] for k in rounds)
+    if round_ends is not None:
+        round_ends.extend(ends[k] for k in rounds)
     return PathEnd(path, [history[k] for k in rounds])

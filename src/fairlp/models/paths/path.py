@@ -20,12 +20,13 @@ Number = Any
 class Path:
     """Where users stand at t = 0, and how the active ones go on.
 
-    A path is straight up to its ``next_kink``. There, or where users stop, :meth:`after` returns the
-    path that goes on, whose t begins at 0 again. An active user asks for ``base + rate·t`` tasks, at
-    most its limit; it keeps what it has where that is more. The others keep what they have.
+    A path is straight up to its ``next_kink`` (unless :attr:`is_straight` says otherwise). There, or
+    where users stop, :meth:`after` returns the path that goes on, whose t begins at 0 again:
+    ``elapsed + t`` is the level. An active user asks for ``base + rate·t`` tasks, at most its limit;
+    it keeps what it has where that is more. The others keep what they have.
 
     A path of your own says its :attr:`rate`, and its :attr:`next_kink` where it has kinks; both may
-    depend on the tasks that users have, and on who is active. Numbers are floats, or rationals in
+    depend on the tasks that users have, on who is active, and on ``elapsed``. Numbers are floats, or rationals in
     arrays of objects.
 
     Attributes
@@ -39,7 +40,8 @@ class Path:
     elapsed : float
         The t of the pieces before, which :meth:`level` counts as well.
     row_tasks : ndarray, shape (N,), optional
-        Tasks of each user at t = 1 in the rows of levels of a program; by default the rates.
+        Tasks that one unit of the level is worth in the rows of a program, which tells what one
+        task is worth there; by default the rates.
 
     Examples
     --------
@@ -105,7 +107,7 @@ class Path:
 
     @property
     def level_1(self) -> np.ndarray:
-        """Tasks of each user at t = 1 in the rows of a model's levels, shape (N,)."""
+        """Tasks that one unit of the level is worth in the rows of a model, shape (N,)."""
         return self.rate if self.row_tasks is None else self.row_tasks
 
     @property
@@ -120,7 +122,11 @@ class Path:
 
     @property
     def jumps(self) -> bool:
-        """Whether users who could rise stand still meanwhile."""
+        """Whether users who could rise stand still on this piece, because others go first.
+
+        Along a tree they do where a queue's level stands. A region then asks of all active users
+        whether they can rise at all, and passes no piece unseen.
+        """
         return False
 
     def level(self, t: Number) -> float:
@@ -245,12 +251,13 @@ class Path:
         Raises
         ------
         NoProgressError
-            At a kink where nobody has risen: the path would never end.
+            At a kink that nothing leads up to, neither t nor tasks: the path would never end.
         """
-        if not stops.any() and (self.tasks_at(t) == self.tasks).all():
-            raise NoProgressError(
-                f"{type(self).__name__} has a kink at t = {t}, up to which nobody rises; expected "
-                "next_kink > 0, and rates that are new where it is reached"
-            )
         elapsed = float(self.elapsed + t)
+        stands = elapsed == self.elapsed and (self.tasks_at(t) == self.tasks).all()
+        if stands and not stops.any():
+            raise NoProgressError(
+                f"{type(self).__name__} has a kink at t = {t}, up to which neither t nor anybody "
+                "rises; expected next_kink > 0, and rates that are new where it is reached"
+            )
         return replace(self, tasks=self.tasks_at(t), active=self.active & ~stops, elapsed=elapsed)

@@ -6,8 +6,9 @@ users without a price. Users who have all their tasks need no round of their own
 How far a path goes (:meth:`ServersByCuts._advance`): the targets of users are known
 beforehand, piece after piece. Rows on all tasks together, at first those of the pool, bound the
 level that can be reached. A linear program shows whether the servers allow it. Where they do not,
-its prices are another such row, which the target violates (a cut). Nothing asks for a straight
-path: targets need to grow with t, no more.
+its prices are another such row, which the target violates (a cut): it holds for all that fits,
+whatever the path. So targets need to grow with t, no more; without duals there are no cuts, and a
+path has to be straight.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class ServersByCuts(ServersByPrograms):
         Of all users.
     pool : PoolRows
         Bounds on all tasks together.
-    reached : list, optional
+    round_ends : list, optional
         Is given the end of each round.
     """
 
@@ -74,7 +75,7 @@ class ServersByCuts(ServersByPrograms):
         t_column: int,
         first: Path,
         pool: PoolRows,
-        reached: list[Reached] | None = None,
+        round_ends: list[Reached] | None = None,
     ) -> None:
         super().__init__(solver, program, rows, t_column)
         if not (self.has_duals or first.is_straight):
@@ -84,7 +85,7 @@ class ServersByCuts(ServersByPrograms):
             )
         self.users = program.leximin()[0].flat
         self.first = first
-        self.reached_ends = reached
+        self.round_ends = round_ends
         self.path = first
         self.level_1 = first.level_1
         #: bounds on all tasks together: the rows of the pool, then the cuts
@@ -95,7 +96,7 @@ class ServersByCuts(ServersByPrograms):
 
     def run(self) -> PathEnd:
         """Return the rise along the path."""
-        end = rise(self.first, self, self.reached_ends)
+        end = rise(self.first, self, self.round_ends)
         if self.n_programs == 0:
             self._hold(end.path.tasks)
             self.point, _ = self.solve()
@@ -114,8 +115,8 @@ class ServersByCuts(ServersByPrograms):
             self.priced_solution = self.priced_solution or solution
         stopping = satisfied | self._blocked(solution, t)
 
-        # Users who could not rise where the piece begins stop there, with those who have all their
-        # tasks there.
+        # Users who could not rise where the piece begins stop there, at t = 0, and nobody else does:
+        # without them others rise otherwise, and the next call looks again.
         at_start = last.tasks * (1 + self.level_tolerance)
         still = stopping & (last.tasks_at(t) <= at_start)
         candidates = last.active if last.jumps else still & (len(pieces) > 1)
@@ -132,7 +133,8 @@ class ServersByCuts(ServersByPrograms):
         """
         pieces = [path]
         # The last tasks known to be possible: without duals those at t of the last piece; with
-        # duals those of the first piece, until a program reaches a target.
+        # duals those of the first piece, and t is 0, until a program reaches a target. So a piece
+        # that a cut forbids can be taken away again.
         tasks = path.tasks
         t = 0.0
         last_cut_target = None
@@ -158,7 +160,7 @@ class ServersByCuts(ServersByPrograms):
             self._load(tasks, missing_tasks, np.inf)
             x, trial_solution = self.solve()
             fraction = float(x[self.t_column])
-            falls_short = fraction < self.reached
+            falls_short = fraction < self.whole_way
             # Where all users rise in proportion up to the target, the program ends at the last
             # possible point. Without duals that is always so: the target is no further than the
             # next point where a user starts to rise.
@@ -176,18 +178,21 @@ class ServersByCuts(ServersByPrograms):
                     pieces.pop()
                 last_cut_target = target_tasks
                 # If the cut stops the users where this piece begins, its program decides.
-                is_blocked = self.cuts.farthest(pieces[-1]) <= pieces[-1].negligible_rise
-                cut_solution = trial_solution if is_blocked else None
+                piece = pieces[-1]
+                is_blocked = self.cuts.farthest(piece) <= piece.negligible_rise
+                decides = is_blocked and self._is_about(trial_solution, piece, 0.0)
+                cut_solution = trial_solution if decides else None
                 continue
 
-            # The point can be reached. Go there, if the prices decide which users stop; else the
-            # session was restarted, and solves the same target again.
+            # The point can be reached. If its prices leave open who stops, the session is restarted
+            # and solves the same target again; otherwise go there.
             end_t = target_t
             if falls_short and in_proportion:
                 end_t = t + (target_t - t) * fraction
-            has_slack = fraction > 1 + (1 - self.reached)
-            last_solution = None if has_slack else trial_solution
-            if not has_slack and self._restarted_as_undecided(trial_solution, pieces[-1], end_t):
+            has_slack = fraction > 1 + (1 - self.whole_way)
+            is_tight = not has_slack and self._is_about(trial_solution, pieces[-1], end_t)
+            last_solution = trial_solution if is_tight else None
+            if is_tight and self._restarted_as_undecided(trial_solution, pieces[-1], end_t):
                 continue
             self.point = x
             is_reached = True
@@ -241,6 +246,19 @@ class ServersByCuts(ServersByPrograms):
         going_on = path.active & ~path.satisfied_at(t) & ~self._priced(solution, path, t)
         return bool(going_on.any()) and self.restart_if_undecided(solution)
 
+    def _is_about(self, solution: Solution, path: Path, t: float) -> bool:
+        """Whether prices of a program are those of users who rise at t, and not rounding.
+
+        A program may be tight because of users who rose on earlier pieces only. What all users have
+        is compared by what it is worth at its prices.
+        """
+        if solution.row_duals is None:
+            return True
+        sizes = np.maximum(self.loaded_tasks + self.loaded_rate, self.level_1)[self.users]
+        worth = abs(solution.row_duals[self.rows]) * self.unit * sizes
+        rising = path.rate_at(t)[self.users] > 0
+        return bool(worth[rising].max(initial=0.0) > SOLVER_TIGHTEST * worth.max(initial=0.0))
+
     def _priced(self, solution: Solution, path: Path, t: float) -> np.ndarray:
         """Return the active users who have a price. Bool, of all users."""
         priced = np.zeros_like(path.active)
@@ -277,11 +295,11 @@ class ServersByCuts(ServersByPrograms):
         gap = certificate.gap or 0.0
         if gap > CONVEX_POINT:  # such a gap leaves open how far the rise could go
             return gap
-        rise = self.loaded_rate * abs(solution.require_point()[self.t_column])
-        size = np.maximum(self.loaded_tasks + rise, self.level_1)
-        relative_rise = np.zeros(len(rise))
-        np.divide(rise, size, out=relative_rise, where=size > 0)
-        return float(gap * relative_rise.max(initial=0.0))
+        gain = self.loaded_rate * abs(solution.require_point()[self.t_column])
+        size = np.maximum(self.loaded_tasks + gain, self.level_1)
+        relative_gain = np.zeros(len(gain))
+        np.divide(gain, size, out=relative_gain, where=size > 0)
+        return float(gap * relative_gain.max(initial=0.0))
 
     def _cut(self, solution: Solution, tasks: np.ndarray) -> None:
         """Add the cut of a program's prices: at them, all tasks are worth at most its optimum."""

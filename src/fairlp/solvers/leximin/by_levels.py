@@ -225,7 +225,7 @@ class ServersByLevels(ServersByPrograms):
         if isinstance(solution, SolverError):
             return None
         point = solution.require_point()
-        if point[self.t_column] < top_level * self.reached:
+        if point[self.t_column] < top_level * self.whole_way:
             return None
 
         self.point = point

@@ -261,7 +261,7 @@ def climb(
     merge: bool = True,
     options: dict[str, Any] | None = None,
     without: tuple[str, ...] = ("limit", "guarantee"),
-    reached: list[Reached] | None = None,
+    round_ends: list[Reached] | None = None,
 ) -> LeximinResult:
     """Return the allocation of users who rise along a path.
 
@@ -277,14 +277,14 @@ def climb(
     without : tuple of str
         Rows of the model that say no more than the path does, which ends at limits and begins at
         guarantees.
-    reached : list, optional
+    round_ends : list, optional
         Is given the end of each round.
     """
     if not first.active.any() and not first.tasks.any():
         return LeximinResult.nothing(instance)
     backend = tightest(solver, options)
     pool = _pool(instance)
-    region_of = partial(ServersByCuts, backend, first=first, pool=pool, reached=reached)
+    region_of = partial(ServersByCuts, backend, first=first, pool=pool, round_ends=round_ends)
     share = partial(_climb, partial(_without, formulation, without), region_of, merge)
     return without_useless_pairs(instance, share) if merge else share(instance)
 

@@ -226,7 +226,7 @@ def rise(
         replace(path, row_tasks=tasks_at_level_1(instance, dominant(instance))),
         solver=solver,
         options=options,
-        reached=reached,
+        round_ends=reached,
     )
     users = instance.users.labels.rename("user")
     servers = instance.servers.labels.rename("server")

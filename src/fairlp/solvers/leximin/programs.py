@@ -106,7 +106,7 @@ class ServersByPrograms(Region):
         The largest fraction of ``floor_sizes`` by which floors were lowered.
     level_tolerance : float
         Levels that differ by less than this fraction are equal.
-    reached : float
+    whole_way : float
         A rise of at least this fraction of the way counts as complete.
     errors : LevelErrors
     row_duals : list of ndarray
@@ -154,10 +154,10 @@ class ServersByPrograms(Region):
         self.relaxation = 0.0
         self._lowered = 0.0  # the fraction of their sizes by which floors are lower now
         self.level_tolerance = AGREEMENT
-        self.reached = 1 - SOLVER_TIGHTEST
+        self.whole_way = 1 - SOLVER_TIGHTEST
         if not self.has_duals:
             self.level_tolerance = max(NOISE, 4 * ACCEPTED * len(rows))
-            self.reached = 1 - ACCEPTED
+            self.whole_way = 1 - ACCEPTED
 
     def run(self) -> PathEnd:
         """Return the rise of all users, who have their tasks at :attr:`point` then."""
