@@ -9,17 +9,20 @@ Of queue v and column m (a resource, of a flavor), from the leaves up:
 * A[root] = S[root], A[v] = min(S[v] + borrowing limit, K[v] + A[parent]): what v could have.
 * share(v) = max over resources of (Σ over flavors of max(0, U[v] − S[v])) / (Σ over flavors of
   A[parent]), over the weight. A resource of which the parent has nothing to lend is left out. A
-  user is a child with S = 0.
+  user is a child with S = K = 0.
 
-Users outside the quotas (no queue on their way up lists any) are held by no row of them. Their
-tasks count in U where shares are compared, beyond S = K of such a user: its part of what the
-servers have and no quota covers.
+No quota limits users outside the quotas (no queue on their way up lists any). Such a user has S = K
+= its part of what the servers have and no quota covers; what it uses beyond that counts in U when
+shares are compared.
+
+A *lane* is a user's tasks in one flavor, a group of servers: leaves of the tree are lanes, in the
+nodes of their users.
 
 Shares rise from the root down: in each queue the children with the least share go first, all at one
 pace. A child whose share stands still while it rises (it is within what is its own) goes before the
-others; several such are compared by their largest parts of the pool, over their weights. Children
-of the least weight borrow when no other child rises, and rise like others within what is their
-own.
+others; several such are compared by their largest parts of the pool (all servers together), over
+their weights. Queues of weight 0, which stands as LEAST_WEIGHT, borrow only when no sibling can
+rise, and rise like others within what is their own.
 """
 
 from __future__ import annotations
@@ -52,7 +55,7 @@ class QuotaTree:
     owned, reserved, limits : ndarray
         S, K, and the most that U may be (infinite for no limit).
     lent : ndarray, shape (nodes, R)
-        What a node's parent could lend of each resource: A, summed over flavors.
+        A of a node's parent, summed over flavors: what the parent could lend of each resource.
     """
 
     def __init__(self, instance: Instance, lanes: Lanes) -> None:
@@ -74,6 +77,7 @@ class QuotaTree:
             [*queues.paths, *queues.names()],
         )
         is_queue = np.arange(len(self.branches.weights)) < len(queues)
+        # a user has a weight above 0 and is never late
         self.is_late = self.branches.weights <= np.where(is_queue, LEAST_WEIGHT, 0.0)
         resources = np.arange(len(instance.resources))
         self.sums = (quotas.resource[:, None] == resources).astype(float)
@@ -87,6 +91,7 @@ class QuotaTree:
         self.reserved = np.zeros(self.owned.shape)
 
         def lendable(nodes: np.ndarray, owned: np.ndarray) -> np.ndarray:
+            # sets K of these nodes on the way up
             self.reserved[nodes] = np.maximum(owned[nodes] - lending[nodes], 0.0)
             return np.asarray(owned[nodes] - self.reserved[nodes])
 
@@ -154,9 +159,9 @@ class ShareBeyondQuota(NodeRule):
     def __init__(self, quotas: QuotaTree) -> None:
         self.quotas = quotas
         self.n_columns = len(quotas.sums)
-        no_bound = np.zeros(quotas.lent.shape)  # of parts of the pool
-        self.owned = np.hstack([quotas.owned, no_bound])
-        self.reserved = np.hstack([quotas.reserved, no_bound])
+        none = np.zeros(quotas.lent.shape)  # all of a part of the pool counts
+        self.owned = np.hstack([quotas.owned, none])
+        self.reserved = np.hstack([quotas.reserved, none])
 
     def tree(self) -> Tree:
         """Return the tree of the lanes, each of which rises as its user does."""
@@ -263,7 +268,7 @@ class QuotaPath(Path):
 
     @property
     def negligible_rise(self) -> float:
-        """A rise that is what floors of nominal quotas were lowered by for rounding."""
+        """Rises up to the tolerance by which floors of nominal quotas were lowered."""
         return ACCEPTED
 
     @cached_property

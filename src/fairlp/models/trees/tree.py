@@ -1,13 +1,15 @@
 """A tree of queues whose leaves rise together: sums go up the tree, speeds come down.
 
 What leaves take is their *use*, a row of amounts, and a queue's use is the sum of what its children
-give it. Inside a queue v there is a level of its own, s[v]. It rises, and with it those of v's
-children whose level, over their weight, is s[v]; a child that is further waits until s[v] is there.
-What the level of a node is, and what a queue gives its parent, is the *rule* of the tree
-(:mod:`.rules`, :mod:`.quotas`). An active leaf rises by its weight per unit of the s of its queue.
+give it. The *level* of a node is the largest of what its use is measured by. Inside a queue v there
+is a water line, s[v]. It rises, and with it those of v's children whose level, over their weight,
+is s[v]; a child that is further waits until s[v] is there. What a use is measured by, and what a
+queue gives its parent, is the *rule* of the tree (:mod:`.rules`, :mod:`.quotas`). An active leaf
+rises by its weight per unit of the s of its queue.
 
-So what leaves ask for is a monotone, piecewise linear function of the root's own level s[root].
-From a point of the tree on (:class:`TreePoint`) :meth:`Tree.pace` finds out how it goes on:
+So what leaves ask for is a monotone, piecewise linear function of a parameter t; while nothing jumps
+at the root, t grows as s[root] does. From a point of the tree on (:class:`TreePoint`)
+:meth:`Tree.pace` finds out how it goes on:
 
 1. From the leaves up: the growth of a queue's use per unit of its s is the sum of what its children
    add while they rise, each at the pace at which its level keeps up with s[v].
@@ -15,10 +17,11 @@ From a point of the tree on (:class:`TreePoint`) :meth:`Tree.pace` finds out how
 3. A kink ends the pace: a child that waited is reached, another amount becomes the one that a
    node's level counts, or the rule has a bound of its own.
 
-Where a child's level stands still while it rises (nothing below needs what its level counts), it
-rises at once: the s of its queue stands, and so do all siblings that do not. The deepest such
-children go first. Siblings are compared by what the rule compares next, and rise by their weights
-in the end.
+If a child's level does not grow although leaves below it rise (none of them needs what its level
+counts), it *jumps*: until its level grows again, the s of its parent stops, and with it the siblings
+that do not jump and the leaves in that parent. So a jump deep in a branch stops what is beside it,
+not what is above it. Siblings that jump together are compared by the rule's next measure, and rise
+by their weights in the end.
 
 The same code holds floats and, in arrays of objects, rationals.
 """
@@ -72,7 +75,7 @@ class Pace:
     end : float
         The t of the next kink; infinite if there is none.
     jumps : bool
-        Whether leaves that could rise stand still, because the level of a queue does.
+        Whether some child jumps, so that others wait.
     """
 
     rate: np.ndarray
@@ -164,9 +167,10 @@ class Tree:
         return np.asarray(self.tasks_per_level * self.past)
 
     def begin(self, tasks: np.ndarray) -> TreePoint:
-        """Return the point where the tree begins if leaves take so many tasks.
+        """Return the point with s = 0 and the use of so many tasks of each leaf.
 
-        Satisfied leaves take all of theirs, active ones their past.
+        Along a :class:`~.tree_path.TreePath` these are the tasks of satisfied leaves, and the past
+        of active ones; along a :class:`~.quotas.QuotaPath` all that leaves have.
         """
         if not tasks.any():
             return self.origin
@@ -237,8 +241,8 @@ class _Comparison:
     Attributes
     ----------
     level : ndarray, shape (V,)
-        What the children of each queue have reached; infinite where it is not known yet, and is the
-        least of those compared.
+        s[v]: that of the point; or, where the rule follows use, the least level over the weight of
+        the children compared so far, infinite before the first.
     compared, is_waiting, stands : ndarray of bool, shape (V,)
         The nodes that were compared, those that wait, and the queues whose level stands.
     """
@@ -315,7 +319,8 @@ class _Rise:
     Attributes
     ----------
     speed : ndarray, shape (V,)
-        A node's own s per unit of its parent's; in the end per unit of t.
+        Factor from the parent's pace to the node's; in the end, of its own s per unit of t. Of a
+        queue with a child that jumps, whose s stands, it is that of the jump.
     growth : ndarray, shape (V, C)
         Growth of a node's use per unit of its own s.
     """
@@ -363,7 +368,8 @@ class _Rise:
             self.speed[rising] = weights[rising] / slope
             if not nodes.size:
                 return
-            growth[tree.branches.parents[nodes]] = 0  # of leaves beside children that stand still
+            # Leaves beside children that jump wait; what children add comes after this.
+            growth[tree.branches.parents[nodes]] = 0
         self.speed[nodes] = weights[nodes] / tree.rule.last_slope(nodes, growth)
 
     def pace(self) -> Pace:

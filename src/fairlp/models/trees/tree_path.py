@@ -56,12 +56,12 @@ class TreePath(Path):
 
     @property
     def jumps(self) -> bool:
-        """Whether leaves that could rise stand still, because the level of a queue does."""
+        """Whether some queue jumps, so that leaves beside it wait."""
         return self.pace.jumps
 
     @property
     def level_1(self) -> np.ndarray:
-        """The rates in a first path's own rows, where no user has all its tasks."""
+        """Tasks of each leaf per unit of s[root] if no leaf had all its tasks: a scale."""
         return self.tree(self.active | self.satisfied)
 
     @cached_property
@@ -79,11 +79,13 @@ class TreePath(Path):
         return float(self.point.level[0] + self.pace.level[0] * t)
 
     def after(self, t: Number, stops: np.ndarray) -> TreePath:
-        """Return the next path on which a leaf rises; it goes on from t, without some leaves.
+        """Return the path that goes on from t, without some leaves.
 
-        Where satisfied leaves count the tree goes on if all that stop are, and ask for all their
-        tasks. Else it begins anew. (A leaf that lacks a billionth of its tasks is satisfied; no
-        rounding decides between the two.)
+        Where satisfied leaves count, the tree goes on from t if every leaf that stops is satisfied and
+        asks for all its tasks: then the use at t is what the tree says. Otherwise s begins at 0
+        again, as leaves that are blocked count for nobody; leaves keep their tasks, and wait until
+        they are asked for more. (A leaf that lacks a billionth of its tasks is satisfied; no rounding
+        decides between the two.)
         """
         path = replace(
             self, tasks=self.tasks_at(t), active=self.active & ~stops, point=self.tree.origin
