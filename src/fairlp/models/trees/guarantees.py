@@ -24,36 +24,42 @@ def floors(instance: Instance) -> np.ndarray:
     there is as much as all servers have. Where guarantees below a queue are more than its own,
     they count.
     """
-    guaranteed_tasks = np.zeros(len(instance.users))
+    tasks = np.zeros(len(instance.users))
     queues = instance.tree
     if not queues.guarantees.any():
-        return guaranteed_tasks
+        return tasks
     can_run = (
         instance.runnable().any(axis=1)
         & (instance.task_limits > 0)
         & ~queues.barred(instance.demands)
     )
-    weights = instance.user_weights
-    guaranteed = queues.guaranteed
-    for v in guaranteed[np.argsort(-queues.depths[guaranteed], kind="stable")].tolist():
+    deepest_first = np.argsort(-queues.depths[queues.guaranteed], kind="stable")
+    for v in queues.guaranteed[deepest_first].tolist():
         below = np.asarray(queues.below[[v]].todense()).ravel() > 0
-        named = queues.guarantees[v] > 0
-        needs_named = (instance.demands[:, named] > 0).any(axis=1)
+        needs_named = (instance.demands[:, queues.guarantees[v] > 0] > 0).any(axis=1)
         users = np.flatnonzero(below & can_run & needs_named)
-        if not users.size:
-            continue
-        demands = instance.demands[users]
-        pool = np.where(named, queues.guarantees[v], instance.pool)
-        tree = queues.select(users)
+        if users.size:
+            tasks[users] = _shared(instance, v, users, tasks[users])
+    return tasks
 
-        # Shares of the guarantee: of the resources that it names.
-        share = np.where(named, quotients(demands, pool), 0.0)
-        share /= share.max(axis=1, keepdims=True)
-        alone = tasks_alone(demands * named, pool[None, :])[:, 0]
-        leaves = tree_of_shares(tree.branches, weights[users], share, alone, counted=True)
-        everyone = np.ones(len(users), dtype=bool)
-        limits = instance.task_limits[users]
-        first = first_path(leaves, guaranteed_tasks[users], limits, everyone)
-        shared = rise(first, PoolRows.of(pool, demands, demands, tree)).path.tasks
-        guaranteed_tasks[users] = np.where(shared > ROUNDING * alone, shared, 0.0)
-    return guaranteed_tasks
+
+def _shared(instance: Instance, v: int, users: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+    """Return the tasks of users of queue v by its guarantee, who have ``tasks`` by those below.
+
+    A user's share is of the resources that the guarantee names.
+    """
+    demands = instance.demands[users]
+    guarantee = instance.tree.guarantees[v]
+    named = guarantee > 0
+    pool = np.where(named, guarantee, instance.pool)
+    share = np.where(named, quotients(demands, pool), 0.0)
+    share /= share.max(axis=1, keepdims=True)
+    alone = tasks_alone(demands * named, pool[None, :])[:, 0]
+
+    queues = instance.tree.select(users)
+    weights = instance.user_weights[users]
+    tree = tree_of_shares(queues.branches, weights, share, alone, counted=True)
+    everyone = np.ones(len(users), dtype=bool)
+    first = first_path(tree, tasks, instance.task_limits[users], everyone)
+    shared = rise(first, PoolRows.of(pool, demands, demands, queues)).path.tasks
+    return np.where(shared > ROUNDING * alone, shared, 0.0)

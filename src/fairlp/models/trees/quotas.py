@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -38,9 +37,9 @@ from ..instances.branches import Branches
 from ..instances.instance import Instance
 from ..instances.queues import LEAST_WEIGHT
 from ..instances.quotas import Lanes, nearest_listing, outside, uncovered
-from ..paths.path import Path
 from .rules import NodeRule, Nodes
-from .tree import Pace, Tree, TreePoint
+from .tree import Tree
+from .tree_path import PacedPath
 
 __all__ = ["QuotaTree", "usage_of"]
 
@@ -231,7 +230,7 @@ def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarr
 
 
 @dataclass(frozen=True)
-class QuotaPath(Path):
+class QuotaPath(PacedPath):
     """Lanes that rise at a quota tree's constant rates, one lane of each user at a time.
 
     Attributes
@@ -239,12 +238,10 @@ class QuotaPath(Path):
     remaining : ndarray of bool, shape (L,)
         Lanes that have not stopped.
     quotas : QuotaTree
-    tree : Tree
     """
 
     remaining: np.ndarray
     quotas: QuotaTree
-    tree: Tree
 
     @classmethod
     def first(cls, lanes: Lanes, instance: Instance) -> QuotaPath:
@@ -258,7 +255,8 @@ class QuotaPath(Path):
         quotas = QuotaTree(instance, lanes)
         tree = ShareBeyondQuota(quotas).tree()
         nothing = np.zeros(len(can_run))
-        return cls(nothing, small.task_limits, can_run, can_run, quotas, tree)._renewed()
+        begin = tree, tree.origin, can_run, quotas
+        return cls(nothing, small.task_limits, can_run, *begin)._renewed()
 
     @property
     def level_1(self) -> np.ndarray:
@@ -270,31 +268,6 @@ class QuotaPath(Path):
     def negligible_rise(self) -> float:
         """Rises up to the tolerance by which floors of nominal quotas were lowered."""
         return ACCEPTED
-
-    @cached_property
-    def point(self) -> TreePoint:
-        """Where the tree stands."""
-        return self.tree.begin(self.tasks)
-
-    @cached_property
-    def pace(self) -> Pace:
-        """How lanes go on."""
-        return self.tree.pace(self.active, self.point)
-
-    @property
-    def rate(self) -> np.ndarray:
-        """Tasks of each active lane per unit of t."""
-        return self.pace.rate
-
-    @property
-    def next_kink(self) -> float:
-        """The t at which another node rises, or another part of what a node has is its largest."""
-        return float(self.pace.end)
-
-    @cached_property
-    def limit_levels(self) -> np.ndarray:
-        """The t at which each active lane has all its tasks, else infinite."""
-        return super().limit_levels
 
     def level(self, t: float) -> float:
         """Return the least share of the root's children that rise."""
@@ -317,7 +290,8 @@ class QuotaPath(Path):
         """
         quotas = self.quotas
         user = quotas.lanes.user
-        used = self.point.usage[quotas.owner, : len(quotas.sums)]
+        point = self.tree.begin(self.tasks)
+        used = point.usage[quotas.owner, : len(quotas.sums)]
         reaches = _reaches(used, quotas.owned[quotas.owner])
         beyond = np.asarray((reaches & (quotas.counted > 0)).any(axis=1))
         remaining = np.flatnonzero(self.remaining)
@@ -326,4 +300,4 @@ class QuotaPath(Path):
         active[remaining[np.unique(user[remaining], return_index=True)[1]]] = True
         others = np.bincount(user, weights=self.tasks)[user] - self.tasks
         limits = quotas.lanes.instance.task_limits - others
-        return replace(self, active=active, limits=limits)
+        return replace(self, active=active, limits=limits, point=point)

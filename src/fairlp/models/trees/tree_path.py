@@ -17,26 +17,17 @@ FirstPath = Callable[..., Path]
 
 
 @dataclass(frozen=True)
-class TreePath(Path):
-    """Leaves of a tree that ask for what their queues' levels come to.
-
-    Where a leaf stops, the rates of the others are new, and what they ask for begins at 0 again:
-    they keep what they have, and wait until they ask for more.
+class PacedPath(Path):
+    """Leaves that rise at the pace of a tree.
 
     Attributes
     ----------
     tree : Tree
-    zero : ndarray, shape (N,)
-        The tasks that levels count from.
-    satisfied : ndarray of bool, shape (N,)
-        Who stopped with all its tasks, where that counts.
     point : TreePoint
         Where the tree stands at t = 0.
     """
 
     tree: Tree
-    zero: np.ndarray
-    satisfied: np.ndarray
     point: TreePoint
 
     @cached_property
@@ -54,6 +45,30 @@ class TreePath(Path):
         """The t of the tree's next kink."""
         return self.pace.end
 
+    @cached_property
+    def limit_levels(self) -> np.ndarray:
+        """The t at which each active leaf has all its tasks, else infinite. Shape (N,)."""
+        return super().limit_levels
+
+
+@dataclass(frozen=True)
+class TreePath(PacedPath):
+    """Leaves of a tree that ask for what their queues' levels come to.
+
+    Where a leaf stops, the rates of the others are new, and what they ask for begins at 0 again:
+    they keep what they have, and wait until they ask for more.
+
+    Attributes
+    ----------
+    zero : ndarray, shape (N,)
+        The tasks that levels count from.
+    satisfied : ndarray of bool, shape (N,)
+        Who stopped with all its tasks, where that counts.
+    """
+
+    zero: np.ndarray
+    satisfied: np.ndarray
+
     @property
     def jumps(self) -> bool:
         """Whether some queue jumps, so that leaves beside it wait."""
@@ -68,11 +83,6 @@ class TreePath(Path):
     def base(self) -> np.ndarray:
         """What an active leaf asks for at t = 0, shape (N,)."""
         return np.asarray(self.zero + self.tree.tasks_at(self.point))
-
-    @cached_property
-    def limit_levels(self) -> np.ndarray:
-        """The t at which each active leaf has all its tasks, else infinite. Shape (N,)."""
-        return super().limit_levels
 
     def level(self, t: Number) -> float:
         """Return the root's own level."""
@@ -125,7 +135,7 @@ def first_path(
 ) -> TreePath:
     """Return the path on which runnable leaves rise from their ``guaranteed`` tasks."""
     start = Beginning.of(guaranteed, limits, can_run, count, tree.past_tasks)
-    beginning = tree, start.zero, start.satisfied, tree.origin
+    beginning = tree, tree.origin, start.zero, start.satisfied
     first = TreePath(start.tasks, limits, start.active, *beginning)
     if not tree.counted:
         return first
