@@ -274,7 +274,8 @@ class Prepared(NamedTuple):
     instance : Instance
         As it was given.
     solved : Instance
-        What mechanisms share: users whose task fits no single server may have lost their tasks.
+        The instance that mechanisms share. With ``oversized="drop"``, users whose task fits no single
+        server have a task limit of 0 there.
     notes : tuple of str
         What was done about such users.
     """

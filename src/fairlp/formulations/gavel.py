@@ -29,8 +29,8 @@ from ..models.notation.model import Model
 from ..models.notation.reals import NumberError, floats
 from ..models.notation.tables import Subset
 from ..models.programs.program import Program
-from ..models.trees.tree import Tree
 from . import region
+from .hierarchical import parts_of_queues
 from .normalisers import containerized
 from .region import inverse, runnable_users, task_limits, where_runnable
 
@@ -313,8 +313,11 @@ class WaterLevels:
         A queue at the root rises at its weight. Its part is divided among the queues and jobs in it
         that are active, by their weights, and so on down.
         """
+        queues = self.instance.tree
         weights = self.instance.user_weights
-        return Tree(self.instance.tree.branches, weights[:, None], weights)(self.active)
+        parts, inside = parts_of_queues(queues, weights, self.active)
+        portions = quotients(parts * inside[0], inside)
+        return np.where(self.active, portions[queues.of] * weights, 0.0)
 
     def after(self, t: float, stopping: np.ndarray) -> WaterLevels:
         """Return the state after a round that gave out t units and stopped some jobs."""

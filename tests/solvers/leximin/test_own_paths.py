@@ -136,6 +136,16 @@ def test_one_who_is_blocked_too_early_is_not_proved(seed):
     assert "not feasible" in replace(answer, tasks=more).certify().message
 
 
+def test_rates_count_where_tasks_are_checked_to_fit():
+    """At half its rate a task of ann takes twice as much of the server."""
+    cluster = fairlp.Instance.from_arrays([[1], [1]], [[12]], rates=[[6], [12]])
+    path = FastFrom.start(cluster, speed=np.ones(2), fast_from=np.full(2, np.inf))
+    answer = fairlp.rise(path, cluster)
+    assert answer.totals.to_numpy() == pytest.approx([4, 4], rel=1e-9) and answer.certify()
+    more = replace(answer, tasks=answer.tasks + 0.1)
+    assert "not feasible: server 'server1'" in more.certify().message
+
+
 class Watts(fairlp.Region):
     """A budget of power: users draw their watts."""
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...models.instances.instance import Instance
+from ...models.instances.rationals import decimal, rational
 from ...models.programs.proof import Proof
 
 __all__ = ["exactly", "prove_by_enumeration"]
@@ -22,11 +23,9 @@ __all__ = ["exactly", "prove_by_enumeration"]
 MOST_BRANCHES = 300_000
 
 
-def exactly(values: Any) -> Any:
+def exactly(values: np.ndarray) -> Any:
     """Return numbers as the fractions that they are written as; (nested) lists of them."""
-    if isinstance(values, np.ndarray):
-        return [exactly(value) for value in values]
-    return Fraction(repr(float(values)))
+    return rational(values, decimal).tolist()
 
 
 @dataclass

@@ -83,7 +83,7 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
 
 
 def _lanes_of(instance: Instance, lanes: Lanes, queue: int) -> Lanes:
-    """Return the lanes of users whose nominal quota is that of a queue, with servers merged."""
+    """Return the lanes of the users who count in a queue's nominal quota; servers are merged."""
     owner = nearest_listing(instance.tree)[instance.tree.of][lanes.user]
     chosen = np.flatnonzero(owner == queue)
     small, _ = merge_servers(lanes.instance.select_users(chosen))
@@ -169,12 +169,7 @@ def hidden_by_rounding(instance: Instance, totals: np.ndarray) -> str:
 
     Weights along the tree that are far apart leave a user next to no tasks.
     """
-    queues = instance.tree
-    weights = instance.user_weights.astype(float)
-    queue = queues.of
-    while queue.any():  # up to the root
-        weights = weights * queues.weights[queue]
-        queue = queues.parents[queue]
+    weights = instance.tree.weights_along(instance.user_weights)
     if weights.min() >= NOISE * weights.max():
         return ""
     alone = instance.gamma().sum(axis=1)

@@ -29,7 +29,7 @@ from ...models.paths.pool import PoolRows
 from ...models.trees.guarantees import floors
 from ...models.trees.tree_path import FirstPath
 from ...solvers.interior_point import INTERIOR
-from ...solvers.leximin.leximin import LeximinResult, climb, leximin
+from ...solvers.leximin.leximin import LeximinResult, climb, leximin, rounds_frame
 from ...tolerances import AGREEMENT, ROUNDING
 from ..allocation import within_capacity
 from ..mechanism import Method, MethodCall, MethodResult, TasksResult, through
@@ -389,9 +389,9 @@ def rounds_table(instance: Instance, history: History, tasks: np.ndarray) -> pd.
     """
     labels = instance.users.labels
     full = tasks.sum(axis=1) >= instance.task_limits * (1 - AGREEMENT)
-    rows = [
-        (level, len(frozen), list(labels[frozen]), list(labels[frozen[full[frozen]]]))
-        for level, frozen in history
-    ]
-    columns = ["level", "frozen", "users", "satisfied"]
-    return pd.DataFrame(rows, columns=columns, index=range(1, len(rows) + 1)).rename_axis("round")
+    stops = [users for _, users in history]
+    columns = {
+        "users": [list(labels[users]) for users in stops],
+        "satisfied": [list(labels[users[full[users]]]) for users in stops],
+    }
+    return rounds_frame(history, columns)

@@ -5,8 +5,9 @@ programs find how far it goes (:class:`~fairlp.models.paths.concave.ConcavePath`
 the throughput at which its tangent is taken, the leximin of these tangents is that of 1/ρ
 (docs/results.md), which is what :func:`prove` shows.
 
-The hierarchical policy is water filling along the tree of queues, the path :class:`WaterPath`. Its
-proof runs the paper's rounds anew, one linear program each, whose duals prove the round.
+The hierarchical policy is water filling along the tree of queues, the path :class:`WaterPath`. The
+proof calls neither the path nor the tree: it solves the paper's linear program of each round, and
+the duals of that program prove the round.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from ...models.paths.path import Path
 from ...models.programs.certificate import dual_bound
 from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
+from ...models.trees.tree import Tree
 from ...solvers.leximin.leximin import climb
 from ...tolerances import AGREEMENT, BLOCKED_PRICE, LEAST_PROVED, SOLVER_TIGHTEST
 from ..allocation import Allocation
@@ -110,8 +112,11 @@ def _finish_time(call: MethodCall) -> TasksResult:
 
 def _hierarchical(call: MethodCall) -> TasksResult:
     """Share by water filling along the tree of queues."""
-    outcome = _along(call, WaterPath.start(call.instance, jobs=call.instance))
-    return replace(outcome, shares_along_tree=True)
+    instance = call.instance
+    weights = instance.user_weights
+    throughputs = weights * gavel.normalised(instance)
+    tree = Tree(instance.tree.branches, weights[:, None], throughputs)
+    return replace(_along(call, WaterPath.start(instance, tree=tree)), shares_along_tree=True)
 
 
 def _along(call: MethodCall, path: Path) -> TasksResult:
@@ -125,23 +130,28 @@ def _along(call: MethodCall, path: Path) -> TasksResult:
         merge=False,
         options=call.options,
     )
-    result_in_tasks = outcome(instance, result)
-    totals = result_in_tasks.tasks.sum(axis=1)
+    tasks_result = outcome(instance, result)
+    totals = tasks_result.tasks.sum(axis=1)
     tasks_per_level = at_level_1(instance, call.parameters, totals)
-    return replace(result_in_tasks, tasks_per_level=tasks_per_level)
+    return replace(tasks_result, tasks_per_level=tasks_per_level)
 
 
 @dataclass(frozen=True)
 class WaterPath(Path):
-    """Jobs that rise by water filling: a queue's part is divided among who is active in it."""
+    """Jobs that rise by water filling: a queue's part is divided among who is active in it.
 
-    jobs: Instance
+    Attributes
+    ----------
+    tree : Tree
+        Of a single amount, the units that the root gives out.
+    """
+
+    tree: Tree
 
     @cached_property
     def rate(self) -> np.ndarray:
         """Throughput of each active job for one unit that the root gives out."""
-        state = WaterLevels(self.jobs, self.tasks, self.active)
-        return np.asarray(state.rates * gavel.normalised(self.jobs))
+        return self.tree(self.active)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ users, each a child of the queue that it stands in. Of node v and column m (a re
 * share(v) = max over resources r of Σ over columns m of r: max(0, U[v] − S[v])
   / Σ over columns m of r: A[parent], over the weight of v.
 
-A user whose lowest queue with quotas lists nothing (pods outside Kueue) stands in no books: no row
-of quotas holds it. Its use counts in its share, in the columns that any queue lists, beyond what is
+A user is outside the quotas if no queue above it lists any (pods outside Kueue): no row of quotas
+limits it. Its use counts in its share, in the columns that any queue lists, beyond what is
 its own: S = K = its part of W[m] = max(0, what the servers of m have − S[root]), which no quota
 covers. W is divided among such users by their weights on the way up, and none gets more of it than
 it could use.
@@ -45,8 +45,8 @@ class Ways:
     use : ndarray, shape (L, M)
         What one task of a way takes of each column.
     unclear : ndarray of bool, shape (N,)
-        Whose tasks may count in several columns of the very same servers, so that tasks by server
-        do not tell in which they do.
+        Users whose tasks may count in several columns on the same servers: the tasks on a server do
+        not tell in which column they count.
     """
 
     user: np.ndarray
@@ -66,7 +66,7 @@ class Books:
     ----------
     ways : Ways
     outside : ndarray of bool, shape (N,)
-        Users who stand in no books.
+        Users outside the quotas.
     owner : ndarray of int, shape (N,)
         The lowest queue above a user that lists anything; of a user outside its own node.
     owned, reserved, most : ndarray

@@ -32,6 +32,7 @@ from ...tolerances import (
     LEAST_PROVED,
     NOISE,
     SHRINKING_MARGIN,
+    SMALL_PART,
     SOLVER_TIGHTEST,
 )
 from ..allocation import Allocation, no_certificate
@@ -44,9 +45,6 @@ __all__ = ["prove_quotas"]
 
 #: The second is asked where the first ends without an answer: beside rows of 0 its tolerance shows.
 SOLVERS = ("highs", "highs-ipm")
-#: Gains are measured by what a user has, and by no less than this part of what it could run alone:
-#: beside less, rounding of a solver would be taken for a gain.
-SMALL_PART = 0.01
 
 
 class Programs:

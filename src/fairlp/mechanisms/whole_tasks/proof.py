@@ -118,7 +118,7 @@ def prove_placement(allocation: Allocation, exact: bool = False, *, policy: str)
     doubtful = False
     while heap:
         share, tie, n = heap[0]
-        where = None
+        place: int | None = None
         if policy == "best-fit":
             fitting = [
                 s
@@ -126,26 +126,26 @@ def prove_placement(allocation: Allocation, exact: bool = False, *, policy: str)
                 if eligible[n, room.row] and room.holds(demands[n])
             ]
             distances = [_distance(demands[n], rooms[s].free, unit) for s in fitting]
-            where, is_close = _nearest(fitting, distances)
+            place, is_close = _nearest(fitting, distances)
             doubtful |= is_close
         else:
             # a server where the task did not fit never has more room
             while start[n] < len(rooms):
                 room = rooms[start[n]]
                 if eligible[n, room.row] and room.holds(demands[n]):
-                    where = start[n]
+                    place = start[n]
                     break
                 start[n] += 1
-        if where is None:
+        if place is None:
             heapq.heappop(heap)
             continue
-        rooms[where].run(demands[n])
-        tasks[n][rooms[where].row] += 1
+        rooms[place].run(demands[n])
+        tasks[n][rooms[place].row] += 1
         totals[n] += 1
-        more = shares[n]
-        assert more is not None
+        share_of_task = shares[n]
+        assert share_of_task is not None
         if totals[n] + 1 <= instance.task_limits[n]:
-            heapq.heapreplace(heap, (share + more, tie, n))
+            heapq.heapreplace(heap, (share + share_of_task, tie, n))
         else:
             heapq.heappop(heap)
     proof = compared(allocation, tasks, f"the loop of {policy}")
@@ -231,20 +231,20 @@ def prove_karma(allocation: Allocation, exact: bool = False) -> Proof:
     guaranteed = int(alpha * slices // users)
     shared = slices - users * guaranteed
     demand = [int(min(limit, slices)) for limit in instance.task_limits.tolist()]
-    has = [min(wanted, guaranteed) for wanted in demand]
-    left = shared + sum(guaranteed - amount for amount in has)
-    credits = [own + shared // users for own in _credits(allocation)]
-    heap = [(-credits[n], n) for n in range(users) if has[n] < demand[n] and credits[n] > 0]
+    allocated = [min(slices_of_user, guaranteed) for slices_of_user in demand]
+    remaining = shared + sum(guaranteed - amount for amount in allocated)
+    credits = [balance + shared // users for balance in _credits(allocation)]
+    heap = [(-credits[n], n) for n in range(users) if allocated[n] < demand[n] and credits[n] > 0]
     heapq.heapify(heap)
-    while heap and left > 0:
-        richest, n = heap[0]
-        has[n] += 1
-        left -= 1
-        if has[n] < demand[n] and richest < -1:
-            heapq.heapreplace(heap, (richest + 1, n))
+    while heap and remaining > 0:
+        debt, n = heap[0]  # minus the most credits
+        allocated[n] += 1
+        remaining -= 1
+        if allocated[n] < demand[n] and debt < -1:
+            heapq.heapreplace(heap, (debt + 1, n))
         else:
             heapq.heappop(heap)
-    return compared(allocation, [[amount] for amount in has], "Karma's algorithm")
+    return compared(allocation, [[amount] for amount in allocated], "Karma's algorithm")
 
 
 def _credits(allocation: Allocation) -> list[int]:
@@ -253,7 +253,7 @@ def _credits(allocation: Allocation) -> list[int]:
     state = allocation.parameters.get("state")
     if state is None:
         return [int(allocation.parameters.get("credits", 10**12))] * len(users)
-    credits = {user: int(own) for user, own in state.items()}
+    credits = {user: int(balance) for user, balance in state.items()}
     average = sum(credits.values()) // len(credits)
     return [credits.get(user, average) for user in users]
 

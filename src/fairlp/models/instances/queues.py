@@ -126,6 +126,15 @@ class Queues:
         """Which queue has a cap of which resource: bool, shape (Q, R)."""
         return np.asarray(np.isfinite(self.caps))
 
+    def weights_along(self, user_weights: np.ndarray) -> np.ndarray:
+        """Return the product of each user's weight and those of the queues above it, shape (N,)."""
+        weights = user_weights.astype(float)
+        queue = self.of
+        while queue.any():  # up to the root
+            weights = weights * self.weights[queue]
+            queue = self.parents[queue]
+        return weights
+
     def barred(self, demands: np.ndarray) -> np.ndarray:
         """Return the users below a queue with a cap of 0 on a resource that they demand.
 

@@ -275,11 +275,7 @@ def uncovered(lanes: Lanes, instance: Instance, owned: np.ndarray) -> np.ndarray
     queues = instance.tree
     quotas = instance.quotas
     has = quotas.servers(instance)
-    weights = instance.user_weights.astype(float)
-    queue = queues.of
-    while queue.any():  # up to the root
-        weights = weights * queues.weights[queue]
-        queue = queues.parents[queue]
+    weights = queues.weights_along(instance.user_weights)
     tasks = np.minimum(lanes.instance.gamma().sum(axis=1), lanes.instance.task_limits)
     most = np.zeros((len(weights), len(owned)))
     np.add.at(most, lanes.user, lanes.use_outside * tasks[:, None])

@@ -146,40 +146,54 @@ def rise(path: Path, region: Region, round_ends: list[Reached] | None = None) ->
     NoProgressError
         Where a round stops nobody, and the path has no kink there: it would never end.
     """
-    history: History = []
-    ends: list[Reached] = []
+    rounds: list[_Round] = []
+    keeps_tasks = round_ends is not None
     while path.active.any():
         pieces, t, blocked = region.stop(path)
         for piece in pieces[:-1]:
             satisfied = piece.satisfied_at(piece.end)
-            history.append((piece.level(piece.end), np.flatnonzero(satisfied)))
-            if round_ends is not None:
-                ends.append(Reached(piece.tasks_at(piece.end), np.zeros_like(satisfied)))
+            nobody = np.zeros_like(satisfied)
+            rounds.append(_Round.of(piece, piece.end, satisfied, nobody, keeps_tasks))
         path = pieces[-1]
         if not path.active.any():
             break
         stops = path.satisfied_at(t) | blocked
-        users = np.flatnonzero(stops)
-        if not users.size and t < path.next_kink:
+        if not stops.any() and t < path.next_kink:
             raise NoProgressError(
                 f"a round stopped no user at t = {float(t):g}, where {type(region).__name__} calls "
                 "nobody blocked, nobody has all its tasks (no user's row has a price above "
                 "rounding), and the path has no kink"
             )
-        level = path.level(t)
+        last = _Round.of(path, t, stops, blocked, keeps_tasks)
         is_at_start = t == 0 and (len(pieces) > 1 or path.jumps)
-        if is_at_start and blocked.any() and history:
-            # Users who are blocked at a piece's start belong to the round in which the piece before
-            # ended.
-            level, others = history.pop()
-            users = np.union1d(others, users)
-            if round_ends is not None:
-                blocked = blocked | ends.pop().blocked
-        history.append((level, users))
-        if round_ends is not None:
-            ends.append(Reached(path.tasks_at(t), blocked))
+        if is_at_start and blocked.any() and rounds:
+            last = last.as_part_of(rounds.pop())
+        rounds.append(last)
         path = path.after(t, stops)
-    rounds = [k for k, (_, users) in enumerate(history) if users.size]
+    rounds = [each for each in rounds if each.users.size]
     if round_ends is not None:
-        round_ends.extend(ends[k] for k in rounds)
-    return PathEnd(path, [history[k] for k in rounds])
+        round_ends.extend(each.end for each in rounds if each.end is not None)
+    return PathEnd(path, [(each.level, each.users) for each in rounds])
+
+
+class _Round(NamedTuple):
+    """A round: its level, the positions of users who stop there, and its end, if that is kept."""
+
+    level: float
+    users: np.ndarray
+    end: Reached | None
+
+    @classmethod
+    def of(
+        cls, piece: Path, t: Number, stops: np.ndarray, blocked: np.ndarray, keeps_tasks: bool
+    ) -> _Round:
+        """Return the round that ends at t of a piece."""
+        end = Reached(piece.tasks_at(t), blocked) if keeps_tasks else None
+        return cls(piece.level(t), np.flatnonzero(stops), end)
+
+    def as_part_of(self, before: _Round) -> _Round:
+        """Return the round before, in which users stop who are blocked where a piece begins."""
+        end = self.end
+        if end is not None and before.end is not None:
+            end = Reached(end.tasks, end.blocked | before.end.blocked)
+        return _Round(before.level, np.union1d(before.users, self.users), end)

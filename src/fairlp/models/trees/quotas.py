@@ -254,9 +254,16 @@ class QuotaPath(PacedPath):
         )
         quotas = QuotaTree(instance, lanes)
         tree = ShareBeyondQuota(quotas).tree()
-        nothing = np.zeros(len(can_run))
-        begin = tree, tree.origin, can_run, quotas
-        return cls(nothing, small.task_limits, can_run, *begin)._renewed()
+        path = cls(
+            tasks=np.zeros(len(can_run)),
+            limits=small.task_limits,
+            active=can_run,
+            tree=tree,
+            point=tree.origin,
+            remaining=can_run,
+            quotas=quotas,
+        )
+        return path._renewed()
 
     @property
     def level_1(self) -> np.ndarray:

@@ -135,8 +135,15 @@ def first_path(
 ) -> TreePath:
     """Return the path on which runnable leaves rise from their ``guaranteed`` tasks."""
     start = Beginning.of(guaranteed, limits, can_run, count, tree.past_tasks)
-    beginning = tree, tree.origin, start.zero, start.satisfied
-    first = TreePath(start.tasks, limits, start.active, *beginning)
+    first = TreePath(
+        tasks=start.tasks,
+        limits=limits,
+        active=start.active,
+        tree=tree,
+        point=tree.origin,
+        zero=start.zero,
+        satisfied=start.satisfied,
+    )
     if not tree.counted:
         return first
     point = tree.begin(first.counted_tasks(start.satisfied))

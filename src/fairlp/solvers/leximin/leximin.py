@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...models.instances.arithmetic import effort
 from ...models.instances.instance import Instance
@@ -109,6 +110,14 @@ class LeximinResult:
             "rounds": round_seconds - solve_seconds,
             "read": perf_counter() - stop,
         }
+
+
+def rounds_frame(history: History, columns: dict[str, list[Any]]) -> pd.DataFrame:
+    """Return rounds as a table: level, number of users frozen, and columns of a list a round."""
+    levels = [level for level, _ in history]
+    frozen = [len(users) for _, users in history]
+    index = pd.RangeIndex(1, len(history) + 1, name="round")
+    return pd.DataFrame({"level": levels, "frozen": frozen, **columns}, index=index)
 
 
 def leximin(

@@ -36,6 +36,7 @@ from ..backends.cvxpy_backend import unused
 from .by_levels import ServersByLevels
 from .exact import ServersInRationals
 from .level_errors import program_error
+from .leximin import rounds_frame
 from .outcomes import Oracle, Outcomes
 from .programs import Members, tightest
 
@@ -953,12 +954,8 @@ def _by_value(levels: np.ndarray) -> History:
 
 def _table(problem: Levels, history: History) -> pd.DataFrame:
     """Return the rounds as a table."""
-    rows = [
-        (level, len(rows_of_round), list(problem.labels[rows_of_round]))
-        for level, rows_of_round in history
-    ]
-    frame = pd.DataFrame(rows, columns=["level", "frozen", "labels"], index=range(1, len(rows) + 1))
-    return frame.rename_axis("round")
+    labels = [list(problem.labels[rows]) for _, rows in history]
+    return rounds_frame(history, {"labels": labels})
 
 
 def proved_as_written(

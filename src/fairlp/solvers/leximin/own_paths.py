@@ -12,6 +12,7 @@ from ...errors import InstanceError, NotDefinedError, counted, quoted
 from ...formulations import region as formulas
 from ...formulations.max_min import in_tasks
 from ...formulations.normalisers import dominant, tasks_at_level_1
+from ...models.instances.arithmetic import effort
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.paths import engine
@@ -20,7 +21,7 @@ from ...models.paths.path import Path
 from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.proof import Proof
 from ...tolerances import AGREEMENT, VERIFIED
-from .leximin import climb
+from .leximin import climb, rounds_frame
 
 __all__ = ["PathSolution", "rise"]
 
@@ -111,12 +112,12 @@ class PathSolution:
             # Each user was lowered by a billionth, which the blocked ones may gain back.
             slack = AGREEMENT * float((share_of_task * tasks).sum()) * len(blocked)
             excess = float(solution.objective) - slack
-            smallest = float((share_of_task * tasks)[blocked].max())
-            if excess > VERIFIED * smallest:
+            largest = float((share_of_task * tasks)[blocked].max())
+            if excess > VERIFIED * largest:
                 names = ", ".join(quoted(user) for user in users[blocked])
                 message = f"round {number}: of {names}, who stopped, one can have more"
-                return Proof(False, f"not proved: {message}", excess / max(smallest, excess))
-            gap = max(gap, excess / smallest if smallest else 0.0)
+                return Proof(False, f"not proved: {message}", excess / max(largest, excess))
+            gap = max(gap, excess / largest if largest else 0.0)
         count = sum(bool(blocked.any()) for _, blocked in self.reached)
         return Proof(
             True,
@@ -130,15 +131,15 @@ class PathSolution:
         assert self.tasks is not None
         tasks = self.tasks.to_numpy(dtype=float)
         runs = instance.runnable()
-        usage = tasks.T @ instance.demands
-        if not instance.has_rates:
-            over = usage > instance.total_capacities * (1 + AGREEMENT)
-            if over.any():
-                server, resource = np.argwhere(over)[0].tolist()
-                return (
-                    f"not feasible: server {quoted(instance.servers[server])} has too little "
-                    f"{quoted(instance.resources[resource])}"
-                )
+        multiple = effort(instance)  # given rates scale what a task needs on a server
+        usage = (tasks if multiple is None else tasks * np.where(runs, multiple, 0.0)).T
+        over = usage @ instance.demands > instance.total_capacities * (1 + AGREEMENT)
+        if over.any():
+            server, resource = np.argwhere(over)[0].tolist()
+            return (
+                f"not feasible: server {quoted(instance.servers[server])} has too little "
+                f"{quoted(instance.resources[resource])}"
+            )
         if (tasks < 0).any() or (tasks[~runs] > 0).any():
             return "not feasible: a user has tasks where it cannot run"
         last = self.reached[-1][0] if self.reached else np.zeros(len(tasks))
@@ -241,9 +242,8 @@ def rise(
 
 def _rounds_table(labels: pd.Index[Any], history: History, reached: list[Reached]) -> pd.DataFrame:
     """Return the rounds as a table."""
-    rows = [
-        (level, len(users), list(labels[users]), list(labels[blocked]))
-        for (level, users), (_, blocked) in zip(history, reached, strict=True)
-    ]
-    columns = ["level", "frozen", "users", "blocked"]
-    return pd.DataFrame(rows, columns=columns, index=range(1, len(rows) + 1)).rename_axis("round")
+    columns = {
+        "users": [list(labels[users]) for _, users in history],
+        "blocked": [list(labels[blocked]) for _, blocked in reached],
+    }
+    return rounds_frame(history, columns)
