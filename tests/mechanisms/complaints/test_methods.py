@@ -408,9 +408,9 @@ def test_a_path_that_cannot_be_followed_is_told(monkeypatch):
         fairlp.allocate(instance(), "njc", method="trajectory")
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_path_takes_about_five_newton_steps_for_each_doubling(seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.parametrize("chosen_seed", range(3))
+def test_a_path_takes_about_five_newton_steps_for_each_doubling(chosen_seed):
+    rng = np.random.default_rng(chosen_seed)
     limited = np.arange(6) % 2 == 0
     followed = path.by_newton(rng.random((6, 3)), rng.dirichlet(np.ones(6)), limited)
     assert followed.steps <= 5.2 * len(followed.c)

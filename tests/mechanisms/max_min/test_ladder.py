@@ -112,7 +112,11 @@ def test_levels_against_rationals(seed):
     check(random_instance(seed), ["drfh", "tsf", "asset"][seed % 3])
 
 
-@pytest.mark.parametrize("seed", range(0, RANDOM, 3))
+#: A number that a solver leaves out as noise decides who is blocked.
+OF_NOISE = (620571460, 934042756)
+
+
+@pytest.mark.parametrize("seed", [*range(0, RANDOM, 3), *OF_NOISE])
 def test_one_server_against_rationals(seed):
     instance = random_instance(seed).pooled()
     check(instance, "edrf", ("auto", "rounds", "lp"))

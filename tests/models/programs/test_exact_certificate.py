@@ -141,11 +141,13 @@ def test_allocations_are_proved_and_changed_ones_are_not(seed):
 
 
 @pytest.mark.parametrize(
-    ("seed", "mechanism"), [(1543, "tsf"), (1576, "drfh"), (1597, "tsf"), (1640, "tsf")]
+    ("chosen_seed", "mechanism"), [(1543, "tsf"), (1576, "drfh"), (1597, "tsf"), (1640, "tsf")]
 )
-def test_a_basis_within_rounding_of_an_optimal_one_is_mended(seed, mechanism):
+def test_a_basis_within_rounding_of_an_optimal_one_is_mended(chosen_seed, mechanism):
     """HiGHS calls these bases optimal; in rationals a sign or a bound is off by less than its tolerances."""
-    program = fairlp.formulate(random_instance(seed, integers=seed % 2 == 0), mechanism)
+    program = fairlp.formulate(
+        random_instance(chosen_seed, integers=chosen_seed % 2 == 0), mechanism
+    )
     solution = program.solve(method="simplex")
     empty = [0] * solution.program.n_columns, [1] * solution.program.n_rows
     found = dataclasses.replace(

@@ -261,9 +261,9 @@ def test_within_its_range_a_cost_leaves_the_point_of_the_answer_optimal(seed, so
                 assert other.objective_value(solution.x) == pytest.approx(best, rel=1e-7, abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", [2, 7, 36])
-def test_a_zero_has_no_sign_and_no_rounding_error(seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.parametrize("chosen_seed", [2, 7, 36])
+def test_a_zero_has_no_sign_and_no_rounding_error(chosen_seed):
+    rng = np.random.default_rng(chosen_seed)
     n = Index("n", range(3))
     model = Model("tenths", indices=(n,))
     x = model.variable("x", n)

@@ -127,10 +127,10 @@ def test_newton_that_leads_nowhere_ends(monkeypatch):
         )
 
 
-@pytest.mark.parametrize("seed", [13, 33, 67, 96])
-def test_where_interior_points_end_early_newton_goes_on(seed):
+@pytest.mark.parametrize("chosen_seed", [13, 33, 67, 96])
+def test_where_interior_points_end_early_newton_goes_on(chosen_seed):
     """At α = 30 worths are many powers of ten apart: the equations may be used up 1e-8 from the optimum."""
-    program = program_of(random_instance(seed), 30.0)
+    program = program_of(random_instance(chosen_seed), 30.0)
     optimum = program.solve("interior-point")
     assert optimum.status.is_optimal and optimum.verify().gap <= SOLVER_TIGHTEST
     early = optimum.x * (1 - ACCEPTED)

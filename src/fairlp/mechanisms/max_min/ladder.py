@@ -29,7 +29,7 @@ from ...models.programs.proof import Proof
 from ...models.trees.tree import rational_tree
 from ...models.trees.tree_path import first_path
 from ...solvers.leximin.exact import exact_leximin
-from ...tolerances import ACCEPTED, AGREEMENT, NOISE
+from ...tolerances import ACCEPTED, AGREEMENT, NOISE, NOISE_COEFFICIENT
 from ..mechanism import Mechanism, MethodCall, TasksResult
 from ..validation import differences
 from .history import past_levels
@@ -76,10 +76,11 @@ def of_tree(
     return exact_leximin(instance, formulation, partial(first_path, tree, count=count))
 
 
-def _are_far_apart(call: MethodCall) -> bool:
+def _are_far_apart(call: MethodCall, part: float = NOISE) -> bool:
     """Return whether the smallest number of the instance may be a solver's noise.
 
-    Demands, capacities and weights (along the tree) are each compared with their largest.
+    Demands, capacities and weights (along the tree) are each compared with this part of their
+    largest.
     """
     mechanism = call.mechanism
     instance = call.instance
@@ -88,7 +89,7 @@ def _are_far_apart(call: MethodCall) -> bool:
         numbers[numbers > 0]
         for numbers in (instance.demands, instance.capacities, instance.weights, weights)
     )
-    return any(numbers.size and numbers.min() < NOISE * numbers.max() for numbers in positive)
+    return any(numbers.size and numbers.min() < part * numbers.max() for numbers in positive)
 
 
 def settled(
@@ -123,7 +124,7 @@ def settled(
             proof = _proof_by_prices(call, outcome, counted)
             doubt = "" if np.isfinite(proof.gap) else proof.message.removeprefix("not proved: ")
         if not doubt:
-            return outcome
+            return _without_noise(call, outcome, rationals)
         verdict, tasks = _in_rationals(call, rationals)
         if verdict.holds:
             return _of_rationals(call, outcome, verdict, tasks)
@@ -134,6 +135,20 @@ def settled(
         return replace(outcome, unproved=f"not proved: {doubt} ({verdict.message})")
 
     return settle
+
+
+def _without_noise(
+    call: MethodCall, outcome: TasksResult, rationals: Rationals | None
+) -> TasksResult:
+    """Return an outcome that is right to rounding; in rationals where numbers may be left out.
+
+    A solver leaves out numbers that are rounding beside others, and what such a number alone blocks
+    then rises at nobody's cost.
+    """
+    if rationals is None or not _are_far_apart(call, NOISE_COEFFICIENT):
+        return outcome
+    verdict, tasks = _in_rationals(call, rationals)
+    return _of_rationals(call, outcome, verdict, tasks) if verdict.holds else outcome
 
 
 def _proof_by_prices(call: MethodCall, outcome: TasksResult, counted: bool | None) -> Proof:

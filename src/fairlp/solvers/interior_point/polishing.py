@@ -14,6 +14,8 @@ from ...tolerances import SETTLED, SOLVER_TIGHTEST
 
 #: Points of more unknowns are left as they are: least squares cost their cube.
 MOST_UNKNOWNS = 600
+#: Columns near 0 whose reduced cost is near 0 may be in use or not: by the larger one, then as used, then as not.
+DOUBTS = (1.0, 1e-4, 1e4)
 #: Newton's steps.
 _STEPS = 8
 
@@ -33,22 +35,26 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray) -> tuple[np.nda
     if logs is None or not _suits(program, logs) or not (logs.arguments(x) > 0).all():
         return x, duals
     # numbers beyond floats are of no optimum: the point stays as it was
+    gap = certify(program, x, duals).gap or 0.0
     with blas_threads(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        solution = newton(_System(program, logs), x, duals)
-    if solution is None:
-        return x, duals
-    before = certify(program, x, duals)
-    after = certify(program, *solution)
-    error = max(after.gap or 0.0, after.dual_residual or 0.0)
-    return solution if after.is_optimal and error <= (before.gap or 0.0) else (x, duals)
+        system = _System(program, logs)
+        for doubt in DOUBTS:
+            solution = newton(system, x, duals, doubt)
+            if solution is None:
+                continue
+            after = certify(program, *solution)
+            error = max(after.gap or 0.0, after.dual_residual or 0.0)
+            if after.is_optimal and error <= gap:
+                return solution
+    return x, duals
 
 
 def newton(
-    system: _System, x: np.ndarray, duals: np.ndarray
+    system: _System, x: np.ndarray, duals: np.ndarray, doubt: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return point and duals by Newton's method; None where all is clear, or it fails."""
     prices = system.with_limits(x, duals)
-    active = system.active(x, prices)
+    active = system.active(x, prices, doubt)
     if active is None or sum(map(len, active)) > MOST_UNKNOWNS:
         return None
     solution = system.solve(*active, x, prices)
@@ -124,11 +130,13 @@ class _System:
             price=float(slopes @ arguments) / self.bound,
         )
 
-    def active(self, x: np.ndarray, prices: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    def active(
+        self, x: np.ndarray, prices: np.ndarray, doubt: float = 1.0
+    ) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the columns in use and the full rows, by a point nearby; None where all is clear.
 
         A column is in use when it is a larger part of its user's total than the part of its worth
-        that it loses; a row is full when its price exceeds its slack.
+        that it loses, times ``doubt``; a row is full when its price exceeds its slack.
         """
         units = self.units(x)
         fraction = x[self.columns] / units.column
@@ -139,7 +147,7 @@ class _System:
         unclear = np.concatenate([np.minimum(fraction, loss), np.minimum(slack, price)])
         if unclear.max(initial=0.0) <= SOLVER_TIGHTEST:
             return None
-        return np.flatnonzero(fraction > loss), np.flatnonzero(price > slack)
+        return np.flatnonzero(fraction > doubt * loss), np.flatnonzero(price > slack)
 
     def solve(
         self, used: np.ndarray, full: np.ndarray, x: np.ndarray, prices: np.ndarray

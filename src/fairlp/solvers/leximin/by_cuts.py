@@ -322,7 +322,9 @@ class ServersByCuts(ServersByPrograms):
         self.loaded_rate = rate
         self.session.change(columns=(np.array([self.t_column]), np.zeros(1), np.array([end])))
         floors = self.unit * tasks[self.users]
-        self.load(self.unit * rate[self.users], floors, abs(floors))
+        # rounding of a user with few tasks is relative to what others have beside it
+        sizes = np.maximum(abs(floors), self.unit * self.level_1[self.users])
+        self.load(self.unit * rate[self.users], floors, sizes)
 
     def _hold(self, tasks: np.ndarray) -> None:
         """Put rows Σ x ≥ tasks into the program."""
