@@ -1,11 +1,12 @@
 """Mechanism × property: audit every promise on random instances, and search an instance that breaks every other one.
 
-    python benchmarks/audits.py [--audits 500] [--tries 1000] [--mechanism NAME ...] [--write FILE]
+    python benchmarks/audits.py [--audits 500] [--tries 1000] [--mechanism NAME ...] [--property NAME ...] [--write]
     python benchmarks/audits.py --limits SECONDS
     python benchmarks/audits.py --rates [--mechanism NAME ...]
 
-``--write`` keeps the simplest instances that were found as JSON (the file that ships is
-src/fairlp/auditing/counterexamples.json); entries of mechanisms that were not looked at are kept.
+``--write`` keeps the simplest instances that were found, and the numbers of instances audited, in the files
+that ship (src/fairlp/auditing/counterexamples.json and audited.json); entries of mechanisms and properties that were
+not looked at are kept. Lies are audited on a fifth of the instances.
 One line a promise: instances audited and broken, or the witness of the counterexample. A promise
 that breaks is a finding: the definition audited is in docs/audit.md, and the instance shows it.
 ``--limits`` searches with that time limit, and shows by how much searches are late. ``--rates``
@@ -19,6 +20,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -26,14 +28,16 @@ from typing import Any
 import numpy as np
 
 import fairlp
-from fairlp import Instance
+from fairlp import Instance, auditing
 from fairlp.auditing import audit
-from fairlp.auditing.promises import COLUMNS, as_entry, claims, count_broken
+from fairlp.auditing.promises import AUDITED, COLUMNS, SHIPPED, as_entry, claims, count_broken, fits
 from fairlp.auditing.properties import DYNAMIC
 from fairlp.auditing.search import Search
 from fairlp.mechanisms.table import TABLE
 
 NOT_RERUN = ("drf-milp",)
+#: Audits of lies run a mechanism again for each: so many times fewer instances.
+LIES_COST = 5
 #: Searches whose time is measured: of lies, of programs, of answers without one; some find an instance and simplify it.
 LIMITED = (
     ("drfh", "strategy-proof"),
@@ -114,51 +118,74 @@ def main() -> None:
     parser.add_argument("--audits", type=int, default=500)
     parser.add_argument("--tries", type=int, default=1000)
     parser.add_argument("--mechanism", action="append")
+    parser.add_argument("--property", action="append")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--write", type=Path)
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("--limits", type=float, metavar="SECONDS")
     parser.add_argument("--rates", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
-    if given.rates:
-        show_rates(given.mechanism or list(RATED), given.seed)
+    if options.rates:
+        show_rates(options.mechanism or list(RATED), options.seed)
         return
-    if given.limits is not None:
-        show_limits(given.limits, given.seed)
+    if options.limits is not None:
+        show_limits(options.limits, options.seed)
         return
-    names = given.mechanism or [name for name in TABLE if name not in NOT_RERUN]
-    entries = {}
-    if given.write and given.write.exists():
-        entries = {
-            (e["mechanism"], e["property"]): e
-            for e in json.loads(given.write.read_text(encoding="utf-8"))
-        }
-    for name in names:
-        for wanted in COLUMNS:
-            if (wanted in DYNAMIC) != ("horizon" in TABLE[name].options):
-                continue
-            begin = perf_counter()
-            promised = wanted in claims(TABLE[name])
-            said = ""
-            broken = 0
-            if promised:
-                audited, broken, *_ = count_broken(name, wanted, given.audits, given.seed)
-                said = f"promised; {audited} audited, {broken} broken"
-            if not promised or broken:
-                tries = given.tries // (5 if wanted == "strategy-proof" else 1)
-                found = fairlp.counterexample(
-                    name, wanted, search=True, seed=given.seed, tries=tries, lies=40
-                )
-                if found is not None:
-                    entries[name, wanted] = as_entry(name, wanted, found)
-                    witness = audit(found, fairlp.allocate(found, name), [wanted]).witness.iloc[0]
-                    said += f"{'; ' if said else ''}broken: {witness}"
-                else:
-                    said += f"{'; ' if said else ''}no counterexample found"
-            print(f"{name:18} {wanted:22} {perf_counter() - begin:6.1f} s  {said}", flush=True)
-            if given.write:
-                lines = ",\n".join(" " + json.dumps(entries[key]) for key in sorted(entries))
-                given.write.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    names = options.mechanism or [name for name in TABLE if name not in NOT_RERUN]
+    for name, property_name in product(names, options.property or COLUMNS):
+        if fits(name, property_name):
+            show_cell(name, property_name, options)
+
+
+def show_cell(name: str, property_name: str, options: argparse.Namespace) -> None:
+    """Print what audits and searches say of one promise; keep it where that is asked for."""
+    begin = perf_counter()
+    is_about_lies = any(word in property_name for word in ("proof", "pays"))
+    words = []
+    claim = claims(TABLE[name]).get(property_name)
+    broken = 0
+    if claim is not None:
+        audits = options.audits // (LIES_COST if is_about_lies else 1)
+        tally = count_broken(name, property_name, audits, options.seed)
+        broken = tally.broken
+        words.append(f"promised; {tally.audited} audited, {broken} broken, {tally.failed} failed")
+        if options.write:
+            keep(AUDITED, name, property_name, {"instances": tally.audited - broken})
+    is_conditional = claim is not None and bool(claim.conditions)
+    if (claim is None or broken or is_conditional) and property_name not in DYNAMIC:
+        instance = broken_instance(name, property_name, options, is_about_lies)
+        if instance is None:
+            words.append("no counterexample found")
+        else:
+            allocation = fairlp.allocate(instance, name)
+            words.append(f"broken: {audit(instance, allocation, property_name).witness.iloc[0]}")
+            if options.write:
+                keep(SHIPPED, name, property_name, as_entry(name, property_name, instance))
+    seconds = perf_counter() - begin
+    print(f"{name:18} {property_name:22} {seconds:6.1f} s  {'; '.join(words)}", flush=True)
+
+
+def broken_instance(
+    name: str, property_name: str, options: argparse.Namespace, is_about_lies: bool
+) -> Instance | None:
+    """Return an instance that breaks a property: a plain one, or else one of all that is taken."""
+    tries = options.tries // (LIES_COST if is_about_lies else 1)
+    for everything in (False, True):
+        search = Search(seed=options.seed, tries=tries, lies=40, everything=everything)
+        instance = search.run(name, property_name).instance
+        if instance is not None:
+            return instance
+    return None
+
+
+def keep(file: str, name: str, property_name: str, entry: dict[str, Any]) -> None:
+    """Write an entry into a file that ships."""
+    path = Path(auditing.__file__).parent / file
+    entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    by_key = {(other["mechanism"], other["property"]): other for other in entries}
+    by_key[name, property_name] = {"mechanism": name, "property": property_name} | entry
+    lines = ",\n".join(" " + json.dumps(by_key[key]) for key in sorted(by_key))
+    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

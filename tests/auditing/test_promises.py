@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairlp
@@ -123,7 +124,7 @@ def test_what_is_refuted_says_who_promised_it():
 def test_population_monotonicity_needs_positive_demands(mechanism):
     cell = EVERY.loc[(mechanism, "population-monotonic")]
     assert (
-        cell.condition == "all demands are positive"
+        cell.condition == "all demands are positive and no queue has a guarantee or a cap"
         and cell.standing == "stands under its condition"
     )
     assert (fairlp.counterexample(mechanism, "population-monotonic").demands == 0).any()
@@ -132,6 +133,72 @@ def test_population_monotonicity_needs_positive_demands(mechanism):
         "population-monotonic if all demands are positive"
         in fairlp.mechanisms().promises[mechanism]
     )
+
+
+#: Ten CPUs for two equal users, and a cap of one on the queue of the first: 1 and 9.
+CAPPED = Instance.from_arrays(
+    [[1], [1]],
+    [[10]],
+    users=["ann", "bob"],
+    resources=["cpu"],
+    queue=["a", None],
+    queues={"a": {"cap": {"cpu": 1}}},
+)
+#: A guarantee of most of r1 to a queue whose user needs r2 alone, until it says otherwise.
+GUARANTEED = Instance.from_arrays(
+    [[0, 1], [0, 1]],
+    [[1, 1]],
+    users=["liar", "bob"],
+    resources=["r1", "r2"],
+    queue=["q", None],
+    queues={"q": {"guarantee": {"r1": 0.9}}},
+)
+#: When b leaves, a has the guarantee of their queue alone, and c loses.
+LEAVING = Instance.from_arrays(
+    [[1, 1], [1, 0.1], [0.1, 1]],
+    [[10, 10]],
+    users=["a", "b", "c"],
+    resources=["r1", "r2"],
+    queue=["q", "q", None],
+    queues={"q": {"guarantee": {"r1": 8}}},
+)
+
+
+@pytest.mark.parametrize("mechanism", ["drf", "edrf", "drfh", "c-drfh", "tsf", "cdrf"])
+def test_a_cap_breaks_envy_freeness_and_the_sharing_incentive(mechanism):
+    allocation = fairlp.allocate(CAPPED, mechanism)
+    assert allocation.totals.tolist() == pytest.approx([1, 9])
+    properties = ["envy-free", "sharing incentive"]
+    assert fairlp.audit(CAPPED, allocation, properties).holds.tolist() == [False, False]
+    for name, claim in claims(TABLE[mechanism]).items():
+        assert not claim.covers(CAPPED) or name not in properties
+
+
+@pytest.mark.parametrize("mechanism", ["drf", "edrf", "drfh", "c-drfh", "tsf", "cdrf"])
+def test_a_guarantee_breaks_strategy_proofness(mechanism):
+    """The truth gives half; who claims both resources has the guarantee."""
+    truth = fairlp.allocate(GUARANTEED, mechanism).totals
+    lie = fairlp.allocate(GUARANTEED.replace(demands=[[1, 1], [0, 1]]), mechanism).totals
+    assert truth["liar"] == pytest.approx(0.5) and lie["liar"] == pytest.approx(0.9)
+    assert not claims(TABLE[mechanism])["strategy-proof"].covers(GUARANTEED)
+
+
+@pytest.mark.parametrize("mechanism", ["drf", "edrf", "drfh"])
+def test_a_guarantee_breaks_population_monotonicity(mechanism):
+    with_b = fairlp.allocate(LEAVING, mechanism).totals["c"]
+    without_b = fairlp.allocate(LEAVING.select_users([0, 2]), mechanism).totals["c"]
+    assert with_b == pytest.approx(4.761905, abs=1e-6) and without_b == pytest.approx(2)
+    assert not claims(TABLE[mechanism])["population-monotonic"].covers(LEAVING)
+
+
+@pytest.mark.parametrize("mechanism", ["drf", "drfh", "tsf"])
+def test_a_past_breaks_what_compares_one_period(mechanism):
+    """Whoever had much before waits now: equal users then have unequal tasks."""
+    equal = Instance.from_arrays([[1], [1]], [[10]], users=["ann", "bob"], resources=["cpu"])
+    allocation = fairlp.allocate(equal, mechanism, state=pd.Series({"ann": 0.4, "bob": 0.0}))
+    assert fairlp.audit(equal, allocation, "envy-free").holds.iloc[0] is False
+    claim = claims(TABLE[mechanism])["envy-free"]
+    assert claim.covers(equal) and not claim.covers(equal, allocation.parameters)
 
 
 def test_bottleneck_fairness_has_two_definitions():
@@ -229,6 +296,7 @@ def test_conditions_are_what_they_say():
         "anyone may run anywhere": Instance.from_arrays(
             [[1], [1]], [[2], [2]], eligible=[[1, 0], [1, 1]]
         ),
+        "no rates are given": two.derived(rates=np.ones((2, 1))),
         "all weights are equal": two.derived(weights=np.array([[1.0, 1.0], [1.0, 2.0]])),
         "no user has a task limit": two.derived(task_limits=np.array([1.0, np.inf])),
         "all run on one server": two.derived(counts=np.array([2])),
@@ -247,9 +315,13 @@ def test_conditions_are_what_they_say():
 
 
 def test_a_promise_of_which_nothing_was_audited_does_not_stand(equal_time):
-    """Random instances have no rates: nothing is known of the promise, and that is what the table says."""
+    """Without rates nothing is known of the promise, and that is what the table says."""
+
+    def without_rates(rng):
+        return Instance.from_arrays(rng.integers(1, 5, (3, 2)), rng.integers(5, 13, (2, 2)))
+
     assert fairlp.promises(mechanisms=[equal_time]).standing.tolist() == ["stands", "stands"]
-    found = fairlp.promises(1, mechanisms=[equal_time])
+    found = fairlp.promises(1, mechanisms=[equal_time], generator=without_rates)
     assert found.audited.tolist() == [0, 0]
     assert found.standing.tolist() == ["0 of 200 instances in its domain"] * 2
     found = fairlp.promises(3, mechanisms=[equal_time], generator=rated)

@@ -109,7 +109,8 @@ def rated(seed):
 def gain_by_amounts(instance, mechanism, lie):
     """What a liar gains in tasks: those that the amounts which it is handed are worth by its own needs."""
     honest, told = fairlp.allocate(instance, mechanism), fairlp.allocate(lie, mechanism)
-    (n,) = np.flatnonzero((lie.demands != instance.demands).any(axis=1))
+    differs = (lie.demands != instance.demands).any(axis=1)
+    (n,) = np.flatnonzero(differs | (lie.eligible != instance.eligible).any(axis=1))
     amounts = (told.tasks_array[n] * told.effort[n])[:, None] * lie.demands[n]
     need = honest.effort[n][:, None] * instance.demands[n]
     runs = instance.rates[n] > 0

@@ -211,7 +211,7 @@ def pool_is_used_up(case: AuditCase) -> bool:
     enough for, and all of them together gain at most the sum of that.
     """
     instance = case.instance
-    if instance.has_rates:
+    if instance.has_rates or (case.division == "tdm" and not feasible(case).holds):
         return False
     runs = instance.runnable() & (instance.task_limits > 0)[:, None]
     demands = instance.demands

@@ -23,7 +23,7 @@ from ..models.instances.instance import Instance
 from ..progress import progress_bar
 from . import audit
 from .properties import DYNAMIC, PROPERTIES, known, table
-from .search import Search, letters
+from .search import Search, letters, random_past
 
 __all__ = ["count_broken"]
 
@@ -55,8 +55,23 @@ CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "all weights are equal": lambda instance: bool(np.ptp(instance.weights, axis=0).max() == 0),
     "all run on one server": lambda instance: instance.n_servers == 1,
     "no queue has a guarantee or a cap": lambda instance: not instance.tree.has_limits,
+    "no rates are given": lambda instance: not instance.has_rates,
     "no resource has several flavors": lambda instance: not _several_flavors(instance),
     "no user has a task limit": lambda instance: bool(np.isinf(instance.task_limits).all()),
+}
+
+
+def _credits_for_all(instance: Instance, options: Mapping[str, Any]) -> bool:
+    """Whether the users' credits of an earlier quantum are at least as many as there are slices."""
+    state = options.get("state")
+    slices = tasks_alone(instance.demands, instance.total_capacities).sum(axis=1).max()
+    return state is None or bool((state >= slices).all())
+
+
+#: the same of an instance and options of the mechanism
+OPTION_CONDITIONS: dict[str, Callable[[Instance, Mapping[str, Any]], bool]] = {
+    "no past counts": lambda instance, options: options.get("state") is None,
+    "every user has a credit for each slice": _credits_for_all,
 }
 _OURS = " (ours)"
 #: source of what is proved here and nowhere else
@@ -70,7 +85,7 @@ class Claim(NamedTuple):
     ----------
     property_name : str
     conditions : tuple of str
-        Names of :data:`CONDITIONS`; all must be met.
+        Names of :data:`CONDITIONS` and :data:`OPTION_CONDITIONS`; all must be met.
     source : str
         Who says so.
     """
@@ -90,7 +105,8 @@ class Claim(NamedTuple):
         name, _, condition = text.removesuffix(_OURS).partition(" if ")
         conditions = tuple(condition.split(" and ")) if condition else ()
         for condition_name in conditions:
-            require_known(condition_name, CONDITIONS, f"no condition is called {condition_name!r}")
+            names = [*CONDITIONS, *OPTION_CONDITIONS]
+            require_known(condition_name, names, f"no condition is called {condition_name!r}")
         return cls(known(name), conditions, OUR_RESULTS if is_own else source)
 
     @property
@@ -98,9 +114,14 @@ class Claim(NamedTuple):
         """The conditions in words, empty where there is none."""
         return " and ".join(self.conditions)
 
-    def covers(self, instance: Instance) -> bool:
-        """Whether the instance meets all conditions, so that the claim is about it."""
-        return all(CONDITIONS[name](instance) for name in self.conditions)
+    def covers(self, instance: Instance, options: Mapping[str, Any] | None = None) -> bool:
+        """Whether instance and options meet all conditions, so that the claim is about them."""
+        return all(
+            CONDITIONS[name](instance)
+            if name in CONDITIONS
+            else OPTION_CONDITIONS[name](instance, options or {})
+            for name in self.conditions
+        )
 
     def standing(self, counterexample: Instance | None) -> str:
         """Return what an instance that breaks the property leaves of the claim."""
@@ -126,6 +147,8 @@ COLUMNS = (
 #: Files of ours: counterexamples that ship, and what depends on the options of a mechanism.
 SHIPPED = "counterexamples.json"
 BY_OPTION = "by_option.json"
+#: Random instances behind each promise: benchmarks/audits.py writes them, and none broke it.
+AUDITED = "audited.json"
 #: Instances that are drawn for one that an audit can say something of, at most.
 MOST_DRAWN = 200
 
@@ -135,6 +158,7 @@ _PROMISE_COLUMNS = [
     "source",
     "condition",
     "standing",
+    "instances",
     "audited",
     "broken",
     "failed",
@@ -196,6 +220,8 @@ def promises(
           does not meet the condition), "refuted" (an instance that ships breaks the promise), or
           "not promised". With audits also "broken by audits", and where none could be made why,
           such as "0 of 200 instances in its domain" or "failed on all of 47 instances";
+        * ``instances``: random instances with something to check behind the promise, none of which
+          breaks it (those of the release, and those audited now);
         * ``audited``: instances with something to check, ``broken``: on how many of them it was
           broken, ``failed``: on how many others the mechanism, or the audit, ended with an error;
         * ``counterexample``: the name of one that ships (:func:`counterexample` loads it);
@@ -213,12 +239,12 @@ def promises(
         list(TABLE) if mechanisms is None else [find_mechanism(name).name for name in mechanisms]
     )
     pairs = product(names, COLUMNS)
-    claims_by_pair = {pair: _claim(*pair) for pair in pairs if _fits(*pair)}
+    claims_by_pair = {pair: _claim(*pair) for pair in pairs if fits(*pair)}
     promised = sum(map(bool, claims_by_pair.values()))
 
     rows = {}
     audited_less = 0
-    search = Search(seed=seed, generator=generator, time_limit=time_limit)
+    search = Search(seed=seed, everything=True, generator=generator, time_limit=time_limit)
     with progress_bar("promises", audits * promised, 0, progress) as count_done:
         for (name, property_name), claim in claims_by_pair.items():
             broken_by = _loaded(name, property_name)
@@ -237,6 +263,7 @@ def promises(
                 "source": claim.source if claim else "",
                 "condition": claim.condition if claim else "",
                 "standing": standing,
+                "instances": behind(name, property_name) + tally.audited - tally.broken,
                 "audited": tally.audited,
                 "broken": tally.broken,
                 "failed": tally.failed,
@@ -251,7 +278,7 @@ def promises(
     return pd.DataFrame(list(rows.values()), index=index, columns=_PROMISE_COLUMNS)
 
 
-def _fits(mechanism: str, property_name: str) -> bool:
+def fits(mechanism: str, property_name: str) -> bool:
     """Whether the property is asked of such a mechanism at all."""
     row = TABLE[mechanism]
     if property_name in DYNAMIC or row.arrivals:
@@ -351,6 +378,15 @@ def entries(file: str) -> dict[tuple[str, str], dict[str, Any]]:
     return {(entry.pop("mechanism"), entry.pop("property")): entry for entry in json.loads(text)}
 
 
+def behind(mechanism: str, property_name: str) -> int:
+    """Return on how many random instances the promise was audited for this release.
+
+    >>> behind("drf", "envy-free") > 100
+    True
+    """
+    return int(entries(AUDITED).get((mechanism, property_name), {}).get("instances", 0))
+
+
 def by_option(mechanism: str, property_name: str) -> str:
     """Return the values of options for which the mechanism has the property, if they matter.
 
@@ -398,14 +434,11 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
     if claimed := entries(SHIPPED).get((mechanism, property), {}).get("claimed"):
         entry["claimed"] = claimed
     if instance.has_queues:
-        queues = instance.tree
-        used = queues.below.sum(axis=1) > 0
-        entry["queue"] = list(queues.names())
-        weights = {
-            queues.paths[v]: queues.weights[v]
-            for v in np.flatnonzero(used & (queues.weights != 1)).tolist()
-        }
-        entry |= {"queues": weights} if weights else {}
+        entry["queue"] = list(instance.tree.names())
+        queues = _queues_of_entry(instance)
+        entry |= {"queues": queues} if queues else {}
+    if instance.rates is not None:
+        entry["rates"] = instance.rates.tolist()
     if (instance.weights != 1).any():
         entry["weights"] = instance.weights.tolist()
     if instance.has_constraints:
@@ -415,6 +448,28 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
             value if np.isfinite(value) else None for value in instance.task_limits.tolist()
         ]
     return entry
+
+
+def _queues_of_entry(instance: Instance) -> dict[str, Any]:
+    """Return path → weight of each queue that users are in, where it is not 1, and its amounts."""
+    tree = instance.tree
+    has_users = np.asarray(tree.below.sum(axis=1)).ravel() > 0
+    queues: dict[str, Any] = {}
+    table = tree.table(instance.resources)
+    for v, path in enumerate(map(str, table.index)):
+        row = table.iloc[v]
+        weight = tree.weights[v]
+        amounts: dict[str, dict[str, float]] = {}
+        for column, value in row[np.isfinite(row)].items():
+            kind, _, resource = str(column).partition(":")
+            if resource and (value or kind != "guarantee"):
+                amounts.setdefault(kind, {})[resource] = value
+        weights = {"weight": weight} if has_users[v] and weight != 1 else {}
+        if amounts:
+            queues[path] = weights | amounts
+        elif weights:
+            queues[path] = weight
+    return queues
 
 
 class Tally(NamedTuple):
@@ -477,20 +532,24 @@ def count_broken(
     rng = np.random.default_rng(seed)
     row = find_mechanism(mechanism)
     claim = _claim(mechanism, property_name) or Claim(property_name)
-    search = search or Search()
+    search = search or Search(everything=True)
     audited = broken = fit = drawn = failed = 0
     first_error = ""
     while drawn < MOST_DRAWN * audits and audited < audits and not search.time_is_up:
         instance = search.draw(rng, row, property_name)
         drawn += 1
-        if row.undefined(instance) or not claim.covers(instance):
+        if row.undefined(instance):
+            continue
+        past = random_past(rng, row, instance)
+        options = past if claim.covers(instance, past) else {}
+        if not claim.covers(instance, options):
             continue
         fit += 1
         try:
             with warnings.catch_warnings(action="ignore"):
                 finding = audit(
                     instance,
-                    allocate(instance, mechanism),
+                    allocate(instance, mechanism, **options),
                     [property_name],
                     tries=30,
                     time_limit=search.deadline.remaining,

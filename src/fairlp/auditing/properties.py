@@ -150,6 +150,13 @@ _ROWS = (
         reports.strategy_proof,
         True,
     ),
+    Property(
+        "group strategy-proof",
+        "no lie that several users (below one queue) tell together pays each of them (a search)",
+        f"{_PARKES}; {_HDRF}",
+        reports.group_strategy_proof,
+        True,
+    ),
     *(
         Property(
             f"leximin ({mechanism})",
@@ -196,14 +203,6 @@ _ROWS = (
         "no user would rather have what another user of its queue has, per weight",
         "",
         queues.envy_free_within,
-        tree=True,
-    ),
-    Property(
-        "group strategy-proof",
-        "no lie that users below one queue tell together pays each of them (a search)",
-        _HDRF,
-        queues.group_strategy_proof,
-        True,
         tree=True,
     ),
     Property(

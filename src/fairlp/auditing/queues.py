@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from ..errors import FairlpError, quoted
+from ..errors import quoted
 from ..formulations.hierarchical import collapsed, parts_of_queues
 from ..formulations.normalisers import dominant
 from ..formulations.region import runnable_users
@@ -18,20 +17,6 @@ from ..models.trees.guarantees import floors
 from ..tolerances import AUDIT
 from .basics import ROWS_ADDED_UP, most_envious
 from .findings import AuditCase, Finding, amount
-from .reports import (
-    NEEDS_MECHANISM,
-    changed,
-    finding_of_lies,
-    in_words,
-    may_claim,
-    nearby,
-    none_found,
-    own_tasks,
-    tried_lies,
-)
-
-#: Most users of one queue who lie together.
-COALITION = 3
 
 
 def _on_tree(audit: Callable[[AuditCase, Queues], Finding]) -> Callable[[AuditCase], Finding]:
@@ -216,49 +201,3 @@ def envy_free_within(case: AuditCase, queues: Queues) -> Finding:
     return Finding.of_margin(
         slack, witness, "no user would rather have what another of its queue has"
     )
-
-
-@_on_tree
-def group_strategy_proof(case: AuditCase, queues: Queues) -> Finding:
-    """No common lie of users of one queue pays each of them (a search); one user is a group, too.
-
-    Margin: −(smallest gain / Γ[n]).
-    """
-    if not case.mechanism:
-        return Finding.undefined(NEEDS_MECHANISM)
-    rng = np.random.default_rng(case.seed)
-    instance = case.instance
-    users_below = [queues.below[[v]].nonzero()[1] for v in range(len(queues))]
-    groups = [np.sort(users) for users in users_below if len(users) > 1]
-    if not groups:
-        return Finding.vacuous("no queue has two users")
-
-    # Half of the tries: random groups with random lies
-    tried = 0
-    while tried < case.tries // 2 and not case.deadline.has_passed:
-        tried += 1
-        group = groups[rng.integers(len(groups))]
-        size = rng.integers(2, min(COALITION, len(group)) + 1)
-        liars = rng.choice(group, size=size, replace=False)
-        lies = [nearby(instance.demands[n], rng) for n in liars]
-        claimed = changed(instance.demands, liars, lies)
-        if not all(may_claim(instance, n, claimed[n]) for n in liars):
-            continue
-        try:
-            lie = instance.derived(demands=claimed)
-            tasks = case.again(lie).tasks_array
-        except FairlpError:
-            continue
-        totals = np.array([own_tasks(case, n, claimed[n], tasks[n]) for n in liars])
-        gain = (totals - case.totals[liars]) / case.alone[liars]
-        if gain.min() > AUDIT:
-            names = " and ".join(case.name(n) for n in liars)
-            claims = " and ".join(in_words(instance, n, claimed[n]) for n in liars)
-            witness = f"{names} would each run more tasks of their own {claims}"
-            return Finding(False, -gain.min(), witness, misreport=lie)
-
-    # The others: single users
-    single_lies = tried_lies(replace(case, tries=case.tries - case.tries // 2))
-    single = finding_of_lies(case, single_lies)
-    tried += len(single_lies)
-    return single if single.holds is False else none_found(tried, instance)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice, takewhile, zip_longest
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -23,6 +24,11 @@ __all__ = ["nearby", "own_use"]
 FACTORS = (2.0, 0.5, 1.1, 0.9, 4.0, 0.25, 10.0)
 #: Times the largest demand, of a resource that is not needed.
 PADS = (0.5, 1.0, 2.0)
+
+#: Part of the steps of the local search that also claim, or deny, a server.
+SERVERS_CLAIMED = 0.2
+#: Most users who lie together.
+COALITION = 3
 
 #: Servers that a witness names.
 _SERVERS_NAMED = 5
@@ -50,6 +56,18 @@ def nearby(demand: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     padded = not_needed[rng.random(len(not_needed)) < 0.3]
     claimed[padded] = demand.max() * rng.choice(PADS, len(padded))
     return claimed
+
+
+def nearby_servers(eligible: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the claimed servers of the next lie: now and then one more or one less.
+
+    A user claims at least one server.
+    """
+    if len(eligible) == 1 or rng.random() >= SERVERS_CLAIMED:
+        return eligible
+    server = int(rng.integers(len(eligible)))
+    claimed = changed(eligible, server, not eligible[server])
+    return claimed if claimed.any() else eligible
 
 
 def own_use(true: np.ndarray, claimed: np.ndarray) -> float:
@@ -112,10 +130,16 @@ def in_words(
 def _claimed_servers(instance: Instance, true: np.ndarray, claimed: np.ndarray) -> str:
     """Return the servers that a liar claims to run on, or not to run on: the shorter list."""
     denied = np.flatnonzero(true & ~claimed)
+    added = np.flatnonzero(claimed & ~true)
     remaining = np.flatnonzero(claimed)
-    if len(remaining) < len(denied):
+    if len(remaining) < len(denied) + len(added):
         return f"to run on {_servers(instance, remaining)} only"
-    return f"not to run on {_servers(instance, denied)}"
+    claims = []
+    if added.size:
+        claims.append(f"to run on {_servers(instance, added)} as well")
+    if denied.size:
+        claims.append(f"not to run on {_servers(instance, denied)}")
+    return " and ".join(claims)
 
 
 def _servers(instance: Instance, positions: np.ndarray) -> str:
@@ -194,6 +218,66 @@ def strategy_proof(case: AuditCase) -> Finding:
     return finding_of_lies(case, tried)
 
 
+def group_strategy_proof(case: AuditCase) -> Finding:
+    """No common lie of a group of users pays each of them (a search); one user is a group, too.
+
+    Along a tree of queues the users of a group stand below one queue.
+
+    Margin: −(smallest gain / Γ[n]).
+    """
+    if not case.mechanism:
+        return Finding.undefined(NEEDS_MECHANISM)
+    rng = np.random.default_rng(case.seed)
+    below = case.instance.tree.below
+    users_below = [below[[v]].nonzero()[1] for v in range(below.shape[0])]
+    groups = [np.sort(users) for users in users_below if len(users) > 1]
+    if not groups:
+        return Finding.vacuous("no queue has two users")
+
+    # Half of the tries: random groups with random lies
+    tried = 0
+    while tried < case.tries // 2 and not case.deadline.has_passed:
+        tried += 1
+        group = groups[rng.integers(len(groups))]
+        size = rng.integers(2, min(COALITION, len(group)) + 1)
+        finding = _common_lie(case, rng.choice(group, size=size, replace=False), rng)
+        if finding is not None:
+            return finding
+
+    # The others: single users
+    single_lies = tried_lies(replace(case, tries=case.tries - case.tries // 2))
+    single = finding_of_lies(case, single_lies)
+    tried += len(single_lies)
+    return single if single.holds is False else none_found(tried, case.instance)
+
+
+def _common_lie(case: AuditCase, liars: np.ndarray, rng: np.random.Generator) -> Finding | None:
+    """Return the finding of a random lie of several users; None unless each of them gains."""
+    instance = case.instance
+    demands = instance.demands.copy()
+    eligible = instance.eligible.copy()
+    for n in liars:
+        demands[n] = nearby(instance.demands[n], rng)
+        eligible[n] = nearby_servers(instance.eligible[n], rng)
+    if (case.alone[liars] <= 0).any():
+        return None
+    if not all(may_claim(instance, n, demands[n]) for n in liars):
+        return None
+    try:
+        lie = _as_claimed(instance, demands, eligible)
+        tasks = case.again(lie).tasks_array
+    except FairlpError:
+        return None
+    totals = np.array([own_tasks(case, n, demands[n], tasks[n]) for n in liars])
+    smallest_gain = ((totals - case.totals[liars]) / case.alone[liars]).min()
+    if smallest_gain <= AUDIT:
+        return None
+    names = " and ".join(case.name(n) for n in liars)
+    claims = " and ".join(in_words(instance, n, demands[n], eligible[n]) for n in liars)
+    witness = f"{names} would each run more tasks of their own {claims}"
+    return Finding(False, -float(smallest_gain), witness, misreport=lie)
+
+
 def tried_lies(case: AuditCase) -> list[Lie]:
     """Return the lies that are tried while there is time; none where there is nothing to claim.
 
@@ -218,7 +302,7 @@ def tried_lies(case: AuditCase) -> list[Lie]:
         tried.sort(key=lambda lie: -lie[0])
         _, user, demand, eligible = tried[rng.integers(0, min(5, len(tried)))]
         claimed = nearby(demand, rng)
-        tried.append(tried_lie(user, claimed, eligible))
+        tried.append(tried_lie(user, claimed, nearby_servers(eligible, rng)))
     return tried
 
 
@@ -240,17 +324,19 @@ def finding_of_lies(case: AuditCase, tried: list[Lie]) -> Finding:
 def _structured(
     instance: Instance, rng: np.random.Generator
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield lies that paid elsewhere: a resource scaled, another's demand, fewer servers."""
+    """Yield lies that paid elsewhere: a resource scaled, another's demand, other servers."""
     users = rng.permutation(len(instance.users)).tolist()
-    lies_by_user = [_structured_of_user(instance, n) for n in users]
+    lies_by_user = [_structured_of_user(instance, n, rng) for n in users]
     for lies in zip_longest(*lies_by_user):
         for n, lie in zip(users, lies, strict=True):
             if lie is not None:
                 yield n, *lie
 
 
-def _structured_of_user(instance: Instance, user: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the demands and eligible servers that a user may claim."""
+def _structured_of_user(
+    instance: Instance, user: int, rng: np.random.Generator
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return demands and eligible servers that a user may claim, in random order."""
     demand = instance.demands[user]
     eligible = instance.eligible[user]
     claims = []
@@ -267,13 +353,25 @@ def _structured_of_user(instance: Instance, user: int) -> list[tuple[np.ndarray,
         for i in np.flatnonzero(eligible):
             lies.append((demand, changed(eligible, i, False)))
             lies.append((demand, np.arange(len(eligible)) == i))
+    lies += [(demand, changed(eligible, i, True)) for i in np.flatnonzero(~eligible)]
+    rng.shuffle(lies)
     return lies
 
 
 def _lying(instance: Instance, user: int, demand: np.ndarray, eligible: np.ndarray) -> Instance:
-    changes: dict[str, object] = {"demands": changed(instance.demands, user, demand)}
-    if not (eligible == instance.eligible[user]).all():
-        changes |= {"eligible": changed(instance.eligible, user, eligible), "conditions": ()}
+    """Return the instance as it is with the lie of one user."""
+    return _as_claimed(
+        instance,
+        changed(instance.demands, user, demand),
+        changed(instance.eligible, user, eligible),
+    )
+
+
+def _as_claimed(instance: Instance, demands: np.ndarray, eligible: np.ndarray) -> Instance:
+    """Return the instance with claimed demands and servers in place of the true ones."""
+    changes: dict[str, object] = {"demands": demands}
+    if (eligible != instance.eligible).any():
+        changes |= {"eligible": eligible, "conditions": ()}
     return instance.derived(**changes)
 
 

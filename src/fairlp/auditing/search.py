@@ -13,13 +13,25 @@ import pandas as pd
 
 from ..api import allocate
 from ..errors import FairlpError, FairlpWarning, InstanceError, quoted, require_known
-from ..mechanisms.mechanism import EQUAL_WEIGHTS, NO_CONSTRAINTS, ONE_SIZE, QUOTAS, RATES, Mechanism
+from ..formulations import region
+from ..mechanisms.mechanism import (
+    EQUAL_WEIGHTS,
+    NO_CONSTRAINTS,
+    NO_GUARANTEES,
+    NO_QUEUE_LIMITS,
+    NO_RATES,
+    ONE_SIZE,
+    QUOTAS,
+    RATES,
+    Mechanism,
+)
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.arithmetic import quotients
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
 from ..models.instances.queues import Queues
 from ..models.notation.expressions import Index
+from ..models.trees.guarantees import floors
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
 from . import case_of, findings_of
@@ -37,6 +49,12 @@ _LIES = "(a search)"
 #: and to.
 _LIMITED = 0.3
 _OF_THEIR_DUE = (0.25, 1.0)
+#: Of instances of a mechanism that takes them: the part with given rates, with queues that have
+#: guarantees or caps (along a tree and elsewhere), and with a past.
+_RATED = 0.15
+_LIMITED_TREES = 0.5
+_LIMITED_QUEUES = 0.3
+_WITH_PAST = 0.25
 
 
 @dataclass(frozen=True)
@@ -58,6 +76,8 @@ class Search:
         smaller integers.
     options : mapping
         Options of the mechanism.
+    everything : bool
+        Draw all that the mechanism takes: given rates, and queues with guarantees and caps, too.
     generator : callable or None
         NumPy generator → Instance: what is drawn in place of random small instances.
     time_limit : float or None
@@ -74,6 +94,7 @@ class Search:
     resources: int = 3
     lies: int = 60
     shrink: bool = True
+    everything: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     generator: Callable[[np.random.Generator], Instance] | None = None
     time_limit: float | None = None
@@ -169,7 +190,13 @@ class Search:
         """Return the next instance to look at."""
         if self.generator is None:
             return random_instance(
-                rng, row, property_name, self.users, self.servers, self.resources
+                rng,
+                row,
+                property_name,
+                self.users,
+                self.servers,
+                self.resources,
+                everything=self.everything,
             )
         instance = self.generator(rng)
         require_instance(instance)
@@ -275,9 +302,20 @@ def _breaks(
 
 
 def random_instance(
-    rng: np.random.Generator, row: Mechanism, name: str, users: int, servers: int, resources: int
+    rng: np.random.Generator,
+    row: Mechanism,
+    name: str,
+    users: int,
+    servers: int,
+    resources: int,
+    *,
+    everything: bool = False,
 ) -> Instance:
-    """Return a random instance of small integers that the mechanism may be defined for."""
+    """Return a random instance of small integers that the mechanism may be defined for.
+
+    Weights, placement and task limits are drawn, and queues along which the mechanism shares; with
+    ``everything`` also given rates, guarantees and caps of queues, where the mechanism takes them.
+    """
     property_row = _property_row(name)
     has_tree = row.along_tree or property_row.tree
     # Trees break where leaves of one pool are blocked by different resources, or satisfied.
@@ -317,11 +355,21 @@ def random_instance(
         options["eligible"] = eligible
     limited_part = 0.5 if is_blocked else _LIMITED
     is_limited = row.limits == "always" or (row.limits == "any" and rng.random() < limited_part)
-    if RATES in row.domain:
+    takes_rates = everything and NO_RATES not in row.domain and rng.random() < _RATED
+    if RATES in row.domain or takes_rates:
         can_run = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
         options["rates"] = can_run * rng.integers(0, 5, (n, k))
-    if has_tree:
-        options |= random_tree(rng, n, r, capacities.sum(axis=0), limits=property_row.tree)
+    takes_limits = NO_QUEUE_LIMITS not in row.domain and (everything or property_row.tree)
+    has_limits = takes_limits and rng.random() < (_LIMITED_TREES if has_tree else _LIMITED_QUEUES)
+    if has_tree or has_limits:
+        options |= random_tree(
+            rng,
+            n,
+            r,
+            capacities.sum(axis=0),
+            limits=has_limits,
+            guarantees=NO_GUARANTEES not in row.domain,
+        )
         if QUOTAS in row.domain:
             _add_quotas(rng, options["queues"], r)
 
@@ -333,9 +381,9 @@ def random_instance(
         needed = quotients(demands * pool[0], pool).max(axis=1)
         demands[:, 0] = np.maximum(np.ceil(needed), 1)
     instance = Instance.from_arrays(demands, capacities, **options)
-    if not is_limited:
-        return instance
-    return instance.derived(task_limits=_binding_limits(rng, instance, row))
+    if is_limited:
+        instance = instance.derived(task_limits=_binding_limits(rng, instance, row))
+    return _without_excess(instance)
 
 
 def _binding_limits(rng: np.random.Generator, instance: Instance, row: Mechanism) -> np.ndarray:
@@ -363,7 +411,13 @@ def _property_row(name: str) -> Property:
 
 
 def random_tree(
-    rng: np.random.Generator, users: int, resources: int, pool: np.ndarray, *, limits: bool
+    rng: np.random.Generator,
+    users: int,
+    resources: int,
+    pool: np.ndarray,
+    *,
+    limits: bool,
+    guarantees: bool = True,
 ) -> Any:
     """Return a random tree over users: three queues with weights, perhaps guarantees and caps."""
     paths = ["", "a", "b", "a/c"]
@@ -371,17 +425,57 @@ def random_tree(
     queues: dict[str, Any] = {}
     for path in paths[1:]:
         queues[path] = {"weight": int(rng.integers(1, 4))}
-    if limits and rng.random() < 0.5:
-        path = paths[int(rng.integers(1, len(paths)))]
+    if not limits:
+        return {"queue": queue, "queues": queues}
+    kind = rng.choice(["cap", "guarantee", "both"]) if guarantees else "cap"
+    capped, guaranteed = rng.choice(len(paths) - 1, 2, replace=False) + 1
+    if kind != "guarantee":
         r = int(rng.integers(resources))
         cap = int(rng.integers(1, pool[r] + 1))
-        queues[path]["cap"] = {f"resource{r + 1}": cap}
-        other = paths[int(rng.integers(1, len(paths)))]
-        if other != path:
-            names = [f"resource{k + 1}" for k in range(resources)]
-            amounts = [int(pool[k] // 4) for k in range(resources)]
-            queues[other]["guarantee"] = dict(zip(names, amounts, strict=True))
+        queues[paths[capped]]["cap"] = {f"resource{r + 1}": cap}
+    if kind != "cap":
+        named = rng.random(resources) < 0.7
+        named[rng.integers(resources)] = True
+        parts = rng.integers(1, 4, resources) / 4
+        amounts = (pool[:resources] * parts).round(1)
+        queues[paths[guaranteed]]["guarantee"] = {
+            f"resource{r + 1}": float(amounts[r]) for r in np.flatnonzero(named)
+        }
     return {"queue": queue, "queues": queues}
+
+
+def _without_excess(instance: Instance) -> Instance:
+    """Return the instance; where its guarantees do not fit on the servers, without them."""
+    tree = instance.tree
+    if not tree.guarantees.any():
+        return instance
+    solution = region.shortfall(instance, floors(instance)).solve()
+    fits = solution.objective is not None and solution.objective <= SHRINKING_MARGIN
+    if fits:
+        return instance
+    table = tree.table(instance.resources)
+    is_guarantee = table.columns.str.startswith("guarantee:")
+    return instance.replace(queues=table.loc[:, ~is_guarantee])
+
+
+def random_past(rng: np.random.Generator, row: Mechanism, instance: Instance) -> dict[str, Any]:
+    """Return options of a mechanism that remembers: now and then what an earlier period left.
+
+    Some of the users were there, with other limits.
+    """
+    if not row.remembers or rng.random() >= _WITH_PAST:
+        return {}
+    was_there = rng.random(len(instance.users)) < 0.7
+    was_there[rng.integers(len(was_there))] = True
+    earlier = instance.derived(task_limits=rng.permutation(instance.task_limits))
+    first: dict[str, Any] = {}
+    if "credits" in row.options:
+        first["credits"] = int(rng.choice([0, 3, 1000]))
+    try:
+        earlier_users = earlier.select_users(np.flatnonzero(was_there))
+        return {"state": allocate(earlier_users, row.name, **first).state}
+    except InstanceError:  # guarantees did not fit then
+        return {}
 
 
 def _add_quotas(rng: np.random.Generator, queues: dict[str, Any], resources: int) -> None:

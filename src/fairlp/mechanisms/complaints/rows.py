@@ -40,6 +40,11 @@ TRAJECTORY = Method(
 NEWTON = Method("newton", methods.by_newton, options=(), cost="O(NR²) a step, hundreds of steps")
 
 _MARKET = ("sharing incentive", "envy-free", "Pareto-optimal", "bottleneck", "single-resource")
+#: α-fairness also takes guarantees and caps of queues, within which only waste is ruled out.
+_WITHOUT_QUEUE_LIMITS = tuple(
+    name if name == "Pareto-optimal" else f"{name} if no queue has a guarantee or a cap"
+    for name in _MARKET
+)
 
 ROWS = (
     Mechanism(
@@ -90,7 +95,7 @@ ROWS = (
             ),
             replace(CONVEX, run=alpha_fairness.optimum, options=None),
         ),
-        _MARKET,
+        _WITHOUT_QUEUE_LIMITS,
         (NO_RATES,),
         options=("alpha",),
         prove=alpha_fairness.prove,

@@ -105,20 +105,31 @@ def _counting_row(*arguments: Any) -> Mechanism:
     return _remembers(_proved_row(*arguments))
 
 
+_NO_PAST = "no past counts"
+_NO_QUEUE_LIMITS = "no queue has a guarantee or a cap"
+#: What breaks where queues have guarantees or caps, or where the past counts.
+_PLAIN_LEVELS = f"if {_NO_QUEUE_LIMITS} and {_NO_PAST}"
+_ENVY_FREE = f"envy-free {_PLAIN_LEVELS}"
+_ENVY_FREE_BY_DEMANDS = f"{_ENVY_FREE} and no rates are given"
+_SHARING_INCENTIVE = f"sharing incentive {_PLAIN_LEVELS}"
+_GLOBAL_BOTTLENECK = f"global bottleneck {_PLAIN_LEVELS}"
+_SINGLE_RESOURCE = f"single-resource {_PLAIN_LEVELS}"
+_STRATEGY_PROOF = f"strategy-proof if {_NO_QUEUE_LIMITS}"
 _FAIR = (
     "Pareto-optimal",
-    "envy-free",
-    "strategy-proof",
-    "bottleneck",
-    "global bottleneck",
-    "single-resource",
+    _SHARING_INCENTIVE,
+    _ENVY_FREE,
+    _STRATEGY_PROOF,
+    f"bottleneck {_PLAIN_LEVELS}",
+    _GLOBAL_BOTTLENECK,
+    _SINGLE_RESOURCE,
 )
-_PLAIN = "all run on one server and no user has a task limit and no queue has a guarantee or a cap"
+_PLAIN = f"all run on one server and no user has a task limit and {_NO_QUEUE_LIMITS}"
 _LEAVES = f"hierarchical share guarantee if {_PLAIN}"
 _QUEUES = f"queue share guarantee if {_PLAIN} (ours)"
-_NO_LIMITS = "all run on one server and no queue has a guarantee or a cap"
+_NO_LIMITS = f"all run on one server and {_NO_QUEUE_LIMITS}"
 _KEPT = ("caps kept (ours)", "guarantees kept (ours)")
-_ALONE = "population-monotonic if all demands are positive"
+_ALONE = f"population-monotonic if all demands are positive and {_NO_QUEUE_LIMITS}"
 
 _OURS = "fairlp; after Bhattacharya et al., SoCC 2013"
 _BHATTACHARYA = "Bhattacharya et al., SoCC 2013"
@@ -131,7 +142,7 @@ ROWS = (
         max_min.drf,
         normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
-        ("sharing incentive", *_FAIR, _ALONE),
+        (*_FAIR, _ALONE),
         (NO_RATES, ONE_SERVER),
     ),
     _counting_row(
@@ -141,7 +152,7 @@ ROWS = (
         max_min.edrf,
         normalisers.dominant,
         (CLOSED_FORM, ROUNDS, INTERIOR_POINT, LP),
-        ("sharing incentive", *_FAIR, _ALONE),
+        (*_FAIR, _ALONE),
         (NO_RATES, ONE_SERVER),
     ),
     with_whole_tasks(
@@ -152,7 +163,7 @@ ROWS = (
             max_min.asset,
             normalisers.asset,
             (ROUNDS, INTERIOR_POINT, LP),
-            ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", _ALONE),
+            (_ENVY_FREE, _STRATEGY_PROOF, "Pareto-optimal", _SINGLE_RESOURCE, _ALONE),
             (NO_RATES, ONE_WEIGHT),
         ),
         "asset fairness",
@@ -166,11 +177,11 @@ ROWS = (
             normalisers.dominant,
             (ROUNDS, INTERIOR_POINT, LP),
             (
-                "envy-free",
+                _ENVY_FREE,
                 "Pareto-optimal",
-                "strategy-proof",
-                "global bottleneck",
-                "single-resource",
+                _STRATEGY_PROOF,
+                _GLOBAL_BOTTLENECK,
+                _SINGLE_RESOURCE,
                 _ALONE,
             ),
             (NO_RATES,),
@@ -185,7 +196,7 @@ ROWS = (
             max_min.drfh,
             normalisers.dominant,
             (ROUNDS, INTERIOR_POINT, LP),
-            ("Pareto-optimal", "envy-free", "strategy-proof"),
+            ("Pareto-optimal", _ENVY_FREE, _STRATEGY_PROOF),
             (NO_RATES,),
         ),
         "C-DRFH",
@@ -198,7 +209,7 @@ ROWS = (
             max_min.cdrf,
             normalisers.containerized,
             (ROUNDS, INTERIOR_POINT, LP),
-            ("Pareto-optimal", "sharing incentive", "envy-free", "strategy-proof"),
+            ("Pareto-optimal", _SHARING_INCENTIVE, _ENVY_FREE_BY_DEMANDS, _STRATEGY_PROOF),
             (NO_CONSTRAINTS, ONE_WEIGHT),
         ),
         "CDRF",
@@ -211,7 +222,7 @@ ROWS = (
             max_min.tsf,
             normalisers.task_share,
             (ROUNDS, INTERIOR_POINT, LP),
-            ("Pareto-optimal", "envy-free", "strategy-proof"),
+            ("Pareto-optimal", _ENVY_FREE_BY_DEMANDS, _STRATEGY_PROOF),
             (ONE_WEIGHT,),
         ),
         "TSF",
@@ -256,7 +267,7 @@ ROWS = (
             _LEAVES,
             _QUEUES,
             *_KEPT,
-            "envy-free within queues if no queue has a guarantee or a cap (ours)",
+            f"envy-free within queues if {_NO_QUEUE_LIMITS} (ours)",
         ),
         (NO_RATES, ONE_WEIGHT),
         options=COUNT,
@@ -294,11 +305,11 @@ ROWS = (
             (COUNTED_ROUNDS, by_interior_points(_COUNTED_LP), COUNTED_LP),
             (
                 "Pareto-optimal",
-                f"hierarchical share guarantee if {_NO_LIMITS}",
-                f"queue share guarantee if {_NO_LIMITS}",
+                f"hierarchical share guarantee if {_NO_LIMITS} and {_NO_PAST}",
+                f"queue share guarantee if {_NO_LIMITS} and {_NO_PAST}",
                 "caps kept",
                 "guarantees kept",
-                "envy-free within queues if no queue has a guarantee or a cap",
+                f"envy-free within queues {_PLAIN_LEVELS}",
             ),
             (NO_RATES, ONE_WEIGHT),
             options=COUNT,

@@ -201,7 +201,7 @@ ROWS = (
         None,
         normalisers.dominant,
         (Method("credits", karma.karma, cost="O(N log C) for credits that are up to C apart"),),
-        ("Pareto-optimal",),
+        ("Pareto-optimal if every user has a credit for each slice",),
         (ONE_SERVER, NO_CONSTRAINTS, NO_RATES, NO_QUEUE_LIMITS, EQUAL_WEIGHTS, ONE_SIZE),
         options=("alpha", "credits", "state"),
         prove=prove_karma,
