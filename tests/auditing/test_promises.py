@@ -425,7 +425,9 @@ def test_failures_with_nothing_to_check_on_the_others():
     assert found.standing == expected
 
 
-ENTRIES = entries(BY_OPTION)
+ENTRIES = {
+    key: entry for key, entry in entries(BY_OPTION).items() if key[0] == "alpha-fair"
+}
 
 
 #: (property, α) of each instance that ships, found by the search and simplified by it
@@ -478,6 +480,26 @@ def test_what_is_proved_is_found_on_random_instances(wanted, alpha, conditions):
             checked += 1
             assert audited(instance, alpha, wanted, tries=many(60)).holds is not False
     assert checked
+
+
+POLICIES = [
+    (property_name, case["options"])
+    for (mechanism, property_name), entry in entries(BY_OPTION).items()
+    if mechanism == "gavel"
+    for case in entry["broken"]
+]
+
+
+@pytest.mark.parametrize(
+    ("property_name", "options"),
+    POLICIES,
+    ids=lambda value: value if isinstance(value, str) else value["objective"],
+)
+def test_what_a_policy_of_gavel_breaks_has_an_instance_that_shows_it(property_name, options):
+    instance = fairlp.counterexample("gavel", property_name, options=options)
+    allocation = fairlp.allocate(instance, "gavel", **options)
+    finding = fairlp.audit(instance, allocation, property_name, tries=60).iloc[0]
+    assert finding.holds is False and finding.margin < -SHRINKING_MARGIN
 
 
 def test_the_table_says_for_which_alpha():

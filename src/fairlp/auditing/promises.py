@@ -356,14 +356,18 @@ def _loaded(mechanism: str, property_name: str) -> Instance | None:
     """Return the counterexample that ships, None where there is none."""
     if (mechanism, property_name) not in entries(SHIPPED):
         return None
-    arrays = dict(entries(SHIPPED)[mechanism, property_name])
-    arrays.pop("claimed", None)
+    entry = entries(SHIPPED)[mechanism, property_name]
+    return _instance_of(entry, f"{mechanism} breaks {property_name}")
+
+
+def _instance_of(entry: Mapping[str, Any], name: str) -> Instance:
+    """Return the instance of an entry as :func:`as_entry` makes it."""
+    arrays = {key: value for key, value in entry.items() if key not in ("claimed", "options")}
     if "task_limits" in arrays:
         arrays["task_limits"] = [
             np.inf if value is None else value for value in arrays["task_limits"]
         ]
-    users = letters(len(arrays["demands"]))
-    return Instance.from_arrays(**arrays, users=users, name=f"{mechanism} breaks {property_name}")
+    return Instance.from_arrays(**arrays, users=letters(len(arrays["demands"])), name=name)
 
 
 @cache
@@ -404,8 +408,7 @@ def _with_options(mechanism: str, property_name: str, options: Mapping[str, Any]
     for case in broken:
         if _spelt(case["options"]) == _spelt(options):
             name = f"{mechanism} with {_spelt(options)} breaks {property_name}"
-            users = letters(len(case["demands"]))
-            return Instance.from_arrays(case["demands"], case["capacities"], users=users, name=name)
+            return _instance_of(case, name)
     known_options = "; ".join(_spelt(case["options"]) for case in broken) or "none"
     raise UnknownNameError(
         f"no instance is known on which {quoted(mechanism)} with {_spelt(options) or 'no options'} "

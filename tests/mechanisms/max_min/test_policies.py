@@ -132,6 +132,27 @@ def test_makespan_and_total_are_those_of_linprog(seed):
         assert fairlp.audit(of, answer, OPTIMAL)["holds"].isin([True, None]).all()
 
 
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_jobs_with_limits_have_proved_finish_times_that_waste_nothing(seed):
+    """A job that has all it can ever have must not stop others at their limits' levels."""
+    rng = np.random.default_rng(seed)
+    jobs, kinds = rng.integers(2, 5), rng.integers(1, 4)
+    rates = rng.integers(0, 5, (jobs, kinds)).astype(float)
+    rates[np.arange(jobs), rng.integers(0, kinds, jobs)] += 1
+    limits = np.where(rng.random(jobs) < 0.5, rng.choice([0.1, 0.2, 0.5, 1.0], jobs), np.inf)
+    instance = Instance.from_arrays(
+        rng.integers(1, 5, (jobs, 1)),
+        rng.integers(4, 13, (kinds, 1)),
+        rates=rates,
+        weights=rng.integers(1, 4, jobs),
+        task_limits=limits,
+    )
+    options = {"steps": rng.integers(5, 21, jobs), "age": rng.integers(0, 3, jobs)}
+    allocation = fairlp.allocate(instance, "gavel", objective="finish-time", **options)
+    assert allocation.certify()
+    assert fairlp.audit(instance, allocation, "Pareto-optimal").holds.iloc[0] is True
+
+
 @pytest.mark.parametrize("objective", ["max-min", "makespan", "total", "finish-time"])
 def test_every_objective_is_printed_solved_elsewhere_and_proved_exactly(objective, tmp_path):
     chosen = options(objective)

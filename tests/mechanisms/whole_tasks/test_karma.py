@@ -136,6 +136,32 @@ def test_asking_for_more_than_one_needs_does_not_pay_in_the_next_quanta(alpha):
             assert sum(found) <= sum(has[user] for has in truth)
 
 
+def test_asking_for_more_than_one_needs_may_pay_a_slice():
+    """The paper's claim over several quanta holds but for rounding: one slice of twelve, after five quanta.
+
+    A slice that is asked for and not needed costs the liar a credit, and another borrower keeps one. The order of
+    credits in later quanta is then another, and ties end otherwise.
+    """
+    truth = np.array([[4, 2, 0, 9], [0, 3, 2, 9], [1, 1, 8, 1], [7, 5, 7, 5], [7, 7, 3, 1]])
+    lie = truth + np.array([1, 0, 0, 0]) * (np.arange(5) == 0)[:, None]
+    useful_slices = []
+    for demands in (truth, lie):
+        credits = [1000] * 4
+        total = 0
+        for demand, needed in zip(demands.tolist(), truth.tolist(), strict=True):
+            slices, credits = quantum(demand, credits, 12, 1)
+            total += min(slices[0], needed[0])
+        useful_slices.append(total)
+        own = [
+            min(allocation.totals.iloc[0], needed[0])
+            for allocation, needed in zip(
+                run(demands, 12, alpha=1, credits=1000), truth, strict=True
+            )
+        ]
+        assert sum(own) == total
+    assert useful_slices == [12, 13]
+
+
 def test_who_joins_has_the_average_and_who_leaves_takes_its_credits():
     first = fairlp.allocate(instance_of([6, 0, 0], 6), "karma", credits=6)
     assert first.totals.tolist() == [6, 0, 0] and first.state.to_dict() == {

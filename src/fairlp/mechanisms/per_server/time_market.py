@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.programs.proof import Proof
-from ...tolerances import ACCEPTED
+from ...tolerances import ACCEPTED, NOISE
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,9 @@ def time_market(instance: Instance) -> TimeMarket:
     assert optimum is not None  # there is no deadline
 
     fractions = np.where(runs, optimum.point.x, 0.0) * len(servers)
+    # what is a millionth of a user's tasks may be none: best responses give back what is lost
+    parts = fractions * contribution
+    fractions[parts < NOISE * parts.sum(axis=0)] = 0.0
     tasks[np.ix_(users, servers)] = fractions.T * alone
     prices_of_time = np.maximum(optimum.point.p[:, 0], 0.0)
     prices[servers] = prices_of_time * weights.sum() / len(servers)

@@ -60,7 +60,8 @@ class PoolRows(Region):
             Where floats cannot hold it.
         """
         end = path.end
-        if np.isfinite(end) and (self.use @ path.tasks_at(end) <= self.room).all():
+        is_in_reach = np.isfinite(end) and end <= path.last
+        if is_in_reach and (self.use @ path.tasks_at(end) <= self.room).all():
             return float(end)
         t = self._beyond(path)
         while np.isfinite(t):
