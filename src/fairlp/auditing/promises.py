@@ -311,7 +311,8 @@ def counterexample(
     **how
         Of the search: ``seed`` (the same finds the same instance), ``tries`` (instances to look at,
         1000), ``users``, ``servers``, ``resources`` (largest sizes: 4, 3, 3), ``lies`` (tried on
-        each, for strategy-proofness, 60), ``shrink`` (True), ``options`` (of the mechanism),
+        each, for strategy-proofness, 60), ``shrink`` (True), ``everything`` (False: draw given rates,
+        and guarantees and caps of queues, too), ``options`` (of the mechanism),
         ``generator`` (NumPy generator → Instance, in place of random small instances),
         ``time_limit`` (seconds; a warning says what was not looked at) and ``progress``
         (False hides it). Without ``search``,

@@ -271,6 +271,9 @@ class SizeOptions(SearchOptions):
     servers: Annotated[int, Option(min=1, help="Servers at most.")] = 3
     resources: Annotated[int, Option(min=1, help="Resources at most.")] = 3
     lies: Annotated[int, Option(min=1, help="Lies tried on each, for strategy-proofness.")] = 60
+    everything: Annotated[
+        bool, Option("--everything", help="Draw given rates, guarantees and caps of queues, too.")
+    ] = False
     shrink: Annotated[bool, Option("--shrink/--no-shrink", help="Simplify the instance.")] = True
 
 
