@@ -738,7 +738,7 @@ def circle(run: Run) -> ItemAnswer:
     )
     other = check.check(instance, np.array([0.3, 0.45, 0.25, 0.25]))
     why = "a continuum: (0.3, 0.45, 0.25, 0.25) is fair too" if other else ""
-    return on_instance(instance, other or fair.dimension > 0, ours, why)
+    return on_instance(instance, other, ours, why)
 
 
 @PAPER.item(

@@ -842,9 +842,11 @@ def where_one_gains(instance: Instance) -> CheckAnswer:
     holds = tasks > AUDIT * alone
     for n, i in np.argwhere(holds):
         for m, j in np.argwhere(holds):
+            if n == m or i == j:
+                continue
             tasks_of_other = alone[m, i] * alone[n, j]
             rate = tasks_of_other / (alone[n, i] * alone[m, j])
-            if n != m and i != j and rate > 1 + AUDIT:
+            if rate > 1 + AUDIT:
                 return (
                     f"users {n + 1} and {m + 1}, servers {i + 1} and {j + 1}; {in_words(instance)}"
                 )

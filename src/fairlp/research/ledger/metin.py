@@ -255,11 +255,8 @@ def simplification(run: Run) -> ItemAnswer:
         ]
     from scipy.stats import binomtest
 
-    is_more = (
-        wrong_floors[1]
-        and binomtest(wrong_floors[1], wrong_floors.sum(), alternative="greater").pvalue
-        < 1 - CONFIDENCE
-    )
+    by_chance = binomtest(wrong_floors[1], max(1, wrong_floors.sum()), alternative="greater").pvalue
+    is_more = by_chance < 1 - CONFIDENCE
     ours = f"wrong floors: {wrong_floors[0]} as printed, {wrong_floors[1]} simplified"
     why = "" if is_more else "not more than by chance; the simplified form rounds less often"
     return ItemAnswer(

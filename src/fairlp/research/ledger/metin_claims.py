@@ -456,7 +456,7 @@ def auction(instance: Instance) -> CheckAnswer:
     before = allocation.totals.to_numpy()
     in_proportion = np.allclose(shares / invested, shares[0] / invested[0], rtol=AGREEMENT)
     guaranteed = (shares >= invested - AUDIT).all()
-    gains = after[0] > before[0] * (1 - AUDIT)
+    gains = after[0] > before[0] * (1 + AUDIT)
     return in_proportion and guaranteed and gains and (after[1:] <= before[1:] * (1 + AUDIT)).all()
 
 
