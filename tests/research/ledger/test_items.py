@@ -51,10 +51,10 @@ NUMBERED = {
 }
 #: The papers' sections, and what each claims: all have items.
 SECTIONS = {
-    "000": ["3.1", "3.2", "3.3", "3.4", "4", "5", "6.1", "6.2", "6.3"],
+    "000": ["1", "3.1", "3.2", "3.3", "3.4", "4", "5", "6.1", "6.2", "6.3"],
     "001": ["1", "2", "4", "5"],
     "002": ["III-D", "IV-D", "V-A", "V-B", "VI"],
-    "003": ["I", "II-B", "III-A", "III-B", "III-D", "IV", "V"],
+    "003": ["I", "II-A", "II-B", "III-A", "III-B", "III-D", "IV", "V"],
     "004": ["3", "4", "5.1", "5.2", "5.3", "5.4", "5.5", "6"],
 }
 #: What the papers print, as mechanisms and audits are to give it: (item, number) → printed.
