@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import compress, product
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...auditing.reports import nearby, own_use
 from ...errors import NotConvergedError, UnknownNameError
 from ...mechanisms.mechanism import Division
 from ...models.instances.arithmetic import quotients
-from ...tolerances import AUDIT, SHRINKING_MARGIN
+from ...tolerances import AUDIT, SHRINKING_MARGIN, VERIFIED
 from ..simulation import experiments
 from .registry import (
     FEW,
@@ -605,6 +606,35 @@ PAPER.audited(
     lies=True,
     why="no lie that was tried pays",
 )
+
+
+@PAPER.statement(
+    "§III-B, lies about the eligible servers",
+    "No user gains by lying about its eligible servers under PS-DSF with time division, TSF and C-DRFH",
+    _clusters,
+    few=4,
+    many=100,
+    why="every set of servers is claimed; tasks on servers on which a user may not run are of no use to it",
+)
+def lies_about_servers(instance: Instance) -> CheckAnswer:
+    """Useful tasks of every such lie beside the honest ones."""
+    servers = range(len(instance.servers))
+    claims = [
+        np.array(claim) for claim in product([False, True], repeat=len(servers)) if any(claim)
+    ]
+    for mechanism in (TDM, "tsf", "c-drfh"):
+        honest = allocate(instance, mechanism).totals.to_numpy()
+        for user, claimed in product(range(len(honest)), claims):
+            eligible = instance.eligible.copy()
+            eligible[user] = claimed
+            tasks = allocate(instance.replace(eligible=eligible), mechanism).tasks_array[user]
+            useful_tasks = tasks[instance.eligible[user]].sum()
+            if useful_tasks > honest[user] * (1 + VERIFIED):
+                may = ", ".join(compress(map(str, instance.servers), claimed))
+                return f"{mechanism}: user {user + 1} claims {may}; {in_words(instance)}"
+    return True
+
+
 PAPER.shipped(
     "§III-B, Pareto optimality",
     "Where resources are divided PS-DSF is not Pareto-optimal",
