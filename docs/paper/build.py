@@ -225,6 +225,9 @@ def of_ledger() -> dict[str, str]:
     rows = {(row.paper, row.item): row.answer for row in found.rows}
     level, program, used = numbers_in(rows["001", "Algorithm 1"].ours)
     printed, right = numbers_in(rows["002", "Program (7), as printed"].ours)
+    truth, lie = re.findall(r"\d+/\d+", rows["003", "Lemma 1"].ours)
+    sums = [one.ours for one in rows["000", "Tables 1 and 2, sums"].numbers if not one.agrees]
+    first_sum, second_sum = (number(value) for value in sums)
     said = {verdict: number(counts[verdict].fillna(0).sum()) for verdict in ("refuted", "differs")}
     return {f"items{verdict.capitalize()}": count for verdict, count in said.items()} | {
         "items": number(counts["items"].sum()),
@@ -235,6 +238,10 @@ def of_ledger() -> dict[str, str]:
         "liUsed": used,
         "wangPrinted": printed,
         "wangRight": right,
+        "lemmaTruth": truth,
+        "lemmaLie": lie,
+        "metinFirstSum": first_sum,
+        "metinSecondSum": second_sum,
     }
 
 

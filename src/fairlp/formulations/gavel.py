@@ -428,7 +428,8 @@ class JobsThatEnd:
     age : ndarray
         e[m], the time since the job came.
     isolated : ndarray
-        T[m](isolated), the throughput with the job's part of all servers.
+        T[m](isolated), the throughput with a proportional split (Gavel's): the job's part of each
+        kind of server.
     isolated_end : ndarray
         F[m], when the job would end in isolation.
     """
@@ -495,7 +496,7 @@ def fastest_throughputs(instance: Instance) -> np.ndarray:
 
 
 def isolated_throughputs(instance: Instance) -> np.ndarray:
-    """Return each job's throughput with its part φ/Σφ of all servers, one at a time.
+    """Return each job's throughput with a proportional split: φ/Σφ of each kind, one at a time.
 
     A job whose part would keep it busy for more than all its time has each kind for less, in
     proportion, as in Gavel. 1 for a job that can run nothing, which has no part. Shape (N,).

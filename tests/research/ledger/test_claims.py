@@ -13,13 +13,16 @@ import pytest
 
 from fairlp import Instance, allocate, examples
 from fairlp.research.ledger import (
+    dolev,
     dolev_equations,
+    khamse_ashari,
     khamse_ashari_equations,
     li_equations,
+    metin,
     metin_claims,
     wang_equations,
 )
-from fairlp.research.ledger.registry import Run
+from fairlp.research.ledger.registry import Run, over
 from fairlp.research.ledger.verdicts import Agreement
 from ledger_rows import ENTRIES
 
@@ -211,3 +214,44 @@ def test_levels_that_are_off_break_the_programs(monkeypatch):
         "001 §5, an algorithm for the cautious LP",
     ):
         assert refuted(key)
+
+
+# Helpers of items, on cases by hand.
+
+
+def test_one_pass_of_the_repair_serves_each_user_whose_task_fits_once_from_the_least_share():
+    instance = Instance.from_arrays([[1], [6], [6]], [[11]])
+    after = metin.one_task_each(instance, np.array([3.0, 0.0, 0.0]))
+    assert after.tolist() == [4, 1, 0]  # 6 of the 8 that are left, none for user 3, 1 for user 1
+    # The ties of nothing at all go to the larger share.
+    assert metin.one_task_each(instance, np.zeros(3)).tolist() == [1, 1, 0]
+
+
+def test_a_fixed_point_has_bottlenecks_and_what_lies_beside_it_has_none():
+    instance = Instance.from_arrays([[1], [1]], [[2], [2]], eligible=[[True, True], [True, False]])
+    half = Fraction(1, 2)
+    assert khamse_ashari.has_bottlenecks(instance, [[0, Fraction(2)], [Fraction(2), 0]])
+    assert not khamse_ashari.has_bottlenecks(instance, [[half, Fraction(2)], [3 * half, 0]])
+    assert not khamse_ashari.has_bottlenecks(instance, [[0, Fraction(2)], [3 * half, 0]])
+    assert not khamse_ashari.has_bottlenecks(instance, [[half, Fraction(2)], [Fraction(2), 0]])
+
+
+def test_formula_2_is_content_with_a_resource_that_is_used_up_by_others():
+    instance = examples.requests([[1, 0], [0, 1]], [1, 0])
+    assert dolev.content_as_printed(instance, np.array([1, 0])).all()
+    assert dolev.content_as_printed(instance, np.array([0.5, 0])).tolist() == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"), [(10, True), (11.5, True), (14, False), (0, False)]
+)
+def test_standard_deviations_agree_within_their_noise(printed, expected):
+    values = np.random.default_rng(0).normal(100, 10, 120)
+    assert metin.same_deviation(printed, values) is expected
+    assert metin.same_deviation(0, np.full(9, 3.0)) and not metin.same_deviation(1, np.full(9, 3.0))
+
+
+def test_a_refutation_tells_whatever_was_drawn():
+    generator = np.random.default_rng(0)
+    answer = over(Run(key="x"), lambda rng: (np.eye(2), generator, 0.5), lambda drawn: False, few=1)
+    assert answer.verdict is Agreement.REFUTED and answer.witness == "1, 0; 0, 1; 0.5"

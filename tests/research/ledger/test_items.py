@@ -51,10 +51,10 @@ NUMBERED = {
 }
 #: The papers' sections, and what each claims: all have items.
 SECTIONS = {
-    "000": ["3.1", "3.2", "3.3", "3.4", "4", "5", "6.1", "6.2", "6.3"],
+    "000": ["1", "3.1", "3.2", "3.3", "3.4", "4", "5", "6.1", "6.2", "6.3"],
     "001": ["1", "2", "4", "5"],
     "002": ["III-D", "IV-D", "V-A", "V-B", "VI"],
-    "003": ["I", "II-B", "III-A", "III-B", "III-D", "IV", "V"],
+    "003": ["I", "II-A", "II-B", "III-A", "III-B", "III-D", "IV", "V"],
     "004": ["3", "4", "5.1", "5.2", "5.3", "5.4", "5.5", "6"],
 }
 #: What the papers print, as mechanisms and audits are to give it: (item, number) → printed.
@@ -208,7 +208,7 @@ def test_fair_sets_whose_ends_are_not_known_prove_nothing(monkeypatch, vertices)
     monkeypatch.setattr(
         dolev.check, "solutions", lambda instance: [SimpleNamespace(vertices=vertices)]
     )
-    assert computed("004 §3, Pareto optimality").verdict is Agreement.NOT_CHECKABLE
+    assert computed("004 §3, Pareto optimality, all entitled").verdict is Agreement.NOT_CHECKABLE
 
 
 def test_an_allocation_without_bottlenecks_has_no_linear_program(monkeypatch):
@@ -263,7 +263,7 @@ def test_users_who_would_gain_by_an_exchange_break_the_lemma(monkeypatch):
         return SimpleNamespace(tasks_array=instance.gamma())
 
     monkeypatch.setattr(khamse_ashari, "allocate", everywhere)
-    answer = computed("003 Lemma 2")
+    answer = computed("003 Lemma 2, where one gains")
     assert answer.verdict is Agreement.REFUTED
     alone = seen[answer.witness.partition("; ")[2]]
     n, m, i, j = numbers(answer.witness)
@@ -327,7 +327,7 @@ def refuted(key):
 def test_half_of_everything_is_not_pareto_optimal(monkeypatch):
     real = dolev.tasks_of_fractions
     monkeypatch.setattr(dolev, "tasks_of_fractions", lambda instance, x: real(instance, x / 2))
-    assert refuted("004 §3, Pareto optimality")
+    assert refuted("004 §3, Pareto optimality, all entitled")
 
 
 def test_who_has_nothing_envies_the_others(monkeypatch):
@@ -407,7 +407,7 @@ def test_a_lie_that_costs_only_others_breaks_the_lemma(monkeypatch):
         return SimpleNamespace(totals=pd.Series(totals))
 
     monkeypatch.setattr(khamse_ashari, "allocate", harmful)
-    answer = ENTRIES["003 Lemma 1"].compute(Run())
+    answer = ENTRIES["003 Lemma 1, lies about demands"].compute(Run())
     assert (
         answer.verdict is Agreement.REFUTED and "another has 0.1 of what it had" in answer.witness
     )

@@ -39,7 +39,11 @@ def test_a_paper_goes_by_all_of_its_names(name):
         ("002", "fig.3", ["Figure 3"]),
         ("002", "prop. 7", ["Proposition 7"]),
         ("002", "figure  4", ["Figure 4"]),
-        ("000", "table 2", ["Table 2, demands 1–100", "Table 2, demands 1–1000"]),
+        (
+            "000",
+            "table 2",
+            ["Table 2, demands 1–100", "Table 2, demands 1–1000", "Tables 1 and 2, sums"],
+        ),
         ("000", "Section 6.2, example", ["§6.2, example"]),
         ("003", "eq. (7)", ["Definition 2 and equations (6) to (8)"]),
         ("003", "(8)", ["Definition 2 and equations (6) to (8)"]),

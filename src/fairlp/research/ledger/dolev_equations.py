@@ -12,7 +12,16 @@ import numpy as np
 from ... import Instance, allocate, examples
 from ... import complaints as check
 from ...tolerances import AGREEMENT, AUDIT, NOISE, VERIFIED
-from .dolev import NJC, PAPER, _figure_3, _wanting, granted, requests, with_dummies
+from .dolev import (
+    NJC,
+    PAPER,
+    _figure_3,
+    _wanting,
+    content_as_printed,
+    granted,
+    requests,
+    with_dummies,
+)
 from .registry import CheckAnswer, Run
 from .verdicts import ItemAnswer, beside, in_words, on_instance, shown
 
@@ -38,12 +47,8 @@ def equations_1_to_3(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
     """Conditions (1) and (2), and (3) with dummies, in plain NumPy beside our check."""
     instance, point = drawn
     entitled = np.asarray(instance.entitlements)
-    rows = instance.demands
-    full = point @ rows >= 1 - AUDIT
-    whole = point >= 1 - AUDIT
-    has_part = point[:, None] * rows >= entitled[:, None] - AUDIT
-    content = whole | (has_part & full).any(axis=1)
-    feasible = (point @ rows <= 1 + AUDIT).all()
+    content = content_as_printed(instance, point)
+    feasible = (point @ instance.demands <= 1 + AUDIT).all()
     # The same with dummies.
     all_rows = with_dummies(instance)
     tight = point @ all_rows >= 1 - AUDIT

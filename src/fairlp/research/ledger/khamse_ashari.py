@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from fractions import Fraction
+from itertools import compress, product
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from ...auditing.reports import nearby, own_use
 from ...errors import NotConvergedError, UnknownNameError
 from ...mechanisms.mechanism import Division
 from ...models.instances.arithmetic import quotients
-from ...tolerances import AUDIT, SHRINKING_MARGIN
+from ...tolerances import AUDIT, SHRINKING_MARGIN, VERIFIED
 from ..simulation import experiments
 from .registry import (
     FEW,
@@ -90,6 +92,26 @@ def figure_1_alone(run: Run) -> ItemAnswer:
     return beside({**named("γ", [6, 6, 12]), "user 3 on server 2": 6}, [*alone, on_second])
 
 
+PAPER.audited(
+    "§II-A, DRF",
+    "DRF has the sharing incentive, is envy-free and Pareto-optimal, and fair for a single resource and a bottleneck",
+    "edrf",
+    "sharing incentive",
+    "envy-free",
+    "Pareto-optimal",
+    "single-resource",
+    "bottleneck",
+)
+PAPER.audited(
+    "§II-A, DRF and lies",
+    "DRF is strategy-proof",
+    "edrf",
+    "strategy-proof",
+    lies=True,
+    why="no lie that was tried pays",
+)
+
+
 @PAPER.item("§III-A, example", "PS-DSF 3.6, 3.6, 8, 8; users 3 and 4 only on server 2")
 def section_3a(run: Run) -> ItemAnswer:
     """Figs. 2 and 3."""
@@ -113,6 +135,21 @@ def shares_3a(run: Run) -> ItemAnswer:
     )
     why = "user 4 could run 9 tasks alone on server 1, so that 8 are 8/9"
     return beside(printed, [*level[:, 0], *level[2:, 1]], otherwise=why, witness=in_words(instance))
+
+
+@PAPER.item(
+    "§III-A, s₃,₁ and s₄,₁",
+    "The virtual dominant shares of users 3 and 4 on the second server are s[3,1] = s[4,1] = 8/12",
+)
+def misprinted_indices(run: Run) -> ItemAnswer:
+    """Levels x/γ of users 3 and 4 on the first server, which these indices name."""
+    instance = examples.khamse_ashari_section_3a()
+    totals = allocate(instance, RDM).totals.to_numpy()
+    level = quotients(totals[:, None], instance.gamma())
+    why = (
+        f"s[3,2] and s[4,2] are meant: {shown(level[2:, 1])}; two sentences before, s[4,1] is 12/12"
+    )
+    return beside({"s[3,1]": "8/12", "s[4,1]": "8/12"}, level[2:, 0], otherwise=why)
 
 
 def _marks(
@@ -253,6 +290,32 @@ def figure_4(run: Run) -> ItemAnswer:
         "so it is no test"
     )
     return ItemAnswer(Agreement.PICTURE, answer.ours, why, answer.numbers)
+
+
+@PAPER.item(
+    "§IV, scenario 1",
+    "x[n] cannot be raised without lowering some x[m,i] with x[m]/γ[m,i] ≤ x[n]·γ[n,i]",
+)
+def misprinted_product(run: Run) -> ItemAnswer:
+    """Fig. 4 with all of channel 2 for user 1: whose tasks the printed condition protects."""
+    instance = examples.khamse_ashari_figure_4()
+    rates = instance.gamma()
+    tasks = rates * [[1, 1, 0], [0, 0, 1]]
+    totals = tasks.sum(axis=1)
+    as_printed = all(
+        totals[m] / rates[m, i] <= totals[n] * rates[n, i]
+        for m, i in np.argwhere(tasks > 0)
+        for n in np.flatnonzero(rates[:, i])
+    )
+    by_time = quotients(tasks, rates).sum(axis=0)
+    nothing_to_raise = as_printed and np.allclose(by_time, 1)
+    is_fixed = check.check(instance, tasks, "tdm").holds
+    ours = (
+        f"with all of channel 2 user 1 has {totals[0]:g} kb/s, user 2 {totals[1]:g}: the printed "
+        "condition protects every bit, Definition 5 does not"
+    )
+    why = "x[n]/γ[n,i] is meant, as in Definition 5; a product hangs on the unit of rates"
+    return on_instance(instance, nothing_to_raise and not is_fixed, ours, why)
 
 
 @PAPER.item(
@@ -543,6 +606,35 @@ PAPER.audited(
     lies=True,
     why="no lie that was tried pays",
 )
+
+
+@PAPER.statement(
+    "§III-B, lies about the eligible servers",
+    "No user gains by lying about its eligible servers under PS-DSF with time division, TSF and C-DRFH",
+    _clusters,
+    few=4,
+    many=100,
+    why="every set of servers is claimed; tasks on servers on which a user may not run are of no use to it",
+)
+def lies_about_servers(instance: Instance) -> CheckAnswer:
+    """Useful tasks of every such lie beside the honest ones."""
+    servers = range(len(instance.servers))
+    claims = [
+        np.array(claim) for claim in product([False, True], repeat=len(servers)) if any(claim)
+    ]
+    for mechanism in (TDM, "tsf", "c-drfh"):
+        honest = allocate(instance, mechanism).totals.to_numpy()
+        for user, claimed in product(range(len(honest)), claims):
+            eligible = instance.eligible.copy()
+            eligible[user] = claimed
+            tasks = allocate(instance.replace(eligible=eligible), mechanism).tasks_array[user]
+            useful_tasks = tasks[instance.eligible[user]].sum()
+            if useful_tasks > honest[user] * (1 + VERIFIED):
+                may = ", ".join(compress(map(str, instance.servers), claimed))
+                return f"{mechanism}: user {user + 1} claims {may}; {in_words(instance)}"
+    return True
+
+
 PAPER.shipped(
     "§III-B, Pareto optimality",
     "Where resources are divided PS-DSF is not Pareto-optimal",
@@ -632,15 +724,76 @@ def one_server(instance: Instance) -> CheckAnswer:
     )
 
 
-@PAPER.statement(
+def has_bottlenecks(instance: Instance, tasks: Sequence[Sequence[Fraction]]) -> bool:
+    """Whether tasks are feasible and a fixed point by Theorem 1, in fractions, without weights."""
+    need, capacity = (
+        [[Fraction(float(entry)) for entry in row] for row in table]
+        for table in (instance.demands, instance.capacities)
+    )
+    users = range(len(need))
+    resources = range(len(need[0]))
+    totals = [sum(row) for row in tasks]
+    for i, available in enumerate(capacity):
+        used = [sum(tasks[n][i] * need[n][r] for n in users) for r in resources]
+        if any(used[r] > available[r] for r in resources):
+            return False
+        alone = {
+            n: min(available[r] / need[n][r] for r in resources if need[n][r])
+            for n in users
+            if instance.eligible[n, i]
+        }
+        for n, own in alone.items():
+            level = totals[n] / own
+            if not any(
+                need[n][r] > 0
+                and used[r] == available[r]
+                and all(totals[m] / alone[m] <= level for m in alone if tasks[m][i] * need[m][r])
+                for r in resources
+            ):
+                return False
+    return True
+
+
+@PAPER.item(
     "Lemma 1",
-    "All demands positive, resources divided: no lie takes from others without costing the liar",
+    "All demands positive, resources divided: no lie about demands or the eligible servers takes from others without "
+    "costing the liar",
+)
+def lemma_1(run: Run) -> ItemAnswer:
+    """Bob, who may run on server 1 only, claims server 2: what ann has, and what bob can use."""
+    users = ["ann", "bob"]
+    honest = Instance.from_arrays(
+        [[1, 2], [3, 2]], [[3, 3], [6, 9]], eligible=[[True, True], [True, False]], users=users
+    )
+    lie = honest.replace(eligible=np.ones((2, 2), dtype=bool))
+    zero, one = Fraction(0), Fraction(1)
+    truth = [[zero, Fraction(9, 2)], [one, zero]]
+    outcome = [[zero, Fraction(99, 26)], [one, Fraction(9, 13)]]
+    proved = has_bottlenecks(honest, truth) and has_bottlenecks(lie, outcome)
+    is_ours = np.allclose(
+        np.stack([allocate(instance, RDM).tasks_array for instance in (honest, lie)]),
+        np.array([truth, outcome], dtype=float),
+        rtol=AUDIT,
+    )
+    ann_loses = sum(outcome[0]) < sum(truth[0])
+    bob_keeps = outcome[1][0] >= sum(truth[1])  # what bob has on server 2 is of no use to it
+    ours = (
+        f"ann has {sum(truth[0])} tasks, and {sum(outcome[0])} when bob claims server 2; of use to "
+        f"bob is {outcome[1][0]} either way; both are fixed points, proved in fractions"
+    )
+    why = "lies about demands alone: Lemma 1, lies about demands"
+    return on_instance(honest, proved and is_ours and ann_loses and bob_keeps, ours, why)
+
+
+@PAPER.statement(
+    "Lemma 1, lies about demands",
+    "All demands positive, resources divided: no lie about demands takes from others without costing the liar",
     lambda rng: (_clusters(rng, zeros=0.0), rng),
     few=8,
     many=300,
 )
-def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> CheckAnswer:
-    """Random lies about demands and servers: others with less, and the liar with no less."""
+def lies_about_demands(drawn: tuple[Instance, np.random.Generator]) -> CheckAnswer:
+    """Random lies about demands: others with less, and the liar with no less."""
     instance, rng = drawn
     honest = allocate(instance, RDM).totals.to_numpy()
     for user in range(len(instance.users)):
@@ -687,12 +840,29 @@ def corollary_1(instance: Instance) -> CheckAnswer:
     return True if conditions_met else None
 
 
-@PAPER.statement(
+@PAPER.item(
     "Lemma 2",
-    "Time divided: of two users who exchange tasks of two servers, one has fewer in all",
+    "Time divided: of two users who exchange tasks of two servers, one at least has fewer in all",
+)
+def lemma_2(run: Run) -> ItemAnswer:
+    """Equal users who each have one of two equal servers swap them."""
+    instance = Instance.from_arrays([[1], [1]], [[1], [1]])
+    tasks = np.eye(2)
+    exchanged = tasks[:, ::-1]
+    is_fixed = check.check(instance, tasks, "tdm").holds
+    fits = (quotients(exchanged, instance.gamma()).sum(axis=0) <= 1).all()
+    nobody_loses = (exchanged.sum(axis=1) >= tasks.sum(axis=1)).all()
+    ours = f"they have {shown(tasks.sum(axis=1))} before, {shown(exchanged.sum(axis=1))} after"
+    why = "where one has more, the other has fewer, as the proof says: Lemma 2, where one gains"
+    return on_instance(instance, is_fixed and fits and nobody_loses, ours, why)
+
+
+@PAPER.statement(
+    "Lemma 2, where one gains",
+    "Time divided: if one of two users who exchange tasks of two servers has more in all, the other has fewer",
     _clusters,
 )
-def lemma_2(instance: Instance) -> CheckAnswer:
+def where_one_gains(instance: Instance) -> CheckAnswer:
     """Rates of exchange are at most 1: γ[m,i]/γ[n,i]·γ[n,j]/γ[m,j], for n on i and m on j.
 
     The pairs are those of users n and m who hold tasks there.
@@ -702,9 +872,11 @@ def lemma_2(instance: Instance) -> CheckAnswer:
     holds = tasks > AUDIT * alone
     for n, i in np.argwhere(holds):
         for m, j in np.argwhere(holds):
+            if n == m or i == j:
+                continue
             tasks_of_other = alone[m, i] * alone[n, j]
             rate = tasks_of_other / (alone[n, i] * alone[m, j])
-            if n != m and i != j and rate > 1 + AUDIT:
+            if rate > 1 + AUDIT:
                 return (
                     f"users {n + 1} and {m + 1}, servers {i + 1} and {j + 1}; {in_words(instance)}"
                 )

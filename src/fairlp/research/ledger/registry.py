@@ -15,7 +15,7 @@ import numpy as np
 from ... import Instance, allocate, audit, counterexample
 from ...auditing.promises import count_broken
 from ..runner import run_calls
-from .verdicts import ItemAnswer, holds, in_words, not_checkable, on_instance
+from .verdicts import ItemAnswer, holds, in_words, not_checkable, on_instance, shown
 
 
 class Scale(StrEnum):
@@ -269,8 +269,21 @@ def over(
             if isinstance(verdict, str):
                 broken.append(verdict)
             elif not verdict:
-                broken.append(in_words(instance))
+                broken.append(told(instance))
     return holds(checked, broken, why)
+
+
+def told(drawn: object) -> str:
+    """Return what was drawn, in words: an instance, or what a statement is about besides.
+
+    >>> told((np.eye(2), 0.5))
+    '1, 0; 0, 1; 0.5'
+    """
+    if isinstance(drawn, Instance):
+        return in_words(drawn)
+    if isinstance(drawn, tuple):
+        return "; ".join(told(part) for part in drawn if not isinstance(part, np.random.Generator))
+    return shown(drawn)
 
 
 def kept(
