@@ -171,7 +171,9 @@ def broken_instance(
     """Return an instance that breaks a property: a plain one, or else one of all that is taken."""
     tries = options.tries // (LIES_COST if is_about_lies else 1)
     for everything in (False, True):
-        search = Search(seed=options.seed, tries=tries, lies=40, everything=everything)
+        search = Search(
+            seed=options.seed, tries=tries, lies=40, everything=everything, progress=False
+        )
         instance = search.run(name, property_name).instance
         if instance is not None:
             return instance

@@ -425,9 +425,7 @@ def test_failures_with_nothing_to_check_on_the_others():
     assert found.standing == expected
 
 
-ENTRIES = {
-    key: entry for key, entry in entries(BY_OPTION).items() if key[0] == "alpha-fair"
-}
+ENTRIES = {key: entry for key, entry in entries(BY_OPTION).items() if key[0] == "alpha-fair"}
 
 
 #: (property, α) of each instance that ships, found by the search and simplified by it

@@ -157,6 +157,10 @@ def equal_time(instance):
 
 def rated(rng):
     return fairlp.Instance.from_arrays([[1], [1]], [[1]], rates=rng.integers(1, 9, (2, 1)))
+
+
+def without_rates(rng):
+    return fairlp.Instance.from_arrays([[1], [1]], [[1]])
 """
 
 
@@ -171,7 +175,8 @@ def test_searches_take_a_generator_and_a_time_limit_and_say_what_was_in_the_doma
         )
         return found["standing"].tolist()
 
-    assert standing() == ["0 of 200 instances in its domain"]
+    unrated = f"{rules}:without_rates"
+    assert standing("--generator", unrated) == ["0 of 200 instances in its domain"]
     assert standing("--generator", drawn) == ["stands"]
     search = f"counterexample {own} envy-free --search --tries 9"
     assert "0 of 9 instances were in the domain" in run(search, code=1).stderr

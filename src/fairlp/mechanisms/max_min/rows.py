@@ -152,7 +152,7 @@ ROWS = (
         max_min.edrf,
         normalisers.dominant,
         (CLOSED_FORM, ROUNDS, INTERIOR_POINT, LP),
-        (*_FAIR, _ALONE),
+        (*_FAIR, f"group {_STRATEGY_PROOF}", _ALONE),
         (NO_RATES, ONE_SERVER),
     ),
     with_whole_tasks(
