@@ -47,12 +47,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "fairlp"
-#: Seconds that the tests of a folder may take.
+#: Seconds that the tests of a folder may take, and those of a family of planted faults.
 PATIENCE = 600.0
+PATIENCE_WITH_PLANTED = 200.0
 #: pytest's exit codes for "passed", and for "failed" and "could not be collected".
 PASSED, NOTICED = 0, (1, 2)
 #: The line of pytest's summary that names what failed.
-FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+FAILURE = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 #: The list of planted faults, and how many each family has.
 PLANTED = Path(__file__).with_name("planted_faults.toml")
 FAULTS_OF_A_FAMILY = 10
@@ -298,7 +299,8 @@ class Verdict:
 class Bench:
     """Copies to work in, and which tests are known to pass without a fault."""
 
-    def __init__(self, folder: Path, jobs: int) -> None:
+    def __init__(self, folder: Path, jobs: int, patience: float = PATIENCE) -> None:
+        self.patience = patience
         self.copies: queue.Queue[Path] = queue.Queue()
         for k in range(jobs):
             self.copies.put(copy_of_checkout(folder / f"copy{k}"))
@@ -313,7 +315,7 @@ class Bench:
         try:
             for k, tests in enumerate(groups):
                 path.write_text(fault.changed(right), encoding="utf-8")
-                code, test = run_tests(copy, tests, PATIENCE)
+                code, test = run_tests(copy, tests, self.patience)
                 path.write_text(right, encoding="utf-8")
                 if code is None or code in NOTICED:
                     seconds = time.perf_counter() - began
@@ -327,7 +329,7 @@ class Bench:
     def require_passing(self, copy: Path, test: str, tests: list[str]) -> None:
         """Raise where the test that noticed a fault does not pass without any."""
         alone = [test] if "::" in test else tests
-        if test not in self.passing and run_tests(copy, alone, PATIENCE)[0] != PASSED:
+        if test not in self.passing and run_tests(copy, alone, self.patience)[0] != PASSED:
             raise SystemExit(f"{' '.join(alone)} does not pass without any fault")
         self.passing.add(test)
 
@@ -374,7 +376,7 @@ def planted(family: str, jobs: int) -> int:
     groups = [groups_of_planted(fault, tests[fault.family]) for fault in chosen]
     noticed = 0
     with tempfile.TemporaryDirectory(prefix="faults-") as folder, ThreadPoolExecutor(jobs) as pool:
-        bench = Bench(Path(folder), jobs)
+        bench = Bench(Path(folder), jobs, PATIENCE_WITH_PLANTED)
         for fault, verdict in zip(chosen, pool.map(bench.judged, chosen, groups), strict=True):
             noticed += verdict.is_noticed
             word = "noticed " if verdict.is_noticed else "SURVIVES"
