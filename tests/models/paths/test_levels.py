@@ -65,3 +65,18 @@ def test_weights_per_resource_give_the_rates_of_their_definition(seed, mechanism
     expected = filled(rows, amounts, rates, limits.tolist(), [0] * len(rates))
     tasks = fairlp.allocate(instance, mechanism).totals.to_numpy()
     assert tasks == pytest.approx(np.array(expected, dtype=float), rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", ["drf", "drfh"])
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_rounds_tell_who_stops_with_all_its_tasks(seed, mechanism):
+    demands, capacity, _, limits, _ = small_server(seed)
+    instance = fairlp.Instance.from_arrays(demands, [capacity], task_limits=limits)
+    allocation = fairlp.allocate(instance, mechanism)
+    satisfied = {
+        user
+        for user, tasks, limit in zip(instance.users, allocation.totals, limits, strict=True)
+        if tasks >= limit * (1 - 1e-9)
+    }
+    for users, told in zip(allocation.rounds["users"], allocation.rounds["satisfied"], strict=True):
+        assert set(told) == satisfied & set(users)
