@@ -107,8 +107,8 @@ def lending_cohorts(seed):
     return tree, users, pool.tolist()
 
 
-def instance_of(tree, users, pool):
-    """The same as an instance."""
+def instance_of(tree, users, pool, below=False):
+    """The same as an instance; ``below``: users stand in queues that list nothing, below their own."""
     names = [f"r{k}" for k in range(len(pool))]
 
     def amounts(values):
@@ -119,7 +119,7 @@ def instance_of(tree, users, pool):
         [pool],
         users=list(users),
         resources=names,
-        queue=list(users),
+        queue=[f"{path}/own" if below else path for path in users],
         task_limits=[limit for _, limit in users.values()],
         queues={
             path: {

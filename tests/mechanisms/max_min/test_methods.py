@@ -211,3 +211,27 @@ def test_interior_points_take_the_options_of_their_solver():
     )
     with pytest.raises(fairlp.errors.FairlpError, match="time limit"):
         fairlp.allocate(given, "drfh", method="interior-point", time_limit=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "h-drf"])
+@pytest.mark.parametrize("seed", range(many(30)))
+def test_of_guarantees_without_room_the_one_nearest_to_its_users_is_named(seed, mechanism):
+    """What a department and one above it are guaranteed fits; the team below it is guaranteed more than there is."""
+    rng = np.random.default_rng(seed)
+    pool, more = int(rng.integers(2, 12)), int(rng.integers(1, 9))
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1]],
+        [[pool]],
+        resources=["cpu"],
+        queue=["org/team", "other"],
+        queues={
+            "org": {"guarantee": {"cpu": 1}},
+            "org/team": {"guarantee": {"cpu": pool + more}},
+            "other": {},
+        },
+    )
+    message = (
+        f"queue 'org/team' is guaranteed {pool + more} 'cpu', and {more} of 'cpu' have no place"
+    )
+    with pytest.raises(fairlp.errors.InstanceError, match=message):
+        fairlp.allocate(instance, mechanism)

@@ -52,9 +52,7 @@ def test_weights_per_resource_give_the_rates_of_their_definition(seed, mechanism
     """A task is worth the largest of its parts of resources, each over the weight of that resource."""
     demands, capacity, _, limits, _ = small_server(seed)
     weights = np.random.default_rng(seed).integers(1, 5, demands.shape)
-    instance = fairlp.Instance.from_arrays(
-        demands, [capacity], weights=weights, task_limits=limits
-    )
+    instance = fairlp.Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
     rows = demands.tolist()
     amounts = capacity.tolist()
     worths = [

@@ -54,7 +54,7 @@ def test_rounds_of_programs_are_a_tournament_of_small_steps(seed, drawn):
 def test_what_is_lent_goes_as_in_a_tournament_of_small_steps(seed):
     """Small numbers, so that there are many: doubled or unlimited borrowing shows in every eighth of them."""
     tree, users, pool = lending_cohorts(seed)
-    answer = fairlp.allocate(instance_of(tree, users, pool), "kueue")
+    answer = fairlp.allocate(instance_of(tree, users, pool, below=seed % 3 == 0), "kueue")
     step = 0.02
     expected = Cohorts(tree, users, pool).fair(step, steps=100)
     largest = np.array([max(demand) for demand, _ in users.values()])
