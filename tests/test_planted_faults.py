@@ -15,8 +15,9 @@ def test_each_planted_fault_has_its_place_and_leaves_a_program():
         for fault in faults:
             text = (script.SOURCE / fault.file).read_text(encoding="utf-8")
             assert text.count(fault.old) == 1, f"{fault}: {fault.old!r}"
-            changed = ast.parse(fault.changed(text))
-            assert ast.dump(changed) != ast.dump(ast.parse(text)), str(fault)
+            changed = fault.changed(text)
+            assert changed != text, str(fault)
+            ast.parse(changed)
 
 
 def test_each_family_has_ten_faults_in_words_and_tests_that_exist():
