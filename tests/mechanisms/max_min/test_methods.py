@@ -235,3 +235,21 @@ def test_of_guarantees_without_room_the_one_nearest_to_its_users_is_named(seed, 
     )
     with pytest.raises(fairlp.errors.InstanceError, match=message):
         fairlp.allocate(instance, mechanism)
+
+
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_separate_servers_have_the_tasks_and_prices_of_drf_on_each_alone(seed):
+    """A row of several servers is one server of all that they have."""
+    rng = np.random.default_rng(seed)
+    users, servers = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    demands = rng.integers(1, 5, (users, 2))
+    capacities = rng.integers(1, 20, (servers, 2))
+    counts = rng.integers(1, 4, servers)
+    weights = rng.integers(1, 4, users)
+    instance = fairlp.Instance.from_arrays(demands, capacities, counts=counts, weights=weights)
+    separate = fairlp.allocate(instance, "naive-drf", method="lp")
+    for i in range(servers):
+        alone = fairlp.Instance.from_arrays(demands, [capacities[i] * counts[i]], weights=weights)
+        drf = fairlp.allocate(alone, "drf", method="lp")
+        assert separate.tasks_array[:, i] == pytest.approx(drf.totals.to_numpy(), rel=1e-7)
+        assert separate.prices_array[i] == pytest.approx(drf.prices_array[0], rel=1e-7, abs=1e-12)

@@ -49,6 +49,7 @@ def test_tasks_have_the_levels_on_servers_that_were_merged():
     verdict, tasks = exact_leximin(instance, max_min.tsf)
     due = instance.gamma(ignore_placement=True).sum(axis=1)
     assert verdict.holds and tasks.shape == (2, 3)
+    assert verdict.exact.notes == ("identical servers are one: 1 of 3 are merged",)
     assert (
         tasks.sum(axis=1) >= due * [float(level) for level in verdict.levels] * (1 - 1e-12)
     ).all()
