@@ -2,6 +2,7 @@
 
     python benchmarks/faults.py --sample 100 --seed 7               a sample of the whole of src
     python benchmarks/faults.py --only models/programs --jobs 2     of one package or file, two at a time
+    python benchmarks/faults.py --planted --family kueue            the faults of benchmarks/planted_faults.toml
     python benchmarks/faults.py --certificates --sample 60          does certify() believe wrong answers?
 
 A fault changes one node of the syntax tree: a comparison, a sign, ``min`` or ``max``, ``and`` or
@@ -10,8 +11,12 @@ run there. A fault is noticed when they fail or do not end. Some faults cannot b
 the program still means the same; each survivor is printed with its line, to be judged by a reader.
 Some that no reader would call a fault are not drawn: inside error texts and warnings, flags of data
 classes, sizes and seeds of random draws, constants that limit work, ``<`` for ``<=`` at a tolerance.
-The tests of the same name run first, then the others of the folder. The last line is the rate of
-noticed faults.
+The tests of the same name run first, then the others of the folder. The last lines are the rates of
+faults that each of the two noticed.
+
+With ``--planted`` the faults are those of ``planted_faults.toml``, chosen because a user would get a
+wrong answer: ten for each family of mechanisms or modules. The tests are those of the same name, then
+those that the family lists, as the quick run has them.
 
 With ``--certificates`` the faults are in what makes the answers of mechanisms with a certificate. On
 random instances (task limits, guarantees, caps, quotas, weights, ties, placement) each answer is
@@ -32,6 +37,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import tomllib
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,10 +47,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "fairlp"
-#: Seconds that the tests of a folder may take.
+#: Seconds that the tests of a folder may take, and those of a family of planted faults.
 PATIENCE = 600.0
+PATIENCE_WITH_PLANTED = 200.0
 #: pytest's exit codes for "passed", and for "failed" and "could not be collected".
 PASSED, NOTICED = 0, (1, 2)
+#: The line of pytest's summary that names what failed.
+FAILURE = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+#: The list of planted faults, and how many each family has.
+PLANTED = Path(__file__).with_name("planted_faults.toml")
+FAULTS_OF_A_FAMILY = 10
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -211,72 +224,167 @@ def copy_of_checkout(folder: Path) -> Path:
     return folder
 
 
-def run_tests(folder: Path, tests: Sequence[str], limit: float) -> int | None:
-    """Run tests in a copy and return pytest's exit code; None when they do not end in time."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--hypothesis-seed=0",
-        *tests,
-    ]
+def run_tests(folder: Path, tests: Sequence[str], limit: float) -> tuple[int | None, str]:
+    """Run tests in a copy, those of the quick run only.
+
+    Returns
+    -------
+    code : int or None
+        pytest's exit code; None when they do not end in time.
+    test : str
+        The test that failed.
+    """
+    flags = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+    if has_marker(folder, "slow"):
+        flags += ["-m", "not slow"]
+    command = [sys.executable, "-m", "pytest", *flags, *tests]
     own = {
         "PYTHONPATH": str(folder / "src"),
         "PYTHONDONTWRITEBYTECODE": "1",
         "OPENBLAS_NUM_THREADS": "1",
+        "FAIRLP_HYPOTHESIS_PROFILE": "quick",
+        "COLUMNS": "300",
     }
     # a session of its own, so that children of the tests end with them
     with subprocess.Popen(
         command,
         cwd=folder,
         env=os.environ | own,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        text=True,
         start_new_session=True,
     ) as process:
         try:
-            return process.wait(limit)
+            output, _ = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
-            return None
+            return None, "no end"
+    if process.returncode not in (PASSED, *NOTICED):
+        raise SystemExit(f"pytest did not run {' '.join(tests)}: exit code {process.returncode}")
+    failure = FAILURE.search(output)
+    return process.returncode, failure[1] if failure else ""
+
+
+def has_marker(folder: Path, name: str) -> bool:
+    """Return whether the tests of a copy have a marker."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    markers = project["tool"]["pytest"]["ini_options"].get("markers", [])
+    return any(marker.partition(":")[0] == name for marker in markers)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What tests said of a fault.
+
+    Attributes
+    ----------
+    group : int or None
+        Position of the group of tests that noticed it; None where none did.
+    test : str
+        The test that failed.
+    seconds : float
+    """
+
+    group: int | None
+    test: str
+    seconds: float
+
+    @property
+    def is_noticed(self) -> bool:
+        """Whether some tests noticed the fault."""
+        return self.group is not None
 
 
 class Bench:
     """Copies to work in, and which tests are known to pass without a fault."""
 
-    def __init__(self, folder: Path, jobs: int) -> None:
+    def __init__(self, folder: Path, jobs: int, patience: float = PATIENCE) -> None:
+        self.patience = patience
         self.copies: queue.Queue[Path] = queue.Queue()
         for k in range(jobs):
             self.copies.put(copy_of_checkout(folder / f"copy{k}"))
         self.passing: set[str] = set()
 
-    def is_noticed(self, fault: Fault) -> bool:
-        """Put one fault into a copy, run its tests, take it out again."""
+    def judged(self, fault: Fault | PlantedFault, groups: list[list[str]]) -> Verdict:
+        """Put one fault into a copy, run groups of tests one after the other, take it out again."""
         copy = self.copies.get()
-        try:
-            return any(self.fails(copy, fault, tests) for tests in tests_of(fault.file))
-        finally:
-            self.copies.put(copy)
-
-    def fails(self, copy: Path, fault: Fault, tests: list[str]) -> bool:
-        """Return whether tests fail, or do not end, with a fault; without it they have to pass."""
         path = copy / "src" / "fairlp" / fault.file
         right = path.read_text(encoding="utf-8")
+        began = time.perf_counter()
         try:
-            path.write_text(fault.changed(right), encoding="utf-8")
-            code = run_tests(copy, tests, PATIENCE)
+            for k, tests in enumerate(groups):
+                path.write_text(fault.changed(right), encoding="utf-8")
+                code, test = run_tests(copy, tests, self.patience)
+                path.write_text(right, encoding="utf-8")
+                if code is None or code in NOTICED:
+                    seconds = time.perf_counter() - began
+                    self.require_passing(copy, test, tests)
+                    return Verdict(k, test, seconds)
+            return Verdict(None, "", time.perf_counter() - began)
         finally:
             path.write_text(right, encoding="utf-8")
-        noticed = code is None or code in NOTICED
-        doubted = noticed and not self.passing.issuperset(tests)
-        if doubted and run_tests(copy, tests, PATIENCE) != PASSED:
-            raise SystemExit(f"{tests[0]} and its neighbours do not pass without any fault")
-        self.passing.update(tests)
-        return noticed
+            self.copies.put(copy)
+
+    def require_passing(self, copy: Path, test: str, tests: list[str]) -> None:
+        """Raise where the test that noticed a fault does not pass without any."""
+        alone = [test] if "::" in test else tests
+        if test not in self.passing and run_tests(copy, alone, self.patience)[0] != PASSED:
+            raise SystemExit(f"{' '.join(alone)} does not pass without any fault")
+        self.passing.add(test)
+
+
+@dataclass(frozen=True)
+class PlantedFault:
+    """A fault of the list: a text of a file, what stands there instead, and what a user would see."""
+
+    family: str
+    kind: str
+    file: str
+    old: str
+    new: str
+    seen: str
+
+    def changed(self, text: str) -> str:
+        """Return the text of the file with the fault in it."""
+        if text.count(self.old) != 1:
+            raise SystemExit(f"{self.file} does not have {self.old!r} exactly once")
+        return text.replace(self.old, self.new)
+
+    def __str__(self) -> str:
+        return f"{self.family}, {self.kind}: {self.file}: {self.seen}"
+
+
+def planted_faults() -> tuple[dict[str, list[str]], list[PlantedFault]]:
+    """Return the tests of each family, and all faults of the list."""
+    data = tomllib.loads(PLANTED.read_text(encoding="utf-8"))
+    return data["tests"], [PlantedFault(**row) for row in data["fault"]]
+
+
+def groups_of_planted(fault: PlantedFault, tests: list[str]) -> list[list[str]]:
+    """Return the tests of the same name as the fault's file, then the other ones of its family."""
+    own = tests_of(fault.file)[0]
+    first = own if len(own) == 1 else []
+    others = [test for test in tests if test not in first]
+    return [group for group in (first, others) if group]
+
+
+def planted(family: str, jobs: int) -> int:
+    """Plant the faults of a family, or of all; 0 when the quick run notices each."""
+    tests, everything = planted_faults()
+    chosen = [fault for fault in everything if family in ("", fault.family)]
+    groups = [groups_of_planted(fault, tests[fault.family]) for fault in chosen]
+    noticed = 0
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder, ThreadPoolExecutor(jobs) as pool:
+        bench = Bench(Path(folder), jobs, PATIENCE_WITH_PLANTED)
+        for fault, verdict in zip(chosen, pool.map(bench.judged, chosen, groups), strict=True):
+            noticed += verdict.is_noticed
+            word = "noticed " if verdict.is_noticed else "SURVIVES"
+            print(f"{word} {verdict.seconds:6.1f} s  {fault}", flush=True)
+            if verdict.test:
+                print(f"{'':19}{verdict.test}", flush=True)
+    print(f"{noticed} of {len(chosen)} planted faults noticed")
+    return int(noticed < len(chosen))
 
 
 #: Where faults of ``--certificates`` are put.
@@ -527,7 +635,7 @@ def certificates(sample: int, seed: int, jobs: int, instances: int, only: str = 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Try a sample of faults, print the survivors and the rate; 0 when all were noticed."""
+    """Try faults as asked, print what the tests noticed and the rate; 0 when all were noticed."""
     parser = argparse.ArgumentParser(
         description="Put random faults into the code and see whether the tests notice."
     )
@@ -543,6 +651,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--instances", type=int, default=40, help="random instances, with --certificates"
     )
+    parser.add_argument("--planted", action="store_true", help="the faults of planted_faults.toml")
+    parser.add_argument("--family", default="", help="one family of them")
     parser.add_argument("--answers", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.answers:
@@ -550,24 +660,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if asked.certificates:
         return certificates(asked.sample, asked.seed, asked.jobs, asked.instances, asked.only)
+    if asked.planted:
+        return planted(asked.family, asked.jobs)
+    return drawn(asked.only, asked.sample, asked.seed, asked.jobs)
+
+
+def drawn(only: str, size: int, seed: int, jobs: int) -> int:
+    """Try a sample of random faults; 0 when all were noticed."""
     files = [
         path
         for path in sorted(SOURCE.rglob("*.py"))
-        if path.relative_to(SOURCE).as_posix().startswith(asked.only)
+        if path.relative_to(SOURCE).as_posix().startswith(only)
     ]
     everything = [fault for path in files for fault in faults(path)]
-    sample = random.Random(asked.seed).sample(everything, min(asked.sample, len(everything)))
-    noticed = 0
+    sample = random.Random(seed).sample(everything, min(size, len(everything)))
+    groups = [tests_of(fault.file) for fault in sample]
+    by_own_file = by_folder = with_own_file = 0
     with (
         tempfile.TemporaryDirectory(prefix="faults-") as folder,
-        ThreadPoolExecutor(asked.jobs) as pool,
+        ThreadPoolExecutor(jobs) as pool,
     ):
-        bench = Bench(Path(folder), asked.jobs)
-        for fault, good in zip(sample, pool.map(bench.is_noticed, sample), strict=True):
-            noticed += good
-            print(f"{'noticed ' if good else 'SURVIVES'}  {fault}", flush=True)
-    print(f"{noticed} of {len(sample)} faults noticed, of {len(everything)} possible ones")
-    return int(noticed < len(sample))
+        bench = Bench(Path(folder), jobs)
+        verdicts = pool.map(bench.judged, sample, groups)
+        for fault, tests, verdict in zip(sample, groups, verdicts, strict=True):
+            has_own_file = len(tests[0]) == 1
+            is_by_own_file = has_own_file and verdict.group == 0
+            with_own_file += has_own_file
+            by_own_file += is_by_own_file
+            by_folder += verdict.is_noticed
+            word = (
+                "own file" if is_by_own_file else "folder  " if verdict.is_noticed else "SURVIVES"
+            )
+            print(f"{word} {verdict.seconds:6.1f} s  {fault}", flush=True)
+    print(
+        f"{by_own_file} of {with_own_file} faults noticed by the module's own test file; "
+        f"{by_folder} of {len(sample)} by it or its folder; {len(everything)} faults are possible"
+    )
+    return int(by_folder < len(sample))
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ def test_a_loop_shows_one_warning_of_oversized_tasks(action, count):
 @pytest.mark.parametrize("mechanism", ["drfh", "drfh-best-fit", "slots"])
 def test_every_way_warns_of_a_task_that_fits_no_server(mechanism):
     instance = fairlp.Instance.from_arrays([[8.0], [9.0], [1.0]], [[6.0]] * 2)
-    with pytest.warns(OversizedTaskWarning, match="and so for 1 more users") as shown:
+    with pytest.warns(OversizedTaskWarning, match="and so for 1 more user ") as shown:
         allocation = fairlp.allocate(instance, mechanism)
     assert str(shown[0].message) in allocation.notes
     if mechanism != "drfh":

@@ -15,6 +15,7 @@ from .errors import (
     OversizedTaskWarning,
     SkippedMechanismWarning,
     UnknownNameError,
+    counted,
     nearest,
     quoted,
     require_known,
@@ -332,7 +333,9 @@ def _fits_no_server(short: list[tuple[Any, Any, float, Any]]) -> str:
         f"on {quoted(server)}, which is short of {quoted(resource)})"
     )
     if len(short) > 1:
-        message += f", and so for {len(short) - 1} more users (instance.oversized() lists them)"
+        message += (
+            f", and so for {counted(len(short) - 1, 'more user')} (instance.oversized() lists them)"
+        )
     return message
 
 

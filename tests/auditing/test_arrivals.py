@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from fairlp.errors import (
     NotDefinedError,
 )
 from fairlp.tolerances import AGREEMENT
+from profiles import many
 
 
 def game(monkeypatch, weigh):
@@ -70,3 +73,24 @@ def test_arrivals_for_which_no_lie_is_defined(monkeypatch):
 
     monkeypatch.setattr(arrivals, "allocate", refuses)
     assert arrivals.lies(found, 5, 0).holds is None
+
+
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_a_witness_tells_the_step_and_the_tasks_of_a_lie(monkeypatch, seed):
+    """With the lie, the user has so many more of its own tasks at that step."""
+    result = game(monkeypatch, lambda told: 4.0 ** np.arange(len(told.users)))
+    audit = "late arrival never pays"
+    finding = fairlp.audit(result.instance, result, [audit], tries=20, seed=seed).iloc[0]
+    told = re.match(r"step (\d+): '(\w+)' would run ([\d.e-]+) more", finding.witness)
+    step, user, more = int(told[1]), told[2], float(told[3])
+    lie = finding.misreport
+    lying = audits.allocate(lie, "dynamic-drf")
+
+    def tasks_at(answer):
+        return answer.steps.loc[step, user] * answer.gamma[list(answer.instance.users).index(user)]
+
+    demand, claimed = (
+        instance.demands[list(instance.users).index(user)] for instance in (result.instance, lie)
+    )
+    own = tasks_at(lying) * (claimed / demand).min()
+    assert own - tasks_at(result) == pytest.approx(more, rel=1e-4)

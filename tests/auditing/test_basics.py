@@ -609,3 +609,27 @@ def test_a_pool_that_is_used_up_leaves_no_clear_gain(name):
                 assert not finding.margin < -SHRINKING_MARGIN
     assert any(verdicts)
     assert not all(verdicts)
+
+
+@pytest.mark.parametrize("seed", range(many(100)))
+def test_who_holds_a_scarce_resource_is_named_with_its_amount(seed):
+    """On servers where some users may not run."""
+    rng = np.random.default_rng(seed)
+    users, servers, resources = 5, 2, 2
+    eligible = rng.random((users, servers)) < 0.6
+    eligible[np.arange(users), rng.integers(0, servers, users)] = True
+    instance = Instance.from_arrays(
+        rng.integers(1, 5, (users, resources)),
+        rng.integers(5, 20, (servers, resources)),
+        eligible=eligible,
+    )
+    allocation = fairlp.allocate(instance, "drfh")
+    tasks = allocation.tasks
+    demands = dict(zip(instance.users, instance.demands, strict=True))
+    columns = list(instance.resources)
+    for row in fairlp.blockers(instance, allocation).itertuples():
+        r = columns.index(row.resource)
+        held = {user: tasks.loc[user, row.server] * demands[user][r] for user in instance.users}
+        held = {user: amount for user, amount in held.items() if amount > 0}
+        assert row.held_by == pytest.approx(held)
+        assert list(row.held_by.values()) == sorted(row.held_by.values(), reverse=True)

@@ -18,6 +18,7 @@ from fairlp.errors import (
     UnknownNameError,
 )
 from fairlp.mechanisms.table import TABLE
+from profiles import many
 
 
 @pytest.mark.parametrize(
@@ -153,3 +154,17 @@ def test_a_search_finds_what_the_full_allocations_of_its_lies_find(monkeypatch):
         assert str(result) == str(expected)
         assert (result.instance is None) == (expected.instance is None)
         assert result.instance is None or result.instance.equals(expected.instance)
+
+
+def test_instances_for_bottleneck_fairness_have_one_resource_that_all_need_most():
+    """On every server where a user can run, it takes most of the first resource."""
+    rng = np.random.default_rng(0)
+    row = TABLE["tsf"]
+    for _ in range(many(4000)):
+        instance = random_instance(rng, row, "bottleneck", 4, 3, 3)
+        for demand, eligible in zip(instance.demands, instance.eligible, strict=True):
+            needed = demand > 0
+            capacities = instance.capacities[eligible][:, needed]
+            parts = demand[needed] / capacities[(capacities > 0).all(axis=1)]
+            assert needed[0]
+            assert (parts[:, [0]] >= parts * (1 - 1e-12)).all()

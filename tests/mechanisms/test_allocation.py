@@ -14,6 +14,8 @@ from fairlp.errors import NotDefinedError
 from fairlp.mechanisms import mechanism
 from fairlp.mechanisms.allocation import MadeWhenRead, altered, overuse
 from fairlp.mechanisms.table import TABLE
+from profiles import many
+from tree_instances import tree_instance
 
 INF = np.inf
 
@@ -123,3 +125,21 @@ def test_an_altered_allocation_has_the_tables_of_the_first():
     assert noted.notes == ("a note",) and noted.tasks_array is found.tasks_array
     assert noted.rounds.equals(found.rounds) and noted.state.equals(found.state)
     assert altered(found, rounds=None).rounds is None
+
+
+@pytest.mark.parametrize("seed", range(many(30)))
+def test_queues_at_a_depth_have_what_their_users_have(seed):
+    rng = np.random.default_rng(seed)
+    instance = tree_instance(rng)
+    allocation = fairlp.allocate(instance, "h-drf")
+    paths = list(instance.queue)
+    for level in range(4):
+        heads = ["/".join(path.split("/")[:level]) if path else "" for path in paths]
+        table = allocation.by_queue(level)
+        assert set(table.index) == set(heads)
+        for head, row in table.iterrows():
+            below = np.array([name == head for name in heads])
+            amounts = (allocation.totals.to_numpy()[:, None] * instance.demands)[below].sum(axis=0)
+            assert row["users"] == below.sum()
+            assert row["tasks"] == pytest.approx(allocation.totals.to_numpy()[below].sum())
+            assert row["share"] == pytest.approx((amounts / instance.pool).max())

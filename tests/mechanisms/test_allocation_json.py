@@ -141,3 +141,10 @@ def test_what_has_another_form_is_refused_by_name(instance, words):
 def test_what_is_no_json_is_refused(instance, text):
     with pytest.raises(FileFormatError, match="this is no JSON of an Allocation"):
         read(text, instance)
+
+
+def test_a_file_is_the_text_and_the_end_of_a_line(instance, tmp_path):
+    allocation = fairlp.allocate(instance, "drfh")
+    text = allocation.to_json(tmp_path / "answer.json")
+    assert text == allocation.to_json()
+    assert (tmp_path / "answer.json").read_text(encoding="utf-8") == text + "\n"

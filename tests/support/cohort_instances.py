@@ -64,8 +64,51 @@ def cohorts_and_strays(seed):
     return tree, users, [amount * float(rng.choice([1, 1.5])) for amount in pool]
 
 
-def instance_of(tree, users, pool):
-    """The same as an instance."""
+#: Queues of :func:`lending_cohorts`: at the root, in one cohort, in two.
+SHAPES = (["a", "b", "c"], ["x", "x/a", "x/b", "c"], ["x", "x/a", "x/b", "y", "y/c"])
+
+
+def lending_cohorts(seed):
+    """One queue lends what it does not use, and most others want all: small whole numbers, one user a queue.
+
+    What decides who gets how much is, in turn: limits of borrowing beside quotas of 0, limits of lending, a queue of
+    weight 0, and two resources in cohorts."""
+    rng = np.random.default_rng(seed)
+    borrows, lends, has_late, is_deep = (seed % 4 == theme for theme in range(4))
+    resources = 2 if is_deep else 1
+    paths = SHAPES[int(rng.integers(1 if is_deep else 0, 3))]
+    leaves = [path for path in paths if not any(other.startswith(path + "/") for other in paths)]
+    idle = leaves[-1] if is_deep else leaves[int(rng.integers(len(leaves)))]
+    late = leaves[int(rng.integers(len(leaves)))] if has_late else None
+
+    def limits(probability):
+        is_limited = rng.random(resources) < probability
+        return np.where(is_limited, rng.integers(0, 4, resources), math.inf).tolist()
+
+    none = [math.inf] * resources
+    tree = {"": (1.0, [0.0] * resources, none, none)}
+    users = {}
+    for path in paths:
+        nominal = rng.integers(0, 4, resources) * (rng.random(resources) < 0.6)
+        if path == idle:
+            nominal = rng.integers(4, 8, resources)
+        weight = 0.001 if path == late else float(rng.integers(1, 4))
+        borrowing = limits(0.7 if borrows else 0.1)
+        lending = limits(0.6 if lends or is_deep else 0.1)
+        tree[path] = (weight, nominal.astype(float).tolist(), borrowing, lending)
+        if path in leaves:
+            demand = rng.integers(0, 3, resources).astype(float)
+            demand[int(rng.integers(resources))] += 1
+            wanted = math.inf if rng.random() < 0.7 else float(rng.integers(2, 6))
+            tasks = float(rng.integers(0, 2)) if path == idle else wanted
+            users[path] = (demand.tolist(), tasks)
+    total = np.sum([nominal for _, nominal, _, _ in tree.values()], axis=0)
+    pool = np.maximum(np.rint(total * rng.choice([0.8, 1.0, 1.0, 1.5])), 1.0)
+    return tree, users, pool.tolist()
+
+
+def instance_of(tree, users, pool, below=False):
+    """The same as an instance; ``below``: users stand in queues that list nothing, below their own."""
     names = [f"r{k}" for k in range(len(pool))]
 
     def amounts(values):
@@ -76,7 +119,7 @@ def instance_of(tree, users, pool):
         [pool],
         users=list(users),
         resources=names,
-        queue=list(users),
+        queue=[f"{path}/own" if below else path for path in users],
         task_limits=[limit for _, limit in users.values()],
         queues={
             path: {

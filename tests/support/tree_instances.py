@@ -51,6 +51,38 @@ def tree_instance(
     )
 
 
+def guaranteed_tree(seed, servers=1):
+    """Return a small tree whose guarantees fit: each queue has one, users have few tasks, some caps are 0.
+
+    Users may run on all servers, each of which has room for all guarantees."""
+    rng = np.random.default_rng(seed)
+    users = int(rng.integers(3, 7))
+    resources = int(rng.integers(1, 3))
+    names = [f"resource{r + 1}" for r in range(resources)]
+    demands = rng.integers(0, 3, (users, resources)).astype(float)
+    demands[np.arange(users), rng.integers(0, resources, users)] += 1
+    paths = ["a", "a/x", "a/y", "b", "b/x"]
+    queue = [paths[k] for k in rng.integers(0, len(paths), users)]
+    queues = {}
+    for path in paths:
+        queues[path] = {
+            "weight": float(rng.integers(1, 4)),
+            "guarantee": {name: float(rng.integers(0, 4)) for name in names},
+        }
+        if rng.random() < 0.25:
+            capped = names[int(rng.integers(resources))]
+            queues[path]["cap"] = {capped: float(rng.integers(0, 2))}
+            queues[path]["guarantee"][capped] = 0.0
+    return fairlp.Instance.from_arrays(
+        demands,
+        rng.integers(20, 30, (servers, resources)).astype(float),
+        queue=queue,
+        queues=queues,
+        weights=rng.integers(1, 4, users),
+        task_limits=np.where(rng.random(users) < 0.6, rng.integers(1, 5, users), np.inf),
+    )
+
+
 def for_the_oracle(instance):
     """Return the data of an instance as plain arrays and mappings, and the weights of queues by path."""
     names = {str(resource): r for r, resource in enumerate(instance.resources)}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairlp
 from arrival_cases import planted, with_levels
+from arrival_instances import random_arrivals
 from fairlp import Instance, examples
 from fairlp.mechanisms.arrivals.properties import envy, irrevocable
+from profiles import many
 
 
 def arrivals(**more):
@@ -80,6 +83,27 @@ def test_nobody_envies_what_it_cannot_use_and_everybody_what_it_can():
     # changes nothing
     much = np.array([[0.5, 1.0], [1.0, 0.0]])
     assert envy(np.array([0.4, 0.3]), much, ["a", "b"])[0] == 0
+
+
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_properties_do_not_depend_on_the_order_of_the_table_of_users(seed):
+    """Users who stand in another order arrive in the same one."""
+    demands, capacities, weights = random_arrivals(seed, largest=6)
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 4, len(demands)).astype(float)
+    users = [f"u{k}" for k in range(len(demands))]
+    order = rng.permutation(len(users))
+    labels = [users[k] for k in order]
+    in_order = Instance.from_arrays(demands, [capacities], users=users, weights=weights)
+    shuffled = Instance.from_arrays(
+        demands[order],
+        [capacities],
+        users=labels,
+        weights=weights[order],
+        user_attributes=pd.DataFrame({"arrival": order}, index=labels),
+    )
+    tables = [fairlp.allocate(one, "dynamic-drf").properties() for one in (in_order, shuffled)]
+    pd.testing.assert_frame_equal(*tables, rtol=1e-9)
 
 
 def kept(result):

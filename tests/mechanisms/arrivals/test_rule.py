@@ -33,6 +33,9 @@ def test_the_model_of_each_step_gives_its_level(seed, mechanism, tmp_path):
         assert fairlp.read_program(tmp_path / "models" / name).solve().objective == pytest.approx(
             level, rel=1e-8
         )
+        if step > 1:  # of the newest nothing is asked
+            before = model.parameters["x_before"].values[:-1]
+            assert before == pytest.approx(result.steps.iloc[step - 2, : step - 1].to_numpy())
     assert str(model).startswith(
         {"dynamic-drf": "dynamic DRF, step", "cautious-lp": "cautious LP, step"}[mechanism]
     )

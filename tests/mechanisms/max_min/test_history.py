@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 import fairlp
 from fairlp import Instance
 from fairlp.errors import InstanceError, UnknownNameError
+from fairlp.research.simulation.allocators import allocator
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import counted
@@ -501,3 +502,27 @@ def test_over_time_hiding_pays():
     periods[0] = periods[0].replace(task_limits=[0, np.inf])
     hiding = [found.totals["ann"] for found in over_time(periods, state=state)]
     assert hiding == pytest.approx([0, 1.2]) and sum(hiding) > sum(honest)
+
+
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_a_simulation_remembers_after_idle_quanta_what_quanta_of_nobody_leave(seed):
+    """ann works alone, then nobody for some quanta; beside bob it has less, by as much as is not forgotten."""
+    rng = np.random.default_rng(seed)
+    idle, half_life, period = int(rng.integers(1, 5)), float(rng.integers(1, 6)), 2.0
+    instance = Instance.from_arrays([[1], [1]], [[10]], users=["ann", "bob"])
+    options = {"half_life": half_life, "period": period}
+    state = None
+    for limits in ([10, 0], *[[0, 0]] * idle, [10, 10]):
+        moment = instance.replace(task_limits=limits)
+        allocation = fairlp.allocate(moment, "drf", state=state, **options)
+        state = allocation.state
+
+    simulated = allocator(instance, "drf", options)
+    ones = np.ones(1)
+    simulated.allocate(0.0, np.array([0]), 10 * ones, ones)
+    nobody = np.zeros(0, dtype=int)
+    for quantum in range(1, idle + 1):
+        simulated.allocate(quantum * period, nobody, np.zeros(0), np.zeros(0))
+    both = np.array([0, 1])
+    tasks = simulated.allocate((idle + 1) * period, both, np.full(2, 10.0), np.ones(2))
+    assert tasks.sum(axis=1) == pytest.approx(allocation.totals.to_numpy(), rel=1e-9)

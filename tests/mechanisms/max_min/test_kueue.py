@@ -488,3 +488,31 @@ def test_a_price_that_is_rounding_blocks_nobody():
     )
     answer = fairlp.allocate(cluster, "kueue")
     assert answer.certify(), answer.certify().message
+
+
+@pytest.mark.parametrize("seed", range(many(100)))
+def test_of_a_nominal_quota_the_resource_that_lacks_most_servers_is_named(seed):
+    """Each user of A needs one resource, on one node of its own; nobody needs the third resource."""
+    rng = np.random.default_rng(seed)
+    nominal = rng.integers(4, 20, 2)
+    nodes = rng.integers(1, 20, 2)
+    limits = rng.integers(1, 25, 2)
+    wanted = np.minimum(nominal, limits)
+    lacking = np.maximum(wanted - nodes, 0)
+    parts = lacking / wanted
+    instance = Instance.from_arrays(
+        [[1, 0, 0], [0, 1, 0]],
+        [[nodes[0], 0, 9], [0, nodes[1], 0]],
+        resources=["cpu", "gpu", "disk"],
+        queue=["A", "A"],
+        task_limits=limits,
+        queues={"A": {"nominal": {"cpu": nominal[0], "gpu": nominal[1], "disk": 5}}},
+    )
+    r = int(parts.argmax())
+    expected = ()
+    if lacking.any():
+        name = ["cpu", "gpu"][r]
+        expected = (
+            f"{lacking[r]} of {wanted[r]} {name} in the nominal quota of queue 'A' have no node",
+        )
+    assert fairlp.allocate(instance, "kueue").notes == expected

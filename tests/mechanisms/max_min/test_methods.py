@@ -211,3 +211,45 @@ def test_interior_points_take_the_options_of_their_solver():
     )
     with pytest.raises(fairlp.errors.FairlpError, match="time limit"):
         fairlp.allocate(given, "drfh", method="interior-point", time_limit=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "h-drf"])
+@pytest.mark.parametrize("seed", range(many(30)))
+def test_of_guarantees_without_room_the_one_nearest_to_its_users_is_named(seed, mechanism):
+    """What a department and one above it are guaranteed fits; the team below it is guaranteed more than there is."""
+    rng = np.random.default_rng(seed)
+    pool, more = int(rng.integers(2, 12)), int(rng.integers(1, 9))
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1]],
+        [[pool]],
+        resources=["cpu"],
+        queue=["org/team", "other"],
+        queues={
+            "org": {"guarantee": {"cpu": 1}},
+            "org/team": {"guarantee": {"cpu": pool + more}},
+            "other": {},
+        },
+    )
+    message = (
+        f"queue 'org/team' is guaranteed {pool + more} 'cpu', and {more} of 'cpu' have no place"
+    )
+    with pytest.raises(fairlp.errors.InstanceError, match=message):
+        fairlp.allocate(instance, mechanism)
+
+
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_separate_servers_have_the_tasks_and_prices_of_drf_on_each_alone(seed):
+    """A row of several servers is one server of all that they have."""
+    rng = np.random.default_rng(seed)
+    users, servers = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    demands = rng.integers(1, 5, (users, 2))
+    capacities = rng.integers(1, 20, (servers, 2))
+    counts = rng.integers(1, 4, servers)
+    weights = rng.integers(1, 4, users)
+    instance = fairlp.Instance.from_arrays(demands, capacities, counts=counts, weights=weights)
+    separate = fairlp.allocate(instance, "naive-drf", method="lp")
+    for i in range(servers):
+        alone = fairlp.Instance.from_arrays(demands, [capacities[i] * counts[i]], weights=weights)
+        drf = fairlp.allocate(alone, "drf", method="lp")
+        assert separate.tasks_array[:, i] == pytest.approx(drf.totals.to_numpy(), rel=1e-7)
+        assert separate.prices_array[i] == pytest.approx(drf.prices_array[0], rel=1e-7, abs=1e-12)

@@ -156,3 +156,31 @@ def test_the_answer_travels_as_json():
     allocation = fairlp.allocate(instance, "drfh", whole=True)
     again = fairlp.Allocation.from_json(allocation.to_json(), instance)
     assert again.certify().holds and again.parameters == {"whole": True}
+
+
+@pytest.mark.parametrize("richer", [3, 4, 5])
+def test_a_proof_tells_how_many_users_can_be_above_a_level(richer):
+    """All have 2 of the tasks for which there is room, and one has the others: two and more could have 3."""
+    instance = Instance.from_arrays([[1], [1], [1]], [[6 + richer - 2]])
+    allocation = fairlp.allocate(instance, "drfh", whole=True)
+    tasks = np.array([[2.0], [2.0], [float(richer)]])
+    proof = dataclasses.replace(allocation, tasks_array=tasks).certify()
+    able = min(richer - 2, 3)
+    level = 2 / (6 + richer - 2)
+    if able == 1:
+        assert proof.holds
+    else:
+        message = f"not the leximin: {able} users can be above the level {level:.6g}, and 1 are"
+        assert proof.message == message
+
+
+@pytest.mark.parametrize(
+    ("unable", "others"), [(1, ""), (2, " (and 1 more user)"), (4, " (and 3 more users)")]
+)
+def test_users_who_can_run_no_whole_task_are_counted(unable, others):
+    demands = [[1]] + [[9]] * unable
+    users = ["ann", *(f"large{k}" for k in range(unable))]
+    instance = Instance.from_arrays(demands, [[5]], users=users)
+    notes = fairlp.allocate(instance, "drfh", whole=True, oversized="divide").notes
+    note = f"user 'large0'{others} could not run one whole task even alone"
+    assert [text.startswith(note) for text in notes].count(True) == 1

@@ -36,12 +36,12 @@ def small(rng):
         "capacities": capacities,
         "counts": rng.integers(1, 4, k),
         "weights": rng.integers(1, 4, n) if rng.random() < 0.5 else None,
-        "limits": rng.choice([0, 1, 3, 5.5, np.inf], n) if rng.random() < 0.4 else None,
+        "limits": rng.choice([0, 1, 3, 5.5, 40, 77.5, np.inf], n) if rng.random() < 0.6 else None,
         "eligible": eligible,
     }
 
 
-@settings(max_examples=many(250), deadline=None)
+@settings(max_examples=many(2000), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(["first-fit", "best-fit", "slots"]), st.booleans())
 def test_placements_equal_a_loop_in_rationals(seed, policy, table):
     rng = np.random.default_rng(seed)

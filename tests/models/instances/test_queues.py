@@ -8,6 +8,8 @@ import pytest
 
 from fairlp import Instance
 from fairlp.errors import InstanceError, UnknownNameError
+from profiles import many
+from tree_instances import tree_instance
 
 
 def made(**given):
@@ -159,3 +161,12 @@ def test_caps_that_are_broken_or_bar_somebody():
     )
     raised = instance.queues.with_room_for(np.array([0.0, 0.75, 1.0]), instance.demands)
     assert raised.caps[1].tolist() == [0.75, 0.0]
+
+
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_a_chain_goes_from_a_queue_up_to_the_root(seed):
+    tree = tree_instance(np.random.default_rng(seed)).tree
+    for v, path in enumerate(tree.paths):
+        steps = path.split("/") if path else []
+        expected = ["/".join(steps[:depth]) for depth in range(len(steps), -1, -1)]
+        assert [tree.paths[u] for u in tree.chain(v)] == expected

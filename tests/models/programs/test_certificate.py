@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,7 @@ from fairlp.models.programs.integers import at_integers
 from fairlp.models.programs.program import Block, Program
 from fairlp.models.programs.rays import proves_infeasible, proves_unbounded
 from fairlp.tolerances import FEASIBILITY, VERIFIED
+from profiles import many
 
 INF = np.inf
 #: Errors that a certificate must see: beside its tolerance, small, and large.
@@ -442,3 +444,35 @@ def test_the_bound_of_duals_has_its_own_rounding_taken_off(seed):
     optimum = sum(Fraction(c) * Fraction(x) for c, x in zip(cost, low, strict=True))
     bound = Fraction(dual_bound(p, np.zeros(1)))
     assert optimum * (1 - Fraction(1, 10**9)) <= bound <= optimum
+
+
+@pytest.mark.parametrize("seed", range(many(300)))
+def test_any_prices_bound_a_small_integer_program(seed):
+    """Whatever the prices, no point is better than the bound; whole costs, and zeros among them."""
+    rng = np.random.default_rng(seed)
+    rows, columns = int(rng.integers(1, 3)), int(rng.integers(1, 4))
+    A = rng.integers(-2, 4, (rows, columns)).astype(float)
+    side = rng.integers(0, 7, rows).astype(float)
+    sense = str(rng.choice(["min", "max"]))
+    costs = rng.integers(-2, 3, columns).astype(float)
+    p = program(
+        sense=sense,
+        c=costs,
+        offset=float(rng.integers(-3, 4)),
+        A=sp.csc_array(A),
+        row_lower=np.where(rng.random(rows) < 0.5, -INF, 0.0),
+        row_upper=side,
+        col_lower=np.zeros(columns),
+        col_upper=np.full(columns, 3.0),
+        integrality=np.ones(columns, dtype=np.uint8),
+        rows=(Block("row", (), 0, rows),),
+        columns=(Block("column", (), 0, columns),),
+    )
+    points = np.array(list(itertools.product(range(4), repeat=columns)), dtype=float)
+    used = points @ A.T
+    feasible = points[((used >= p.row_lower) & (used <= p.row_upper)).all(axis=1)]
+    values = feasible @ costs + p.offset
+    best = values.min() if sense == "min" else values.max()
+    for prices in (np.zeros(rows), rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], rows)):
+        bound = dual_bound(p, prices)
+        assert bound <= best if sense == "min" else bound >= best

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cohort_instances import cohorts_and_strays, instance_of, random_cohorts
+from cohort_instances import cohorts_and_strays, instance_of, lending_cohorts, random_cohorts
 from fairlp.models.instances.quotas import Lanes
 from fairlp.models.trees.quotas import QuotaPath, usage_of
 from kueue_oracle import Cohorts
@@ -48,6 +48,18 @@ def test_rounds_of_programs_are_a_tournament_of_small_steps(seed, drawn):
     shares = found.totals.to_numpy() * [max(demand) for demand, _ in users.values()]
     steps = np.array([expected[path] * max(users[path][0]) for path in users])
     assert shares == pytest.approx(steps, abs=8 * step)
+
+
+@pytest.mark.parametrize("seed", range(many(400)))
+def test_what_is_lent_goes_as_in_a_tournament_of_small_steps(seed):
+    """Small numbers, so that there are many: doubled or unlimited borrowing shows in every eighth of them."""
+    tree, users, pool = lending_cohorts(seed)
+    answer = fairlp.allocate(instance_of(tree, users, pool, below=seed % 3 == 0), "kueue")
+    step = 0.02
+    expected = Cohorts(tree, users, pool).fair(step, steps=100)
+    largest = np.array([max(demand) for demand, _ in users.values()])
+    amounts = answer.totals.to_numpy() * largest
+    assert amounts == pytest.approx(np.array([*expected.values()]) * largest, abs=8 * step)
 
 
 def two_flavors(**second):

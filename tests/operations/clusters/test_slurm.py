@@ -364,3 +364,14 @@ def test_jobs_are_counted_as_squeue_counts_them(tmp_path):
     found = read_dump(tmp_path, [node("n1"), node("n2")], jobs)
     assert found.jobs.to_dict() == {"run": 1, "wait": 1, "are held": 4}
     assert found.observed.tasks_array.sum() == 2 and found.waiting["tasks"].sum() == 2
+
+
+@pytest.mark.parametrize("unread", [None, "4", -4, 2.5, True])
+def test_cpus_of_a_node_that_are_no_count_are_parts_of_the_total(tmp_path, unread):
+    """Two nodes of a job of 4 CPUs, of which the dump tells no whole number."""
+    allocated = [{"nodename": name, "cpus_used": unread} for name in ("n1", "n2")]
+    entry = job(
+        1, tres="cpu=4,node=2", nodes="n[1-2]", job_resources={"allocated_nodes": allocated}
+    )
+    instance = read_dump(tmp_path, [node("n1"), node("n2")], [entry]).instance
+    assert instance.demands[:, list(instance.resources).index("cpu")].tolist() == [2]

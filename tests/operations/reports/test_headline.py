@@ -238,3 +238,57 @@ def test_all_that_a_task_needs_is_named_and_nothing_else():
     assert "(8 CPU, 0.0009766 GiB each)" in found[0]
     found = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 0), (1000, 2048)))
     assert "(8 CPU each)" in found[0]
+
+
+@pytest.mark.parametrize("holders", [2, 3, 4, 5, 8])
+def test_who_holds_too_much_is_named_or_counted(holders):
+    """Each of the holders has all but one task of its fair share beyond it; a waits with many."""
+    names = ["a", *"bcdefghi"[:holders]]
+    capacity = float(holders * (holders + 1))
+    instance = Instance.from_arrays(
+        np.ones((holders + 1, 1)),
+        [[capacity]],
+        users=names,
+        resources=["cpu"],
+        task_limits=[30] + [holders + 1] * holders,
+    )
+    tasks = np.array([[0.0]] + [[holders + 1.0]] * holders)
+    waiting = np.array([30.0] + [0.0] * holders)
+    sentence = headline(ShareComparison.of(Subject(instance, tasks, waiting), "drf"))[1]
+    named = [f"{name} 1 cpu" for name in names[1:4]]
+    preempted = [f"1 of {name}" for name in names[1:4]]
+    if holders > 3:
+        rest = holders - 3
+        named.append(f"{rest} other {'user' if rest == 1 else 'users'} {rest} cpu")
+        preempted.append(f"{rest} of {rest} other {'user' if rest == 1 else 'users'}")
+    held = ", ".join(named).replace("b 1 cpu", "b holds 1 cpu")
+    gone = ", ".join(preempted).replace("1 of b", "1 task of b")
+    assert sentence == (
+        f"{held} beyond fair shares on the servers where it could run. For {holders} tasks to fit, "
+        f"{gone} would be pre-empted."
+    )
+
+
+@pytest.mark.parametrize("borrowers", [2, 3, 4, 6])
+def test_whose_quota_is_lent_to_whom_is_named_or_counted(borrowers):
+    """Queue a of all the quota runs nothing, and each of the others one task of what a lends."""
+    names = ["a", *(f"q{k}" for k in range(borrowers))]
+    queues = {f"co/{name}": {"nominal": {"cpu": 0}} for name in names}
+    queues["co/a"] = {"nominal": {"cpu": borrowers}}
+    instance = Instance.from_arrays(
+        np.ones((borrowers + 1, 1)),
+        [[borrowers]],
+        users=names,
+        resources=["cpu"],
+        queue=list(queues),
+        queues=queues,
+        task_limits=[30] + [1] * borrowers,
+    )
+    tasks = np.array([[0.0]] + [[1.0]] * borrowers)
+    waiting = np.array([30.0] + [0.0] * borrowers)
+    sentence = headline(ShareComparison.of(Subject(instance, tasks, waiting), "kueue"))[1]
+    named = [f"co/q{k} (1 cpu)" for k in range(min(borrowers, 3))]
+    if borrowers > 3:
+        named.append("1 other queue" if borrowers == 4 else f"{borrowers - 3} other queues")
+    lent = f"the quota of co/a ({borrowers} cpu) is lent to {', '.join(named)}."
+    assert lent in sentence

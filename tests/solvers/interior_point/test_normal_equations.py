@@ -9,6 +9,7 @@ import fairlp
 from fairlp.errors import NotConvergedError
 from fairlp.solvers.interior_point import normal_equations
 from fairlp.solvers.interior_point.structure import Structure
+from profiles import many
 
 
 def problem(users, servers, seed):
@@ -124,3 +125,52 @@ def test_a_factor_solves_and_one_that_does_not_exist_is_none():
     np.testing.assert_allclose(lower @ lower.swapaxes(1, 2), blocks)
     blocks[1] *= -1
     assert normal_equations._roots_of_blocks(blocks) is None
+
+
+@pytest.mark.parametrize("users", [2, 9])
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_the_first_answer_is_that_of_the_dense_system_with_a_level(seed, users):
+    """Without corrections: [S + FΘFᵀ, −FΘ, 0; −ΘᵀFᵀ, G, −g; 0, gᵀ, e] times (dp, dq, dt) is the right side."""
+    servers = 3
+    rng = np.random.default_rng(seed)
+    region = problem(users, servers, seed).region
+    theta = rng.lognormal(0, 1, (servers, users))
+    ratio, own = rng.lognormal(0, 1, (servers, 2)), rng.lognormal(0, 1, users)
+    border, corner = rng.lognormal(0, 1, users), float(rng.lognormal(0, 1))
+    normal = normal_equations.NormalEquations(region, theta, ratio, own, border, corner)
+
+    contribution = np.ones((servers, users)) if region.contribution is None else region.contribution
+    size = servers * 2
+    costs = np.zeros((servers * users, size + users))  # reduced costs by prices and values
+    usage = np.zeros((size, servers * users))
+    totals = np.zeros((users, servers * users))
+    for i in range(servers):
+        for n in range(users):
+            pair = i * users + n
+            costs[pair, 2 * i : 2 * i + 2] = region.demands[n]
+            costs[pair, size + n] = -contribution[i, n]
+            usage[2 * i : 2 * i + 2, pair] = region.demands[n]
+            totals[n, pair] = contribution[i, n]
+    moved = theta.ravel()[:, None] * costs
+    matrix = np.zeros((size + users + 1,) * 2)
+    matrix[:size, :-1] = usage @ moved
+    matrix[:size, :size] += np.diag(ratio.ravel())
+    matrix[size:-1, :-1] = -totals @ moved
+    matrix[size:-1, size:-1] += np.diag(own)
+    matrix[size:-1, -1] = -border
+    matrix[-1, size:-1] = border
+    matrix[-1, -1] = corner
+    right = rng.normal(size=len(matrix))
+    expected = np.linalg.solve(matrix, right)
+
+    capacity_right = right[:size].reshape(servers, 2)
+    errors_left = []
+
+    def matters(*errors):
+        errors_left.append(max(np.abs(error).max() for error in errors))
+        return False
+
+    changes = normal.solve(capacity_right, right[size:-1], right[-1], matters)
+    assert errors_left[0] <= 1e-6
+    answer = np.concatenate([changes.prices.ravel(), changes.values, [changes.level]])
+    assert answer == pytest.approx(expected, rel=1e-6, abs=1e-8 * abs(expected).max())

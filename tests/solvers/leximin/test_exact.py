@@ -16,6 +16,7 @@ from fairlp.models.programs.exact_certificate import BASIC, BasisProof, ExactBas
 from fairlp.models.programs.program import Program
 from fairlp.solvers.leximin import exact
 from fairlp.solvers.leximin.exact import exact_leximin
+from profiles import many
 
 pytest.importorskip("flint")
 
@@ -48,6 +49,7 @@ def test_tasks_have_the_levels_on_servers_that_were_merged():
     verdict, tasks = exact_leximin(instance, max_min.tsf)
     due = instance.gamma(ignore_placement=True).sum(axis=1)
     assert verdict.holds and tasks.shape == (2, 3)
+    assert verdict.exact.notes == ("identical servers are one: 1 of 3 are merged",)
     assert (
         tasks.sum(axis=1) >= due * [float(level) for level in verdict.levels] * (1 - 1e-12)
     ).all()
@@ -195,3 +197,25 @@ def test_pivots_that_meet_a_singular_basis_leave_the_verdict(monkeypatch):
     monkeypatch.setattr(ExactBasis, "primal_step", singular)
     proof, _ = optimal_from(program, *start)
     assert not proof.holds
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "h-drf", "h-drf-counted"])
+@pytest.mark.parametrize("seed", range(many(40)))
+def test_guarantees_that_use_a_resource_up_are_proved_in_rationals(seed, mechanism):
+    """Users of two queues have their guarantees of cpu and no more; those of a third share the memory."""
+    rng = np.random.default_rng(seed)
+    users = int(rng.integers(3, 7))
+    queue = ["a", "b", "c", *rng.choice(["a", "b", "c"], users - 3)]
+    uses_memory = np.array(queue) == "c"
+    size = rng.integers(1, 4, users)
+    demands = np.column_stack([np.where(uses_memory, 0, size), np.where(uses_memory, size, 0)])
+    guarantees = {name: float(rng.integers(1, 7)) for name in ("a", "b")}
+    instance = fairlp.Instance.from_arrays(
+        demands,
+        [[sum(guarantees.values()), 7]],
+        resources=["cpu", "memory"],
+        queue=queue,
+        queues={name: {"guarantee": {"cpu": amount}} for name, amount in guarantees.items()},
+    )
+    proof = fairlp.allocate(instance, mechanism).certify(exact=True)
+    assert proof.holds, proof.message

@@ -71,6 +71,7 @@ def test_outcomes_may_be_any_numbers(seed):
     outcomes = draw.integers(-3, 5, (draw.integers(1, 9), len(people))).astype(float)
     answer = fairlp.leximin(people, oracle=choosing(outcomes, people))
     assert np.allclose(answer.levels, listed(outcomes, people).levels, rtol=1e-8, atol=1e-8)
+    assert (answer.outcomes["probability"] > 0).all()
 
 
 def test_an_oracle_may_be_an_integer_program():

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, SolverError, TooLargeError, quoted
+from ...errors import InstanceError, SolverError, TooLargeError, counted, quoted
 from ...formulations.complaints import UTILIZATION, Criterion, candidate
 from ...models.instances.arithmetic import relative
 from ...models.instances.requests import Requests
@@ -374,7 +374,9 @@ def _in_words(violations: Sequence[str], complaining: pd.DataFrame) -> str:
         f"{quoted(user)} is owed {row.owed:.6g} tasks"
         for user, row in complaining.head(5).iterrows()
     )
-    return complaints + (f"; and {len(complaining) - 5} more users" if len(complaining) > 5 else "")
+    return complaints + (
+        f"; and {counted(len(complaining) - 5, 'more user')}" if len(complaining) > 5 else ""
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

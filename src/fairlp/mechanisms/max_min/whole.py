@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from ...errors import SolverError, quoted
+from ...errors import SolverError, counted, quoted
 from ...formulations.whole_tasks import (
     SettledLevel,
     above_on_servers,
@@ -193,7 +193,7 @@ def _note(single: Instance) -> tuple[str, ...]:
     unable = np.flatnonzero(~most_tasks_on(single).any(axis=1) & (single.task_limits >= 1))
     if not unable.size:
         return ()
-    others = f" (and {unable.size - 1} more users)" if unable.size > 1 else ""
+    others = f" (and {counted(unable.size - 1, 'more user')})" if unable.size > 1 else ""
     first = single.users[int(unable[0])]
     return (
         f"user {quoted(first)}{others} could not run one whole task even alone, gets nothing and stops "

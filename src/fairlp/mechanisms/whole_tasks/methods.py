@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, UnknownNameError, quoted, require_known
+from ...errors import InstanceError, UnknownNameError, counted, quoted, require_known
 from ...formulations.whole_tasks import precomputed_drf as formulation
 from ...models.instances.arithmetic import require_countable
 from ...models.instances.instance import Instance
@@ -330,7 +330,7 @@ def _note_on(instance: Instance, never: list[int]) -> tuple[str, ...]:
     """Return a note on users who can never run one task."""
     if not never:
         return ()
-    others = f" (and {len(never) - 1} more users)" if len(never) > 1 else ""
+    others = f" (and {counted(len(never) - 1, 'more user')})" if len(never) > 1 else ""
     first = instance.users[never[0]]
     return (
         f"user {quoted(first)}{others} could not run one whole task even alone, gets nothing and stops "

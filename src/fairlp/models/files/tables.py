@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpError, FileFormatError, nearest, warn_caller
+from ...errors import FairlpError, FileFormatError, counted, nearest, warn_caller
 from .whole_files import home, read_text, utf8
 
 if TYPE_CHECKING:
@@ -151,7 +151,11 @@ def with_all_users(tasks: pd.DataFrame, instance: Instance, where: str) -> pd.Da
     """Return a table with a row for every user, 0 for users without one, whom a warning names."""
     missing = [user for user in instance.users if user not in tasks.index]
     if missing:
-        others = f" and {len(missing) - _USERS_NAMED} more users" if missing[_USERS_NAMED:] else ""
+        others = (
+            f" and {counted(len(missing) - _USERS_NAMED, 'more user')}"
+            if missing[_USERS_NAMED:]
+            else ""
+        )
         names = ", ".join(map(repr, missing[:_USERS_NAMED]))
         pronoun = "counts" if len(missing) == 1 else "count"
         warn_caller(f"{where} has no tasks of {names}{others}, who {pronoun} as running none")

@@ -307,7 +307,7 @@ def _lent(comparison: ShareComparison, obstacle: Obstacle) -> str:
             for v, amount in list(amounts.items())[:_NAMED]
         ]
         if len(amounts) > _NAMED:
-            listed.append(f"{len(amounts) - _NAMED:,} others")
+            listed.append(_others(len(amounts) - _NAMED, "queue"))
         return ", ".join(listed)
 
     if not lenders or not borrowers:
@@ -324,7 +324,8 @@ def _preempted(comparison: ShareComparison, solution: Remedy) -> str:
         preempted += f", {tasks:,} of {name}"
     if len(counts) > _NAMED:
         other_tasks = sum(counts[_NAMED:])
-        preempted += f", {other_tasks:,} of {len(counts) - _NAMED:,} others"
+        others = _others(len(counts) - _NAMED, comparison.subject.tenants.noun)
+        preempted += f", {other_tasks:,} of {others}"
     missing = solution.count - solution.fitting
     fitting = _tasks(solution.freed)
     if solution.freed < missing:

@@ -1,0 +1,43 @@
+"""Who would make room: on one server of tasks of one size, against pre-emption one task after the other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from fairlp import Instance
+from fairlp.operations.reports.remedy import remedy
+from fairlp.operations.reports.share_comparison import ShareComparison
+from fairlp.operations.reports.subject import Subject
+from filling_oracle import filled
+from profiles import many
+
+
+@pytest.mark.parametrize("seed", range(many(200)))
+def test_tasks_of_who_is_furthest_beyond_its_fair_share_go_first(seed):
+    rng = np.random.default_rng(seed)
+    users = int(rng.integers(3, 6))
+    tasks = rng.integers(1, 9, users)
+    tasks[0] = 0
+    capacity = int(tasks.sum())
+    waiting = np.where(np.arange(users) == 0, 30, rng.integers(0, 3, users))
+    limits = (tasks + waiting).tolist()
+    ones = [1] * users
+    fair = filled([[1]] * users, [capacity], ones, limits, [0] * users)
+    owed = math.floor(fair[0])
+    gone = dict.fromkeys(range(users), 0)
+    for _ in range(owed):
+        beyond = {n: tasks[n] - gone[n] - fair[n] for n in range(1, users)}
+        able = [n for n in beyond if beyond[n] >= 1]
+        if not able:
+            break
+        gone[max(able, key=lambda n: beyond[n])] += 1
+
+    instance = Instance.from_arrays([[1]] * users, [[capacity]], task_limits=limits)
+    subject = Subject(instance, tasks[:, None].astype(float), waiting.astype(float))
+    solution = remedy(ShareComparison.of(subject, "drf"), 0)
+    assert solution.count == owed
+    assert solution.preempted == {n: count for n, count in gone.items() if count}
+    assert solution.freed == sum(gone.values())

@@ -1,0 +1,36 @@
+"""Progressive filling of one server in fractions, from one event to the next; nothing here is fairlp's."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+
+def filled(demands, capacity, rates, limits, past):
+    """Return the tasks of each user: max(t − past, 0)·rate at a common level t, as far as it can.
+
+    Whole numbers and fractions; a limit may be infinite. A user stops at its limit, or where a resource that it
+    needs is used up."""
+    users = range(len(demands))
+    resources = range(len(capacity))
+    remaining = [Fraction(amount) for amount in capacity]
+    tasks = [Fraction(0)] * len(demands)
+    going = set(users)
+    level = Fraction(0)
+    while going:
+        full = {r for r in resources if remaining[r] == 0}
+        going -= {n for n in going if tasks[n] == limits[n]}
+        going -= {n for n in going if any(demands[n][r] > 0 for r in full)}
+        rising = [n for n in going if past[n] <= level]
+        speeds = [sum(demands[n][r] * rates[n] for n in rising) for r in resources]
+        ends = [Fraction(past[n]) - level for n in going if past[n] > level]
+        ends += [(limits[n] - tasks[n]) / rates[n] for n in rising if limits[n] < math.inf]
+        ends += [remaining[r] / speeds[r] for r in resources if speeds[r] > 0]
+        if not ends:
+            break
+        step = min(ends)
+        level += step
+        for n in rising:
+            tasks[n] += step * rates[n]
+        remaining = [left - step * speed for left, speed in zip(remaining, speeds, strict=True)]
+    return tasks
