@@ -52,11 +52,11 @@ def test_mechanisms_of_ones_own_stand_beside_those_of_fairlp():
 
 
 def test_compare_hands_options_to_those_who_have_them():
-    found = fairlp.compare(
+    comparison = fairlp.compare(
         examples.load("ghodsi-59-19"), ["drf", "drf-discrete", "pdrf"], rule="stop", solver="scipy"
     )
-    assert found["drf-discrete"].to_dict() == {"A": 2, "B": 8}
-    assert found["drf"].to_dict() == pytest.approx({"A": 19 / 8, "B": 19 / 2})
+    assert comparison["drf-discrete"].to_dict() == {"A": 2, "B": 8}
+    assert comparison["drf"].to_dict() == pytest.approx({"A": 19 / 8, "B": 19 / 2})
 
 
 def test_compare_leaves_out_what_given_rates_contradict():

@@ -253,7 +253,7 @@ def functions(path):
                 - (said.end_lineno - said.lineno + 1 if said else 0)
             )
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-            count = len([one for one in arguments if one.arg not in ("self", "cls")])
+            count = len([argument for argument in arguments if argument.arg not in ("self", "cls")])
             yield node, lines, count + bool(node.args.vararg) + bool(node.args.kwarg)
 
 

@@ -190,8 +190,8 @@ def test_stores_nothing_about_the_machine_or_its_user(path):
     )
     for text in stored:
         for what, pattern in PERSONAL.items():
-            found = re.search(pattern, text)
-            assert not found, f"{what}: …{text[max(0, found.start() - 60) : found.end() + 60]}…"
+            search = re.search(pattern, text)
+            assert not search, f"{what}: …{text[max(0, search.start() - 60) : search.end() + 60]}…"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

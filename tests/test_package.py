@@ -69,9 +69,9 @@ def test_versions_of_python_are_those_that_the_tests_run_on():
 
 def test_what_an_issue_is_asked_for_exists():
     text = (ROOT / ".github" / "ISSUE_TEMPLATE" / "wrong-answer.yml").read_text(encoding="utf-8")
-    asked = re.findall(r"`(instance|allocation)\.(\w+)\(", text)
-    assert {owner for owner, _ in asked} == {"instance", "allocation"}
-    for owner, name in asked:
+    matches = re.findall(r"`(instance|allocation)\.(\w+)\(", text)
+    assert {owner for owner, _ in matches} == {"instance", "allocation"}
+    for owner, name in matches:
         assert hasattr(getattr(fairlp, owner.capitalize()), name), name
 
 

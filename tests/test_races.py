@@ -101,11 +101,11 @@ def test_the_script_prints_its_tables(monkeypatch, capsys):
 def test_cvxpy_leximin_gives_the_same_levels():
     """In a process of its own: it changes ``cvxpy.Problem``. The script ends with an error where levels differ."""
     command = [sys.executable, BENCHMARKS / "races.py", "cvxpy_leximin", "--users", "3", "4"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    output = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     assert (
-        said.count("saturation, 1e-6") == 2
-        and said.count("ordered outcomes") == 2
-        and "Error" not in said
+        output.count("saturation, 1e-6") == 2
+        and output.count("ordered outcomes") == 2
+        and "Error" not in output
     )
 
 

@@ -35,44 +35,48 @@ def game(monkeypatch, weigh):
 
 def test_a_lie_that_pays_is_found_and_told(monkeypatch):
     result = game(monkeypatch, lambda told: told.demands[:, 0] + 1.0)
-    found = fairlp.audit(result.instance, result, "strategy-proof at every step", tries=40).iloc[0]
-    assert found.holds is False and found.margin < -AGREEMENT
-    assert "more tasks of its own by claiming to need resource1" in found.witness
-    liar = next(n for n, name in enumerate(result.instance.users) if repr(name) in found.witness)
-    assert not np.array_equal(found.misreport.demands[liar], result.instance.demands[liar])
+    verdict = fairlp.audit(result.instance, result, "strategy-proof at every step", tries=40).iloc[
+        0
+    ]
+    assert verdict.holds is False and verdict.margin < -AGREEMENT
+    assert "more tasks of its own by claiming to need resource1" in verdict.witness
+    liar = next(n for n, name in enumerate(result.instance.users) if repr(name) in verdict.witness)
+    assert not np.array_equal(verdict.misreport.demands[liar], result.instance.demands[liar])
 
 
 def test_coming_late_that_pays_is_found_and_told(monkeypatch):
     result = game(monkeypatch, lambda told: 4.0 ** np.arange(len(told.users)))
-    found = fairlp.audit(result.instance, result, "late arrival never pays", tries=40).iloc[0]
-    assert found.holds is False and "by coming at step" in found.witness
-    assert list(found.misreport.users) != list(result.instance.users)
+    verdict = fairlp.audit(result.instance, result, "late arrival never pays", tries=40).iloc[0]
+    assert verdict.holds is False and "by coming at step" in verdict.witness
+    assert list(verdict.misreport.users) != list(result.instance.users)
 
 
 @pytest.mark.parametrize("mechanism", ["dynamic-drf", "cautious-lp"])
 def test_no_lie_found_is_not_called_proof(mechanism):
     instance = Instance.from_arrays([[2, 1], [1, 2], [1, 1], [3, 1]], [[10, 10]])
-    found = fairlp.audit(
+    findings = fairlp.audit(
         instance, fairlp.allocate(instance, mechanism), list(audits.DYNAMIC), tries=60
     )
     for name in ("strategy-proof at every step", "late arrival never pays"):
         assert (
-            found.holds[name] is None
-            and found.margin[name] == 0
-            and "60 tries" in found.witness[name]
+            findings.holds[name] is None
+            and findings.margin[name] == 0
+            and "60 tries" in findings.witness[name]
         )
-    assert found.holds["envy-free at every step"] is (mechanism == "cautious-lp")
-    assert found.holds[["irrevocable", "dynamic sharing incentive", "dynamically envy-free"]].all()
+    assert findings.holds["envy-free at every step"] is (mechanism == "cautious-lp")
+    assert findings.holds[
+        ["irrevocable", "dynamic sharing incentive", "dynamically envy-free"]
+    ].all()
 
 
 def test_arrivals_for_which_no_lie_is_defined(monkeypatch):
-    found = fairlp.allocate(pool(), "dynamic-drf")
+    allocation = fairlp.allocate(pool(), "dynamic-drf")
 
     def refuses(*_, **__):
         raise NotDefinedError("not for this one")
 
     monkeypatch.setattr(arrivals, "allocate", refuses)
-    assert arrivals.lies(found, 5, 0).holds is None
+    assert arrivals.lies(allocation, 5, 0).holds is None
 
 
 @pytest.mark.parametrize("seed", range(many(60)))

@@ -25,10 +25,10 @@ from fairlp.models.files.tables import read_tasks
 @pytest.mark.parametrize("mechanism", ["dynamic-drf", "cautious-lp"])
 def test_users_who_arrive_are_audited_at_every_step(mechanism):
     result = fairlp.allocate(examples.load("epsilon"), mechanism)
-    found = fairlp.audit(result.instance, result, tries=20)
-    assert found.holds["irrevocable"] and found.holds["dynamic sharing incentive"]
-    assert found.holds["dynamically Pareto-optimal"] == (mechanism == "dynamic-drf")
-    assert found.holds["population-monotonic"] is None
+    findings = fairlp.audit(result.instance, result, tries=20)
+    assert findings.holds["irrevocable"] and findings.holds["dynamic sharing incentive"]
+    assert findings.holds["dynamically Pareto-optimal"] == (mechanism == "dynamic-drf")
+    assert findings.holds["population-monotonic"] is None
 
 
 def test_the_table_of_properties_and_the_order_asked_for():
@@ -108,10 +108,10 @@ def test_an_audit_whose_program_has_no_answer_is_no_answer(monkeypatch):
     monkeypatch.setattr(
         basics, "PerServerMarket", type("PerServerMarket", (), {"of": staticmethod(fails)})
     )
-    found = fairlp.audit(pool(), np.array([[1.0], [1.0]]), "non-wasteful")
+    findings = fairlp.audit(pool(), np.array([[1.0], [1.0]]), "non-wasteful")
     assert (
-        found.holds.iloc[0] is None
-        and "it could not be judged: out of time" in found.witness.iloc[0]
+        findings.holds.iloc[0] is None
+        and "it could not be judged: out of time" in findings.witness.iloc[0]
     )
 
 

@@ -39,17 +39,17 @@ def test_every_way_to_be_infeasible_is_seen(division, off):
         (pair(), [[3, 0], [7, 10 * off]], -off, "run nothing"),  # where it may not run
         (pair(), [[3, -14 * off], [7, 0]], -off, "fewer than no"),
     ):
-        found = basics.feasible(case(instance, tasks, division=division))
-        assert found.holds is False and found.margin == pytest.approx(margin, rel=1e-3), words
-        assert words in found.witness
+        verdict = basics.feasible(case(instance, tasks, division=division))
+        assert verdict.holds is False and verdict.margin == pytest.approx(margin, rel=1e-3), words
+        assert words in verdict.witness
 
 
 def test_time_is_not_amounts():
     instance = Instance.from_arrays([[1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]])
     both = [[10], [10]]
     assert basics.feasible(case(instance, both)).holds
-    found = basics.feasible(case(instance, both, division="tdm"))
-    assert found.margin == pytest.approx(-1) and "time" in found.witness
+    verdict = basics.feasible(case(instance, both, division="tdm"))
+    assert verdict.margin == pytest.approx(-1) and "time" in verdict.witness
 
 
 @pytest.mark.parametrize("off", [1e-5, 0.01, 1.0])
@@ -82,8 +82,8 @@ def test_a_gain_of_anybody_is_a_loss_of_pareto_optimality(off):
     tasks = np.array([[3.0, 4.0], [7.0, 0.0]])
     assert basics.pareto_optimal(case(pair(), tasks)).holds
     tasks[1, 0] -= off
-    found = basics.pareto_optimal(case(pair(), tasks))
-    assert found.holds is False and found.margin == pytest.approx(-off / 10, rel=0.02)
+    verdict = basics.pareto_optimal(case(pair(), tasks))
+    assert verdict.holds is False and verdict.margin == pytest.approx(-off / 10, rel=0.02)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -110,10 +110,10 @@ def test_pareto_optimality_is_of_whole_tasks_of_time_and_of_what_is_held():
     over = basics.pareto_optimal(case(Instance.from_arrays([[1.0], [1.0]], [[10.0]]), [[9], [9]]))
     assert over.holds  # nobody could gain with what is taken
     apart = Instance.from_arrays([[1.0], [1.0]], [[10.0], [5.0]], eligible=np.eye(2, dtype=bool))
-    found = basics.pareto_optimal(
+    verdict = basics.pareto_optimal(
         case(apart, [[0.5, 4], [0, 5]])
     )  # 4 tasks of the first are where it may not run
-    assert found.holds is False and "user1 could run 9.5 more tasks" in found.witness.replace(
+    assert verdict.holds is False and "user1 could run 9.5 more tasks" in verdict.witness.replace(
         "'", ""
     )
 
@@ -174,13 +174,16 @@ def test_up_to_one_task_is_one_and_of_whole_tasks():
 
 def test_what_blocks_is_what_is_scarcest_and_having_all():
     instance = Instance.from_arrays([[1.0, 1.0], [1.0, 0.0]], [[10.0, 4.0]], task_limits=[INF, 3])
-    found = basics.blockers(instance, np.array([[4.0], [3.0]])).set_index("user")
-    assert found.loc["user1", "resource"] == "resource2" and found.loc["user1", "blocked"]
-    assert found.loc["user2", "resource"] == "its tasks" and found.loc["user2", "blocked"]
+    blockers = basics.blockers(instance, np.array([[4.0], [3.0]])).set_index("user")
+    assert blockers.loc["user1", "resource"] == "resource2" and blockers.loc["user1", "blocked"]
+    assert blockers.loc["user2", "resource"] == "its tasks" and blockers.loc["user2", "blocked"]
     # on the second server [7.5, 2] is left: seven tasks by the one, half a task by the other
     two = Instance.from_arrays([[1.0, 4.0]], [[10.0, 4.0], [8.0, 4.0]], task_limits=[INF])
-    found = basics.blockers(two, np.array([[1.0, 0.5]])).set_index("server")
-    assert found["resource"].tolist() == ["resource2"] * 2 and found["free"].tolist() == [0, 0.5]
+    blockers = basics.blockers(two, np.array([[1.0, 0.5]])).set_index("server")
+    assert blockers["resource"].tolist() == ["resource2"] * 2 and blockers["free"].tolist() == [
+        0,
+        0.5,
+    ]
     less = basics.blockers(instance, np.array([[3.9], [2.9]]))
     assert not less["blocked"].any()
 
@@ -213,13 +216,13 @@ def best_gain(instance, tasks):
             cost = np.zeros((n, k))
             cost[u] = -1
             program = cost.ravel(), np.array(rows), np.array(right)
-            found = linprog(*program, bounds=bounds)
+            optimum = linprog(*program, bounds=bounds)
             if (
-                not found.success
+                not optimum.success
             ):  # presolve is wrong where floors leave 1e-9: the tasks are feasible
-                found = linprog(*program, bounds=bounds, options={"presolve": False})
-            assert found.success, found.message
-            best = max(best, (-found.fun - tasks[u].sum()) / alone[u])
+                optimum = linprog(*program, bounds=bounds, options={"presolve": False})
+            assert optimum.success, optimum.message
+            best = max(best, (-optimum.fun - tasks[u].sum()) / alone[u])
     return best
 
 
@@ -269,12 +272,12 @@ def test_envy_and_sharing_incentive_agree_with_plain_loops(seed):
                 worst_envy = min(
                     worst_envy, (tasks[n].sum() - min(worth, instance.task_limits[n])) / scale
                 )
-    found = audited(instance, tasks, "envy-free", "sharing incentive")
+    verdict = audited(instance, tasks, "envy-free", "sharing incentive")
     if len(instance.users) > 1:
-        assert found.margin["envy-free"] == pytest.approx(worst_envy, abs=1e-9)
-        assert found.holds["envy-free"] == (worst_envy >= -AUDIT)
+        assert verdict.margin["envy-free"] == pytest.approx(worst_envy, abs=1e-9)
+        assert verdict.holds["envy-free"] == (worst_envy >= -AUDIT)
     if np.isfinite(worst_part):
-        assert found.margin["sharing incentive"] == pytest.approx(worst_part, abs=1e-9)
+        assert verdict.margin["sharing incentive"] == pytest.approx(worst_part, abs=1e-9)
 
 
 @settings(max_examples=many(60), deadline=None)
@@ -318,9 +321,9 @@ def test_placement_limits_and_signs_are_part_of_feasibility():
 def test_whole_tasks_are_audited_as_whole():
     instance = examples.load("ghodsi-59-19")
     stopped = fairlp.allocate(instance, "drf-discrete", rule="stop")
-    found = audited(instance, stopped, "non-wasteful", "Pareto-optimal", "bottleneck")
-    assert found.holds.tolist() == [False, False, None]
-    assert "'B' could run 3 more tasks" in found.witness["non-wasteful"]
+    verdict = audited(instance, stopped, "non-wasteful", "Pareto-optimal", "bottleneck")
+    assert verdict.holds.tolist() == [False, False, None]
+    assert "'B' could run 3 more tasks" in verdict.witness["non-wasteful"]
     assert audited(
         instance, fairlp.allocate(instance, "drf-discrete"), "Pareto-optimal"
     ).holds.iloc[0]
@@ -339,7 +342,7 @@ def test_envy_of_whole_tasks_agrees_with_fractions_server_by_server(seed):
     capacities[0] += 1
     instance = Instance.from_arrays(demands, capacities, weights=weights, eligible=eligible)
     tasks = np.where(instance.gamma() > 0, draw.integers(0, 5, (n, k)), 0)
-    found = fairlp.audit(
+    findings = fairlp.audit(
         instance, tasks, ["envy-free", "envy-free up to one own task"], whole_tasks=True
     )
     envied = [
@@ -359,7 +362,7 @@ def test_envy_of_whole_tasks_agrees_with_fractions_server_by_server(seed):
         for b in range(n)
         if a != b
     ]
-    assert found.holds.tolist() == [max(envied) <= 0, max(envied) <= 1]
+    assert findings.holds.tolist() == [max(envied) <= 0, max(envied) <= 1]
 
 
 def test_a_bundle_on_two_servers_is_no_whole_task_of_its_sum():
@@ -377,19 +380,21 @@ def test_a_bundle_on_two_servers_is_no_whole_task_of_its_sum():
 
 def test_what_whole_tasks_on_rows_of_several_servers_are_worth():
     instance = Instance.from_arrays([[2], [2]], [[3]], counts=[4])
-    found = fairlp.audit(instance, [[4], [0]], ["envy-free", "sharing incentive"], whole_tasks=True)
-    assert found.holds.tolist() == [None, True]  # half of a server runs no task
-    assert "audit instance.expanded()" in found.witness["envy-free"]
+    findings = fairlp.audit(
+        instance, [[4], [0]], ["envy-free", "sharing incentive"], whole_tasks=True
+    )
+    assert findings.holds.tolist() == [None, True]  # half of a server runs no task
+    assert "audit instance.expanded()" in findings.witness["envy-free"]
     assert not fairlp.audit(instance, [[4], [0]], ["sharing incentive"]).holds.iloc[0]
 
 
 def test_who_blocks_whom():
     instance = examples.load("khamse-ashari-figure-1")
-    found = fairlp.blockers(instance, fairlp.allocate(instance, "psdsf-rdm")).set_index(
+    blockers = fairlp.blockers(instance, fairlp.allocate(instance, "psdsf-rdm")).set_index(
         ["user", "server"]
     )
-    assert found.blocked.all()
-    first = found.loc[("user1", "server1")]
+    assert blockers.blocked.all()
+    first = blockers.loc[("user1", "server1")]
     assert first.resource == "memory" and list(first.held_by) == ["user1", "user2"]
     assert sum(first.held_by.values()) == pytest.approx(12)
     priced = fairlp.blockers(instance, fairlp.allocate(instance, "drfh", method="lp"))
@@ -404,11 +409,11 @@ def test_an_over_committed_allocation_is_judged_and_the_culprit_named(division, 
         [[1, 1]] * 3, [[2, 2]], users=["ann", "bob", "cid"], servers=["big"]
     )
     tasks = fairlp.allocate(pool, "drf").tasks + off
-    found = fairlp.audit(pool, tasks, division=division)
-    assert found.holds["feasible"] is False and "'big'" in found.witness["feasible"]
-    assert found.margin["feasible"] == pytest.approx(-3 * off / 2, rel=1e-6)
+    findings = fairlp.audit(pool, tasks, division=division)
+    assert findings.holds["feasible"] is False and "'big'" in findings.witness["feasible"]
+    assert findings.margin["feasible"] == pytest.approx(-3 * off / 2, rel=1e-6)
     assert (
-        found.holds["Pareto-optimal"] and found.holds["envy-free"]
+        findings.holds["Pareto-optimal"] and findings.holds["envy-free"]
     )  # with what it takes, nobody could gain
     tasks.loc["ann"] -= off / 2
     assert not fairlp.audit(pool, tasks, ["non-wasteful"], division=division).holds.isna().any()
@@ -416,18 +421,20 @@ def test_an_over_committed_allocation_is_judged_and_the_culprit_named(division, 
 
 def test_a_rounded_allocation_is_judged():
     pool = Instance.from_arrays([[1]] * 3, [[2]])
-    found = fairlp.audit(pool, fairlp.allocate(pool, "drf").tasks.round(6))
-    assert found.holds["feasible"] is False and found.holds["Pareto-optimal"]
-    assert found.margin["feasible"] == pytest.approx(-5e-7)
+    findings = fairlp.audit(pool, fairlp.allocate(pool, "drf").tasks.round(6))
+    assert findings.holds["feasible"] is False and findings.holds["Pareto-optimal"]
+    assert findings.margin["feasible"] == pytest.approx(-5e-7)
 
 
 def test_tasks_where_one_may_not_run_are_no_tasks_for_pareto():
     instance = Instance.from_arrays(
         [[1], [1]], [[2], [2]], users=["ann", "bob"], eligible=[["server1"], None]
     )
-    found = fairlp.audit(instance, np.array([[0.0, 1.0], [2.0, 1.0]]))
-    assert found.holds["feasible"] is False and "'ann'" in found.witness["feasible"]
-    assert found.holds["Pareto-optimal"] is False and "'ann'" in found.witness["Pareto-optimal"]
+    findings = fairlp.audit(instance, np.array([[0.0, 1.0], [2.0, 1.0]]))
+    assert findings.holds["feasible"] is False and "'ann'" in findings.witness["feasible"]
+    assert (
+        findings.holds["Pareto-optimal"] is False and "'ann'" in findings.witness["Pareto-optimal"]
+    )
 
 
 def one_worker_a_job(model, instance, x):
@@ -451,9 +458,9 @@ def test_audits_ask_within_the_region_of_an_own_mechanism(region):
 
     instance = Instance.from_arrays([[1]], [[1], [1]], rates=[[4, 2]])
     asked = ["feasible", "non-wasteful", "Pareto-optimal"]
-    found = fairlp.audit(instance, fairlp.allocate(instance, alone), asked)
-    assert found.holds.tolist() == [True, region is not None, region is not None], (
-        found.witness.to_dict()
+    findings = fairlp.audit(instance, fairlp.allocate(instance, alone), asked)
+    assert findings.holds.tolist() == [True, region is not None, region is not None], (
+        findings.witness.to_dict()
     )
 
 
@@ -465,18 +472,18 @@ def test_what_is_beyond_the_region_or_far_within_it_is_found(tasks, kept):
         lambda instance: np.array([tasks])
     )
     instance = Instance.from_arrays([[1]], [[1], [1]], rates=[[4, 2]])
-    found = fairlp.audit(
+    findings = fairlp.audit(
         instance,
         fairlp.allocate(instance, mechanism),
         ["feasible", "non-wasteful", "Pareto-optimal"],
     )
-    assert found.holds.iloc[0] is kept[0], found.witness.to_dict()
+    assert findings.holds.iloc[0] is kept[0], findings.witness.to_dict()
     if kept[0]:
-        assert found.holds.tolist() == kept and found.margin.iloc[1] == pytest.approx(-2 / 6)
+        assert findings.holds.tolist() == kept and findings.margin.iloc[1] == pytest.approx(-2 / 6)
     else:
         assert (
-            found.margin.iloc[0] == pytest.approx(-1 / 2)
-            and "beyond the region of 'gavel-like'" in found.witness.iloc[0]
+            findings.margin.iloc[0] == pytest.approx(-1 / 2)
+            and "beyond the region of 'gavel-like'" in findings.witness.iloc[0]
         )
 
 
@@ -541,11 +548,11 @@ def test_where_all_is_used_and_a_gain_would_be_by_rounding_nothing_is_said():
     ],
 )
 def test_weights_by_resource_are_not_compared(audit):
-    found = audit(case(by_resource(), [[2], [2]]))
+    findings = audit(case(by_resource(), [[2], [2]]))
     assert (
-        found.holds is None
-        and np.isnan(found.margin)
-        and "weights are given per resource" in found.witness
+        findings.holds is None
+        and np.isnan(findings.margin)
+        and "weights are given per resource" in findings.witness
     )
 
 
@@ -556,8 +563,8 @@ def test_a_server_on_which_nobody_may_run_blocks_nobody():
         servers=["used", "left"],
         eligible=np.array([[True, False], [True, False]]),
     )
-    found = basics.blockers(instance, np.array([[1.0, 0.0], [3.0, 0.0]]))
-    assert "left" not in found.to_string()
+    blockers = basics.blockers(instance, np.array([[1.0, 0.0], [3.0, 0.0]]))
+    assert "left" not in blockers.to_string()
 
 
 def test_whole_tasks_on_rows_of_identical_servers_are_not_judged_by_server():
@@ -578,8 +585,8 @@ def test_whole_tasks_on_rows_of_identical_servers_are_not_judged_by_server():
 
 def test_envy_across_weights_names_the_ratio_of_the_weights():
     instance = Instance.from_arrays([[1.0], [1.0]], [[9.0]], users=["a", "b"], weights=[2, 1])
-    found = fairlp.audit(instance, [[3.0], [4.5]], "envy-free").loc["envy-free"]
-    assert found.witness == (
+    verdict = fairlp.audit(instance, [[3.0], [4.5]], "envy-free").loc["envy-free"]
+    assert verdict.witness == (
         "'a' would run 6 more tasks with 2 times the bundle of 'b' (the ratio of their weights)"
     )
 

@@ -68,8 +68,8 @@ def test_no_run_begins_after_the_limit_while_what_was_found_is_simplified(clock)
         clock.seconds = 0.0
         clock.runs.clear()
         with pytest.warns(FairlpWarning, match="could be simpler"):
-            found = fairlp.counterexample(own, "envy-free", search=True, time_limit=limit)
-        assert found is not None and max(clock.runs) <= limit
+            case = fairlp.counterexample(own, "envy-free", search=True, time_limit=limit)
+        assert case is not None and max(clock.runs) <= limit
 
 
 def test_the_limit_holds_for_all_properties_that_promises_audit(clock):

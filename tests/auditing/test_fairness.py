@@ -82,8 +82,8 @@ def test_bottleneck_of_the_papers_first_figure():
 
 def test_one_resource_with_given_rates_compares_no_users():
     instance = Instance.from_arrays([[1.0], [1.0]], [[4.0]], rates=[[2.0], [4.0]])
-    found = fairlp.audit(instance, np.array([[1.0], [2.0]]), "single-resource")
-    assert found.holds.iloc[0] is None and "rates are given" in found.witness.iloc[0]
+    findings = fairlp.audit(instance, np.array([[1.0], [2.0]]), "single-resource")
+    assert findings.holds.iloc[0] is None and "rates are given" in findings.witness.iloc[0]
 
 
 def test_a_resource_is_the_bottleneck_of_all_where_they_can_run():

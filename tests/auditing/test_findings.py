@@ -98,9 +98,9 @@ def test_a_comparison_of_many_users_with_long_names_is_shown_in_part(long):
         np.full((3, 2), 9.0),
         users=[f"{'group/' * 20}user-{n}" for n in range(100)],
     )
-    found = fairlp.compare(instance, ["drfh", "tsf"])
-    assert len(repr(found)) < 4000 and len(found._repr_html_()) < 20000
-    assert str(found.index[0]).endswith("user-0")
+    comparison = fairlp.compare(instance, ["drfh", "tsf"])
+    assert len(repr(comparison)) < 4000 and len(comparison._repr_html_()) < 20000
+    assert str(comparison.index[0]).endswith("user-0")
 
 
 def test_a_deadline_that_has_passed_leaves_no_time():

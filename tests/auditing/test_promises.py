@@ -65,10 +65,10 @@ def test_no_cell_contradicts_itself(cell):
     if row.counterexample:
         instance = fairlp.counterexample(mechanism, wanted)
         assert instance.name == row.counterexample
-        found = fairlp.audit(
+        verdict = fairlp.audit(
             instance, fairlp.allocate(instance, mechanism), wanted, tries=100
         ).iloc[0]
-        assert found.holds is False and found.margin < -1e-3 and found.witness
+        assert verdict.holds is False and verdict.margin < -1e-3 and verdict.witness
         assert stated is None or not stated.covers(instance)
 
 
@@ -99,10 +99,10 @@ AUDITED = sorted(set(EVERY.index[EVERY.promised].get_level_values(0)) - {"drf-mi
 def test_promises_hold_on_random_instances_or_are_refuted(mechanism):
     """Four audits each here, all with something to check, under the condition; benchmarks/audits.py makes 500."""
     audits = many(4)
-    found = fairlp.promises(audits, seed=1, mechanisms=[mechanism])
-    assert (found.audited[found.promised] == audits).all()
-    assert (found.broken[found.standing != "refuted"] == 0).all()
-    assert (found.audited[~found.promised] == 0).all()
+    frame = fairlp.promises(audits, seed=1, mechanisms=[mechanism])
+    assert (frame.audited[frame.promised] == audits).all()
+    assert (frame.broken[frame.standing != "refuted"] == 0).all()
+    assert (frame.audited[~frame.promised] == 0).all()
 
 
 def test_what_is_refuted_says_who_promised_it():
@@ -204,21 +204,23 @@ def test_a_past_breaks_what_compares_one_period(mechanism):
 def test_bottleneck_fairness_has_two_definitions():
     """The instance on which DRFH breaks that of Khamse-Ashari et al. is none of Wang, Li and Liang's."""
     instance = fairlp.counterexample("drfh", "bottleneck")
-    found = fairlp.audit(
+    findings = fairlp.audit(
         instance, fairlp.allocate(instance, "drfh"), ["bottleneck", "global bottleneck"]
     )
-    assert found.holds["bottleneck"] is False and found.holds["global bottleneck"] is None
-    assert found.witness["global bottleneck"].startswith("nothing to check: ")
+    assert findings.holds["bottleneck"] is False and findings.holds["global bottleneck"] is None
+    assert findings.witness["global bottleneck"].startswith("nothing to check: ")
     share = instance.demands / instance.pool  # their global dominant resources differ
     assert share.argmax(axis=1).tolist() == [0, 1] and (np.ptp(share, axis=1) > 0).all()
     assert EVERY.loc[("drfh", "global bottleneck")].standing == "stands"
     assert EVERY.loc[("drfh", "bottleneck")].standing == "not promised"
     # and the other way round: of the pool both need memory most, on each server they do not
     other = fairlp.counterexample("psdsf-rdm", "global bottleneck")
-    found = fairlp.audit(
+    findings = fairlp.audit(
         other, fairlp.allocate(other, "psdsf-rdm"), ["bottleneck", "global bottleneck"]
     )
-    assert found.holds["global bottleneck"] is False and found.holds["bottleneck"] is not False
+    assert (
+        findings.holds["global bottleneck"] is False and findings.holds["bottleneck"] is not False
+    )
     assert (
         fairlp.audit(other, fairlp.allocate(other, "drfh"), "global bottleneck").holds.iloc[0]
         is True
@@ -234,35 +236,35 @@ ALONE = Instance.from_arrays([[1, 2]], [[4, 4]])
 )
 def test_what_has_nothing_to_check_is_not_called_kept(wanted):
     allocation = fairlp.allocate(ALONE, "drf-discrete" if "task" in wanted else "drf")
-    found = fairlp.audit(ALONE, allocation, wanted).iloc[0]
+    verdict = fairlp.audit(ALONE, allocation, wanted).iloc[0]
     assert (
-        found.holds is None
-        and np.isnan(found.margin)
-        and found.witness.startswith("nothing to check: ")
+        verdict.holds is None
+        and np.isnan(verdict.margin)
+        and verdict.witness.startswith("nothing to check: ")
     )
 
 
 def test_what_has_nothing_to_check_is_not_counted():
     two = Instance.from_arrays([[2, 1], [1, 2]], [[4, 4]])
-    found = fairlp.audit(
+    findings = fairlp.audit(
         two, fairlp.allocate(two, "drf"), ["bottleneck", "global bottleneck", "single-resource"]
     )
-    assert found.holds.tolist() == [None] * 3 and found.margin.isna().all()
+    assert findings.holds.tolist() == [None] * 3 and findings.margin.isna().all()
     # it is about whole tasks, and there are none: nothing is audited, and nothing is said to be
     # kept
     assert count_broken("drf", "envy-free up to one own task", 1, 0)[:2] == (0, 0)
 
 
 def test_one_user_who_arrives_shows_nothing():
-    found = fairlp.audit(ALONE, fairlp.allocate(ALONE, "dynamic-drf"), list(DYNAMIC))
-    vacuous = found.index[found.witness.str.startswith("nothing to check: ")]
+    findings = fairlp.audit(ALONE, fairlp.allocate(ALONE, "dynamic-drf"), list(DYNAMIC))
+    vacuous = findings.index[findings.witness.str.startswith("nothing to check: ")]
     assert set(vacuous) == {
         "irrevocable",
         "dynamically envy-free",
         "envy-free at every step",
         "late arrival never pays",
     }
-    assert (found.holds[vacuous].isna()).all()
+    assert (findings.holds[vacuous].isna()).all()
 
 
 def test_claims_are_read_as_rows_write_them():
@@ -321,11 +323,11 @@ def test_a_promise_of_which_nothing_was_audited_does_not_stand(equal_time):
         return Instance.from_arrays(rng.integers(1, 5, (3, 2)), rng.integers(5, 13, (2, 2)))
 
     assert fairlp.promises(mechanisms=[equal_time]).standing.tolist() == ["stands", "stands"]
-    found = fairlp.promises(1, mechanisms=[equal_time], generator=without_rates)
-    assert found.audited.tolist() == [0, 0]
-    assert found.standing.tolist() == ["0 of 200 instances in its domain"] * 2
-    found = fairlp.promises(3, mechanisms=[equal_time], generator=rated)
-    assert found[["standing", "audited", "broken"]].to_numpy().tolist() == [["stands", 3, 0]] * 2
+    frame = fairlp.promises(1, mechanisms=[equal_time], generator=without_rates)
+    assert frame.audited.tolist() == [0, 0]
+    assert frame.standing.tolist() == ["0 of 200 instances in its domain"] * 2
+    frame = fairlp.promises(3, mechanisms=[equal_time], generator=rated)
+    assert frame[["standing", "audited", "broken"]].to_numpy().tolist() == [["stands", 3, 0]] * 2
     one = fairlp.promises(
         1, mechanisms=["drf"], generator=lambda rng: Instance.from_arrays([[1.0]], [[4.0]])
     )
@@ -341,8 +343,8 @@ def test_a_promise_that_audits_break_does_not_stand():
     def first_come(instance):
         return np.where(np.arange(len(instance.users))[:, None] == 0, instance.gamma(), 0.0)
 
-    found = fairlp.promises(5, mechanisms=[first_come])
-    assert (found.broken > 0).all() and set(found.standing) == {"broken by audits"}
+    frame = fairlp.promises(5, mechanisms=[first_come])
+    assert (frame.broken > 0).all() and set(frame.standing) == {"broken by audits"}
 
 
 def slow(instance):
@@ -455,8 +457,8 @@ def audited(instance, alpha, wanted, tries=60):
 def test_what_is_broken_has_an_instance_that_shows_it(wanted, alpha):
     instance = fairlp.counterexample("alpha-fair", wanted, options={"alpha": alpha})
     assert instance.name == f"alpha-fair with alpha = {alpha} breaks {wanted}"
-    found = audited(instance, alpha, wanted)
-    assert found.holds is False and found.margin < -SHRINKING_MARGIN
+    verdict = audited(instance, alpha, wanted)
+    assert verdict.holds is False and verdict.margin < -SHRINKING_MARGIN
     entry = ENTRIES["alpha-fair", wanted]
     if alpha in [
         one["alpha"] for one in entry["kept"]

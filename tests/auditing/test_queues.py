@@ -40,9 +40,11 @@ def audited(instance, tasks, name):
 @pytest.mark.parametrize("off", [1e-6, 1.0])
 def test_caps(off):
     assert audited(two_teams(), [4, 4, 6], "caps kept").holds is True
-    found = audited(two_teams(), [4, 4, 6 + 6 * off], "caps kept")
-    assert found.holds is False and found.margin == pytest.approx(-off)
-    assert found.witness.startswith("queue 'b' has ") and "'cpu' and its cap is 6" in found.witness
+    verdict = audited(two_teams(), [4, 4, 6 + 6 * off], "caps kept")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-off)
+    assert (
+        verdict.witness.startswith("queue 'b' has ") and "'cpu' and its cap is 6" in verdict.witness
+    )
 
 
 @pytest.mark.parametrize("off", [1e-6, 1.0])
@@ -71,11 +73,11 @@ def test_guarantees(off):
     # as a pool of its own the guarantee gives x four CPUs and y four GPUs; one of both is what
     # counts
     assert audited(two_teams(), [4, 0, 6], "guarantees kept").holds is True
-    found = audited(two_teams(), [4 - 4 * off, 4 - 4 * off, 6], "guarantees kept")
-    assert found.holds is False and found.margin == pytest.approx(-off)
+    verdict = audited(two_teams(), [4 - 4 * off, 4 - 4 * off, 6], "guarantees kept")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-off)
     assert (
-        found.witness.startswith("queue 'a' has ")
-        and "of the 4 that it is guaranteed" in found.witness
+        verdict.witness.startswith("queue 'a' has ")
+        and "of the 4 that it is guaranteed" in verdict.witness
     )
     limited = two_teams(task_limits=[1, 0, np.inf])
     assert audited(limited, [1, 0, 6], "guarantees kept").holds is True
@@ -88,13 +90,13 @@ def test_what_weights_promise(off):
     # a's part is 3/4, and 3/8 for each of its users; b's is 1/4
     right = [3.75, 7.5, 2.5]
     assert audited(plain, right, "hierarchical share guarantee").holds is True
-    found = audited(plain, [3.75 - 10 * off, 7.5, 2.5], "hierarchical share guarantee")
-    assert found.holds is False and found.margin == pytest.approx(-off)
-    assert found.witness.startswith("'x' of queue 'a'") and "promise 0.375" in found.witness
+    verdict = audited(plain, [3.75 - 10 * off, 7.5, 2.5], "hierarchical share guarantee")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-off)
+    assert verdict.witness.startswith("'x' of queue 'a'") and "promise 0.375" in verdict.witness
     assert audited(plain, right, "queue share guarantee").holds is True
-    found = audited(plain, [3.75, 7.5 - 10 * off, 2.5], "queue share guarantee")
-    assert found.holds is False and found.margin == pytest.approx(-off)
-    assert found.witness.startswith("queue 'a' has") and "promise 0.75" in found.witness
+    verdict = audited(plain, [3.75, 7.5 - 10 * off, 2.5], "queue share guarantee")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-off)
+    assert verdict.witness.startswith("queue 'a' has") and "promise 0.75" in verdict.witness
     # whoever has all its tasks lacks nothing
     full = plain.replace(task_limits=[1, 1, np.inf])
     for name in ("hierarchical share guarantee", "queue share guarantee"):
@@ -108,9 +110,12 @@ def test_envy_within_a_queue(off):
         [[1], [1], [1]], [[9]], queue=["a", "a", "b"], weights=[1, 2, 1]
     )
     assert audited(instance, [1, 2, 6], "envy-free within queues").holds is True
-    found = audited(instance, [1, 2 * (1 + off), 6], "envy-free within queues")
-    assert found.holds is False and found.margin == pytest.approx(-off / 9)
-    assert "'user1' would run" in found.witness and "'user2' of the same queue 'a'" in found.witness
+    verdict = audited(instance, [1, 2 * (1 + off), 6], "envy-free within queues")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-off / 9)
+    assert (
+        "'user1' would run" in verdict.witness
+        and "'user2' of the same queue 'a'" in verdict.witness
+    )
 
 
 def test_a_group_that_lies_together_is_found():
@@ -122,12 +127,12 @@ def test_a_group_that_lies_together_is_found():
         return np.array(claims / claims.sum() * given.pool[0] / given.demands[:, 0])[:, None]
 
     instance = Instance.from_arrays([[1, 1], [1, 1], [1, 1]], [[9, 99]], queue=["a", "a", "b"])
-    found = fairlp.audit(
+    verdict = fairlp.audit(
         instance, fairlp.allocate(instance, by_claims), ["group strategy-proof"]
     ).iloc[0]
     assert (
-        found.holds is False
-        and "would each run more tasks of their own by claiming to need" in found.witness
+        verdict.holds is False
+        and "would each run more tasks of their own by claiming to need" in verdict.witness
     )
 
 
@@ -141,13 +146,13 @@ def test_a_lie_that_pays_one_of_a_group_is_a_lie_of_that_one():
 
     # whoever of the two claims most gets everything, and the other one nothing
     instance = Instance.from_arrays([[1.0], [1.0], [1.1]], [[9.0]], queue=["a", "a", "b"])
-    found = fairlp.audit(
+    findings = fairlp.audit(
         instance, fairlp.allocate(instance, largest_claim), ["group strategy-proof"], tries=50
     )
-    assert found.holds.iloc[0] is False and "each" not in found.witness.iloc[0]
+    assert findings.holds.iloc[0] is False and "each" not in findings.witness.iloc[0]
     honest = fairlp.allocate(instance, "h-drf")
-    kept = fairlp.audit(instance, honest, ["group strategy-proof"], tries=20).iloc[0]
-    assert kept.holds is None and "no lie that pays was found in 20 tries" in kept.witness
+    verdict = fairlp.audit(instance, honest, ["group strategy-proof"], tries=20).iloc[0]
+    assert verdict.holds is None and "no lie that pays was found in 20 tries" in verdict.witness
 
 
 @pytest.mark.parametrize("name", TREE)
@@ -158,37 +163,39 @@ def test_nothing_to_check_is_vacuous(name):
         == "nothing to check: the instance has no queues"
     )
     flat = bare.replace(queue=["a", "b"])
-    found = fairlp.audit(flat, fairlp.allocate(flat, "h-drf"), [name], tries=3).iloc[0]
+    verdict = fairlp.audit(flat, fairlp.allocate(flat, "h-drf"), [name], tries=3).iloc[0]
     vacuous = name in (
         "caps kept",
         "quotas kept",
         "guarantees kept",
         "envy-free within queues",
     )
-    assert found.witness.startswith("nothing to check") == vacuous or name == "group strategy-proof"
+    assert (
+        verdict.witness.startswith("nothing to check") == vacuous or name == "group strategy-proof"
+    )
 
 
 @pytest.mark.parametrize("seed", range(many(60)))
 def test_h_drf_keeps_what_it_promises(seed):
     """Without guarantees, caps and task limits on one server: what weights promise to users and queues."""
     instance = tree_instance(np.random.default_rng(seed), limits=False)
-    found = fairlp.audit(
+    findings = fairlp.audit(
         instance,
         fairlp.allocate(instance, "h-drf"),
         [n for n in TREE if n != "group strategy-proof"],
     )
-    assert not (found.holds == False).any(), found.witness.to_dict()  # noqa: E712
+    assert not (findings.holds == False).any(), findings.witness.to_dict()  # noqa: E712
 
 
 def test_counterexamples_on_trees_ship_and_are_found():
     worse = fairlp.counterexample("h-drf-collapsed", "queue share guarantee")
     for mechanism, kept in (("h-drf-collapsed", False), ("h-drf", True)):
-        given = fairlp.allocate(worse, mechanism)
-        assert fairlp.audit(worse, given, "queue share guarantee").holds.iloc[0] is kept
-    found = fairlp.counterexample(
+        allocation = fairlp.allocate(worse, mechanism)
+        assert fairlp.audit(worse, allocation, "queue share guarantee").holds.iloc[0] is kept
+    case = fairlp.counterexample(
         "h-drf-collapsed", "queue share guarantee", search=True, seed=1, servers=1
     )
-    assert found.queue is not None and len(found.users) <= 3
+    assert case.queue is not None and len(case.users) <= 3
     standing = fairlp.promises(mechanisms=["h-drf", "h-drf-collapsed"]).standing
     assert standing["h-drf", "queue share guarantee"] == "stands under its condition"
     assert standing["h-drf-collapsed", "queue share guarantee"] == "not promised"
@@ -204,8 +211,8 @@ def test_a_leaf_gains_by_claiming_what_it_does_not_need():
     assert honest.totals.to_numpy() == pytest.approx([3 / 7, 3 / 7, 6 / 7, 2 / 7], rel=1e-12)
     assert told.totals.to_numpy() == pytest.approx([4 / 9, 4 / 9, 8 / 9, 2 / 9], rel=1e-12)
     for name in ("strategy-proof", "group strategy-proof"):
-        found = fairlp.audit(instance, honest, [name], tries=100).iloc[0]
-        assert found.holds is False and "'C'" in found.witness and found.misreport is not None
+        verdict = fairlp.audit(instance, honest, [name], tries=100).iloc[0]
+        assert verdict.holds is False and "'C'" in verdict.witness and verdict.misreport is not None
 
 
 def satisfied_queue():
@@ -229,12 +236,12 @@ def satisfied_leaf():
 )
 def test_with_task_limits_satisfied_leaves_cost_the_others_their_share(instance, queue, totals):
     """What a satisfied leaf has counts for nobody, so that its siblings rise as if it had nothing."""
-    found = fairlp.allocate(instance, "h-drf")
-    assert found.totals.to_numpy()[:1] == pytest.approx(totals, rel=1e-9) and found.certify(
-        exact=True
-    )
+    allocation = fairlp.allocate(instance, "h-drf")
+    assert allocation.totals.to_numpy()[:1] == pytest.approx(
+        totals, rel=1e-9
+    ) and allocation.certify(exact=True)
     both = ["hierarchical share guarantee", "queue share guarantee"]
-    assert fairlp.audit(instance, found, both).holds.tolist() == [False, not queue]
+    assert fairlp.audit(instance, allocation, both).holds.tolist() == [False, not queue]
     free = instance.replace(task_limits=None)
     assert fairlp.audit(free, fairlp.allocate(free, "h-drf"), both).holds.all()
     assert fairlp.audit(
@@ -245,13 +252,13 @@ def test_with_task_limits_satisfied_leaves_cost_the_others_their_share(instance,
 def limited_tree(draw):
     """The next tree that the search draws of one server, with task limits and without guarantees and caps."""
     while True:
-        found = random_instance(draw, TABLE["h-drf"], "hierarchical share guarantee", 4, 3, 3)
+        case = random_instance(draw, TABLE["h-drf"], "hierarchical share guarantee", 4, 3, 3)
         if (
-            np.isfinite(found.task_limits).any()
-            and found.n_servers == 1
-            and not found.queues.has_limits
+            np.isfinite(case.task_limits).any()
+            and case.n_servers == 1
+            and not case.queues.has_limits
         ):
-            return found
+            return case
 
 
 def test_random_trees_have_what_breaks_hierarchical_drf():
@@ -265,20 +272,20 @@ def test_random_trees_have_what_breaks_hierarchical_drf():
     ]
     assert len(able) > 120 and sum(np.isfinite(one.task_limits).any() for one in able) > 40
     assert sum("a/c" in one.queue for one in able) > 60
-    found = fairlp.counterexample(
+    case = fairlp.counterexample(
         "h-drf", "hierarchical share guarantee", search=True, generator=limited_tree
     )
-    assert found is not None and np.isfinite(found.task_limits).any()
-    counted = fairlp.allocate(found, "h-drf-counted")
-    assert fairlp.audit(found, counted, "hierarchical share guarantee").holds.iloc[0] is True
+    assert case is not None and np.isfinite(case.task_limits).any()
+    counted = fairlp.allocate(case, "h-drf-counted")
+    assert fairlp.audit(case, counted, "hierarchical share guarantee").holds.iloc[0] is True
 
 
 def test_with_satisfied_leaves_counted_the_search_finds_nothing_on_one_server():
     for name in ("hierarchical share guarantee", "queue share guarantee"):
-        found = fairlp.counterexample(
+        case = fairlp.counterexample(
             "h-drf-counted", name, search=True, tries=60, generator=limited_tree
         )
-        assert found is None
+        assert case is None
         standing = fairlp.promises(mechanisms=["h-drf-counted"]).standing
         assert standing["h-drf-counted", name] == "stands under its condition"
 
@@ -336,9 +343,10 @@ def test_a_tree_of_queues_changes_nothing_for_who_does_not_look_at_it(mechanism)
 def test_the_bottleneck_is_the_same_resource_in_every_part(given, tree):
     instance = apart(**tree)
     tasks = fairlp.allocate(instance, "drfh") if given == "drfh" else [[2.5, 0], [2.5, 0], [0, 5]]
-    found = fairlp.audit(instance, tasks, ["bottleneck"]).loc["bottleneck"]
+    verdict = fairlp.audit(instance, tasks, ["bottleneck"]).loc["bottleneck"]
     assert (
-        found["holds"] and found["witness"] == "the totals are those of max-min fairness of 'cpu'"
+        verdict["holds"]
+        and verdict["witness"] == "the totals are those of max-min fairness of 'cpu'"
     )
     other = fairlp.audit(instance, [[5 / 3, 0], [10 / 3, 0], [0, 5]], ["bottleneck"]).loc[
         "bottleneck"
@@ -354,17 +362,19 @@ def test_a_cap_joins_what_no_server_does_in_audits_too():
         queue=["q", "q"],
         queues={"q": {"cap": {"resource1": 6}}},
     )
-    found = fairlp.audit(capped, fairlp.allocate(capped, "h-drf"), ["bottleneck"]).loc["bottleneck"]
-    assert found["holds"]
+    verdict = fairlp.audit(capped, fairlp.allocate(capped, "h-drf"), ["bottleneck"]).loc[
+        "bottleneck"
+    ]
+    assert verdict["holds"]
     uneven = fairlp.audit(capped, [[1, 0], [0, 5]], ["bottleneck"]).loc["bottleneck"]
     assert not uneven["holds"] and "'user1' runs 1 tasks and would run 3" in uneven["witness"]
 
 
 def test_lies_of_a_queue_that_the_mechanism_does_not_take_do_not_pay(monkeypatch):
     instance = two(queue=["q", "q"])
-    found = fairlp.allocate(instance, "h-drf")
+    allocation = fairlp.allocate(instance, "h-drf")
     monkeypatch.setattr(AuditCase, "again", fails)
-    row = fairlp.audit(instance, found, "group strategy-proof", tries=3).iloc[0]
+    row = fairlp.audit(instance, allocation, "group strategy-proof", tries=3).iloc[0]
     assert row["holds"] is not True and "no lie that pays was found in 3 tries" in row["witness"]
 
 
@@ -376,17 +386,20 @@ def test_queues_of_one_user_have_no_lies_to_tell_together():
 
 def test_trees_that_leave_nothing_to_compare():
     flat = pool(queue=["a", "b"])
-    found = fairlp.audit(flat, np.array([[2.0], [2.0]]), "group strategy-proof")
-    assert found.holds.iloc[0] is None
+    findings = fairlp.audit(flat, np.array([[2.0], [2.0]]), "group strategy-proof")
+    assert findings.holds.iloc[0] is None
     weighted = by_resource().replace(queue=["a", "b"])
-    found = fairlp.audit(weighted, np.array([[2.0], [2.0]]), "hierarchical share guarantee")
-    assert found.holds.iloc[0] is None and "each user has one" in found.witness.iloc[0]
+    findings = fairlp.audit(weighted, np.array([[2.0], [2.0]]), "hierarchical share guarantee")
+    assert findings.holds.iloc[0] is None and "each user has one" in findings.witness.iloc[0]
     served = pool(queue=["a", "b"], task_limits=[1, 1])
-    found = fairlp.audit(served, np.array([[1.0], [1.0]]), "hierarchical share guarantee")
-    assert found.holds.iloc[0] is True and found.witness.iloc[0] == "every user has all its tasks"
+    findings = fairlp.audit(served, np.array([[1.0], [1.0]]), "hierarchical share guarantee")
+    assert (
+        findings.holds.iloc[0] is True
+        and findings.witness.iloc[0] == "every user has all its tasks"
+    )
     nobody = pool(queue=["a", "b"], task_limits=[0, 0])
-    found = fairlp.audit(nobody, np.zeros((2, 1)), "hierarchical share guarantee")
-    assert found.holds.iloc[0] is None and "no user can run anything" in found.witness.iloc[0]
+    findings = fairlp.audit(nobody, np.zeros((2, 1)), "hierarchical share guarantee")
+    assert findings.holds.iloc[0] is None and "no user can run anything" in findings.witness.iloc[0]
 
 
 def test_no_queue_is_promised_more_than_partitions_let_its_users_have():

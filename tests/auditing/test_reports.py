@@ -128,13 +128,13 @@ def test_where_rates_are_given_twice_the_demand_is_the_same_claim(mechanism):
         allocation = fairlp.allocate(instance, mechanism)
         twice = fairlp.allocate(instance.replace(demands=2 * instance.demands), mechanism)
         np.testing.assert_allclose(twice.usage, allocation.usage, rtol=1e-7, atol=1e-9)
-        found = fairlp.audit(instance, allocation, ["strategy-proof"], tries=60).iloc[0]
-        if found.holds is None:
-            assert "lies about the given rates are not tried" in found.witness
+        finding = fairlp.audit(instance, allocation, ["strategy-proof"], tries=60).iloc[0]
+        if finding.holds is None:
+            assert "lies about the given rates are not tried" in finding.witness
         else:  # its paper says so of resource division
-            assert mechanism == "psdsf-rdm", found.witness
-            assert -found.margin == pytest.approx(
-                gain_by_amounts(instance, mechanism, found.misreport), rel=1e-6
+            assert mechanism == "psdsf-rdm", finding.witness
+            assert -finding.margin == pytest.approx(
+                gain_by_amounts(instance, mechanism, finding.misreport), rel=1e-6
             )
 
 
@@ -147,20 +147,22 @@ def test_a_lie_about_proportions_that_pays_where_rates_are_given():
     instance = Instance.from_arrays(
         [[2, 1], [1, 3], [1, 1]], [[90, 12], [60, 20]], rates=[[4, 2], [3, 5], [7, 1]]
     )
-    found = fairlp.audit(
+    finding = fairlp.audit(
         instance, fairlp.allocate(instance, by_first_resource), ["strategy-proof"]
     ).iloc[0]
-    assert found.holds is False
-    assert -found.margin == pytest.approx(
-        gain_by_amounts(instance, by_first_resource, found.misreport), rel=1e-9
+    assert finding.holds is False
+    assert -finding.margin == pytest.approx(
+        gain_by_amounts(instance, by_first_resource, finding.misreport), rel=1e-9
     )
 
 
 def test_a_resource_that_a_server_lacks_cannot_be_claimed_there():
     """A rate says that the user runs there; it needs nothing that is not there."""
     instance = Instance.from_arrays([[1, 0], [1, 1]], [[4, 0], [4, 4]], rates=[[3, 3], [0, 2]])
-    found = fairlp.audit(instance, fairlp.allocate(instance, "tsf"), ["strategy-proof"], tries=60)
-    assert found.holds.iloc[0] is None, found.witness.iloc[0]
+    findings = fairlp.audit(
+        instance, fairlp.allocate(instance, "tsf"), ["strategy-proof"], tries=60
+    )
+    assert findings.holds.iloc[0] is None, findings.witness.iloc[0]
 
 
 def test_no_lie_found_is_not_called_proof():
@@ -177,9 +179,10 @@ def test_leaving_users_can_hurt_where_demands_are_zero():
 
 
 def test_a_search_of_one_lie_has_none_to_tell():
-    found = fairlp.audit(two(), fairlp.allocate(two(), "drf"), "strategy-proof", tries=1).iloc[0]
+    finding = fairlp.audit(two(), fairlp.allocate(two(), "drf"), "strategy-proof", tries=1).iloc[0]
     assert (
-        found["holds"] is None and "there is no other demand or server to claim" in found["witness"]
+        finding["holds"] is None
+        and "there is no other demand or server to claim" in finding["witness"]
     )
 
 

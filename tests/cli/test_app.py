@@ -475,8 +475,8 @@ def test_too_many_servers_for_whole_tasks(mechanism, here):
 )
 def test_numbers_too_far_apart_for_whole_tasks(mechanism, path, value, here):
     (here / "x.json").write_text(changed(path, value), encoding="utf-8")
-    said = run("allocate x.json -m", mechanism, code=ExitCode.INPUT).stderr
-    assert "lie too far apart to be counted exactly" in said and "Traceback" not in said
+    message = run("allocate x.json -m", mechanism, code=ExitCode.INPUT).stderr
+    assert "lie too far apart to be counted exactly" in message and "Traceback" not in message
 
 
 COMMANDS = [
@@ -520,13 +520,13 @@ def test_a_pipe_is_refused(here):
     ],
 )
 def test_every_message_is_cut_and_says_so(command, code, here):
-    said = run(command.replace("X", "x" * 100_000), code=code).stderr
+    message = run(command.replace("X", "x" * 100_000), code=code).stderr
     assert (
-        "characters are left out" in " ".join(re.sub("[│\n]", " ", said).split())
-        or "too long" in said.lower()
-        or "xxx…'" in said  # a value that is quoted shortly
+        "characters are left out" in " ".join(re.sub("[│\n]", " ", message).split())
+        or "too long" in message.lower()
+        or "xxx…'" in message  # a value that is quoted shortly
     )
-    assert len(said) < 4 * MOST_LETTERS
+    assert len(message) < 4 * MOST_LETTERS
 
 
 def test_a_message_is_cut_in_its_middle():
@@ -592,10 +592,10 @@ def test_an_answer_without_a_place_is_an_error(command, stream, here):
     code = (
         f"{shlex.quote(sys.executable)} -c 'from fairlp.cli import main; main()' {command} {stream}"
     )
-    ended = subprocess.run(["sh", "-c", code], capture_output=True, text=True, check=False)
-    assert ended.returncode == ExitCode.INPUT and ended.stdout == ""
+    outcome = subprocess.run(["sh", "-c", code], capture_output=True, text=True, check=False)
+    assert outcome.returncode == ExitCode.INPUT and outcome.stdout == ""
     said = "standard output is closed" if stream == ">&-" else "No space left on device"
-    assert said in error_line(ended)
+    assert said in error_line(outcome)
 
 
 def test_a_file_is_not_opened_in_the_place_of_a_closed_stream(here):

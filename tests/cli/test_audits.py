@@ -52,8 +52,8 @@ def test_audit_on_the_command_line(tmp_path):
 
 
 def test_a_broken_property_ends_with_1_and_one_that_is_kept_or_open_with_0():
-    found = run("audit khamse-ashari-figure-1 -m tsf -p 'PS-DSF (rdm)'", code=1)
-    assert "broken: PS-DSF (rdm)" in found.output
+    result = run("audit khamse-ashari-figure-1 -m tsf -p 'PS-DSF (rdm)'", code=1)
+    assert "broken: PS-DSF (rdm)" in result.output
     assert "nothing is broken" in run("audit khamse-ashari-figure-1 -m tsf -p feasible").output
     # there are several resources, so that there is nothing to check
     assert (
@@ -69,8 +69,8 @@ def test_a_broken_promise_ends_with_1(monkeypatch, broken, code):
 
 
 def test_a_search_says_what_it_tried():
-    shown = run("counterexample drf envy-free --search --tries 3 --users 2", code=1).stdout
-    assert shown.strip() == (
+    output = run("counterexample drf envy-free --search --tries 3 --users 2", code=1).stdout
+    assert output.strip() == (
         "none found in 3 of 3 instances (up to 2 users, 3 servers and 3 resources; seed 0; "
         "3 in the mechanism's domain), which proves nothing"
     )
@@ -84,8 +84,8 @@ def test_a_search_says_what_it_tried():
 
 
 def test_a_division_that_does_not_exist_is_refused():
-    found = run("audit ghodsi -m drf --division xdm", code=2)
-    assert "not one of 'rdm', 'tdm'" in found.stderr
+    result = run("audit ghodsi -m drf --division xdm", code=2)
+    assert "not one of 'rdm', 'tdm'" in result.stderr
 
 
 def test_a_search_is_offered_as_the_command_line_calls_it(here_newcomers):
@@ -104,8 +104,8 @@ def test_an_audit_of_many_says_what_it_did_not_ask(monkeypatch, here):
     dump = written(here, *nodes)
     assert "not asked at this size" not in run("audit", dump).stdout
     monkeypatch.setattr(facts, "is_large", lambda instance: True)
-    said = run("audit", dump).stdout
-    assert "not asked at this size, unless by --property: " in said
+    output = run("audit", dump).stdout
+    assert "not asked at this size, unless by --property: " in output
 
 
 def test_an_audit_of_a_mechanism_takes_them_and_one_of_a_table_has_no_use_for_them(tmp_path):
@@ -125,14 +125,14 @@ def test_an_audit_of_a_mechanism_takes_them_and_one_of_a_table_has_no_use_for_th
 
 
 def test_promises_takes_names_by_commas():
-    shown = pd.read_csv(StringIO(run("promises -m drf,tsf --csv").stdout))
-    assert set(shown["mechanism"]) == {"drf", "tsf"}
+    frame = pd.read_csv(StringIO(run("promises -m drf,tsf --csv").stdout))
+    assert set(frame["mechanism"]) == {"drf", "tsf"}
 
 
 def test_a_search_takes_the_sizes_and_says_what_is_too_small():
     run("counterexample drfh bottleneck --search --users 2 --servers 2 --no-shrink")
-    told = run("counterexample drfh bottleneck --search --users 1", code=3).stderr
-    assert "2 users" in told
+    message = run("counterexample drfh bottleneck --search --users 1", code=3).stderr
+    assert "2 users" in message
 
 
 def test_promises_says_of_a_refuted_one_that_it_is_broken_and_nothing_else():
@@ -170,19 +170,19 @@ def test_searches_take_a_generator_and_a_time_limit_and_say_what_was_in_the_doma
     own, drawn = f"{rules}:equal_time", f"{rules}:rated"
 
     def standing(*how):
-        found = pd.read_csv(
+        frame = pd.read_csv(
             StringIO(run("promises -m", own, "--audits", "1", *how, "--csv").stdout)
         )
-        return found["standing"].tolist()
+        return frame["standing"].tolist()
 
     unrated = f"{rules}:without_rates"
     assert standing("--generator", unrated) == ["0 of 200 instances in its domain"]
     assert standing("--generator", drawn) == ["stands"]
     search = f"counterexample {own} envy-free --search --tries 9"
     assert "0 of 9 instances were in the domain" in run(search, code=1).stderr
-    told = run(search, "--generator", drawn, "--time-limit", "60", code=1)
+    result = run(search, "--generator", drawn, "--time-limit", "60", code=1)
     assert (
-        "none found in 9 of 9 instances (drawn by the generator; seed 0" in told.stdout
-        and not told.stderr
+        "none found in 9 of 9 instances (drawn by the generator; seed 0" in result.stdout
+        and not result.stderr
     )
     assert "has no function 'drawn'" in run(search, "--generator", f"{rules}:drawn", code=3).stderr

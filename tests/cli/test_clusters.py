@@ -96,18 +96,18 @@ def test_the_exit_code_is_that_of_the_properties_that_were_asked_for(dump):
 
 
 def test_a_dump_for_programs(dump):
-    found = json.loads(run("audit", dump, "--json").stdout)
-    assert found["fair"] == "kueue"
-    users = {row["user"]: row for row in found["users"]}
+    data = json.loads(run("audit", dump, "--json").stdout)
+    assert data["fair"] == "kueue"
+    users = {row["user"]: row for row in data["users"]}
     assert (
         users["ml/serve"]["held_by"] == {"org/red": 16000.0} and users["ml/serve"]["waiting"] == 5
     )
-    assert {row["queue"]: row["owed"] for row in found["tenants"]} == {"org/red": 0, "org/blue": 5}
-    assert {row["queue"] for row in found["queues"]} >= {"", "org", "org/red", "org/blue"}
+    assert {row["queue"]: row["owed"] for row in data["tenants"]} == {"org/red": 0, "org/blue": 5}
+    assert {row["queue"] for row in data["queues"]} >= {"", "org", "org/red", "org/blue"}
     tenants = run("audit", dump, "--csv", "--table", "tenants").stdout
     assert tenants.startswith("tenant,") and "org/blue" in tenants
     assert (
-        next(row["holds"] for row in found["properties"] if row["property"] == "single-resource")
+        next(row["holds"] for row in data["properties"] if row["property"] == "single-resource")
         is None
     )
     csv = pd.read_csv(
@@ -140,14 +140,14 @@ def test_an_instance_is_audited_as_before(cluster):
         "now.csv", index=False
     )
     assert "kept" in run("audit", cluster, "--allocation", "now.csv", "-p", "feasible").stdout
-    found = json.loads(
+    data = json.loads(
         run("audit", cluster, "--allocation", "now.csv", "-p", "feasible", "--json").stdout
     )
-    assert found == [
+    assert data == [
         {
             "property": "feasible",
             "holds": True,
-            "margin": found[0]["margin"],
+            "margin": data[0]["margin"],
             "witness": "everything fits",
         }
     ]
@@ -172,8 +172,8 @@ def test_command_lines_that_make_no_sense(cluster, command, words):
 
 
 def test_a_dump_says_itself_what_runs(dump):
-    said = run("audit", dump, "--allocation", "x.csv", code=2).stderr.replace("│", " ")
-    assert "--allocation is for instances" in " ".join(said.split())
+    case = run("audit", dump, "--allocation", "x.csv", code=2).stderr.replace("│", " ")
+    assert "--allocation is for instances" in " ".join(case.split())
 
 
 def test_a_dump_that_is_cut_off_is_bad_input(dump):
@@ -206,14 +206,14 @@ def test_what_if_is_the_function(cluster):
     }
     command = ("--add-servers", "plain=2", "--weight", "lab=3", "--queue", "new,weight=2,like=ann")
     expected = fairlp.what_if(cluster, **edits)
-    found = pd.read_csv(
+    frame = pd.read_csv(
         StringIO(run("what-if", cluster, *command, "--csv").stdout),
         index_col=0,
         keep_default_na=False,
     )
-    assert found.index.tolist() == expected.index.tolist()
+    assert frame.index.tolist() == expected.index.tolist()
     for name in expected:
-        assert found[name].tolist() == pytest.approx(expected[name].tolist(), rel=1e-15)
+        assert frame[name].tolist() == pytest.approx(expected[name].tolist(), rel=1e-15)
     assert [
         row["user"]
         for row in json.loads(run("what-if", cluster, *command, "--by", "user", "--json").stdout)
@@ -229,27 +229,27 @@ def test_what_if_names_what_is_near(cluster):
 
 
 def test_what_if_of_a_dump(dump):
-    found = json.loads(run("what-if", dump, "--queue", "org/blue,weight=3", "--json").stdout)
-    assert {row["queue"] for row in found} >= {"org/red", "org/blue"}
+    data = json.loads(run("what-if", dump, "--queue", "org/blue,weight=3", "--json").stdout)
+    assert {row["queue"] for row in data} >= {"org/red", "org/blue"}
     text = run("what-if", dump, "--weight", "org/blue=9", "--by", "user").stdout
     assert "running tasks that would go: ml/train" in text
 
 
 def test_a_report_for_cron(dump):
-    told = run("report", dump, "--exit-code", "--since", dump, code=1)
-    assert "unfair: Not fair: org/blue is" in told.stderr
+    result = run("report", dump, "--exit-code", "--since", dump, code=1)
+    assert "unfair: Not fair: org/blue is" in result.stderr
     assert "Changes since the earlier dump" in Path("report.html").read_text("utf-8")
     run("report", dump, "--exclude", "org/blue", "--weight", "org/red=2", "--exit-code", code=0)
     assert "'org/bleu'" in error_line(run("report", dump, "--exclude", "org/bleu", code=3))
 
 
 def test_totals_by_queue_at_every_level(cluster):
-    found = fairlp.allocate(queued()[0], "h-drf")
+    allocation = fairlp.allocate(queued()[0], "h-drf")
     for level in (None, 0, 1, 2):
         more = () if level is None else ("--level", level)
         text = run("allocate", cluster, "-m", "h-drf", "--table", "queues", "--csv", *more).stdout
         table = pd.read_csv(StringIO(text), index_col=0, keep_default_na=False)
-        expected = found.by_queue(level)
+        expected = allocation.by_queue(level)
         assert table.index.tolist() == expected.index.tolist()
         assert table["tasks"].tolist() == pytest.approx(expected["tasks"].tolist(), rel=1e-15)
     assert "Queues, each with all below it" in run("allocate", cluster, "-m", "h-drf").stdout
@@ -268,10 +268,10 @@ def test_a_dump_comes_through_a_pipe_too(dump):
     from fairlp.cli import app
 
     file = next(path for path in [dump, *dump.rglob("*.json")] if path.is_file())
-    found = CliRunner().invoke(app, ["audit", "-", "--json"], input=file.read_bytes())
-    assert found.exit_code == 0, found.output
+    result = CliRunner().invoke(app, ["audit", "-", "--json"], input=file.read_bytes())
+    assert result.exit_code == 0, result.output
     assert (
-        json.loads(found.stdout)["users"]
+        json.loads(result.stdout)["users"]
         == json.loads(run("audit", dump, "--json").stdout)["users"]
     )
 

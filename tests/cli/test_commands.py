@@ -46,17 +46,17 @@ def test_allocate_json_has_the_numbers_of_the_api(name):
     mechanism = (
         [] if examples.load(name).rates is None else ["-m", "tsf"]
     )  # drfh is not defined with given rates
-    found = json.loads(run("allocate", name, *mechanism, "--json").stdout)
+    data = json.loads(run("allocate", name, *mechanism, "--json").stdout)
     expected = fairlp.allocate(examples.load(name), "tsf" if mechanism else "drfh").to_dict()
     for key in set(expected) - {"times"}:
-        assert found[key] == json.loads(json_text(expected[key])), key
+        assert data[key] == json.loads(json_text(expected[key])), key
 
 
 @pytest.mark.parametrize("table", ["users", "tasks", "usage", "utilization", "prices"])
 def test_allocate_csv_reads_back_exactly(table):
-    found = from_csv(run("allocate khamse-ashari-table-3 -m tsf --csv --table", table).stdout)
+    case = from_csv(run("allocate khamse-ashari-table-3 -m tsf --csv --table", table).stdout)
     allocation = fairlp.allocate(examples.load("khamse-ashari-table-3"), "tsf")
-    same_numbers(found, allocation.summary() if table == "users" else getattr(allocation, table))
+    same_numbers(case, allocation.summary() if table == "users" else getattr(allocation, table))
 
 
 def test_allocate_text_says_all_that_matters():
@@ -85,9 +85,9 @@ def test_allocate_shows_thirty_users_and_says_how_to_get_all():
 
 def test_options_reach_the_solver():
     how = "--method lp --solver highs-ipm --time-limit 60 --option threads=1 --no-merge"
-    found = json.loads(run(f"allocate ghodsi -m drf --json {how}").stdout)
-    assert (found["method"], found["solver"]) == ("lp", "highs-ipm")
-    assert [user["tasks"] for user in found["users"]] == pytest.approx([3, 2])
+    data = json.loads(run(f"allocate ghodsi -m drf --json {how}").stdout)
+    assert (data["method"], data["solver"]) == ("lp", "highs-ipm")
+    assert [user["tasks"] for user in data["users"]] == pytest.approx([3, 2])
 
 
 def test_prices_need_a_linear_program():
@@ -95,8 +95,8 @@ def test_prices_need_a_linear_program():
 
 
 def test_users_in_the_rounds():
-    found = from_csv(run("allocate parkes-zero-demands -m edrf --csv --table rounds").stdout)
-    assert found["users"].tolist() == ["A, C", "B"]
+    case = from_csv(run("allocate parkes-zero-demands -m edrf --csv --table rounds").stdout)
+    assert case["users"].tolist() == ["A, C", "B"]
 
 
 def test_labels_are_printed_as_they_are(here):
@@ -112,33 +112,33 @@ def test_oversized_tasks_can_be_an_error_or_dropped(oversized):
     assert "fits no single" in error_line(
         run("allocate", oversized, "--oversized", "error", code=3)
     )
-    found = json.loads(run("allocate", oversized, "--oversized", "drop", "--json").stdout)
-    assert found["users"][0]["tasks"] == 0
+    data = json.loads(run("allocate", oversized, "--oversized", "drop", "--json").stdout)
+    assert data["users"][0]["tasks"] == 0
 
 
 @pytest.mark.parametrize("value", ["tasks", "shares", "utilization"])
 def test_compare_csv_reads_back_exactly(value):
-    found = from_csv(
+    case = from_csv(
         run("compare khamse-ashari-figure-1 -m c-drfh,tsf --value", value, "--csv").stdout
     )
     same_numbers(
-        found,
+        case,
         fairlp.compare(examples.load("khamse-ashari-figure-1"), ["c-drfh", "tsf"], value=value),
     )
 
 
 def test_compare_json_has_all_tables_and_null_for_what_is_left_out():
     result = run("compare wang-figure-1 -m drfh -m drf,naive-drf --json")
-    found = json.loads(result.stdout)
-    assert set(found) == {"left_out", "tasks", "shares", "utilization", "summary"}
-    assert "shares one server" in found["left_out"]["drf"]
-    assert [(row["user"], row["drf"]) for row in found["tasks"]] == [
+    data = json.loads(result.stdout)
+    assert set(data) == {"left_out", "tasks", "shares", "utilization", "summary"}
+    assert "shares one server" in data["left_out"]["drf"]
+    assert [(row["user"], row["drf"]) for row in data["tasks"]] == [
         ("user1", None),
         ("user2", None),
     ]
     expected = fairlp.compare(examples.load("wang-figure-1"), ["drfh", "naive-drf"])
-    assert [row["drfh"] for row in found["tasks"]] == expected["drfh"].tolist()
-    assert [row["mechanism"] for row in found["summary"]] == ["drfh", "drf", "naive-drf"]
+    assert [row["drfh"] for row in data["tasks"]] == expected["drfh"].tolist()
+    assert [row["mechanism"] for row in data["summary"]] == ["drfh", "drf", "naive-drf"]
     assert result.stderr.startswith("warning: drf is left out: ")
 
 
@@ -232,15 +232,15 @@ def test_compare_shows_one_table_whole():
 def test_all_methods_of_a_mechanism_agree():
     result = run("compare ghodsi -m edrf --methods")
     assert "all methods agree" in result.stdout
-    found = json.loads(run("compare ghodsi -m edrf --methods --json").stdout)
-    assert [row["method"] for row in found] == [
+    data = json.loads(run("compare ghodsi -m edrf --methods --json").stdout)
+    assert [row["method"] for row in data] == [
         "closed-form",
         "rounds",
         "interior-point",
         "lp",
         "lp, unmerged",
     ]
-    assert all(row["agrees"] is True for row in found)
+    assert all(row["agrees"] is True for row in data)
 
 
 @pytest.mark.parametrize("how", [(), ("--json",), ("--csv",)])
@@ -255,10 +255,10 @@ def test_a_method_that_differs_is_told_by_the_exit_code(monkeypatch, how):
 
 
 def test_prices_that_are_all_zero_and_times_that_are_unknown_are_not_printed():
-    found = dataclasses.replace(fairlp.allocate(satisfied(), "drfh"), prices_array=np.zeros((1, 1)))
-    text = printed(commands.allocation_text(found))
+    case = dataclasses.replace(fairlp.allocate(satisfied(), "drfh"), prices_array=np.zeros((1, 1)))
+    text = printed(commands.allocation_text(case))
     assert "times" in text and "Most expensive capacities" not in text
-    assert "times" not in printed(commands.allocation_text(dataclasses.replace(found, times={})))
+    assert "times" not in printed(commands.allocation_text(dataclasses.replace(case, times={})))
 
 
 @pytest.fixture
@@ -289,8 +289,8 @@ def verified(printed_text):
 def test_the_exit_code_is_1_where_the_line_says_no(tree_file, solver, mechanism, code, begins):
     reference = f"{SUPPORT / 'own_back_ends.py'}:{solver}"
     line = (f"allocate -m {mechanism}", tree_file, "--solver", reference)
-    shown = run(*line, code=code).stdout
-    assert verified(shown).startswith(begins)
+    output = run(*line, code=code).stdout
+    assert verified(output).startswith(begins)
     assert json.loads(run(*line, "--json", code=code).stdout)["unproved" if code else "users"]
 
 
@@ -299,12 +299,12 @@ def test_what_the_line_says_of_what_is_not_proved():
     enumerated = fairlp.allocate(examples.load("ghodsi"), "drf-milp")
     sound, text = commands.verification(enumerated)
     assert sound and "proved by enumeration" in text
-    found = dataclasses.replace(enumerated, prove=None)
-    sound, text = commands.verification(found)
+    case = dataclasses.replace(enumerated, prove=None)
+    sound, text = commands.verification(case)
     assert sound and text.endswith("without duals that prove it")
-    far = dataclasses.replace(found, gap=0.1)
+    far = dataclasses.replace(case, gap=0.1)
     assert commands.verification(far)[1].startswith("NO: ") and not commands.verification(far)[0]
-    over = dataclasses.replace(found, tasks_array=2 * found.tasks_array)
+    over = dataclasses.replace(case, tasks_array=2 * case.tasks_array)
     sound, text = commands.verification(over)
     assert (
         not sound
@@ -350,14 +350,14 @@ def test_a_price_of_an_own_mechanism_is_of_its_objective_where_it_has_no_levels(
 
 def test_an_allocation_where_nothing_has_a_price_or_a_round():
     fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=[0, 0]).write("nothing.json")
-    said = run("allocate nothing.json -m drfh --method lp").stdout
-    assert "Most expensive" not in said and "verified" in said
+    output = run("allocate nothing.json -m drfh --method lp").stdout
+    assert "Most expensive" not in output and "verified" in output
 
 
 def test_compare_takes_the_options_of_a_way_to_compute():
-    shown = run("compare ghodsi -m drf,tsf --method lp --no-merge --option threads=1 --csv")
+    outcome = run("compare ghodsi -m drf,tsf --method lp --no-merge --option threads=1 --csv")
     expected = fairlp.compare(
         fairlp.examples.ghodsi(), ["drf", "tsf"], method="lp", merge=False, threads=1
     )
-    assert shown.stdout == expected.to_csv(lineterminator="\n")
+    assert outcome.stdout == expected.to_csv(lineterminator="\n")
     assert "no method 'lpp'" in run("compare ghodsi -m drf --method lpp", code=3).stderr

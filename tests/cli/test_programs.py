@@ -137,10 +137,10 @@ def test_without_a_file_the_model_is_printed():
 )
 def test_lists(command, listed):
     frame = listed()
-    shown = run(command).stdout
-    assert all(name in shown for name in frame.index)
-    found = json.loads(run(command, "--json").stdout)
-    assert found == [
+    output = run(command).stdout
+    assert all(name in output for name in frame.index)
+    data = json.loads(run(command, "--json").stdout)
+    assert data == [
         {str(frame.index.name): name, **row} for name, row in frame.to_dict(orient="index").items()
     ]
     table = pd.read_csv(StringIO(run(command, "--csv").stdout), index_col=0, keep_default_na=False)
@@ -177,9 +177,9 @@ def test_output_of_an_example_needs_a_name(here):
 
 def test_a_file_of_fixed_columns_has_numbers_for_names(tmp_path):
     run("export ghodsi -o", tmp_path / "model.mps", "--profile", "fixed")
-    found = (tmp_path / "model.mps").read_text(encoding="ascii")
-    assert "ROWS" in found and all(
-        len(line) <= 61 for line in found.splitlines() if line.startswith(" ")
+    content = (tmp_path / "model.mps").read_text(encoding="ascii")
+    assert "ROWS" in content and all(
+        len(line) <= 61 for line in content.splitlines() if line.startswith(" ")
     )
 
 

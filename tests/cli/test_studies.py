@@ -21,10 +21,10 @@ from study_functions import make
 
 def test_a_study_is_run_and_its_file_shown(here):
     run("example", "study")
-    shown = run("study", "study.yaml", "--runs", 3, "--backend", "threading", "--workers", 2)
-    assert shown.stderr == "wrote study.parquet\n"
-    assert "users=20, resources=2, demands=[1, 10]" in shown.stdout
-    assert "deviation.under_1" in shown.stdout
+    outcome = run("study", "study.yaml", "--runs", 3, "--backend", "threading", "--workers", 2)
+    assert outcome.stderr == "wrote study.parquet\n"
+    assert "users=20, resources=2, demands=[1, 10]" in outcome.stdout
+    assert "deviation.under_1" in outcome.stdout
     records = json.loads(run("study", "study.parquet", "--json").stdout)
     summary = study.Result.read("study.parquet").summary()
     assert [row["mean"] for row in records] == summary["mean"].tolist()
@@ -52,10 +52,10 @@ def test_a_file_that_holds_the_study_is_shown_and_one_of_another_is_not_replaced
     assert "'study.parquet' holds a study that differs in runs" in error_line(fewer)
     text = (here / "study.yaml").read_text(encoding="utf-8")
     (here / "other.yaml").write_text(re.sub(r"seed: \d+", "seed: 99", text), encoding="utf-8")
-    other = run(
+    outcome = run(
         "study", "other.yaml", "--runs", 3, "--results", "study.parquet", code=ExitCode.INPUT
     )
-    assert "differs in seed; choose another --results, or delete it" in error_line(other)
+    assert "differs in seed; choose another --results, or delete it" in error_line(outcome)
     assert (here / "study.parquet").read_bytes() == content
     assert run("study", "study.yaml", "--runs", 4).stderr == "wrote study.parquet\n"
     assert study.Result.read("study.parquet").definition["runs"] == 4
@@ -161,8 +161,11 @@ def test_recorded_errors_make_the_exit_code_1(here):
     assert "failed: ZeroDivisionError" in error_line(
         run("study", "s.yaml", "--allow-code", code=ExitCode.INPUT)
     )
-    shown = run("study", "s.yaml", "--allow-code", "--on-error", "record", code=ExitCode.NO)
-    assert "6 failed" in shown.stdout and "run 0: ZeroDivisionError: a large demand" in shown.stdout
+    outcome = run("study", "s.yaml", "--allow-code", "--on-error", "record", code=ExitCode.NO)
+    assert (
+        "6 failed" in outcome.stdout
+        and "run 0: ZeroDivisionError: a large demand" in outcome.stdout
+    )
 
 
 def test_the_list_is_the_table():

@@ -87,8 +87,8 @@ def rows_of_every_kind(sense, bounds):
 @pytest.mark.parametrize("sense", ["max", "min"])
 @pytest.mark.parametrize("name", NAMES)
 def test_duals_by_finite_difference(name, sense):
-    found = backends.find_backend(installed(name))
-    if Capability.DUALS not in found.capabilities:
+    backend = backends.find_backend(installed(name))
+    if Capability.DUALS not in backend.capabilities:
         pytest.skip(f"{name} promises no duals")
     base = (4.0, 3.0, 2.0, (-9.0, 6.0))
     options = fairlp.Options()
@@ -101,7 +101,7 @@ def test_duals_by_finite_difference(name, sense):
             (base[3][0], base[3][1] + high),
         )
         return backends.solve_on(
-            found, rows_of_every_kind(sense, bounds), options
+            backend, rows_of_every_kind(sense, bounds), options
         ).require_optimal()
 
     solution = value()
@@ -251,8 +251,8 @@ def test_names_behind_a_family_are_checked(name, expected):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_option_that_cannot_be_honoured_raises(name):
-    found = backends.find_backend(installed(name))
-    honours = getattr(found, "honours", None)
+    backend = backends.find_backend(installed(name))
+    honours = getattr(backend, "honours", None)
     if honours is None or "seed" in honours:
         pytest.skip(f"{name} honours every option that is tried here")
     with pytest.raises(UnsupportedError, match="cannot honour the option 'seed'"):
@@ -406,19 +406,19 @@ def test_honest_answers_pass(case):
 @pytest.mark.parametrize("off", [1e-5, 1.0])
 def test_points_that_are_infeasible_fail(off):
     for x in ([3 + off, 1 - 2 * off], [3 + off, 1]):
-        found = judged(PLAIN, x=np.array(x, dtype=float))
-        assert found["outcome"] == "failed" and "is not feasible" in found["detail"]
+        verdicts = judged(PLAIN, x=np.array(x, dtype=float))
+        assert verdicts["outcome"] == "failed" and "is not feasible" in verdicts["detail"]
 
 
 def test_parts_of_whole_numbers_fail():
-    found = judged(WHOLE, x=np.array([2.4, 1.0]))
-    assert found["outcome"] == "failed" and "is not feasible" in found["detail"]
+    verdicts = judged(WHOLE, x=np.array([2.4, 1.0]))
+    assert verdicts["outcome"] == "failed" and "is not feasible" in verdicts["detail"]
 
 
 def test_points_that_are_worth_less_fail_by_their_objective():
     for x in ([3.0, 1 - 1e-4], [0.0, 0.0]):
-        found = judged(PLAIN, x=np.array(x))
-        assert found["outcome"] == "failed" and "objective" in found["detail"]
+        verdicts = judged(PLAIN, x=np.array(x))
+        assert verdicts["outcome"] == "failed" and "objective" in verdicts["detail"]
     assert judged(WHOLE, x=np.array([1.0, 1.0]))["outcome"] == "failed"
 
 
@@ -426,13 +426,13 @@ def test_duals_that_are_missing_or_wrong_fail():
     missing = judged(PLAIN, row_duals=None, column_duals=None)
     assert missing["outcome"] == "failed" and "gives none" in missing["detail"]
     for duals in ([1.0, 1 + 1e-4], [0.0, 0.0], [2.0, 0.0], [-1.0, -1.0]):
-        found = judged(PLAIN, row_duals=np.array(duals))
-        assert found["outcome"] == "failed" and "duals do not prove" in found["detail"]
+        verdicts = judged(PLAIN, row_duals=np.array(duals))
+        assert verdicts["outcome"] == "failed" and "duals do not prove" in verdicts["detail"]
 
 
 def test_optimal_without_a_point_fails():
-    found = judged(WHOLE, x=None)
-    assert found["outcome"] == "failed" and "there is no point" in found["detail"]
+    verdicts = judged(WHOLE, x=None)
+    assert verdicts["outcome"] == "failed" and "there is no point" in verdicts["detail"]
 
 
 def test_an_infeasible_program_has_no_point_and_a_proof_that_is_one():
@@ -444,15 +444,15 @@ def test_an_infeasible_program_has_no_point_and_a_proof_that_is_one():
         ({"row_ray": np.array([1.0, 1.0])}, "proves nothing"),
         ({"row_ray": None}, "gives none"),
     ):
-        found = judged(IMPOSSIBLE, **changes)
-        assert found["outcome"] == "failed" and words in found["detail"]
-    found = judged(IMPOSSIBLE, status=status_of(Termination.INFEASIBLE, Point.OPTIMAL))
+        verdicts = judged(IMPOSSIBLE, **changes)
+        assert verdicts["outcome"] == "failed" and words in verdicts["detail"]
+    verdicts = judged(IMPOSSIBLE, status=status_of(Termination.INFEASIBLE, Point.OPTIMAL))
     assert (
-        found["outcome"] == "failed"
-        and "optimal point of a program that has none" in found["detail"]
+        verdicts["outcome"] == "failed"
+        and "optimal point of a program that has none" in verdicts["detail"]
     )
-    found = judged(IMPOSSIBLE, status=status_of(Termination.INFEASIBLE, Point.FEASIBLE))
-    assert found["outcome"] == "failed" and "disagree" in found["detail"]
+    verdicts = judged(IMPOSSIBLE, status=status_of(Termination.INFEASIBLE, Point.FEASIBLE))
+    assert verdicts["outcome"] == "failed" and "disagree" in verdicts["detail"]
 
 
 @pytest.mark.parametrize(
@@ -476,8 +476,8 @@ def test_a_limit_is_said_to_be_one():
     stopped = {"x": None, "row_duals": None, "column_duals": None}
     assert judged(LIMIT, status=status_of(Termination.TIME_LIMIT), **stopped)["outcome"] == "passed"
     for wrong in (Termination.UNKNOWN, Termination.INFEASIBLE):
-        found = judged(LIMIT, status=status_of(wrong), **stopped)
-        assert found["outcome"] == "failed" and "stopped by a limit" in found["detail"]
+        verdicts = judged(LIMIT, status=status_of(wrong), **stopped)
+        assert verdicts["outcome"] == "failed" and "stopped by a limit" in verdicts["detail"]
     beyond = judged(
         LIMIT,
         status=status_of(Termination.TIME_LIMIT, Point.FEASIBLE),

@@ -130,12 +130,12 @@ def gain(instance, totals, **how):
 
 
 def test_somebody_can_gain_only_what_is_left_and_nobody_loses():
-    one = Instance.from_arrays([[2.0], [2.0]], [[10.0]])
-    assert gain(one, [2, 3]) == pytest.approx(0, abs=1e-8) and gain(one, [1, 3]) == pytest.approx(
+    case = Instance.from_arrays([[2.0], [2.0]], [[10.0]])
+    assert gain(case, [2, 3]) == pytest.approx(0, abs=1e-8) and gain(case, [1, 3]) == pytest.approx(
         1 / 5
     )
-    assert gain(one, [2.5, 2.5]) == pytest.approx(0, abs=1e-8)
-    assert gain(one, [2, 2], whole=True) == pytest.approx(1 / 5)
+    assert gain(case, [2.5, 2.5]) == pytest.approx(0, abs=1e-8)
+    assert gain(case, [2, 2], whole=True) == pytest.approx(1 / 5)
     assert gain(Instance.from_arrays([[2.0], [2.0]], [[9.0]]), [2, 2], whole=True) == pytest.approx(
         0, abs=1e-8
     )
@@ -320,8 +320,8 @@ def test_a_step_takes_nothing_away_and_keeps_what_is_to_come():
     cautious = solved(arrivals.cautious_lp(present, np.array([0.2, 0.0]), 1.0, 2.0))
     assert cautious.objective == pytest.approx(0.25)
     weighted = Instance.from_arrays([[1.0], [1.0]], [[10.0]], weights=[1, 3])
-    found = solved(arrivals.dynamic_drf(weighted, np.array([0.0, 0.0]), 1.0))
-    assert found.objective == pytest.approx(0.25)
+    answer = solved(arrivals.dynamic_drf(weighted, np.array([0.0, 0.0]), 1.0))
+    assert answer.objective == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(("goal", "best"), [("level", 1), ("count", 2)])

@@ -52,22 +52,22 @@ def test_levels_are_those_of_gavels_water_filling(peers, seed, like_gavel):
     instance = instance_of(jobs)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no task is called too large for a server
-        found = fairlp.allocate(instance, "gavel")
-    levels = found.levels.to_numpy() * jobs.workers.sum()
+        allocation = fairlp.allocate(instance, "gavel")
+    levels = allocation.levels.to_numpy() * jobs.workers.sum()
     assert levels == pytest.approx(peers.by_leximin(jobs), rel=AGREEMENT)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert peers.apart(levels, peers.WaterFilling(jobs).levels()) <= 10 * (peers.SLACK - 1)
     assert (
-        found.residual <= VERIFIED
-        and found.certify(exact=True).holds
+        allocation.residual <= VERIFIED
+        and allocation.certify(exact=True).holds
         and fairlp.validate(instance, "gavel").agrees.all()
     )
-    assert (fairlp.audit(instance, found, AUDITS)["holds"]).all()
-    used = (instance.demands * found.tasks_array / throughputs(instance)).sum(
+    assert (fairlp.audit(instance, allocation, AUDITS)["holds"]).all()
+    used = (instance.demands * allocation.tasks_array / throughputs(instance)).sum(
         axis=0
     )  # GPUs, of X[m,j] = x[m,j]/T[m,j]
-    assert used == pytest.approx(found.usage["gpu"].to_numpy(), rel=AGREEMENT)
+    assert used == pytest.approx(allocation.usage["gpu"].to_numpy(), rel=AGREEMENT)
 
 
 def drawn(seed):
@@ -132,12 +132,12 @@ def in_rationals(instance):
 @given(st.integers(0, 10**9))
 def test_the_leximin_is_that_in_rationals(seed):
     instance = drawn(seed)
-    found = fairlp.allocate(instance, "gavel")
-    assert found.levels.tolist() == pytest.approx(
+    allocation = fairlp.allocate(instance, "gavel")
+    assert allocation.levels.tolist() == pytest.approx(
         in_rationals(instance), rel=AGREEMENT, abs=VERIFIED
     )
-    assert found.residual <= VERIFIED and found.certify()
-    assert fairlp.audit(instance, found, AUDITS)["holds"].isin([True, None]).all()
+    assert allocation.residual <= VERIFIED and allocation.certify()
+    assert fairlp.audit(instance, allocation, AUDITS)["holds"].isin([True, None]).all()
 
 
 def test_a_job_runs_on_one_gpu_at_a_time():
@@ -145,12 +145,12 @@ def test_a_job_runs_on_one_gpu_at_a_time():
     jobs = Instance.from_arrays(
         [[1], [1]], [[1], [1]], users=["a", "b"], servers=["fast", "slow"], rates=[[3, 1], [1, 1]]
     )
-    found = fairlp.allocate(jobs, "gavel")
-    assert found.tasks_array == pytest.approx(
+    allocation = fairlp.allocate(jobs, "gavel")
+    assert allocation.tasks_array == pytest.approx(
         np.array([[3, 0], [0, 1]])
-    ) and found.levels.tolist() == [0.75, 0.5]
-    assert found.prices is not None and found.rounds["users"].tolist() == [["b"], ["a"]]
-    moved = replace(found, tasks_array=np.array([[3, 0.5], [0, 0.5]]))
+    ) and allocation.levels.tolist() == [0.75, 0.5]
+    assert allocation.prices is not None and allocation.rounds["users"].tolist() == [["b"], ["a"]]
+    moved = replace(allocation, tasks_array=np.array([[3, 0.5], [0, 0.5]]))
     assert moved.residual == pytest.approx(1 / 3) and "infeasible" in str(moved.certify())
     assert not fairlp.audit(jobs, moved, "feasible")["holds"].iloc[0]
     cdrf = fairlp.allocate(jobs, "cdrf")
@@ -165,11 +165,11 @@ def test_jobs_of_several_gpus_take_their_gpus_at_once():
     jobs = Instance.from_arrays(
         [[2], [1]], [[1]], counts=[2], rates=[[3], [1]], users=["pair", "one"]
     )
-    found = fairlp.allocate(jobs, "gavel")
+    allocation = fairlp.allocate(jobs, "gavel")
     assert throughputs(jobs).tolist() == [[6], [1]]
-    assert found.totals.to_dict() == pytest.approx(
+    assert allocation.totals.to_dict() == pytest.approx(
         {"pair": 3, "one": 1}
-    ) and found.usage.to_numpy() == [[2]]
+    ) and allocation.usage.to_numpy() == [[2]]
 
 
 def test_jobs_that_can_run_nothing_hold_nobody_back():
@@ -190,11 +190,11 @@ def test_an_equal_part_is_no_promise_where_a_job_cannot_use_it():
     job = Instance.from_arrays([[1]], [[2]], rates=[[2]])
     broken = fairlp.audit(job, fairlp.allocate(job, "gavel"), "sharing incentive")
     assert broken["holds"].tolist() == [False]
-    kept = fairlp.promises(many(40), mechanisms=["gavel"], seed=3)
+    table = fairlp.promises(many(40), mechanisms=["gavel"], seed=3)
     assert (
-        (kept.standing == "stands").all()
-        and (kept.broken == 0).all()
-        and (kept.audited == many(40)).all()
+        (table.standing == "stands").all()
+        and (table.broken == 0).all()
+        and (table.audited == many(40)).all()
     )
 
 

@@ -40,12 +40,14 @@ def blocked():
 @pytest.mark.parametrize("method", ["rounds", "lp", "interior-point"])
 @pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-counted"])
 def test_the_two_examples_of_the_paper(mechanism, method):
-    found = fairlp.allocate(starved(), mechanism, method=method)
-    assert found.totals.to_dict() == pytest.approx({"n1": 1 / 2, "a": 1, "b": 1 / 2}, abs=1e-12)
-    found = fairlp.allocate(blocked(), mechanism, method=method)
+    allocation = fairlp.allocate(starved(), mechanism, method=method)
+    assert allocation.totals.to_dict() == pytest.approx(
+        {"n1": 1 / 2, "a": 1, "b": 1 / 2}, abs=1e-12
+    )
+    allocation = fairlp.allocate(blocked(), mechanism, method=method)
     expected = {"n1": 1 / 3, "n2": 1 / 3, "n3,1": 1 / 3, "n3,2": 1 / 2, "n4": 1 / 2}
-    assert found.totals.to_dict() == pytest.approx(expected, abs=1e-12)
-    assert found.certify() and found.certify(exact=True)
+    assert allocation.totals.to_dict() == pytest.approx(expected, abs=1e-12)
+    assert allocation.certify() and allocation.certify(exact=True)
 
 
 def test_a_flat_tree_of_products_gives_the_queue_of_the_blocked_leaf_less():
@@ -74,30 +76,34 @@ def test_equal_to_an_oracle_round_by_round(seed):
     count = "borrowed" if seed % 6 == 0 else "total"
     data, weights = for_the_oracle(instance)
     try:
-        found = fairlp.allocate(instance, "h-drf", method="lp", count=count)
+        allocation = fairlp.allocate(instance, "h-drf", method="lp", count=count)
     except InstanceError as error:
         assert "guarantees of queues cannot all be kept" in str(error)
         with pytest.raises(AssertionError):
             hierarchical(data, weights, floors=kept)
         return
     expected = hierarchical(data, weights, floors=kept, base=kept if count == "borrowed" else None)
-    np.testing.assert_allclose(found.totals.to_numpy(), expected, atol=1e-6 * (1 + expected.max()))
-    assert found.residual <= 1e-9
-    audited = fairlp.audit(instance, found, ["Pareto-optimal", "caps kept", "guarantees kept"])
+    np.testing.assert_allclose(
+        allocation.totals.to_numpy(), expected, atol=1e-6 * (1 + expected.max())
+    )
+    assert allocation.residual <= 1e-9
+    audited = fairlp.audit(instance, allocation, ["Pareto-optimal", "caps kept", "guarantees kept"])
     assert not (audited.holds == False).any(), audited.witness.to_dict()  # noqa: E712
     if len(instance.servers) == 1:
         filled = fairlp.allocate(instance, "h-drf", method="rounds", count=count)
-        np.testing.assert_allclose(filled.totals, found.totals, atol=1e-9 * (1 + expected.max()))
-    assert found.certify(exact=True), found.certify(exact=True)
+        np.testing.assert_allclose(
+            filled.totals, allocation.totals, atol=1e-9 * (1 + expected.max())
+        )
+    assert allocation.certify(exact=True), allocation.certify(exact=True)
 
 
 @pytest.mark.parametrize("seed", range(many(20)))
 def test_trees_without_queues_are_drfh_and_drf(seed):
     instance = tree_instance(np.random.default_rng(seed), servers=3, flat=True)
     for bare in (instance, instance.replace(queue=None, queues=None)):
-        found = fairlp.allocate(bare, "h-drf", method="lp")
+        allocation = fairlp.allocate(bare, "h-drf", method="lp")
         drfh = fairlp.allocate(bare, "c-drfh", method="lp")
-        np.testing.assert_allclose(found.totals, drfh.totals, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(allocation.totals, drfh.totals, rtol=1e-12, atol=1e-12)
     if len(instance.servers) == 1:
         expected = fairlp.allocate(instance, "drf").totals
         np.testing.assert_allclose(fairlp.allocate(instance, "h-drf").totals, expected, rtol=1e-13)
@@ -112,26 +118,26 @@ def test_guarantees_and_caps_of_every_max_min_mechanism(seed, mechanism):
         ("total", "borrowed") if PROFILE == "nightly" else (("total", "borrowed")[seed % 2],)
     ):
         try:
-            found = fairlp.allocate(instance, mechanism, method="lp", count=count)
+            allocation = fairlp.allocate(instance, mechanism, method="lp", count=count)
         except InstanceError:
             continue
         filled = fairlp.allocate(instance, mechanism, count=count)
         np.testing.assert_allclose(
-            filled.totals, found.totals, atol=1e-8 * (1 + found.totals.max())
+            filled.totals, allocation.totals, atol=1e-8 * (1 + allocation.totals.max())
         )
-        assert found.certify(exact=True), found.certify(exact=True)
-        assert (found.totals >= floors(instance) * (1 - 1e-9)).all()
-        assert instance.queues.over_caps(found.totals.to_numpy(), instance.demands)[0] <= 1e-9
+        assert allocation.certify(exact=True), allocation.certify(exact=True)
+        assert (allocation.totals >= floors(instance) * (1 - 1e-9)).all()
+        assert instance.queues.over_caps(allocation.totals.to_numpy(), instance.demands)[0] <= 1e-9
 
 
 def test_queues_without_limits_change_nothing_for_mechanisms_without_a_tree():
     instance = blocked().replace(queues={"n3": 7})
     for mechanism in FLAT:
-        found = fairlp.allocate(instance, mechanism)
-        assert found.totals.equals(
+        allocation = fairlp.allocate(instance, mechanism)
+        assert allocation.totals.equals(
             fairlp.allocate(blocked().replace(queue=None, queues=None), mechanism).totals
         )
-        assert any("without the tree of queues" in note for note in found.notes)
+        assert any("without the tree of queues" in note for note in allocation.notes)
 
 
 def test_counts():
@@ -161,9 +167,9 @@ def test_whoever_is_at_its_cap_by_its_guarantee_leaves_at_the_first_event():
         queues={"q/p": {"guarantee": {"cpu": 2}, "cap": {"cpu": 2}}},
     )  # fmt: skip
     for method in ("rounds", "lp"):
-        found = fairlp.allocate(instance, "h-drf", method=method)
-        assert found.totals.tolist() == pytest.approx([2, 2.75, 0.5, 2.75])
-        assert found.certify(exact=True)
+        allocation = fairlp.allocate(instance, "h-drf", method=method)
+        assert allocation.totals.tolist() == pytest.approx([2, 2.75, 0.5, 2.75])
+        assert allocation.certify(exact=True)
 
 
 def test_what_a_guarantee_leaves_unused_goes_to_others_and_a_cap_binds():
@@ -230,22 +236,22 @@ def test_mechanisms_that_know_no_limits_say_so():
 
 
 def test_totals_by_queue():
-    found = fairlp.allocate(blocked(), "h-drf")
-    table = found.by_queue()
+    allocation = fairlp.allocate(blocked(), "h-drf")
+    table = allocation.by_queue()
     assert table.loc["n3", "users"] == 2 and table.loc["", "users"] == 5
     assert table.loc["n3", ["cpu", "gpu"]].tolist() == pytest.approx([1 / 3, 1 / 2])
     assert table.loc["n3", "share"] == pytest.approx(1 / 2) and table.loc[
         "", "gpu"
     ] == pytest.approx(1)
-    first = found.by_queue(1)
+    first = allocation.by_queue(1)
     assert list(first.index) == ["", "n3"] and first["tasks"].sum() == pytest.approx(
-        found.totals.sum()
+        allocation.totals.sum()
     )
-    assert list(found.by_queue(0).index) == [""]
+    assert list(allocation.by_queue(0).index) == [""]
     with pytest.raises(InstanceError, match="has no queues"):
         fairlp.allocate(fairlp.examples.load("ghodsi"), "drf").by_queue()
     with pytest.raises(InstanceError, match="level is -1"):
-        found.by_queue(-1)
+        allocation.by_queue(-1)
 
 
 def test_a_planted_answer_is_not_proved():
@@ -277,9 +283,9 @@ def test_with_satisfied_leaves_counted_two_queues_have_half_each(method):
     instance = fairlp.Instance.from_arrays(
         [[1]] * 21, [[40]], queue=["Q1", *["Q2"] * 20], task_limits=limits
     )
-    found = fairlp.allocate(instance, "h-drf-counted", method=method)
-    assert found.by_queue(1)["tasks"].tolist() == pytest.approx([20, 20])
-    assert found.certify(exact=True)
+    allocation = fairlp.allocate(instance, "h-drf-counted", method=method)
+    assert allocation.by_queue(1)["tasks"].tolist() == pytest.approx([20, 20])
+    assert allocation.certify(exact=True)
 
 
 @pytest.mark.parametrize("method", METHODS_OF_COUNTED)
@@ -288,12 +294,12 @@ def test_with_satisfied_leaves_counted_a_sibling_of_the_root_has_its_half(method
         [[0, 1], [0, 1], [1, 0], [1, 0], [0, 1]], [[60, 60]], users=["b", "c", "a1", "a2", "a3"],
         queue=["", "P", "P/A", "P/A", "P/A"], task_limits=[np.inf, np.inf, 9, np.inf, np.inf],
     )  # fmt: skip
-    found = fairlp.allocate(instance, "h-drf-counted", method=method)
-    assert found.totals.to_dict() == pytest.approx(
+    allocation = fairlp.allocate(instance, "h-drf-counted", method=method)
+    assert allocation.totals.to_dict() == pytest.approx(
         {"b": 30, "c": 19.5, "a1": 9, "a2": 51, "a3": 10.5}
     )
-    assert found.certify(exact=True)
-    assert found.rounds["level"].tolist() == pytest.approx([0.45, 0.5, 1])
+    assert allocation.certify(exact=True)
+    assert allocation.rounds["level"].tolist() == pytest.approx([0.45, 0.5, 1])
 
 
 @pytest.mark.parametrize("method", METHODS_OF_COUNTED)
@@ -312,9 +318,9 @@ def test_where_the_level_of_a_queue_stands_still_its_leaves_rise_at_once(method)
         (18, [9, 9, 9]),
         (22, [9, 11, 11]),
     ):
-        found = fairlp.allocate(of(pool), "h-drf-counted", method=method)
-        assert found.totals.tolist() == pytest.approx(expected), pool
-        assert found.certify(exact=True)
+        allocation = fairlp.allocate(of(pool), "h-drf-counted", method=method)
+        assert allocation.totals.tolist() == pytest.approx(expected), pool
+        assert allocation.certify(exact=True)
 
 
 def spoiled(tree, rng):
@@ -333,19 +339,21 @@ def test_satisfied_leaves_counted_against_curves_of_nodes(seed):
     instance = tree_instance(rng)
     instance = spoiled(instance, rng) if seed % 2 else instance
     data, weights = for_the_oracle(instance)
-    found = fairlp.allocate(instance, "h-drf-counted", method="rounds")
+    allocation = fairlp.allocate(instance, "h-drf-counted", method="rounds")
     expected = counted(data, weights)
-    np.testing.assert_allclose(found.totals, expected, rtol=2e-4, atol=2e-4 * (1 + expected.max()))
+    np.testing.assert_allclose(
+        allocation.totals, expected, rtol=2e-4, atol=2e-4 * (1 + expected.max())
+    )
     program = fairlp.allocate(instance, "h-drf-counted", method="lp")
-    np.testing.assert_allclose(program.totals, found.totals, atol=1e-8 * (1 + expected.max()))
-    assert found.certify(exact=True), found.certify(exact=True)
+    np.testing.assert_allclose(program.totals, allocation.totals, atol=1e-8 * (1 + expected.max()))
+    assert allocation.certify(exact=True), allocation.certify(exact=True)
     promised = [
         "Pareto-optimal",
         "hierarchical share guarantee",
         "queue share guarantee",
         "envy-free within queues",
     ]
-    audited = fairlp.audit(instance, found, promised)
+    audited = fairlp.audit(instance, allocation, promised)
     assert not (audited.holds == False).any(), audited.witness.to_dict()  # noqa: E712
 
 
@@ -357,17 +365,17 @@ def test_satisfied_leaves_counted_on_servers_with_guarantees_and_caps(seed):
     )
     count = "borrowed" if seed % 6 == 0 else "total"
     try:
-        found = fairlp.allocate(instance, "h-drf-counted", method="lp", count=count)
+        allocation = fairlp.allocate(instance, "h-drf-counted", method="lp", count=count)
     except InstanceError as error:
         assert "guarantees of queues cannot all be kept" in str(error)
         return
-    assert found.certify(exact=True), found.certify(exact=True)
-    audited = fairlp.audit(instance, found, ["Pareto-optimal", "caps kept", "guarantees kept"])
+    assert allocation.certify(exact=True), allocation.certify(exact=True)
+    audited = fairlp.audit(instance, allocation, ["Pareto-optimal", "caps kept", "guarantees kept"])
     assert not (audited.holds == False).any(), audited.witness.to_dict()  # noqa: E712
     if len(instance.servers) == 1:
         filled = fairlp.allocate(instance, "h-drf-counted", method="rounds", count=count)
         np.testing.assert_allclose(
-            filled.totals, found.totals, atol=1e-8 * (1 + found.totals.max())
+            filled.totals, allocation.totals, atol=1e-8 * (1 + allocation.totals.max())
         )
 
 

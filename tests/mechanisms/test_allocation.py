@@ -27,8 +27,8 @@ def allocation(tasks, **more):
         eligible=[[True, True], [True, False]],
         **more,
     )
-    found = fairlp.allocate(instance, "c-drfh")
-    return dataclasses.replace(found, tasks_array=np.array(tasks, dtype=float))
+    answer = fairlp.allocate(instance, "c-drfh")
+    return dataclasses.replace(answer, tasks_array=np.array(tasks, dtype=float))
 
 
 @pytest.mark.parametrize("off", [1e-6, 0.5, 1.0])
@@ -70,26 +70,26 @@ def test_the_most_overused_resource_is_named():
 
 def test_usage_is_of_what_tasks_need_at_given_rates():
     instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]], rates=[[20.0], [10.0]])
-    found = fairlp.allocate(instance, "psdsf-rdm")
-    planted = dataclasses.replace(found, tasks_array=np.array([[10.0], [5.0]]))
+    answer = fairlp.allocate(instance, "psdsf-rdm")
+    planted = dataclasses.replace(answer, tasks_array=np.array([[10.0], [5.0]]))
     assert planted.usage.to_numpy().tolist() == [[10.0]] and planted.residual == 0
     assert dataclasses.replace(
-        found, tasks_array=np.array([[11.0], [5.0]])
+        answer, tasks_array=np.array([[11.0], [5.0]])
     ).residual == pytest.approx(0.05)
 
 
 def test_without_a_proof_there_is_no_certificate_whatever_the_method_said():
-    found = dataclasses.replace(allocation([[2, 4], [6, 0]]), prove=None, certificate=True)
+    case = dataclasses.replace(allocation([[2, 4], [6, 0]]), prove=None, certificate=True)
     for exact, kind in ((False, "no certificate"), (True, "no exact certificate")):
         with pytest.raises(NotDefinedError, match=kind):
-            found.certify(exact=exact)
+            case.certify(exact=exact)
 
 
 def test_domains_ask_every_user():
     plain = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
-    one = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[INF, 3])
+    case = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[INF, 3])
     table = Instance.from_arrays([[1.0], [1.0]], [[10.0]], weights=[[1.0], [2.0]])
-    assert mechanism._limits(plain) is None and "user2" in mechanism._limits(one)
+    assert mechanism._limits(plain) is None and "user2" in mechanism._limits(case)
     assert mechanism._weights_by_resource(plain) is None and mechanism._weights_by_resource(table)
 
 
@@ -97,13 +97,13 @@ def test_domains_ask_every_user():
 def test_allocations_can_be_sent_to_another_process(name):
     for instance in (fairlp.examples.ghodsi(), fairlp.examples.two_servers()):
         try:
-            found = fairlp.allocate(instance, name)
+            answer = fairlp.allocate(instance, name)
         except NotDefinedError:
             continue
-        again = pickle.loads(pickle.dumps(found))
-        assert again.tasks.equals(found.tasks) and again.certify().holds == found.certify().holds
+        again = pickle.loads(pickle.dumps(answer))
+        assert again.tasks.equals(answer.tasks) and again.certify().holds == answer.certify().holds
         for table in ("rounds", "state"):
-            before = getattr(found, table)
+            before = getattr(answer, table)
             assert before is None or before.equals(getattr(again, table))
 
 
@@ -120,11 +120,11 @@ def test_a_table_is_made_at_the_first_read_and_once():
 
 
 def test_an_altered_allocation_has_the_tables_of_the_first():
-    found = fairlp.allocate(fairlp.examples.two_servers(), "drfh")
-    noted = altered(found, notes=("a note",))
-    assert noted.notes == ("a note",) and noted.tasks_array is found.tasks_array
-    assert noted.rounds.equals(found.rounds) and noted.state.equals(found.state)
-    assert altered(found, rounds=None).rounds is None
+    answer = fairlp.allocate(fairlp.examples.two_servers(), "drfh")
+    noted = altered(answer, notes=("a note",))
+    assert noted.notes == ("a note",) and noted.tasks_array is answer.tasks_array
+    assert noted.rounds.equals(answer.rounds) and noted.state.equals(answer.state)
+    assert altered(answer, rounds=None).rounds is None
 
 
 @pytest.mark.parametrize("seed", range(many(30)))

@@ -124,9 +124,9 @@ def test_a_certificate_is_of_the_tasks_that_it_is_asked_of(mechanism, forged):
     instance = fairlp.Instance.from_arrays(
         [[1, 4], [3, 1], [1, 1]], [[9, 18]], queue=["q", "q", ""]
     )
-    found = fairlp.allocate(instance, mechanism)
-    assert found.certify()
-    assert not dataclasses.replace(found, **FORGED[forged](found)).certify()
+    answer = fairlp.allocate(instance, mechanism)
+    assert answer.certify()
+    assert not dataclasses.replace(answer, **FORGED[forged](answer)).certify()
 
 
 @pytest.mark.parametrize("solver", ["highs", "cvxpy:CLARABEL"])
@@ -139,12 +139,12 @@ def test_proportional_fairness_is_proved_on_several_servers(entitlements, solver
         entitlements=entitlements,
         eligible=[None, ["server1"], None],
     )
-    found = fairlp.allocate(instance, "ceei", method="convex", solver=solver)
-    assert found.certify() and "optimal, proved" in found.certify().message, found.certify()
+    answer = fairlp.allocate(instance, "ceei", method="convex", solver=solver)
+    assert answer.certify() and "optimal, proved" in answer.certify().message, answer.certify()
     for user in range(3):
-        assert found.totals.iloc[user] > 1
+        assert answer.totals.iloc[user] > 1
         factors = np.where(np.arange(3) == user, 0.99, 1.0)
-        assert not changed(found, factors).certify()
+        assert not changed(answer, factors).certify()
 
 
 @pytest.mark.parametrize("mechanism", ["psdsf-rdm", "njc", "ceei"])

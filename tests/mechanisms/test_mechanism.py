@@ -36,9 +36,9 @@ def pool(**more):
 
 
 def test_answers_as_text_need_no_file():
-    found = fairlp.allocate(examples.ghodsi(), "drf")
-    assert json.loads(found.to_json()) == json.loads(json.dumps(found.to_dict()))
-    assert found.to_csv().splitlines()[0].startswith("user")
+    answer = fairlp.allocate(examples.ghodsi(), "drf")
+    assert json.loads(answer.to_json()) == json.loads(json.dumps(answer.to_dict()))
+    assert answer.to_csv().splitlines()[0].startswith("user")
 
 
 def test_a_function_is_no_mechanism():
@@ -96,10 +96,10 @@ def test_nobody_who_may_run_anything():
     for name in ("drf", "psdsf-tdm", "psdsf-rdm", "drf-discrete", "pdrf", "sequential-minmax"):
         for method in find(name).method_names:
             try:
-                found = fairlp.allocate(nobody, name, method=method)
+                answer = fairlp.allocate(nobody, name, method=method)
             except (NotDefinedError, SolverNotAvailableError):
                 continue
-            assert found.totals.tolist() == [0, 0], (name, method)
+            assert answer.totals.tolist() == [0, 0], (name, method)
     for name in ("drf-discrete", "pdrf", "psdsf-rdm"):
         assert fairlp.validate(nobody, name)["agrees"].all()
 
@@ -127,10 +127,10 @@ def test_bottlenecks_of_somebody_who_is_not_there():
 
 def test_nobody_is_there_for_a_while():
     instance = pool(users=["a", "b"])
-    found = fairlp.per_server.track(
+    tracking = fairlp.per_server.track(
         instance, {"a": (10, 20), "b": (10, 20)}, until=30, beside=("tsf",)
     )
-    assert found.changes["event"].tolist() == ["leaves", "leaves", "enters", "enters"]
+    assert tracking.changes["event"].tolist() == ["leaves", "leaves", "enters", "enters"]
 
 
 def test_without_python_flint_a_delicate_answer_is_not_called_proved(monkeypatch):
@@ -198,8 +198,8 @@ def test_a_leximin_of_whole_numbers_has_no_prices():
         return model
 
     instance = Instance.from_arrays([[1.0], [1.0]], [[6.0]])
-    found = fairlp.allocate(instance, "whole-leximin")
-    assert found.totals.tolist() == [3, 3] and found.prices is None
+    answer = fairlp.allocate(instance, "whole-leximin")
+    assert answer.totals.tolist() == [3, 3] and answer.prices is None
 
 
 def test_a_round_of_a_tree_that_stops_nobody_is_told(monkeypatch):
@@ -287,16 +287,16 @@ def test_half_of_what_is_right_is_not_proved(mechanism, method, instance):
 @pytest.mark.parametrize("solver", [Nothing, MuteNothing, Halves])
 def test_zeros_are_an_error_or_not_proved(mechanism, solver):
     try:
-        found = fairlp.allocate(TWO, mechanism, method="lp", solver=solver())
+        answer = fairlp.allocate(TWO, mechanism, method="lp", solver=solver())
     except fairlp.errors.SolverError:
         return
-    assert "not proved" in found.unproved and not found.certify().holds
+    assert "not proved" in answer.unproved and not answer.certify().holds
 
 
 @pytest.mark.parametrize("mechanism", ["h-drf", "drfh", "tsf"])
 def test_what_is_right_without_duals_is_proved_by_certify(mechanism):
-    found = fairlp.allocate(TWO, mechanism, method="lp", solver=Truthful())
-    assert found.unproved and found.certify().holds
+    answer = fairlp.allocate(TWO, mechanism, method="lp", solver=Truthful())
+    assert answer.unproved and answer.certify().holds
 
 
 @pytest.mark.parametrize(
@@ -337,14 +337,14 @@ def test_numbers_that_are_hardly_floats_are_right_an_error_or_not_proved(mechani
     assert right.certify().holds and not right.unproved
     with np.errstate(all="ignore"):
         try:
-            found = fairlp.allocate(
+            answer = fairlp.allocate(
                 Instance.from_arrays(demands * factor, capacities * factor, **tree), mechanism
             )
         except FairlpError as error:
             assert str(error)
             return
-    if not found.unproved:
-        assert found.totals.to_numpy() == pytest.approx(right.totals.to_numpy(), rel=1e-6)
+    if not answer.unproved:
+        assert answer.totals.to_numpy() == pytest.approx(right.totals.to_numpy(), rel=1e-6)
 
 
 def test_a_proof_that_runs_the_mechanism_again_ends():

@@ -126,8 +126,8 @@ def test_one_number_a_user_is_not_enough_on_several_servers():
 
 def test_who_gives_out_too_much_is_told_where():
     row = fairlp.mechanism("planted")(lambda instance: np.full((2, 2), 2.0))
-    found = fairlp.allocate(TWO, row)
-    assert found.notes[0].startswith(
+    answer = fairlp.allocate(TWO, row)
+    assert answer.notes[0].startswith(
         "'planted' gave out more than there is: server 'server2' uses 2 times its"
     )
     assert (
@@ -249,8 +249,8 @@ def test_tasks_by_server_and_user_are_turned_and_rounding_below_zero_is_zero():
 
 def test_who_has_all_its_tasks_is_satisfied():
     limited = ONE.replace(task_limits=[0.5, np.inf])
-    found = fairlp.allocate(limited, memory_first, method="lp")
-    assert found.totals.iloc[0] == 0.5 and found.rounds["satisfied"].sum() == ["ann"]
+    answer = fairlp.allocate(limited, memory_first, method="lp")
+    assert answer.totals.iloc[0] == 0.5 and answer.rounds["satisfied"].sum() == ["ann"]
 
 
 def test_prices_are_those_of_capacity_if_the_rows_are_its():
@@ -261,15 +261,17 @@ def test_prices_are_those_of_capacity_if_the_rows_are_its():
         model.remove("capacity")
         model.constraint("together", x.sum() <= 4)
 
-    found = fairlp.allocate(instance, by_model(other))
-    assert found.prices is None and found.gap == pytest.approx(0) and found.totals.tolist() == [4]
+    answer = fairlp.allocate(instance, by_model(other))
+    assert (
+        answer.prices is None and answer.gap == pytest.approx(0) and answer.totals.tolist() == [4]
+    )
 
     def fewer(model, x, instance):
         other(model, x, instance)
         model.constraint("capacity", x.sum() <= 3)
 
-    found = fairlp.allocate(instance, by_model(fewer))
-    assert found.prices is None and found.totals.tolist() == [3]
+    answer = fairlp.allocate(instance, by_model(fewer))
+    assert answer.prices is None and answer.totals.tolist() == [3]
 
 
 # proofs
@@ -303,10 +305,10 @@ def test_other_totals_of_a_program_that_is_solved_once_may_be_as_good():
         model.define("tasks", x)
 
     instance = fairlp.Instance.from_arrays([[1], [1]], [[4]])
-    found = fairlp.allocate(instance, by_model(most))
-    assert found.certify().holds and found.certify(exact=True).holds
-    other = dataclasses.replace(found, tasks_array=found.tasks_array[::-1])
-    verdict = other.certify()
+    answer = fairlp.allocate(instance, by_model(most))
+    assert answer.certify().holds and answer.certify(exact=True).holds
+    case = dataclasses.replace(answer, tasks_array=answer.tasks_array[::-1])
+    verdict = case.certify()
     assert not verdict.holds and verdict.message.endswith("; other totals may be as good")
 
 
@@ -433,8 +435,8 @@ def test_a_procedure_with_a_state_remembers():
         "least-first"
     ].tolist() == [0, 3]
     assert least_first(ONE, first.state)[1].tolist() == [4.5, 3]
-    kept = pickle.loads(pickle.dumps(second))
-    assert kept.state.equals(second.state)
+    data = pickle.loads(pickle.dumps(second))
+    assert data.state.equals(second.state)
     with pytest.raises(
         InstanceError, match="state is float; expected that of an earlier allocation"
     ):

@@ -50,25 +50,27 @@ def declared():
 
 @every
 def test_allocate_by_itself_and_by_name(row):
-    found = fairlp.allocate(INSTANCE, row)
-    np.testing.assert_allclose(found.totals, TASKS[row.name], rtol=1e-9, atol=1e-12)
-    assert found.mechanism == row.name and row.name in fairlp.mechanisms().index
-    assert fairlp.allocate(INSTANCE, row.name.upper()).totals.equals(found.totals)
-    held = fairlp.audit(INSTANCE, found, ["feasible", "Pareto-optimal"])["holds"]
+    allocation = fairlp.allocate(INSTANCE, row)
+    np.testing.assert_allclose(allocation.totals, TASKS[row.name], rtol=1e-9, atol=1e-12)
+    assert allocation.mechanism == row.name and row.name in fairlp.mechanisms().index
+    assert fairlp.allocate(INSTANCE, row.name.upper()).totals.equals(allocation.totals)
+    held = fairlp.audit(INSTANCE, allocation, ["feasible", "Pareto-optimal"])["holds"]
     assert held["feasible"] is True and held["Pareto-optimal"] is (row is not own_part)
-    assert row.name in repr(found) and str(found.to_dict()["mechanism"]) == row.name
+    assert row.name in repr(allocation) and str(allocation.to_dict()["mechanism"]) == row.name
 
 
 @pytest.mark.parametrize("row", [memory_first, own_part, one_by_one], ids=lambda row: row.name)
 def test_several_servers_weights_limits_and_placement(row):
-    found = fairlp.allocate(SEVERAL, row)
-    assert fairlp.audit(SEVERAL, found, ["feasible"])["holds"].all() and found.totals.iloc[
-        1
-    ] <= 1.5 * (1 + ROUNDING)
-    assert (found.tasks.to_numpy()[~SEVERAL.eligible] == 0).all() and (found.totals > 0).all()
+    allocation = fairlp.allocate(SEVERAL, row)
+    assert fairlp.audit(SEVERAL, allocation, ["feasible"])[
+        "holds"
+    ].all() and allocation.totals.iloc[1] <= 1.5 * (1 + ROUNDING)
+    assert (allocation.tasks.to_numpy()[~SEVERAL.eligible] == 0).all() and (
+        allocation.totals > 0
+    ).all()
     if row is memory_first:
-        assert found.method == "lp" and found.certify(exact=True).holds
-        assert found.rounds["satisfied"].sum() == [SEVERAL.users[1]]
+        assert allocation.method == "lp" and allocation.certify(exact=True).holds
+        assert allocation.rounds["satisfied"].sum() == [SEVERAL.users[1]]
 
 
 def test_what_functions_may_not_return_and_may_not_promise():
@@ -132,9 +134,13 @@ def test_the_fast_method_is_the_model():
 
 def test_what_is_proved_and_what_cannot_be():
     for row in (memory_first, half_guaranteed):
-        found = fairlp.allocate(INSTANCE, row, method="lp")
-        assert found.certify().holds and found.certify(exact=True).holds and found.gap <= 1e-12
-        assert found.prices.to_numpy().sum() > 0
+        allocation = fairlp.allocate(INSTANCE, row, method="lp")
+        assert (
+            allocation.certify().holds
+            and allocation.certify(exact=True).holds
+            and allocation.gap <= 1e-12
+        )
+        assert allocation.prices.to_numpy().sum() > 0
         worse = fairlp.allocate(INSTANCE, row).tasks * 0.9
         held = fairlp.audit(INSTANCE, worse, ["Pareto-optimal"])
         assert held["holds"].tolist() == [False]
@@ -193,11 +199,9 @@ def test_promises_are_kept_or_found_broken():
     ids=lambda one: getattr(one, "name", one),
 )
 def test_counterexamples_are_small_and_break_the_property(row, wanted):
-    found = fairlp.counterexample(row, wanted, search=True, seed=1, tries=400)
-    assert (
-        found is not None and len(found.users) <= 3 and found.name == f"{row.name} breaks {wanted}"
-    )
-    assert fairlp.audit(found, fairlp.allocate(found, row), [wanted])["holds"].tolist() == [False]
+    case = fairlp.counterexample(row, wanted, search=True, seed=1, tries=400)
+    assert case is not None and len(case.users) <= 3 and case.name == f"{row.name} breaks {wanted}"
+    assert fairlp.audit(case, fairlp.allocate(case, row), [wanted])["holds"].tolist() == [False]
 
 
 def workload():
@@ -217,9 +221,9 @@ def workload():
 @pytest.mark.parametrize("row", [memory_first, own_part, half_guaranteed], ids=lambda row: row.name)
 def test_simulations_share_anew_at_every_event(row):
     cluster = fairlp.Instance.from_arrays([[1, 1]], [[4, 6]], resources=["cpu", "memory"])
-    found = fairlp.simulation.simulate(cluster, workload(), row, every=10, progress=False)
-    assert row.name in fairlp.simulation.policies() and found.jobs["finish"].notna().all()
+    simulation = fairlp.simulation.simulate(cluster, workload(), row, every=10, progress=False)
+    assert row.name in fairlp.simulation.policies() and simulation.jobs["finish"].notna().all()
     by_name = fairlp.simulation.simulate(cluster, workload(), row.name, every=10, progress=False)
-    assert by_name.jobs.equals(found.jobs)
+    assert by_name.jobs.equals(simulation.jobs)
     # ten tasks of a minute on four CPUs take two and a half minutes at least
-    assert found.jobs["finish"].max() >= 150 - 1e-6
+    assert simulation.jobs["finish"].max() >= 150 - 1e-6

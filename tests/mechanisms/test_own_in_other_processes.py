@@ -210,7 +210,7 @@ def test_every_command_takes_a_file(tmp_path, monkeypatch):
         "envy-free" in run("audit", "ghodsi", "-m", own, "-p", "feasible", "-p", "envy-free").stdout
     )
     assert "Pareto-optimal" in run("promises", "-m", own).stdout
-    found = run(
+    output = run(
         "counterexample",
         "loose_rules.py:own_part",
         "Pareto-optimal",
@@ -218,7 +218,7 @@ def test_every_command_takes_a_file(tmp_path, monkeypatch):
         "-o",
         "broken.json",
     ).stdout
-    assert "users" in found and (tmp_path / "broken.json").exists()
+    assert "users" in output and (tmp_path / "broken.json").exists()
     jobs = "user,arrival,tasks,duration,cpu,memory\nann,0,4,60,1,1\nbob,0,4,60,1,2\n"
     (tmp_path / "jobs.csv").write_text(jobs, encoding="utf-8")
     simulated = run(

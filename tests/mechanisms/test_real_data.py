@@ -145,8 +145,8 @@ def check(instance, allocation):
 def test_naive_drf_is_drf_on_each_server(constrained):
     allocation = fairlp.allocate(constrained, "naive-drf")
     assert allocation.residual <= 1e-11
-    other = fairlp.allocate(constrained, "naive-drf", method="lp")
-    np.testing.assert_allclose(allocation.totals, other.totals, rtol=1e-9, atol=1e-12)
+    outcome = fairlp.allocate(constrained, "naive-drf", method="lp")
+    np.testing.assert_allclose(allocation.totals, outcome.totals, rtol=1e-9, atol=1e-12)
 
 
 def test_merged_equals_unmerged_users(constrained):

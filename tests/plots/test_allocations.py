@@ -345,8 +345,8 @@ def test_allocations_of_one_mechanism_and_method_are_all_drawn():
 
 
 def test_an_allocation_draws_itself():
-    found = fairlp.allocate(fairlp.examples.load("khamse-ashari-figure-1"), "c-drfh")
-    drawn, expected = found.plot(by="server"), fairlp.plots.plot_allocation(found, by="server")
+    answer = fairlp.allocate(fairlp.examples.load("khamse-ashari-figure-1"), "c-drfh")
+    drawn, expected = answer.plot(by="server"), fairlp.plots.plot_allocation(answer, by="server")
     assert len(drawn.axes) == len(expected.axes)
     for one, other in zip(drawn.axes, expected.axes, strict=True):
         assert [bar.get_height() for bar in one.patches] == [

@@ -57,11 +57,11 @@ def test_every_figure_is_stored_once_in_the_format_that_was_asked_for(tmp_path):
 
 def test_axes_of_pyplot_belong_to_its_figure_and_others_are_not_known_to_it():
     plt = pytest.importorskip("matplotlib.pyplot")
-    found = fairlp.allocate(fairlp.examples.ghodsi(), "drf")
+    allocation = fairlp.allocate(fairlp.examples.ghodsi(), "drf")
     before = plt.get_fignums()
-    fairlp.plots.plot_shares(found)
+    fairlp.plots.plot_shares(allocation)
     assert plt.get_fignums() == before
     figure, axis = plt.subplots()
-    assert fairlp.plots.plot_shares(found, ax=axis) is figure and plt.gcf() is figure
+    assert fairlp.plots.plot_shares(allocation, ax=axis) is figure and plt.gcf() is figure
     assert axis.patches
     plt.close(figure)

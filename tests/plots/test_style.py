@@ -198,7 +198,7 @@ def test_labels_are_not_cut_in_a_low_figure(draw):
 
     panels = 3 if draw == "allocation" else 1
     figure, axes = pyplot.subplots(1, panels, figsize=(7, 2.2), layout="constrained")
-    found = fairlp.allocate(examples.load("khamse-ashari-figure-1"), "c-drfh")
+    answer = fairlp.allocate(examples.load("khamse-ashari-figure-1"), "c-drfh")
     if draw == "frontier":
         fairlp.frontier(examples.ghodsi(), (1, 2)).plot(ax=axes)
     elif draw == "means":
@@ -207,7 +207,7 @@ def test_labels_are_not_cut_in_a_low_figure(draw):
         )
         study.run(progress=False).plot("jain", ax=axes)
     else:
-        getattr(plots, f"plot_{draw}")(found, ax=axes)
+        getattr(plots, f"plot_{draw}")(answer, ax=axes)
     figure.canvas.draw()
     axes = np.atleast_1d(axes)
     texts = [text for axis in axes for text in (axis.xaxis.label, axis.yaxis.label, axis.title)]

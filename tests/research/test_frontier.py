@@ -45,9 +45,9 @@ def brute_bound(alpha, users):
 
 
 def test_the_table_says_what_the_allocations_are():
-    found = fairlp.frontier(GHODSI, [2])
-    assert found.table.index.tolist() == [0.0, 2.0, np.inf]
-    row, tasks = found.table.loc[2.0], found.allocations[2.0].totals.to_numpy()
+    frontier = fairlp.frontier(GHODSI, [2])
+    assert frontier.table.index.tolist() == [0.0, 2.0, np.inf]
+    row, tasks = frontier.table.loc[2.0], frontier.allocations[2.0].totals.to_numpy()
     shares = tasks / np.array([4.5, 3.0])  # 18/4 by memory, 9/3 by CPU
     assert row.total_share == pytest.approx(shares.sum())
     assert row.smallest_level == pytest.approx(shares.min())
@@ -59,21 +59,21 @@ def test_the_table_says_what_the_allocations_are():
     assert fairlp.frontier(units, [2]).table.utilization[2.0] == pytest.approx(row.utilization)
     assert row.price_of_fairness == pytest.approx(1 - shares.sum() / (16 / 11))
     assert row.price_of_efficiency == pytest.approx(1 - shares.min() / (2 / 3))
-    assert (found.table.gap <= ACCEPTED).all()
-    assert found.premise and found.table.bound[2.0] == pytest.approx(bound(2, 2))
+    assert (frontier.table.gap <= ACCEPTED).all()
+    assert frontier.premise and frontier.table.bound[2.0] == pytest.approx(bound(2, 2))
 
 
 @pytest.mark.parametrize("seed", range(many(8)))
 def test_the_ends_are_the_largest_total_and_the_largest_smallest_level(seed):
     instance = random_instance(seed)
-    found = fairlp.frontier(instance, [0.5, 1, 3])
-    table = found.table
+    frontier = fairlp.frontier(instance, [0.5, 1, 3])
+    table = frontier.table
     assert table.price_of_fairness.iloc[0] == 0 and table.price_of_efficiency.iloc[-1] == 0
     assert (table[["price_of_fairness", "price_of_efficiency"]] >= 0).all().all()
-    assert (table.gap <= 1e-7).all() and not found.failed
-    drfh = found.markers.loc["drfh"]
+    assert (table.gap <= 1e-7).all() and not frontier.failed
+    drfh = frontier.markers.loc["drfh"]
     assert drfh.smallest_level == pytest.approx(table.smallest_level.iloc[-1], rel=1e-9)
-    if found.premise:
+    if frontier.premise:
         assert (table.price_of_fairness <= table.bound + AGREEMENT).all()
 
 
@@ -81,8 +81,11 @@ def test_the_ends_are_the_largest_total_and_the_largest_smallest_level(seed):
 def test_the_bound_holds_where_its_premise_does(seed):
     rng = np.random.default_rng(seed)
     instance = fairlp.Instance.from_arrays(rng.integers(1, 9, (5, 3)), [[12, 20, 16]])
-    found = fairlp.frontier(instance, [0.5, 1, 4])
-    assert found.premise and (found.table.price_of_fairness <= found.table.bound + AGREEMENT).all()
+    frontier = fairlp.frontier(instance, [0.5, 1, 4])
+    assert (
+        frontier.premise
+        and (frontier.table.price_of_fairness <= frontier.table.bound + AGREEMENT).all()
+    )
 
 
 def test_the_premise_fails_with_weights_limits_and_several_servers():
@@ -92,10 +95,10 @@ def test_the_premise_fails_with_weights_limits_and_several_servers():
         {"task_limits": [1, np.inf]},
         {"capacities": [[9, 1], [1, 9]], "eligible": [[1, 0], [1, 1]]},
     ):
-        found = fairlp.frontier(
+        frontier = fairlp.frontier(
             fairlp.Instance.from_arrays(demands, **{"capacities": [[9, 9]], **changes}), [1]
         )
-        assert not found.premise and found.table.bound.isna().all()
+        assert not frontier.premise and frontier.table.bound.isna().all()
 
 
 @pytest.mark.parametrize("users", [2, 3, 10, 1000])
@@ -117,31 +120,31 @@ def test_indices_of_equality():
 
 def test_what_was_observed_is_put_beside():
     observed = fairlp.allocate(GHODSI, "asset")
-    found = fairlp.frontier(GHODSI, [1], observed=observed)
-    assert found.markers.index.tolist() == ["drfh", "ceei", "njc", "psdsf-rdm", "observed"]
+    frontier = fairlp.frontier(GHODSI, [1], observed=observed)
+    assert frontier.markers.index.tolist() == ["drfh", "ceei", "njc", "psdsf-rdm", "observed"]
     shares = observed.totals.to_numpy() / [4.5, 3.0]
-    assert found.markers.total_share["observed"] == pytest.approx(shares.sum())
+    assert frontier.markers.total_share["observed"] == pytest.approx(shares.sum())
     with pytest.raises(InstanceError, match="shape"):
         fairlp.frontier(GHODSI, [1], observed=np.ones((3, 1)))
 
 
 def test_an_alpha_that_floats_cannot_hold_is_left_out_with_its_reason():
-    found = fairlp.frontier(GHODSI, [1, 1e5])
-    assert list(found.failed) == [1e5] and "beyond floats" in found.failed[1e5]
-    assert found.table.index.tolist() == [0.0, 1.0, np.inf]
+    frontier = fairlp.frontier(GHODSI, [1, 1e5])
+    assert list(frontier.failed) == [1e5] and "beyond floats" in frontier.failed[1e5]
+    assert frontier.table.index.tolist() == [0.0, 1.0, np.inf]
 
 
 @pytest.mark.parametrize("seed", range(many(12)))
 def test_each_point_is_what_it_is_alone(seed):
     """Found from the last one's, with limits, weights and placement: the same levels, as certain."""
     instance = random_instance(seed)
-    found = fairlp.frontier(instance, [0.5, 1, 2, 4])
+    frontier = fairlp.frontier(instance, [0.5, 1, 2, 4])
     for alpha in (0.5, 1, 2, 4):
         alone = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        assert found.allocations[alpha].levels.to_numpy() == pytest.approx(
+        assert frontier.allocations[alpha].levels.to_numpy() == pytest.approx(
             alone.levels.to_numpy(), rel=1e-5, abs=1e-12
         )
-        assert found.allocations[alpha].gap <= ACCEPTED and found.allocations[alpha].certify()
+        assert frontier.allocations[alpha].gap <= ACCEPTED and frontier.allocations[alpha].certify()
 
 
 def test_points_from_the_last_one_take_fewer_steps(monkeypatch):
@@ -194,18 +197,24 @@ def test_bad_input_is_refused():
 
 
 def test_nobody_who_can_run_anything_has_nothing_to_trade():
-    found = fairlp.frontier(fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], task_limits=[0]), [1])
-    assert (found.table.total_share == 0).all() and not found.premise
+    frontier = fairlp.frontier(
+        fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], task_limits=[0]), [1]
+    )
+    assert (frontier.table.total_share == 0).all() and not frontier.premise
 
 
 def test_the_figure_has_the_curve_and_what_lies_beside_it():
-    found = fairlp.frontier(GHODSI, [1, 2], observed=fairlp.allocate(GHODSI, "asset"))
-    figure = found.plot()
+    frontier = fairlp.frontier(GHODSI, [1, 2], observed=fairlp.allocate(GHODSI, "asset"))
+    figure = frontier.plot()
     (axis,) = figure.axes
     curve, *points = axis.get_lines()
-    assert curve.get_xdata() == pytest.approx(found.table.total_share) and len(points) == 5
+    assert curve.get_xdata() == pytest.approx(frontier.table.total_share) and len(points) == 5
     assert [text.get_text() for text in axis.texts] == ["0", "1", "2", "∞"]
-    assert found.plot(axis) is figure and "4 α" in repr(found) and "<table" in found._repr_html_()
+    assert (
+        frontier.plot(axis) is figure
+        and "4 α" in repr(frontier)
+        and "<table" in frontier._repr_html_()
+    )
 
 
 def test_the_command_prints_writes_and_draws(tmp_path):
@@ -225,8 +234,8 @@ def test_the_command_prints_writes_and_draws(tmp_path):
 def test_a_task_that_fits_nowhere_is_said_once():
     instance = fairlp.Instance.from_arrays([[3, 1], [1, 1]], [[2, 2], [2, 2]])
     with pytest.warns(OversizedTaskWarning) as said:
-        found = fairlp.frontier(instance, [1, 2])
-    assert len(said) == 1 and found.allocations[1.0].totals.iloc[0] > 0
+        frontier = fairlp.frontier(instance, [1, 2])
+    assert len(said) == 1 and frontier.allocations[1.0].totals.iloc[0] > 0
     with pytest.warns(OversizedTaskWarning):
         dropped = fairlp.frontier(instance, [1, 2], oversized="drop")
     assert dropped.allocations[1.0].totals.iloc[0] == 0
@@ -243,11 +252,11 @@ def test_a_mechanism_that_does_not_settle_is_left_out_with_a_warning(monkeypatch
     names = set(fairlp.frontier(instance, [1]).beside)
     monkeypatch.setattr("fairlp.research.frontier.allocate", unsettled)
     with pytest.warns(FairlpWarning, match="psdsf-rdm is not beside the frontier: planted"):
-        found = fairlp.frontier(instance, [1])
+        frontier = fairlp.frontier(instance, [1])
     assert (
-        set(found.beside) == names - {"psdsf-rdm"}
+        set(frontier.beside) == names - {"psdsf-rdm"}
         and "psdsf-rdm" in names
-        and list(found.allocations)
+        and list(frontier.allocations)
     )
 
 

@@ -81,10 +81,10 @@ def by_one_lp_a_level(model, weights):
             )
             for k in range(count)
         ]
-        found = solve(np.append(np.zeros(columns), -1.0), floors)
-        if found.status:
+        solution = solve(np.append(np.zeros(columns), -1.0), floors)
+        if solution.status:
             return None
-        t = found.x[-1]
+        t = solution.x[-1]
         keep = [
             (np.append(-slopes[j], 0.0), constants[j] - settled.get(j, t) + CLOSE)
             for j in range(count)

@@ -125,10 +125,10 @@ def linprog_shares(demands, capacities, weights, cautious=False):
         limit = [whole if cautious else weights[:k].sum()] * d.shape[1]
         rows += [np.append(-np.eye(k)[i], weights[i]) for i in range(k)]
         bounds = [*((low, None) for low in before), (0, None)]
-        found = linprog(
+        optimum = linprog(
             np.append(np.zeros(k), -1.0), np.array(rows), [*limit, *([0.0] * k)], bounds=bounds
         )
-        assert found.status == 0, found.message
-        before = np.maximum(before, weights[:k] * found.x[-1])
+        assert optimum.status == 0, optimum.message
+        before = np.maximum(before, weights[:k] * optimum.x[-1])
         steps.append(before / whole)
     return steps

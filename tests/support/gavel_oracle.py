@@ -33,8 +33,8 @@ class Cluster:
         A, b = self.fits, self.room
         if least is not None:
             A, b = np.vstack([A, -self.work]), np.concatenate([b, -least])
-        found = linprog(-np.ravel(gains), A_ub=A, b_ub=b, method="highs", options=TIGHT)
-        return found.x if found.status == 0 else None
+        optimum = linprog(-np.ravel(gains), A_ub=A, b_ub=b, method="highs", options=TIGHT)
+        return optimum.x if optimum.status == 0 else None
 
     def isolated(self):
         """Throughputs with a part of all GPUs where a job runs, by weight; no job is busy for more than its time."""

@@ -141,8 +141,8 @@ def gain(instance, tasks, user, division):
             rows.append([float(m == n) for m, _ in pairs])
             right.append(max(float(instance.task_limits[n]), x[n].sum()))
     cost = [-float(n == user) for n, _ in pairs]
-    found = linprog(
+    optimum = linprog(
         cost, A_ub=rows, b_ub=np.array(right) + 1e-12, bounds=[(low, None) for low in lower]
     )
-    assert found.status == 0, found.message
-    return -found.fun - x[user].sum()
+    assert optimum.status == 0, optimum.message
+    return -optimum.fun - x[user].sum()

@@ -29,8 +29,8 @@ def satisfied():
 
 
 def facts(**more):
-    one = dataclasses.replace(subject_of(satisfied(), np.array([[2.0], [2.0]])), **more)
-    return Facts(ShareComparison.of(one, "drfh"))
+    instance = dataclasses.replace(subject_of(satisfied(), np.array([[2.0], [2.0]])), **more)
+    return Facts(ShareComparison.of(instance, "drfh"))
 
 
 def two():

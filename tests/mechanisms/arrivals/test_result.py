@@ -116,15 +116,15 @@ def test_certificates_hold_and_planted_errors_are_found(seed):
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
     for row in (DRF, CAUTIOUS):
         for method in row.method_names:
-            found = fairlp.allocate(
+            answer = fairlp.allocate(
                 instance, row.name, method=method, horizon=float(weights.sum()) + seed % 2
             )
-            assert found.certify(), (row.name, method)
-        at = seed % len(found.level_array)
+            assert answer.certify(), (row.name, method)
+        at = seed % len(answer.level_array)
         for off in (1e-6, -1e-6, 1.0, -0.5):
-            levels = found.level_array.copy()
+            levels = answer.level_array.copy()
             levels[at] *= 1 + off
-            wrong = with_levels(found, levels)
+            wrong = with_levels(answer, levels)
             assert not wrong.certify(), (row.name, off)
 
 

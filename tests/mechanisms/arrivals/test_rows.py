@@ -73,12 +73,12 @@ def test_cautious_lp_equals_its_program_in_scipy(seed):
 @pytest.mark.parametrize("row", [DRF, CAUTIOUS], ids=lambda row: row.name)
 def test_methods_against_the_program_of_every_step(row, seed):
     instance = instance_of(seed + 3000)
-    found = fairlp.validate(
+    validation = fairlp.validate(
         instance, row.name, horizon=float(instance.user_weights.sum()) + seed % 2
     )
-    assert found["agrees"].all(), found
-    assert (found["residual"] <= 1e-9).all()
-    assert set(row.method_names) == set(found.index) and found["proved"].all()
+    assert validation["agrees"].all(), validation
+    assert (validation["residual"] <= 1e-9).all()
+    assert set(row.method_names) == set(validation.index) and validation["proved"].all()
 
 
 @pytest.mark.parametrize("seed", range(many(60)))
@@ -184,8 +184,8 @@ def test_command_line(mechanism, tmp_path):
     assert run(
         "allocate", file, "-m", mechanism, "--method", "lp", "--table", "prices", "--csv"
     ).stdout
-    shown = run("export", file, "-m", mechanism, "--option", "step=2").stdout
-    assert "step 2" in shown and "irrevocable" in shown
+    output = run("export", file, "-m", mechanism, "--option", "step=2").stdout
+    assert "step 2" in output and "irrevocable" in output
     run(
         "export",
         file,

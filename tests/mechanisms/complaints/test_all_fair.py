@@ -78,15 +78,15 @@ def test_the_best_is_the_best_vertex(seed):
         ("user1", max(x[0] for x in points)),
     ):
         for method in ("milp", "candidates"):
-            found = fairlp.allocate(instance, "njc", method=method, criterion=criterion)
-            assert complaints.best_value(instance, found, criterion) == pytest.approx(
+            allocation = fairlp.allocate(instance, "njc", method=method, criterion=criterion)
+            assert complaints.best_value(instance, allocation, criterion) == pytest.approx(
                 float(best), abs=1e-9
             )
     # the smallest granted fraction is concave: its maximum need not be a vertex, but is at least
     # that of each
     for method in ("milp", "candidates"):
-        found = fairlp.allocate(instance, "njc", method=method, criterion="least-served")
-        value = complaints.best_value(instance, found, "least-served")
+        allocation = fairlp.allocate(instance, "njc", method=method, criterion="least-served")
+        value = complaints.best_value(instance, allocation, "least-served")
         assert value >= max(float(min(x[n] for n in asking)) for x in points) - 1e-9
 
 
@@ -105,8 +105,8 @@ def test_the_check_agrees_with_rationals(seed):
     for x in points:
         # who asks for nothing has all of it
         x = [v if any(row) else Fraction(1) for v, row in zip(x, r, strict=True)]
-        found = complaints.check(instance, [float(v) for v in x])
-        assert found.complaining == tuple(f"user{n + 1}" for n in complains(r, e, x))
+        verdict = complaints.check(instance, [float(v) for v in x])
+        assert verdict.complaining == tuple(f"user{n + 1}" for n in complains(r, e, x))
 
 
 @pytest.mark.parametrize("seed", range(many(60)))
@@ -115,11 +115,11 @@ def test_a_fair_allocation_in_rationals_near_the_optimum(seed):
     r, e = random_rationals(seed)
     r = [[row[j] for j in used(r)] for row in r]
     instance = instance_of(r, e)
-    found = fairlp.allocate(instance, "njc")
+    allocation = fairlp.allocate(instance, "njc")
     names = list(instance.resources)
-    bottlenecks = [names.index(b) for b in found.certificate.bottlenecks]
+    bottlenecks = [names.index(b) for b in allocation.certificate.bottlenecks]
     assert all_sets(r, e)[frozenset(bottlenecks)]
-    x = found.totals.to_numpy()
+    x = allocation.totals.to_numpy()
     low = [float(v) for v in least(r, e, bottlenecks)]
     granted = Requests.of(instance).granted(x)
     assert (granted >= np.array(low) * (1 - 1e-9)).all()

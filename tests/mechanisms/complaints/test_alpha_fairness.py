@@ -80,12 +80,14 @@ def clusters(draw):
 @settings(max_examples=many(30), deadline=None)
 @given(clusters(), st.sampled_from(ALPHAS))
 def test_the_optimality_conditions_hold_at_the_prices(instance, alpha):
-    found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-    assert found.method == "interior-point" and found.residual <= AGREEMENT
-    assert found.certificate and found.gap <= ACCEPTED
-    if able(instance).any() and np.isfinite(found.prices.to_numpy()).all():
-        assert conditions(instance, found.tasks_array, found.prices.to_numpy(), alpha) <= CONDITIONS
-    assert found.certify()
+    answer = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+    assert answer.method == "interior-point" and answer.residual <= AGREEMENT
+    assert answer.certificate and answer.gap <= ACCEPTED
+    if able(instance).any() and np.isfinite(answer.prices.to_numpy()).all():
+        assert (
+            conditions(instance, answer.tasks_array, answer.prices.to_numpy(), alpha) <= CONDITIONS
+        )
+    assert answer.certify()
 
 
 @settings(max_examples=many(12), deadline=None)
@@ -172,19 +174,19 @@ def test_what_cannot_be_settled_is_said(alpha):
     for seed in range(3):
         instance = random_instance(seed)
         try:
-            found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+            answer = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
         except NotConvergedError as error:
             assert "stopped" in str(error) and (alpha > 5 or alpha < 0.1)
             continue
-        assert found.residual <= AGREEMENT
-        assert found.gap <= ACCEPTED or "not proved" in found.unproved
-        assert np.isfinite(found.tasks_array).all()
+        assert answer.residual <= AGREEMENT
+        assert answer.gap <= ACCEPTED or "not proved" in answer.unproved
+        assert np.isfinite(answer.tasks_array).all()
 
 
 def test_shares_of_users_beyond_floats_are_said_to_be_unsettled():
     instance = fairlp.Instance.from_arrays([[1, 0], [1, 1], [0, 1]], [[4, 6]], weights=[1, 5, 1])
-    found = fairlp.allocate(instance, "alpha-fair", alpha=1e-6)
-    assert found.gap <= ACCEPTED
+    answer = fairlp.allocate(instance, "alpha-fair", alpha=1e-6)
+    assert answer.gap <= ACCEPTED
     assert fairlp.allocate(instance, "alpha-fair", alpha=0.5).unproved == ""
 
 
@@ -196,11 +198,11 @@ def test_whoever_can_run_nothing_has_nothing_and_holds_nobody_up():
         task_limits=[np.inf, np.inf, 0, np.inf],
     )
     for alpha in (0, 0.5, 1, 3, np.inf):
-        found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        assert found.totals.tolist()[1:3] == [0, 0] and found.totals.iloc[[0, 3]].sum() > 0
+        answer = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert answer.totals.tolist()[1:3] == [0, 0] and answer.totals.iloc[[0, 3]].sum() > 0
     nobody = fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], task_limits=[0])
-    found = fairlp.allocate(nobody, "alpha-fair", alpha=2)
-    assert found.totals.tolist() == [0] and found.certify() and found.gap == 0
+    answer = fairlp.allocate(nobody, "alpha-fair", alpha=2)
+    assert answer.totals.tolist() == [0] and answer.certify() and answer.gap == 0
 
 
 def test_limits_below_all_others_are_kept_and_priced():
@@ -208,46 +210,46 @@ def test_limits_below_all_others_are_kept_and_priced():
         [[1, 2], [2, 1], [1, 1]], [[9, 9]], task_limits=[1e-3, np.inf, 2]
     )
     for alpha in (0.5, 2):
-        found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        assert found.certify() and not found.unproved and found.gap <= ACCEPTED
-        assert found.totals.tolist() == pytest.approx([1e-3, 3.4995, 2], rel=1e-8)
+        answer = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert answer.certify() and not answer.unproved and answer.gap <= ACCEPTED
+        assert answer.totals.tolist() == pytest.approx([1e-3, 3.4995, 2], rel=1e-8)
     for alpha in (5, 8, 20):  # beside the first user's worth, that of the others is rounding
-        found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        assert found.totals.iloc[0] == pytest.approx(1e-3, rel=1e-9)
-        assert "too little beside the others" in found.unproved and not found.certify()
+        answer = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert answer.totals.iloc[0] == pytest.approx(1e-3, rel=1e-9)
+        assert "too little beside the others" in answer.unproved and not answer.certify()
     everyone = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[9, 9]], task_limits=[1, 2])
-    found = fairlp.allocate(everyone, "alpha-fair", alpha=2)
-    assert found.totals.tolist() == pytest.approx([1, 2], rel=1e-9) and found.gap <= ACCEPTED
+    answer = fairlp.allocate(everyone, "alpha-fair", alpha=2)
+    assert answer.totals.tolist() == pytest.approx([1, 2], rel=1e-9) and answer.gap <= ACCEPTED
 
 
 @pytest.mark.parametrize("seed", range(many(10)))
 def test_weights_per_resource_are_those_of_the_resource_that_binds(seed):
     """min_r w[n,r]·C[r]/d[n,r] tasks are level 1: the answer is that with one weight a user, that over Γ."""
     rng = np.random.default_rng(seed)
-    drawn = random_instance(seed, weights=False)
-    each = rng.integers(1, 5, drawn.demands.shape).astype(float)
-    pool = (drawn.capacities * drawn.counts[:, None]).sum(axis=0)
+    case = random_instance(seed, weights=False)
+    each = rng.integers(1, 5, case.demands.shape).astype(float)
+    pool = (case.capacities * case.counts[:, None]).sum(axis=0)
     due = [
         min(w[r] * pool[r] / d[r] for r in range(len(pool)) if d[r] > 0)
-        for d, w in zip(drawn.demands, each, strict=True)
+        for d, w in zip(case.demands, each, strict=True)
     ]
-    single = drawn.replace(weights=np.array(due) / dominant_shares(drawn))
+    single = case.replace(weights=np.array(due) / dominant_shares(case))
     for alpha in (0, 0.5, 1, 2, np.inf):
-        found = fairlp.allocate(drawn.replace(weights=each), "alpha-fair", alpha=alpha)
+        answer = fairlp.allocate(case.replace(weights=each), "alpha-fair", alpha=alpha)
         expected = fairlp.allocate(single, "alpha-fair", alpha=alpha)
         if alpha > 0:
-            assert found.levels.to_numpy() == pytest.approx(
+            assert answer.levels.to_numpy() == pytest.approx(
                 expected.levels.to_numpy(), rel=1e-6, abs=1e-12
             )
-        assert total(found) == pytest.approx(total(expected), rel=1e-6)
-        assert found.certify() and not found.unproved
+        assert total(answer) == pytest.approx(total(expected), rel=1e-6)
+        assert answer.certify() and not answer.unproved
 
 
 def test_many_pairs_need_no_table_of_rows_and_columns():
     """400 × 400: rows times columns would be two hundred million numbers, columns squared far more than there is."""
     cluster = log_normal(np.random.default_rng(7), users=400, servers=400, resources=3)
-    found = fairlp.allocate(cluster, "alpha-fair", alpha=2)
-    assert found.method == "interior-point" and found.gap <= ACCEPTED
+    answer = fairlp.allocate(cluster, "alpha-fair", alpha=2)
+    assert answer.method == "interior-point" and answer.gap <= ACCEPTED
 
 
 def test_identical_servers_are_merged_and_change_nothing():
@@ -285,32 +287,32 @@ def test_wrong_prices_that_come_with_an_answer_prove_nothing_and_do_no_harm():
         == "1",
         task_limits=[100, 100, np.inf, np.inf, 0.1, 7],
     )
-    found = fairlp.allocate(instance, "alpha-fair", alpha=2)
-    assert found.certify()
+    answer = fairlp.allocate(instance, "alpha-fair", alpha=2)
+    assert answer.certify()
     for wrong in (
         None,
-        0 * found.prices_array,
-        -found.prices_array,
-        np.full(found.prices_array.shape, np.nan),
+        0 * answer.prices_array,
+        -answer.prices_array,
+        np.full(answer.prices_array.shape, np.nan),
     ):
         own = replace(
-            found, prices_array=wrong
+            answer, prices_array=wrong
         )  # those of a program of the certificate's own prove it as well
         assert own.certify()
-        assert not replace(own, tasks_array=0.999 * found.tasks_array).certify()
-    assert not replace(found, tasks_array=0.999 * found.tasks_array).certify()
+        assert not replace(own, tasks_array=0.999 * answer.tasks_array).certify()
+    assert not replace(answer, tasks_array=0.999 * answer.tasks_array).certify()
 
 
 def test_a_wrong_allocation_is_not_certified():
     instance = examples.load("khamse-ashari-figure-1")
-    found = fairlp.allocate(instance, "alpha-fair", alpha=2)
-    other = fairlp.allocate(instance, "tsf")
-    wrong = replace(found, tasks_array=other.tasks_array)
+    answer = fairlp.allocate(instance, "alpha-fair", alpha=2)
+    outcome = fairlp.allocate(instance, "tsf")
+    wrong = replace(answer, tasks_array=outcome.tasks_array)
     verdict = wrong.certify()
     assert not verdict and "not proved" in verdict.message
-    beyond = replace(found, tasks_array=2 * found.tasks_array)
+    beyond = replace(answer, tasks_array=2 * answer.tasks_array)
     assert "infeasible" in beyond.certify().message
-    assert found.certify() and fairlp.allocate(instance, "alpha-fair", alpha="∞").certify()
+    assert answer.certify() and fairlp.allocate(instance, "alpha-fair", alpha="∞").certify()
 
 
 def test_the_bound_holds_for_any_prices():
@@ -378,12 +380,14 @@ def test_more_alpha_may_raise_the_total_on_one_server(alpha):
 
     λ^(−α) = (1−λ)^(−α) + ½·(½ − λ/4)^(−α), whose left side is the larger one at λ = 2/5 exactly
     when 1.5^α > 2; at α = ∞ it is 2/5. Lowest near α = 5.1, where the total is 1.7860."""
-    found = fairlp.allocate(fairlp.Instance.from_arrays(ROLES, [[1, 2]]), "alpha-fair", alpha=alpha)
-    last = found.totals.iloc[3]
+    answer = fairlp.allocate(
+        fairlp.Instance.from_arrays(ROLES, [[1, 2]]), "alpha-fair", alpha=alpha
+    )
+    last = answer.totals.iloc[3]
     half = Fraction(1, 2)
     at = Fraction(2, 5)
     assert at**-alpha > (1 - at) ** -alpha + half * (half - at / 4) ** -alpha
-    assert last > 0.4 and total(found) == pytest.approx(2 - last / 2, rel=1e-9)
+    assert last > 0.4 and total(answer) == pytest.approx(2 - last / 2, rel=1e-9)
     assert last**-alpha == pytest.approx(
         (1 - last) ** -alpha + (0.5 - last / 4) ** -alpha / 2, rel=1e-7
     )
@@ -418,8 +422,8 @@ def test_the_smallest_instances_where_more_alpha_raises_the_total(demands, capac
 @given(st.integers(0, 10**6), st.integers(1, 3))
 def test_the_total_of_two_users_never_rises(seed, servers):
     """The boundary of what two users can have is a concave curve, and more α goes along it, away from its top."""
-    drawn = random_instance(seed, servers=servers)
-    instance = drawn.select_users(np.arange(min(2, len(drawn.users))))
+    case = random_instance(seed, servers=servers)
+    instance = case.select_users(np.arange(min(2, len(case.users))))
     totals = [
         total(fairlp.allocate(instance, "alpha-fair", alpha=alpha)) for alpha in (0, 0.5, 3, np.inf)
     ]
@@ -431,19 +435,19 @@ def test_limits_over_many_orders_are_right_or_said_to_be_unproved():
     limits = 10.0 ** -np.arange(6)
     instance = fairlp.Instance.from_arrays(np.ones((6, 2)), [[9, 9], [4, 5]], task_limits=limits)
     for alpha in (0, 0.5, 1, 2, np.inf):
-        found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        assert found.totals.to_numpy() == pytest.approx(limits, rel=1e-9) and not found.unproved
+        answer = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert answer.totals.to_numpy() == pytest.approx(limits, rel=1e-9) and not answer.unproved
     for alpha in (4, 8, 50):
-        found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        assert found.unproved.startswith("not proved") and not found.certify()
+        answer = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert answer.unproved.startswith("not proved") and not answer.certify()
 
 
 def test_powers_beyond_floats_are_said_without_warnings():
     instance = Instance.from_arrays(
         [[0.001], [15.036]], [[1]], weights=[335417.941541, 0.001419], task_limits=[1, np.inf]
     )
-    found = fairlp.allocate(instance, "alpha-fair", alpha=30)
-    assert bool(found.certify()) is not bool(found.unproved)
+    answer = fairlp.allocate(instance, "alpha-fair", alpha=30)
+    assert bool(answer.certify()) is not bool(answer.unproved)
 
 
 def test_an_optimum_that_nothing_reaches_is_one_error_with_advice(monkeypatch):

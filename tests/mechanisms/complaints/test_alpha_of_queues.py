@@ -68,9 +68,9 @@ def largest(instance, worth):
     """Return the largest Σ worth·x over all that is feasible, by SciPy."""
     rows, right, upper, _ = program(instance)
     cost = -np.repeat(worth, len(instance.servers))
-    found = linprog(cost, rows, right, bounds=np.column_stack([np.zeros(len(upper)), upper]))
-    assert found.status == 0
-    return -found.fun
+    optimum = linprog(cost, rows, right, bounds=np.column_stack([np.zeros(len(upper)), upper]))
+    assert optimum.status == 0
+    return -optimum.fun
 
 
 def levels(instance, totals):
@@ -131,10 +131,10 @@ def test_cones_written_here_reach_the_same_mean_level(seed, kind, alpha):
     instance = drawn_or_none(kind, seed)
     if instance is None or not fairlp.allocate(instance, "drfh").levels.min() > 0:
         return
-    found = shared(instance, alpha)
-    if found is None:
+    amounts = shared(instance, alpha)
+    if amounts is None:
         return
-    ours = levels(instance, found.totals.to_numpy())
+    ours = levels(instance, amounts.totals.to_numpy())
     rows, right, upper, share = program(instance)
     x = cp.Variable(len(upper), nonneg=True)
     level = cp.multiply(
@@ -166,8 +166,10 @@ def test_the_ends_are_the_largest_total_and_max_min_fairness(seed, kind):
     assert total == pytest.approx(largest(instance, program(instance)[3]), rel=VERIFIED)
     fairest = fairlp.allocate(instance, "drfh").levels.to_numpy()
     for solver in ("highs", "interior-point"):
-        found = fairlp.allocate(instance, "alpha-fair", alpha="inf", method="convex", solver=solver)
-        assert found.levels.to_numpy() == pytest.approx(fairest, rel=VERIFIED, abs=VERIFIED)
+        allocation = fairlp.allocate(
+            instance, "alpha-fair", alpha="inf", method="convex", solver=solver
+        )
+        assert allocation.levels.to_numpy() == pytest.approx(fairest, rel=VERIFIED, abs=VERIFIED)
     assert fairlp.allocate(instance, "alpha-fair", alpha="inf").certify()
 
 
@@ -195,12 +197,12 @@ def test_one_cap_over_different_users_has_one_price():
     instance = fairlp.Instance.from_arrays(
         [[1, 6], [2, 6]], [[60, 60]], queue=["q", "q"], queues={"q": {"cap": {"resource1": 4}}}
     )
-    found = fairlp.allocate(instance, "alpha-fair", alpha=2)
-    tasks = found.totals.to_numpy()
+    allocation = fairlp.allocate(instance, "alpha-fair", alpha=2)
+    tasks = allocation.totals.to_numpy()
     assert tasks[0] + 2 * tasks[1] == pytest.approx(4) and tasks[0] / tasks[1] == pytest.approx(
         np.sqrt(2), rel=1e-6
     )
-    assert found.method == "convex" and found.gap <= VERIFIED and found.certify()
+    assert allocation.method == "convex" and allocation.gap <= VERIFIED and allocation.certify()
 
 
 def test_bounds_hold_for_any_prices_of_caps():
@@ -224,10 +226,10 @@ def test_bounds_hold_for_any_prices_of_caps():
 def test_whom_guarantees_leave_nothing_has_no_term():
     instance = three(guarantee={"resource1": 12})
     for alpha in (0, 1, 2, np.inf):
-        found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        assert found.totals.tolist() == pytest.approx([6, 6, 0]) and found.certify()
-    found = fairlp.allocate(instance, "alpha-fair", alpha=2)
-    assert "leaves some users nothing" in found.notes[0] and not found.unproved
+        allocation = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert allocation.totals.tolist() == pytest.approx([6, 6, 0]) and allocation.certify()
+    allocation = fairlp.allocate(instance, "alpha-fair", alpha=2)
+    assert "leaves some users nothing" in allocation.notes[0] and not allocation.unproved
 
 
 def test_what_cannot_be_kept_names_queue_and_resource():
@@ -256,18 +258,20 @@ def test_what_breaks_a_limit_of_a_queue_is_not_certified():
         ({"guarantee": {"resource1": 10}}, "queues guarantee"),
         ({"cap": {"resource1": 3}}, "infeasi"),
     ):
-        found = fairlp.allocate(three(**queue), "alpha-fair", alpha=2)
-        wrong = replace(found, tasks_array=np.full((3, 1), 4.0))
+        allocation = fairlp.allocate(three(**queue), "alpha-fair", alpha=2)
+        wrong = replace(allocation, tasks_array=np.full((3, 1), 4.0))
         assert not wrong.certify() and words in wrong.certify().message
-        worse = replace(found, tasks_array=found.tasks_array * np.array([[1.0], [1.0], [0.9]]))
+        worse = replace(
+            allocation, tasks_array=allocation.tasks_array * np.array([[1.0], [1.0], [0.9]])
+        )
         assert "not proved" in worse.certify().message
 
 
 def test_who_is_worth_more_than_its_guarantee_costs_is_not_left_there():
-    found = fairlp.allocate(three(guarantee={"resource1": 4}), "alpha-fair", alpha=2)
-    assert found.totals.tolist() == pytest.approx([4, 4, 4]) and found.certify()
-    kept = replace(found, tasks_array=np.array([[2.0], [2.0], [8.0]]))
-    assert not kept.certify() and "not proved" in kept.certify().message
+    allocation = fairlp.allocate(three(guarantee={"resource1": 4}), "alpha-fair", alpha=2)
+    assert allocation.totals.tolist() == pytest.approx([4, 4, 4]) and allocation.certify()
+    case = replace(allocation, tasks_array=np.array([[2.0], [2.0], [8.0]]))
+    assert not case.certify() and "not proved" in case.certify().message
 
 
 def test_the_level_of_reference_fits_below_caps():
@@ -278,11 +282,13 @@ def test_the_level_of_reference_fits_below_caps():
 
 
 def test_the_frontier_knows_queues_and_its_bound_does_not():
-    found = fairlp.frontier(three(cap={"resource1": 3}), [2])
-    assert found.table.smallest_level.loc[[2, np.inf]].tolist() == pytest.approx(
+    frontier = fairlp.frontier(three(cap={"resource1": 3}), [2])
+    assert frontier.table.smallest_level.loc[[2, np.inf]].tolist() == pytest.approx(
         [0.125] * 2, rel=1e-6
     )
     assert (
-        not found.premise and found.table.bound.isna().all() and (found.table.gap <= VERIFIED).all()
+        not frontier.premise
+        and frontier.table.bound.isna().all()
+        and (frontier.table.gap <= VERIFIED).all()
     )
-    assert found.markers.index.tolist() == ["drfh"]
+    assert frontier.markers.index.tolist() == ["drfh"]

@@ -42,20 +42,20 @@ def test_section_3_as_printed(method):
 
 
 def test_figure_2_beside_drf():
-    found = complaints.against_drf(examples.load("dolev-figure-2"))
-    assert found.users["njc"].tolist() == pytest.approx([1 / 3, 1 / 3, 5 / 6])
-    assert found.users["drf"].tolist() == pytest.approx([0.4, 0.4, 0.5])
-    assert found.resources["njc"].tolist() == pytest.approx(
+    comparison = complaints.against_drf(examples.load("dolev-figure-2"))
+    assert comparison.users["njc"].tolist() == pytest.approx([1 / 3, 1 / 3, 5 / 6])
+    assert comparison.users["drf"].tolist() == pytest.approx([0.4, 0.4, 0.5])
+    assert comparison.resources["njc"].tolist() == pytest.approx(
         [1, 0.8]
     )  # of resource 2: 2/30 + 2/30 + 2/3
-    assert found.gaining == ("user3",) and found.complaints.complaining == ("user3",)
+    assert comparison.gaining == ("user3",) and comparison.complaints.complaining == ("user3",)
 
 
 def test_section_4_where_drf_uses_more():
-    found = complaints.against_drf(examples.load("dolev-section-4"))
-    assert found.users["drf"].tolist() == pytest.approx([2 / 3, 2 / 3])
-    assert found.resources["drf"].tolist() == pytest.approx([1, 2 / 3, 2 / 3, 2 / 3])
-    assert found.resources["njc"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1])
+    comparison = complaints.against_drf(examples.load("dolev-section-4"))
+    assert comparison.users["drf"].tolist() == pytest.approx([2 / 3, 2 / 3])
+    assert comparison.resources["drf"].tolist() == pytest.approx([1, 2 / 3, 2 / 3, 2 / 3])
+    assert comparison.resources["njc"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1])
 
 
 def test_section_5_all_solutions():
@@ -86,8 +86,8 @@ def test_circle_of_four_is_a_continuum():
     assert fair.ranges["most"].tolist() == pytest.approx([1 / 2] * 4)
     # the one that the paper does not count, and one of its six
     for x, names in (([0.3, 0.45, 0.25, 0.25], [1, 2]), ([0.25, 0.25, 0.375, 0.375], [3, 4])):
-        found = complaints.check(instance, x)
-        assert found and list(found.bottlenecks) == [f"resource{k}" for k in names]
+        verdict = complaints.check(instance, x)
+        assert verdict and list(verdict.bottlenecks) == [f"resource{k}" for k in names]
     # to use the most leads to the symmetric one, as the paper says
     for method in ("milp", "candidates"):
         assert totals(instance, method=method) == pytest.approx([1 / 3] * 4)
@@ -134,8 +134,8 @@ def test_trajectories_can_be_drawn():
 def test_users_who_ask_for_less_than_their_entitlement_have_all():
     instance = examples.requests([[0.1, 0.2], [1, 0.5], [0.3, 1]], [0.5, 0.25, 0.25])
     for method in ("eg", "convex", "milp", "candidates", "trajectory", "newton"):
-        found = fairlp.allocate(instance, "njc", method=method)
-        assert found.totals["user1"] == pytest.approx(1, rel=1e-6), method
+        allocation = fairlp.allocate(instance, "njc", method=method)
+        assert allocation.totals["user1"] == pytest.approx(1, rel=1e-6), method
     # §5.1: removed, with capacities and entitlements of the others scaled up, the rest is the same
     rest = fairlp.Instance.from_arrays(
         [[1, 0.5], [0.3, 1]], [[0.9, 0.8]], task_limits=[1, 1], entitlements=[0.5, 0.5]
@@ -147,13 +147,13 @@ def test_users_entitled_to_nothing_get_what_others_leave():
     table = [[1, 0], [0.4, 0.2], [0.8, 0.1], [0, 0.5], [0, 0.5]]
     instance = examples.requests(table, [0.5, 0.5, 0, 0, 0])
     for method in ("eg", "convex", "trajectory", "newton"):
-        found = fairlp.allocate(instance, "njc", method=method)
+        allocation = fairlp.allocate(instance, "njc", method=method)
         # 60 % and all of user 2's: the third needs what is used up, the others share 0.8 of the
         # second resource
-        assert found.totals.tolist() == pytest.approx([0.6, 1, 0, 0.8, 0.8], rel=1e-5, abs=1e-5), (
-            method
-        )
-        assert complaints.check(instance, found, CONVEX_POINT)
+        assert allocation.totals.tolist() == pytest.approx(
+            [0.6, 1, 0, 0.8, 0.8], rel=1e-5, abs=1e-5
+        ), method
+        assert complaints.check(instance, allocation, CONVEX_POINT)
     heavier = instance.replace(weights=np.array([1.0, 1, 1, 3, 1]))
     assert totals(heavier).tolist() == pytest.approx([0.6, 1, 0, 1, 0.6])
     path = complaints.trajectory(instance, method="newton")
@@ -174,24 +174,26 @@ def test_requests_of_nothing_and_of_more_than_there_is():
         entitlements=[0.2, 0.4, 0.4],
     )
     for method in ("eg", "convex", "milp", "candidates", "trajectory", "newton"):
-        found = fairlp.allocate(instance, "njc", method=method)
-        assert found.totals.iloc[0] == 0 and complaints.check(instance, found, CONVEX_POINT), method
+        allocation = fairlp.allocate(instance, "njc", method=method)
+        assert allocation.totals.iloc[0] == 0 and complaints.check(
+            instance, allocation, CONVEX_POINT
+        ), method
         # to ask for 100 tasks is to ask for all that one could run alone
-        asked = fairlp.allocate(
+        answer = fairlp.allocate(
             instance.replace(task_limits=np.array([0.0, 2, np.inf])), "njc", method=method
         )
-        assert asked.totals.to_numpy() == pytest.approx(found.totals.to_numpy(), rel=1e-6)
-    table = complaints.check(instance, found, CONVEX_POINT).table
+        assert answer.totals.to_numpy() == pytest.approx(allocation.totals.to_numpy(), rel=1e-6)
+    table = complaints.check(instance, allocation, CONVEX_POINT).table
     assert not table["complains"].iloc[0] and table["owed"].iloc[0] == 0
 
 
 def test_nothing_is_contended():
     instance = examples.requests([[0.2, 0.3], [0.3, 0.1]], [0.01, 0.99])
     for method in ("eg", "convex", "milp", "candidates", "trajectory", "newton"):
-        found = fairlp.allocate(instance, "njc", method=method)
+        allocation = fairlp.allocate(instance, "njc", method=method)
         assert (
-            found.totals.tolist() == pytest.approx([1, 1], rel=1e-6)
-            and not found.certificate.bottlenecks
+            allocation.totals.tolist() == pytest.approx([1, 1], rel=1e-6)
+            and not allocation.certificate.bottlenecks
         ), method
     fair = fairlp.complaints.solutions(instance)
     assert fair.is_unique and fair[0].bottlenecks == () and fair.candidates == 1
@@ -207,19 +209,19 @@ def test_entitlements_are_weights_by_default():
 def test_who_complains_and_what_is_owed():
     instance = examples.load("ghodsi")
     drf = fairlp.allocate(instance, "drf")
-    found = complaints.check(instance, drf)
-    assert not found and found.complaining == ("A",) and found.bottlenecks == ("cpu",)
-    row = found.table.loc["A"]
+    verdict = complaints.check(instance, drf)
+    assert not verdict and verdict.complaining == ("A",) and verdict.bottlenecks == ("cpu",)
+    row = verdict.table.loc["A"]
     # it has 3 of 9 CPUs and is entitled to 4.5
     assert (
         row["owed"] == pytest.approx(1.5)
         and row["fraction"] == pytest.approx(1 / 3)
         and row["room"] == 0
     )
-    assert found.complaint == pytest.approx(1 / 3) and found.margin == pytest.approx(-1 / 3)
-    assert str(found) == "'A' is owed 1.5 tasks (bottlenecks: cpu)"
+    assert verdict.complaint == pytest.approx(1 / 3) and verdict.margin == pytest.approx(-1 / 3)
+    assert str(verdict) == "'A' is owed 1.5 tasks (bottlenecks: cpu)"
     for other in (drf.totals, drf.tasks, drf.totals.to_dict(), [3, 2], drf.totals.iloc[::-1]):
-        pd.testing.assert_frame_equal(complaints.check(instance, other).table, found.table)
+        pd.testing.assert_frame_equal(complaints.check(instance, other).table, verdict.table)
     over = complaints.check(instance, [9, 9])
     assert (
         not over
@@ -311,11 +313,11 @@ def test_validate_compares_the_methods(name):
 
 
 def test_an_allocation_carries_its_proof():
-    found = fairlp.allocate(examples.load("dolev-section-4"), "njc")
-    assert found.certificate.bottlenecks == ("resource1", "resource4")
-    assert found.certificate.holds and found.gap == found.certificate.gap
-    assert found.levels.tolist() == pytest.approx([2, 1])  # of what would end a complaint
-    assert found.prices.loc["pool"].tolist() == pytest.approx([1, 0, 0, 0])
+    allocation = fairlp.allocate(examples.load("dolev-section-4"), "njc")
+    assert allocation.certificate.bottlenecks == ("resource1", "resource4")
+    assert allocation.certificate.holds and allocation.gap == allocation.certificate.gap
+    assert allocation.levels.tolist() == pytest.approx([2, 1])  # of what would end a complaint
+    assert allocation.prices.loc["pool"].tolist() == pytest.approx([1, 0, 0, 0])
     with_units = fairlp.allocate(examples.load("ghodsi"), "njc")
     assert with_units.prices.loc["pool"].tolist() == pytest.approx([0.9 / 9, 0.1 / 18])
     # one more unit of CPU: what Σ e·log x gains

@@ -43,8 +43,8 @@ def test_one_dominant_resource_does_not_make_the_two_rules_one():
     static = fairlp.allocate(instance, "drf").totals.to_numpy() / instance.task_limits
     assert static == pytest.approx([0.45, 0.45, 1])  # each the same of what user 3 leaves
     # so the first two are not alike, and the first one envies the second
-    found = fairlp.audit(instance, fair, ["envy-free", "no justified complaints", "bottleneck"])
-    assert found.holds.tolist() == [False, True, False]
+    findings = fairlp.audit(instance, fair, ["envy-free", "no justified complaints", "bottleneck"])
+    assert findings.holds.tolist() == [False, True, False]
 
 
 @settings(max_examples=many(25), deadline=None)

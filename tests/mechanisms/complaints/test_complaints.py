@@ -38,18 +38,22 @@ def right():
 
 def test_the_fair_allocation_is_fair():
     asked, x, _ = right()
-    found = check_complaints(asked, asked.to_tasks(x))
-    assert found.holds and found.complaint == 0 and found.bottlenecks == ("resource1", "resource2")
+    verdict = check_complaints(asked, asked.to_tasks(x))
+    assert (
+        verdict.holds
+        and verdict.complaint == 0
+        and verdict.bottlenecks == ("resource1", "resource2")
+    )
 
 
 @pytest.mark.parametrize("off", [1e-8, 1e-6, 0.3])
 def test_whoever_is_short_complains_and_is_owed_so_much(off):
     """The first user is entitled to a third of a saturated resource; another one has what it is short of."""
     asked = Requests.of(Instance.from_arrays([[1.0], [1.0], [1.0]], [[9.0]]))
-    found = check_complaints(asked, np.array([3 * (1 - off), 3 * (1 + off), 3.0]))
-    assert not found and found.complaining == ("user1",)
-    assert found.table.loc["user1", "owed"] == pytest.approx(3 * off, rel=1e-6)
-    assert found.complaint == pytest.approx(off, rel=1e-6) and found.margin == pytest.approx(
+    verdict = check_complaints(asked, np.array([3 * (1 - off), 3 * (1 + off), 3.0]))
+    assert not verdict and verdict.complaining == ("user1",)
+    assert verdict.table.loc["user1", "owed"] == pytest.approx(3 * off, rel=1e-6)
+    assert verdict.complaint == pytest.approx(off, rel=1e-6) and verdict.margin == pytest.approx(
         -off, rel=1e-6
     )
 
@@ -57,8 +61,8 @@ def test_whoever_is_short_complains_and_is_owed_so_much(off):
 @pytest.mark.parametrize("off", [1e-8, 1e-6, 0.05])
 def test_a_resource_that_is_not_quite_full_justifies_nothing(off):
     asked = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]]))
-    found = check_complaints(asked, np.array([5 * (1 - off), 5 * (1 - off)]))
-    assert not found and found.bottlenecks == () and len(found.complaining) == 2
+    verdict = check_complaints(asked, np.array([5 * (1 - off), 5 * (1 - off)]))
+    assert not verdict and verdict.bottlenecks == () and len(verdict.complaining) == 2
 
 
 @pytest.mark.parametrize("off", [1e-8, 1e-6, 0.5])
@@ -80,8 +84,13 @@ def test_tasks_that_are_no_amounts_are_refused(wrong):
 
 def test_the_right_prices_prove_it():
     asked, x, p = right()
-    found = certify_fair(asked, x, p)
-    assert found and found.conditions <= 1e-12 and found.gap <= 1e-12 and found.overuse <= 1e-15
+    certificate = certify_fair(asked, x, p)
+    assert (
+        certificate
+        and certificate.conditions <= 1e-12
+        and certificate.gap <= 1e-12
+        and certificate.overuse <= 1e-15
+    )
 
 
 @pytest.mark.parametrize("off", [1e-6, 0.1, 1.0])
@@ -91,20 +100,20 @@ def test_wrong_prices_prove_nothing(off, resource, sign):
     asked, x, p = right()
     wrong = p.copy()
     wrong[resource] *= 1 + sign * off
-    found = certify_fair(asked, x, wrong)
+    certificate = certify_fair(asked, x, wrong)
     assert (
-        max(found.overuse, found.complaint) <= found.tolerance
-        and not found
-        and found.conditions > off / 20
-        and found.gap > 0
+        max(certificate.overuse, certificate.complaint) <= certificate.tolerance
+        and not certificate
+        and certificate.conditions > off / 20
+        and certificate.gap > 0
     )
 
 
 def test_negative_prices_prove_nothing():
     """A resource that nobody uses, of a negative price: nobody spends more or less by it."""
     asked = Requests.of(Instance.from_arrays([[1.0, 1e-9]], [[10.0, 10.0]]))
-    found = certify_fair(asked, np.ones(1), np.array([1.0, -0.5]))
-    assert found.conditions >= 0.5 and not found
+    certificate = certify_fair(asked, np.ones(1), np.array([1.0, -0.5]))
+    assert certificate.conditions >= 0.5 and not certificate
 
 
 def test_what_is_left_has_no_price():
@@ -117,8 +126,8 @@ def test_what_is_left_has_no_price():
 def test_a_limit_explains_what_is_not_spent():
     asked = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, INF]))
     x = np.array([1.0, 0.8])
-    found = certify_fair(asked, x, np.array([0.5 / 0.8]))
-    assert found and found.conditions <= 1e-12 and found.gap <= 1e-12
+    certificate = certify_fair(asked, x, np.array([0.5 / 0.8]))
+    assert certificate and certificate.conditions <= 1e-12 and certificate.gap <= 1e-12
 
 
 def test_somebody_who_does_not_pay_for_what_it_could_have_has_an_infinite_gap():
@@ -131,5 +140,5 @@ def test_somebody_who_does_not_pay_for_what_it_could_have_has_an_infinite_gap():
 @pytest.mark.parametrize("off", [1e-6, 0.5])
 def test_one_wrong_number_is_enough(part, off):
     asked, x, p = right()
-    found = certify_fair(asked, x * (1 + off if part == "overuse" else 1 - off), p)
-    assert not found and getattr(found, part) > off / 20
+    certificate = certify_fair(asked, x * (1 + off if part == "overuse" else 1 - off), p)
+    assert not certificate and getattr(certificate, part) > off / 20

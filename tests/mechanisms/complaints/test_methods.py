@@ -55,18 +55,18 @@ def test_every_method_is_fair_and_the_single_ones_agree(seed):
     )
     assert complaints.check(instance, exact) and complaints.check(instance, exact).margin >= -1e-12
     for method in ("trajectory", "newton"):
-        found = fairlp.allocate(instance, "njc", method=method)
-        assert found.certificate, f"{method}: {found.certificate}"
-        assert found.totals.to_numpy() == pytest.approx(exact.totals.to_numpy(), rel=NOISE)
-        assert complaints.check(instance, found, NOISE)
+        allocation = fairlp.allocate(instance, "njc", method=method)
+        assert allocation.certificate, f"{method}: {allocation.certificate}"
+        assert allocation.totals.to_numpy() == pytest.approx(exact.totals.to_numpy(), rel=NOISE)
+        assert complaints.check(instance, allocation, NOISE)
     values = {}
     for method in ("milp", "candidates"):
         for criterion in ("utilization", "least-served", instance.users[0]):
-            found = fairlp.allocate(instance, "njc", method=method, criterion=criterion)
-            assert complaints.check(instance, found), (
-                f"{method}: {complaints.check(instance, found)}"
+            allocation = fairlp.allocate(instance, "njc", method=method, criterion=criterion)
+            assert complaints.check(instance, allocation), (
+                f"{method}: {complaints.check(instance, allocation)}"
             )
-            values[method, criterion] = complaints.best_value(instance, found, criterion)
+            values[method, criterion] = complaints.best_value(instance, allocation, criterion)
             assert (
                 values[method, criterion]
                 >= complaints.best_value(instance, exact, criterion) - AGREEMENT
@@ -85,16 +85,18 @@ def test_limits_that_are_met_exactly_are_reached_as_promised(tiny, method):
     instance = fairlp.Instance.from_arrays(
         e[:, None] * [[1.0], [10.0]], [[1.0]], entitlements=e, task_limits=[1.0, np.inf]
     )
-    found = fairlp.allocate(instance, "njc", method=method)
-    assert found.totals.to_numpy() == pytest.approx([1.0, 0.1], rel=NOISE)
-    assert found.certificate
+    allocation = fairlp.allocate(instance, "njc", method=method)
+    assert allocation.totals.to_numpy() == pytest.approx([1.0, 0.1], rel=NOISE)
+    assert allocation.certificate
 
 
 @pytest.mark.parametrize("seed", range(many(300)))
 def test_the_exact_method_on_many_instances(seed):
     instance = contested(seed, users=30, resources=8)
-    found = fairlp.allocate(instance, "njc")
-    assert found.certificate.conditions <= 10 * MARKET and complaints.check(instance, found)
+    allocation = fairlp.allocate(instance, "njc")
+    assert allocation.certificate.conditions <= 10 * MARKET and complaints.check(
+        instance, allocation
+    )
 
 
 @pytest.mark.parametrize("seed", range(0, 3 * many(20), 3))
@@ -102,11 +104,13 @@ def test_the_convex_model_is_fair_within_its_accuracy(seed):
     instance = contested(seed)
     exact = fairlp.allocate(instance, "njc")
     for solver in ("highs", "cvxpy:CLARABEL"):
-        found = fairlp.allocate(instance, "njc", method="convex", solver=solver)
-        assert complaints.check(instance, found, CONVEX_POINT), f"{solver}: {found.certificate}"
+        allocation = fairlp.allocate(instance, "njc", method="convex", solver=solver)
+        assert complaints.check(instance, allocation, CONVEX_POINT), (
+            f"{solver}: {allocation.certificate}"
+        )
         objective = [
             float(np.log(np.maximum(one.totals.to_numpy(), 1e-300)) @ _e(instance))
-            for one in (found, exact)
+            for one in (allocation, exact)
         ]
         assert objective[0] == pytest.approx(objective[1], abs=1e-6)
 
@@ -125,11 +129,11 @@ def test_the_prices_prove_the_optimum(seed):
     from scipy.optimize import minimize
 
     instance = contested(seed, users=5, resources=3)
-    found = fairlp.allocate(instance, "njc")
-    e, prices = _e(instance), found.certificate.prices.to_numpy()
+    allocation = fairlp.allocate(instance, "njc")
+    e, prices = _e(instance), allocation.certificate.prices.to_numpy()
     r = instance.demands  # one task is the request
     limit = instance.task_limits
-    x = found.totals.to_numpy()
+    x = allocation.totals.to_numpy()
     spent = x * (r @ prices)
     assert (prices >= 0).all() and float(prices @ (1 - x @ r)) == pytest.approx(0, abs=1e-12)
     assert spent[x < limit * (1 - 1e-12)] == pytest.approx(e[x < limit * (1 - 1e-12)], rel=1e-10)
@@ -140,20 +144,24 @@ def test_the_prices_prove_the_optimum(seed):
         take = np.minimum(limit, e / np.maximum(p, 1e-12))
         return multipliers.sum() + float((e * np.log(take) - p * take).sum())
 
-    other = minimize(
+    optimum = minimize(
         dual, np.full(len(prices), 0.3), bounds=[(1e-9, None)] * len(prices), method="L-BFGS-B"
     )
-    assert dual(prices) <= other.fun + 1e-9
+    assert dual(prices) <= optimum.fun + 1e-9
     assert dual(prices) == pytest.approx(float(e @ np.log(x)), abs=1e-11)
 
 
 @pytest.mark.parametrize("seed", range(many(40)))
 def test_on_the_awkward_instances_of_the_other_mechanisms(seed):
     instance = random_instance(seed, servers=1, constraints=False, magnitudes=seed % 2 == 0)
-    found = fairlp.allocate(instance, "njc")
-    assert found.certificate and found.residual <= 1e-12 and complaints.check(instance, found)
+    allocation = fairlp.allocate(instance, "njc")
+    assert (
+        allocation.certificate
+        and allocation.residual <= 1e-12
+        and complaints.check(instance, allocation)
+    )
     assert fairlp.allocate(instance, "njc", method="newton").totals.to_numpy() == pytest.approx(
-        found.totals.to_numpy(), rel=NOISE
+        allocation.totals.to_numpy(), rel=NOISE
     )
     compared = complaints.against_drf(instance)
     drf = fairlp.allocate(
@@ -192,15 +200,19 @@ class NoDuals(fairlp.Backend):
     ("mechanism", "how"), [("njc", {}), ("ceei", {}), ("alpha-fair", {"alpha": 2.0})]
 )
 def test_a_solver_without_prices_is_right_and_proves_nothing(mechanism, how):
-    found = fairlp.allocate(instance(), mechanism, method="convex", solver=NoDuals(), **how)
-    wanted = fairlp.allocate(instance(), mechanism, **how)
-    assert found.totals.to_numpy() == pytest.approx(wanted.totals.to_numpy(), rel=1e-4)
+    allocation = fairlp.allocate(instance(), mechanism, method="convex", solver=NoDuals(), **how)
+    answer = fairlp.allocate(instance(), mechanism, **how)
+    assert allocation.totals.to_numpy() == pytest.approx(answer.totals.to_numpy(), rel=1e-4)
     if mechanism == "njc":  # fair, as everybody can see
-        assert found.certificate and found.certificate.prices is None and found.gap is None
+        assert (
+            allocation.certificate
+            and allocation.certificate.prices is None
+            and allocation.gap is None
+        )
     else:
-        assert not found.certificate
+        assert not allocation.certificate
     if mechanism == "alpha-fair":
-        assert "the solver gives no duals" in found.unproved and found.prices is None
+        assert "the solver gives no duals" in allocation.unproved and allocation.prices is None
 
 
 def test_the_ends_of_alpha():
@@ -309,8 +321,8 @@ def test_a_market_that_ends_within_what_is_verified_is_taken(monkeypatch):
         "end_of_path",
         lambda *given: replace(end(*given), residual=VERIFIED / 2),
     )
-    found = solved()
-    assert found.residual == VERIFIED / 2 and found.x == pytest.approx([A, A, B], rel=1e-6)
+    answer = solved()
+    assert answer.residual == VERIFIED / 2 and answer.x == pytest.approx([A, A, B], rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -319,11 +331,11 @@ def test_a_market_that_ends_within_what_is_verified_is_taken(monkeypatch):
 def test_a_market_that_may_take_few_steps_gets_there_or_says_so(monkeypatch, name, value):
     monkeypatch.setattr(market, name, value)
     try:
-        found = solved()
+        answer = solved()
     except NotConvergedError as error:
         assert "method='convex' is another way" in str(error)
     else:
-        assert found.x == pytest.approx([A, A, B], rel=1e-6)
+        assert answer.x == pytest.approx([A, A, B], rel=1e-6)
 
 
 def problem(table, limited):
@@ -471,8 +483,8 @@ def test_points_that_rounding_takes_apart_are_one():
 
 def test_who_is_entitled_to_nothing_has_nothing_where_nothing_is_left():
     poor = Instance.from_arrays([[1.0], [1.0]], [[4.0]], entitlements=[1.0, 0.0])
-    found = fairlp.allocate(poor, "ceei", method="convex")
-    assert found.totals.to_numpy() == pytest.approx([4, 0], abs=1e-6)
+    allocation = fairlp.allocate(poor, "ceei", method="convex")
+    assert allocation.totals.to_numpy() == pytest.approx([4, 0], abs=1e-6)
 
 
 # No justified complaints and proportional fairness where requests add up to what there is, within
@@ -496,7 +508,7 @@ def test_of_two_resources_the_one_that_is_asked_for_by_whoever_has_all_gets_its_
 @pytest.mark.parametrize("mechanism", ["njc", "ceei"])
 def test_such_an_answer_fits_and_is_certified(mechanism):
     limits = np.array([2.0, 2.0]) * (1 + 1.1e-9)
-    found = fairlp.allocate(
+    allocation = fairlp.allocate(
         fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=limits), mechanism
     )
-    assert found.method == "eg" and found.residual <= 1e-15 and found.certify()
+    assert allocation.method == "eg" and allocation.residual <= 1e-15 and allocation.certify()

@@ -39,10 +39,10 @@ def first_order(instance, totals, e):
     bounds = [(0, None) if ok else (0, 0) for ok in instance.runnable().ravel()]
     right = np.array(right)
     scale = np.where(right > 0, right, 1.0)
-    found = linprog(
+    optimum = linprog(
         -np.repeat(slope, k), np.array(rows) / scale[:, None], right / scale, bounds=bounds
     )
-    return -found.fun - e[able & (e > 0)].sum()
+    return -optimum.fun - e[able & (e > 0)].sum()
 
 
 def incomes(instance):
@@ -53,10 +53,10 @@ def incomes(instance):
 @pytest.mark.parametrize("seed", range(many(40)))
 def test_the_optimality_conditions_on_servers_with_constraints(seed):
     instance = random_instance(seed)
-    found = fairlp.allocate(instance, "ceei")
-    assert found.residual <= 1e-9
-    assert found.certificate
-    assert first_order(instance, found.totals.to_numpy(), incomes(instance)) <= 10 * VERIFIED
+    allocation = fairlp.allocate(instance, "ceei")
+    assert allocation.residual <= 1e-9
+    assert allocation.certificate
+    assert first_order(instance, allocation.totals.to_numpy(), incomes(instance)) <= 10 * VERIFIED
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -64,22 +64,26 @@ def test_several_solvers_reach_the_same_point(solver):
     for seed in by_day((1, 5, 9, 12), 2):
         instance = random_instance(seed, zeros=False, limits=seed > 5)
         best = fairlp.allocate(instance, "ceei", method="convex")
-        found = fairlp.allocate(instance, "ceei", method="convex", solver=solver)
-        assert found.solver == solver
-        assert found.totals.to_numpy() == pytest.approx(best.totals.to_numpy(), rel=1e-3)
-        assert first_order(instance, found.totals.to_numpy(), incomes(instance)) <= CONVEX_POINT
+        allocation = fairlp.allocate(instance, "ceei", method="convex", solver=solver)
+        assert allocation.solver == solver
+        assert allocation.totals.to_numpy() == pytest.approx(best.totals.to_numpy(), rel=1e-3)
+        assert (
+            first_order(instance, allocation.totals.to_numpy(), incomes(instance)) <= CONVEX_POINT
+        )
 
 
 @pytest.mark.parametrize("seed", range(many(40)))
 def test_one_pool_is_njc(seed):
     instance = random_instance(seed, servers=1, constraints=False)
-    found = fairlp.allocate(instance, "ceei")
-    assert found.method == "eg"
-    assert found.totals.to_numpy() == pytest.approx(
+    allocation = fairlp.allocate(instance, "ceei")
+    assert allocation.method == "eg"
+    assert allocation.totals.to_numpy() == pytest.approx(
         fairlp.allocate(instance, "njc").totals.to_numpy(), rel=1e-14
     )
     model = fairlp.allocate(instance, "ceei", method="convex")
-    assert model.totals.to_numpy() == pytest.approx(found.totals.to_numpy(), rel=1e-5, abs=1e-12)
+    assert model.totals.to_numpy() == pytest.approx(
+        allocation.totals.to_numpy(), rel=1e-5, abs=1e-12
+    )
     # without limits there are no dummy resources either: all that njc adds is gone
     free = instance.replace(task_limits=np.full(len(instance.users), np.inf))
     x = fairlp.allocate(free, "ceei").totals.to_numpy()
@@ -91,8 +95,8 @@ def test_known_optima():
     # one resource: everybody gets its income of it
     instance = fairlp.Instance.from_arrays([[1], [2], [4]], [[12]], weights=[1, 2, 3])
     for method in ("eg", "convex"):
-        found = fairlp.allocate(instance, "ceei", method=method)
-        assert found.totals.tolist() == pytest.approx([2, 2, 1.5], rel=1e-6)
+        allocation = fairlp.allocate(instance, "ceei", method=method)
+        assert allocation.totals.tolist() == pytest.approx([2, 2, 1.5], rel=1e-6)
     # prices: what one more unit adds to Σ e·log(tasks), so 1 for the whole of it
     assert fairlp.allocate(instance, "ceei").prices.to_numpy() @ [12] == pytest.approx([1])
     # two servers of their own, no contest
@@ -106,8 +110,8 @@ def test_known_optima():
 
 
 def test_figure_1_of_khamse_ashari():
-    found = fairlp.allocate(examples.load("khamse-ashari-figure-1"), "ceei")
-    assert found.totals.tolist() == pytest.approx([3, 3, 6], rel=1e-6)
+    allocation = fairlp.allocate(examples.load("khamse-ashari-figure-1"), "ceei")
+    assert allocation.totals.tolist() == pytest.approx([3, 3, 6], rel=1e-6)
 
 
 def test_identical_servers_are_merged_and_nothing_changes():
@@ -135,8 +139,8 @@ def test_users_who_can_run_nothing_get_nothing():
     instance = fairlp.Instance.from_arrays(
         [[1, 0], [0, 1], [1, 1]], [[4, 0], [0, 4]], task_limits=[np.inf, 0, np.inf]
     )
-    found = fairlp.allocate(instance, "ceei")
-    assert found.totals.tolist() == pytest.approx([4, 0, 0], rel=1e-7)
+    allocation = fairlp.allocate(instance, "ceei")
+    assert allocation.totals.tolist() == pytest.approx([4, 0, 0], rel=1e-7)
     nobody = fairlp.Instance.from_arrays([[1, 1]], [[4, 0], [0, 4]])
     assert fairlp.allocate(nobody, "ceei").totals.tolist() == [0]
 
@@ -181,8 +185,8 @@ def test_tangents_that_are_too_fine_for_a_solver():
     """What was found before its failure is judged; it counts only if the gap that is certified is small enough."""
     program = fairlp.formulate(examples.load("khamse-ashari-figure-1"), "ceei").compile()
     needed = solve_with_logs(Failing(1000), program, Options()).iterations["programs"]
-    found = solve_with_logs(Failing(needed), program, Options())
-    assert found.status.is_optimal and found.verify().gap <= CONVEX_POINT
+    solution = solve_with_logs(Failing(needed), program, Options())
+    assert solution.status.is_optimal and solution.verify().gap <= CONVEX_POINT
     with pytest.raises(NotConvergedError, match="gap"):
         solve_with_logs(Failing(needed // 2), program, Options())
     for good in (0, 1):
@@ -201,20 +205,20 @@ def test_who_is_entitled_to_something_leaves_others_what_it_can(method):
         task_limits=[1, np.inf],
         eligible=[None, ["server1"]],
     )
-    found = fairlp.allocate(instance, "ceei", method=method)
-    assert found.tasks_array == pytest.approx(np.array([[0, 1], [1, 0]]), abs=1e-9)
-    assert found.certify() and not found.unproved and found.residual <= 1e-15
-    assert fairlp.audit(instance, found, ["Pareto-optimal"]).loc["Pareto-optimal", "holds"]
+    allocation = fairlp.allocate(instance, "ceei", method=method)
+    assert allocation.tasks_array == pytest.approx(np.array([[0, 1], [1, 0]]), abs=1e-9)
+    assert allocation.certify() and not allocation.unproved and allocation.residual <= 1e-15
+    assert fairlp.audit(instance, allocation, ["Pareto-optimal"]).loc["Pareto-optimal", "holds"]
 
 
 def test_little_that_is_left_is_given_out():
     instance = fairlp.Instance.from_arrays(
         [[1], [1]], [[1e6]], entitlements=[1, 0], task_limits=[1e6 - 50, np.inf]
     )
-    found = fairlp.allocate(instance, "ceei", method="interior-point")
+    allocation = fairlp.allocate(instance, "ceei", method="interior-point")
     assert (
-        found.totals.to_numpy() == pytest.approx(np.array([1e6 - 50, 50]), rel=1e-9)
-        and found.certify()
+        allocation.totals.to_numpy() == pytest.approx(np.array([1e6 - 50, 50]), rel=1e-9)
+        and allocation.certify()
     )
     # tangents cannot tell so little from their own error, and the answer says so
     rough = fairlp.allocate(instance, "ceei", method="convex")

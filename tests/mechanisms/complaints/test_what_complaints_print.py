@@ -36,10 +36,10 @@ def test_one_fair_allocation_is_called_so():
 
 def test_a_check_and_a_certificate_say_the_figures():
     instance = examples.load("dolev-section-3")
-    found = fairlp.allocate(instance, "njc")
-    said = complaints.check(instance, found)
-    assert repr(said) == f"<ComplaintCheck: {said}>"
-    text = str(found.certificate)
+    allocation = fairlp.allocate(instance, "njc")
+    verdict = complaints.check(instance, allocation)
+    assert repr(verdict) == f"<ComplaintCheck: {verdict}>"
+    text = str(allocation.certificate)
     assert "bottlenecks " in text and "overuse " in text and "optimality " in text
     drf = complaints.against_drf(instance)
     assert all(str(user) in str(drf) for user in instance.users) and str(drf).endswith(
@@ -48,8 +48,8 @@ def test_a_check_and_a_certificate_say_the_figures():
 
 
 def test_a_certificate_without_prices_has_no_figures_for_them():
-    found = fairlp.allocate(examples.load("dolev-section-3"), "njc", method="candidates")
-    assert "—" in str(found.certificate)
+    allocation = fairlp.allocate(examples.load("dolev-section-3"), "njc", method="candidates")
+    assert "—" in str(allocation.certificate)
 
 
 @pytest.mark.parametrize("wrong", [[0.5, 0.5], [[1.5]], [[-0.1]], [[np.nan]]])

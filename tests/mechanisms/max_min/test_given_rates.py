@@ -89,10 +89,12 @@ def test_the_leximin_is_that_of_the_scaled_demands(mechanism, seed):
     alone = (instance.rates * instance.counts).sum(axis=1)
     expected = leximin(needs(*arrays(instance)), instance.weights * alone, instance.task_limits)
     for how in ({}, {"method": "lp", "merge": False}, {"method": "interior-point"}):
-        found = fairlp.allocate(instance, mechanism, **how)
-        np.testing.assert_allclose(found.totals, expected, rtol=1e-6, atol=1e-9, err_msg=str(how))
-        assert found.residual <= 1e-9
-    assert found.certify()
+        allocation = fairlp.allocate(instance, mechanism, **how)
+        np.testing.assert_allclose(
+            allocation.totals, expected, rtol=1e-6, atol=1e-9, err_msg=str(how)
+        )
+        assert allocation.residual <= 1e-9
+    assert allocation.certify()
 
 
 @pytest.mark.parametrize("seed", range(many(40)))
@@ -109,11 +111,11 @@ def test_naive_drf_shares_each_server_by_its_rates(seed):
         limits = np.where(finite, np.where(finite, instance.task_limits, 0) * part[:, i], np.inf)
         expected[:, i] = leximin(need[:, [i]], instance.weights * gamma[:, i], limits)
     for method in ("rounds", "lp"):
-        found = fairlp.allocate(instance, "naive-drf", method=method)
+        allocation = fairlp.allocate(instance, "naive-drf", method=method)
         np.testing.assert_allclose(
-            found.tasks_array, expected, rtol=1e-6, atol=1e-9, err_msg=method
+            allocation.tasks_array, expected, rtol=1e-6, atol=1e-9, err_msg=method
         )
-        assert found.residual <= 1e-9
+        assert allocation.residual <= 1e-9
     levels = fairlp.formulate(instance, "naive-drf").solve().values["t"].to_numpy()
     there = (gamma > 0) & (instance.task_limits > 0)[:, None]
     most = np.where(
@@ -149,10 +151,10 @@ def test_rates_that_are_the_computed_ones_change_nothing(mechanism):
 
 @pytest.mark.parametrize("mechanism", REFUSED)
 def test_dominant_shares_are_not_defined_where_rates_are_given(mechanism):
-    one = Instance.from_arrays([[1], [1]], [[1]], rates=[[750], [250]])
+    case = Instance.from_arrays([[1], [1]], [[1]], rates=[[750], [250]])
     for call in (fairlp.allocate, fairlp.formulate):
         with pytest.raises(
             NotDefinedError,
             match=r"rates are given.*defined are: cdrf, tsf, naive-drf, gavel, psdsf-rdm",
         ):
-            call(one, mechanism)
+            call(case, mechanism)

@@ -406,8 +406,8 @@ def test_every_period_is_pareto_optimal(seed, mechanism):
     instance = tree_instance(rng, servers=1 if mechanism == "drf" else 3, flat=True, weighted=False)
     past = past_of(instance, rng.choice([0, 0.2, 1], len(instance.users)))
     allocation = fairlp.allocate(instance, mechanism, state=past)
-    found = fairlp.audit(instance, allocation, ["feasible", "Pareto-optimal"])
-    assert found["holds"].tolist() == [True, True]
+    findings = fairlp.audit(instance, allocation, ["feasible", "Pareto-optimal"])
+    assert findings["holds"].tolist() == [True, True]
 
 
 @settings(max_examples=many(40), deadline=None)

@@ -37,9 +37,9 @@ def three(a, weights=(1, 1, 2)):
     [(0, [0, 50 / 3, 70 / 3]), (14, [14, 12, 14]), (20, [20, 10, 10]), (90, [20, 10, 10])],
 )
 def test_what_is_lent_goes_by_weight_above_nominal_quotas(a, fair):
-    found = fairlp.allocate(three(a), "kueue")
-    assert found.totals.tolist() == pytest.approx(fair, rel=1e-9)
-    assert not found.notes
+    allocation = fairlp.allocate(three(a), "kueue")
+    assert allocation.totals.tolist() == pytest.approx(fair, rel=1e-9)
+    assert not allocation.notes
 
 
 @pytest.mark.parametrize("covered", [True, False])
@@ -70,9 +70,9 @@ def selectors():
 
 
 def test_a_nominal_quota_without_servers_is_clipped_and_told():
-    found = fairlp.allocate(selectors(), "kueue")
-    assert found.totals.tolist() == pytest.approx([8, 32], rel=1e-9)
-    assert found.notes == ("12 of 20 cpu in the nominal quota of queue 'A' have no node",)
+    allocation = fairlp.allocate(selectors(), "kueue")
+    assert allocation.totals.tolist() == pytest.approx([8, 32], rel=1e-9)
+    assert allocation.notes == ("12 of 20 cpu in the nominal quota of queue 'A' have no node",)
 
 
 def test_a_quota_whose_nodes_others_take_is_told_apart_from_one_without_nodes():
@@ -120,9 +120,9 @@ def with_strays(a, strays, *, queue=None, lent=0, cores=30):
     ],
 )
 def test_users_outside_the_quotas_have_first_what_no_quota_covers(instance, fair, queue):
-    found = fairlp.allocate(with_strays(**instance, queue=queue), "kueue")
-    assert found.totals.tolist() == pytest.approx(fair, rel=1e-7)
-    assert not found.notes and found.certify()
+    allocation = fairlp.allocate(with_strays(**instance, queue=queue), "kueue")
+    assert allocation.totals.tolist() == pytest.approx(fair, rel=1e-7)
+    assert not allocation.notes and allocation.certify()
 
 
 def test_what_quotas_cover_counts_by_flavor_for_users_outside():
@@ -133,9 +133,9 @@ def test_what_quotas_cover_counts_by_flavor_for_users_outside():
         "B": {"nominal": {"cpu@pool == 'spot'": 0, "cpu@pool == 'plain'": 0}},
     }
     stray = instance.replace(queue=["A", None], queues=queues)
-    found = fairlp.allocate(stray, "kueue")
-    assert found.tasks_array == pytest.approx(np.array([[6, 1], [0, 3]]), abs=1e-7)
-    assert found.certify()
+    allocation = fairlp.allocate(stray, "kueue")
+    assert allocation.tasks_array == pytest.approx(np.array([[6, 1], [0, 3]]), abs=1e-7)
+    assert allocation.certify()
 
 
 def test_only_users_outside_the_quotas_share_by_weight():
@@ -146,8 +146,8 @@ def test_only_users_outside_the_quotas_share_by_weight():
         weights=[1, 2],
         queues={"A": {"nominal": {"cpu": 20}}},
     )
-    found = fairlp.allocate(instance, "kueue")
-    assert found.totals.tolist() == pytest.approx([10, 20], rel=1e-7) and found.certify()
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.totals.tolist() == pytest.approx([10, 20], rel=1e-7) and allocation.certify()
 
 
 def test_the_model_says_who_is_outside_the_quotas():
@@ -161,16 +161,16 @@ def test_solvers_and_merging_agree_and_nobody_can_gain(seed):
     instance = instance_of(*random_cohorts(seed))
     table = fairlp.validate(instance, "kueue")
     assert table["agrees"].all() and table["residual"].max() < 1e-7
-    found = fairlp.allocate(instance, "kueue")
-    other = fairlp.allocate(instance, "kueue", solver="scipy")
-    assert other.totals.tolist() == pytest.approx(found.totals.tolist(), rel=1e-7, abs=1e-7)
+    allocation = fairlp.allocate(instance, "kueue")
+    outcome = fairlp.allocate(instance, "kueue", solver="scipy")
+    assert outcome.totals.tolist() == pytest.approx(allocation.totals.tolist(), rel=1e-7, abs=1e-7)
     assert (
-        fairlp.audit(instance, found, ["feasible", "Pareto-optimal", "caps kept"])[
+        fairlp.audit(instance, allocation, ["feasible", "Pareto-optimal", "caps kept"])[
             "holds"
         ].tolist()[:2]
         == [True] * 2
     )
-    assert found.certify()
+    assert allocation.certify()
 
 
 def flavored(limits=(20, 20)):
@@ -206,13 +206,13 @@ def test_quotas_count_by_flavor(limits, tasks):
 
 
 def test_a_flavor_of_ones_own_comes_before_one_to_borrow():
-    found = fairlp.allocate(flavored((5, 0)), "kueue")
-    assert found.tasks_array[0].tolist() == pytest.approx([2, 3], abs=1e-7)
+    allocation = fairlp.allocate(flavored((5, 0)), "kueue")
+    assert allocation.tasks_array[0].tolist() == pytest.approx([2, 3], abs=1e-7)
 
 
 def test_a_user_of_two_flavors_has_its_limit_once():
-    found = fairlp.allocate(flavored((3, 0)), "kueue")
-    assert found.totals.tolist() == pytest.approx([3, 0], abs=1e-8)
+    allocation = fairlp.allocate(flavored((3, 0)), "kueue")
+    assert allocation.totals.tolist() == pytest.approx([3, 0], abs=1e-8)
 
 
 def test_queues_within_a_queue_share_its_quota():
@@ -355,14 +355,14 @@ def test_weights_that_are_far_apart_give_the_right_tasks_or_say_that_nothing_pro
             "p": {"nominal": {"cpu": 0}},
         },
     )
-    found = fairlp.allocate(instance, "kueue")
+    allocation = fairlp.allocate(instance, "kueue")
     if weight < 1e6:
-        assert found.totals.tolist() == pytest.approx(
+        assert allocation.totals.tolist() == pytest.approx(
             [12 * weight / (weight + 1), 12 / (weight + 1)]
         )
-        assert not found.unproved
+        assert not allocation.unproved
     else:
-        assert "rounding hides what user 'b' gets" in found.unproved
+        assert "rounding hides what user 'b' gets" in allocation.unproved
 
 
 def test_a_nominal_quota_is_kept_with_tasks_that_its_users_have():
@@ -383,10 +383,10 @@ def test_a_nominal_quota_is_kept_with_tasks_that_its_users_have():
             "b": {"weight": 2, "nominal": dict.fromkeys(amounts, 1)},
         },
     )
-    found = fairlp.allocate(instance, "kueue")
-    assert found.totals.tolist() == pytest.approx([0.52, 0.2, 1.54, 0.9], rel=1e-6)
-    assert found.usage["resource3"].tolist() == pytest.approx([4]) and found.certify()
-    assert fairlp.audit(instance, found, ["Pareto-optimal"]).holds.all()
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.totals.tolist() == pytest.approx([0.52, 0.2, 1.54, 0.9], rel=1e-6)
+    assert allocation.usage["resource3"].tolist() == pytest.approx([4]) and allocation.certify()
+    assert fairlp.audit(instance, allocation, ["Pareto-optimal"]).holds.all()
 
 
 @pytest.mark.parametrize("seed", range(many(80)))
@@ -414,8 +414,8 @@ def test_a_rise_of_rounding_is_judged_in_the_unit_of_its_row(solver):
         task_limits=[8, 2, np.inf],
         queues={"A": {"nominal": {"cpu": 2}}, "B": {"nominal": {"cpu": 0}}},
     )
-    found = fairlp.allocate(instance, "kueue", solver=solver)
-    assert found.totals.tolist() == pytest.approx([1, 1, 0], abs=1e-8)
+    allocation = fairlp.allocate(instance, "kueue", solver=solver)
+    assert allocation.totals.tolist() == pytest.approx([1, 1, 0], abs=1e-8)
 
 
 def small_quotas(seed):

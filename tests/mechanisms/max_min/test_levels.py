@@ -66,9 +66,9 @@ def test_who_is_guaranteed_all_its_tasks_does_not_rise():
     )
     for mechanism, expected in (("h-drf", [14, 2, 14]), ("h-drf-counted", [13, 2, 15])):
         for method in ("rounds", "lp", "interior-point"):
-            found = fairlp.allocate(instance, mechanism, method=method)
-            assert found.totals.to_numpy() == pytest.approx(expected)
-            assert found.certify() and found.certify(exact=True)
+            allocation = fairlp.allocate(instance, mechanism, method=method)
+            assert allocation.totals.to_numpy() == pytest.approx(expected)
+            assert allocation.certify() and allocation.certify(exact=True)
 
 
 def trees(seed):
@@ -118,11 +118,11 @@ ONCE_WRONG = (19, 37, 44)
 @pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-counted"])
 def test_larger_trees_are_proved(seed, mechanism):
     try:
-        found = fairlp.allocate(trees(seed), mechanism)
+        allocation = fairlp.allocate(trees(seed), mechanism)
     except fairlp.errors.InstanceError as error:
         assert "cannot all be kept" in str(error)
         return
-    assert found.certify(), found.certify()
+    assert allocation.certify(), allocation.certify()
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "h-drf", "h-drf-counted"])
@@ -135,8 +135,8 @@ def test_where_all_have_what_they_are_guaranteed_nobody_rises(mechanism):
         queues={"q": {"guarantee": {"resource1": 6}}},
     )
     for method in ("lp", "interior-point"):
-        found = fairlp.allocate(instance, mechanism, method=method, count="borrowed")
-        assert found.totals.tolist() == pytest.approx([2, 3]) and found.certify()
+        allocation = fairlp.allocate(instance, mechanism, method=method, count="borrowed")
+        assert allocation.totals.tolist() == pytest.approx([2, 3]) and allocation.certify()
 
 
 def test_in_rationals_a_round_begins_where_a_leaf_rises():
@@ -145,6 +145,6 @@ def test_in_rationals_a_round_begins_where_a_leaf_rises():
         [[1, 0], [0, 1]], [[10, 10]], task_limits=[2, np.inf], queue=["q", "q"],
         queues={"q": {"guarantee": {"resource1": 2}}},
     )  # fmt: skip
-    found = fairlp.allocate(instance, "h-drf-counted")
-    assert found.totals.tolist() == pytest.approx([2, 10])
-    assert found.certify() and found.certify(exact=True)
+    allocation = fairlp.allocate(instance, "h-drf-counted")
+    assert allocation.totals.tolist() == pytest.approx([2, 10])
+    assert allocation.certify() and allocation.certify(exact=True)

@@ -60,8 +60,8 @@ def test_the_closed_form_is_for_positive_demands_without_limits_and_rates_on_one
 @pytest.mark.parametrize("method", ["rounds", "lp"])
 def test_separate_servers_divide_a_limit(method):
     instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0], [12.0]], task_limits=[4, np.inf])
-    found = fairlp.allocate(instance, "naive-drf", method=method)
-    assert found.tasks_array == pytest.approx(np.array([[1.0, 3.0], [3.0, 9.0]]))
+    answer = fairlp.allocate(instance, "naive-drf", method=method)
+    assert answer.tasks_array == pytest.approx(np.array([[1.0, 3.0], [3.0, 9.0]]))
 
 
 @pytest.mark.parametrize("over", [1e-12, 1e-9, 0.5])
@@ -73,10 +73,10 @@ def test_a_server_over_its_capacity_is_scaled_down_and_no_other(over):
     assert (found.T @ instance.demands <= instance.capacities * (1 + 2.0**-50)).all()
     assert found[:, 0].tolist() == [2, 2] and found[:, 1] == pytest.approx([2, 2], rel=1e-14)
     assert (within_capacity(instance, exact) == exact).all()
-    one = fairlp.Instance.from_arrays(
+    case = fairlp.Instance.from_arrays(
         [[1, 0.1]], [[4, 6]]
     )  # of which the second resource is plenty
-    assert within_capacity(one, np.array([[4 * (1 + over)]])) == pytest.approx(
+    assert within_capacity(case, np.array([[4 * (1 + over)]])) == pytest.approx(
         np.array([[4.0]]), rel=1e-15
     )
 

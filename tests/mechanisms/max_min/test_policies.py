@@ -51,31 +51,31 @@ def test_two_jobs_on_two_kinds_have_what_they_have_in_isolation():
     """τ = ((4,1),(3,2)): half of each kind is 2.5 steps a second for both, and no allocation gives both more."""
     assert isolated_throughputs(TWO).tolist() == [2.5, 2.5]
     for steps, age in (([10, 5], None), ([10, 5], [0, 0]), ([7, 90], [3, 1])):
-        found = fairlp.allocate(TWO, "gavel", objective="finish-time", steps=steps, age=age)
-        assert found.totals.to_numpy() == pytest.approx([2.5, 2.5], rel=AGREEMENT)
-        assert found.levels.to_numpy() == pytest.approx([1, 1], rel=AGREEMENT)
-        assert found.certify() and found.certify(exact=True)
+        outcome = fairlp.allocate(TWO, "gavel", objective="finish-time", steps=steps, age=age)
+        assert outcome.totals.to_numpy() == pytest.approx([2.5, 2.5], rel=AGREEMENT)
+        assert outcome.levels.to_numpy() == pytest.approx([1, 1], rel=AGREEMENT)
+        assert outcome.certify() and outcome.certify(exact=True)
 
 
 def test_an_old_job_needs_less_of_its_isolated_throughput():
     """One worker, rates of 1, one step each: isolated, both have 1/2. Job a came 2 ago, so it would end at 4 and has
     1/ρ = 4/(2 + 1/x) with throughput x; b has 2(1 − x). They are equal where 4x = 2(1 − x)(2x + 1), at x = 1/2."""
     jobs = Instance.from_arrays([[1], [1]], [[1]], users=["a", "b"], rates=[[1], [1]])
-    found = fairlp.allocate(jobs, "gavel", objective="finish-time", steps=[1, 1], age=[2, 0])
+    outcome = fairlp.allocate(jobs, "gavel", objective="finish-time", steps=[1, 1], age=[2, 0])
     x = 0.5
-    assert found.totals.to_numpy() == pytest.approx([x, 1 - x], rel=AGREEMENT)
-    assert found.levels.to_numpy() == pytest.approx([2 * (1 - x)] * 2, rel=AGREEMENT)
+    assert outcome.totals.to_numpy() == pytest.approx([x, 1 - x], rel=AGREEMENT)
+    assert outcome.levels.to_numpy() == pytest.approx([2 * (1 - x)] * 2, rel=AGREEMENT)
 
 
 def test_without_ages_it_is_the_max_min_of_throughput_over_that_in_isolation():
     for seed in range(many(10)):
         cluster, steps, _ = drawn(seed)
         instance = instance_of(cluster)
-        found = fairlp.allocate(instance, "gavel", objective="finish-time", steps=steps)
-        levels = found.totals.to_numpy() / cluster.isolated()
-        assert found.levels.to_numpy() == pytest.approx(levels, rel=AGREEMENT)
+        outcome = fairlp.allocate(instance, "gavel", objective="finish-time", steps=steps)
+        levels = outcome.totals.to_numpy() / cluster.isolated()
+        assert outcome.levels.to_numpy() == pytest.approx(levels, rel=AGREEMENT)
         other = fairlp.allocate(instance, "gavel", objective="finish-time", steps=3.0 * steps[::-1])
-        assert other.totals.to_numpy() == pytest.approx(found.totals.to_numpy(), rel=1e-8)
+        assert other.totals.to_numpy() == pytest.approx(outcome.totals.to_numpy(), rel=1e-8)
 
 
 @settings(max_examples=many(15), deadline=None)
@@ -84,18 +84,18 @@ def test_finish_time_fairness_is_that_of_bisections(seed):
     cluster, steps, age = drawn(seed)
     instance = instance_of(cluster)
     given_options = {"objective": "finish-time", "steps": steps, "age": age}
-    found = fairlp.allocate(instance, "gavel", **given_options)
+    outcome = fairlp.allocate(instance, "gavel", **given_options)
     rho = cluster.finish_times(steps, age)
-    assert 1 / found.levels.to_numpy() == pytest.approx(rho, rel=1e-5)
+    assert 1 / outcome.levels.to_numpy() == pytest.approx(rho, rel=1e-5)
     assert rho.max() <= 1 + 1e-7  # isolation is an allocation, too
-    throughput = found.totals.to_numpy()
+    throughput = outcome.totals.to_numpy()
     end = age + steps / cluster.isolated()
     assert (age + steps / throughput) / end == pytest.approx(
-        1 / found.levels.to_numpy(), rel=AGREEMENT
+        1 / outcome.levels.to_numpy(), rel=AGREEMENT
     )
-    assert found.residual <= VERIFIED and found.certify()
-    assert fairlp.audit(instance, found, OPTIMAL)["holds"].isin([True, None]).all()
-    moved = replace(found, tasks_array=found.tasks_array * 0.999)
+    assert outcome.residual <= VERIFIED and outcome.certify()
+    assert fairlp.audit(instance, outcome, OPTIMAL)["holds"].isin([True, None]).all()
+    moved = replace(outcome, tasks_array=outcome.tasks_array * 0.999)
     assert not moved.certify()
 
 
@@ -105,13 +105,13 @@ def test_the_time_that_isolation_would_have_needed_counts_on_its_own(seed):
     """Gavel's t(isolated), the denominator's own past; here some of the age."""
     cluster, steps, age = drawn(seed)
     before = age * np.random.default_rng(seed).choice([0.25, 0.5, 1.0], len(age))
-    found = fairlp.allocate(
+    outcome = fairlp.allocate(
         instance_of(cluster), "gavel", objective="finish-time", steps=steps, age=age,
         isolated_age=before,
     )  # fmt: skip
     rho = cluster.finish_times(steps, age, before)
-    assert 1 / found.levels.to_numpy() == pytest.approx(rho, rel=1e-5)
-    assert found.certify()
+    assert 1 / outcome.levels.to_numpy() == pytest.approx(rho, rel=1e-5)
+    assert outcome.certify()
 
 
 @settings(max_examples=many(25), deadline=None)
@@ -119,15 +119,15 @@ def test_the_time_that_isolation_would_have_needed_counts_on_its_own(seed):
 def test_makespan_and_total_are_those_of_linprog(seed):
     cluster, steps, _ = drawn(seed)
     instance = instance_of(cluster, weights=False)
-    found = fairlp.allocate(instance, "gavel", objective="makespan", steps=steps)
-    assert found.levels.min() == pytest.approx(cluster.largest_t(steps), rel=VERIFIED)
-    assert found.levels.to_numpy() == pytest.approx(found.totals.to_numpy() / steps)
+    outcome = fairlp.allocate(instance, "gavel", objective="makespan", steps=steps)
+    assert outcome.levels.min() == pytest.approx(cluster.largest_t(steps), rel=VERIFIED)
+    assert outcome.levels.to_numpy() == pytest.approx(outcome.totals.to_numpy() / steps)
     weighted = instance_of(cluster)
     most = fairlp.allocate(weighted, "gavel", objective="total")
     assert most.levels.to_numpy() @ cluster.weights == pytest.approx(
         cluster.largest_total(), rel=VERIFIED
     )
-    for answer, of in ((found, instance), (most, weighted)):
+    for answer, of in ((outcome, instance), (most, weighted)):
         assert answer.certify() and answer.residual <= VERIFIED
         assert fairlp.audit(of, answer, OPTIMAL)["holds"].isin([True, None]).all()
 
@@ -163,8 +163,8 @@ def test_every_objective_is_printed_solved_elsewhere_and_proved_exactly(objectiv
     read = fairlp.read_program(path)
     for solver in ("highs", "scipy"):
         assert read.solve(solver).objective == pytest.approx(model.solve().objective)
-    found = fairlp.allocate(TWO, "gavel", **chosen)
-    assert found.certify() and found.certify(exact=True)
+    outcome = fairlp.allocate(TWO, "gavel", **chosen)
+    assert outcome.certify() and outcome.certify(exact=True)
     assert fairlp.validate(TWO, "gavel", **chosen)["agrees"].all()
 
 
@@ -261,11 +261,11 @@ def test_what_programs_prove_rationals_prove_from_the_numbers_as_written(part, t
 def test_the_last_tangents_are_a_linear_program_with_the_same_leximin():
     chosen = options("finish-time")
     jobs = TWO.replace(weights=[2, 1])
-    found = fairlp.allocate(jobs, "gavel", **chosen)
-    model = fairlp.formulate(jobs, "gavel", **chosen, at=found.totals)
+    outcome = fairlp.allocate(jobs, "gavel", **chosen)
+    model = fairlp.formulate(jobs, "gavel", **chosen, at=outcome.totals)
     answer = fairlp.leximin(model)
-    assert answer.levels.to_numpy() == pytest.approx(found.levels.to_numpy(), rel=AGREEMENT)
-    rho = 1 / found.levels.min()
+    assert answer.levels.to_numpy() == pytest.approx(outcome.levels.to_numpy(), rel=AGREEMENT)
+    rho = 1 / outcome.levels.min()
     for asked, possible in ((rho * (1 + 1e-6), True), (rho * (1 - 1e-6), False)):
         t = fairlp.formulate(jobs, "gavel", **chosen, rho=asked).solve().objective
         assert (t >= 1) == possible
@@ -284,17 +284,17 @@ def test_one_over_rho_is_below_its_tangents():
 
 
 def test_a_wrong_total_is_refused():
-    found = fairlp.allocate(TWO, "gavel", objective="total")
-    assert found.totals.tolist() == [4, 2] and found.levels["b"] == pytest.approx(2 / 3)
-    other = replace(found, tasks_array=np.array([[2.0, 0.5], [1.5, 1.0]]))
-    assert "not optimal: the total is 1.45833333333" in str(other.certify())
+    outcome = fairlp.allocate(TWO, "gavel", objective="total")
+    assert outcome.totals.tolist() == [4, 2] and outcome.levels["b"] == pytest.approx(2 / 3)
+    case = replace(outcome, tasks_array=np.array([[2.0, 0.5], [1.5, 1.0]]))
+    assert "not optimal: the total is 1.45833333333" in str(case.certify())
 
 
 def test_of_several_allocations_of_the_largest_total_each_is_proved():
     alike = Instance.from_arrays([[1], [1]], [[1]], rates=[[1], [1]])
-    found = fairlp.allocate(alike, "gavel", objective="total")
+    outcome = fairlp.allocate(alike, "gavel", objective="total")
     for part in (0.0, 0.3, 1.0):
-        assert replace(found, tasks_array=np.array([[part], [1 - part]])).certify()
+        assert replace(outcome, tasks_array=np.array([[part], [1 - part]])).certify()
     assert fairlp.validate(alike, "gavel", objective="total")["agrees"].all()
 
 
@@ -318,9 +318,9 @@ def test_numbers_of_jobs_that_are_no_users_are_passed_over():
     """So that an audit may ask what the others would have without a user, and one table serves all instances."""
     steps = {"gone": 7, "a": 10, "b": 5}
     for given_steps in (steps, pd.Series(steps)):
-        found = fairlp.allocate(TWO, "gavel", objective="makespan", steps=given_steps)
-        assert found.levels.min() == pytest.approx(0.4)
-        audited = fairlp.audit(TWO, found, "population-monotonic")
+        outcome = fairlp.allocate(TWO, "gavel", objective="makespan", steps=given_steps)
+        assert outcome.levels.min() == pytest.approx(0.4)
+        audited = fairlp.audit(TWO, outcome, "population-monotonic")
         assert audited["holds"].iloc[0] is not None
 
 
@@ -365,9 +365,9 @@ def test_jobs_that_can_run_nothing_and_limits_hold_no_policy_back():
     )  # fmt: skip
     for objective in ("makespan", "finish-time", "total", "hierarchical"):
         steps = {} if objective in ("total", "hierarchical") else {"steps": [4, 4, 4]}
-        found = fairlp.allocate(jobs, "gavel", objective=objective, **steps)
-        assert found.totals.to_numpy() == pytest.approx([0, 1.5, 0.5]), objective
-        assert found.certify()
+        outcome = fairlp.allocate(jobs, "gavel", objective=objective, **steps)
+        assert outcome.totals.to_numpy() == pytest.approx([0, 1.5, 0.5]), objective
+        assert outcome.certify()
 
 
 def test_the_first_program_is_gavels_convex_one_for_the_largest_rho():
@@ -382,10 +382,10 @@ def test_the_first_program_is_gavels_convex_one_for_the_largest_rho():
         rows = [cluster.scale @ x <= cluster.workers, cvxpy.sum(x, axis=1) <= 1]
         problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.max(rho)), rows)
         problem.solve(solver=cvxpy.CLARABEL)
-        found = fairlp.allocate(
+        outcome = fairlp.allocate(
             instance_of(cluster), "gavel", objective="finish-time", steps=steps, age=age
         )
-        assert 1 / found.levels.min() == pytest.approx(problem.value, rel=1e-5)
+        assert 1 / outcome.levels.min() == pytest.approx(problem.value, rel=1e-5)
 
 
 FOUR = Instance.from_arrays(
@@ -397,15 +397,15 @@ FOUR = Instance.from_arrays(
 def test_a_stopped_jobs_part_goes_to_its_queue():
     """Two GPUs, queues A and B of weight 1, each job up to one GPU; a1 takes a quarter at most, so a2 has the rest of
     A's GPU, and b1 and b2 a half each. Level 1 is both GPUs. Without queues the others have 7/12 each."""
-    found = fairlp.allocate(FOUR, "gavel", objective="hierarchical")
-    assert found.totals.to_numpy() == pytest.approx([0.25, 0.75, 0.5, 0.5], rel=AGREEMENT)
-    assert found.levels.to_numpy() == pytest.approx([0.125, 0.375, 0.25, 0.25], rel=AGREEMENT)
-    assert found.rounds["level"].tolist() == pytest.approx([0.25, 0.5])
-    assert found.rounds["users"].tolist() == [["a1"], ["a2", "b1", "b2"]]
-    assert not found.notes and "2 rounds, each proved by its duals" in str(found.certify())
-    assert "in floats, not in rationals" in str(found.certify(exact=True))
+    outcome = fairlp.allocate(FOUR, "gavel", objective="hierarchical")
+    assert outcome.totals.to_numpy() == pytest.approx([0.25, 0.75, 0.5, 0.5], rel=AGREEMENT)
+    assert outcome.levels.to_numpy() == pytest.approx([0.125, 0.375, 0.25, 0.25], rel=AGREEMENT)
+    assert outcome.rounds["level"].tolist() == pytest.approx([0.25, 0.5])
+    assert outcome.rounds["users"].tolist() == [["a1"], ["a2", "b1", "b2"]]
+    assert not outcome.notes and "2 rounds, each proved by its duals" in str(outcome.certify())
+    assert "in floats, not in rationals" in str(outcome.certify(exact=True))
     assert fairlp.validate(FOUR, "gavel", objective="hierarchical")["agrees"].all()
-    assert not replace(found, tasks_array=found.tasks_array * 0.999).certify()
+    assert not replace(outcome, tasks_array=outcome.tasks_array * 0.999).certify()
     flat = fairlp.allocate(FOUR, "gavel")
     assert flat.totals.to_numpy() == pytest.approx([0.25, 7 / 12, 7 / 12, 7 / 12])
     assert "objective='hierarchical' shares along it" in flat.notes[0]
@@ -417,8 +417,8 @@ def test_weights_of_queues_stand_above_those_of_jobs():
         [[1]] * 3, [[1]], rates=[[2]] * 3, users=["a", "x", "b"], weights=[3, 1, 5],
         queue=["A", "A/x", "B"], queues={"A": 2, "B": 1},
     )  # fmt: skip
-    found = fairlp.allocate(jobs, "gavel", objective="hierarchical")
-    assert found.levels.to_numpy() == pytest.approx([1 / 2, 1 / 6, 1 / 3], rel=AGREEMENT)
+    outcome = fairlp.allocate(jobs, "gavel", objective="hierarchical")
+    assert outcome.levels.to_numpy() == pytest.approx([1 / 2, 1 / 6, 1 / 3], rel=AGREEMENT)
 
 
 @settings(max_examples=many(25), deadline=None)
@@ -430,22 +430,22 @@ def test_the_hierarchical_policy_is_that_of_linprog_round_by_round(seed):
     paths = rng.choice(names, len(cluster.scale)).tolist()
     queue_weights = dict(zip(names[1:], rng.integers(1, 5, 4).tolist(), strict=True))
     instance = instance_of(cluster).replace(queue=paths, queues=queue_weights)
-    found = fairlp.allocate(instance, "gavel", objective="hierarchical")
+    outcome = fairlp.allocate(instance, "gavel", objective="hierarchical")
     expected = cluster.water_filling(paths, queue_weights)
-    assert found.levels.to_numpy() == pytest.approx(expected, rel=1e-6, abs=1e-9)
-    assert found.residual <= VERIFIED and not found.unproved and found.certify()
-    assert fairlp.audit(instance, found, OPTIMAL)["holds"].isin([True, None]).all()
+    assert outcome.levels.to_numpy() == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert outcome.residual <= VERIFIED and not outcome.unproved and outcome.certify()
+    assert fairlp.audit(instance, outcome, OPTIMAL)["holds"].isin([True, None]).all()
 
     rate = np.zeros(len(paths))
     divided("", 0.0, set(range(len(paths))), paths, queue_weights, cluster.weights, rate)
     parts = rate / rate.sum()
     time = parts[:, None] * cluster.workers / cluster.scale[:, None] * (cluster.throughputs > 0)
     if (time.sum(axis=1) <= 1).all():
-        assert (found.levels >= parts * (1 - VERIFIED)).all()
+        assert (outcome.levels >= parts * (1 - VERIFIED)).all()
 
     before = 0.0
-    for k, units in enumerate(found.rounds["level"]):
-        rounds = found.rounds.iloc[:k]
+    for k, units in enumerate(outcome.rounds["level"]):
+        rounds = outcome.rounds.iloc[:k]
         model = fairlp.formulate(instance, "gavel", objective="hierarchical", rounds=rounds)
         assert model.solve().objective == pytest.approx(units - before, rel=VERIFIED, abs=1e-9)
         before = units
@@ -455,25 +455,25 @@ def test_the_hierarchical_policy_is_that_of_linprog_round_by_round(seed):
 @given(st.integers(0, 10**9))
 def test_without_queues_the_hierarchical_policy_is_the_max_min_one(seed):
     instance = instance_of(drawn(seed)[0])
-    found = fairlp.allocate(instance, "gavel", objective="hierarchical")
+    outcome = fairlp.allocate(instance, "gavel", objective="hierarchical")
     flat = fairlp.allocate(instance, "gavel")
-    assert found.totals.to_numpy() == pytest.approx(flat.totals.to_numpy(), rel=1e-8)
+    assert outcome.totals.to_numpy() == pytest.approx(flat.totals.to_numpy(), rel=1e-8)
 
 
 def test_rounds_of_water_filling_are_exported_and_solved_elsewhere(tmp_path):
-    found = fairlp.allocate(FOUR, "gavel", objective="hierarchical")
-    model = fairlp.formulate(FOUR, "gavel", objective="hierarchical", rounds=found.rounds.loc[:1])
+    outcome = fairlp.allocate(FOUR, "gavel", objective="hierarchical")
+    model = fairlp.formulate(FOUR, "gavel", objective="hierarchical", rounds=outcome.rounds.loc[:1])
     assert "kept" in str(model) and "h[n] + w[n]" in str(model)
     model.write(tmp_path / "round.mps")
     read = fairlp.read_program(tmp_path / "round.mps")
     for solver in ("highs", "scipy"):
         assert read.solve(solver).objective == pytest.approx(0.25)
-    done = fairlp.formulate(FOUR, "gavel", objective="hierarchical", rounds=found.rounds)
+    done = fairlp.formulate(FOUR, "gavel", objective="hierarchical", rounds=outcome.rounds)
     assert done.solve().objective == 0
     with pytest.raises(InstanceError, match="expected rows of allocation"):
         fairlp.formulate(FOUR, "gavel", objective="hierarchical", rounds=3)
     with pytest.raises(InstanceError, match="'max-min' takes no rounds="):
-        fairlp.formulate(FOUR, "gavel", rounds=found.rounds)
+        fairlp.formulate(FOUR, "gavel", rounds=outcome.rounds)
 
 
 def test_water_filling_is_right_with_prices_that_are_off_and_its_proof_asks_none_of_them():
@@ -495,13 +495,13 @@ def test_linprog_knows_the_makespan_of_two_jobs():
     A = [[1, 0, 1, 0, 0], [0, 1, 0, 1, 0], [1, 1, 0, 0, 0], [0, 0, 1, 1, 0]]
     A += [[-4, -1, 0, 0, 10], [0, 0, -3, -2, 5]]
     t = linprog([0, 0, 0, 0, -1], A, [1, 1, 1, 1, 0, 0]).x[-1]
-    found = fairlp.allocate(TWO, "gavel", objective="makespan", steps=[10, 5])
-    assert t == pytest.approx(0.4) and found.levels.min() == pytest.approx(t)
+    outcome = fairlp.allocate(TWO, "gavel", objective="makespan", steps=[10, 5])
+    assert t == pytest.approx(0.4) and outcome.levels.min() == pytest.approx(t)
 
 
 @pytest.mark.parametrize("objective", ["max-min", "finish-time", "hierarchical"])
 def test_the_gap_of_a_policy_is_that_of_its_programs(objective):
     instance = FOUR if objective == "hierarchical" else TWO
     options = {"steps": [3.0, 5.0]} if objective == "finish-time" else {}
-    found = fairlp.allocate(instance, "gavel", objective=objective, **options)
-    assert 0 <= found.gap <= AGREEMENT and not found.unproved
+    outcome = fairlp.allocate(instance, "gavel", objective=objective, **options)
+    assert 0 <= outcome.gap <= AGREEMENT and not outcome.unproved

@@ -97,8 +97,8 @@ def test_one_server_is_the_integer_program_of_one_server():
     for _ in range(10):
         instance = Instance.from_arrays(rng.integers(1, 9, (4, 2)), rng.integers(20, 40, (1, 2)))
         placed = fairlp.allocate(instance, "drfh", whole=True)
-        one = fairlp.allocate(instance, "drf-milp")
-        assert np.sort(placed.levels) == pytest.approx(np.sort(one.levels))
+        outcome = fairlp.allocate(instance, "drf-milp")
+        assert np.sort(placed.levels) == pytest.approx(np.sort(outcome.levels))
 
 
 def test_a_limit_leaves_bound_and_gap_and_says_not_proved():

@@ -107,8 +107,8 @@ def test_where_all_have_all_their_tasks_there_is_nothing_to_pivot():
     instance = Instance.from_arrays(
         [[2.0, 3.0], [3.0, 1.0]], [[2.0, 8.0], [9.0, 3.0]], task_limits=limits
     )
-    found = fairlp.allocate(instance, "psdsf-rdm")
-    assert found.totals.tolist() == pytest.approx(limits, rel=1e-9) and found.certificate
+    allocation = fairlp.allocate(instance, "psdsf-rdm")
+    assert allocation.totals.tolist() == pytest.approx(limits, rel=1e-9) and allocation.certificate
 
 
 def test_numbers_that_are_not_finite_are_no_solution():
@@ -165,21 +165,21 @@ def test_a_user_who_can_run_nothing_is_passed_over_by_the_check():
     instance = Instance.from_arrays(
         [[1.0], [1.0]], [[4.0], [0.0]], eligible=np.array([[True, True], [False, True]])
     )
-    found = fairlp.validate(instance, "psdsf-tdm")
-    assert found["agrees"].all()
+    validation = fairlp.validate(instance, "psdsf-tdm")
+    assert validation["agrees"].all()
 
 
 def test_tasks_of_other_mechanisms_count_with_their_rates():
     instance = random_instance(3, servers=2, limits=False, zeros=False)
     rates = instance.gamma() * 0.5
     slow = Instance.from_arrays(instance.demands, instance.capacities, rates=rates)
-    found = fairlp.per_server.track(slow, until=20, beside=("psdsf-tdm",))
-    wanted = fairlp.allocate(slow, "psdsf-tdm")
-    assert found.tasks["psdsf-tdm"].iloc[-1].to_numpy() == pytest.approx(
-        wanted.totals.to_numpy(), rel=1e-9
+    tracking = fairlp.per_server.track(slow, until=20, beside=("psdsf-tdm",))
+    allocation = fairlp.allocate(slow, "psdsf-tdm")
+    assert tracking.tasks["psdsf-tdm"].iloc[-1].to_numpy() == pytest.approx(
+        allocation.totals.to_numpy(), rel=1e-9
     )
-    used = found.utilization["psdsf-tdm"].iloc[-1].unstack().to_numpy()
-    twice = (wanted.tasks_array[:, :, None] * 2 * slow.demands[:, None, :]).sum(
+    used = tracking.utilization["psdsf-tdm"].iloc[-1].unstack().to_numpy()
+    twice = (allocation.tasks_array[:, :, None] * 2 * slow.demands[:, None, :]).sum(
         axis=0
     ) / slow.capacities
     assert used == pytest.approx(twice, rel=1e-6)

@@ -43,11 +43,11 @@ def test_figure_1(division, method):
 
 
 def test_figure_1_beside_its_rivals():
-    found = fairlp.compare(examples.load("khamse-ashari-figure-1"), ["c-drfh", "tsf"])
+    comparison = fairlp.compare(examples.load("khamse-ashari-figure-1"), ["c-drfh", "tsf"])
     t = 12 / 46
-    assert found["c-drfh"].tolist() == pytest.approx([10 * t, 12 * t, 24 * t], rel=1e-12)
-    assert found["c-drfh"].round(3).tolist() == [2.609, 3.130, 6.261]
-    assert found["tsf"].tolist() == pytest.approx([2, 2, 8], rel=1e-12)
+    assert comparison["c-drfh"].tolist() == pytest.approx([10 * t, 12 * t, 24 * t], rel=1e-12)
+    assert comparison["c-drfh"].round(3).tolist() == [2.609, 3.130, 6.261]
+    assert comparison["tsf"].tolist() == pytest.approx([2, 2, 8], rel=1e-12)
 
 
 @pytest.mark.parametrize("method", METHODS["rdm"])
@@ -286,21 +286,21 @@ RIGHT = np.array([[3.0, 4.0], [7.0, 0.0]])
 
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_the_right_allocation_holds(division):
-    found = fixed_point(market(), RIGHT, division)
+    judgement = fixed_point(market(), RIGHT, division)
     assert (
-        found.holds
-        and found.violation <= AGREEMENT
-        and found.infeasibility == 0
-        and found.gains.empty
+        judgement.holds
+        and judgement.violation <= AGREEMENT
+        and judgement.infeasibility == 0
+        and judgement.gains.empty
     )
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
 @pytest.mark.parametrize("off", [1e-8, 1e-6, 1.0])
 def test_what_is_free_could_be_had(division, off):
-    found = fixed_point(market(), RIGHT - np.array([[0.0, off], [0.0, 0.0]]), division)
-    assert not found and found.infeasibility == 0
-    gains = found.gains.set_index(["user", "server"])
+    judgement = fixed_point(market(), RIGHT - np.array([[0.0, off], [0.0, 0.0]]), division)
+    assert not judgement and judgement.infeasibility == 0
+    gains = judgement.gains.set_index(["user", "server"])
     assert gains.loc[("user1", "server2"), "gain"] == pytest.approx(off, rel=1e-6)
     # who is there already has as much, but on the other server somebody of a higher level gives way
     assert set(gains.index) <= {("user1", "server2"), ("user1", "server1")}
@@ -309,16 +309,16 @@ def test_what_is_free_could_be_had(division, off):
 @pytest.mark.parametrize("division", DIVISIONS)
 @pytest.mark.parametrize("off", [1e-6, 1.0])
 def test_who_has_less_could_take_what_a_richer_one_holds(division, off):
-    found = fixed_point(market(), RIGHT + np.array([[off, 0.0], [-off, 0.0]]), division)
-    assert not found and found.infeasibility <= 1e-15
-    first = found.gains.iloc[0]
+    judgement = fixed_point(market(), RIGHT + np.array([[off, 0.0], [-off, 0.0]]), division)
+    assert not judgement and judgement.infeasibility <= 1e-15
+    first = judgement.gains.iloc[0]
     assert first["user"] == "user2" and first["server"] == "server1" and first["from"] == ["user1"]
     assert first["gain"] == pytest.approx(3 + off)  # all that the richer one has there
 
 
 def test_levels_that_differ_by_rounding_are_equal():
-    found = fixed_point(market(), RIGHT * (1 + np.array([[1e-15, 0], [-1e-15, 0]])), "rdm")
-    assert found.holds
+    judgement = fixed_point(market(), RIGHT * (1 + np.array([[1e-15, 0], [-1e-15, 0]])), "rdm")
+    assert judgement.holds
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
@@ -350,17 +350,17 @@ def test_an_infeasible_allocation_does_not_hold(division, off, planted):
         instance = market(task_limits=[7, 7])
         tasks = np.array([[3.0, 4.0], [7.0, 0.0]])
         tasks[1, 1] = -off
-    found = fixed_point(instance, tasks, division)
-    assert not found and found.infeasibility >= off * 0.2, found
-    assert "infeasible" in str(found) or "could run" in str(found)
+    judgement = fixed_point(instance, tasks, division)
+    assert not judgement and judgement.infeasibility >= off * 0.2, judgement
+    assert "infeasible" in str(judgement) or "could run" in str(judgement)
 
 
 def test_a_server_is_filled_from_the_levels_that_users_bring():
     def fill(base, most):
-        found = fill_server(
+        levels = fill_server(
             np.ones((2, 1)), np.array([3.0]), np.ones(2), np.array(base), np.array(most)
         )
-        return found.tasks.tolist()
+        return levels.tasks.tolist()
 
     assert fill([1.0, 0.0], [INF, INF]) == [1, 2] and fill([9.0, 0.0], [INF, INF]) == [0, 3]
     assert fill([0.0, 0.0], [1.0, INF]) == [1, 2] and fill([0.0, 0.0], [1.0, 0.5]) == [1, 0.5]
@@ -368,10 +368,10 @@ def test_a_server_is_filled_from_the_levels_that_users_bring():
 
 def test_whoever_has_all_its_tasks_is_of_no_group():
     """A group is who is held back by one resource; a limit is none."""
-    found = fill_server(
+    levels = fill_server(
         np.ones((2, 1)), np.array([3.0]), np.ones(2), np.zeros(2), np.array([1.0, INF])
     )
-    assert found.group.tolist() == [NO_GROUP, 0] and found.tasks.tolist() == [1, 2]
+    assert levels.group.tolist() == [NO_GROUP, 0] and levels.tasks.tolist() == [1, 2]
 
 
 def test_what_rounding_leaves_on_a_server_is_not_protected():

@@ -68,13 +68,13 @@ def test_one_user_that_holds_two_saturated_resources():
     here, totals = np.array([0.0, 2.0]), np.array([0.0, 4.0])
     now = server_procedure(market, 0, here, totals)
     assert now.tasks.tolist() == pytest.approx([4, 0]) and now.updates == 1
-    found = allocate(instance, "rdm", "algorithm-1")
-    assert found.totals.tolist() == pytest.approx([4, 2]) and list(found.rounds.columns) == [
+    answer = allocate(instance, "rdm", "algorithm-1")
+    assert answer.totals.tolist() == pytest.approx([4, 2]) and list(answer.rounds.columns) == [
         "change",
         "updates",
     ]
     # naive DRF, where it starts, gives user a 2 tasks of 4
-    assert found.rounds["updates"].tolist() == [1, 0]
+    assert answer.rounds["updates"].tolist() == [1, 0]
 
 
 # --- distributed -----------------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_users_who_come_late_leave_and_come_back(division):
     for seed in by_day(range(8), 4):
         instance = random_instance(40_000 + seed)
         first = instance.users[0]
-        found = fairlp.per_server.track(
+        tracking = fairlp.per_server.track(
             instance,
             {first: [(0, 20), (150, 300)]},
             until=400,
@@ -224,15 +224,15 @@ def test_users_who_come_late_leave_and_come_back(division):
         )
         name = f"psdsf-{division}"
         there = np.arange(1, len(instance.users))
-        assert found.tasks.loc[[0, 19, 200], (name, first)].eq(0).all()
+        assert tracking.tasks.loc[[0, 19, 200], (name, first)].eq(0).all()
         if there.size:  # without the first user the others were at a fixed point of their own
             small = instance.select_users(there)
             final = fairlp.per_server.track(
                 small, until=60, beside=(), division=division, clock_seed=seed
             )
             assert final.distance.iloc[-1] < 0.01
-        assert found.changes["event"].tolist() == ["leaves", "enters", "leaves", "enters"]
-        assert found.distance.iloc[-1] < 0.01, seed
+        assert tracking.changes["event"].tolist() == ["leaves", "enters", "leaves", "enters"]
+        assert tracking.distance.iloc[-1] < 0.01, seed
 
 
 def test_tracking_refuses_what_makes_no_sense():
@@ -282,11 +282,11 @@ def test_rates_scale_demands(division):
             expected.totals.to_numpy(), rel=1e-8
         ), seed
         rng = np.random.default_rng(seed)
-        given = plain.replace(rates=per_server * rng.integers(0, 4, per_server.shape))
-        allocation = allocate(given, division)
-        assert oracle.holds(given, allocation.tasks_array, division), seed
+        case = plain.replace(rates=per_server * rng.integers(0, 4, per_server.shape))
+        allocation = allocate(case, division)
+        assert oracle.holds(case, allocation.tasks_array, division), seed
         assert allocation.residual < 1e-9
-        alone = given.select_users(np.array([0]))
+        alone = case.select_users(np.array([0]))
         if np.isinf(alone.task_limits[0]):
             assert allocate(alone, division).tasks_array[0] == pytest.approx(
                 alone.gamma()[0], rel=1e-9
@@ -301,9 +301,9 @@ def test_a_coprocessor_draws_its_user():
         Instance.from_arrays(demands, capacities), "rdm"
     ).totals.tolist() == pytest.approx([8, 8])
     for division in DIVISIONS:
-        found = allocate(with_it, division)
-        assert found.tasks_array == pytest.approx(np.array([[8, 0], [0, 32]]), abs=1e-9)
-        assert found.usage.to_numpy() == pytest.approx(8) and found.residual < 1e-9
+        answer = allocate(with_it, division)
+        assert answer.tasks_array == pytest.approx(np.array([[8, 0], [0, 32]]), abs=1e-9)
+        assert answer.usage.to_numpy() == pytest.approx(8) and answer.residual < 1e-9
 
 
 # --- best responses at a larger scale --------------------------------------------------------------------------------

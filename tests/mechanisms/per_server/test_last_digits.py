@@ -42,17 +42,17 @@ def test_sweeps_that_move_the_last_digits_only_have_ended(monkeypatch):
     changes = fairlp.allocate(SLOW, "psdsf-tdm", method="sweeps").rounds["change"]
     nearly = int((changes < 1e-10).idxmax())
     assert changes[nearly] > SETTLED
-    found = fairlp.allocate(SLOW, "psdsf-tdm", method="sweeps", most_sweeps=nearly)
-    assert found.certificate.holds and found.certify()
+    allocation = fairlp.allocate(SLOW, "psdsf-tdm", method="sweeps", most_sweeps=nearly)
+    assert allocation.certificate.holds and allocation.certify()
     monkeypatch.setattr(rows, "AGREEMENT", 0.0)
     with pytest.raises(NotConvergedError, match=r"has not settled after \d+ sweeps"):
         fairlp.allocate(SLOW, "psdsf-tdm", method="sweeps", most_sweeps=nearly)
 
 
 def test_a_response_that_moves_less_than_its_total_rounds_has_settled():
-    found = fairlp.allocate(LARGE_AND_SMALL, "psdsf-rdm")
-    assert found.certificate.holds and found.certify()
-    assert found.rounds["change"].iloc[-1] <= SETTLED and len(found.rounds) < 100
+    allocation = fairlp.allocate(LARGE_AND_SMALL, "psdsf-rdm")
+    assert allocation.certificate.holds and allocation.certify()
+    assert allocation.rounds["change"].iloc[-1] <= SETTLED and len(allocation.rounds) < 100
 
 
 @pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm"])
@@ -61,13 +61,13 @@ def test_few_users_on_many_servers_settle_at_once(mechanism, users):
     rng = np.random.default_rng(0)
     demands = rng.lognormal(0, 1, (users, 3))
     instance = Instance.from_arrays(demands, rng.lognormal(3, 1, (1000, 3)))
-    found = fairlp.allocate(instance, mechanism, method="best-response")
-    assert len(found.rounds) <= 5
+    allocation = fairlp.allocate(instance, mechanism, method="best-response")
+    assert len(allocation.rounds) <= 5
     if users == 1:  # alone everywhere
-        assert found.totals.iloc[0] == pytest.approx(instance.gamma().sum(), rel=1e-12)
+        assert allocation.totals.iloc[0] == pytest.approx(instance.gamma().sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm"])
 def test_no_capacity_is_used_more_than_wholly(mechanism):
-    found = fairlp.allocate(LARGE_AND_SMALL, mechanism)
-    assert largest_use(LARGE_AND_SMALL, found.tasks_array) <= 1 + 2.0**-50
+    allocation = fairlp.allocate(LARGE_AND_SMALL, mechanism)
+    assert largest_use(LARGE_AND_SMALL, allocation.tasks_array) <= 1 + 2.0**-50

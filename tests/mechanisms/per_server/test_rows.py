@@ -102,17 +102,17 @@ def test_proportional_users_have_equal_levels(division):
             weights=np.append(instance.weights, phi),
             counts=instance.counts,
         )
-        found = allocate(both, division)
+        answer = allocate(both, division)
         share = instance.weights[0] / (instance.weights[0] + phi)
-        of_both = found.tasks_array[0].sum() + times * found.tasks_array[-1].sum()
-        assert found.totals.iloc[0] == pytest.approx(share * of_both, rel=1e-9), seed
+        of_both = answer.tasks_array[0].sum() + times * answer.tasks_array[-1].sum()
+        assert answer.totals.iloc[0] == pytest.approx(share * of_both, rel=1e-9), seed
         # and their sum is a fixed point of the instance with one user in place of the two
         weights = instance.weights.copy()
         weights[0] += phi
-        one = instance.replace(weights=weights)
-        summed = found.tasks_array[:-1].copy()
-        summed[0] += times * found.tasks_array[-1]
-        assert oracle.holds(one, summed, division), seed
+        case = instance.replace(weights=weights)
+        summed = answer.tasks_array[:-1].copy()
+        summed[0] += times * answer.tasks_array[-1]
+        assert oracle.holds(case, summed, division), seed
 
 
 def test_proportional_users_with_limits_may_not_be_merged():
@@ -254,9 +254,9 @@ def test_integer_programs_of_weights_of_several_orders_of_magnitude():
         n, k, r = rng.integers(2, 4), rng.integers(1, 3), rng.integers(1, 3)
         demands, capacities = rng.integers(1, 6, (n, r)), rng.integers(2, 12, (k, r))
         instance = Instance.from_arrays(demands, capacities, weights=rng.integers(1, 1000, n))
-        found = fairlp.allocate(instance, "psdsf-tdm", method="milp")
+        answer = fairlp.allocate(instance, "psdsf-tdm", method="milp")
         expected = fairlp.allocate(instance, "psdsf-tdm")
-        assert found.certificate and found.totals.to_numpy() == pytest.approx(
+        assert answer.certificate and answer.totals.to_numpy() == pytest.approx(
             expected.totals.to_numpy(), rel=1e-9
         )
 
@@ -281,8 +281,8 @@ def test_weights_beyond_floats_are_answered_or_refused_soon(division, weights):
     instance = Instance.from_arrays([[1, 2], [3, 1], [1, 1]], [[9, 18], [4, 4]], weights=weights)
     with np.errstate(all="ignore"):
         try:
-            found = allocate(instance, division)
+            answer = allocate(instance, division)
         except fairlp.errors.SolverError as error:
             assert len(str(error)) < 1000
         else:
-            assert fairlp.per_server.check(instance, found, division)
+            assert fairlp.per_server.check(instance, answer, division)

@@ -68,9 +68,9 @@ def test_fixed_points_of_every_method(method, division, seed):
     instance = random_instance(seed, limits=False, servers=2)
     assert instance.gamma().max() > 0
     options = {"clock_seed": seed} if method == "distributed" else {}
-    found = fairlp.allocate(instance, f"psdsf-{division}", method=method, **options)
-    assert worst(instance, found.totals) >= 1 - AGREEMENT
-    audit = fairlp.audit(instance, found, "sharing incentive").iloc[0]
+    allocation = fairlp.allocate(instance, f"psdsf-{division}", method=method, **options)
+    assert worst(instance, allocation.totals) >= 1 - AGREEMENT
+    audit = fairlp.audit(instance, allocation, "sharing incentive").iloc[0]
     assert audit.holds is True
 
 
@@ -130,17 +130,17 @@ def smallest_share(instance):
         for n in range(users):
             cost = np.zeros((users, servers))
             cost[n] = 1 / due[n]
-            found = linprog(
+            optimum = linprog(
                 cost.ravel(),
                 np.vstack([rows, below]),
                 np.append(right, np.zeros(len(below))),
                 equal,
                 values,
             )
-            if found.status != 0:
+            if optimum.status != 0:
                 break
             count += 1
-            least = min(least, found.fun)
+            least = min(least, optimum.fun)
     return least, count
 
 

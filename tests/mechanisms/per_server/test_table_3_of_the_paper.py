@@ -32,13 +32,13 @@ def test_three_demands_are_open_within_bounds(parts):
         {place: most * part for (place, most), part in zip(MOST.items(), parts, strict=True)}
     )
     assert instance.gamma() == pytest.approx(TABLE_3, rel=1e-12)
-    found = fairlp.allocate(instance, "psdsf-rdm")
-    assert found.totals.to_numpy() == pytest.approx(
+    allocation = fairlp.allocate(instance, "psdsf-rdm")
+    assert allocation.totals.to_numpy() == pytest.approx(
         [210, 105, 82.5, 27.5], rel=1e-9
     )  # Table IV, whatever they are
     # Fig. 6: of class D's CPUs user 4 uses five times its own demand, and while it is away user 2
     # 7.5 times its own
-    d_class = (found.usage / (instance.capacities * instance.counts[:, None])).loc["D", "cpu"]
+    d_class = (allocation.usage / (instance.capacities * instance.counts[:, None])).loc["D", "cpu"]
     assert d_class == pytest.approx(5 * instance.demands[3, 0], abs=1e-9)
     away = instance.select_users([0, 1, 2])
     used = (

@@ -55,23 +55,23 @@ def limited(seed, resources=3):
 
 @pytest.mark.parametrize(("mechanism", "method"), ANY_METHOD)
 def test_a_satisfied_user_makes_room(mechanism, method):
-    found = fairlp.allocate(ann_and_bob(), mechanism, method=method)
-    assert found.totals.tolist() == pytest.approx([0.6, 1.0], rel=1e-9)
-    assert found.certify().holds and not found.unproved
+    answer = fairlp.allocate(ann_and_bob(), mechanism, method=method)
+    assert answer.totals.tolist() == pytest.approx([0.6, 1.0], rel=1e-9)
+    assert answer.certify().holds and not answer.unproved
 
 
 def test_a_fixed_point_that_wastes_is_not_the_market_s_optimum():
     """Definition 5 holds of it, so that prices must tell."""
     instance = ann_and_bob()
     wasteful = np.array([[0.6, 0.0], [0.4, 0.0]])
-    found = replace(fairlp.allocate(instance, "psdsf-tdm"), tasks_array=wasteful)
-    assert not found.certify().holds
+    case = replace(fairlp.allocate(instance, "psdsf-tdm"), tasks_array=wasteful)
+    assert not case.certify().holds
 
     wasteful = np.array([[0.4, 0.2], [0.6, 0.0]])
     assert fairlp.per_server.check(instance, wasteful, "tdm") and oracle.holds(
         instance, wasteful, "tdm"
     )
-    proof = replace(found, tasks_array=wasteful).certify()
+    proof = replace(case, tasks_array=wasteful).certify()
     assert not proof.holds and "market's optimum" in proof.message
     assert proof.gap == pytest.approx(
         np.log(1 / 0.6) / 2, rel=1e-6
@@ -84,20 +84,20 @@ def test_with_one_resource_it_is_the_leximin():
         instance = limited(seed, resources=1)
         expected = fairlp.allocate(instance, "c-drfh").totals.to_numpy()
         for mechanism in ("psdsf-tdm", "psdsf-rdm"):
-            found = fairlp.allocate(instance, mechanism)
-            assert found.totals.to_numpy() == pytest.approx(expected, rel=1e-9), (seed, mechanism)
+            answer = fairlp.allocate(instance, mechanism)
+            assert answer.totals.to_numpy() == pytest.approx(expected, rel=1e-9), (seed, mechanism)
 
 
 def test_it_keeps_what_is_proved_of_it():
     for seed in range(100, 140):
         instance = limited(seed)
-        found = fairlp.allocate(instance, "psdsf-tdm")
-        assert oracle.holds(instance, found.tasks_array, "tdm"), seed
+        answer = fairlp.allocate(instance, "psdsf-tdm")
+        assert oracle.holds(instance, answer.tasks_array, "tdm"), seed
         audited = fairlp.audit(
-            instance, found, ["Pareto-optimal", "envy-free", "sharing incentive"]
+            instance, answer, ["Pareto-optimal", "envy-free", "sharing incentive"]
         )
         assert (audited["holds"] != False).all(), (seed, audited)  # noqa: E712 - None where there is nothing to check
-        assert found.certify().holds and not found.unproved, seed
+        assert answer.certify().holds and not answer.unproved, seed
 
 
 def test_every_method_finds_it():
@@ -134,19 +134,19 @@ def test_without_prices_nothing_is_proved(monkeypatch):
 
     monkeypatch.setattr(rows, "time_market", fails)
     monkeypatch.setattr(module, "time_market", fails)
-    found = fairlp.allocate(ann_and_bob(), "psdsf-tdm")
-    assert found.certificate and "not proved" in found.unproved and "planted" in found.unproved
-    assert not found.certify().holds
+    answer = fairlp.allocate(ann_and_bob(), "psdsf-tdm")
+    assert answer.certificate and "not proved" in answer.unproved and "planted" in answer.unproved
+    assert not answer.certify().holds
 
 
 def test_under_resource_division_a_note_names_who_could_gain():
     noted = 0
     for seed in range(400, 460):
         instance = limited(seed)
-        found = fairlp.allocate(instance, "psdsf-rdm", merge=False)
-        assert oracle.holds(instance, found.tasks_array, "rdm"), seed
-        optimal = fairlp.audit(instance, found, ["Pareto-optimal"])["holds"].iloc[0]
-        says = any("not Pareto-optimal" in note for note in found.notes)
+        answer = fairlp.allocate(instance, "psdsf-rdm", merge=False)
+        assert oracle.holds(instance, answer.tasks_array, "rdm"), seed
+        optimal = fairlp.audit(instance, answer, ["Pareto-optimal"])["holds"].iloc[0]
+        says = any("not Pareto-optimal" in note for note in answer.notes)
         if limits_bind(instance):
             assert says == (optimal is False or optimal == False), seed  # noqa: E712 - NumPy's
         noted += says

@@ -59,9 +59,9 @@ def test_audits_agree_with_plain_loops(seed, first, second):
     instance = drawn(seed)
     tasks = np.zeros((len(instance.users), 1))
     tasks[:2, 0] = first, second
-    found = fairlp.audit(instance, tasks, [OWN, OTHER], whole_tasks=True)
-    assert found.holds[OWN] == (not envious(instance, tasks[:, 0].astype(int).tolist(), 1, 0))
-    assert found.holds[OTHER] == (not envious(instance, tasks[:, 0].astype(int).tolist(), 0, 1))
+    findings = fairlp.audit(instance, tasks, [OWN, OTHER], whole_tasks=True)
+    assert findings.holds[OWN] == (not envious(instance, tasks[:, 0].astype(int).tolist(), 1, 0))
+    assert findings.holds[OTHER] == (not envious(instance, tasks[:, 0].astype(int).tolist(), 0, 1))
 
 
 def test_neither_keeps_the_others():
@@ -77,10 +77,10 @@ def test_neither_keeps_the_others():
     four = Instance.from_arrays(
         [[1], [3]], [[4]]
     )  # A has all four units, and three of them are a task of B
-    found = fairlp.audit(four, fairlp.allocate(four, "sequential-minmax"), [OWN, OTHER])
+    findings = fairlp.audit(four, fairlp.allocate(four, "sequential-minmax"), [OWN, OTHER])
     assert (
-        found.holds.tolist() == [True, False]
-        and "the bundle of 'user1', less one task of it" in found.witness[OTHER]
+        findings.holds.tolist() == [True, False]
+        and "the bundle of 'user1', less one task of it" in findings.witness[OTHER]
     )
     assert (
         fairlp.counterexample("sequential-minmax", OTHER).demands.tolist() == four.demands.tolist()
@@ -99,10 +99,10 @@ def test_with_unequal_weights_neither_is_kept(mechanism):
 
 def test_where_it_is_not_defined():
     pair = Instance.from_arrays([[1], [1]], [[4], [4]])
-    found = fairlp.audit(pair, np.ones((2, 2)), [OWN, OTHER])
-    assert found.holds.tolist() == [None, None] and "whole" in found.witness[OWN]
-    found = fairlp.audit(pair, np.ones((2, 2)), [OWN, OTHER], whole_tasks=True)
-    assert found.holds.tolist() == [True, None] and "several servers" in found.witness[OTHER]
+    findings = fairlp.audit(pair, np.ones((2, 2)), [OWN, OTHER])
+    assert findings.holds.tolist() == [None, None] and "whole" in findings.witness[OWN]
+    findings = fairlp.audit(pair, np.ones((2, 2)), [OWN, OTHER], whole_tasks=True)
+    assert findings.holds.tolist() == [True, None] and "several servers" in findings.witness[OTHER]
     weighted = Instance.from_arrays([[1], [1]], [[4]], weights=[[1], [2]])
     assert fairlp.audit(
         weighted, np.ones((2, 1)), [OWN, OTHER], whole_tasks=True

@@ -28,10 +28,10 @@ RULES = [("exclude", 0), ("stop", 0), ("exclude", 1)]
 
 @pytest.mark.parametrize("method", ["fast", "loop"])
 def test_the_worked_example_of_ghodsi(method):
-    found = fairlp.allocate(examples.load("ghodsi"), "drf-discrete", method=method)
-    assert found.totals.to_dict() == {"A": 3, "B": 2}
-    assert found.shares.tolist() == pytest.approx([2 / 3, 2 / 3], rel=1e-15)
-    assert found.utilization.loc["pool", "cpu"] == 1.0
+    answer = fairlp.allocate(examples.load("ghodsi"), "drf-discrete", method=method)
+    assert answer.totals.to_dict() == {"A": 3, "B": 2}
+    assert answer.shares.tolist() == pytest.approx([2 / 3, 2 / 3], rel=1e-15)
+    assert answer.utilization.loc["pool", "cpu"] == 1.0
 
 
 @pytest.mark.parametrize("method", ["fast", "loop"])
@@ -148,12 +148,12 @@ def test_sequential_minmax_is_not_envy_free_up_to_one_task_here():
 
     A share after the task ties at 3/4; B goes first (or never), and its task does not fit any more.
     """
-    found = fairlp.allocate(
+    answer = fairlp.allocate(
         Instance.from_arrays([[1], [3]], [[4]], users=["A", "B"]), "sequential-minmax", trace=True
     )
-    assert found.picks.user.tolist() == ["A", "A", "B", "A", "A", "A"]
-    assert found.totals.to_dict() == {"A": 4, "B": 0}
-    assert fairlp.allocate(found.instance, "drf-discrete").totals.to_dict() == {"A": 1, "B": 1}
+    assert answer.picks.user.tolist() == ["A", "A", "B", "A", "A", "A"]
+    assert answer.totals.to_dict() == {"A": 4, "B": 0}
+    assert fairlp.allocate(answer.instance, "drf-discrete").totals.to_dict() == {"A": 1, "B": 1}
 
 
 @settings(max_examples=many(200), deadline=None)
@@ -179,9 +179,9 @@ def test_users_who_never_run_a_task_stop_nobody():
         [[1, 1], [5, 1], [1, 0]], [[4, 9]], users=["A", "big", "none"], task_limits=[9, 9, 0]
     )
     for rule in ("exclude", "stop"):
-        found = fairlp.allocate(instance, "drf-discrete", rule=rule)
-        assert found.totals.to_dict() == {"A": 4, "big": 0, "none": 0}
-        assert "'big'" in found.notes[0] and "one whole task" in found.notes[0]
+        answer = fairlp.allocate(instance, "drf-discrete", rule=rule)
+        assert answer.totals.to_dict() == {"A": 4, "big": 0, "none": 0}
+        assert "'big'" in answer.notes[0] and "one whole task" in answer.notes[0]
 
 
 def test_nobody_can_run_anything():
@@ -212,8 +212,8 @@ def test_options_of_other_mechanisms_are_named():
 
 
 def test_validate_compares_the_ways_to_fill():
-    found = fairlp.validate(examples.load("ghodsi-59-19"), "drf-discrete")
-    assert found.agrees.all() and list(found.index) == ["fast", "loop"]
+    validation = fairlp.validate(examples.load("ghodsi-59-19"), "drf-discrete")
+    assert validation.agrees.all() and list(validation.index) == ["fast", "loop"]
     assert fairlp.validate(examples.load("cycles"), "sequential-minmax").agrees.all()
 
 
@@ -311,8 +311,8 @@ def one(demands, capacity, **more):
 
 @pytest.mark.parametrize("short", [1e-15, 1e-12, 1e-10])
 def test_integer_programs_hold_tasks_to_multiples_of_what_demands_are(short):
-    found = fairlp.allocate(one([[3.0], [3.0]], [12 * (1 - short)]), "drf-milp")
-    assert sorted(found.totals) == [1, 2] and found.unproved == BY_WORD
+    answer = fairlp.allocate(one([[3.0], [3.0]], [12 * (1 - short)]), "drf-milp")
+    assert sorted(answer.totals) == [1, 2] and answer.unproved == BY_WORD
 
 
 def test_what_no_multiple_tells_is_said_not_to_be_proved():
@@ -321,17 +321,17 @@ def test_what_no_multiple_tells_is_said_not_to_be_proved():
     capacity = 2 * needs[0][0] + 3 * needs[1][0]
     most = fairlp.allocate(one(needs, [capacity * (1 + 1e-12)], task_limits=[2, 3]), "drf-milp")
     assert most.unproved == BY_WORD
-    found = fairlp.allocate(one(needs, [capacity * (1 - 1e-12)], task_limits=[2, 3]), "drf-milp")
-    assert found.totals.tolist() == [2, 2]
-    assert found.unproved.startswith(
+    answer = fairlp.allocate(one(needs, [capacity * (1 - 1e-12)], task_limits=[2, 3]), "drf-milp")
+    assert answer.totals.tolist() == [2, 2]
+    assert answer.unproved.startswith(
         "not proved: whole tasks that leave less than 1e-09 of a resource free"
     )
-    assert found.unproved in found.notes or found.unproved in str(found)
+    assert answer.unproved in answer.notes or answer.unproved in str(answer)
 
 
 def test_a_resource_that_nobody_needs_is_left_as_it_is():
-    found = fairlp.allocate(one([[3.0, 0], [3.0, 0]], [12 * (1 - 1e-12), 5.0]), "drf-milp")
-    assert np.isclose(found.totals.sum(), 3)
+    answer = fairlp.allocate(one([[3.0, 0], [3.0, 0]], [12 * (1 - 1e-12), 5.0]), "drf-milp")
+    assert np.isclose(answer.totals.sum(), 3)
 
 
 def test_a_level_that_fits_and_that_the_solver_missed_is_no_disagreement():

@@ -49,9 +49,9 @@ def run(demands, slices, **options):
     """Allocations of one quantum after the other, each with the state of the last."""
     state = None
     for demand in demands:
-        found = fairlp.allocate(instance_of(demand, slices), "karma", state=state, **options)
-        state = found.state
-        yield found
+        answer = fairlp.allocate(instance_of(demand, slices), "karma", state=state, **options)
+        state = answer.state
+        yield answer
 
 
 @settings(max_examples=many(80), deadline=None)
@@ -170,25 +170,25 @@ def test_who_joins_has_the_average_and_who_leaves_takes_its_credits():
         "user3": 8,
     }
     later = Instance.from_arrays([[1], [1]], [[6]], users=["user3", "new"], task_limits=[0, 0])
-    found = fairlp.allocate(later, "karma", state=first.state)
-    assert found.state.to_dict() == {
+    answer = fairlp.allocate(later, "karma", state=first.state)
+    assert answer.state.to_dict() == {
         "user3": 10,
         "new": 8,
     }  # of 8 and 6, and 2 credits each for four shared slices
-    assert found.notes == (
+    assert answer.notes == (
         "users 'new' joined and have the average of 6 credits",
         "users 'user1', 'user2' left, and their credits with them",
     )
     assert fairlp.allocate(later, "karma", state=first.state.iloc[::-1]).state.equals(
-        found.state
+        answer.state
     )  # by label
 
 
 def test_many_slices_at_once():
     count = 2000
     demand = np.arange(count) % 7 * 10**6
-    found = fairlp.allocate(instance_of(demand, count * 10**6), "karma")
-    assert found.totals.sum() == count * 10**6 and (found.totals <= demand).all()
+    answer = fairlp.allocate(instance_of(demand, count * 10**6), "karma")
+    assert answer.totals.sum() == count * 10**6 and (answer.totals <= demand).all()
     with pytest.raises(TooLargeError, match=r"9.01e.15 slices for 2 users"):
         fairlp.allocate(instance_of([1, 1], 2.0**53), "karma")
 

@@ -62,20 +62,23 @@ def test_the_more_there_is_the_nearer_to_divisible_tasks(seed, scale):
     """Nobody is more than a task of everybody's dominant shares away from the divisible optimum's smallest level."""
     instance = tree_instance(np.random.default_rng(seed), limits=False, weighted=False)
     large = instance.replace(capacities=instance.capacities * scale)
-    found = fairlp.allocate(large, "h-drf-discrete")
-    assert found.residual <= 0 and (found.totals % 1 == 0).all()
+    allocation = fairlp.allocate(large, "h-drf-discrete")
+    assert allocation.residual <= 0 and (allocation.totals % 1 == 0).all()
     divided = fairlp.allocate(large, "h-drf")
     able = divided.totals > 0
     slack = 1 / divided.tasks_per_level[able] * len(able)
-    assert found.levels[able].min() >= divided.levels[able].min() - slack.max()
+    assert allocation.levels[able].min() >= divided.levels[able].min() - slack.max()
 
 
 def test_what_it_is_not_defined_for_and_what_it_says():
     instance = fairlp.Instance.from_arrays(
         [[1], [9]], [[4]], queue=["a", "b"], queues={"a": {"cap": {"resource1": 2}}}
     )
-    found = fairlp.allocate(instance, "h-drf-discrete")
-    assert found.totals.tolist() == [2, 0] and "could not run one whole task" in found.notes[0]
+    allocation = fairlp.allocate(instance, "h-drf-discrete")
+    assert (
+        allocation.totals.tolist() == [2, 0]
+        and "could not run one whole task" in allocation.notes[0]
+    )
     with pytest.raises(NotDefinedError, match="queue 'a' has a guarantee"):
         fairlp.allocate(
             instance.replace(queues={"a": {"guarantee": {"resource1": 2}}}), "h-drf-discrete"
@@ -103,10 +106,10 @@ def test_a_naive_tree_of_shares_starves_in_time():
     assert fairlp.allocate(blocked, "h-drf-naive").totals.tolist() == [30, 30, 0, 30, 30]
     assert fairlp.allocate(blocked, "h-drf-discrete").totals.tolist() == [20, 20, 20, 30, 30]
     for instance, user in ((starved, "b"), (blocked, "n3,1")):
-        found = fairlp.audit(
+        finding = fairlp.audit(
             instance, fairlp.allocate(instance, "h-drf-naive"), ["hierarchical share guarantee"]
         ).iloc[0]
-        assert found.holds is False and f"'{user}'" in found.witness
+        assert finding.holds is False and f"'{user}'" in finding.witness
     unsettled = fairlp.allocate(starved, "h-drf-naive", turnover=2)
     assert unsettled.notes == ("after 2 turnovers the shares still change",)
     with pytest.raises(InstanceError, match="turnover=-1"):
@@ -118,10 +121,10 @@ def test_a_naive_tree_keeps_caps_and_limits():
         queues={"n2": {"weight": 2, "cap": {"gpu": 10}}}
     )
     for turnover in (0, 50):
-        found = fairlp.allocate(
+        allocation = fairlp.allocate(
             instance.replace(task_limits=[45, 20, 60]), "h-drf-naive", turnover=turnover
         )
-        assert found.totals.tolist() == [45, 20, 10]
+        assert allocation.totals.tolist() == [45, 20, 10]
     assert fairlp.validate(instance, "h-drf-naive").agrees.all()
 
 
@@ -132,11 +135,11 @@ def test_a_naive_tree_keeps_caps_and_limits():
 def test_counted_leaves_keep_the_share_of_their_queue_in_whole_tasks(tasks, limit):
     """One queue has a user without a limit, the other 19 users with few tasks beside one without."""
     queue, limits = ["Q1"] + ["Q2"] * 20, [np.inf] + [limit] * 19 + [np.inf]
-    one = fairlp.Instance.from_arrays(
+    case = fairlp.Instance.from_arrays(
         np.ones((21, 1)), [[float(tasks)]], queue=queue, task_limits=limits
     )
-    assert fairlp.allocate(one, "h-drf-counted-whole").totals.iloc[0] == tasks / 2
-    assert fairlp.allocate(one, "h-drf-discrete").totals.iloc[0] < tasks / 2 * 0.9
+    assert fairlp.allocate(case, "h-drf-counted-whole").totals.iloc[0] == tasks / 2
+    assert fairlp.allocate(case, "h-drf-discrete").totals.iloc[0] < tasks / 2 * 0.9
 
 
 @pytest.mark.parametrize("seed", range(many(60)))
@@ -167,7 +170,7 @@ def test_a_weight_of_a_tenth_is_a_tenth(seed):
 
 def test_a_user_whose_next_task_fits_no_more_does_not_hold_up_the_counting():
     """Its task would be next long after the others have all theirs; a million a user are counted."""
-    one = fairlp.Instance.from_arrays(
+    case = fairlp.Instance.from_arrays(
         [[1, 0], [1, 1], [0, 10]],
         [[4e6, 15]],
         weights=[1, 1, 1e-6],
@@ -175,24 +178,24 @@ def test_a_user_whose_next_task_fits_no_more_does_not_hold_up_the_counting():
         task_limits=[2e6, 3, np.inf],
     )
     start = time.process_time()
-    assert fairlp.allocate(one, "h-drf-counted-whole").totals.tolist() == [2e6, 3, 1]
+    assert fairlp.allocate(case, "h-drf-counted-whole").totals.tolist() == [2e6, 3, 1]
     assert time.process_time() - start < 5
 
 
 def test_billions_of_tasks_are_counted():
-    one = examples.load("bhattacharya-starvation").replace(task_limits=[45e9, 20e9, 60e9])
-    found = fairlp.allocate(
-        one.replace(capacities=one.capacities * 1e9), "h-drf-counted-whole"
+    case = examples.load("bhattacharya-starvation").replace(task_limits=[45e9, 20e9, 60e9])
+    totals = fairlp.allocate(
+        case.replace(capacities=case.capacities * 1e9), "h-drf-counted-whole"
     ).totals
-    assert found.tolist() == [30e9, 20e9, 30e9]
+    assert totals.tolist() == [30e9, 20e9, 30e9]
 
 
 @pytest.mark.parametrize("seed", range(many(30)))
 def test_without_limits_counting_changes_nothing(seed):
     one = tree_instance(np.random.default_rng(seed), limits=False)
     ties = ("larger", "smaller", "index")[seed % 3]
-    found = fairlp.allocate(one, "h-drf-counted-whole", ties=ties).totals.tolist()
-    assert found == fairlp.allocate(one, "h-drf-discrete", ties=ties).totals.tolist()
+    values = fairlp.allocate(one, "h-drf-counted-whole", ties=ties).totals.tolist()
+    assert values == fairlp.allocate(one, "h-drf-discrete", ties=ties).totals.tolist()
 
 
 @pytest.mark.parametrize("seed", range(many(12)))
@@ -200,7 +203,7 @@ def test_one_resource_is_shared_as_divisible_tasks_are_but_for_a_task_of_each_us
     """What others get more by rounding, at most a task each, a user lacks in proportion to its rate."""
     rng = np.random.default_rng(seed)
     users = int(rng.integers(2, 8))
-    one = fairlp.Instance.from_arrays(
+    case = fairlp.Instance.from_arrays(
         np.ones((users, 1)),
         [[float(rng.integers(30, 90))]],
         queue=[f"q{k}" for k in rng.integers(0, 3, users)],
@@ -208,7 +211,7 @@ def test_one_resource_is_shared_as_divisible_tasks_are_but_for_a_task_of_each_us
         task_limits=np.where(rng.random(users) < 0.6, rng.integers(1, 20, users), np.inf),
     )
     whole_ones, divisible = (
-        fairlp.allocate(one, name).totals.to_numpy()
+        fairlp.allocate(case, name).totals.to_numpy()
         for name in ("h-drf-counted-whole", "h-drf-counted")
     )
     part_of_others = (users - 1) * divisible / divisible.sum()

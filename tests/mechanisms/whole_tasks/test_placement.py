@@ -61,15 +61,17 @@ def test_placements_equal_a_loop_in_rationals(seed, policy, table):
 
 def test_the_papers_two_servers():
     """Best-Fit gives each server to the user whose tasks look like it: DRFH's 10 tasks each; First-Fit gives 6."""
-    found = fairlp.compare(
+    comparison = fairlp.compare(
         examples.load("wang-figure-1"), ["drfh", "drfh-best-fit", "drfh-first-fit", "slots"]
     )
-    assert found["drfh"].tolist() == pytest.approx([10, 10])
-    assert found["drfh-best-fit"].tolist() == [10, 10] and found["drfh-first-fit"].tolist() == [
+    assert comparison["drfh"].tolist() == pytest.approx([10, 10])
+    assert comparison["drfh-best-fit"].tolist() == [10, 10] and comparison[
+        "drfh-first-fit"
+    ].tolist() == [
         6,
         6,
     ]
-    assert found["slots"].sum() < 12
+    assert comparison["slots"].sum() < 12
 
 
 @pytest.fixture(scope="module")
@@ -84,11 +86,11 @@ def google():
 @pytest.mark.parametrize("mechanism", MECHANISMS.values())
 def test_google_servers_are_not_over_capacity_and_near_the_fluid_optimum(google, mechanism):
     instance, fluid = google
-    found = fairlp.allocate(instance, mechanism)
-    assert found.residual <= 1e-9 and (found.totals == found.totals.round()).all()
+    allocation = fairlp.allocate(instance, mechanism)
+    assert allocation.residual <= 1e-9 and (allocation.totals == allocation.totals.round()).all()
     if mechanism == "drfh-best-fit":
-        assert found.levels.min() > 0.9 * fluid.levels.min()
-    assert found.levels.min() <= fluid.levels.min() * (1 + 1e-9)
+        assert allocation.levels.min() > 0.9 * fluid.levels.min()
+    assert allocation.levels.min() <= fluid.levels.min() * (1 + 1e-9)
 
 
 def test_best_fit_uses_more_than_first_fit_and_both_more_than_slots_on_googles_servers():
@@ -117,8 +119,8 @@ def placement_best(instance):
 
 def test_wrong_options_and_tasks_that_fit_nowhere():
     instance = Instance.from_arrays([[1, 1], [3, 5]], [[4, 4], [2, 6]], users=["small", "big"])
-    found = fairlp.allocate(instance, "drfh-first-fit")
-    assert found.totals["big"] == 0 and "'big'" in found.notes[0]
+    allocation = fairlp.allocate(instance, "drfh-first-fit")
+    assert allocation.totals["big"] == 0 and "'big'" in allocation.notes[0]
     with pytest.raises(InstanceError, match="slots=0"):
         fairlp.allocate(instance, "slots", slots=0)
     with pytest.raises(UnknownNameError, match="slots"):
@@ -139,8 +141,8 @@ def test_the_pool_is_added_up_exactly():
         [3, 4],
         [3, 2],
     ]
-    one = Instance.from_arrays([[0.1], [0.1]], [[0.1]], counts=[3])
-    assert Pool.of(one).capacity.tolist() == [3] and Pool.of(one).demands.tolist() == [[1], [1]]
+    case = Instance.from_arrays([[0.1], [0.1]], [[0.1]], counts=[3])
+    assert Pool.of(case).capacity.tolist() == [3] and Pool.of(case).demands.tolist() == [[1], [1]]
 
 
 def test_best_fit_compares_shares_of_the_whole_system():
@@ -171,11 +173,11 @@ def test_tasks_are_counted_exactly(policy, need):
     instance = Instance.from_arrays([[need, 4], [3, 1.5]], [[9e6, 18e6]])
     assert (placement.Servers.of(instance).free.dtype == object) == (need > 1)
     slots = {"slots": 3 * 10**6} if policy == "slots" else {}
-    found = fairlp.allocate(instance, MECHANISMS[policy], **slots).totals
+    totals = fairlp.allocate(instance, MECHANISMS[policy], **slots).totals
     if policy == "slots":
-        assert found.tolist() == [1.5e6, 1.5e6]  # one slot a task
+        assert totals.tolist() == [1.5e6, 1.5e6]  # one slot a task
     else:
-        assert found.tolist() == fairlp.allocate(instance, "drf-discrete").totals.tolist()
+        assert totals.tolist() == fairlp.allocate(instance, "drf-discrete").totals.tolist()
 
 
 @pytest.mark.parametrize("mechanism", ["drfh-best-fit", "h-drf-naive"])

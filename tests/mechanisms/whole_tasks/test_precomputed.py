@@ -41,8 +41,8 @@ def test_floating_point_and_lp_differ_at_whole_numbers_only(seed):
     fluid = fairlp.allocate(instance, "pdrf", divisible=True).totals.to_numpy()
     near = abs(fluid - np.rint(fluid)) <= 1e-9 * np.maximum(fluid, 1)
     for method in ("floating-point", "lp"):
-        found = fairlp.allocate(instance, "pdrf", method=method).totals.to_numpy()
-        assert (found == exact)[~near].all() and (abs(found - exact) <= 1).all()
+        values = fairlp.allocate(instance, "pdrf", method=method).totals.to_numpy()
+        assert (values == exact)[~near].all() and (abs(values - exact) <= 1).all()
     assert fairlp.allocate(
         instance, "pdrf", method="lp", divisible=True
     ).totals.to_numpy() == pytest.approx(fluid, rel=1e-9)
@@ -57,9 +57,10 @@ def test_floors_that_floating_point_gets_wrong():
         == Plain([[3], [9]], [30]).precomputed()
     )
     assert fairlp.allocate(instance, "pdrf", method="floating-point").totals.tolist() == [4, 1]
-    found = fairlp.validate(instance, "pdrf")
+    validation = fairlp.validate(instance, "pdrf")
     assert (
-        not found.loc["floating-point", "agrees"] and found.loc["floating-point", "user"] == "user1"
+        not validation.loc["floating-point", "agrees"]
+        and validation.loc["floating-point", "user"] == "user1"
     )
 
 
@@ -224,10 +225,10 @@ def test_any_integer_solver_gives_the_same_leximin(solver):
     instance = Instance.from_arrays(
         [[2, 1], [1, 3], [3, 1], [1, 1]], [[17, 13]], weights=[1, 2, 1, 1]
     )
-    found = fairlp.allocate(instance, "drf-milp", solver=solver)
+    allocation = fairlp.allocate(instance, "drf-milp", solver=solver)
     plain = Plain(instance.demands, instance.pool, instance.weights)
-    assert plain.levels(found.totals.astype(int).tolist()) == plain.leximin()
-    assert found.rounds["users at or below"].iloc[-1] == 4
+    assert plain.levels(allocation.totals.astype(int).tolist()) == plain.leximin()
+    assert allocation.rounds["users at or below"].iloc[-1] == 4
 
 
 def test_the_integer_program_reads_and_exports(tmp_path):

@@ -99,8 +99,8 @@ def test_servers_that_are_alike_but_for_rounding_decide_nothing():
     """The second server is like the task by less than the step in which distances are told apart."""
     instance = Instance.from_arrays([[1.0, 1.0]], [[2.0, 2.0 + 2e-12], [2.0, 2.0]], task_limits=[1])
     allocation = fairlp.allocate(instance, "drfh-best-fit")
-    other = dataclasses.replace(allocation, tasks_array=allocation.tasks_array[:, ::-1])
-    verdicts = [allocation.certify(), other.certify()]
+    case = dataclasses.replace(allocation, tasks_array=allocation.tasks_array[:, ::-1])
+    verdicts = [allocation.certify(), case.certify()]
     assert not all(verdicts)
     assert all(verdict or verdict.message.startswith("not proved") for verdict in verdicts)
 

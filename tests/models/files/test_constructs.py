@@ -233,9 +233,9 @@ def test_a_model_of_ours_is_written_without_big_m(lower, tmp_path_factory):
     program = example(lower).compile()
     path = tmp_path_factory.mktemp("native") / "model.mps"
     program.write(path, profile="native")
-    found = read_program(path)
-    assert_same(found, program)
-    assert set(found.switched) <= set(program.switched)
+    compiled_program = read_program(path)
+    assert_same(compiled_program, program)
+    assert set(compiled_program.switched) <= set(program.switched)
     text = path.read_text(encoding="utf-8")
     assert {f" IF cap.{label} z.{label} 1" for label in "abc"} <= {
         *text.split("INDICATORS")[1].split("\n")

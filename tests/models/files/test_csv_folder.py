@@ -35,7 +35,7 @@ def test_a_table_of_a_spreadsheet_is_refused_with_what_to_do(content, words, tmp
 
 
 def test_a_user_may_run_on_several_servers_of_a_table(tmp_path):
-    wanted = Instance.from_arrays(
+    case = Instance.from_arrays(
         [[1.0], [2.0]],
         [[4.0], [8.0]],
         users=["a", "b"],
@@ -43,7 +43,7 @@ def test_a_user_may_run_on_several_servers_of_a_table(tmp_path):
         resources=["cpu"],
         eligible=[["s", "t"], ["t"]],
     )
-    wanted.write(tmp_path / "folder")
+    case.write(tmp_path / "folder")
     (tmp_path / "folder" / "fairlp.json").unlink()  # it says how many rows there were
     listed = pd.DataFrame({"user": ["a", "a", "b"], "server": ["s", "t", "t"]})
     listed.to_csv(tmp_path / "folder" / "eligible.csv", index=False)

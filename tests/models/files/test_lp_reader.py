@@ -17,16 +17,16 @@ from program_files import CASES, EXAMPLE, INF, POS, assert_equal, program, progr
 
 def content(p):
     """Everything that a program says, whatever the order of columns, and of rows without a name of their own."""
-    kept = np.flatnonzero(np.isfinite(p.row_lower) | np.isfinite(p.row_upper)).tolist()
+    values = np.flatnonzero(np.isfinite(p.row_lower) | np.isfinite(p.row_upper)).tolist()
     names, dense = p.row_names, p.A.toarray()
-    rows = [(names[i], p.row_lower[i], p.row_upper[i]) for i in kept]
+    rows = [(names[i], p.row_lower[i], p.row_upper[i]) for i in values]
     columns = zip(
         p.column_names,
         p.c,
         p.col_lower,
         p.col_upper,
         p.integrality,
-        dense[kept].T.tolist(),
+        dense[values].T.tolist(),
         strict=True,
     )
     return p.sense, p.offset, rows, sorted(columns)
@@ -37,10 +37,10 @@ def content(p):
 def test_our_files_come_back(case, constant, tmp_path):
     p = CASES[case]
     write_lp(p, path := tmp_path / "model.lp.gz", constant=constant)
-    found = read_program(path)
-    assert content(found) == content(p)
-    assert {block.name for block in found.columns} == {block.name for block in p.columns}
-    assert found.name == ("K?se & Brot" if case == "names" else p.name)
+    compiled_program = read_program(path)
+    assert content(compiled_program) == content(p)
+    assert {block.name for block in compiled_program.columns} == {block.name for block in p.columns}
+    assert compiled_program.name == ("K?se & Brot" if case == "names" else p.name)
 
 
 @settings(deadline=None)
@@ -61,10 +61,10 @@ def test_columns_of_a_block_stand_together_again(tmp_path):
         row_names={"cap": ["a", "b", "c"]}, column_names={"x": ["u", "v"], "t": None, "y": ["w"]},
     )  # fmt: skip
     write_lp(p, path := tmp_path / "model.lp")
-    found = read_program(path)
-    assert [(b.name, len(b)) for b in found.columns] == [("t", 1), ("x", 2), ("y", 1)]
-    assert [(b.name, len(b)) for b in found.rows] == [("cap", 3)]
-    assert content(found) == content(p)
+    compiled_program = read_program(path)
+    assert [(b.name, len(b)) for b in compiled_program.columns] == [("t", 1), ("x", 2), ("y", 1)]
+    assert [(b.name, len(b)) for b in compiled_program.rows] == [("cap", 3)]
+    assert content(compiled_program) == content(p)
 
 
 def test_no_columns_and_no_rows(tmp_path):
@@ -309,5 +309,9 @@ def test_a_constant_of_ours_that_was_changed_by_hand_is_a_column(tmp_path):
     path.write_text(
         text.replace("objective_constant = 1", "objective_constant = 2"), encoding="ascii"
     )
-    found = read_program(path)
-    assert (found.offset, found.n_columns, found.column_names[-1]) == (0, 4, "objective_constant")
+    compiled_program = read_program(path)
+    assert (
+        compiled_program.offset,
+        compiled_program.n_columns,
+        compiled_program.column_names[-1],
+    ) == (0, 4, "objective_constant")

@@ -28,15 +28,15 @@ from program_files import CASES, EXAMPLE, GOOD, INF, POS, assert_equal, program,
 def test_our_files_come_back(case, profile, tmp_path):
     p = CASES[case]
     write_mps(p, path := tmp_path / "model.mps.gz", profile=profile)
-    found = read_program(path)
-    assert_equal(found, p, 1e-9 if profile == "fixed" else 0.0)
-    assert found.name == ("K?se & Brot" if case == "names" else p.name)
+    compiled_program = read_program(path)
+    assert_equal(compiled_program, p, 1e-9 if profile == "fixed" else 0.0)
+    assert compiled_program.name == ("K?se & Brot" if case == "names" else p.name)
     kept = np.isfinite(p.row_lower) | np.isfinite(p.row_upper)
     if kept.all():
-        assert [(b.name, b.start, b.stop) for b in found.rows] == [
+        assert [(b.name, b.start, b.stop) for b in compiled_program.rows] == [
             (b.name, b.start, b.stop) for b in p.rows if len(b)
         ]
-    for block, was in zip(found.columns, p.columns, strict=True):
+    for block, was in zip(compiled_program.columns, p.columns, strict=True):
         assert (block.name, block.start, block.stop, block.positions) == (
             was.name,
             was.start,
@@ -65,15 +65,20 @@ def test_a_model_with_masks_and_several_indices_comes_back(tmp_path):
     compiled = model.compile()
     for profile in ("portable", "full", "fixed"):
         write_mps(compiled, path := tmp_path / "model.mps", profile=profile)
-        found = read_program(path)
-        assert_equal(found, compiled, 1e-11 if profile == "fixed" else 0.0)
-        assert (found.name, found.source) == (compiled.name, " ".join(compiled.source.split()))
+        compiled_program = read_program(path)
+        assert_equal(compiled_program, compiled, 1e-11 if profile == "fixed" else 0.0)
+        assert (compiled_program.name, compiled_program.source) == (
+            compiled.name,
+            " ".join(compiled.source.split()),
+        )
         for block, was in zip(
-            found.columns + found.rows, compiled.columns + compiled.rows, strict=True
+            compiled_program.columns + compiled_program.rows,
+            compiled.columns + compiled.rows,
+            strict=True,
         ):
             assert [tuple(map(str, labels)) for labels in was.labels()] == list(block.labels())
     assert (
-        found.column_block("g").unpack(np.arange(found.n_columns)).shape
+        compiled_program.column_block("g").unpack(np.arange(compiled_program.n_columns)).shape
         == compiled.column_block("g").shape
     )
 
@@ -237,9 +242,15 @@ def test_the_sense_before_the_name_is_read_as_pulp_writes_it(tmp_path):
         problem += x <= 10, "r"
         problem.writeMPS(str(tmp_path / "out.mps"), with_objsense=True)
     assert (tmp_path / "out.mps").read_text().startswith("OBJSENSE")
-    found = read_program(tmp_path / "out.mps")
-    assert (found.sense, found.c.tolist(), found.name) == ("max", [3], "p")
-    assert found.row_upper.tolist() == [10] and found.col_upper.tolist() == [4]
+    compiled_program = read_program(tmp_path / "out.mps")
+    assert (compiled_program.sense, compiled_program.c.tolist(), compiled_program.name) == (
+        "max",
+        [3],
+        "p",
+    )
+    assert compiled_program.row_upper.tolist() == [10] and compiled_program.col_upper.tolist() == [
+        4
+    ]
 
 
 def test_exponents_of_fortran(tmp_path):
@@ -299,18 +310,24 @@ ENDATA
 def test_names_with_spaces_in_fixed_columns(ends, tmp_path):
     path = tmp_path / "model.mps"
     path.write_bytes(FIXED.replace("\n", ends).encode("utf-8-sig"))
-    found = read_program(path)
-    assert (found.name, found.row_names, found.column_names) == (
+    compiled_program = read_program(path)
+    assert (compiled_program.name, compiled_program.row_names, compiled_program.column_names) == (
         "Käse",
         ["lim 1", "lim  2"],
         ["x one", "y"],
     )
-    assert found.A.toarray().tolist() == [[2.5, 3], [-1, 0]]
-    assert (found.row_lower.tolist(), found.row_upper.tolist()) == ([5, -4], [10, INF])
-    assert (found.col_upper.tolist(), found.integrality.tolist()) == ([4, 1], [0, 1])
+    assert compiled_program.A.toarray().tolist() == [[2.5, 3], [-1, 0]]
+    assert (compiled_program.row_lower.tolist(), compiled_program.row_upper.tolist()) == (
+        [5, -4],
+        [10, INF],
+    )
+    assert (compiled_program.col_upper.tolist(), compiled_program.integrality.tolist()) == (
+        [4, 1],
+        [0, 1],
+    )
     with gzip.open(packed := tmp_path / "MODEL.MPS.GZ", "wb") as file:
         file.write(path.read_bytes())
-    assert_equal(read_program(packed), found)
+    assert_equal(read_program(packed), compiled_program)
 
 
 def test_conventions_of_single_programs_are_followed_with_a_warning(tmp_path):

@@ -79,8 +79,8 @@ def changes(draw):
 
 def changed(text, edits):
     lines = text.split("\n")
-    for what, at, to, k in edits:
-        i, j = int(at * len(lines)), int(to * len(lines))
+    for what, edit, to, k in edits:
+        i, j = int(edit * len(lines)), int(to * len(lines))
         words = lines[i].split()
         if what == "delete":
             del lines[i]

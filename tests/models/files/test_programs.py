@@ -50,15 +50,15 @@ def test_two_rows_of_a_range_that_were_made_different_stay_two(tmp_path):
 
 def test_columns_in_another_order_come_back_to_their_blocks(tmp_path):
     path = written(tmp_path, ".lp")
-    wanted = read_program(path)
+    program = read_program(path)
     found = edited(
         path,
         "x.ann.s + x.ann.t + x.bob.s + x.bob.t + 2 y.ann +",
         "x.ann.s + 2 y.ann + x.ann.t + x.bob.s + x.bob.t +",
     )
     assert [block.name for block in found.columns] == ["x", "y"]
-    assert found.column_names == wanted.column_names
-    assert found.c.tolist() == wanted.c.tolist() and (found.A != wanted.A).nnz == 0
+    assert found.column_names == program.column_names
+    assert found.c.tolist() == program.c.tolist() and (found.A != program.A).nnz == 0
 
 
 def explained(path, names):
@@ -75,9 +75,9 @@ def explained(path, names):
 
 def test_labels_that_are_not_unique_are_whole_names(tmp_path):
     names = ("x.ann.s", "x.ann.t", "x.bob.s", "x.bob.t")
-    found = explained(written(tmp_path, ".mps"), {name: ["ann", "s"] for name in names})
-    assert len(found.columns) == 1
-    assert found.column_names[:4] == ["x[ann,s]"] * 4
+    explanation = explained(written(tmp_path, ".mps"), {name: ["ann", "s"] for name in names})
+    assert len(explanation.columns) == 1
+    assert explanation.column_names[:4] == ["x[ann,s]"] * 4
 
 
 def test_more_combinations_of_labels_than_integers_count_are_whole_names(tmp_path):
@@ -87,9 +87,9 @@ def test_more_combinations_of_labels_than_integers_count_are_whole_names(tmp_pat
         "x.bob.s": ["2"] * 70,
         "x.bob.t": ["3"] * 70,
     }
-    found = explained(written(tmp_path, ".mps"), labels)
-    assert len(found.columns) == 1
-    assert found.column_names[0] == f"x[{','.join('0' * 70)}]"
+    explanation = explained(written(tmp_path, ".mps"), labels)
+    assert len(explanation.columns) == 1
+    assert explanation.column_names[0] == f"x[{','.join('0' * 70)}]"
 
 
 def test_a_side_file_that_cannot_be_read_is_named(tmp_path):

@@ -369,12 +369,12 @@ def test_another_statement_is_accepted_only_when_it_is_true(three_rounds):
             program = program_of(statement)
         except AssertionError:  # by a tiny step no float any more: as far off as nothing
             continue
-        found = ServersInRationals(
+        outcome = ServersInRationals(
             program, [one[1] for one in rows], statement["level_column"]
         ).run()
-        assert found.holds and [str(level) for level in found.levels] == [one[2] for one in rows], (
-            path
-        )
+        assert outcome.holds and [str(level) for level in outcome.levels] == [
+            one[2] for one in rows
+        ], path
         solved += 1
     assert solved > 5
 

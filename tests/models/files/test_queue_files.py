@@ -83,15 +83,15 @@ def test_no_tree_stays_no_tree(tmp_path, suffix):
 
 
 def test_defaults_are_left_out_of_a_document(tmp_path):
-    found = json.loads(written(tmp_path, ".json", queued()).read_text(encoding="utf-8"))
-    assert found["fairlp"] == 2
-    assert found["queues"] == [
+    data = json.loads(written(tmp_path, ".json", queued()).read_text(encoding="utf-8"))
+    assert data["fairlp"] == 2
+    assert data["queues"] == [
         {"queue": "org", "weight": 2, "guarantee": {"cpu": 3}, "cap": {"memory": 9}},
         {"queue": "org/a"},
         {"queue": "org/b"},
         {"queue": "idle", "weight": 4},
     ]
-    assert [user.get("queue") for user in found["users"]] == ["org/a", "org/b", None]
+    assert [user.get("queue") for user in data["users"]] == ["org/a", "org/b", None]
 
 
 def test_a_folder_has_a_third_table(tmp_path):

@@ -308,11 +308,11 @@ def test_we_read_what_others_write(name, writer, suffix, tmp_path):
         pytest.skip("GLPK writes 12 digits, and nothing at all without rows")
     p = program_of(name)
     sign = WRITERS[writer](p, tmp_path, suffix) or 1
-    found = read_program(tmp_path / f"out{suffix}")
+    program = read_program(tmp_path / f"out{suffix}")
     wanted = optimum_of(name) - (p.offset if writer == "PuLP" else 0)  # PuLP drops the constant
-    assert sign * solve(found) == pytest.approx(wanted, rel=1e-7, abs=1e-12)
+    assert sign * solve(program) == pytest.approx(wanted, rel=1e-7, abs=1e-12)
     if sign == 1:
-        assert found.sense == p.sense
+        assert program.sense == p.sense
 
 
 def text(folder, content, name="model.mps"):

@@ -38,27 +38,27 @@ def sides():
 @settings(max_examples=many(20), deadline=None)
 @given(seed=st.integers(0, 10**9), mechanism=st.sampled_from(["drfh", "tsf", "asset"]))
 def test_certificates_of_first_rounds_hold(seed, mechanism, tmp_path_factory):
-    found = certificate(fairlp.formulate(random_instance(seed, integers=seed % 2 == 0), mechanism))
-    path = found.write(tmp_path_factory.mktemp("vipr") / "one.vipr")
+    proof = certificate(fairlp.formulate(random_instance(seed, integers=seed % 2 == 0), mechanism))
+    path = proof.write(tmp_path_factory.mktemp("vipr") / "one.vipr")
     low, high = vipr_checker.check(path.read_text(encoding="utf-8"))
-    assert low == high == found.objective
+    assert low == high == proof.objective
 
 
 @pytest.mark.parametrize("sense", ["minimize", "maximize"])
 def test_every_kind_of_bound_and_a_constant(sense, tmp_path):
     model, v = sides()
     getattr(model, sense)(v["a"] + 2 * v["b"] - v["c"] + 0.5)
-    found = certificate(model)
-    text = found.write(tmp_path / "sides.vipr").read_text(encoding="utf-8")
-    assert vipr_checker.check(text) == (found.objective - Fraction(1, 2),) * 2
+    proof = certificate(model)
+    text = proof.write(tmp_path / "sides.vipr").read_text(encoding="utf-8")
+    assert vipr_checker.check(text) == (proof.objective - Fraction(1, 2),) * 2
     assert "leaves out: 1/2" in text and "bound#3 E 3 1  3 1" in text and "range#least G -4" in text
 
 
 def test_every_changed_word_is_wrong_or_says_the_same(tmp_path):
     """Each number of a certificate plus one: another program, another point, other multipliers, or another range."""
-    found = certificate(fairlp.formulate(examples.load("wang-figure-1"), "drfh"))
-    text = found.write(tmp_path / "one.vipr").read_text(encoding="utf-8")
-    assert vipr_checker.check(text) == (found.objective,) * 2
+    proof = certificate(fairlp.formulate(examples.load("wang-figure-1"), "drfh"))
+    text = proof.write(tmp_path / "one.vipr").read_text(encoding="utf-8")
+    assert vipr_checker.check(text) == (proof.objective,) * 2
     head, tail = text[: text.index("RTP")], text[text.index("RTP") :]
     words = tail.split()
     refused = 0

@@ -103,8 +103,8 @@ with drafts(sys.argv[1]) as [draft], draft_folder(Path(sys.argv[2]), ["a"]) as f
 def test_what_a_killed_writer_left_is_removed_by_the_next_one(tmp_path):
     file, folder = tmp_path / "model.mps.gz", tmp_path / "folder"
     for _ in range(2):
-        ended = subprocess.run([sys.executable, "-c", KILLED, str(file), str(folder)], check=False)
-        assert ended.returncode == -signal.SIGKILL
+        result = subprocess.run([sys.executable, "-c", KILLED, str(file), str(folder)], check=False)
+        assert result.returncode == -signal.SIGKILL
         left = list(tmp_path.iterdir())
         assert len(left) == 2 and all(path.name.startswith(".") for path in left)
     with drafts(file) as [draft], draft_folder(folder, ["a"]) as into:
@@ -167,8 +167,8 @@ def test_what_is_no_file_is_written_to_and_stays(tmp_path):
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        found = fairlp.allocate(fairlp.examples.ghodsi(), "drf")
-        found.to_json(pipe)
+        allocation = fairlp.allocate(fairlp.examples.ghodsi(), "drf")
+        allocation.to_json(pipe)
         assert json.loads(os.read(reader, 1 << 16))["mechanism"] == "drf"
     finally:
         os.close(reader)

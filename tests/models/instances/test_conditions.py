@@ -274,8 +274,8 @@ def test_a_mapping_says_what_membership_in_python_says(name, entries, data):
     columns = Columns(
         pd.DataFrame({name: pd.Series(entries, dtype=object)}), np.ones((len(entries), 1)), ["\0"]
     )
-    found = evaluate(condition_text({name: allowed}, "user"), columns, "user").tolist()
-    assert found == [value in allowed for value in entries]
+    values = evaluate(condition_text({name: allowed}, "user"), columns, "user").tolist()
+    assert values == [value in allowed for value in entries]
 
 
 def test_many_users_and_servers_are_quick():

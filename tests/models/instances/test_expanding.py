@@ -38,15 +38,15 @@ def test_a_row_for_every_server():
 
 
 def test_whatever_has_rows_of_one_is_itself():
-    given = fairlp.examples.load("wang-figure-1")
-    assert given.expanded() is given
+    instance = fairlp.examples.load("wang-figure-1")
+    assert instance.expanded() is instance
 
 
 def test_given_rates_come_along():
-    given = fairlp.examples.load("khamse-ashari-figure-4").replace(counts=[2, 1, 1])
+    instance = fairlp.examples.load("khamse-ashari-figure-4").replace(counts=[2, 1, 1])
     assert (
-        given.expanded().rates.shape == (2, 4)
-        and (given.expanded().rates[:, 0] == given.rates[:, 0]).all()
+        instance.expanded().rates.shape == (2, 4)
+        and (instance.expanded().rates[:, 0] == instance.rates[:, 0]).all()
     )
 
 

@@ -26,8 +26,8 @@ INF = np.inf
 def test_a_number_is_the_shortest_decimal_that_reads_as_it():
     assert whole(np.array([0.1, 2.25])).tolist() == [10, 225]
     for value in (0.1 + 0.2, 1 / 3, 1e-17, 123456.789012345, 2**-40):
-        found = whole(np.array([value, 1.0]))
-        assert Fraction(int(found[0]), int(found[1])) == Fraction(repr(value)), value
+        tasks = whole(np.array([value, 1.0]))
+        assert Fraction(int(tasks[0]), int(tasks[1])) == Fraction(repr(value)), value
 
 
 def test_products_and_quotients_of_large_whole_numbers_are_exact():
@@ -129,10 +129,10 @@ def test_true_is_not_the_server_1():
 def test_keywords_are_names_of_attributes_in_backticks():
     assert condition_text({"class": "a", "kind": "b"}, "user") == "`class` == 'a' and kind == 'b'"
     attributes = pd.DataFrame({"class": ["a", "b"]}, ["server1", "server2"])
-    found = Instance.from_arrays(
+    case = Instance.from_arrays(
         [[1.0]], [[4.0], [4.0]], eligible=[{"class": "a"}], server_attributes=attributes
     )
-    assert found.eligible.tolist() == [[True, False]]
+    assert case.eligible.tolist() == [[True, False]]
 
 
 @pytest.mark.parametrize(

@@ -220,8 +220,8 @@ def test_demands_and_capacities_are_found_by_the_names_of_their_dimensions():
         assert Instance.from_arrays(form, capacities.T).equals(expected)
         changed = expected.replace(users=None, demands=form)
         assert changed.equals(expected)
-    one = Instance.from_arrays(demands, capacities[0][::-1].drop_vars("server"))
-    assert one.capacities.tolist() == [[9, 18]]
+    case = Instance.from_arrays(demands, capacities[0][::-1].drop_vars("server"))
+    assert case.capacities.tolist() == [[9, 18]]
     turned_weights = xarray.DataArray([[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]], dims=["resource", "user"])
     assert expected.replace(weights=turned_weights).weights.tolist() == [[1, 2], [3, 4], [5, 6]]
     with pytest.raises(InstanceError, match="'weights' is over 'resource'; expected 'user'"):

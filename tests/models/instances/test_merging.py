@@ -125,11 +125,11 @@ def test_users_with_demands_beyond_a_quotient_of_floats_are_not_proportional(mec
     demands = [[2.0**1000, 2.0**-1000], [2.0**1000, 2.0**-998], [2.0**1000, 0.0]]
     instance = fairlp.Instance.from_arrays(demands, [[2.0**1010, 2.0**-1000]])
     assert not merge_users(instance)[1].merges
-    found = fairlp.allocate(instance, mechanism, method="lp")
+    allocation = fairlp.allocate(instance, mechanism, method="lp")
     # by hand: the second resource ends first, and the third user takes what the others leave of the
     # first
-    assert found.totals.iloc[:2].tolist() == pytest.approx([0.5, 0.125], rel=1e-12)
-    assert found.totals.iloc[2] == pytest.approx(2.0**10 - 0.625, rel=1e-12)
+    assert allocation.totals.iloc[:2].tolist() == pytest.approx([0.5, 0.125], rel=1e-12)
+    assert allocation.totals.iloc[2] == pytest.approx(2.0**10 - 0.625, rel=1e-12)
 
 
 def test_users_whose_demands_are_too_far_apart_stay_apart():

@@ -30,9 +30,11 @@ def test_deviations_are_those_of_scipy(seed, largest):
     costs = np.concatenate([-np.ones(3), w, w])
     rows = np.concatenate([a, -np.eye(4), np.eye(4)], axis=1)
     expected = linprog(costs, A_eq=rows, b_eq=b, bounds=[(-2, 2)] * 3 + [(0, None)] * 8).fun
-    found = model.solve()
-    assert found.verify().is_optimal
-    assert (-found.objective if largest else found.objective) == pytest.approx(expected, abs=1e-7)
+    solution = model.solve()
+    assert solution.verify().is_optimal
+    assert (-solution.objective if largest else solution.objective) == pytest.approx(
+        expected, abs=1e-7
+    )
     copy = model.copy()
     copy.changed()
     assert same_bytes(copy.compile(), model.compile()) == []

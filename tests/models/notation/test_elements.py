@@ -28,8 +28,8 @@ def rows(model, expression):
     found = np.zeros([len(index) for index in expression.indices] + [model.compile().n_columns])
     triples, _ = compile_rows(expression, starts, expression.indices, None)
     flat = found.reshape(-1, found.shape[-1])
-    for at, columns, values in triples:
-        np.add.at(flat, (at, columns), values)
+    for triple, columns, values in triples:
+        np.add.at(flat, (triple, columns), values)
     return found
 
 

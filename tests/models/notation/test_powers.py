@@ -32,12 +32,12 @@ def test_every_way_finds_the_closed_form(solver, exponent):
     if not find_backend(solver).available()[0]:
         pytest.skip(f"{solver} is not installed")
     model, expected = cake(exponent)
-    found = model.solve(solver)
-    assert found.values["x"].to_numpy() == pytest.approx(expected, rel=CONVEX_POINT)
-    assert found.objective == pytest.approx(
+    solution = model.solve(solver)
+    assert solution.values["x"].to_numpy() == pytest.approx(expected, rel=CONVEX_POINT)
+    assert solution.objective == pytest.approx(
         (np.array([1, 2, 3]) * expected**exponent / exponent).sum(), rel=CONFORMANCE
     )
-    assert found.verify().gap <= CONVEX_POINT
+    assert solution.verify().gap <= CONVEX_POINT
 
 
 def test_powers_logs_and_a_linear_part_stand_side_by_side():
@@ -126,7 +126,7 @@ def test_powers_and_logarithms_of_parameters_are_numbers():
     model.maximize((c**2).sum() + ((log(c) + power(c, 0.5)) * x).sum() + (c**2 * log(x + c)).sum())
     for values in ([2.0, 3.0], [1.0, 2.0]):
         c.set(values)
-        found = model.solve()
+        solution = model.solve()
         again = Model("numbers")
         y, number = again.variable("x", n, upper=1), np.array(values)
         again.constraint("cap", (number**2 * y).sum() <= 9)
@@ -135,7 +135,7 @@ def test_powers_and_logarithms_of_parameters_are_numbers():
             + (number**2 * log(y + number)).sum()
             + (number**2).sum()
         )
-        assert found.objective == pytest.approx(again.solve().objective, rel=1e-7)
+        assert solution.objective == pytest.approx(again.solve().objective, rel=1e-7)
     c.set([0.0, 2.0])
     with pytest.raises(ModelError, match=r"log\(c\[n\]\) is not finite everywhere"):
         model.compile()

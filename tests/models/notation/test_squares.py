@@ -32,10 +32,10 @@ def test_least_squares_within_bounds_are_those_of_scipy(seed, largest):
     p, x = model.parameter("p", (K, N), a), model.variable("x", N, lower=low, upper=low + 2)
     error = ((p @ x - b) ** 2).sum() / 2
     (model.maximize if largest else model.minimize)(-error if largest else error)
-    found = model.solve("cvxpy:CLARABEL")
-    assert found.status.is_optimal and found.verify().is_optimal
+    solution = model.solve("cvxpy:CLARABEL")
+    assert solution.status.is_optimal and solution.verify().is_optimal
     expected = lsq_linear(a, b, (low, low + 2), tol=1e-14).cost
-    assert (-found.objective if largest else found.objective) == pytest.approx(
+    assert (-solution.objective if largest else solution.objective) == pytest.approx(
         expected, rel=1e-6, abs=1e-8
     )
 
@@ -48,9 +48,9 @@ def test_the_projection_on_a_simplex_and_its_price(solver):
     x, want = model.variable("x", N), model.parameter("want", N, [5, 3, -1])
     cake = model.constraint("cake", x.sum() == 4)
     model.minimize(((x - want) ** 2).sum())
-    found = model.solve(solver)
-    assert found.values["x"].to_numpy() == pytest.approx([3, 1, 0], abs=1e-5)
-    assert found.duals[cake.name] == pytest.approx(-4, abs=1e-4)  # 2·(3 − 5)
+    solution = model.solve(solver)
+    assert solution.values["x"].to_numpy() == pytest.approx([3, 1, 0], abs=1e-5)
+    assert solution.duals[cake.name] == pytest.approx(-4, abs=1e-4)  # 2·(3 − 5)
     want.set([1, 3, 3])
     assert model.solve(solver).values["x"].to_numpy() == pytest.approx([0, 2, 2], abs=CONVEX_POINT)
 
@@ -67,8 +67,8 @@ def test_squares_stand_beside_logarithms_powers_and_a_linear_part():
         + 2 * x["cat"]
         - x["cat"] ** 2
     )
-    found = model.solve("cvxpy:CLARABEL")
-    assert found.values["x"].to_numpy() == pytest.approx(
+    solution = model.solve("cvxpy:CLARABEL")
+    assert solution.values["x"].to_numpy() == pytest.approx(
         [2, 1.5874, 1], abs=1e-3
     )  # 4/y = y; 4/√b = 2·b
     assert str(x * x) == "x[n]^2" and "quadratic" not in repr(model.compile())

@@ -308,12 +308,12 @@ def test_a_session_solves_what_a_rebuild_gives_bit_for_bit(seed):
     one = model()
     with one.session() as session:
         for _ in range(10):
-            found = session.solve()
+            answer = session.solve()
             rebuilt = one.copy()
             rebuilt.changed()
-            assert same_bytes(found.program, rebuilt.compile()) == []
+            assert same_bytes(answer.program, rebuilt.compile()) == []
             held = session._session
-            if held is not None and found.program is held.program:
+            if held is not None and answer.program is held.program:
                 has, scaling = loaded_arrays(held._highs), held.scaling
                 held.restart()
                 if all(
@@ -322,9 +322,9 @@ def test_a_session_solves_what_a_rebuild_gives_bit_for_bit(seed):
                 ):
                     assert has[1:] == loaded_arrays(held._highs)[1:]
             expected = rebuilt.solve()
-            assert found.status.termination is expected.status.termination
+            assert answer.status.termination is expected.status.termination
             if expected.status.is_optimal:
-                assert found.objective == pytest.approx(expected.objective, rel=1e-9, abs=1e-9)
+                assert answer.objective == pytest.approx(expected.objective, rel=1e-9, abs=1e-9)
             for _ in range(rng.integers(1, 4)):
                 edit(one, rng)
 

@@ -40,7 +40,7 @@ def solved(model, seed):
         copy.solve(solver if solver in fairlp.solvers().query("available").index else "scipy"),
     ]
     if not answers[0].status.is_optimal:
-        assert {one.status.termination.value for one in answers} == {"infeasible"}
+        assert {answer.status.termination.value for answer in answers} == {"infeasible"}
         return -np.inf
     assert answers[0].objective == pytest.approx(answers[1].objective, abs=1e-6)
     return answers[0].objective
@@ -141,12 +141,12 @@ def test_piecewise_is_what_numpy_interpolates(seed, shared, masked):
     assert solved(model, seed) == pytest.approx(expected, abs=1e-6)
     at = np.array([rng.uniform(row[0], row[-1]) for row in rows])
     x.fix(at)
-    found = model.solve().values["f"].to_numpy()
+    values = model.solve().values["f"].to_numpy()
     wanted = [
         np.interp(a, row, height) if ok else np.nan
         for a, row, height, ok in zip(at, rows, heights, there, strict=True)
     ]
-    assert found == pytest.approx(wanted, abs=1e-7, nan_ok=True)
+    assert values == pytest.approx(wanted, abs=1e-7, nan_ok=True)
 
 
 def test_big_m_is_the_least_that_bounds_allow_and_follows_them():

@@ -161,14 +161,16 @@ def test_integer_certificates_say_bound_gap_and_feasibility(solver):
     model.constraint("row", 3 * x + 5 * y <= 11)
     model.maximize(4 * x + 7 * y + 10)
     solution = model.solve(solver)
-    found = solution.verify()
+    certificate = solution.verify()
     assert (
         solution.bound == pytest.approx(25)
-        and found.bound == solution.bound
-        and found.gap == pytest.approx(0, abs=1e-9)
+        and certificate.bound == solution.bound
+        and certificate.gap == pytest.approx(0, abs=1e-9)
     )
     assert (
-        found.is_feasible and not found.is_optimal and "bound 25 as the solver says" in str(found)
+        certificate.is_feasible
+        and not certificate.is_optimal
+        and "bound 25 as the solver says" in str(certificate)
     )
     assert certify(solution.program, solution.x, bound=30.0).gap == pytest.approx(5 / 15)
 
@@ -330,9 +332,10 @@ def test_an_optimum_beside_another_bound_of_the_solver_itself_is_not_called_opti
 
 
 def test_within_a_gap_that_was_asked_for_is_a_gap_limit_and_says_what_is_known():
-    told = large_row().solve(SaysOfIntegers(x=[27_000_000], bound=-28_000_000), mip_gap=0.1)
+    answer = large_row().solve(SaysOfIntegers(x=[27_000_000], bound=-28_000_000), mip_gap=0.1)
     assert (
-        told.status.termination is Termination.GAP_LIMIT and "gap of 3.7e-02" in told.status.message
+        answer.status.termination is Termination.GAP_LIMIT
+        and "gap of 3.7e-02" in answer.status.message
     )
     untold = large_row().solve(SaysOfIntegers(x=[28_000_000]), mip_gap=1e-6)
     assert untold.status.termination is Termination.GAP_LIMIT

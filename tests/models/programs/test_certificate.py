@@ -55,9 +55,9 @@ def mirrored():
 
 def test_the_optimum_is_proved_in_both_senses():
     for p, x, duals in ((program(), X, DUALS), mirrored()):
-        found = certify(p, x, duals)
-        assert found.is_optimal and found.is_feasible and found.gap == found.dual_residual == 0
-        assert found.primal_residual == found.complementarity == found.integrality_residual == 0
+        proof = certify(p, x, duals)
+        assert proof.is_optimal and proof.is_feasible and proof.gap == proof.dual_residual == 0
+        assert proof.primal_residual == proof.complementarity == proof.integrality_residual == 0
 
 
 @pytest.mark.parametrize("off", OFF)
@@ -78,16 +78,16 @@ def test_what_is_beyond_a_side_or_a_bound_is_seen(off, what, x):
     }
     planted = inside[what] + off * (np.array(x) - inside[what])
     assert certify(program(), inside[what], None).is_feasible
-    found = certify(program(), planted, None)
-    assert not found.is_feasible and found.primal_residual > off / 8
+    proof = certify(program(), planted, None)
+    assert not proof.is_feasible and proof.primal_residual > off / 8
     assert not certify(program(), planted, DUALS).is_optimal
 
 
 @pytest.mark.parametrize("off", OFF)
 def test_a_feasible_point_that_is_not_optimal_has_a_gap(off):
-    found = certify(program(), np.array([3.0, 1.0 - off]), DUALS)
-    assert found.is_feasible and not found.is_optimal
-    assert found.gap == pytest.approx(2 * off / 11, rel=0.3) and found.complementarity > off / 8
+    proof = certify(program(), np.array([3.0, 1.0 - off]), DUALS)
+    assert proof.is_feasible and not proof.is_optimal
+    assert proof.gap == pytest.approx(2 * off / 11, rel=0.3) and proof.complementarity > off / 8
 
 
 @pytest.mark.parametrize("off", OFF)
@@ -97,33 +97,33 @@ def test_a_dual_of_the_wrong_sign_is_seen(off, row, sign):
     for p, x, factor in ((program(), X, 1.0), (*mirrored()[:2], -1.0)):
         duals = np.zeros(2)
         duals[row] = sign * off * factor
-        found = certify(p, x, duals)
-        assert found.dual_residual > off / 16 and not found.is_optimal
+        proof = certify(p, x, duals)
+        assert proof.dual_residual > off / 16 and not proof.is_optimal
 
 
 @pytest.mark.parametrize("off", OFF)
 def test_a_reduced_cost_without_a_bound_is_seen(off):
     """y is free, so that its reduced cost must be 0: 2 less what the row charges."""
     for change in (off, -off):
-        found = certify(program(), X, DUALS + np.array([change, 0.0]))
-        assert found.dual_residual > off / 16 and not found.is_optimal
+        proof = certify(program(), X, DUALS + np.array([change, 0.0]))
+        assert proof.dual_residual > off / 16 and not proof.is_optimal
 
 
 def test_a_reduced_cost_belongs_to_the_bound_on_its_side():
     """x stays below its upper bound though it pays: the gap is what that costs."""
-    found = certify(program(), np.array([1.0, 3.0]), DUALS)
-    assert found.is_feasible and found.dual_residual == 0 and found.gap == pytest.approx(2 / 11)
+    proof = certify(program(), np.array([1.0, 3.0]), DUALS)
+    assert proof.is_feasible and proof.dual_residual == 0 and proof.gap == pytest.approx(2 / 11)
 
 
 @pytest.mark.parametrize("off", [10 * VERIFIED, 0.01, 0.5])
 def test_a_fraction_of_an_integer_variable_is_seen(off):
     whole = program(integrality=np.array([1, 0], dtype=np.uint8))
     assert certify(whole, X, None).is_feasible
-    found = certify(whole, np.array([3.0 - off, 1.0]), None)
+    proof = certify(whole, np.array([3.0 - off, 1.0]), None)
     assert (
-        found.integrality_residual == pytest.approx(off)
-        and found.primal_residual == 0
-        and not found.is_feasible
+        proof.integrality_residual == pytest.approx(off)
+        and proof.primal_residual == 0
+        and not proof.is_feasible
     )
 
 
@@ -192,20 +192,20 @@ def test_a_certificate_within_its_tolerance_names_no_row():
 
 
 def test_the_words_of_a_certificate_say_the_tolerance_that_was_asked_where_it_is_loose():
-    found = certify(program(), np.array([1.0, 3.0]), DUALS)
-    assert "asked" not in str(found)
-    loose = dataclasses.replace(found, tolerance=1e-3)
+    proof = certify(program(), np.array([1.0, 3.0]), DUALS)
+    assert "asked" not in str(proof)
+    loose = dataclasses.replace(proof, tolerance=1e-3)
     assert loose.verdict.startswith("not proved optimal: ")
     assert loose.verdict.endswith("gap 1.8e-01 (asked: 0.001)")
 
 
 def test_without_duals_nothing_is_optimal():
-    found = certify(program(), X, None)
+    proof = certify(program(), X, None)
     assert (
-        found.is_feasible
-        and not found.is_optimal
-        and found.gap is None
-        and found.dual_residual is None
+        proof.is_feasible
+        and not proof.is_optimal
+        and proof.gap is None
+        and proof.dual_residual is None
     )
 
 
@@ -215,7 +215,7 @@ def test_residuals_do_not_depend_on_the_units_of_rows_columns_and_objective(scal
     p = program()
     rows, columns = np.array([scale, 1.0]), np.array([1.0, 1 / scale])
     A = sp.csc_array(p.A.toarray() * rows[:, None] * columns)
-    other = p.replace(
+    instance = p.replace(
         A=A,
         c=p.c * columns * 7,
         row_lower=p.row_lower * rows,
@@ -229,7 +229,7 @@ def test_residuals_do_not_depend_on_the_units_of_rows_columns_and_objective(scal
         (X, DUALS * [1, 0] - [0, 1e-3]),
     ):
         one = dataclasses.astuple(certify(p, x, duals))[:7]
-        two = dataclasses.astuple(certify(other, x / columns, 7 * duals / rows))[:7]
+        two = dataclasses.astuple(certify(instance, x / columns, 7 * duals / rows))[:7]
         assert two == pytest.approx(one, rel=1e-6, abs=1e-12)
 
 
@@ -304,8 +304,8 @@ def test_duals_that_cancel_do_not_hide_a_gap():
         c=np.ones(2),
     )
     assert certify(twice, X, np.array([1e8, 1 - 1e8])).is_optimal
-    found = certify(twice, X, np.array([1e8, 2 - 1e8]))
-    assert not found.is_optimal and found.gap > 0.1
+    proof = certify(twice, X, np.array([1e8, 2 - 1e8]))
+    assert not proof.is_optimal and proof.gap > 0.1
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
@@ -368,11 +368,11 @@ def test_an_optimum_of_zero_is_known_to_a_solvers_tolerance_of_what_the_objectiv
     assert certify(near, np.array([1e-11, 0.0]), np.zeros(2)).is_optimal
     assert not certify(near, np.array([1e-6, 0.0]), np.zeros(2)).is_optimal
     # a dual of 1e-12 beside costs of 3 is as good as none, one of 1e-6 is not
-    one = near.replace(
+    instance = near.replace(
         c=np.array([3.0, 0.0]), col_lower=np.array([0.0, -INF]), row_lower=np.array([-6.0, -INF])
     )
-    assert certify(one, np.zeros(2), np.array([-1e-12, 0.0])).is_optimal
-    assert not certify(one, np.zeros(2), np.array([-1e-3, 0.0])).is_optimal
+    assert certify(instance, np.zeros(2), np.array([-1e-12, 0.0])).is_optimal
+    assert not certify(instance, np.zeros(2), np.array([-1e-3, 0.0])).is_optimal
 
 
 def test_what_rows_and_bounds_let_a_column_reach():

@@ -150,25 +150,27 @@ def test_a_basis_within_rounding_of_an_optimal_one_is_mended(chosen_seed, mechan
     )
     solution = program.solve(method="simplex")
     empty = [0] * solution.program.n_columns, [1] * solution.program.n_rows
-    found = dataclasses.replace(
+    case = dataclasses.replace(
         solution, basis=SimpleNamespace(col_status=empty[0], row_status=empty[1])
     )
-    for answer in (solution, found):
+    for answer in (solution, case):
         proof = answer.certify(exact=True)
         assert proof.holds, proof.message
         by_hand(solution.program, proof)
-    assert "pivots from" in found.certify(exact=True).message
-    wrong = dataclasses.replace(found, x=solution.x * (1 - 1e-5))
+    assert "pivots from" in case.certify(exact=True).message
+    wrong = dataclasses.replace(case, x=solution.x * (1 - 1e-5))
     assert (
         not wrong.certify(exact=True).holds and "not optimal" in wrong.certify(exact=True).message
     )
 
 
 def test_levels_are_the_papers_fractions():
-    found = fairlp.allocate(examples.load("khamse-ashari-figure-1"), "c-drfh").certify(exact=True)
-    assert found.holds and {level.limit_denominator(10**6) for level in found.levels} == {
-        Fraction(12, 46)
-    }
+    certificate = fairlp.allocate(examples.load("khamse-ashari-figure-1"), "c-drfh").certify(
+        exact=True
+    )
+    assert certificate.holds and {
+        level.limit_denominator(10**6) for level in certificate.levels
+    } == {Fraction(12, 46)}
     assert fairlp.allocate(examples.load("ghodsi"), "drf").certify(exact=True).levels[
         0
     ] == pytest.approx(2 / 3)

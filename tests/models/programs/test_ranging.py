@@ -127,8 +127,8 @@ def test_the_price_of_a_mechanism_holds_within_its_range():
     )
     assert all(isinstance(value, Fraction) for value in capacities["dual"])
     # any back end: where there is no basis, HiGHS finds one
-    other = fairlp.formulate(instance, "drfh").solve("scipy").ranges()
-    assert len(other) == len(table) and other["dual"].sum() > 0
+    ranges = fairlp.formulate(instance, "drfh").solve("scipy").ranges()
+    assert len(ranges) == len(table) and ranges["dual"].sum() > 0
 
 
 def test_what_has_no_ranges_is_refused():
@@ -188,8 +188,8 @@ def test_an_equality_that_others_fix_may_not_move(exact):
     model.constraint("twice", 2 * x + 2 * y == 4)
     model.constraint("fixed", x == 1)
     model.maximize(x + y)
-    found = model.solve().ranges(exact=exact).set_index("constraint")
-    assert (found["lower"] == found["rhs"]).all() and (found["upper"] == found["rhs"]).all()
+    ranges = model.solve().ranges(exact=exact).set_index("constraint")
+    assert (ranges["lower"] == ranges["rhs"]).all() and (ranges["upper"] == ranges["rhs"]).all()
 
 
 # Answers without a basis.

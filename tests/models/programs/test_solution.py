@@ -49,8 +49,8 @@ def test_a_wrong_dual_that_another_one_hides_is_seen(off):
     p = program([[1.0], [1.0]], [(-INF, 1.0)] * 2, [(0.0, INF)], [1.0])
     assert certify(p, np.ones(1), np.array([1.0, 0.0])).is_optimal
     assert certify(p, np.ones(1), np.array([0.25, 0.75])).is_optimal
-    found = certify(p, np.ones(1), np.array([1.0 + off, -off]))
-    assert found.dual_residual > off / 4 and not found.is_optimal
+    certificate = certify(p, np.ones(1), np.array([1.0 + off, -off]))
+    assert certificate.dual_residual > off / 4 and not certificate.is_optimal
 
 
 def test_a_dual_objective_above_the_primal_one_is_a_gap():
@@ -204,9 +204,11 @@ def test_a_time_limit_of_nothing_runs_nothing():
 
 
 def test_logarithms_go_to_tangents_where_a_back_end_has_none():
-    found = backends.solve(logarithmic(), "highs", Options())
+    solution = backends.solve(logarithmic(), "highs", Options())
     assert (
-        found.method == "tangents" and found.x[0] == pytest.approx(3) and found.verify().is_optimal
+        solution.method == "tangents"
+        and solution.x[0] == pytest.approx(3)
+        and solution.verify().is_optimal
     )
 
 

@@ -42,10 +42,10 @@ def test_quotas_are_lent_kept_and_shared_as_by_hand():
 @pytest.mark.parametrize("seed", by_day(range(many(60)), 2))
 def test_rounds_of_programs_are_a_tournament_of_small_steps(seed, drawn):
     tree, users, pool = drawn(seed)
-    found = fairlp.allocate(instance_of(tree, users, pool), "kueue")
+    outcome = fairlp.allocate(instance_of(tree, users, pool), "kueue")
     step = 0.01
     expected = Cohorts(tree, users, pool).fair(step)
-    shares = found.totals.to_numpy() * [max(demand) for demand, _ in users.values()]
+    shares = outcome.totals.to_numpy() * [max(demand) for demand, _ in users.values()]
     steps = np.array([expected[path] * max(users[path][0]) for path in users])
     assert shares == pytest.approx(steps, abs=8 * step)
 

@@ -27,13 +27,13 @@ def test_a_dump_without_nodes_or_tasks_is_no_problem_to_share(tmp_path, items):
 
 def test_overcommitment_is_kept_and_told(tmp_path):
     heavy = [pod(f"a{k}", on="n1", requests={"cpu": "3"}) for k in range(3)]
-    found = read(tmp_path, node("n1"), *heavy, pod("b", "x", requests={"memory": "1Gi"}))
-    assert found.observed.usage.loc["n1", "cpu"] == 9000
+    cluster = read(tmp_path, node("n1"), *heavy, pod("b", "x", requests={"memory": "1Gi"}))
+    assert cluster.observed.usage.loc["n1", "cpu"] == 9000
     assert (
-        said(found, "9000 of 'cpu' are in use, of 8000")[0][1]
+        said(cluster, "9000 of 'cpu' are in use, of 8000")[0][1]
         == "observed all the same; nothing of it is free"
     )
-    assert not fairlp.audit(found.instance, found.observed, ["feasible"])["holds"].item()
+    assert not fairlp.audit(cluster.instance, cluster.observed, ["feasible"])["holds"].item()
     free = fairlp.snapshot(tmp_path, capacity="free")
     assert list(free.instance.resources) == ["memory", "pods"] and list(free.instance.users) == [
         "x/web"
@@ -44,14 +44,16 @@ def test_overcommitment_is_kept_and_told(tmp_path):
 
 
 def test_overcommitment_of_a_cordoned_node_is_told_too(tmp_path):
-    found = read(
+    cluster = read(
         tmp_path,
         node("n1"),
         node("n2", unschedulable=True),
         pod("a", on="n2", requests={"cpu": "9"}),
     )
-    assert [place for place, _ in said(found, "9000 of 'cpu' are in use, of 8000")] == ["node 'n2'"]
-    assert found.instance.capacities[1, 0] == 9000 and found.observed.residual == 0
+    assert [place for place, _ in said(cluster, "9000 of 'cpu' are in use, of 8000")] == [
+        "node 'n2'"
+    ]
+    assert cluster.instance.capacities[1, 0] == 9000 and cluster.observed.residual == 0
 
 
 def test_nothing_free_is_an_error(tmp_path):
@@ -60,10 +62,12 @@ def test_nothing_free_is_an_error(tmp_path):
 
 
 def test_those_who_fit_nowhere_are_still_told_to_wait(tmp_path):
-    found = read(
+    cluster = read(
         tmp_path, node("n1"), pod("a", on="n1"), pod("b", "x", nodeSelector={"zone": "moon"})
     )
-    assert list(found.instance.users) == ["ml/web"] and found.waiting["user"].tolist() == ["x/web"]
+    assert list(cluster.instance.users) == ["ml/web"] and cluster.waiting["user"].tolist() == [
+        "x/web"
+    ]
 
 
 def test_too_many_users_and_nodes_are_refused_with_a_remedy(tmp_path, monkeypatch):
@@ -110,7 +114,7 @@ MILLI = {"100m": 100, "0.1": 100, "3": 3000}
 @settings(max_examples=many(60), deadline=None)
 @given(dumps())
 def test_what_is_observed_is_the_sum_over_pods(tmp_path_factory, pods):
-    found = read(tmp_path_factory.mktemp("sum"), node("n1"), node("n2"), *pods)
+    cluster = read(tmp_path_factory.mktemp("sum"), node("n1"), node("n2"), *pods)
     used = {(n, r): 0 for n in ("n1", "n2") for r in ("cpu", "memory", "pods")}
     for one in pods:
         on = one["spec"].get("nodeName")
@@ -119,16 +123,16 @@ def test_what_is_observed_is_the_sum_over_pods(tmp_path_factory, pods):
             used[on, "cpu"] += MILLI[requests.get("cpu", "100m")] * ("cpu" in requests)
             used[on, "memory"] += BYTES[requests.get("memory", "1Gi")] * ("memory" in requests)
             used[on, "pods"] += 1
-    usage = found.observed.usage
+    usage = cluster.observed.usage
     for (n, r), amount in used.items():
         if r in usage.columns:
             assert usage.loc[n, r] * (2**20 if r == "memory" else 1) == amount
         else:
             assert amount == 0
     waiting = sum("nodeName" not in one["spec"] for one in pods)
-    assert found.waiting["tasks"].sum() == waiting
-    assert found.instance.task_limits.sum() == len(pods)
-    told = found.not_understood[
+    assert cluster.waiting["tasks"].sum() == waiting
+    assert cluster.instance.task_limits.sum() == len(pods)
+    told = cluster.not_understood[
         "what"
     ]  # all that there is to tell: too much in use, and memory that nobody asks for
     assert (
@@ -140,16 +144,16 @@ def test_a_guarantee_above_a_cap_is_lowered(tmp_path):
     queue = volcano(
         "dev", {"weight": 1, "capability": {"cpu": 2}, "guarantee": {"resource": {"cpu": 5}}}
     )
-    found = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
-    assert "above its cap, 2" in notes(found) and "lowered to the cap" in notes(found)
+    page = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
+    assert "above its cap, 2" in notes(page) and "lowered to the cap" in notes(page)
 
 
 @pytest.mark.parametrize(("cores", "told"), [(8, False), (8.001, True)])
 def test_a_guarantee_of_all_that_nodes_have_is_no_more_than_that(tmp_path, cores, told):
     queue = volcano("dev", {"weight": 1, "guarantee": {"resource": {"cpu": cores}}})
-    found = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
-    assert ("above the 8000 of all nodes" in notes(found)) == told
-    queues = found.instance.queues
+    page = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
+    assert ("above the 8000 of all nodes" in notes(page)) == told
+    queues = page.instance.queues
     assert queues.guarantees[queues.named("dev")][0] == 8000
 
 
@@ -158,5 +162,5 @@ def test_a_guarantee_of_all_that_a_cap_lets_be_used_is_no_more_than_that(tmp_pat
     queue = volcano(
         "dev", {"weight": 1, "capability": {"cpu": 2}, "guarantee": {"resource": {"cpu": cores}}}
     )
-    found = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
-    assert ("above its cap" in notes(found)) == told
+    page = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
+    assert ("above its cap" in notes(page)) == told

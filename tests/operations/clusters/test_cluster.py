@@ -7,7 +7,7 @@ from kubernetes_dumps import node, pod, said
 
 
 def test_many_lines_that_say_the_same_are_counted(tmp_path):
-    found = read(tmp_path, node("n1"), *[pod(f"p{k}", on="n1", requests={}) for k in range(100)])
-    lines = said(found, "it requests nothing")
+    cluster = read(tmp_path, node("n1"), *[pod(f"p{k}", on="n1", requests={}) for k in range(100)])
+    lines = said(cluster, "it requests nothing")
     assert len(lines) == 21 and lines[-1][0] == "… and 80 more"
-    assert found.observed.totals.to_dict() == {"ml/web": 100}
+    assert cluster.observed.totals.to_dict() == {"ml/web": 100}

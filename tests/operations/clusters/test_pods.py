@@ -119,8 +119,8 @@ def test_owners_are_called_by_what_a_person_made(tmp_path):
         pod("proxy-n1", "kube-system", ("Node", "n1"), on="n1"),
         pod("proxy-n2", "kube-system", ("Node", "n2"), on="n2"),
     ]
-    found = read(tmp_path, node("n1"), node("n2"), *items)
-    assert dict(found.observed.totals) == {"ml/plain": 1, "ml/nightly": 2, "kube-system/proxy": 2}
+    cluster = read(tmp_path, node("n1"), node("n2"), *items)
+    assert dict(cluster.observed.totals) == {"ml/plain": 1, "ml/nightly": 2, "kube-system/proxy": 2}
 
 
 def container(cpu, **more):
@@ -261,8 +261,8 @@ def node_affinity(*expressions, **more):
 
 def test_wishes_are_left_out_and_said(tmp_path):
     wish = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}]}
-    found = snapshot(tmp_path, node("n1"), pod("a", on="n1", affinity={"nodeAffinity": wish}))
-    assert "a wish, and no rule" in notes(found) and found.instance.eligible.all()
+    page = snapshot(tmp_path, node("n1"), pod("a", on="n1", affinity={"nodeAffinity": wish}))
+    assert "a wish, and no rule" in notes(page) and page.instance.eligible.all()
 
 
 def test_a_line_of_affinity_that_is_none_is_left_out(tmp_path):
@@ -270,26 +270,24 @@ def test_a_line_of_affinity_that_is_none_is_left_out(tmp_path):
         {"key": "zone", "operator": "Near", "values": ["a"]},
         {"key": "zone", "operator": "Gt", "values": []},
     )
-    found = snapshot(tmp_path, node("n1", {"zone": "a"}), pod("a", on="n1", affinity=odd))
-    assert "operator 'Near'" in notes(found) and "operator 'Gt'" in notes(found)
+    page = snapshot(tmp_path, node("n1", {"zone": "a"}), pod("a", on="n1", affinity=odd))
+    assert "operator 'Near'" in notes(page) and "operator 'Gt'" in notes(page)
 
 
 def test_what_is_left_empty_asks_for_nothing(tmp_path):
-    found = snapshot(tmp_path, node("n1"), pod("a", on="n1", topologySpreadConstraints=[]))
-    assert "topologySpreadConstraints" not in notes(found)
-    found = snapshot(
+    page = snapshot(tmp_path, node("n1"), pod("a", on="n1", topologySpreadConstraints=[]))
+    assert "topologySpreadConstraints" not in notes(page)
+    page = snapshot(
         tmp_path, node("n1"), pod("a", on="n1", topologySpreadConstraints=[{"maxSkew": 1}])
     )
-    assert "topologySpreadConstraints" in notes(found)
+    assert "topologySpreadConstraints" in notes(page)
 
 
 def test_a_taint_without_a_key_closes_no_node_unnoticed(tmp_path):
-    found = snapshot(
+    page = snapshot(
         tmp_path, node("n1", taints=[{"effect": "NoSchedule"}]), node("n2"), pod("a", on="n2")
     )
-    assert "a taint has no key" in notes(found) and "n1" not in list(
-        map(str, found.instance.servers)
-    )
+    assert "a taint has no key" in notes(page) and "n1" not in list(map(str, page.instance.servers))
 
 
 @pytest.mark.parametrize("value", ["+-+1", "9" * 5000, "1.5"])
@@ -297,13 +295,13 @@ def test_labels_are_compared_as_whole_numbers_only(tmp_path, value):
     line = {"key": "size", "operator": "Gt", "values": [value]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
         "nodeSelectorTerms": [{"matchExpressions": [line]}]}}}  # fmt: skip
-    found = read(
+    cluster = read(
         tmp_path,
         node("n1", {"size": value}),
         pod("run", on="n1"),
         pod("odd", owner=None, affinity=affinity),
     )
-    assert len(found.not_understood)
+    assert len(cluster.not_understood)
 
 
 def test_the_schedulers_word_is_of_its_own_condition_of_a_pod_that_it_has_not_placed(tmp_path):
@@ -316,12 +314,12 @@ def test_the_schedulers_word_is_of_its_own_condition_of_a_pod_that_it_has_not_pl
         return manifest
 
     ready, refused, placed = ("Ready", "False"), ("PodScheduled", "False"), ("PodScheduled", "True")
-    found = read(
+    cluster = read(
         tmp_path,
         node("n1"),
         waiting("refused", ready, refused),
         waiting("placed", ready, placed),
         waiting("none"),
     )
-    messages = dict(zip(found.waiting["user"], found.waiting["message"], strict=True))
+    messages = dict(zip(cluster.waiting["user"], cluster.waiting["message"], strict=True))
     assert messages == {"ml/refused": "PodScheduled False", "ml/placed": "", "ml/none": ""}

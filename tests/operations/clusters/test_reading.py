@@ -40,8 +40,8 @@ def test_a_folder_is_of_one_scheduler_and_what_else_is_in_it_is_told(tmp_path):
         match="is of no scheduler that is known; expected a dump of one of kubernetes",
     ):
         fairlp.snapshot(tmp_path)
-    found = read(tmp_path, node("n1"), pod("a", on="n1"))
-    assert found.not_understood.to_dict("records") == [
+    cluster = read(tmp_path, node("n1"), pod("a", on="n1"))
+    assert cluster.not_understood.to_dict("records") == [
         {
             "file": "notes.json",
             "where": "the file",
@@ -88,9 +88,9 @@ LINES = [
 
 @pytest.mark.parametrize(("item", "what", "where"), LINES, ids=[what for _, what, _ in LINES])
 def test_everything_else_is_one_clear_line(tmp_path, item, what, where):
-    found = read(tmp_path, node("n1"), pod("run", on="n1"), item)
-    assert [place for place, _ in said(found, what)] == [where]
-    assert found.observed.totals["ml/web"] >= 1
+    cluster = read(tmp_path, node("n1"), pod("run", on="n1"), item)
+    assert [place for place, _ in said(cluster, what)] == [where]
+    assert cluster.observed.totals["ml/web"] >= 1
 
 
 JSON = st.recursive(
@@ -127,10 +127,10 @@ def test_a_dump_with_anything_anywhere_is_read_or_refused(tmp_path_factory, made
         (folder / name).write_text(json.dumps(document), encoding="utf-8")
     for capacity in ("whole", "free"):
         try:
-            found = fairlp.snapshot(folder, made.__name__, capacity=capacity)
+            snapshot = fairlp.snapshot(folder, made.__name__, capacity=capacity)
         except (FileFormatError, InstanceError, TooLargeError):
             continue
-        assert isinstance(found.not_understood, pd.DataFrame) and len(found.instance.users)
+        assert isinstance(snapshot.not_understood, pd.DataFrame) and len(snapshot.instance.users)
 
 
 def test_a_scheduler_that_is_told_reads_files_that_tell_nothing(tmp_path):

@@ -36,9 +36,9 @@ def test_the_golden_dump(tmp_path):
         job(4, "bob", "lab", gpu, "g1", partition="gpu"),
         job(5, "bob", "lab", gpu, "", partition="gpu", features="a100&nvme"),
     ]
-    found = read_dump(tmp_path, nodes, jobs, SSHARE)
-    instance = found.instance
-    assert found.scheduler == "slurm"
+    cluster = read_dump(tmp_path, nodes, jobs, SSHARE)
+    instance = cluster.instance
+    assert cluster.scheduler == "slurm"
     assert list(instance.users) == ["physics/ann", "lab/bob"] and list(instance.servers) == [
         "n1",
         "g1",
@@ -61,10 +61,10 @@ def test_the_golden_dump(tmp_path):
         "physics/lab/bob": 1,
         "bio": 10,
     }
-    assert found.observed.tasks.to_numpy().tolist() == [[2, 0], [0, 1]]
-    assert found.observed.usage.to_numpy().tolist() == [[8, 16384, 0], [8, 32768, 2]]
-    assert not found.waiting[["message", "nowhere"]].to_numpy().any()
-    assert found.waiting.drop(columns=["message", "nowhere"]).to_dict("records") == [
+    assert cluster.observed.tasks.to_numpy().tolist() == [[2, 0], [0, 1]]
+    assert cluster.observed.usage.to_numpy().tolist() == [[8, 16384, 0], [8, 32768, 2]]
+    assert not cluster.waiting[["message", "nowhere"]].to_numpy().any()
+    assert cluster.waiting.drop(columns=["message", "nowhere"]).to_dict("records") == [
         {
             "user": "physics/ann",
             "queue": "physics/ann",
@@ -87,26 +87,26 @@ def test_the_golden_dump(tmp_path):
         "reason": "array throttle (%2)",
     }
     assert (
-        found.held.to_dict("records") == [held]
-        and "3 may not run yet" in repr(found)
-        and found.hidden.empty
+        cluster.held.to_dict("records") == [held]
+        and "3 may not run yet" in repr(cluster)
+        and cluster.hidden.empty
     )
-    assert said(found, "it takes no new tasks (DRAIN)") == [("node 'n2'", "left out")]
-    assert said(found, "nodes have it, but no task asks for it") == [
+    assert said(cluster, "it takes no new tasks (DRAIN)") == [("node 'n2'", "left out")]
+    assert said(cluster, "nodes have it, but no task asks for it") == [
         ("resource 'gpu:a100'", "left out")
     ]
-    assert said(found, "its share is that of its parent") == [("line 5", WEIGHS)]
-    assert found.shares["usage"].to_dict() == {
+    assert said(cluster, "its share is that of its parent") == [("line 5", WEIGHS)]
+    assert cluster.shares["usage"].to_dict() == {
         "": 10, "physics": 7, "physics/ann": 7, "physics/lab": 0, "physics/lab/bob": 0, "bio": 3
     }  # fmt: skip
-    assert found.shares["fairshare"].dropna().to_dict() == {
+    assert cluster.shares["fairshare"].dropna().to_dict() == {
         "physics/ann": 0.5,
         "physics/lab/bob": 1,
     }
-    assert said(found, "PriorityDecayHalfLife is not in the dump (scontrol show config)") == [
+    assert said(cluster, "PriorityDecayHalfLife is not in the dump (scontrol show config)") == [
         ("the half-life of past use", "taken as 7 days, Slurm's default")
     ]
-    assert len(found.not_understood) == 4
+    assert len(cluster.not_understood) == 4
 
 
 def test_old_and_new_versions_say_the_same(tmp_path):
@@ -130,18 +130,18 @@ def test_a_job_of_several_nodes_has_a_part_on_each(tmp_path, version):
     spread = job(1, tres=whole, nodes="n[1-2]", job_resources=ALLOCATIONS[version])
     spread["gres_detail"] = ["gpu:1(IDX:0)", "gpu:2(IDX:0-1)"]
     gpus = {"gres": "gpu:4"}
-    found = read_dump(tmp_path, [node("n1", **gpus), node("n2", **gpus)], [spread])
-    assert found.observed.usage.to_numpy().tolist() == [[6, 4096, 1], [2, 4096, 2]]
-    assert list(found.instance.users) == ["physics/ann", "physics/ann #2"]
-    assert set(found.instance.queue) == {"physics/ann"}
+    cluster = read_dump(tmp_path, [node("n1", **gpus), node("n2", **gpus)], [spread])
+    assert cluster.observed.usage.to_numpy().tolist() == [[6, 4096, 1], [2, 4096, 2]]
+    assert list(cluster.instance.users) == ["physics/ann", "physics/ann #2"]
+    assert set(cluster.instance.queue) == {"physics/ann"}
 
 
 def test_a_job_of_several_nodes_that_tells_no_more_is_divided_evenly(tmp_path):
-    found = read_dump(
+    cluster = read_dump(
         tmp_path, [node("n1"), node("n2")], [job(1, tres="cpu=5,mem=8G,node=2", nodes="n[1-2]")]
     )
-    assert found.observed.usage.to_numpy().tolist() == [[2.5, 4096], [2.5, 4096]]
-    assert said(found, "does not divide by its 2 nodes") == [("job 1", "divided evenly")]
+    assert cluster.observed.usage.to_numpy().tolist() == [[2.5, 4096], [2.5, 4096]]
+    assert said(cluster, "does not divide by its 2 nodes") == [("job 1", "divided evenly")]
     waiting = read_dump(
         tmp_path, [node("n1")], [job(1, tres="cpu=6,mem=8G,node=3", nodes="")]
     ).waiting
@@ -155,9 +155,9 @@ def test_priorities_that_differ_are_told_and_do_not_count(tmp_path):
         job(3, nodes="", priority=9),
         job(4, "bob", nodes=""),
     ]
-    found = read_dump(tmp_path, [node("n1")], jobs)
-    assert found.waiting["priority"].tolist() == [9, None]
-    assert said(found, "their priorities differ, and slurm takes the highest first") == [
+    cluster = read_dump(tmp_path, [node("n1")], jobs)
+    assert cluster.waiting["priority"].tolist() == [9, None]
+    assert said(cluster, "their priorities differ, and slurm takes the highest first") == [
         ("tasks that wait", "priorities do not count here")
     ]
     held = job(3, nodes="", priority=0, state_reason="JobHeldUser")
@@ -195,9 +195,9 @@ LINES = [
 def test_everything_odd_is_one_clear_line(tmp_path, more, what, where):
     write_dump(tmp_path, [node("n1")], [job(1)])
     (tmp_path / "odd.json").write_text(json.dumps({"meta": {}} | more), encoding="utf-8")
-    found = fairlp.snapshot(tmp_path)
-    assert [place for place, _ in said(found, what)] == [where]
-    assert found.observed.totals["physics/ann"] >= 1
+    page = fairlp.snapshot(tmp_path)
+    assert [place for place, _ in said(page, what)] == [where]
+    assert page.observed.totals["physics/ann"] >= 1
 
 
 @settings(max_examples=many(60), deadline=None)
@@ -215,7 +215,7 @@ def test_what_is_observed_is_the_sum_over_jobs(tmp_path_factory, jobs):
         job(k, user, tres=f"cpu={cpu},mem={memory}M,node={count}", nodes=f"n[1-{count}]")
         for k, (user, cpu, memory, count) in enumerate(jobs)
     ]
-    found = read_dump(tmp_path_factory.mktemp("sum"), [node(name) for name in names], given_jobs)
+    cluster = read_dump(tmp_path_factory.mktemp("sum"), [node(name) for name in names], given_jobs)
     for k, name in enumerate(names):
         expected = [Fraction(0), Fraction(0)]
         for _, cpu, memory, count in jobs:
@@ -225,10 +225,10 @@ def test_what_is_observed_is_the_sum_over_jobs(tmp_path_factory, jobs):
                     expected[1] + Fraction(memory, count),
                 ]
         if any(expected):
-            assert found.observed.usage.loc[name].tolist() == pytest.approx(
+            assert cluster.observed.usage.loc[name].tolist() == pytest.approx(
                 list(map(float, expected)), rel=1e-12
             )
-    assert found.observed.usage["cpu"].sum() == pytest.approx(
+    assert cluster.observed.usage["cpu"].sum() == pytest.approx(
         sum(cpu for _, cpu, _, _ in jobs), rel=1e-12
     )
 
@@ -245,11 +245,12 @@ def test_what_is_observed_is_the_sum_over_jobs(tmp_path_factory, jobs):
     ],
 )
 def test_what_may_not_run_yet_is_kept_apart_and_owed_nothing(tmp_path, what, reason):
-    found = read_dump(tmp_path, [node("n1")], [job(1), job(2, "bob", nodes="", **what)], SSHARE)
+    cluster = read_dump(tmp_path, [node("n1")], [job(1), job(2, "bob", nodes="", **what)], SSHARE)
     assert (
-        found.held[["tasks", "reason"]].to_numpy().tolist() == [[1, reason]] and found.waiting.empty
+        cluster.held[["tasks", "reason"]].to_numpy().tolist() == [[1, reason]]
+        and cluster.waiting.empty
     )
-    assert len(found.instance.users) == 1 and found.instance.task_limits.tolist() == [1]
+    assert len(cluster.instance.users) == 1 and cluster.instance.task_limits.tolist() == [1]
 
 
 def test_the_tasks_of_an_array_that_run_count_for_its_throttle(tmp_path):
@@ -257,8 +258,8 @@ def test_the_tasks_of_an_array_that_run_count_for_its_throttle(tmp_path):
         job(1, array_job_id=wrapped(9)),
         job(9, nodes="", array_task_string="2-5%3", array_job_id=wrapped(9)),
     ]
-    found = read_dump(tmp_path, [node("n1")], jobs, SSHARE)
-    assert found.waiting["tasks"].tolist() == [2] and found.held["tasks"].tolist() == [2]
+    cluster = read_dump(tmp_path, [node("n1")], jobs, SSHARE)
+    assert cluster.waiting["tasks"].tolist() == [2] and cluster.held["tasks"].tolist() == [2]
 
 
 def test_two_waiting_records_of_an_array_each_start_what_its_throttle_leaves(tmp_path):
@@ -279,24 +280,24 @@ def test_a_throttle_counts_tasks_of_the_array_each_on_all_its_nodes(tmp_path):
         array_task_string="1-3%1",
         array_job_id=wrapped(9),
     )
-    found = read_dump(tmp_path, [node("n1"), node("n2")], [job(1), wide], SSHARE)
-    assert found.waiting["tasks"].tolist() == [2] and found.held["tasks"].tolist() == [4]
+    cluster = read_dump(tmp_path, [node("n1"), node("n2")], [job(1), wide], SSHARE)
+    assert cluster.waiting["tasks"].tolist() == [2] and cluster.held["tasks"].tolist() == [4]
 
 
 def test_a_job_that_waits_for_two_nodes_is_two_tasks(tmp_path):
     wide = job(2, tres="cpu=16,mem=8G,node=1,billing=16", nodes="", node_count=wrapped(2))
-    found = read_dump(tmp_path, [node("n1"), node("n2")], [job(1), wide], SSHARE)
-    assert found.waiting["tasks"].tolist() == [2]
-    assert [8, 4096] in found.instance.demands.tolist()
+    cluster = read_dump(tmp_path, [node("n1"), node("n2")], [job(1), wide], SSHARE)
+    assert cluster.waiting["tasks"].tolist() == [2]
+    assert [8, 4096] in cluster.instance.demands.tolist()
 
 
 def test_use_that_only_nodes_tell_of_counts_as_used(tmp_path):
     told = {"alloc_cpus": 12, "alloc_memory": 8192, "tres_used": "cpu=12,mem=8G"}
-    found = read_dump(
+    cluster = read_dump(
         tmp_path, [node("n1", **told), node("n2")], [job(1), job(2, nodes="")], SSHARE
     )
-    assert found.hidden.to_dict() == {"cpu": 8}
-    assert found.instance.capacities[:, 0].tolist() == [8, 16] and found.observed.usage[
+    assert cluster.hidden.to_dict() == {"cpu": 8}
+    assert cluster.instance.capacities[:, 0].tolist() == [8, 16] and cluster.observed.usage[
         "cpu"
     ].tolist() == [4, 0]
     little = read_dump(tmp_path, [node("n1", alloc_cpus=4), node("n2")], [job(1)], SSHARE)
@@ -304,10 +305,10 @@ def test_use_that_only_nodes_tell_of_counts_as_used(tmp_path):
 
 
 def test_powered_down_nodes_are_not_there(tmp_path):
-    found = read_dump(
+    cluster = read_dump(
         tmp_path, [node("n1"), node("n2", state=["IDLE", "POWERED_DOWN"])], [job(1)], SSHARE
     )
-    assert list(found.instance.servers) == ["n1"]
+    assert list(cluster.instance.servers) == ["n1"]
 
 
 def test_jobs_of_another_cluster_are_refused_by_the_name_of_a_node(tmp_path):
@@ -317,9 +318,9 @@ def test_jobs_of_another_cluster_are_refused_by_the_name_of_a_node(tmp_path):
 
 @pytest.mark.parametrize("count", [-2, 0.5, 4294967294, 1e299])
 def test_a_number_of_nodes_that_cannot_be_is_told(tmp_path, count):
-    found = read_dump(tmp_path, [node("n1")], [job(1), job(2, nodes="", node_count=count)])
-    assert [where for where, _ in said(found, "its node_count is")] == ["jobs: 2"]
-    assert found.instance.task_limits.tolist() == [1]
+    cluster = read_dump(tmp_path, [node("n1")], [job(1), job(2, nodes="", node_count=count)])
+    assert [where for where, _ in said(cluster, "its node_count is")] == ["jobs: 2"]
+    assert cluster.instance.task_limits.tolist() == [1]
 
 
 def test_a_file_of_nothing_lists_no_accounts(tmp_path):
@@ -361,9 +362,9 @@ def test_jobs_are_counted_as_squeue_counts_them(tmp_path):
         job(2, nodes="", node_count=wrapped(2), tres="cpu=4,node=2", array_task_string="0-3%1"),
         job(3, nodes="", state_reason="JobHeldUser"),
     ]
-    found = read_dump(tmp_path, [node("n1"), node("n2")], jobs)
-    assert found.jobs.to_dict() == {"run": 1, "wait": 1, "are held": 4}
-    assert found.observed.tasks_array.sum() == 2 and found.waiting["tasks"].sum() == 2
+    cluster = read_dump(tmp_path, [node("n1"), node("n2")], jobs)
+    assert cluster.jobs.to_dict() == {"run": 1, "wait": 1, "are held": 4}
+    assert cluster.observed.tasks_array.sum() == 2 and cluster.waiting["tasks"].sum() == 2
 
 
 @pytest.mark.parametrize("unread", [None, "4", -4, 2.5, True])

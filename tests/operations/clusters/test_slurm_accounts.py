@@ -42,13 +42,13 @@ def test_accounts_of_sacctmgr(tmp_path):
         job(4, "z", "unknown"),
         job(5, "", ""),
     ]
-    found = read_dump(tmp_path, [node("n1")], jobs, ACCOUNTS)
-    assert found.instance.queue == (
+    cluster = read_dump(tmp_path, [node("n1")], jobs, ACCOUNTS)
+    assert cluster.instance.queue == (
         "physics/lab/bob", "physics/lab/a%2F%2Fb/x%2Fy", "pool/loop/z", "unknown/z", "(none)/(none)"
     )  # fmt: skip
-    assert limits(found, "") == {"cpu": 100}
-    assert limits(found, "physics") == {"cpu": 40, "memory": 2**20}
-    queues = found.instance.queues
+    assert limits(cluster, "") == {"cpu": 100}
+    assert limits(cluster, "physics") == {"cpu": 40, "memory": 2**20}
+    queues = cluster.instance.queues
     assert queues.weights[queues.named("physics/lab")] == 1 / 1000
     for what, where in (
         ("limit of 'billing'", "line 2"),
@@ -61,8 +61,8 @@ def test_accounts_of_sacctmgr(tmp_path):
         ("cap of 'gpu', which is no resource here", "queue 'physics'"),
         ("no line lists it", "account 'unknown'"),
     ):
-        assert said(found, what)[0][0] == where, what
-    assert said(found, "it is above itself")
+        assert said(cluster, what)[0][0] == where, what
+    assert said(cluster, "it is above itself")
 
 
 def test_accounts_as_json(tmp_path):
@@ -81,9 +81,9 @@ def test_accounts_as_json(tmp_path):
         association("lab", "bob", share=2147483647),
     ]
     (tmp_path / "assoc.json").write_text(json.dumps({"associations": entries}), encoding="utf-8")
-    found = fairlp.snapshot(tmp_path)
-    assert found.instance.queue == ("physics/ann", "physics/lab/bob")
-    assert limits(found, "physics") == {"cpu": 10, "memory": 4096, "gpu": 3}
+    snapshot = fairlp.snapshot(tmp_path)
+    assert snapshot.instance.queue == ("physics/ann", "physics/lab/bob")
+    assert limits(snapshot, "physics") == {"cpu": 10, "memory": 4096, "gpu": 3}
     (tmp_path / "assoc.json").unlink()
     shares = [
         {"name": "root", "parent": "", "shares": wrapped(1), "type": ["ASSOCIATION"]},
@@ -128,27 +128,27 @@ def test_shares_of_sshare_win_over_those_of_associations_whose_caps_stay(tmp_pat
     ]
     shares += [share("eve", "physics", wrapped(4), True, 50, 0.125, level="Infinity")]
     write_shares(tmp_path, shares, name)
-    found = fairlp.snapshot(tmp_path)
-    assert weights_of(found) == {"": 1, "physics": 6, "physics/ann": 3, "physics/eve": 4}
-    assert limits(found, "physics") == {"cpu": 10}
-    assert found.shares["usage"].to_dict() == {
+    snapshot = fairlp.snapshot(tmp_path)
+    assert weights_of(snapshot) == {"": 1, "physics": 6, "physics/ann": 3, "physics/eve": 4}
+    assert limits(snapshot, "physics") == {"cpu": 10}
+    assert snapshot.shares["usage"].to_dict() == {
         "": 90,
         "physics": 0,
         "physics/ann": 40,
         "physics/eve": 50,
     }
-    assert found.shares["fairshare"].dropna().to_dict() == {
+    assert snapshot.shares["fairshare"].dropna().to_dict() == {
         "physics/ann": 0.25,
         "physics/eve": 0.125,
     }
-    assert said(found, "an earlier line is of 'ann' in 'physics'") == [
+    assert said(snapshot, "an earlier line is of 'ann' in 'physics'") == [
         ("share of 'ann'", "left out")
     ]
-    assert fairlp.fair_shares(found, by="queue").loc[
+    assert fairlp.fair_shares(snapshot, by="queue").loc[
         "physics/eve", ["usage", "fairshare"]
     ].tolist() == [50, 0.125]
     page = tmp_path / "page.html"
-    fairlp.report(found, page)
+    fairlp.report(snapshot, page)
     text = page.read_text(encoding="utf-8")
     assert "Counting past use, which fades by half in each half-life" in text
     assert "decayed, as Slurm prints it" in text
@@ -173,35 +173,35 @@ def test_those_below_an_account_with_its_parents_share_share_with_its_siblings(t
     ]
     shares += [share("deep", "lab", parent), share("eve", "deep", parent, True)]
     write_shares(tmp_path, shares)
-    found = fairlp.snapshot(tmp_path)
-    weights = weights_of(found)
+    snapshot = fairlp.snapshot(tmp_path)
+    weights = weights_of(snapshot)
     assert (
         weights["physics/lab"],
         weights["physics/lab/deep"],
         weights["physics/lab/deep/eve"],
     ) == (4, 1, 1)
-    assert said(found, "that of its parent") == [
+    assert said(snapshot, "that of its parent") == [
         ("share of 'lab'", WEIGHS), ("share of 'deep'", WEIGHS), ("share of 'eve'", "taken as 1")
     ]  # fmt: skip
-    fair = fairlp.allocate(found.instance, "h-drf")
+    fair = fairlp.allocate(snapshot.instance, "h-drf")
     assert fair.totals.to_dict() == pytest.approx(
         {"physics/ann": 4, "lab/bob": 6, "deep/eve": 2}, rel=1e-9
     )
 
 
 def test_a_table_without_parents_is_told(tmp_path):
-    found = read_dump(
+    cluster = read_dump(
         tmp_path, [node("n1")], [job(1)], "Account|User|Share\nphysics||3\nlab||4\nlab|x\n"
     )
-    assert said(found, "neither parents nor indentation")[0][0] == "line 1"
-    assert said(found, "2 cells, where the header has 3") == [("line 4", "left out")]
+    assert said(cluster, "neither parents nor indentation")[0][0] == "line 1"
+    assert said(cluster, "2 cells, where the header has 3") == [("line 4", "left out")]
 
 
 def test_blank_lines_of_a_table_and_a_line_without_an_account(tmp_path):
     table = "Account|User|ParentName|Share\nphysics|||3\n\n|zoe||1\nphysics|ann||2\n"
-    found = read_dump(tmp_path, [node("n1")], [job(1)], table)
-    assert said(found, "it has no account") == [("line 4", "left out")]
-    queues = found.instance.queues
+    cluster = read_dump(tmp_path, [node("n1")], [job(1)], table)
+    assert said(cluster, "it has no account") == [("line 4", "left out")]
+    queues = cluster.instance.queues
     assert queues.weights[queues.named("physics")] == 3
 
 
@@ -230,13 +230,13 @@ def test_past_use_counts_for_the_next_half_life(tmp_path):
     jobs += [job(k + 4, "bob", "lab", nodes="" if k > 1 else "n1") for k in range(4)]
     write_dump(tmp_path, [node("n1")], jobs)
     rows = [(" physics", "", 16 * 86400), ("  physics", "ann", 16 * 86400), (" lab", "", 0)]
-    found = with_texts(tmp_path, used([("root", "", 16 * 86400), *rows, ("  lab", "bob", 0)]))
-    assert found.history.to_dict() == pytest.approx({"physics/ann": 1, "lab/bob": 0})
+    model = with_texts(tmp_path, used([("root", "", 16 * 86400), *rows, ("  lab", "bob", 0)]))
+    assert model.history.to_dict() == pytest.approx({"physics/ann": 1, "lab/bob": 0})
     expected = pytest.approx({"physics/ann": 1, "lab/bob": 3})
-    assert found.fair_with_past().totals.to_dict() == expected
-    shares = fairlp.fair_shares(found, state=found.history, half_life=1)
+    assert model.fair_with_past().totals.to_dict() == expected
+    shares = fairlp.fair_shares(model, state=model.history, half_life=1)
     assert shares["fair_tasks"].to_dict() == expected
-    assert fairlp.fair_shares(found)["fair_tasks"].to_dict() == pytest.approx(
+    assert fairlp.fair_shares(model)["fair_tasks"].to_dict() == pytest.approx(
         {"physics/ann": 2, "lab/bob": 2}
     )
 
@@ -248,8 +248,8 @@ def test_an_account_counts_with_the_past_of_users_who_are_away(tmp_path):
     whole = 16 * 86400
     rows = [("root", "", whole), (" physics", "", whole), ("  physics", "ann", whole // 2)]
     rows += [("  physics", "eve", whole // 5), ("  physics", "away", whole * 3 // 10)]
-    found = with_texts(tmp_path, used(rows))
-    assert found.history.to_dict() == pytest.approx({"physics/ann": 0.65, "physics/eve": 0.35})
+    model = with_texts(tmp_path, used(rows))
+    assert model.history.to_dict() == pytest.approx({"physics/ann": 0.65, "physics/eve": 0.35})
 
 
 @pytest.mark.parametrize(
@@ -258,12 +258,12 @@ def test_an_account_counts_with_the_past_of_users_who_are_away(tmp_path):
 def test_the_half_life_is_that_of_the_configuration(tmp_path, half_life, expected):
     write_dump(tmp_path, [node("n1")], [job(1)])
     rows = [("root", "", 9), (" physics", "", 16 * 86400), ("  physics", "ann", 16 * 86400)]
-    found = with_texts(tmp_path, used(rows, half_life))
+    model = with_texts(tmp_path, used(rows, half_life))
     if expected is None:
-        assert found.history.empty and found.fair_with_past() is None
-        assert said(found, "past use never fades")
+        assert model.history.empty and model.fair_with_past() is None
+        assert said(model, "past use never fades")
     else:
-        assert found.history.to_dict() == pytest.approx({"physics/ann": expected})
+        assert model.history.to_dict() == pytest.approx({"physics/ann": expected})
 
 
 def test_users_without_a_line_weigh_1_below_an_account_with_its_parents_share(tmp_path):

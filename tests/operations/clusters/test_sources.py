@@ -115,12 +115,12 @@ def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, made):
             text = json.dumps(document).replace('"HERE"', number)
             (tmp_path / name).write_text(text, encoding="utf-8")
         try:
-            found = fairlp.snapshot(tmp_path, made.__name__)
+            snapshot = fairlp.snapshot(tmp_path, made.__name__)
         except (FileFormatError, InstanceError):
             continue
         assert (
-            np.isfinite(found.instance.capacities).all()
-            and np.isfinite(found.instance.demands).all()
+            np.isfinite(snapshot.instance.capacities).all()
+            and np.isfinite(snapshot.instance.demands).all()
         )
 
 

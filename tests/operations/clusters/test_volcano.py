@@ -37,8 +37,8 @@ def test_cohorts_and_cluster_queues_are_a_tree(tmp_path):
         in_queue("c", "to-blue"),
         in_queue("d", "to-own"),
     ]
-    found = read(tmp_path, node("n1"), *pods, pod("e", "shop", on="n1"), *TREE)
-    assert dict(zip(found.instance.users, found.instance.queue, strict=True)) == {
+    cluster = read(tmp_path, node("n1"), *pods, pod("e", "shop", on="n1"), *TREE)
+    assert dict(zip(cluster.instance.users, cluster.instance.queue, strict=True)) == {
         "ml/a": "org/lab/red",
         "ml/b": "org/lab/red",
         "ml/c": "org/blue",
@@ -46,19 +46,19 @@ def test_cohorts_and_cluster_queues_are_a_tree(tmp_path):
         "shop/web": "(no queue)/shop",
     }
     assert [
-        weight(found, path) for path in ("org", "org/lab", "org/lab/red", "org/blue", "own")
+        weight(cluster, path) for path in ("org", "org/lab", "org/lab/red", "org/blue", "own")
     ] == [3, 0.5, 2, 1, 1]
-    assert limits(found, "org/lab/red", "guarantees") == {"cpu": 4000, "memory": 8192}
-    assert limits(found, "org/lab/red", "caps") == {"cpu": 6000}
-    assert limits(found, "org/blue", "guarantees") == {"cpu": 1500}
-    assert limits(found, "org/blue", "caps") == {}  # it may borrow without a limit
-    assert limits(found, "org", "caps") == {
+    assert limits(cluster, "org/lab/red", "guarantees") == {"cpu": 4000, "memory": 8192}
+    assert limits(cluster, "org/lab/red", "caps") == {"cpu": 6000}
+    assert limits(cluster, "org/blue", "guarantees") == {"cpu": 1500}
+    assert limits(cluster, "org/blue", "caps") == {}  # it may borrow without a limit
+    assert limits(cluster, "org", "caps") == {
         "cpu": 5500,
         "memory": 8192,
     }  # what all below have; nobody lends to a root
-    assert limits(found, "own", "caps") == limits(found, "own", "guarantees") == {"cpu": 1000}
-    queues = found.instance.queues
-    said_of_red = queues.quotas.said(queues.named("org/lab/red"), found.instance.resources)
+    assert limits(cluster, "own", "caps") == limits(cluster, "own", "guarantees") == {"cpu": 1000}
+    queues = cluster.instance.queues
+    said_of_red = queues.quotas.said(queues.named("org/lab/red"), cluster.instance.resources)
     assert said_of_red["lending"] == {"memory": 1024}
 
 
@@ -73,15 +73,15 @@ def test_workloads_that_are_not_admitted_wait_and_tell_queues_of_pods(tmp_path):
         pod("y-1", owner=("Job", "y"), on="n1"),
         pod("p", owner=None, labels={LABEL: "to-red"}, priority=0),
     ]
-    found = read(tmp_path, node("n1"), *items, *TREE)
-    assert found.waiting.set_index("user")["tasks"].to_dict() == {"ml/x": 3, "ml/p": 1}
-    assert found.waiting.set_index("user")["priority"].to_dict() == {"ml/x": 5, "ml/p": 0}
-    assert said(found, "their priorities differ") == [
+    cluster = read(tmp_path, node("n1"), *items, *TREE)
+    assert cluster.waiting.set_index("user")["tasks"].to_dict() == {"ml/x": 3, "ml/p": 1}
+    assert cluster.waiting.set_index("user")["priority"].to_dict() == {"ml/x": 5, "ml/p": 0}
+    assert said(cluster, "their priorities differ") == [
         ("tasks that wait", "priorities do not count here")
     ]
-    assert found.waiting.set_index("user").loc["ml/x", "since"] == "2026-02-03T00:00:00Z"
-    assert set(found.instance.queue) == {"org/lab/red"} and found.observed.totals["ml/y"] == 1
-    assert found.held[["user", "tasks", "reason"]].to_numpy().tolist() == [
+    assert cluster.waiting.set_index("user").loc["ml/x", "since"] == "2026-02-03T00:00:00Z"
+    assert set(cluster.instance.queue) == {"org/lab/red"} and cluster.observed.totals["ml/y"] == 1
+    assert cluster.held[["user", "tasks", "reason"]].to_numpy().tolist() == [
         ["ml/q", 3, "it is not active"]
     ]
 
@@ -106,11 +106,11 @@ def test_what_kueue_says_that_a_tree_cannot(tmp_path):
         thing("ResourceQuota", "quota", {"hard": {"cpu": "1"}}, namespace="ml"),
     ]
     pods = [in_queue("a", "q", "n1"), in_queue("b", "none"), in_queue("c", "lost")]
-    found = read(tmp_path, node("n1"), *pods, *items)
-    assert limits(found, "c/many", "guarantees") == {"cpu": 5000}
-    assert limits(found, "c/many", "caps") == {}  # one flavor borrows without a limit
-    assert limits(found, "c", "caps") == {"cpu": 12000}
-    assert weight(found, "zero") == 1 / 1000
+    cluster = read(tmp_path, node("n1"), *pods, *items)
+    assert limits(cluster, "c/many", "guarantees") == {"cpu": 5000}
+    assert limits(cluster, "c/many", "caps") == {}  # one flavor borrows without a limit
+    assert limits(cluster, "c", "caps") == {"cpu": 12000}
+    assert weight(cluster, "zero") == 1 / 1000
     for what in (
         "spec.preemption",
         "a weight of 0",
@@ -120,12 +120,12 @@ def test_what_kueue_says_that_a_tree_cannot(tmp_path):
         "ClusterQueue 'gone' is not in the dump",
         "its quota also binds pods that are in queues",
     ):
-        assert said(found, what), what
+        assert said(cluster, what), what
     assert (
-        dict(zip(found.instance.users, found.instance.queue, strict=True))["ml/b"]
+        dict(zip(cluster.instance.users, cluster.instance.queue, strict=True))["ml/b"]
         == "(no queue)/ml"
     )
-    assert limits(found, "(no queue)/ml", "caps") == {"cpu": 1000}
+    assert limits(cluster, "(no queue)/ml", "caps") == {"cpu": 1000}
 
 
 def test_a_cohort_below_another_may_borrow_so_much(tmp_path):
@@ -139,9 +139,9 @@ def test_a_cohort_below_another_may_borrow_so_much(tmp_path):
         kueue("ClusterQueue", "blue", {"cohort": "org", "resourceGroups": flavors(("cpu", 3, {}))}),
         kueue("LocalQueue", "q", {"clusterQueue": "red"}, namespace="ml"),
     ]
-    found = read(tmp_path, node("n1"), in_queue("a", "q", "n1"), *items)
-    assert limits(found, "org/lab", "caps") == {"cpu": 7000}
-    assert limits(found, "org", "caps") == {"cpu": 8000}
+    cluster = read(tmp_path, node("n1"), in_queue("a", "q", "n1"), *items)
+    assert limits(cluster, "org/lab", "caps") == {"cpu": 7000}
+    assert limits(cluster, "org", "caps") == {"cpu": 8000}
 
 
 def test_guarantees_of_more_than_there_is_are_told(tmp_path):
@@ -149,10 +149,12 @@ def test_guarantees_of_more_than_there_is_are_told(tmp_path):
         kueue("ClusterQueue", "big", {"resourceGroups": flavors(("cpu", 100, {}))}),
         kueue("LocalQueue", "q", {"clusterQueue": "big"}, namespace="ml"),
     ]
-    found = read(tmp_path, node("n1"), in_queue("a", "q"), *queues)
+    cluster = read(tmp_path, node("n1"), in_queue("a", "q"), *queues)
     what = "nominal quota of 'cpu', 100000, above the 8000 of its nodes"
-    assert said(found, what) == [("queue 'big'", "unchanged: it counts as far as there are nodes")]
-    assert limits(found, "big", "guarantees") == {"cpu": 8000}
+    assert said(cluster, what) == [
+        ("queue 'big'", "unchanged: it counts as far as there are nodes")
+    ]
+    assert limits(cluster, "big", "guarantees") == {"cpu": 8000}
 
 
 def test_guarantees_of_queues_of_more_than_there_is_together_are_told(tmp_path):
@@ -165,18 +167,18 @@ def test_guarantees_of_queues_of_more_than_there_is_together_are_told(tmp_path):
             kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml"),
         ]
     pods = [in_queue("x", "to-a"), in_queue("y", "to-b")]
-    found = read(tmp_path, node("n1"), *pods, *queues)
+    cluster = read(tmp_path, node("n1"), *pods, *queues)
     what = "guarantees of 'cpu' below it add up to 11000, more than 8000"
-    assert said(found, what) == [("the root", "unchanged")]
+    assert said(cluster, what) == [("the root", "unchanged")]
 
 
 def test_a_guarantee_above_all_nodes_is_lowered_and_told(tmp_path):
     queue = volcano("dev", {"guarantee": {"resource": {"cpu": 100}}})
-    found = read(tmp_path, node("n1"), volcano_pod("a", "dev", "n1"), queue)
-    assert said(found, "guarantee of 'cpu', 100000, above the 8000 of all nodes") == [
+    cluster = read(tmp_path, node("n1"), volcano_pod("a", "dev", "n1"), queue)
+    assert said(cluster, "guarantee of 'cpu', 100000, above the 8000 of all nodes") == [
         ("queue 'dev'", "lowered to that")
     ]
-    assert limits(found, "dev", "guarantees") == {"cpu": 8000}
+    assert limits(cluster, "dev", "guarantees") == {"cpu": 8000}
 
 
 GPU = {"cpu": "1", "nvidia.com/gpu": "1"}
@@ -218,8 +220,8 @@ def test_a_guarantee_of_gpus_alone_does_not_limit_other_resources(tmp_path):
     items = [node("n1", allocatable={"nvidia.com/gpu": "4"})]
     items += [volcano("a", {"guarantee": {"resource": {"nvidia.com/gpu": 3}}}), volcano("b", {})]
     items += waiting("a", 4, GPU) + waiting("b", 4, GPU)
-    found = read(tmp_path, *items)
-    assert fair_tasks(found)[["a", "b"]].tolist() == pytest.approx([3, 1])
+    cluster = read(tmp_path, *items)
+    assert fair_tasks(cluster)[["a", "b"]].tolist() == pytest.approx([3, 1])
 
 
 def test_the_proportion_plugin_divides_by_weights_caps_and_requests(tmp_path):
@@ -231,13 +233,13 @@ def test_the_proportion_plugin_divides_by_weights_caps_and_requests(tmp_path):
         volcano("idle", {"weight": 9}),
     ]
     items += waiting("a", 2) + waiting("b", 20) + waiting("c", 20)
-    found = read(tmp_path, *items)
-    assert found.plugin == "proportion"
-    assert (16 * found.shares["deserved"]).to_dict() == pytest.approx({"a": 2, "b": 6, "c": 8})
-    assert fair_tasks(found)[["a", "b", "c"]].tolist() == pytest.approx([2, 6, 8])
+    cluster = read(tmp_path, *items)
+    assert cluster.plugin == "proportion"
+    assert (16 * cluster.shares["deserved"]).to_dict() == pytest.approx({"a": 2, "b": 6, "c": 8})
+    assert fair_tasks(cluster)[["a", "b", "c"]].tolist() == pytest.approx([2, 6, 8])
     what = "they are shared by the plugin proportion (the default;"
-    assert [place for place, _ in said(found, what)] == ["queues of Volcano"]
-    fairlp.report(found, tmp_path / "page.html")
+    assert [place for place, _ in said(cluster, what)] == ["queues of Volcano"]
+    fairlp.report(cluster, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "deserved" in text and "the plugin proportion" in text
 
@@ -246,8 +248,8 @@ def test_what_pods_outside_of_queues_use_is_not_divided(tmp_path):
     """4 of 16 cores are used by another namespace: a and b deserve 6 each."""
     items = [node("n1"), node("n2"), volcano("a", {}), volcano("b", {})]
     items += [pod("web", "shop", ("Job", "web"), "n1", requests={"cpu": "4"})]
-    found = read(tmp_path, *items, *waiting("a", 20), *waiting("b", 20))
-    assert (16 * found.shares["deserved"]).to_dict() == pytest.approx({"a": 6, "b": 6})
+    cluster = read(tmp_path, *items, *waiting("a", 20), *waiting("b", 20))
+    assert (16 * cluster.shares["deserved"]).to_dict() == pytest.approx({"a": 6, "b": 6})
 
 
 def test_the_plugin_of_the_configuration_says_what_queues_deserve(tmp_path):
@@ -256,12 +258,12 @@ def test_the_plugin_of_the_configuration_says_what_queues_deserve(tmp_path):
     items += [volcano("b", {"deserved": {"cpu": 4}}), *waiting("a", 20), *waiting("b", 20)]
     expected = {"capacity": [12, 4], "proportion": [8, 8]}
     for plugin, tasks in expected.items():
-        found = read(tmp_path / plugin, *items, configuration(plugin))
-        assert found.plugin == plugin
-        assert (16 * found.shares["deserved"]).tolist() == pytest.approx(tasks)
-        assert fair_tasks(found)[["a", "b"]].tolist() == pytest.approx(tasks)
+        cluster = read(tmp_path / plugin, *items, configuration(plugin))
+        assert cluster.plugin == plugin
+        assert (16 * cluster.shares["deserved"]).tolist() == pytest.approx(tasks)
+        assert fair_tasks(cluster)[["a", "b"]].tolist() == pytest.approx(tasks)
         what = f"they are shared by the plugin {plugin} (the ConfigMap of the scheduler names it)"
-        assert len(said(found, what)) == 1
+        assert len(said(cluster, what)) == 1
     without = read(tmp_path / "without", *items)
     assert without.plugin == "capacity"
     hierarchical = read(tmp_path / "drf", *items, configuration("nodeorder", "true"))
@@ -272,8 +274,8 @@ def test_the_plugin_of_the_configuration_says_what_queues_deserve(tmp_path):
 
 def test_a_hierarchy_by_annotation_is_shared_by_drf(tmp_path):
     queue = volcano("sci-dev", {"weight": 5}, hierarchy="root/sci/dev", hierarchy_weights="1/2/8")
-    found = read(tmp_path, node("n1"), queue, *waiting("sci-dev", 3))
-    assert found.plugin == "drf" and found.shares.empty
+    cluster = read(tmp_path, node("n1"), queue, *waiting("sci-dev", 3))
+    assert cluster.plugin == "drf" and cluster.shares.empty
 
 
 @pytest.mark.parametrize(
@@ -282,8 +284,8 @@ def test_a_hierarchy_by_annotation_is_shared_by_drf(tmp_path):
 )
 def test_a_configuration_that_is_odd(tmp_path, text, words):
     made = configuration("capacity") | {"data": {"volcano-scheduler.conf": text}}
-    found = read(tmp_path, node("n1"), volcano("a", {}), made, *waiting("a", 1))
-    assert words in notes(found) and found.plugin == "proportion"
+    cluster = read(tmp_path, node("n1"), volcano("a", {}), made, *waiting("a", 1))
+    assert words in notes(cluster) and cluster.plugin == "proportion"
 
 
 def test_the_proportion_of_several_resources():
@@ -337,27 +339,27 @@ def test_queues_of_volcano_by_parent(tmp_path):
         pod("d", owner=("Job", "d"), schedulerName="volcano"),
         volcano_pod("e", "unknown"),
     ]
-    found = read(tmp_path, node("n1"), *items)
-    assert dict(zip(found.instance.users, found.instance.queue, strict=True)) == {
+    cluster = read(tmp_path, node("n1"), *items)
+    assert dict(zip(cluster.instance.users, cluster.instance.queue, strict=True)) == {
         "ml/a": "sci/dev",
         "ml/b": "sci",
         "ml/c": "lost",
         "ml/d": "default",
         "ml/e": "(no queue)/ml",
     }
-    assert [weight(found, path) for path in ("sci", "sci/dev", "lost")] == [2, 8, 1]
-    assert limits(found, "", "caps") == {"cpu": 7000}
-    assert limits(found, "sci", "caps") == {"cpu": 6000, "memory": 8192}
-    assert limits(found, "sci/dev", "guarantees") == {"cpu": 1500}
-    lost = found.instance.queues
+    assert [weight(cluster, path) for path in ("sci", "sci/dev", "lost")] == [2, 8, 1]
+    assert limits(cluster, "", "caps") == {"cpu": 7000}
+    assert limits(cluster, "sci", "caps") == {"cpu": 6000, "memory": 8192}
+    assert limits(cluster, "sci/dev", "guarantees") == {"cpu": 1500}
+    lost = cluster.instance.queues
     assert (
         lost.guarantees[lost.named("lost")].tolist()[0] == 1000
-        and said(found, "spec.deserved") == []
+        and said(cluster, "spec.deserved") == []
     )
-    assert said(found, "its parent 'nowhere' is not in the dump") == [
+    assert said(cluster, "its parent 'nowhere' is not in the dump") == [
         ("Queue 'lost'", "it stands at the root")
     ]
-    assert said(found, "Queue 'unknown' is not in the dump") == [
+    assert said(cluster, "Queue 'unknown' is not in the dump") == [
         ("pod 'ml/e'", "it counts as one in no queue")
     ]
 
@@ -372,18 +374,22 @@ def test_queues_of_volcano_by_annotation(tmp_path):
         volcano("as-tests-do", {}, hierarchy="root/q1", hierarchy_weights="root/6"),
         *[volcano_pod(name, name) for name in ("sci-dev", "sci-prod", "eng-a", "odd")],
     ]
-    found = read(tmp_path, node("n1"), *items)
-    assert found.instance.queue == ("sci/dev", "sci/prod", "eng/a", "odd")
-    assert [weight(found, path) for path in ("sci", "sci/dev", "sci/prod", "eng", "eng/a")] == [
+    cluster = read(tmp_path, node("n1"), *items)
+    assert cluster.instance.queue == ("sci/dev", "sci/prod", "eng/a", "odd")
+    assert [weight(cluster, path) for path in ("sci", "sci/dev", "sci/prod", "eng", "eng/a")] == [
         2,
         8,
         3,
         4,
         1,
     ]
-    assert weight(found, "q1") == 6
-    assert said(found, "weight 9 of 'eng', where another says 4") == [("Queue 'eng-a'", "left out")]
-    assert said(found, "hierarchy-weights of '1'") == [("Queue 'odd'", "each weight is taken as 1")]
+    assert weight(cluster, "q1") == 6
+    assert said(cluster, "weight 9 of 'eng', where another says 4") == [
+        ("Queue 'eng-a'", "left out")
+    ]
+    assert said(cluster, "hierarchy-weights of '1'") == [
+        ("Queue 'odd'", "each weight is taken as 1")
+    ]
 
 
 @pytest.mark.parametrize("name", ["a/b", "x y", 'q"q', "漢", "root#2", "  "])
@@ -394,14 +400,14 @@ def test_names_stay_text(tmp_path, name):
         in_queue("a", "q", "n1", name),
         pod(name, name, ("Job", name), on="n1"),
     ]
-    found = read(tmp_path, node("n1", {name: name}), *items)
-    assert found.instance.queue == (
+    cluster = read(tmp_path, node("n1", {name: name}), *items)
+    assert cluster.instance.queue == (
         name.replace("/", "%2F"),
         f"(no queue)/{name.replace('/', '%2F')}",
     )
-    assert list(found.instance.users) == [f"{name}/a", f"{name}/{name}"]
-    found.instance.write(tmp_path / "out.json")
-    assert fairlp.read(tmp_path / "out.json").equals(found.instance)
+    assert list(cluster.instance.users) == [f"{name}/a", f"{name}/{name}"]
+    cluster.instance.write(tmp_path / "out.json")
+    assert fairlp.read(tmp_path / "out.json").equals(cluster.instance)
 
 
 @pytest.mark.parametrize("covered", [("cpu", "memory"), ("cpu", "memory", "pods")])

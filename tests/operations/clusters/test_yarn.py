@@ -80,9 +80,9 @@ def test_the_golden_dump(tmp_path):
         app(4, "b", "bob", (-1, -1), 0, state="FINISHED"),
         app(5, "b", "eve", (0, 0), 0, state="ACCEPTED", resourceRequests=asks(1, 512)),
     ]
-    found = read(tmp_path, nodes, apps, CAPACITY)
-    instance = found.instance
-    assert found.scheduler == "yarn" and list(instance.servers) == ["nodes"]
+    cluster = read(tmp_path, nodes, apps, CAPACITY)
+    instance = cluster.instance
+    assert cluster.scheduler == "yarn" and list(instance.servers) == ["nodes"]
     assert list(instance.users) == ["a/x/ann", "b/bob", "b/eve"] and instance.queue == (
         "a/x",
         "b",
@@ -92,10 +92,10 @@ def test_the_golden_dump(tmp_path):
     assert instance.demands.tolist() == [[1, 1024], [1, 1024], [1, 512]]
     assert instance.capacities.tolist() == [[16, 16384]]
     assert instance.task_limits.tolist() == [6, 1, 1]
-    assert found.observed.tasks.to_numpy().tolist() == [[3], [1], [0]]
-    assert found.observed.usage.to_numpy().tolist() == [[4, 4096]]
-    assert not found.waiting[["message", "nowhere"]].to_numpy().any()
-    assert found.waiting.drop(columns=["message", "nowhere"]).to_dict("records") == [
+    assert cluster.observed.tasks.to_numpy().tolist() == [[3], [1], [0]]
+    assert cluster.observed.usage.to_numpy().tolist() == [[4, 4096]]
+    assert not cluster.waiting[["message", "nowhere"]].to_numpy().any()
+    assert cluster.waiting.drop(columns=["message", "nowhere"]).to_dict("records") == [
         {
             "user": "a/x/ann",
             "queue": "a/x",
@@ -115,13 +115,15 @@ def test_the_golden_dump(tmp_path):
         path: instance.queues.weights[instance.queues.named(path)] for path in instance.queues
     }
     assert weights == {"": 1, "a": 75, "a/x": 33.3, "a/y": 66.7, "b": 25, "stopped": 1 / 1000}
-    assert limits(found, "a", "guarantees") == {"vcores": 12, "memory": 12288}
-    assert limits(found, "a/x", "guarantees") == pytest.approx(
+    assert limits(cluster, "a", "guarantees") == {"vcores": 12, "memory": 12288}
+    assert limits(cluster, "a/x", "guarantees") == pytest.approx(
         {"vcores": 12 * 0.333, "memory": 12288 * 0.333}
     )
-    assert limits(found, "a", "caps") == pytest.approx({"vcores": 12.8, "memory": 16384 * 0.8})
-    assert limits(found, "a/y", "caps") == pytest.approx({"vcores": 11.52, "memory": 16384 * 0.72})
-    assert limits(found, "b", "caps") == pytest.approx({"vcores": 6.4, "memory": 16384 * 0.4})
+    assert limits(cluster, "a", "caps") == pytest.approx({"vcores": 12.8, "memory": 16384 * 0.8})
+    assert limits(cluster, "a/y", "caps") == pytest.approx(
+        {"vcores": 11.52, "memory": 16384 * 0.72}
+    )
+    assert limits(cluster, "b", "caps") == pytest.approx({"vcores": 6.4, "memory": 16384 * 0.4})
     for what, where in (
         ("it has finished (FINISHED)", "application 'application_1_0004'"),
         ("limits of single users", "queue 'b'"),
@@ -129,8 +131,8 @@ def test_the_golden_dump(tmp_path):
         ("a capacity of 0", "queue 'stopped'"),
         ("the dump does not say on which nodes containers run", "2 nodes"),
     ):
-        assert [place for place, _ in said(found, what)] == [where]
-    assert len(found.not_understood) == 5
+        assert [place for place, _ in said(cluster, what)] == [where]
+    assert len(cluster.not_understood) == 5
     assert fairlp.snapshot(tmp_path, capacity="free").instance.capacities.tolist() == [[12, 12288]]
 
 
@@ -171,9 +173,9 @@ def test_a_queue_is_guaranteed_its_part_of_each_partition(tmp_path, partitions, 
     queues = [by_partition("ml", 10.0, 100.0), by_partition("web", 90.0, 0.0)]
     apps = [wants(k, "root.ml", 200, partition) for k, partition in enumerate(partitions)]
     apps.append(wants(9, "root.web", 200, user="bob"))
-    found = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
-    assert said(found, "have no node") == []
-    shares = fairlp.fair_shares(found, by="queue")
+    cluster = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
+    assert said(cluster, "have no node") == []
+    shares = fairlp.fair_shares(cluster, by="queue")
     assert {path: shares.loc[path, "fair_tasks"] for path in fair} == pytest.approx(fair)
     of_ml = 10 * ("" in partitions) + 20 * ("gpu" in partitions)
     assert shares.loc["ml", "guarantee"] == pytest.approx(of_ml / 120)
@@ -184,11 +186,11 @@ def test_caps_are_by_partition_too(tmp_path):
     ml = by_partition("ml", 100.0, 50.0)
     ml["capacities"]["queueCapacitiesByPartition"][1]["maxCapacity"] = 50.0
     apps = [wants(1, "ml", 200), wants(2, "ml", 200, "gpu"), wants(3, "ml", 1, "moon")]
-    found = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": [ml]}})
-    assert limits(found, "ml/nodes of 'gpu'", "caps") == {"vcores": 10, "memory": 10240}
-    assert limits(found, "ml/nodes", "caps") == {}
-    assert limits(found, "ml", "caps") == {"vcores": 110, "memory": 112640}
-    shares = fairlp.fair_shares(found, by="queue")
+    cluster = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": [ml]}})
+    assert limits(cluster, "ml/nodes of 'gpu'", "caps") == {"vcores": 10, "memory": 10240}
+    assert limits(cluster, "ml/nodes", "caps") == {}
+    assert limits(cluster, "ml", "caps") == {"vcores": 110, "memory": 112640}
+    shares = fairlp.fair_shares(cluster, by="queue")
     assert shares.loc["ml", "fair_tasks"] == pytest.approx(110)
     # ml/nodes has 100 of 120 cores, and the part with GPUs 10
     assert 120 * shares.loc["ml", "guarantee"] == pytest.approx(110)
@@ -201,13 +203,13 @@ def test_a_guarantee_without_nodes_is_lowered_and_no_error(tmp_path):
     """
     queues = [leaf("ml", 10.0), leaf("web", 90.0)]
     apps = [wants(1, "root.ml", 200), wants(2, "root.web", 200, user="bob")]
-    found = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
-    assert said(found, "20 of 108 vcores of its guarantee have no node") == [
+    cluster = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
+    assert said(cluster, "20 of 108 vcores of its guarantee have no node") == [
         ("queue 'web'", "the guarantee is lowered to what has one")
     ]
-    fair = fairlp.fair_shares(found, by="queue")["fair_tasks"]
+    fair = fairlp.fair_shares(cluster, by="queue")["fair_tasks"]
     assert fair[["ml", "web"]].tolist() == pytest.approx([12, 88])
-    fairlp.report(found, tmp_path / "page.html")
+    fairlp.report(cluster, tmp_path / "page.html")
 
 
 @pytest.mark.parametrize("seed", [15, 16, 72, 118])
@@ -220,8 +222,8 @@ def test_no_report_ends_in_an_error_because_a_guarantee_has_no_node(tmp_path, se
         queue, partition = random.choice(["root.ml", "root.web"]), random.choice(["", "gpu"])
         memory = int(random.choice([512, 1500, 3000]))
         apps.append(wants(number, str(queue), 90, str(partition), memory=memory))
-    found = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
-    fairlp.report(found, tmp_path / "page.html")
+    cluster = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
+    fairlp.report(cluster, tmp_path / "page.html")
 
 
 def test_guarantees_have_nodes_though_tasks_that_fit_none_are_left_out(tmp_path):
@@ -241,9 +243,9 @@ def test_guarantees_have_nodes_though_tasks_that_fit_none_are_left_out(tmp_path)
         for number, (user, memory, cores, count) in enumerate(of_ml)
     ]  # fmt: skip
     apps.append(app(9, "root.web", "eve", (0, 0), 0, resourceRequests=[asks(48, 1500, 2)]))
-    found = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": queues}})
+    cluster = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": queues}})
     with pytest.warns(fairlp.errors.OversizedTaskWarning):
-        fair = fairlp.fair_shares(found, by="queue")["fair_tasks"]
+        fair = fairlp.fair_shares(cluster, by="queue")["fair_tasks"]
     assert fair[["ml", "web"]].tolist() == pytest.approx([1.024, 9.5])
 
 
@@ -259,11 +261,11 @@ def test_what_a_queue_in_two_partitions_is_guaranteed_stands_beside_it(tmp_path)
         wants(3, "root.rest", 200, "gpu", "bob"),
     ]
     scheduler = CAPACITY | {"queues": {"queue": [science, rest]}}
-    found = read(tmp_path, TWO_PARTITIONS, apps, scheduler)
-    assert limits(found, "science/physics/nodes", "guarantees")["vcores"] == 50
-    assert limits(found, "science/physics/nodes of 'gpu'", "guarantees")["vcores"] == 5
-    assert limits(found, "rest", "guarantees")["vcores"] == 10
-    assert list(found.instance.users) == [
+    cluster = read(tmp_path, TWO_PARTITIONS, apps, scheduler)
+    assert limits(cluster, "science/physics/nodes", "guarantees")["vcores"] == 50
+    assert limits(cluster, "science/physics/nodes of 'gpu'", "guarantees")["vcores"] == 5
+    assert limits(cluster, "rest", "guarantees")["vcores"] == 10
+    assert list(cluster.instance.users) == [
         "science/physics/ann",
         "science/physics/ann #2",
         "rest/bob",
@@ -272,18 +274,18 @@ def test_what_a_queue_in_two_partitions_is_guaranteed_stands_beside_it(tmp_path)
 
 def test_percentages_with_few_digits_do_not_guarantee_more_than_there_is(tmp_path):
     thirds = [leaf(name, 33.333336) for name in "abc"]
-    found = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": thirds}})
-    assert said(found, "add up to") == []
-    assert found.instance.queues.guarantees[1:, 1].sum() <= 8192 + 1e-9
+    cluster = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": thirds}})
+    assert said(cluster, "add up to") == []
+    assert cluster.instance.queues.guarantees[1:, 1].sum() <= 8192 + 1e-9
     dict_of_one = read(
         tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": leaf("a", 100.0)}}
     )
     assert limits(dict_of_one, "a", "guarantees") == {"vcores": 8, "memory": 8192}
     weighted = [leaf("a", 0.0, weight=3), leaf("b", 0.0, weight=1)]
-    found = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": weighted}})
+    cluster = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": weighted}})
     assert (
-        found.instance.queues.weights.tolist() == [1, 3, 1]
-        and not found.instance.queues.guarantees.any()
+        cluster.instance.queues.weights.tolist() == [1, 3, 1]
+        and not cluster.instance.queues.guarantees.any()
     )
 
 
@@ -302,15 +304,15 @@ def test_the_fair_scheduler(tmp_path, listed):
         queue("root.b", weight=0),
     ]
     info = {"type": "fairScheduler", "rootQueue": queue("root", below=below)}
-    found = read(tmp_path, [node("n1", (2048, 2), (6144, 6))], [app(1, "root.a.x")], info)
-    assert found.instance.queue == ("a/x",)
-    assert limits(found, "a", "guarantees") == {"vcores": 1, "memory": 1024}
-    assert limits(found, "a", "caps") == {"vcores": 4, "memory": 4096}
-    assert limits(found, "", "caps") == {}  # of more than there is
-    assert dict(zip(found.instance.queues, found.instance.queues.weights, strict=True)) == {
+    cluster = read(tmp_path, [node("n1", (2048, 2), (6144, 6))], [app(1, "root.a.x")], info)
+    assert cluster.instance.queue == ("a/x",)
+    assert limits(cluster, "a", "guarantees") == {"vcores": 1, "memory": 1024}
+    assert limits(cluster, "a", "caps") == {"vcores": 4, "memory": 4096}
+    assert limits(cluster, "", "caps") == {}  # of more than there is
+    assert dict(zip(cluster.instance.queues, cluster.instance.queues.weights, strict=True)) == {
         "": 1, "a": 3, "a/x": 1, "b": 1 / 1000
     }  # fmt: skip
-    assert said(found, "its weight is not printed")[0][0] == "queue 'a/x'"
+    assert said(cluster, "its weight is not printed")[0][0] == "queue 'a/x'"
 
 
 def test_partitions_are_servers(tmp_path):
@@ -330,12 +332,12 @@ def test_partitions_are_servers(tmp_path):
             resourceRequests=[asks(2, nodeLabelExpression="gpu")],
         ),
     ]
-    found = read(tmp_path, nodes, apps)
-    assert list(found.instance.servers) == ["nodes", "nodes of 'gpu'"]
-    assert found.observed.usage.to_numpy().tolist() == [[1, 1024], [4, 4096]]
-    eligible = dict(zip(found.instance.users, found.instance.eligible.tolist(), strict=True))
+    cluster = read(tmp_path, nodes, apps)
+    assert list(cluster.instance.servers) == ["nodes", "nodes of 'gpu'"]
+    assert cluster.observed.usage.to_numpy().tolist() == [[1, 1024], [4, 4096]]
+    eligible = dict(zip(cluster.instance.users, cluster.instance.eligible.tolist(), strict=True))
     assert eligible["a/bob"] == eligible["a/eve"] == [False, True]
-    assert said(found, "nodes say that 4 are in use, applications 5")[0][0] == "resource 'vcores'"
+    assert said(cluster, "nodes say that 4 are in use, applications 5")[0][0] == "resource 'vcores'"
 
 
 def test_other_resources_and_containers_that_are_not_alike(tmp_path):
@@ -350,18 +352,18 @@ def test_other_resources_and_containers_that_are_not_alike(tmp_path):
 
     nodes = [node("n1", usedResource=amounts(10240, 4, 2), availableResource=amounts(2048, 4, 2))]
     usage = [{"partitionName": "", "used": amounts(10240, 4, 2)}]
-    found = read(
+    cluster = read(
         tmp_path,
         nodes,
         [app(1, has=(10240, 4), containers=3, resourceInfo={"resourceUsagesByPartition": usage})],
     )
-    assert list(found.instance.resources) == ["vcores", "memory", "yarn.io/gpu"]
-    assert found.instance.demands.tolist() == [[2, 5120, 1]] and found.observed.totals.tolist() == [
-        2
-    ]
-    assert found.observed.usage.to_numpy().tolist() == [[4, 10240, 2]]
+    assert list(cluster.instance.resources) == ["vcores", "memory", "yarn.io/gpu"]
+    assert cluster.instance.demands.tolist() == [
+        [2, 5120, 1]
+    ] and cluster.observed.totals.tolist() == [2]
+    assert cluster.observed.usage.to_numpy().tolist() == [[4, 10240, 2]]
     assert (
-        said(found, "its 3 containers are not alike")[0][1]
+        said(cluster, "its 3 containers are not alike")[0][1]
         == "it counts as equal parts of what it has"
     )
 
@@ -375,8 +377,8 @@ def test_a_mapping_that_yarn_writes_as_one_key_many_times(tmp_path):
 
 
 def test_a_list_of_one_is_that_one_and_an_empty_one_is_null(tmp_path):
-    found = read(tmp_path, node("n1", (2048, 2)), app(1))
-    assert found.observed.totals.to_dict() == {"a/ann": 2}
+    cluster = read(tmp_path, node("n1", (2048, 2)), app(1))
+    assert cluster.observed.totals.to_dict() == {"a/ann": 2}
     (tmp_path / "more.json").write_text('{"apps": null}', encoding="utf-8")
     assert fairlp.snapshot(tmp_path).observed.totals.to_dict() == {"a/ann": 2}
 
@@ -437,8 +439,8 @@ def test_everything_odd_is_one_clear_line(tmp_path, key, entry, what, where):
     ]
     written(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": queues}})
     (tmp_path / "odd.json").write_text(json.dumps({key: {key[:-1]: [entry]}}), encoding="utf-8")
-    found = fairlp.snapshot(tmp_path, "yarn")
-    assert [place for place, _ in said(found, what)] == [where]
+    snapshot = fairlp.snapshot(tmp_path, "yarn")
+    assert [place for place, _ in said(snapshot, what)] == [where]
 
 
 @pytest.mark.parametrize(
@@ -460,8 +462,8 @@ def test_odd_schedulers(tmp_path, document, what):
     written(tmp_path, [node("n1")], [app(1)])
     (tmp_path / "odd.json").write_text(json.dumps(document), encoding="utf-8")
     (tmp_path / "odd2.json").write_text('{"apps": {}}', encoding="utf-8")
-    found = fairlp.snapshot(tmp_path, "yarn")
-    assert len(said(found, what)) == 1 or said(found, "it is of no scheduler that is known")
+    snapshot = fairlp.snapshot(tmp_path, "yarn")
+    assert len(said(snapshot, what)) == 1 or said(snapshot, "it is of no scheduler that is known")
 
 
 @settings(max_examples=many(60), deadline=None)
@@ -478,9 +480,9 @@ def test_what_is_observed_is_the_sum_over_applications(tmp_path_factory, apps):
         app(k, user=user, has=(memory, cores), containers=count)
         for k, (user, cores, memory, count) in enumerate(apps)
     ]
-    found = read(tmp_path_factory.mktemp("sum"), [node("n1")], listed)
-    assert found.observed.usage.loc["nodes", "vcores"] == sum(cores for _, cores, _, _ in apps)
-    assert found.observed.usage.loc["nodes", "memory"] == sum(memory for _, _, memory, _ in apps)
+    cluster = read(tmp_path_factory.mktemp("sum"), [node("n1")], listed)
+    assert cluster.observed.usage.loc["nodes", "vcores"] == sum(cores for _, cores, _, _ in apps)
+    assert cluster.observed.usage.loc["nodes", "memory"] == sum(memory for _, _, memory, _ in apps)
 
 
 def amounts(vcores, memory):
@@ -498,15 +500,15 @@ def test_queues_that_are_configured_in_amounts(tmp_path):
 
     queues = {"queue": [absolute("big", 30), absolute("small", 10)]}
     apps = [app(1, "root.big", containers=2), app(2, "root.small", containers=2)]
-    found = read(tmp_path, [node("n1", left=(36864, 36))], apps, CAPACITY | {"queues": queues})
+    cluster = read(tmp_path, [node("n1", left=(36864, 36))], apps, CAPACITY | {"queues": queues})
     assert (
-        limits(found, "big", "guarantees")["vcores"] == 30
-        and limits(found, "small", "guarantees")["vcores"] == 10
+        limits(cluster, "big", "guarantees")["vcores"] == 30
+        and limits(cluster, "small", "guarantees")["vcores"] == 10
     )
-    named = found.instance.queues.named
+    named = cluster.instance.queues.named
     assert (
-        found.instance.queues.weights[named("big")]
-        == 3 * found.instance.queues.weights[named("small")]
+        cluster.instance.queues.weights[named("big")]
+        == 3 * cluster.instance.queues.weights[named("small")]
     )
 
 
@@ -521,10 +523,10 @@ def test_the_amounts_that_yarn_says_are_guaranteed_come_before_percentages(tmp_p
     queues = [effective("big", 30, capacity), effective("small", 10, capacity and 75.0)]
     apps = [wants(1, "root.big", 40), wants(2, "root.small", 40, user="bob")]
     scheduler = CAPACITY | {"queues": {"queue": queues}}
-    found = read(tmp_path, [node("n1", left=(40960, 40))], apps, scheduler)
-    assert limits(found, "big", "guarantees") == {"vcores": 30, "memory": 30720}
-    assert fairlp.fair_shares(found, by="queue").loc["big", "fair_tasks"] == pytest.approx(30)
-    queues = found.instance.queues
+    cluster = read(tmp_path, [node("n1", left=(40960, 40))], apps, scheduler)
+    assert limits(cluster, "big", "guarantees") == {"vcores": 30, "memory": 30720}
+    assert fairlp.fair_shares(cluster, by="queue").loc["big", "fair_tasks"] == pytest.approx(30)
+    queues = cluster.instance.queues
     big, small = (queues.weights[queues.named(name)] for name in ("big", "small"))
     assert big / small == pytest.approx(25 / 75 if capacity else 30 / 10)
 
@@ -542,16 +544,16 @@ def test_children_in_percent_of_a_queue_in_amounts(tmp_path):
     big = leaf("big", 0.0, capacities=listed, queues={"queue": below})
     apps = [wants(1, "x", 40), wants(2, "y", 40, user="bob")]
     nodes = [node("n1", left=(40960, 40))]
-    found = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": [big]}})
-    assert limits(found, "big/x", "guarantees") == {"vcores": 15, "memory": 15360}
+    cluster = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": [big]}})
+    assert limits(cluster, "big/x", "guarantees") == {"vcores": 15, "memory": 15360}
 
 
 def test_a_node_that_was_resized_below_its_use_has_its_new_size(tmp_path):
     """10 GiB and 10 cores in use, −2 GiB and −1 core available: 8 GiB and 9 cores."""
     nodes = [node("n1", (10240, 10), (-2048, -1)), node("n2", (0, 0), (1024, 1))]
-    found = read(tmp_path, nodes, [app(1, has=(10240, 10), containers=10)])
-    assert found.instance.capacities.tolist() == [[10, 9216]]
-    assert said(found, "amounts are negative") == []
+    cluster = read(tmp_path, nodes, [app(1, has=(10240, 10), containers=10)])
+    assert cluster.instance.capacities.tolist() == [[10, 9216]]
+    assert said(cluster, "amounts are negative") == []
 
 
 def test_nodes_of_which_none_is_running_are_counted(tmp_path):
@@ -575,10 +577,10 @@ def test_a_queue_that_is_guaranteed_everything_and_has_two_sizes_of_container(tm
         ),
     ]
     nodes = [node("n1", (6144, 3), (18432, 5)), node("n2", (4096, 1), (12288, 7))]
-    found = read(tmp_path, nodes, apps, scheduler)
-    assert limits(found, "default", "guarantees") == {"vcores": 16, "memory": 40960}
+    cluster = read(tmp_path, nodes, apps, scheduler)
+    assert limits(cluster, "default", "guarantees") == {"vcores": 16, "memory": 40960}
     for mechanism in ("h-drf-counted", "h-drf", "drfh"):
-        allocation = fairlp.allocate(found.instance, mechanism)
+        allocation = fairlp.allocate(cluster.instance, mechanism)
         assert allocation.totals.to_dict() == pytest.approx({"default/ann": 8.75, "default/bob": 5})
         assert allocation.certify()
 

@@ -116,7 +116,7 @@ def test_definitions_of_other_mechanisms_are_no_broken_properties():
 
 
 def test_an_answer_of_a_mechanism_that_is_gone_has_no_prices():
-    found = fairlp.allocate(examples.wang_figure_1(), "drfh")
-    gone = dataclasses.replace(found, mechanism="gone", prices_array=None)
+    allocation = fairlp.allocate(examples.wang_figure_1(), "drfh")
+    gone = dataclasses.replace(allocation, mechanism="gone", prices_array=None)
     assert prices.next_to_buy(gone, subject.Classes.among(gone.instance)) is None
-    assert prices.next_to_buy(found, subject.Classes.among(found.instance)) is not None
+    assert prices.next_to_buy(allocation, subject.Classes.among(allocation.instance)) is not None

@@ -133,8 +133,8 @@ def test_hostile_names_are_data(tmp_path):
         r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL
     )[1]
     assert "<" not in inside
-    drawn = json.dumps(json.loads(inside), ensure_ascii=False)
-    assert json.dumps(HOSTILE[0])[1:-1] in drawn
+    content = json.dumps(json.loads(inside), ensure_ascii=False)
+    assert json.dumps(HOSTILE[0])[1:-1] in content
 
 
 def test_names_with_separators_of_lines_do_not_stop_the_pictures(tmp_path):

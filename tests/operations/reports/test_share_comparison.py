@@ -18,32 +18,32 @@ NOW = [[5, 2], [0, 2], [1, 2]]
 
 
 def test_by_user_the_numbers_are_those_by_hand():
-    found = fairlp.fair_shares(shared(), observed=NOW)
-    assert found["tasks"].tolist() == [7, 2, 3]
-    assert found["fair_tasks"].tolist() == pytest.approx(
+    shares = fairlp.fair_shares(shared(), observed=NOW)
+    assert shares["tasks"].tolist() == [7, 2, 3]
+    assert shares["fair_tasks"].tolist() == pytest.approx(
         [4, 2, 6]
     )  # a2 has all its tasks, which count for a
-    assert found["share"].tolist() == pytest.approx([7 / 12, 2 / 12, 3 / 12])
-    assert found["waiting"].tolist() == [2, 0, 6]
-    assert found["owed"].tolist() == pytest.approx([0, 0, 3])
-    assert found["queue"].tolist() == ["a/one", "a/two", "b"]
-    assert found.loc["b1", "blocked_by"] == "cpu" and found.loc["b1", "servers"] == 2
-    assert found.loc["b1", "held_by"] == {"a1": 7.0, "b1": 3.0, "a2": 2.0}
-    assert found.loc["b1", "beyond_fair"] == pytest.approx({"a1": 3.0})
-    assert found.loc["a2", "blocked_by"] == "" and found.loc["a2", "held_by"] == {}
+    assert shares["share"].tolist() == pytest.approx([7 / 12, 2 / 12, 3 / 12])
+    assert shares["waiting"].tolist() == [2, 0, 6]
+    assert shares["owed"].tolist() == pytest.approx([0, 0, 3])
+    assert shares["queue"].tolist() == ["a/one", "a/two", "b"]
+    assert shares.loc["b1", "blocked_by"] == "cpu" and shares.loc["b1", "servers"] == 2
+    assert shares.loc["b1", "held_by"] == {"a1": 7.0, "b1": 3.0, "a2": 2.0}
+    assert shares.loc["b1", "beyond_fair"] == pytest.approx({"a1": 3.0})
+    assert shares.loc["a2", "blocked_by"] == "" and shares.loc["a2", "held_by"] == {}
 
 
 def test_by_queue_the_numbers_are_those_by_hand():
-    found = fairlp.fair_shares(shared(), observed=NOW, by="queue")
-    assert found.index.tolist() == ["", "a", "a/one", "a/two", "b"]
-    assert found.loc["a", ["users", "tasks", "waiting"]].tolist() == [2, 9, 2]
-    assert found["share"].tolist() == pytest.approx([1, 9 / 12, 7 / 12, 2 / 12, 3 / 12])
-    assert found.loc["a", ["guarantee", "borrowed"]].tolist() == pytest.approx([3 / 12, 16 / 24])
-    assert found.loc["b", "guarantee"] == pytest.approx(0.25) and found.loc[
+    shares = fairlp.fair_shares(shared(), observed=NOW, by="queue")
+    assert shares.index.tolist() == ["", "a", "a/one", "a/two", "b"]
+    assert shares.loc["a", ["users", "tasks", "waiting"]].tolist() == [2, 9, 2]
+    assert shares["share"].tolist() == pytest.approx([1, 9 / 12, 7 / 12, 2 / 12, 3 / 12])
+    assert shares.loc["a", ["guarantee", "borrowed"]].tolist() == pytest.approx([3 / 12, 16 / 24])
+    assert shares.loc["b", "guarantee"] == pytest.approx(0.25) and shares.loc[
         "b", "owed"
     ] == pytest.approx(3)
-    assert found.loc["b", "held_by"] == {"a/one": 7.0, "a/two": 2.0}  # of other queues only
-    assert math.isnan(found.loc["", "borrowed"]) and found["cap"].isna().all()
+    assert shares.loc["b", "held_by"] == {"a/one": 7.0, "a/two": 2.0}  # of other queues only
+    assert math.isnan(shares.loc["", "borrowed"]) and shares["cap"].isna().all()
     assert fairlp.fair_shares(shared(), observed=NOW, by="queue", level=1).index.tolist() == [
         "a",
         "b",
@@ -51,21 +51,21 @@ def test_by_queue_the_numbers_are_those_by_hand():
 
 
 def test_without_what_runs_everyone_has_the_fair_share():
-    found = fairlp.fair_shares(shared())
-    assert found["tasks"].tolist() == found["fair_tasks"].tolist()
-    assert (found["owed"] == 0).all()
-    assert found.loc["b1", "blocked_by"] == "cpu"
+    shares = fairlp.fair_shares(shared())
+    assert shares["tasks"].tolist() == shares["fair_tasks"].tolist()
+    assert (shares["owed"] == 0).all()
+    assert shares.loc["b1", "blocked_by"] == "cpu"
 
 
 def test_a_cap_is_what_stops_before_any_server():
     instance = shared().replace(queues={"a": {}, "b": {"cap": {"cpu": 3.0}}})
-    found = fairlp.fair_shares(instance, observed=[[1, 0], [0, 0], [3, 0]])
-    assert found.loc["b1", ["blocked_by", "where", "held_by"]].tolist() == [
+    shares = fairlp.fair_shares(instance, observed=[[1, 0], [0, 0], [3, 0]])
+    assert shares.loc["b1", ["blocked_by", "where", "held_by"]].tolist() == [
         "cap of cpu",
         "b",
         {"b1": 3.0},
     ]
-    assert found.loc["a1", ["blocked_by", "servers", "where"]].tolist() == [
+    assert shares.loc["a1", ["blocked_by", "servers", "where"]].tolist() == [
         "it fits now; the scheduler has not started it",
         2,
         "s2",
@@ -79,8 +79,8 @@ def test_a_cap_is_what_stops_before_any_server():
 def test_a_task_larger_than_every_server_fits_none():
     instance = fairlp.Instance.from_arrays([[8.0], [1.0]], [[6.0], [6.0]], users=["big", "small"])
     with pytest.warns(fairlp.errors.OversizedTaskWarning):
-        found = fairlp.fair_shares(instance, observed=[[0, 0], [3, 3]])
-    assert found["blocked_by"].tolist() == [
+        shares = fairlp.fair_shares(instance, observed=[[0, 0], [3, 3]])
+    assert shares["blocked_by"].tolist() == [
         "it fits no server",
         "it fits now; the scheduler has not started it",
     ]
@@ -90,11 +90,11 @@ def test_parts_of_what_is_left_that_fit_no_task_are_not_room():
     instance = fairlp.Instance.from_arrays(
         [[4.0], [3.0]], [[6.0], [6.0]], users=["four", "three"], servers=["x", "y"]
     )
-    found = fairlp.fair_shares(
+    shares = fairlp.fair_shares(
         instance, observed=[[0, 0], [1, 1]]
     )  # 6 of 12 are free, and nobody has 4 of them
-    assert found.loc["four", ["blocked_by", "servers"]].tolist() == ["resource1", 2]
-    assert found.loc["three", "blocked_by"] == "it fits now; the scheduler has not started it"
+    assert shares.loc["four", ["blocked_by", "servers"]].tolist() == ["resource1", 2]
+    assert shares.loc["three", "blocked_by"] == "it fits now; the scheduler has not started it"
 
 
 def stop(instance, tasks, user, whole=True):
@@ -197,19 +197,19 @@ def test_options_of_the_mechanism_are_its_own():
 
 def test_of_a_dump_what_runs_and_waits_is_known(tmp_path):
     path = cluster(tmp_path)
-    found = fairlp.fair_shares(path)
-    assert found["tasks"].to_dict() == {"ml/train": 14.0, "ml/serve": 1.0}
-    assert found.loc["ml/serve", "waiting"] == 5
-    assert found.loc["ml/serve", "owed"] == pytest.approx(5)
+    shares = fairlp.fair_shares(path)
+    assert shares["tasks"].to_dict() == {"ml/train": 14.0, "ml/serve": 1.0}
+    assert shares.loc["ml/serve", "waiting"] == 5
+    assert shares.loc["ml/serve", "owed"] == pytest.approx(5)
     assert (
-        found.loc["ml/serve", "blocked_by"] == "it fits now; the scheduler has not started it"
+        shares.loc["ml/serve", "blocked_by"] == "it fits now; the scheduler has not started it"
     )  # 15 of 16 cores run
-    assert found.equals(fairlp.fair_shares(fairlp.snapshot(path)))
+    assert shares.equals(fairlp.fair_shares(fairlp.snapshot(path)))
     subject = subject_of(path)
     assert subject.homeless["user"].tolist() == ["ml/lost"]
     assert subject.scheduler == "kubernetes"
     with pytest.raises(InstanceError, match="a snapshot has its own running tasks"):
-        fairlp.fair_shares(path, observed=found)
+        fairlp.fair_shares(path, observed=shares)
 
 
 def test_of_many_users_each_row_is_what_blockers_says():
@@ -253,9 +253,9 @@ def test_only_who_holds_it_where_one_may_run_holds_it():
         servers=["x", "y"],
         eligible=[["x"], None, None],
     )
-    found = fairlp.fair_shares(instance, observed=[[0, 0], [0, 4], [2, 0]])
-    assert found.loc["a", ["servers", "where", "held_by"]].tolist() == [1, "x", {"c": 4.0}]
-    assert found.loc["b", "held_by"] == {"b": 4.0, "c": 4.0}
+    shares = fairlp.fair_shares(instance, observed=[[0, 0], [0, 4], [2, 0]])
+    assert shares.loc["a", ["servers", "where", "held_by"]].tolist() == [1, "x", {"c": 4.0}]
+    assert shares.loc["b", "held_by"] == {"b": 4.0, "c": 4.0}
 
 
 def test_obstacles_begin_with_the_user_who_is_owed_the_largest_share():

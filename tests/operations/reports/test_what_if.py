@@ -36,10 +36,12 @@ def after(**edit):
 
 
 def test_more_servers_of_a_class_or_as_one():
-    found = fairlp.what_if(queued(), add_servers={"slow": 3})
-    assert found["tasks_before"].to_dict() == pytest.approx({"": 12, "a": 6, "b": 6})
-    assert found["tasks_after"].to_dict() == pytest.approx({"": 24, "a": 12, "b": 12})
-    assert found.loc["a", ["before", "after", "change"]].tolist() == pytest.approx([0.5, 1.0, 0.5])
+    comparison = fairlp.what_if(queued(), add_servers={"slow": 3})
+    assert comparison["tasks_before"].to_dict() == pytest.approx({"": 12, "a": 6, "b": 6})
+    assert comparison["tasks_after"].to_dict() == pytest.approx({"": 24, "a": 12, "b": 12})
+    assert comparison.loc["a", ["before", "after", "change"]].tolist() == pytest.approx(
+        [0.5, 1.0, 0.5]
+    )
     assert after(add_servers={"s1": 1}) == pytest.approx({"": 16, "a": 8, "b": 8})
 
 
@@ -83,9 +85,9 @@ def test_of_a_queue_that_is_known_what_is_given_is_changed():
 
 def test_an_instance_without_queues_gets_some():
     flat = fairlp.Instance.from_arrays([[1.0]], [[6.0]], users=["x"])
-    found = fairlp.what_if(flat, queues={"team": {"like": "x"}})
-    assert found["tasks_before"].to_dict() == pytest.approx({"": 6, "team": 0})
-    assert found["tasks_after"].to_dict() == pytest.approx({"": 6, "team": 3})
+    comparison = fairlp.what_if(flat, queues={"team": {"like": "x"}})
+    assert comparison["tasks_before"].to_dict() == pytest.approx({"": 6, "team": 0})
+    assert comparison["tasks_after"].to_dict() == pytest.approx({"": 6, "team": 3})
 
 
 def test_what_belongs_to_users_stays_with_them():
@@ -142,10 +144,10 @@ def test_queues_are_asked_for_where_there_are_none():
 
 
 def test_whose_running_tasks_would_go():
-    one = Instance.from_arrays(np.ones((2, 1)), [[10.0]], users=["a", "b"], task_limits=[8, 8])
-    now = Subject(one, np.array([[8.0], [2.0]]), np.array([0.0, 6.0]))
-    found = fairlp.what_if(now, weights={"b": 2.0})
-    assert found["tasks_after"].tolist() == pytest.approx([10 / 3, 20 / 3]) and found[
+    case = Instance.from_arrays(np.ones((2, 1)), [[10.0]], users=["a", "b"], task_limits=[8, 8])
+    now = Subject(case, np.array([[8.0], [2.0]]), np.array([0.0, 6.0]))
+    comparison = fairlp.what_if(now, weights={"b": 2.0})
+    assert comparison["tasks_after"].tolist() == pytest.approx([10 / 3, 20 / 3]) and comparison[
         "would_go"
     ].tolist() == [5, 0]
 

@@ -189,7 +189,7 @@ def test_workers_give_the_same_ledger(tmp_path):
 
 def test_seeds_draw_other_instances_and_items_draw_their_own():
     entries = [ENTRIES["004 Theorem 1"], ENTRIES["004 Lemma 4"]]
-    draws = {one.key: Run(key=one.key).rng.random() for one in entries}
+    draws = {entry.key: Run(key=entry.key).rng.random() for entry in entries}
     assert len({*draws.values(), Run(seed=1, key=entries[0].key).rng.random()}) == 3
 
 
@@ -201,10 +201,10 @@ def test_the_command_prints_one_item_with_its_numbers():
 
 
 def test_the_command_writes_what_programs_read(tmp_path):
-    found = json.loads(run("reproduce", "003", "figure 1", "--json").stdout)
-    assert Ledger.from_dict(found) == fairlp.reproduce("003", "figure 1")
+    content = json.loads(run("reproduce", "003", "figure 1", "--json").stdout)
+    assert Ledger.from_dict(content) == fairlp.reproduce("003", "figure 1")
     run("reproduce", "003", "figure 1", "-o", tmp_path / "found.json")
-    assert json.loads((tmp_path / "found.json").read_text(encoding="utf-8")) == found
+    assert json.loads((tmp_path / "found.json").read_text(encoding="utf-8")) == content
     table = run("reproduce", "002", "figure 2", "--csv", "--seed", 3).stdout
     assert table.splitlines()[0] == "paper,item,paper says,we get,verdict,why"
     several = run("reproduce", "002", "program (7)").stdout
@@ -246,8 +246,8 @@ def test_the_command_draws_the_figures_of_its_items(tmp_path):
 def test_items_without_a_figure_say_so_when_they_are_to_be_drawn(tmp_path):
     done = run("reproduce", "002", "Figure 3", "--plot", tmp_path / "figure.svg", code=3)
     assert "none of these items has a figure: Figure 3; items that have one: 001 " in done.stderr
-    drawn = re.findall(r'(\d{3}) "([^"]+)"', done.stderr)
-    figures = {re.sub(r"[^a-z0-9]+", "-", f"{paper} {item}".lower()) for paper, item in drawn}
+    matches = re.findall(r'(\d{3}) "([^"]+)"', done.stderr)
+    figures = {re.sub(r"[^a-z0-9]+", "-", f"{paper} {item}".lower()) for paper, item in matches}
     assert figures == {path.stem for path in (DOCS / "figures" / "ledger").glob("*.svg")}
     assert not (tmp_path / "figure.svg").exists()
 

@@ -86,8 +86,8 @@ def off(factor=1.001):
     """`allocate` of a mechanism that gives everybody a thousandth more."""
 
     def wrong(instance, mechanism, **how):
-        found = fairlp.allocate(instance, mechanism, **how)
-        return dataclasses.replace(found, tasks_array=found.tasks_array * factor)
+        allocation = fairlp.allocate(instance, mechanism, **how)
+        return dataclasses.replace(allocation, tasks_array=allocation.tasks_array * factor)
 
     return wrong
 

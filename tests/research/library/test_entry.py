@@ -44,14 +44,14 @@ CLOSED = {
 
 def test_the_same_seed_gives_the_same_numbers_whatever_else_is_drawn():
     for name in GENERATED:
-        one = library.load(name, seed=3)
+        instance = library.load(name, seed=3)
         random.seed(1)
         np.random.default_rng(3).random(5)
         np.random.shuffle([1, 2, 3])  # noqa: NPY002  (the state that all share)
-        other = library.load(name, seed=3)
-        assert one.instance.equals(other.instance) and one.known == other.known, name
+        case = library.load(name, seed=3)
+        assert instance.instance.equals(case.instance) and instance.known == case.known, name
         if name not in ("njc-circle", "njc-selection"):  # where nothing is drawn
-            assert not one.instance.equals(library.load(name, seed=4).instance), name
+            assert not instance.instance.equals(library.load(name, seed=4).instance), name
 
 
 def test_another_process_makes_the_same_numbers():
@@ -233,8 +233,8 @@ def test_optima_in_rationals_are_those_of_another_method(name, seed):
     ours = entry.model().solve("interior-point").require_optimal()
     assert ours.verify().is_optimal
     assert ours.objective == pytest.approx(float(optimum.value), rel=1e-9)
-    found = fairlp.allocate(entry.instance, entry.mechanism)
-    verdict = found.certify(exact=True)
+    allocation = fairlp.allocate(entry.instance, entry.mechanism)
+    verdict = allocation.certify(exact=True)
     assert verdict, verdict
     if name != "queue-tree":  # whose levels are of the tree, in another unit
         lowest = min(level for level in verdict.levels if level is not None)

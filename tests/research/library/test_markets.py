@@ -57,8 +57,8 @@ def test_the_market_of_time_has_its_planted_equilibrium(seed):
     planted = share * instance.gamma()
     np.testing.assert_allclose(planted.sum(axis=1), tasks, rtol=1e-13)
     assert fairlp.per_server.check(instance, planted, "tdm")
-    found = entry.model().solve("interior-point").require_optimal()
-    assert found.verify().is_optimal and found.objective == pytest.approx(
+    solution = entry.model().solve("interior-point").require_optimal()
+    assert solution.verify().is_optimal and solution.objective == pytest.approx(
         entry.optimum.value, rel=1e-8
     )
     np.testing.assert_allclose(fairlp.allocate(instance, "psdsf-tdm").totals, tasks, rtol=1e-9)
@@ -72,11 +72,11 @@ def test_theorem_1_has_the_planted_fixed_point_and_no_other(seed):
     assert fairlp.per_server.check(entry.instance, planted, "rdm")
     for sense in ("max", "min"):
         program = entry.program().replace(sense=sense)
-        found = program.solve(
+        solution = program.solve(
             "highs", primal_tolerance=1e-7
         ).require_optimal()  # tighter may leave it no point
-        assert found.objective == pytest.approx(entry.optimum.value, rel=1e-6)
-        np.testing.assert_allclose(found.values["X"], entry.planted["tasks"], rtol=1e-5)
+        assert solution.objective == pytest.approx(entry.optimum.value, rel=1e-6)
+        np.testing.assert_allclose(solution.values["X"], entry.planted["tasks"], rtol=1e-5)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -107,8 +107,8 @@ def test_theorem_2_holds_at_what_was_planted(seed):
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 3.0])
 def test_powers_have_their_planted_optimum(seed, alpha):
     entry = load("alpha-fair", seed=seed, triples=2, servers=3, alpha=alpha)
-    found = entry.model().solve("interior-point").require_optimal()
-    assert found.verify().is_optimal and found.objective == pytest.approx(
+    solution = entry.model().solve("interior-point").require_optimal()
+    assert solution.verify().is_optimal and solution.objective == pytest.approx(
         entry.optimum.value, rel=1e-7, abs=1e-7
     )
     instance = entry.instance

@@ -58,10 +58,10 @@ def test_closed_forms_are_the_exact_levels_of_the_programs_as_they_stand(
 
 def test_many_rounds_takes_a_round_a_user():
     entry = load("many-rounds", users=20)
-    found = fairlp.allocate(entry.instance, "drfh", method="lp")
-    assert len(found.rounds) == 20
+    allocation = fairlp.allocate(entry.instance, "drfh", method="lp")
+    assert len(allocation.rounds) == 20
     np.testing.assert_allclose(
-        found.levels, [float(level) for level in entry.optimum.levels], rtol=1e-12
+        allocation.levels, [float(level) for level in entry.optimum.levels], rtol=1e-12
     )
 
 

@@ -30,18 +30,19 @@ def judge(entry, solver):
 
 @pytest.mark.parametrize("entry", [TIES, ZEROS], ids=["ties", "zeros"])
 def test_an_honest_solver_is_certified(entry):
-    found = judge(entry, Dual())
-    assert found.accepted and found.verdict == "certified" and 0 < found.seconds < 60
+    judgement = judge(entry, Dual())
+    assert judgement.accepted and judgement.verdict == "certified" and 0 < judgement.seconds < 60
     assert (
-        found.objective == pytest.approx(float(entry.optimum.value), rel=1e-9) and found.gap <= 1e-9
+        judgement.objective == pytest.approx(float(entry.optimum.value), rel=1e-9)
+        and judgement.gap <= 1e-9
     )
 
 
 @pytest.mark.parametrize("entry", [TIES, ZEROS], ids=["ties", "zeros"])
 @pytest.mark.parametrize("lie", LIES)
 def test_a_solver_that_lies_is_not_counted(entry, lie):
-    found = judge(entry, liar(LIES[lie]))
-    assert not found.accepted and found.seconds == float("inf"), found
+    judgement = judge(entry, liar(LIES[lie]))
+    assert not judgement.accepted and judgement.seconds == float("inf"), judgement
 
 
 def test_a_lie_without_duals_is_not_counted():
@@ -60,8 +61,10 @@ def test_a_lie_without_duals_is_not_counted():
         honest = judge(entry, Whole(0.0, licence="x"))
         proof = "known optimum" if entry is POOL else "certified"  # HiGHS finds duals at the point
         assert honest.accepted and honest.verdict == proof and honest.gap <= 1e-7
-        found = judge(entry, Half(0.0, licence="x"))
-        assert not found.accepted and found.verdict in (verdict, "not the optimum"), found
+        judgement = judge(entry, Half(0.0, licence="x"))
+        assert not judgement.accepted and judgement.verdict in (verdict, "not the optimum"), (
+            judgement
+        )
 
 
 def test_without_duals_and_without_a_known_optimum_nothing_is_proved(monkeypatch):
@@ -70,18 +73,18 @@ def test_without_duals_and_without_a_known_optimum_nothing_is_proved(monkeypatch
     monkeypatch.setattr(module, "MOST_ROWS", 1)
     monkeypatch.setattr(backends, "with_duals", lambda solution: solution)
     fresh = library.load("zeros", users=4, servers=2)
-    found = judge(fresh, Whole(0.0, licence="x"))
-    assert not found.accepted and found.verdict == "not proved" and np.isnan(found.gap)
+    judgement = judge(fresh, Whole(0.0, licence="x"))
+    assert not judgement.accepted and judgement.verdict == "not proved" and np.isnan(judgement.gap)
 
 
 def test_a_certificate_beside_a_closed_form_that_is_wrong_is_not_counted():
     told = solve_and_certify(TIES.program(), Dual())
     wrong = {**told, "objective": told["objective"] * 1.001}
-    found = judged(TIES, "one", wrong)
+    verdicts = judged(TIES, "one", wrong)
     assert (
-        not found.accepted
-        and found.verdict == "not the optimum"
-        and "is not the optimum" in found.message
+        not verdicts.accepted
+        and verdicts.verdict == "not the optimum"
+        and "is not the optimum" in verdicts.message
     )
 
 
@@ -95,22 +98,22 @@ def test_an_optimum_of_0_is_measured_by_its_terms(width):
 
 
 def test_what_a_solver_cannot_do_is_told():
-    found = judge(POOL, Dual())
-    assert not found.accepted and found.verdict == found.status == "unable"
+    judgement = judge(POOL, Dual())
+    assert not judgement.accepted and judgement.verdict == judgement.status == "unable"
 
     class Broken(Dual):
         def run(self, program, options):
             raise RuntimeError("boom")
 
-    found = judge(TIES, Broken)
-    assert found.status == "failed" and "boom" in found.message
+    judgement = judge(TIES, Broken)
+    assert judgement.status == "failed" and "boom" in judgement.message
 
     class Hopeless(Dual):
         def run(self, program, options):
             return fairlp.Raw(fairlp.Termination.ITERATION_LIMIT, "tired")
 
-    found = judge(TIES, Hopeless)
-    assert not found.accepted and found.status == "iteration limit"
+    judgement = judge(TIES, Hopeless)
+    assert not judgement.accepted and judgement.status == "iteration limit"
 
 
 def test_a_process_that_dies_harms_no_other_solve():

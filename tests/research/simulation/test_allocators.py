@@ -102,10 +102,10 @@ def test_karma_over_time_is_its_loop_at_every_quantum(seed, period, first):
     rows = drawn(seed)
     count = len({user for user, *_ in rows})
     ends = by_quanta(rows, karma_of(count, 6, 0.5, first), Fraction(period))
-    found = simulate(
+    simulation = simulate(
         pool(6), workload_of(rows), "karma", alpha=0.5, credits=first, period=period, every=5
     )
-    assert found.jobs["finish"].tolist() == pytest.approx(
+    assert simulation.jobs["finish"].tolist() == pytest.approx(
         [float(end) for end in ends], rel=VERIFIED
     )
 
@@ -137,8 +137,8 @@ def in_turns():
 
 def test_a_mechanism_of_ones_own_may_remember(in_turns):
     jobs = [("ann", 0, 4, 2, 1), ("bob", 0, 4, 2, 1)]
-    found = simulate(pool(4), workload_of(jobs), in_turns, every=1)
-    assert found.jobs["finish"].tolist() == [3, 4] and "in-turns" in policies()
+    simulation = simulate(pool(4), workload_of(jobs), in_turns, every=1)
+    assert simulation.jobs["finish"].tolist() == [3, 4] and "in-turns" in policies()
     assert simulate(pool(4), workload_of(jobs), in_turns, period=2, every=1).jobs[
         "finish"
     ].tolist() == [2, 4]
@@ -157,8 +157,8 @@ def test_a_user_who_was_away_catches_up(policy):
     """One CPU. ann runs alone from 0 to 4. At 4 both come with 4 seconds of work: bob has had nothing and runs alone
     until 8, then ann until 12. Without a memory both have half of the CPU until 12."""
     jobs = workload_of([("ann", 0, 1, 4, 1), ("ann", 4, 1, 4, 1), ("bob", 4, 1, 4, 1)])
-    found = simulate(pool(1), jobs, policy, half_life=np.inf, every=1)
-    assert found.jobs["finish"].tolist() == pytest.approx([4, 12, 8])
+    simulation = simulate(pool(1), jobs, policy, half_life=np.inf, every=1)
+    assert simulation.jobs["finish"].tolist() == pytest.approx([4, 12, 8])
     assert simulate(pool(1), jobs, policy, every=1).jobs["finish"].tolist() == pytest.approx(
         [4, 12, 12]
     )
@@ -168,5 +168,5 @@ def test_the_past_fades_while_no_user_asks_for_anything():
     """ann has the CPU from 0 to 4. At 24, twenty half-lives later, nothing is left of that: both run half a task at a
     time and end their second of work at 26."""
     jobs = workload_of([("ann", 0, 1, 4, 1), ("ann", 24, 1, 1, 1), ("bob", 24, 1, 1, 1)])
-    found = simulate(pool(1), jobs, "drf", half_life=1, every=1)
-    assert found.jobs["finish"].tolist() == pytest.approx([4, 26, 26], rel=1e-5)
+    simulation = simulate(pool(1), jobs, "drf", half_life=1, every=1)
+    assert simulation.jobs["finish"].tolist() == pytest.approx([4, 26, 26], rel=1e-5)

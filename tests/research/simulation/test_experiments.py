@@ -104,13 +104,13 @@ def test_reductions_by_size_of_the_job():
             "cpu": 1.0,
         }
     )
-    found = compare_policies(
+    differences = compare_policies(
         Instance.from_arrays([[1]], [[12]], resources=["cpu"]),
         Workload.of(jobs, ["cpu"]),
         ("best-fit", "slots"),
         slots=6,
     )
-    table = found.reductions("best-fit", "slots")
+    table = differences.reductions("best-fit", "slots")
     assert table.index.tolist() == [
         "1–5",
         "6–10",
@@ -121,7 +121,7 @@ def test_reductions_by_size_of_the_job():
     # six slots: 1 + 5, then 6, then ten times 6; without them 12 at once, then five times 12
     assert table.reduction.fillna(0).tolist() == pytest.approx([0, 0.5, 0, 0, 1 - 60 / 120])
     with pytest.raises(UnknownNameError, match="'slot' is not in this comparison"):
-        found.reductions("best-fit", "slot")
+        differences.reductions("best-fit", "slot")
 
 
 def test_slot_sizes_are_runs_of_slots(crowd, sizes):
@@ -166,13 +166,13 @@ def test_clouds_that_lack_a_resource_refuse_who_needs_it(policy):
     )
     load = Workload.of(jobs, ["cpu", "gpu"])
     without = next(part for part in divide(cluster, 2) if part.pool[1] == 0)
-    found = simulate(without, load, policy, slots=4)
-    assert found.jobs.refused.tolist() == [
+    simulation = simulate(without, load, policy, slots=4)
+    assert simulation.jobs.refused.tolist() == [
         True,
         False,
         False,
-    ] and found.users.completed.tolist() == [1, 2]
-    assert (found.utilization["gpu"] == 0).all()
+    ] and simulation.users.completed.tolist() == [1, 2]
+    assert (simulation.utilization["gpu"] == 0).all()
 
 
 @pytest.mark.parametrize("policy", ["best-fit", "tsf"])
@@ -186,8 +186,8 @@ def test_a_condition_that_no_server_meets_refuses_the_job_and_one_that_cannot_be
         {"user": ["a", "a"], "arrival": 0.0, "tasks": 1, "duration": 5.0, "cpu": 1.0}
     )
     jobs["eligible"] = ["model == 'P100'", "model == 'T4'"]
-    found = simulate(cluster, Workload.of(jobs, ["cpu"]), policy)
-    assert found.jobs.refused.tolist() == [True, False] and found.jobs.finish[1] == 5
+    simulation = simulate(cluster, Workload.of(jobs, ["cpu"]), policy)
+    assert simulation.jobs.refused.tolist() == [True, False] and simulation.jobs.finish[1] == 5
     with pytest.raises(InstanceError, match=r"job 1.*modl"):
         simulate(
             cluster, Workload.of(jobs.assign(eligible=[None, "modl == 'T4'"]), ["cpu"]), policy
@@ -403,11 +403,11 @@ def test_the_experiments_run_on_a_trace_of_2011(tmp_path):
     assert (jobs["tasks"] * jobs["duration"] * jobs["cpu"]).sum() == pytest.approx(work)
     until = 2 * HOUR
     assert slot_sizes(cluster, load, (8, 14), until=until)["tasks"].between(0, 1).all()
-    found = compare_policies(cluster, load, until=until)
-    assert (found.summary()["tasks completed"] == 1).all()
+    differences = compare_policies(cluster, load, until=until)
+    assert (differences.summary()["tasks completed"] == 1).all()
     assert dedicated_clouds(cluster, load, until=until).figures()["fewer tasks shared"] == 0
-    shown = run("simulate", folder, folder, "--until", "7200", "--every", "600").stdout
-    assert "40 servers" in shown and f"{load.total_tasks} tasks" in shown
+    output = run("simulate", folder, folder, "--until", "7200", "--every", "600").stdout
+    assert "40 servers" in output and f"{load.total_tasks} tasks" in output
 
 
 def test_jobs_of_2011_run_where_their_constraints_allow(tmp_path):
@@ -428,8 +428,8 @@ def test_jobs_of_2011_run_where_their_constraints_allow(tmp_path):
     free = google2011(folder, hours=2, constraints=False)
     assert "eligible" not in free.jobs.columns
     assert free.total_tasks == load.total_tasks
-    found = compare_policies(cluster, load, until=2 * HOUR)
-    assert (found.summary()["tasks completed"] == 1).all()
+    differences = compare_policies(cluster, load, until=2 * HOUR)
+    assert (differences.summary()["tasks completed"] == 1).all()
     run("simulate", folder, folder, "--until", "7200", "--every", "600")
 
 

@@ -61,8 +61,8 @@ def test_event_by_event_in_rationals_agrees_on_one_server(seed, policy):
         )
 
     first, last = simulation_oracle.fluid(jobs, share)
-    found = simulate(cluster, workload, policy, weights=weights, every=5)
-    for k, row in enumerate(found.jobs.itertuples()):
+    simulation = simulate(cluster, workload, policy, weights=weights, every=5)
+    for k, row in enumerate(simulation.jobs.itertuples()):
         if jobs[k]["tasks"]:
             assert row.start == pytest.approx(float(first[k]), rel=VERIFIED)
             assert row.finish == pytest.approx(float(last[k]), rel=VERIFIED)
@@ -94,11 +94,11 @@ def test_on_several_servers_it_is_the_mechanism_solved_afresh_at_every_event(see
         return [Fraction(total) for total in fairlp.allocate(moment, policy).totals]
 
     first, last = simulation_oracle.fluid(jobs, share)
-    found = simulate(cluster, workload, policy, every=5)
-    assert found.jobs["refused"].tolist() == [
+    simulation = simulate(cluster, workload, policy, every=5)
+    assert simulation.jobs["refused"].tolist() == [
         not can and bool(n) for can, n in zip(fits, workload.jobs.tasks, strict=True)
     ]
-    for k, row in enumerate(found.jobs.itertuples()):
+    for k, row in enumerate(simulation.jobs.itertuples()):
         if jobs[k]["tasks"]:
             assert row.finish == pytest.approx(float(last[k]), rel=VERIFIED)
             assert row.start == pytest.approx(float(first[k]), rel=VERIFIED)
@@ -183,11 +183,11 @@ def test_a_trace_by_hand():
     at 40 s, 2 tasks at once."""
     jobs = workload_of([("ann", 0, 3, 20, 1), ("ann", 0, 2, 10, 1), ("bob", 10, 2, 20, 2)], ["cpu"])
     cluster = Instance.from_arrays([[1]], [[4]], resources=["cpu"])
-    found = simulate(cluster, jobs, "drf", every=10)
-    assert found.jobs.finish.tolist() == pytest.approx([25, 30, 40])
-    assert found.jobs.start.tolist() == [0, 0, 10]
-    assert found.shares.loc[[0, 10, 30]].values.tolist() == [[1, 0], [0.5, 0.5], [0, 1]]
-    assert found.queued.loc[[0, 10, 30]].values.tolist() == [[1, 0], [3, 1], [0, 0]]
+    simulation = simulate(cluster, jobs, "drf", every=10)
+    assert simulation.jobs.finish.tolist() == pytest.approx([25, 30, 40])
+    assert simulation.jobs.start.tolist() == [0, 0, 10]
+    assert simulation.shares.loc[[0, 10, 30]].values.tolist() == [[1, 0], [0.5, 0.5], [0, 1]]
+    assert simulation.queued.loc[[0, 10, 30]].values.tolist() == [[1, 0], [3, 1], [0, 0]]
     half = simulate(cluster, jobs, "drf", every=10, until=20)
     assert half.users.completed.tolist() == pytest.approx([3 * 50 / 60 + 2 * 10 / 20, 2 * 10 / 40])
     assert half.utilization["cpu"].tolist() == [1, 1, 1]
@@ -198,14 +198,14 @@ def test_a_job_without_duration_ends_when_its_turn_comes_and_one_too_large_is_re
         [("ann", 0, 2, 4, 1), ("ann", 1, 5, 0, 1), ("ann", 1, 1, 1, 9), ("bob", 2, 0, 3, 1)],
         ["cpu"],
     )
-    found = simulate(Instance.from_arrays([[1]], [[2]], resources=["cpu"]), jobs, "drfh")
-    assert found.jobs.finish.fillna(-1).tolist() == [
+    simulation = simulate(Instance.from_arrays([[1]], [[2]], resources=["cpu"]), jobs, "drfh")
+    assert simulation.jobs.finish.fillna(-1).tolist() == [
         4,
         4,
         -1,
         2,
-    ] and found.jobs.refused.tolist() == [0, 0, 1, 0]
-    assert found.users.completed["ann"] == 7
+    ] and simulation.jobs.refused.tolist() == [0, 0, 1, 0]
+    assert simulation.users.completed["ann"] == 7
     nothing = simulate(
         Instance.from_arrays([[1]], [[0.5]], resources=["cpu"]), jobs, "psdsf-rdm-distributed"
     )
@@ -219,9 +219,9 @@ def test_the_limits_of_figure_4_of_wang_are_those_of_the_linear_program():
         fairlp.allocate(cluster.select_users(np.arange(n)), "drfh").shares.tolist()
         for n in (1, 2, 3)
     ]
-    found = simulate(cluster, three_users(), "drfh", every=50).shares
+    shares = simulate(cluster, three_users(), "drfh", every=50).shares
     for time, limit in zip((150, 450, 550), limits, strict=True):
-        assert found.loc[
+        assert shares.loc[
             time, [f"user{n + 1}" for n in range(len(limit))]
         ].tolist() == pytest.approx(limit)
     far = []
@@ -258,8 +258,10 @@ def test_servers_on_their_own_come_to_table_iv():
     weights = dict(zip(cluster.users, cluster.weights, strict=True))
     load = Workload.of(jobs, list(cluster.resources))
     for policy in ("psdsf-rdm", "psdsf-rdm-distributed"):
-        found = simulate(servers, load, policy, weights=weights, until=50, every=10)
-        assert found.running.loc[50].tolist() == pytest.approx([210, 105, 82.5, 27.5], rel=0.01)
+        simulation = simulate(servers, load, policy, weights=weights, until=50, every=10)
+        assert simulation.running.loc[50].tolist() == pytest.approx(
+            [210, 105, 82.5, 27.5], rel=0.01
+        )
 
 
 def test_policies_and_options_that_do_not_exist():

@@ -232,8 +232,8 @@ def test_groups_of_bars_stand_at_their_names():
 
 
 def test_bars_stand_on_each_other():
-    found = fairlp.allocate(fairlp.examples.load("khamse-ashari-table-3"), "tsf")
-    for axis in plots.plot_allocation(found).axes:
+    allocation = fairlp.allocate(fairlp.examples.load("khamse-ashari-table-3"), "tsf")
+    for axis in plots.plot_allocation(allocation).axes:
         first, *layers = axis.containers
         assert first.get_label() == "not in use"
         top = np.zeros(len(first))
@@ -261,10 +261,12 @@ def test_effort_is_what_tasks_need():
     instance = fairlp.Instance.from_arrays(
         [[1.0]], [[4.0], [4.0]], users=["ann"], rates=[[1.0, 0.5]]
     )
-    found = fairlp.allocate(instance, "tsf")
-    (axis,) = plots.plot_allocation(found, by="server").axes
+    allocation = fairlp.allocate(instance, "tsf")
+    (axis,) = plots.plot_allocation(allocation, by="server").axes
     own = next(container for container in axis.containers if container.get_label() == "ann")
-    assert [bar.get_height() for bar in own] == pytest.approx(found.utilization.iloc[:, 0].tolist())
+    assert [bar.get_height() for bar in own] == pytest.approx(
+        allocation.utilization.iloc[:, 0].tolist()
+    )
 
 
 def test_shares_that_differ_by_rounding_are_in_the_order_of_users():
@@ -277,11 +279,11 @@ def test_shares_that_differ_by_rounding_are_in_the_order_of_users():
 
 def test_allocations_of_other_users_or_resources_are_not_compared():
     instance = fairlp.examples.ghodsi()
-    one = fairlp.allocate(instance, "drf")
-    assert len(plots.plot_shares([one, fairlp.allocate(instance, "edrf")]).axes) == 1
+    allocation = fairlp.allocate(instance, "drf")
+    assert len(plots.plot_shares([allocation, fairlp.allocate(instance, "edrf")]).axes) == 1
     for other in (instance.select_users([0]), instance.select_users([1, 0])):
         with pytest.raises(InstanceError, match="different users or resources"):
-            plots.plot_shares([one, fairlp.allocate(other, "edrf")])
+            plots.plot_shares([allocation, fairlp.allocate(other, "edrf")])
 
 
 def test_labels_of_classes():

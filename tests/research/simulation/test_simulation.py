@@ -40,8 +40,8 @@ def test_event_by_event_in_rationals_agrees(seed, policy):
         slots=slots,
         eligible=eligible,
     )
-    found = simulate(cluster, workload, policy, weights=weights, slots=slots, every=5)
-    for k, (job, row) in enumerate(found.jobs.iterrows()):
+    history = simulate(cluster, workload, policy, weights=weights, slots=slots, every=5)
+    for k, (job, row) in enumerate(history.jobs.iterrows()):
         if workload.jobs["tasks"][job] == 0:
             continue
         assert row.start == first.get(k, np.nan) or (np.isnan(row.start) and k not in first)
@@ -259,9 +259,9 @@ CLUSTER = fairlp.Instance.from_arrays([[1]], [[4]], resources=["cpu"])
 
 @pytest.mark.parametrize("duration", [0.5, 20, 90])
 def test_a_short_run_shows_what_was_in_use(duration):
-    found = simulate(CLUSTER, jobs(duration), "best-fit")
-    assert len(found.utilization) >= 10
-    assert found.utilization["cpu"].iloc[1:-1].eq(0.5).all()
+    history = simulate(CLUSTER, jobs(duration), "best-fit")
+    assert len(history.utilization) >= 10
+    assert history.utilization["cpu"].iloc[1:-1].eq(0.5).all()
 
 
 def test_a_long_run_is_looked_at_every_minute():
@@ -286,10 +286,10 @@ def test_a_result_says_what_was_done():
 
 def test_demands_in_other_units_are_the_same_simulation():
     cluster = google_sample(3, seed=1)
-    other = cluster.replace(capacities=cluster.capacities * np.array([1.0, 2.0]))
+    case = cluster.replace(capacities=cluster.capacities * np.array([1.0, 2.0]))
     found = [
         simulate(servers, jobs, "drfh", until=3600).users["completed"]
-        for servers, jobs in ((cluster, load()), (other, load().scaled(demands={"memory": 2.0})))
+        for servers, jobs in ((cluster, load()), (case, load().scaled(demands={"memory": 2.0})))
     ]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
 

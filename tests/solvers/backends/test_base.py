@@ -141,9 +141,9 @@ def test_a_ray_is_kept_only_if_it_proves_something(scale):
 
     rows = [(2 * scale, INF), (-INF, 3.0)]
     impossible = program([[scale, scale], [1e3, 2e3]], rows, [(0, INF)] * 2, [1.0, 1.0])
-    found = Highs(method="simplex").solve(impossible, Options(extra={"presolve": "off"}))
-    assert found.status.termination is Termination.INFEASIBLE and proves_infeasible(
-        impossible, found.row_ray
+    answer = Highs(method="simplex").solve(impossible, Options(extra={"presolve": "off"}))
+    assert answer.status.termination is Termination.INFEASIBLE and proves_infeasible(
+        impossible, answer.row_ray
     )
     session = Highs(method="simplex").session(impossible, Options(extra={"presolve": "off"}))
     session.solve()
@@ -239,11 +239,11 @@ class Planted(BaseBackend):
 
 
 def test_planted_answers_come_back_as_they_are():
-    found = Planted().solve(plain(), Options())
+    answer = Planted().solve(plain(), Options())
     assert (
-        found.x.tolist() == [3, 1]
-        and found.row_duals.tolist() == [1, 1]
-        and found.verify().is_optimal
+        answer.x.tolist() == [3, 1]
+        and answer.row_duals.tolist() == [1, 1]
+        and answer.verify().is_optimal
     )
     assert Planted().solve(plain("min"), Options()).row_duals.tolist() == [-1, -1]
 
@@ -257,16 +257,16 @@ def test_where_a_stopped_method_stood_is_an_answer_only_if_it_is_feasible():
 
 @pytest.mark.parametrize("wrong", [np.nan, INF])
 def test_what_is_not_finite_is_not_there(wrong):
-    found = Planted(x=(wrong, 1.0)).solve(plain(), Options())
-    assert found.x is None and not found.status.is_optimal
+    answer = Planted(x=(wrong, 1.0)).solve(plain(), Options())
+    assert answer.x is None and not answer.status.is_optimal
     half = Planted(duals=(wrong, -1.0)).solve(plain(), Options())
     assert half.x.tolist() == [3, 1] and half.row_duals is None
 
 
 def test_points_are_within_bounds_and_whole_where_they_are_to_be():
     assert Planted(x=(3.0, -1e-9)).solve(plain(), Options()).x.tolist() == [3, 0]
-    found = Planted(x=(1 + 1e-9, 1 - 1e-9), duals=(-1.0,)).solve(whole(), Options())
-    assert found.x.tolist() == [1, 1] and found.row_duals is None
+    answer = Planted(x=(1 + 1e-9, 1 - 1e-9), duals=(-1.0,)).solve(whole(), Options())
+    assert answer.x.tolist() == [1, 1] and answer.row_duals is None
 
 
 def test_strangers_exceptions_and_options_are_refused():
@@ -312,18 +312,18 @@ class Lying(Highs):
 
 
 def test_tangents_find_the_optimum_and_prove_it():
-    found = tangents.solve_with_logs(Highs(), logarithmic(), Options())
-    assert found.x == pytest.approx([1, 1], rel=1e-6) and found.verify().is_optimal
+    answer = tangents.solve_with_logs(Highs(), logarithmic(), Options())
+    assert answer.x == pytest.approx([1, 1], rel=1e-6) and answer.verify().is_optimal
 
 
 def test_tangents_keep_a_time_limit(monkeypatch):
     clock = iter(range(0, 10**6, 10))
     monkeypatch.setattr(tangents, "perf_counter", lambda: float(next(clock)))
-    found = tangents.solve_with_logs(Highs(), logarithmic(), Options(time_limit=25.0))
+    answer = tangents.solve_with_logs(Highs(), logarithmic(), Options(time_limit=25.0))
     assert (
-        found.status.termination is Termination.TIME_LIMIT
-        and found.x is not None
-        and not found.status.is_optimal
+        answer.status.termination is Termination.TIME_LIMIT
+        and answer.x is not None
+        and not answer.status.is_optimal
     )
 
 
@@ -333,8 +333,10 @@ def test_a_series_that_stops_early_is_not_optimal():
     ):  # the first program is for a positive point, the second the first with tangents
         return dataclasses.replace(solution, x=None) if call == 3 else solution
 
-    found = tangents.solve_with_logs(Lying(lie), logarithmic(), Options())
-    assert found.status.termination is Termination.UNKNOWN and found.status.primal is Point.FEASIBLE
+    answer = tangents.solve_with_logs(Lying(lie), logarithmic(), Options())
+    assert (
+        answer.status.termination is Termination.UNKNOWN and answer.status.primal is Point.FEASIBLE
+    )
 
 
 def test_tangents_believe_no_duals_that_prove_nothing():
@@ -351,8 +353,8 @@ def test_tangents_believe_no_duals_that_prove_nothing():
 
 def test_logarithms_of_nothing_and_of_whole_numbers_have_no_tangents():
     for constant in (-3.0, -1.0):  # at most 0 inside, and 0 at best
-        found = tangents.solve_with_logs(Highs(), logarithmic(constant=constant), Options())
-        assert found.x is None and found.status.termination is Termination.INFEASIBLE
+        answer = tangents.solve_with_logs(Highs(), logarithmic(constant=constant), Options())
+        assert answer.x is None and answer.status.termination is Termination.INFEASIBLE
     with pytest.raises(UnsupportedError, match="continuous"):
         tangents.solve_with_logs(
             Highs(), logarithmic(integrality=np.ones(2, dtype=np.uint8)), Options()
@@ -416,11 +418,11 @@ def test_directions_are_those_that_grow_most_first_in_either_sense():
             [sign * 1.0, sign * 1.0, sign * 5.0],
             sense,
         )
-        found = explain.explain(p)
+        explanation = explain.explain(p)
         assert (
-            found.index[0] == "column[2]"
-            and (sign * found["objective"] > 0).all()
-            and len(found) == 3
+            explanation.index[0] == "column[2]"
+            and (sign * explanation["objective"] > 0).all()
+            and len(explanation) == 3
         )
 
 
@@ -450,9 +452,11 @@ def test_a_conflict_comes_first_and_rounding_is_no_relaxation(monkeypatch):
         )
 
     monkeypatch.setattr(explain, "solve", rounded)
-    found = explain.explain(impossible())
-    assert set(found.index) == {"row[0]", "row[1]"} and found["in_conflict"].all()
-    assert found["relax_by"].is_monotonic_decreasing and found["relax_by"].sum() == pytest.approx(1)
+    explanation = explain.explain(impossible())
+    assert set(explanation.index) == {"row[0]", "row[1]"} and explanation["in_conflict"].all()
+    assert explanation["relax_by"].is_monotonic_decreasing and explanation[
+        "relax_by"
+    ].sum() == pytest.approx(1)
 
 
 def test_costs_of_any_size_come_out_near_1():

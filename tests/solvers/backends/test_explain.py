@@ -278,12 +278,12 @@ def test_bounds_of_every_conflict_may_give_way_where_rows_may_not():
     model = fairlp.Model("m")
     x = model.variable("x", n, upper=2)
     model.constraint("c", x >= 3)
-    found = model.explain(weights={"c": np.inf})
-    assert found["relax_by"].drop(["c[ann]", "c[bob]"], errors="ignore").to_dict() == {
+    explanation = model.explain(weights={"c": np.inf})
+    assert explanation["relax_by"].drop(["c[ann]", "c[bob]"], errors="ignore").to_dict() == {
         "x[ann]": 1,
         "x[bob]": 1,
     }
-    assert found.loc[found["kind"] == "constraint", "relax_by"].eq(0).all()
+    assert explanation.loc[explanation["kind"] == "constraint", "relax_by"].eq(0).all()
     with pytest.raises(
         NoSolutionError, match=r"contradicts itself, c\[(...)\] \(≥ 3\), x\[\1\] \(≥ 0, ≤ 2\); give"
     ):

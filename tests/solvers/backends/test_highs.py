@@ -364,8 +364,8 @@ def test_glpk_that_is_stopped_by_the_clock_says_so(monkeypatch):
     made.maximize(x["ann"] + 2 * x["bob"])
     assert made.solve(solver="glpk").status.is_optimal
     monkeypatch.setattr(swiglpk, "glp_intopt", lambda *_: swiglpk.GLP_ETMLIM)
-    found = made.solve(solver="glpk", time_limit=1)
-    assert found.status.termination is fairlp.Termination.TIME_LIMIT
+    answer = made.solve(solver="glpk", time_limit=1)
+    assert answer.status.termination is fairlp.Termination.TIME_LIMIT
 
 
 # What back ends seldom meet: blocks without elements, calls that HiGHS refuses, limits, tangents of
@@ -402,8 +402,8 @@ def test_a_constraint_over_nobody_is_none_in_cvxpy():
 
 def test_a_limit_of_interior_steps_is_the_callers():
     how = {"method": "ipm", "extra": {"ipm_iteration_limit": 0}}
-    found = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve("highs", **how)
-    assert found.status.termination is Termination.ITERATION_LIMIT
+    answer = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve("highs", **how)
+    assert answer.status.termination is Termination.ITERATION_LIMIT
 
 
 def test_a_model_whose_numbers_highs_refuses():
@@ -480,9 +480,9 @@ def test_bounds_of_integers_need_not_be_whole(solver):
     model.constraint("of y", y + x.sum(i) <= 2.5)
     model.constraint("extra", x[0].sum() <= 1.44396732)
     model.maximize((w * x.sum(i)).sum() + (2 * w * y).sum())
-    found = model.solve(solver)
+    answer = model.solve(solver)
     relaxed = model.compile().replace(col_upper=model.compile().whole_bounds()[1]).relaxed().solve()
-    assert found.objective == pytest.approx(relaxed.objective)  # which has whole y
+    assert answer.objective == pytest.approx(relaxed.objective)  # which has whole y
     model.variables["y"].set(lower=0.2, upper=0.5)
     assert model.solve(solver).status.termination is Termination.INFEASIBLE
 

@@ -70,27 +70,29 @@ def test_bound_and_gap_hold_for_the_optimum_by_brute_force(seed):
             if "mip_gap" in getattr(find_backend(solver), "honours", {"mip_gap"})
             else {},
         ):
-            found = model.solve(solver, **limits)
-            assert found.objective <= right + 1e-9
-            assert found.status.is_optimal == (not limits) or found.objective == pytest.approx(
-                right
-            )
-            if found.bound is not None:
-                assert found.bound >= right - 1e-6
-                assert found.gap >= (right - found.objective) / abs(found.objective) - 1e-6
+            solution = model.solve(solver, **limits)
+            assert solution.objective <= right + 1e-9
+            assert solution.status.is_optimal == (
+                not limits
+            ) or solution.objective == pytest.approx(right)
+            if solution.bound is not None:
+                assert solution.bound >= right - 1e-6
+                assert solution.gap >= (right - solution.objective) / abs(solution.objective) - 1e-6
 
 
 @pytest.mark.parametrize("solver", [*HARD, "cvxpy:HIGHS", "pyomo:highs"])
 def test_a_limit_is_no_optimum(hard, solver):
     model, full = hard
-    found = model.solve(solver, **HARD.get(solver, {"node_limit": 1}))
-    assert found.status.termination is (
+    solution = model.solve(solver, **HARD.get(solver, {"node_limit": 1}))
+    assert solution.status.termination is (
         Termination.GAP_LIMIT if solver == "glpk" else Termination.NODE_LIMIT
     )
-    assert found.x is None or found.verify().is_feasible
+    assert solution.x is None or solution.verify().is_feasible
     if solver != "cvxpy:HIGHS":  # CVXPY keeps no bound
-        assert full.objective <= found.bound < 1.2 * full.objective and found.gap > 0
-        assert found.verify().bound == found.bound and "as the solver says" in str(found.verify())
+        assert full.objective <= solution.bound < 1.2 * full.objective and solution.gap > 0
+        assert solution.verify().bound == solution.bound and "as the solver says" in str(
+            solution.verify()
+        )
 
 
 def test_the_relaxation_proves_a_bound(hard):
@@ -152,8 +154,8 @@ def test_a_start_is_taken(hard, solver):
         {"x": full.values["x"]},
         {"x": full.values["x"].iloc[::-1].head(30).to_dict()},
     ):
-        found = model.solve(solver, start=start, node_limit=1)
-        assert found.objective == pytest.approx(full.objective)
+        solution = model.solve(solver, start=start, node_limit=1)
+        assert solution.objective == pytest.approx(full.objective)
     with pytest.raises(UnknownNameError, match="'item99'"):
         model.solve(solver, start={"x": {"item99": 1}})
     with pytest.raises(UnknownNameError, match="'y'"):

@@ -216,9 +216,9 @@ def test_names_that_are_taken_are_read_back_where_they_went():
     for built in (model.to_pyomo(), model.to_pyomo().clone()):
         built.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
         SolverFactory("highs").solve(built)
-        found = model.read_back(built)
-        assert found.status.is_optimal and found.x.tolist() == [3, 3, 1, 1, 4, 4, 5, 5]
-        assert found.duals["name"].tolist() == [1, 1]
+        answer = model.read_back(built)
+        assert answer.status.is_optimal and answer.x.tolist() == [3, 3, 1, 1, 4, 4, 5, 5]
+        assert answer.duals["name"].tolist() == [1, 1]
 
 
 def test_what_was_changed_after_it_was_built_is_no_optimum_of_the_model():

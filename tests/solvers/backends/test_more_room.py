@@ -19,8 +19,8 @@ def program():
 
 
 def test_it_is_looked_for_again_with_more_room(program):
-    found = program.solve("highs")
-    assert found.require_optimal().objective == pytest.approx(3) and found.verify().is_feasible
+    answer = program.solve("highs")
+    assert answer.require_optimal().objective == pytest.approx(3) and answer.verify().is_feasible
 
 
 def test_what_is_not_certified_is_not_taken(program, monkeypatch):
@@ -58,8 +58,8 @@ def test_what_is_infeasible_stays_so():
 
 
 def test_a_time_limit_is_for_all_of_it(program, monkeypatch):
-    found = highs.HighsSession(highs.Highs(), program, fairlp.Options(), series=False).solve()
-    late = found if found.x is None else None
+    answer = highs.HighsSession(highs.Highs(), program, fairlp.Options(), series=False).solve()
+    late = answer if answer.x is None else None
     assert late is not None
     again = highs.Highs()._with_more_room(
         program, fairlp.Options(time_limit=late.times["solve"] / 2), late

@@ -41,13 +41,13 @@ def solver(request):
 
 def test_it_is_taken_wherever_a_solver_is(solver):
     model = fairlp.formulate(INSTANCE, "drf")
-    found = fairlp.allocate(INSTANCE, "drf", solver=solver)
-    assert found.totals.to_dict() == pytest.approx({"A": 3.0, "B": 2.0})
-    assert (found.method, found.solver, type(found.solver)) == (
+    allocation = fairlp.allocate(INSTANCE, "drf", solver=solver)
+    assert allocation.totals.to_dict() == pytest.approx({"A": 3.0, "B": 2.0})
+    assert (allocation.method, allocation.solver, type(allocation.solver)) == (
         "lp",
         "Dual",
         str,
-    ) and found.unproved == ""
+    ) and allocation.unproved == ""
     for solution in (model.solve(solver), model.compile().solve(solver)):
         assert solution.solver == "Dual" and solution.verify().is_optimal
     leximin = fairlp.leximin(model, solver=solver)
@@ -59,7 +59,7 @@ def test_it_is_taken_wherever_a_solver_is(solver):
     assert table["drf"].to_dict() == pytest.approx({"A": 3.0, "B": 2.0})
     swept = model.sweep("c", [model["c"].values, 2 * np.asarray(model["c"].values)], solver=solver)
     assert swept["objective"].tolist() == pytest.approx([2 / 3, 4 / 3])
-    assert fairlp.audit(INSTANCE, found, ["Pareto-optimal"])["holds"].all()
+    assert fairlp.audit(INSTANCE, allocation, ["Pareto-optimal"])["holds"].all()
 
 
 def test_an_infeasible_model_is_explained(solver):
@@ -92,20 +92,20 @@ def test_an_object_goes_to_every_family(mechanism):
     instance = fairlp.examples.ghodsi()
     kind = {"method": "milp"} if mechanism == "njc" else {"method": "lp"}
     own = Whole(0.0, licence="x") if mechanism == "njc" else Dual()
-    found = fairlp.allocate(
+    allocation = fairlp.allocate(
         instance, mechanism, solver=own, **({} if mechanism == "ceei" else kind)
     )
     expected = fairlp.allocate(instance, mechanism, **({} if mechanism == "ceei" else kind))
-    np.testing.assert_allclose(found.totals, expected.totals, rtol=1e-6)
-    assert found.solver == own.name and type(found.solver) is str
+    np.testing.assert_allclose(allocation.totals, expected.totals, rtol=1e-6)
+    assert allocation.solver == own.name and type(allocation.solver) is str
 
 
 def test_an_object_with_its_own_constructor_solves_whole_tasks():
     own = Whole(0.0, licence="mine")
-    found = fairlp.allocate(INSTANCE, "drf-milp", solver=own)
+    allocation = fairlp.allocate(INSTANCE, "drf-milp", solver=own)
     assert (
-        found.totals.tolist() == fairlp.allocate(INSTANCE, "drf-milp").totals.tolist()
-        and found.solver == "whole"
+        allocation.totals.tolist() == fairlp.allocate(INSTANCE, "drf-milp").totals.tolist()
+        and allocation.solver == "whole"
     )
     assert "no duals" in fairlp.allocate(INSTANCE, "drf", solver=own).unproved
     with pytest.raises(UnsupportedError, match="needs MILP"):
@@ -118,8 +118,8 @@ def test_an_integer_leximin_by_an_object():
     model = fairlp.formulate(INSTANCE, "drf")
     n = model["x"].indices[0]
     model.constraint("whole", model["x"] == model.variable("whole-tasks", n, integer=True))
-    found = fairlp.leximin(model, solver=Whole(0.0, licence="x"))
-    assert found.solver == "whole" and found["x"].tolist() == pytest.approx([3, 2])
+    optimum = fairlp.leximin(model, solver=Whole(0.0, licence="x"))
+    assert optimum.solver == "whole" and optimum["x"].tolist() == pytest.approx([3, 2])
 
 
 @pytest.mark.parametrize("lie", LIES)
@@ -270,8 +270,8 @@ def test_an_object_called_as_ours_is_used_and_not_ours():
             used.append(program.name)
             return super().run(program, options)
 
-    found = fairlp.allocate(INSTANCE, "drf", solver=Ours())
-    assert used and found.method == "lp" and fairlp.allocate(INSTANCE, "drf").method != "lp"
+    allocation = fairlp.allocate(INSTANCE, "drf", solver=Ours())
+    assert used and allocation.method == "lp" and fairlp.allocate(INSTANCE, "drf").method != "lp"
 
 
 def test_the_name_that_carries_an_object_travels():

@@ -27,10 +27,10 @@ WHERE = "import pulp; print(pulp.PULP_CBC_CMD().path)"
 
 @pytest.fixture
 def cbc(tmp_path, monkeypatch):
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", WHERE], capture_output=True, text=True, check=True
     )
-    command = Path(told.stdout.strip())
+    command = Path(result.stdout.strip())
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "cbc").symlink_to(command.resolve())
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")

@@ -199,8 +199,11 @@ def test_an_equation_that_cannot_hold_is_explained_as_one():
     x = made.variable("x", n, upper=1)
     made.constraint("exactly", x.sum() == 5)
     made.maximize(x.sum())
-    found = made.compile().explain()
-    assert found.loc[next(name for name in found.index if "exactly" in name), "requires"] == "= 5"
+    explanation = made.compile().explain()
+    assert (
+        explanation.loc[next(name for name in explanation.index if "exactly" in name), "requires"]
+        == "= 5"
+    )
 
 
 def test_a_highs_object_of_another_model_is_refused():
@@ -212,21 +215,21 @@ def test_a_highs_object_of_another_model_is_refused():
 
 
 def test_a_highs_object_without_an_optimum_has_no_point():
-    made = whole()
-    made.constraint("least", made["x"].sum() >= 7)
-    solved = made.to_highs()
+    tasks = whole()
+    tasks.constraint("least", tasks["x"].sum() >= 7)
+    solved = tasks.to_highs()
     solved.setOptionValue("output_flag", False)
     solved.run()
-    read = made.read_back(solved)
+    read = tasks.read_back(solved)
     assert read.status.termination is Termination.INFEASIBLE and read.x is None
 
 
 def test_a_constraint_of_numbers_only_in_pyomo():
     pyo = pytest.importorskip("pyomo.environ")
-    made = whole()
-    h = made.parameter("h", (), 2.0)
-    made.constraint("numbers", 0.0 * made["x"].sum() + h <= 3)
-    built = made.to_pyomo()
+    tasks = whole()
+    h = tasks.parameter("h", (), 2.0)
+    tasks.constraint("numbers", 0.0 * tasks["x"].sum() + h <= 3)
+    built = tasks.to_pyomo()
     pyo.SolverFactory("appsi_highs").solve(built)
     assert pyo.value(next(built.component_data_objects(pyo.Objective))) == pytest.approx(4)
-    assert np.isfinite(made.solve().objective)
+    assert np.isfinite(tasks.solve().objective)

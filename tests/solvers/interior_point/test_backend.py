@@ -73,8 +73,8 @@ def test_what_is_returned_is_the_best_point_not_the_last(monkeypatch):
     monkeypatch.setattr(method, "restore_rows", lambda iterate: None)
     monkeypatch.setattr(Iterate, "measure", planted)
     monkeypatch.setattr(method, "ACCEPTED", 1.0)
-    found = method.solve(problem())
-    assert found.iterations < len(count) - 1 and found.point is count[found.iterations]
+    answer = method.solve(problem())
+    assert answer.iterations < len(count) - 1 and answer.point is count[answer.iterations]
 
 
 def test_a_deadline_that_has_passed_gives_nothing():
@@ -206,11 +206,11 @@ def test_its_own_answer_is_certified(monkeypatch):
     monkeypatch.setattr(
         Structure, "vectors", lambda self, at: tuple(part * 0.9 for part in honest(self, at))
     )
-    found = model().solve("interior-point")
+    answer = model().solve("interior-point")
     assert (
-        found.method.startswith("HiGHS")
-        and "not proved" in found.status.message
-        and found.verify().is_optimal
+        answer.method.startswith("HiGHS")
+        and "not proved" in answer.status.message
+        and answer.verify().is_optimal
     )
 
 
@@ -274,8 +274,8 @@ def test_columns_that_would_help_are_added_and_fixed_ones_are_not(sense):
     p = program([[1.0] * 4], [(-INF, 4.0)], bounds, [sign, sign * 9, sign * 1.01, -sign], sense)
     started = session(p, ([4.0, 0, 0, 0], [sign]))
     started._show(np.array([True, False, False, False]))
-    found = started.solve()
-    assert found.x.tolist() == pytest.approx([0, 0, 4, 0]) and found.verify().is_optimal
+    answer = started.solve()
+    assert answer.x.tolist() == pytest.approx([0, 0, 4, 0]) and answer.verify().is_optimal
     assert not started.active[1]
 
 
@@ -287,8 +287,8 @@ def test_a_part_that_is_infeasible_takes_the_columns_that_relieve_it():
         if not ray:
             honest = started.master.solve
             started.master.solve = lambda honest=honest: dataclasses.replace(honest(), row_ray=None)
-        found = started.solve()
-        assert found.status.is_optimal and found.x.tolist() == pytest.approx([1, 1, 0])
+        answer = started.solve()
+        assert answer.status.is_optimal and answer.x.tolist() == pytest.approx([1, 1, 0])
 
 
 def test_bounds_of_columns_change_at_their_own_places():
@@ -297,5 +297,5 @@ def test_bounds_of_columns_change_at_their_own_places():
     started._show(np.array([False, False, True]))
     at = np.array([0, 2])
     started.change(columns=(at, np.zeros(2), np.array([5.0, 1.0])))
-    found = started.solve()
-    assert found.x.tolist() == pytest.approx([0, 3, 1])
+    answer = started.solve()
+    assert answer.x.tolist() == pytest.approx([0, 3, 1])

@@ -70,9 +70,9 @@ def instance(kind, users, servers, seed):
 
 
 def levels(given, method):
-    found = fairlp.allocate(given, "drfh", method=method)
-    assert found.residual <= 1e-9
-    return found.levels.to_numpy()
+    allocation = fairlp.allocate(given, "drfh", method=method)
+    assert allocation.residual <= 1e-9
+    return allocation.levels.to_numpy()
 
 
 @pytest.mark.parametrize(("kind", "seed"), chequered(KINDS, range(many(12))))
@@ -170,12 +170,12 @@ def test_a_gap_that_prices_carry_over_is_told_and_beyond_reason_ends_at_a_vertex
     expected = levels(given, "lp")
     right = Solution.verify
     monkeypatch.setattr(Solution, "verify", lambda self: replace(right(self), objective_gap=gap))
-    found = fairlp.allocate(given, "drfh", method="interior-point")
-    np.testing.assert_allclose(found.levels, expected, rtol=1e-9)
+    allocation = fairlp.allocate(given, "drfh", method="interior-point")
+    np.testing.assert_allclose(allocation.levels, expected, rtol=1e-9)
     assert asked["vertex"] == vertex and (asked["face"] >= 3) == (vertex == 0)
     # prices prove the answer on the instance's own numbers all the same
-    assert any(note.startswith("by rounding, levels may be off by") for note in found.notes)
-    assert not found.unproved
+    assert any(note.startswith("by rounding, levels may be off by") for note in allocation.notes)
+    assert not allocation.unproved
 
 
 def first_optimum(kind):
@@ -219,15 +219,15 @@ def test_equations_without_a_factor_leave_the_optimum_as_it_is(monkeypatch):
 @pytest.mark.parametrize("size", [60, 150])
 def test_many_levels_that_hang_on_the_first_are_proved_without_a_vertex(asked, size):
     given = shaped("windows", size)
-    found = fairlp.allocate(given, "drfh", method="interior-point")
-    assert len(found.rounds) >= 15 and asked["vertex"] == 0
-    assert found.gap <= 1e-9 and not found.unproved
+    allocation = fairlp.allocate(given, "drfh", method="interior-point")
+    assert len(allocation.rounds) >= 15 and asked["vertex"] == 0
+    assert allocation.gap <= 1e-9 and not allocation.unproved
 
 
 def test_a_price_that_is_small_beside_others_tells_who_is_blocked(asked):
     """A user whose tasks are worth 1e-10 of the others' pays for every pair that it uses: its price is no rounding."""
-    found = fairlp.allocate(shaped("spread", 60, seed=1), "drfh", method="interior-point")
-    assert len(found.rounds) == 1 and asked["vertex"] == 0 and found.gap <= 1e-12
-    assert not found.unproved
+    allocation = fairlp.allocate(shaped("spread", 60, seed=1), "drfh", method="interior-point")
+    assert len(allocation.rounds) == 1 and asked["vertex"] == 0 and allocation.gap <= 1e-12
+    assert not allocation.unproved
     small = fairlp.allocate(shaped("spread", 16, seed=1), "drfh", method="interior-point")
     assert small.certify(exact=True).holds and not small.unproved

@@ -107,12 +107,12 @@ def check_feasible(allocation):
 
 def check_equal(instance, mechanism, **how):
     expected = fairlp.allocate(instance, mechanism, method="lp", **how)
-    found = fairlp.allocate(instance, mechanism, method="interior-point", **how)
-    assert found.method == "interior-point"
-    np.testing.assert_allclose(found.totals, expected.totals, rtol=EQUAL)
-    np.testing.assert_allclose(found.levels, expected.levels, rtol=EQUAL)
-    check_feasible(found)
-    return expected, found
+    outcome = fairlp.allocate(instance, mechanism, method="interior-point", **how)
+    assert outcome.method == "interior-point"
+    np.testing.assert_allclose(outcome.totals, expected.totals, rtol=EQUAL)
+    np.testing.assert_allclose(outcome.levels, expected.levels, rtol=EQUAL)
+    check_feasible(outcome)
+    return expected, outcome
 
 
 @pytest.mark.parametrize(("mechanism", "kind"), by_day(itertools.product(MAX_MIN, KINDS), 5))
@@ -156,8 +156,8 @@ def test_equal_to_one_scipy_program_a_user(mechanism):
         expected[able] = brute_force.leximin(
             arrays[0][able], *arrays[1:], runnable[able], rate[able], limits
         )
-        found = fairlp.allocate(instance, mechanism, method="interior-point")
-        np.testing.assert_allclose(found.levels, expected, rtol=1e-6, atol=1e-9 * expected.max())
+        outcome = fairlp.allocate(instance, mechanism, method="interior-point")
+        np.testing.assert_allclose(outcome.levels, expected, rtol=1e-6, atol=1e-9 * expected.max())
 
 
 def steps(allocation):
@@ -219,9 +219,9 @@ def test_an_allocation_that_is_not_optimal_has_no_exact_certificate():
     pytest.importorskip("flint")
     from dataclasses import replace
 
-    found = fairlp.allocate(draw("log-normal", 1, limits=False), "drfh", method="interior-point")
-    assert found.certify(exact=True)
-    assert not replace(found, tasks_array=found.tasks_array * 0.999).certify(exact=True)
+    outcome = fairlp.allocate(draw("log-normal", 1, limits=False), "drfh", method="interior-point")
+    assert outcome.certify(exact=True)
+    assert not replace(outcome, tasks_array=outcome.tasks_array * 0.999).certify(exact=True)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -260,10 +260,10 @@ def test_proportional_fairness_on_one_server_equals_newton_on_prices(mechanism, 
         instance = draw(kind, seed)
         instance = instance if instance.counts.sum() == 1 else instance.pooled()
         expected = fairlp.allocate(instance, mechanism, method="eg")
-        found = fairlp.allocate(instance, mechanism, method="interior-point")
-        assert found.method == "interior-point"
-        np.testing.assert_allclose(found.totals, expected.totals, rtol=EQUAL)
-        check_feasible(found)
+        outcome = fairlp.allocate(instance, mechanism, method="interior-point")
+        assert outcome.method == "interior-point"
+        np.testing.assert_allclose(outcome.totals, expected.totals, rtol=EQUAL)
+        check_feasible(outcome)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -271,17 +271,17 @@ def test_time_division_equals_best_responses(kind):
     for seed in by_day(range(4), 2):
         instance = draw(kind, seed, limits=False)
         expected = fairlp.allocate(instance, "psdsf-tdm", method="best-response")
-        found = fairlp.allocate(instance, "psdsf-tdm", method="interior-point")
-        assert found.method == "interior-point" and found.certificate
-        np.testing.assert_allclose(found.totals, expected.totals, rtol=EQUAL)
+        outcome = fairlp.allocate(instance, "psdsf-tdm", method="interior-point")
+        assert outcome.method == "interior-point" and outcome.certificate
+        np.testing.assert_allclose(outcome.totals, expected.totals, rtol=EQUAL)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_time_division_with_limits_is_a_fixed_point(kind):
     """Then there can be several, so that only the definition tells."""
     for seed in by_day(range(4), 2):
-        found = fairlp.allocate(draw(kind, seed + 50), "psdsf-tdm", method="interior-point")
-        assert found.certificate
+        outcome = fairlp.allocate(draw(kind, seed + 50), "psdsf-tdm", method="interior-point")
+        assert outcome.certificate
 
 
 def test_users_who_can_run_nothing_and_limits_of_zero():
@@ -289,16 +289,16 @@ def test_users_who_can_run_nothing_and_limits_of_zero():
         [[1, 0], [1, 1], [1, 0], [2, 0]], [[4, 0], [0, 4]], task_limits=[np.inf, np.inf, 0, 0.25]
     )
     for mechanism in ("drfh", "c-drfh", "tsf", "asset", "ceei"):
-        found = fairlp.allocate(instance, mechanism, method="interior-point", merge=False)
-        assert found.totals.tolist() == pytest.approx([3.5, 0, 0, 0.25], rel=EQUAL)
-        assert found.totals.iloc[[1, 2]].tolist() == [0, 0]
+        outcome = fairlp.allocate(instance, mechanism, method="interior-point", merge=False)
+        assert outcome.totals.tolist() == pytest.approx([3.5, 0, 0, 0.25], rel=EQUAL)
+        assert outcome.totals.iloc[[1, 2]].tolist() == [0, 0]
 
 
 def test_a_zero_of_the_answer_is_zero():
     """Interior points are positive everywhere; what is handed out is not where nothing is due."""
     instance = draw("sparse", 3)
-    found = fairlp.allocate(instance, "c-drfh", method="interior-point", merge=False)
-    some = found.tasks_array[found.tasks_array > 0]
+    outcome = fairlp.allocate(instance, "c-drfh", method="interior-point", merge=False)
+    some = outcome.tasks_array[outcome.tasks_array > 0]
     assert some.min() > np.finfo(float).eps * some.max()
 
 
@@ -323,9 +323,9 @@ def test_the_real_cluster_unmerged():
     )
     assert instance.has_constraints
     expected = fairlp.allocate(instance, "tsf", method="lp")
-    found = fairlp.allocate(instance, "tsf", method="interior-point", merge=False)
-    np.testing.assert_allclose(found.totals, expected.totals, rtol=EQUAL)
-    check_feasible(found)
+    outcome = fairlp.allocate(instance, "tsf", method="interior-point", merge=False)
+    np.testing.assert_allclose(outcome.totals, expected.totals, rtol=EQUAL)
+    check_feasible(outcome)
 
 
 # What interior points seldom meet: factors that fail near the end, starts that mislead, faces that
@@ -347,7 +347,7 @@ def program(formulation="drfh"):
 
 def test_a_factor_that_fails_ends_at_the_best_point_where_that_is_accepted(monkeypatch):
     problem, factor = Structure.of(program()).problem, Iterate.factor
-    wanted = method.solve(problem)
+    optimum = method.solve(problem)
 
     def fails_below(error):
         def planted(self):
@@ -360,7 +360,7 @@ def test_a_factor_that_fails_ends_at_the_best_point_where_that_is_accepted(monke
     fails_below(ACCEPTED)
     found = method.solve(problem)
     assert found.error <= ACCEPTED
-    assert found.point.t == pytest.approx(wanted.point.t, rel=10 * ACCEPTED)
+    assert found.point.t == pytest.approx(optimum.point.t, rel=10 * ACCEPTED)
     fails_below(100 * ACCEPTED)
     with pytest.raises(NotConvergedError, match="planted"):
         method.solve(problem)
@@ -440,8 +440,8 @@ def test_a_start_that_leads_nowhere_near_is_given_up(monkeypatch, off, calls):
 
     monkeypatch.setattr(method, "solve", planted)
     near = warm_starts.WarmStart(wanted, structure.level_unit)
-    found = warm_starts.solve_near(structure, near, np.inf, Options())
-    assert found.error <= method.NEARLY * SETTLED and len(asked) == calls
+    optimum = warm_starts.solve_near(structure, near, np.inf, Options())
+    assert optimum.error <= method.NEARLY * SETTLED and len(asked) == calls
     assert [start is not None for start in asked] == [True, False][:calls]
 
 
@@ -511,11 +511,11 @@ def test_users_rows_of_another_kind_are_solved_otherwise(what):
         matrix[row, pairs] = -matrix[row, pairs].toarray()
     else:
         matrix[row, [j for j in matrix.rows[row + 1] if j not in matrix.rows[row]]] = 1.0
-    other = one.replace(A=matrix.tocsc())
-    assert Structure.of(one) is not None and Structure.of(other) is None
-    wanted = find_backend("highs").solve(other, Options()).objective
-    assert find_backend("interior-point").solve(other, Options()).objective == pytest.approx(
-        wanted, rel=1e-7
+    case = one.replace(A=matrix.tocsc())
+    assert Structure.of(one) is not None and Structure.of(case) is None
+    objective = find_backend("highs").solve(case, Options()).objective
+    assert find_backend("interior-point").solve(case, Options()).objective == pytest.approx(
+        objective, rel=1e-7
     )
 
 
@@ -539,7 +539,7 @@ def test_columns_are_added_where_the_whole_program_gives_no_prices(monkeypatch):
     session = pricing.PricingSession(
         Highs(), model.compile(), Options().tightened(Highs()), model.solve("interior-point")
     )
-    wanted = session.solve().objective
+    objective = session.solve().objective
     few = np.arange(session.program.n_columns) % 3 == 0
     few[session.program.column_block("t").start] = True
     session._show(few)
@@ -551,4 +551,4 @@ def test_columns_are_added_where_the_whole_program_gives_no_prices(monkeypatch):
 
     monkeypatch.setattr(pricing, "_ROUNDS", 1)
     monkeypatch.setattr(Highs, "solve", without)
-    assert session.solve().objective == pytest.approx(wanted, rel=1e-8) and asked
+    assert session.solve().objective == pytest.approx(objective, rel=1e-8) and asked

@@ -41,18 +41,18 @@ def test_a_degenerate_optimum_has_its_last_digits(monkeypatch):
         [3, 3, 6], rel=SETTLED
     )
     for alpha in (0.5, 1, 2, 5):
-        found = fairlp.allocate(DEGENERATE, "alpha-fair", alpha=alpha).totals
-        assert found.tolist() == pytest.approx([3, 3], rel=SETTLED)
+        totals = fairlp.allocate(DEGENERATE, "alpha-fair", alpha=alpha).totals
+        assert totals.tolist() == pytest.approx([3, 3], rel=SETTLED)
 
 
 @settings(max_examples=many(60), deadline=None)
 @given(seed=st.integers(0, 10**9), alpha=st.sampled_from([0.5, 1.0, 2.0, 5.0]))
 def test_what_is_polished_is_no_worse_and_nearer(seed, alpha):
     program = program_of(random_instance(seed, integers=seed % 2 == 0), alpha)
-    found = program.solve("interior-point")
-    certificate = found.verify()
+    solution = program.solve("interior-point")
+    certificate = solution.verify()
     assert certificate.is_optimal
-    x, duals = polished(program, found.x, found.row_duals)
+    x, duals = polished(program, solution.x, solution.row_duals)
     again = certify(program, x, duals)
     assert again.gap <= certificate.gap and again.primal_residual <= 1e-12
 

@@ -101,8 +101,8 @@ def test_a_change_of_a_column_that_is_left_out_is_not_lost():
     assert not session.active[out]
     values = np.where(rows < program.row_block("capacity").stop, values / 1e3, values)
     session.change(coefficients=(rows, out, values))
-    other = same(session).objective
-    assert other > before * (1 + 1e-3)  # its tasks need next to nothing now
+    objective = same(session).objective
+    assert objective > before * (1 + 1e-3)  # its tasks need next to nothing now
     assert session.active[out]
 
 

@@ -51,9 +51,9 @@ def levels(given, method="lp", mechanism="drfh"):
 def test_levels_are_those_of_linear_programs(sifts, monkeypatch, seed, kind):
     monkeypatch.setattr(sifting, "_LEAST", 3 + seed % 3)
     given = instance(seed, kind)
-    found = fairlp.allocate(given, "drfh", method="interior-point")
-    np.testing.assert_allclose(found.levels, levels(given), rtol=1e-9)
-    assert found.certify() and found.residual <= 1e-12
+    allocation = fairlp.allocate(given, "drfh", method="interior-point")
+    np.testing.assert_allclose(allocation.levels, levels(given), rtol=1e-9)
+    assert allocation.certify() and allocation.residual <= 1e-12
     assert sifts[0] == (80, 60) and sifts[1][1] <= 30, "few pairs of every server"
 
 
@@ -141,8 +141,8 @@ def test_what_another_round_may_follow_on_is_not_sifted(monkeypatch):
 def test_the_bound_is_that_of_all_pairs():
     # one server of 1, two users; a price of 1 and values of 1 and 2: the second is worth twice its
     # cost
-    given = Instance.from_arrays([[1.0], [1.0]], [[1.0], [1.0]])
-    problem = Structure.of(fairlp.formulate(given, "c-drfh").compile()).problem
+    case = Instance.from_arrays([[1.0], [1.0]], [[1.0], [1.0]])
+    problem = Structure.of(fairlp.formulate(case, "c-drfh").compile()).problem
     at = method.solve(problem).point
     dear = problem.region.reduced_costs(at.p, problem.sum_by_user(-problem.rows.sign * at.v))
     assert sifting._gap_of_all_pairs(problem, replace(at, z=np.maximum(dear, 0.0))) <= 1e-11
@@ -164,9 +164,9 @@ def test_a_time_limit_ends_it(sifts):
 def test_small_prices_are_told_from_none_without_a_vertex(sifts, monkeypatch):
     monkeypatch.setattr(session, "on_columns", lambda *given: pytest.fail("a vertex was asked for"))
     given = instance(6, users=120, servers=120, weights=10.0 ** np.linspace(-6, 0, 120))
-    found = fairlp.allocate(given, "drfh", method="interior-point")
-    assert len(found.rounds) == 1 and sifts[-1][1] < 120
-    np.testing.assert_allclose(found.levels, levels(given), rtol=1e-9)
+    allocation = fairlp.allocate(given, "drfh", method="interior-point")
+    assert len(allocation.rounds) == 1 and sifts[-1][1] < 120
+    np.testing.assert_allclose(allocation.levels, levels(given), rtol=1e-9)
 
 
 def problem_of(seed):

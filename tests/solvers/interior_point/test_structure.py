@@ -123,13 +123,13 @@ def others():
 )
 def test_other_programs_go_to_highs_and_the_answer_says_so(name, model):
     assert Structure.of(model.compile()) is None
-    found = model.solve("interior-point")
-    assert found.solver == "interior-point" and found.method.startswith(THEIRS)
-    assert "by HiGHS: these are not users who share servers" in found.status.message
+    answer = model.solve("interior-point")
+    assert answer.solver == "interior-point" and answer.method.startswith(THEIRS)
+    assert "by HiGHS: these are not users who share servers" in answer.status.message
     expected = model.solve("highs")
-    assert found.status.termination is expected.status.termination
+    assert answer.status.termination is expected.status.termination
     if expected.status.is_optimal:
-        assert found.objective == pytest.approx(expected.objective, rel=EQUAL)
+        assert answer.objective == pytest.approx(expected.objective, rel=EQUAL)
 
 
 @pytest.mark.parametrize("place", ["capacity", "fairness"])
@@ -142,9 +142,9 @@ def test_a_row_that_is_not_the_one_expected_is_noticed(place):
     changed = program.replace(A=A.tocsc())
     assert Structure.of(changed) is None
     backend = find_backend("interior-point")
-    found = backend.solve(changed, Options())
-    assert found.method.startswith(THEIRS)
-    assert found.objective == pytest.approx(Highs().solve(changed, Options()).objective, rel=EQUAL)
+    answer = backend.solve(changed, Options())
+    assert answer.method.startswith(THEIRS)
+    assert answer.objective == pytest.approx(Highs().solve(changed, Options()).objective, rel=EQUAL)
 
 
 def test_integer_programs_are_refused_with_what_it_can_do():
@@ -202,9 +202,9 @@ def test_lower_bounds_that_keep_the_level_down():
 
 def test_lower_bounds_that_contradict_the_capacities_are_infeasible():
     model = dynamic_drf(cluster(users=4, servers=1, seed=2), np.full(4, 0.9), 0.5)
-    found = model.solve("interior-point")
-    assert found.status.termination is Termination.INFEASIBLE and found.x is None
-    assert "by HiGHS" in found.status.message
+    answer = model.solve("interior-point")
+    assert answer.status.termination is Termination.INFEASIBLE and answer.x is None
+    assert "by HiGHS" in answer.status.message
 
 
 def test_a_level_in_the_capacities_is_of_another_kind():
@@ -275,14 +275,14 @@ def test_not_converging_falls_back_to_highs_and_says_so(monkeypatch, mechanism, 
     model = fairlp.formulate(cluster(), mechanism)
     expected = model.solve("highs")
     words = stop_early(monkeypatch, how)
-    found = model.solve("interior-point")
+    answer = model.solve("interior-point")
     assert (
-        found.status.is_optimal
-        and found.solver == "interior-point"
-        and found.method.startswith(THEIRS)
+        answer.status.is_optimal
+        and answer.solver == "interior-point"
+        and answer.method.startswith(THEIRS)
     )
-    assert re.search(rf"\(by HiGHS: {words}\)", found.status.message), found.status.message
-    assert found.objective == pytest.approx(expected.objective, rel=EQUAL)
+    assert re.search(rf"\(by HiGHS: {words}\)", answer.status.message), answer.status.message
+    assert answer.objective == pytest.approx(expected.objective, rel=EQUAL)
 
 
 @pytest.mark.parametrize("how", ["raise", "iterations"])
@@ -291,21 +291,23 @@ def test_an_allocation_survives_the_fall_back(monkeypatch, mechanism, how):
     instance = cluster(servers=1) if mechanism in ("drf", "njc") else cluster(constraints=True)
     expected = fairlp.allocate(instance, mechanism, method="interior-point")
     stop_early(monkeypatch, how)
-    found = fairlp.allocate(instance, mechanism, method="interior-point")
+    allocation = fairlp.allocate(instance, mechanism, method="interior-point")
     # tangents of logarithms are right to the root of their gap
     close = 1e-5 if mechanism in ("ceei", "njc") else EQUAL
-    np.testing.assert_allclose(found.totals, expected.totals, rtol=close)
+    np.testing.assert_allclose(allocation.totals, expected.totals, rtol=close)
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "ceei"])
 @pytest.mark.parametrize("seconds", [0, 1e-9])
 def test_a_time_limit_is_kept(mechanism, seconds):
-    found = fairlp.formulate(cluster(30, 20), mechanism).solve("interior-point", time_limit=seconds)
-    assert found.status.termination is Termination.TIME_LIMIT and not found.status.is_optimal
-    assert found.x is None and found.row_duals is None
-    assert f"time limit of {seconds:g} s" in found.status.message
+    answer = fairlp.formulate(cluster(30, 20), mechanism).solve(
+        "interior-point", time_limit=seconds
+    )
+    assert answer.status.termination is Termination.TIME_LIMIT and not answer.status.is_optimal
+    assert answer.x is None and answer.row_duals is None
+    assert f"time limit of {seconds:g} s" in answer.status.message
     with pytest.raises(NoSolutionError, match="time limit"):
-        found.require_optimal()
+        answer.require_optimal()
 
 
 def test_time_that_is_enough_changes_nothing():
@@ -488,11 +490,11 @@ def test_programs_of_another_kind_are_solved_otherwise(what):
     assert Structure.of(changed()) is not None
     other = changed(**{what: True})
     assert Structure.of(other) is None
-    wanted = find_backend("highs").solve(other, Options())
-    found = find_backend("interior-point").solve(other, Options())
-    assert found.status.termination is wanted.status.termination
-    if wanted.status.is_optimal:
-        assert found.objective == pytest.approx(wanted.objective, rel=1e-7, abs=1e-9)
+    answer = find_backend("highs").solve(other, Options())
+    optimum = find_backend("interior-point").solve(other, Options())
+    assert optimum.status.termination is answer.status.termination
+    if answer.status.is_optimal:
+        assert optimum.objective == pytest.approx(answer.objective, rel=1e-7, abs=1e-9)
 
 
 @pytest.mark.parametrize("what", ["constant", "weights"])
@@ -514,14 +516,14 @@ def priced():
 
 
 def test_columns_without_end_and_without_a_basis_lead_to_the_optimum(monkeypatch):
-    wanted = priced().solve().objective
+    objective = priced().solve().objective
     for owner, name, value in ((pricing, "_ROUNDS", 1), (HighsSession, "basic", lambda self: None)):
         session = priced()
         few = np.arange(session.program.n_columns) % 3 == 0
         few[session.program.column_block("t").start] = True
         monkeypatch.setattr(owner, name, value)
         session._show(few)
-        assert session.solve().objective == pytest.approx(wanted, rel=1e-8)
+        assert session.solve().objective == pytest.approx(objective, rel=1e-8)
         monkeypatch.undo()
 
 

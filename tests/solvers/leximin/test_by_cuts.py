@@ -48,8 +48,8 @@ def formulation(instance):
 
 
 def test_whoever_has_more_keeps_it_in_programs():
-    found = climb(POOL, formulation, stretch())
-    assert found.tasks.sum(axis=1) == pytest.approx([6, 4], rel=1e-9)
+    leximin = climb(POOL, formulation, stretch())
+    assert leximin.tasks.sum(axis=1) == pytest.approx([6, 4], rel=1e-9)
 
 
 def test_whoever_has_more_keeps_it_in_sums():
@@ -69,8 +69,8 @@ def test_what_a_point_has_beyond_what_is_due_is_not_given_away(monkeypatch):
         return end
 
     monkeypatch.setattr(ServersByCuts, "run", more)
-    found = climb(POOL, formulation, stretch())
-    assert found.tasks.sum(axis=1) == pytest.approx([6, 4], rel=1e-9)
+    leximin = climb(POOL, formulation, stretch())
+    assert leximin.tasks.sum(axis=1) == pytest.approx([6, 4], rel=1e-9)
 
 
 #: One who has a resource alone, and two on another that is this much short of what both have at the
@@ -82,24 +82,24 @@ LIMIT, SHORT = 1.001, [1e-14, 1e-12, 5e-11]
 def test_a_limit_within_rounding_of_what_there_is_is_reached_and_ends_nobody_elses_round(short):
     pool = Instance.from_arrays([[1.0, 0], [0, 1.0], [0, 1.0]], [[1.0, 2 * LIMIT * (1 - short)]])
     start = alike(np.zeros(3), [np.inf, LIMIT, np.inf])
-    found = climb(pool, formulation, start)
-    assert [who.tolist() for _, who in found.rounds] == [[0], [1, 2]]
-    assert [level for level, _ in found.rounds] == pytest.approx([1, LIMIT], rel=1e-9)
-    assert found.tasks.sum(axis=1) == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)
+    leximin = climb(pool, formulation, start)
+    assert [who.tolist() for _, who in leximin.rounds] == [[0], [1, 2]]
+    assert [level for level, _ in leximin.rounds] == pytest.approx([1, LIMIT], rel=1e-9)
+    assert leximin.tasks.sum(axis=1) == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)
 
 
 @pytest.mark.parametrize("short", SHORT)
 def test_so_it_is_for_users_of_queues(short):
     """The parts are such that all three come to their ends one after the other."""
-    one = Instance.from_arrays(
+    case = Instance.from_arrays(
         [[1.0, 0], [0, 1.0], [0, 1.0]],
         [[1.0, 2 * LIMIT * (1 - short)]],
         queue=["a", "b", "c"],
         weights=[2 * LIMIT, 1, 1],
         task_limits=[np.inf, LIMIT, np.inf],
     )
-    found = fairlp.allocate(one, "h-drf", method="lp")
-    assert found.totals.to_numpy() == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)
+    allocation = fairlp.allocate(case, "h-drf", method="lp")
+    assert allocation.totals.to_numpy() == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)
 
 
 def test_a_point_of_a_round_that_nobody_rises_in_has_what_everybody_has():
@@ -108,11 +108,11 @@ def test_a_point_of_a_round_that_nobody_rises_in_has_what_everybody_has():
     needs = np.array([[1.0, 0], [1.0, 0], [0, 1.0], [0, 1.0]])
     has = np.array([3.5, 1.5, 1 + 1e-12, 1 + 1e-12])
     start = alike(has, np.full(4, np.inf))
-    found = climb(Instance.from_arrays(needs, room), formulation, start)
-    assert found.tasks.sum(axis=1) == pytest.approx(has, rel=1e-9) and [
-        len(who) for _, who in found.rounds
+    leximin = climb(Instance.from_arrays(needs, room), formulation, start)
+    assert leximin.tasks.sum(axis=1) == pytest.approx(has, rel=1e-9) and [
+        len(who) for _, who in leximin.rounds
     ] == [4]
-    assert found.tasks.T @ needs == pytest.approx(room, rel=1e-9)
+    assert leximin.tasks.T @ needs == pytest.approx(room, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_limits_that_end_where_a_resource_does_are_those_of_sums(seed, over):
     tree = tree.replace(
         task_limits=np.where((rng.random(len(most)) < 0.5) & (most > 0), most, np.inf)
     )
-    wanted = fairlp.allocate(tree, "h-drf").totals.to_numpy()
+    values = fairlp.allocate(tree, "h-drf").totals.to_numpy()
     assert fairlp.allocate(tree, "h-drf", method="lp").totals.to_numpy() == pytest.approx(
-        wanted, rel=1e-8
+        values, rel=1e-8
     )
 
 
@@ -154,10 +154,10 @@ def test_a_round_that_stops_nobody_is_told(monkeypatch):
 
 
 def test_a_round_that_leaves_somebody_open_is_solved_again(monkeypatch):
-    one = Instance.from_arrays(
+    case = Instance.from_arrays(
         [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [[9.0, 6.0], [4.0, 8.0]], queue=["a", "a", "b"]
     )
-    wanted, honest, asked = climbed(one), ServersByCuts.restart_if_undecided, []
+    wanted, honest, asked = climbed(case), ServersByCuts.restart_if_undecided, []
 
     def restart_if_undecided(self, solution):
         asked.append(solution)
@@ -165,7 +165,7 @@ def test_a_round_that_leaves_somebody_open_is_solved_again(monkeypatch):
         return honest(self, solution)
 
     monkeypatch.setattr(ServersByCuts, "restart_if_undecided", restart_if_undecided)
-    assert climbed(one) == pytest.approx(wanted, rel=1e-9) and len(asked) > 1
+    assert climbed(case) == pytest.approx(wanted, rel=1e-9) and len(asked) > 1
 
 
 def test_where_nobody_can_run_anything_no_program_is_solved(monkeypatch):

@@ -71,14 +71,16 @@ def test_servers_that_give_what_one_server_would_need_one_program(taken):
     ways = []
     for seed in range(many(12)):
         taken["as_one_server"] = 0
-        found = fairlp.allocate(some_demanded(seed), "drfh", method="interior-point")
+        allocation = fairlp.allocate(some_demanded(seed), "drfh", method="interior-point")
         ways.append(taken["as_one_server"])
-        assert off(found) <= AGREEMENT or found.unproved, seed
+        assert off(allocation) <= AGREEMENT or allocation.unproved, seed
         if ways[-1]:
             alone = fairlp.allocate(some_demanded(seed).pooled(), "drfh", method="lp")
-            assert found.levels.to_numpy() == pytest.approx(alone.levels.to_numpy(), rel=AGREEMENT)
-            assert found.rounds["users"].tolist() == alone.rounds["users"].tolist()
-            assert found.prices.sum().to_numpy() / len(found.prices) == pytest.approx(
+            assert allocation.levels.to_numpy() == pytest.approx(
+                alone.levels.to_numpy(), rel=AGREEMENT
+            )
+            assert allocation.rounds["users"].tolist() == alone.rounds["users"].tolist()
+            assert allocation.prices.sum().to_numpy() / len(allocation.prices) == pytest.approx(
                 alone.prices.to_numpy()[0]
             )
     assert 0 < sum(ways) < len(ways)
@@ -87,8 +89,8 @@ def test_servers_that_give_what_one_server_would_need_one_program(taken):
 def test_those_who_go_on_with_servers_of_their_own_are_solved_apart(taken):
     for seed in range(many(12)):
         for method in ("interior-point", "lp"):
-            found = fairlp.allocate(in_places(seed), "drfh", method=method)
-            assert off(found) <= AGREEMENT or found.unproved, seed
+            allocation = fairlp.allocate(in_places(seed), "drfh", method=method)
+            assert off(allocation) <= AGREEMENT or allocation.unproved, seed
             free = fairlp.allocate(in_places(seed, limited=0.0), "drfh", method=method)
             worth = float((free.prices.to_numpy() * free.instance.total_capacities).sum())
             assert worth == pytest.approx(free.rounds["level"].iloc[0])

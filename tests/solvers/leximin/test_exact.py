@@ -130,11 +130,11 @@ def test_levels_are_tasks_over_the_first_rates():
     three = fairlp.Instance.from_arrays(
         [[1], [1], [1]], [[9]], queue=["a", "a", "b"], task_limits=[1, 9, 9]
     )
-    found = fairlp.allocate(three, "h-drf")
+    answer = fairlp.allocate(three, "h-drf")
     # one task of 9 for the first; the others go on by 1 and 1, though the first rates were ½, ½ and
     # 1 of the pool
-    assert found.totals.tolist() == pytest.approx([1, 4, 4])
-    assert found.certify(exact=True).levels == (Fraction(2, 9), Fraction(8, 9), Fraction(4, 9))
+    assert answer.totals.tolist() == pytest.approx([1, 4, 4])
+    assert answer.certify(exact=True).levels == (Fraction(2, 9), Fraction(8, 9), Fraction(4, 9))
 
 
 @pytest.mark.parametrize("failing", [1, 2, 3])

@@ -188,22 +188,22 @@ def test_the_same_as_one_program(seed, mechanism):
 
 @pytest.mark.parametrize("seed", range(many(20)))
 def test_the_levels_are_those_of_exact_rationals(seed):
-    found = fairlp.allocate(apart(seed), "drfh", method="lp")
-    assert found.certify(exact=True)
+    answer = fairlp.allocate(apart(seed), "drfh", method="lp")
+    assert answer.certify(exact=True)
 
 
 @pytest.mark.parametrize("seed", range(many(20)))
 def test_prices_prove_the_first_level(seed):
     """With Σ p·c = level and Σ due·(lowest cost) = 1, nobody's level can be raised without another's falling."""
     instance = apart(seed, limits=False)
-    found = fairlp.allocate(instance, "drfh", method="lp")
-    prices, runs = found.prices.to_numpy(), instance.runnable()
+    answer = fairlp.allocate(instance, "drfh", method="lp")
+    prices, runs = answer.prices.to_numpy(), instance.runnable()
     cost = np.where(runs, instance.demands @ prices.T, np.inf).min(axis=1)
     able = runs.any(axis=1)
     due = instance.weights / (instance.demands / instance.pool).max(axis=1)
     assert (cost[able] * due[able]).sum() == pytest.approx(1.0)
     worth = (prices * instance.capacities * instance.counts[:, None]).sum()
-    assert worth == pytest.approx(found.levels[able].min())
+    assert worth == pytest.approx(answer.levels[able].min())
 
 
 @given(st.integers(0, 10**6))
@@ -233,9 +233,9 @@ def test_many_components_take_few_programs():
     instance = fairlp.Instance.from_arrays(
         np.ones((30, 1)), np.arange(1, 31.0)[:, None], eligible=np.eye(30, dtype=bool)
     )
-    found = fairlp.allocate(instance, "drfh", method="lp")
-    np.testing.assert_allclose(found.tasks.to_numpy(), np.diag(np.arange(1, 31.0)))
-    assert len(found.rounds) == 30
+    answer = fairlp.allocate(instance, "drfh", method="lp")
+    np.testing.assert_allclose(answer.tasks.to_numpy(), np.diag(np.arange(1, 31.0)))
+    assert len(answer.rounds) == 30
 
 
 def nearly_alike(rng, scarce):
@@ -266,12 +266,12 @@ def test_pairs_are_left_out_only_where_no_price_asks_for_them(mechanism, scarce,
     monkeypatch.setattr(
         left_out.LeftOutPairs, "of", lambda *pairs: tried.append(of(*pairs)) or tried[-1]
     )
-    found = fairlp.allocate(one, mechanism, method="lp")
+    answer = fairlp.allocate(one, mechanism, method="lp")
     assert tried and len(tried[0].user) > 100
     monkeypatch.setattr(leximin, "fewer_pairs", lambda instance: None)
     whole = fairlp.allocate(one, mechanism, method="lp")
-    assert found.totals.to_numpy() == pytest.approx(whole.totals.to_numpy(), rel=1e-9)
-    assert (found.tasks.to_numpy()[~one.eligible] == 0).all()
+    assert answer.totals.to_numpy() == pytest.approx(whole.totals.to_numpy(), rel=1e-9)
+    assert (answer.tasks.to_numpy()[~one.eligible] == 0).all()
 
 
 @pytest.mark.parametrize(

@@ -195,11 +195,11 @@ def test_a_model_says_what_its_levels_are_whatever_they_are_called():
         model, x, _, m = jobs()
         if rows:
             worst = model.variable("worst")
-            made = model.leximin(model.constraint("served", x.sum(m) >= worst), worst)
+            solution = model.leximin(model.constraint("served", x.sum(m) >= worst), worst)
         else:
             model.parameter("t", (), 1.0)
-            made = model.leximin(x.sum(m))
-        assert made.name == ("served" if rows else "levels") and model.levels == made.name
+            solution = model.leximin(x.sum(m))
+        assert solution.name == ("served" if rows else "levels") and model.levels == solution.name
         assert ("worst" if rows else "t_") in model.variables and str(model.objective) == (
             "worst" if rows else "t_"
         )
@@ -215,7 +215,7 @@ def test_a_model_says_what_its_levels_are_whatever_they_are_called():
     for wrong in (
         (x.sum(), None),
         (x["a", "fast"] * 0 + 3, None),
-        (made, worst),
+        (solution, worst),
         (model.constraint("r", x <= 9), None),
     ):
         with pytest.raises(
@@ -329,10 +329,10 @@ def shared(solver="highs", **how):
 
 
 def test_a_leximin_of_integers_has_no_prices():
-    found = shared(integer=True)
-    assert sorted(found.levels.tolist()) == [1, 2]
+    tasks = shared(integer=True)
+    assert sorted(tasks.levels.tolist()) == [1, 2]
     with pytest.raises(NoSolutionError, match="gave no duals of 'cake"):
-        found.prices  # noqa: B018
+        tasks.prices  # noqa: B018
 
 
 def test_a_proof_in_rationals_that_fails_says_why(monkeypatch):
@@ -342,8 +342,8 @@ def test_a_proof_in_rationals_that_fails_says_why(monkeypatch):
         "run",
         lambda self: Proof(False, "round 2: a basis leads nowhere"),
     )
-    found = shared().certify(exact=True)
-    assert not found and "round 2: a basis leads nowhere" in str(found)
+    certificate = shared().certify(exact=True)
+    assert not certificate and "round 2: a basis leads nowhere" in str(certificate)
 
 
 def test_gaps_are_relative_and_none_where_a_stage_is_proved():

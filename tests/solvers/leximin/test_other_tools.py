@@ -226,8 +226,10 @@ def test_our_models_load_neither_tool():
         "import sys, fairlp; fairlp.leximin(fairlp.formulate(fairlp.examples.ghodsi(), 'drf'));"
         "print([m for m in ('cvxpy', 'pyomo') if m in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("minimise", [False, True])

@@ -128,9 +128,9 @@ def test_one_who_is_blocked_too_early_is_not_proved(seed):
     n = int(np.flatnonzero(blocked)[0])
     fewer = tasks.copy()
     fewer[n] *= 0.9
-    shown = answer.tasks.copy()
-    shown.iloc[n] *= 0.9
-    wrong = replace(answer, tasks=shown, reached=[*answer.reached[:-1], (fewer, blocked)])
+    amounts = answer.tasks.copy()
+    amounts.iloc[n] *= 0.9
+    wrong = replace(answer, tasks=amounts, reached=[*answer.reached[:-1], (fewer, blocked)])
     assert not wrong.certify()
     more = answer.tasks.copy() * 1.1
     assert "not feasible" in replace(answer, tasks=more).certify().message

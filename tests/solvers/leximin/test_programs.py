@@ -40,27 +40,27 @@ def test_without_duals_the_levels_are_the_same(monkeypatch):
     assert len(expected.rounds) > 2
     backend = LyingBackend(no_duals, lambda count: True, duals=False)
     monkeypatch.setattr(programs, "find_backend", lambda name: backend)
-    found = by_hand(stairs())
+    proof = by_hand(stairs())
     assert (
-        found.levels == pytest.approx(expected.levels, rel=1e-5)
-        and found.gap is None
-        and found.prices is None
+        proof.levels == pytest.approx(expected.levels, rel=1e-5)
+        and proof.gap is None
+        and proof.prices is None
     )
-    assert [who.tolist() for _, who in found.rounds] == [who.tolist() for _, who in expected.rounds]
+    assert [who.tolist() for _, who in proof.rounds] == [who.tolist() for _, who in expected.rounds]
 
 
 def test_without_duals_a_tree_has_its_levels_and_no_gap(monkeypatch):
-    one = fairlp.Instance.from_arrays(
+    case = fairlp.Instance.from_arrays(
         np.eye(3) + np.eye(3, k=1), [[4, 8, 16]] * 2, queue=["a", "a", "b"]
     )
-    expected = fairlp.allocate(one, "h-drf", method="lp")
+    expected = fairlp.allocate(case, "h-drf", method="lp")
     assert expected.gap < AGREEMENT
     backend = LyingBackend(no_duals, lambda count: True, duals=False)
     monkeypatch.setattr(programs, "find_backend", lambda name: backend)
-    found = fairlp.allocate(one, "h-drf", method="lp")
+    allocation = fairlp.allocate(case, "h-drf", method="lp")
     assert (
-        found.totals.to_numpy() == pytest.approx(expected.totals.to_numpy(), rel=1e-5)
-        and found.gap is None
+        allocation.totals.to_numpy() == pytest.approx(expected.totals.to_numpy(), rel=1e-5)
+        and allocation.gap is None
     )
 
 
@@ -76,14 +76,14 @@ def own_servers(capacities):
 
 @pytest.mark.parametrize("capacity", [1.0, 1 / 3, 0.7])
 def test_ties_are_decided_at_once_and_not_one_a_round(capacity):
-    found = by_hand(own_servers([capacity] * 8), max_min.drfh)
-    assert found.levels == pytest.approx([1 / 8] * 8) and found.programs <= 4
+    proof = by_hand(own_servers([capacity] * 8), max_min.drfh)
+    assert proof.levels == pytest.approx([1 / 8] * 8) and proof.programs <= 4
 
 
 def test_ties_do_not_freeze_whoever_can_be_raised():
-    found = by_hand(own_servers([1, 1, 1, 2, 3]), max_min.drfh)
-    assert found.levels == pytest.approx(np.array([1, 1, 1, 2, 3]) / 8)
-    assert sorted(n for _, who in found.rounds for n in who) == list(range(5))
+    proof = by_hand(own_servers([1, 1, 1, 2, 3]), max_min.drfh)
+    assert proof.levels == pytest.approx(np.array([1, 1, 1, 2, 3]) / 8)
+    assert sorted(n for _, who in proof.rounds for n in who) == list(range(5))
 
 
 @pytest.mark.parametrize("demand", [1e-6, 1e-3, 1.0])
@@ -100,16 +100,16 @@ def test_limits_are_reached_to_the_last_digit(merge):
         instance = fairlp.Instance.from_arrays(
             [[0.7, 0.1], [0.3, 0.9]], [[50, 60]], weights=[3, 7], task_limits=[limit, np.inf]
         )
-        found = by_hand(instance, merge=merge)
-        if found.levels[0] < found.levels[1] - 1e-6:
-            assert found.tasks[0, 0] == limit
+        proof = by_hand(instance, merge=merge)
+        if proof.levels[0] < proof.levels[1] - 1e-6:
+            assert proof.tasks[0, 0] == limit
 
 
 def test_limits_are_passed_on_the_way_and_everybody_may_have_all_its_tasks():
     instance = fairlp.Instance.from_arrays([[1.0]] * 4, [[20]], task_limits=[1, 2, 3, np.inf])
-    found = by_hand(instance)
-    assert found.tasks[:, 0] == pytest.approx([1, 2, 3, 14]) and found.levels == pytest.approx(
-        found.tasks[:, 0] / 20
+    proof = by_hand(instance)
+    assert proof.tasks[:, 0] == pytest.approx([1, 2, 3, 14]) and proof.levels == pytest.approx(
+        proof.tasks[:, 0] / 20
     )
     plenty = by_hand(fairlp.Instance.from_arrays([[1.0]] * 3, [[20]], task_limits=[1, 2, 3]))
     assert plenty.tasks[:, 0].tolist() == [1, 2, 3] and plenty.prices is None
@@ -137,8 +137,8 @@ def test_whoever_can_run_nothing_does_not_hold_the_others():
     instance = fairlp.Instance.from_arrays(
         [[1, 1], [1, 0], [1, 0]], [[6, 0], [0, 9]], task_limits=[5, 0, np.inf]
     )
-    found = by_hand(instance, max_min.tsf, normalisers.task_share)
-    assert found.levels.tolist() == [0, 0, 1] and [who.tolist() for _, who in found.rounds] == [[2]]
+    proof = by_hand(instance, max_min.tsf, normalisers.task_share)
+    assert proof.levels.tolist() == [0, 0, 1] and [who.tolist() for _, who in proof.rounds] == [[2]]
     nobody = by_hand(fairlp.Instance.from_arrays([[1.0]], [[6.0]], task_limits=[0]))
     assert nobody.levels.tolist() == [0] and nobody.programs == 0
 
@@ -175,28 +175,28 @@ def test_every_back_end_runs_every_max_min_mechanism(solver):
         examples.load(name) for name in ("ghodsi", "parkes-zero-demands", "khamse-ashari-figure-1")
     ]
     for mechanism in MAX_MIN:
-        defined = [one for one in instances if TABLE[mechanism].undefined(one) is None]
+        defined = [case for case in instances if TABLE[mechanism].undefined(case) is None]
         for instance in defined if PROFILE == "nightly" else defined[-1:]:
-            found = fairlp.allocate(instance, mechanism, method="lp", solver=solver)
+            allocation = fairlp.allocate(instance, mechanism, method="lp", solver=solver)
             expected = fairlp.allocate(instance, mechanism).totals
-            assert found.totals.to_numpy() == pytest.approx(expected.to_numpy(), rel=CONFORMANCE), (
-                mechanism
-            )
+            assert allocation.totals.to_numpy() == pytest.approx(
+                expected.to_numpy(), rel=CONFORMANCE
+            ), mechanism
             backend = find_backend(solver)
             if Capability.DUALS not in backend.capabilities:
-                assert found.unproved
+                assert allocation.unproved
             elif backend.accuracy == VERIFIED:  # a first-order method may leave it open
-                assert not found.unproved
+                assert not allocation.unproved
 
 
 def test_what_has_no_duals_is_proved_otherwise():
-    found = fairlp.allocate(examples.load("wang-figure-1"), "drfh", solver="scip")
+    allocation = fairlp.allocate(examples.load("wang-figure-1"), "drfh", solver="scip")
     assert (
-        found.unproved.startswith("not proved: the solver gives no duals")
-        and found.unproved in found.notes
+        allocation.unproved.startswith("not proved: the solver gives no duals")
+        and allocation.unproved in allocation.notes
     )
-    assert found.gap is None and found.prices is None
-    assert found.certify(exact=True) and found.certify()
+    assert allocation.gap is None and allocation.prices is None
+    assert allocation.certify(exact=True) and allocation.certify()
 
 
 class Lying(ProgramSession):
@@ -255,8 +255,8 @@ def run(
     backend = LyingBackend(lie, calls, **how)
     monkeypatch.setattr(programs, "find_backend", lambda name: backend)
     gamma = normalisers.level_1_by(normalisers.dominant)
-    found = leximin(one or two_levels(), formulation, gamma, merge=False, options=options)
-    return found, backend.sessions[0]
+    answer = leximin(one or two_levels(), formulation, gamma, merge=False, options=options)
+    return answer, backend.sessions[0]
 
 
 def suboptimal(solution):
@@ -493,13 +493,13 @@ def test_whole_levels_keep_what_integers_switch(solver):
     model.constraint("tot", y <= x)
     model.constraint("both", y.sum() + x.sum() / 1e7 <= 7)
     try:
-        found = fairlp.leximin(model, y, solver=solver)
+        answer = fairlp.leximin(model, y, solver=solver)
     except NoSolutionError as error:
         assert solver == "scipy" and "held by a tolerance only" in str(error)
     else:
-        assert sorted(found.levels) == [0, 0, 5]
+        assert sorted(answer.levels) == [0, 0, 5]
         leaking = dataclasses.replace(
-            found, x=np.array([7 / 3 * 1e7 / 1e7] * 3 + [0.0] * 3 + [7 / 3] * 3)
+            answer, x=np.array([7 / 3 * 1e7 / 1e7] * 3 + [0.0] * 3 + [7 / 3] * 3)
         )
         assert not leaking.certify().holds
 
