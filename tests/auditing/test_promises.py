@@ -95,11 +95,12 @@ def test_every_promise_of_every_row_has_a_cell():
 AUDITED = sorted(set(EVERY.index[EVERY.promised].get_level_values(0)) - {"drf-milp"})
 
 
+@pytest.mark.parametrize("seed", [1])
 @pytest.mark.parametrize("mechanism", AUDITED)
-def test_promises_hold_on_random_instances_or_are_refuted(mechanism):
+def test_promises_hold_on_random_instances_or_are_refuted(mechanism, seed):
     """Four audits each here, all with something to check, under the condition; benchmarks/audits.py makes 500."""
     audits = many(4)
-    frame = fairlp.promises(audits, seed=1, mechanisms=[mechanism])
+    frame = fairlp.promises(audits, seed=seed, mechanisms=[mechanism])
     assert (frame.audited[frame.promised] == audits).all()
     assert (frame.broken[frame.standing != "refuted"] == 0).all()
     assert (frame.audited[~frame.promised] == 0).all()
