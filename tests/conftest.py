@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let a test run in an empty folder; every test of the command line does."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -73,8 +73,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def gone_with_the_test() -> Iterator[None]:
     """Mechanisms and back ends that a test declares are not there for the others."""
-    before = [(own, dict(own)) for own in (OWN, SOLVERS.declared)]
+    before = [(registry, dict(registry)) for registry in (OWN, SOLVERS.declared)]
     yield
-    for own, had in before:
-        own.clear()
-        own.update(had)
+    for registry, content in before:
+        registry.clear()
+        registry.update(content)

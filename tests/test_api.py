@@ -80,16 +80,16 @@ def test_compare_leaves_out_what_given_rates_contradict():
     assert cdrf.utilization.to_numpy() == pytest.approx(1, rel=1e-9)
 
 
-def two(**more):
+def two(**options):
     return Instance.from_arrays(
-        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more
+        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **options
     )
 
 
 def test_one_name_instead_of_a_list_of_mechanisms():
     assert list(fairlp.api.allocate_all(two(), "drf")) == ["drf"]
-    (found,) = fairlp.api.allocate_all(two(), "drf").values()
-    assert found.mechanism == "drf"
+    (allocation,) = fairlp.api.allocate_all(two(), "drf").values()
+    assert allocation.mechanism == "drf"
 
 
 _LOOP = """

@@ -36,8 +36,8 @@ def test_a_short_run_writes_nothing_and_a_long_one_now_and_then(monkeypatch, cap
 
 def test_what_is_not_wanted_is_not_written(monkeypatch, capsys):
     notebook(monkeypatch, widgets=False)
-    for total, done, wanted in ((4, 0, False), (4, 4, None)):
-        with progress.progress_bar("runs", total, done, wanted) as count:
+    for total, count_done, is_wanted in ((4, 0, False), (4, 4, None)):
+        with progress.progress_bar("runs", total, count_done, is_wanted) as count:
             count()
     assert capsys.readouterr().err == ""
 

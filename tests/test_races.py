@@ -34,9 +34,9 @@ def test_water_filling_and_leximin_give_the_same_levels(peers, seed, like_gavel)
     assert answer.certify(exact=True).holds
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = peers.WaterFilling(jobs).levels()
-    assert theirs.min() == pytest.approx(answer.levels.min(), rel=peers.SLACK - 1)
-    assert peers.apart(theirs, answer.levels.to_numpy()) <= 10 * (peers.SLACK - 1)
+        their_levels = peers.WaterFilling(jobs).levels()
+    assert their_levels.min() == pytest.approx(answer.levels.min(), rel=peers.SLACK - 1)
+    assert peers.apart(their_levels, answer.levels.to_numpy()) <= 10 * (peers.SLACK - 1)
 
 
 @pytest.mark.parametrize("seed", range(many(5)))
@@ -82,7 +82,9 @@ def test_parts_are_parts_of_the_whole_and_one_part_is_all(peers, seed, count):
     assert len(set(served)) == len(served) and (
         count == 1 or len(served) == 12
     )  # else somebody's servers are elsewhere
-    assert sum(part.pool for _, part in parts) == pytest.approx(instance.pool, rel=AGREEMENT)
+    assert sum(subcluster.pool for _, subcluster in parts) == pytest.approx(
+        instance.pool, rel=AGREEMENT
+    )
     assert levels.min() <= right.min() * (1 + AGREEMENT)
 
 
@@ -92,8 +94,8 @@ def test_the_script_prints_its_tables(monkeypatch, capsys):
     )
     with benchmark("races") as script:
         script.main()
-    said = capsys.readouterr().out
-    assert "water filling" in said and said.count("POP-2") == 7
+    output = capsys.readouterr().out
+    assert "water filling" in output and output.count("POP-2") == 7
 
 
 @pytest.mark.skipif(PROFILE != "nightly", reason="runs at night")

@@ -111,8 +111,8 @@ SEARCHED = {
 }
 
 
-@pytest.mark.parametrize("words", SEARCHED)
-def test_the_words_of_the_field_lead_to_a_page(words):
-    text = (DOCS / f"{SEARCHED[words]}.md").read_text(encoding="utf-8").lower()
+@pytest.mark.parametrize("phrase", SEARCHED)
+def test_the_words_of_the_field_lead_to_a_page(phrase):
+    text = (DOCS / f"{SEARCHED[phrase]}.md").read_text(encoding="utf-8").lower()
     headings = " ".join(line for line in text.splitlines() if line.startswith("#"))
-    assert words in headings
+    assert phrase in headings

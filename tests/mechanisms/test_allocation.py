@@ -20,12 +20,12 @@ from tree_instances import tree_instance
 INF = np.inf
 
 
-def allocation(tasks, **more):
+def allocation(tasks, **options):
     instance = Instance.from_arrays(
         [[1.0, 2.0], [1.0, 1.0]],
         [[10.0, 10.0], [4.0, 8.0]],
         eligible=[[True, True], [True, False]],
-        **more,
+        **options,
     )
     answer = fairlp.allocate(instance, "c-drfh")
     return dataclasses.replace(answer, tasks_array=np.array(tasks, dtype=float))
@@ -45,9 +45,9 @@ def allocation(tasks, **more):
 )
 def test_the_residual_is_the_largest_violation(tasks, limits, residual, off):
     planted = tasks(off) if callable(tasks) else tasks
-    found = allocation(planted, task_limits=limits)
-    assert found.residual == pytest.approx(residual(off), rel=1e-6, abs=1e-15)
-    assert found.certify().holds is False or residual(off) == 0
+    planted_allocation = allocation(planted, task_limits=limits)
+    assert planted_allocation.residual == pytest.approx(residual(off), rel=1e-6, abs=1e-15)
+    assert planted_allocation.certify().holds is False or residual(off) == 0
 
 
 @pytest.mark.parametrize("bad", [np.nan, INF, -INF])
@@ -100,11 +100,11 @@ def test_allocations_can_be_sent_to_another_process(name):
             answer = fairlp.allocate(instance, name)
         except NotDefinedError:
             continue
-        again = pickle.loads(pickle.dumps(answer))
-        assert again.tasks.equals(answer.tasks) and again.certify().holds == answer.certify().holds
+        copy = pickle.loads(pickle.dumps(answer))
+        assert copy.tasks.equals(answer.tasks) and copy.certify().holds == answer.certify().holds
         for table in ("rounds", "state"):
             before = getattr(answer, table)
-            assert before is None or before.equals(getattr(again, table))
+            assert before is None or before.equals(getattr(copy, table))
 
 
 def test_a_table_is_made_at_the_first_read_and_once():

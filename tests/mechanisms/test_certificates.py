@@ -54,9 +54,9 @@ def test_whoever_has_too_much_is_found_and_named(how):
 @pytest.mark.parametrize("how", HOW)
 def test_right_levels_in_the_wrong_places_are_infeasible(how):
     allocation = right()
-    wrong = dataclasses.replace(allocation, tasks_array=allocation.tasks_array[:, ::-1])
-    assert wrong.totals.to_numpy() == pytest.approx(allocation.totals.to_numpy())
-    verdict = wrong.certify(exact=how)
+    wrong_allocation = dataclasses.replace(allocation, tasks_array=allocation.tasks_array[:, ::-1])
+    assert wrong_allocation.totals.to_numpy() == pytest.approx(allocation.totals.to_numpy())
+    verdict = wrong_allocation.certify(exact=how)
     assert not verdict.holds and verdict.message.startswith("infeasible")
     verdict = changed(allocation, np.full(len(allocation.instance.users), 1 + 1e-6)).certify(
         exact=how
@@ -96,23 +96,23 @@ def test_what_is_proved_by_programs_is_proved_in_rationals():
 
 
 FORGED = {
-    "half": lambda found: {"tasks_array": found.tasks_array / 2},
-    "half of what is due, too": lambda found: {
-        "tasks_array": found.tasks_array / 2,
-        "gamma": found.gamma / 2,
-        "tasks_per_level": found.tasks_per_level / 2,
+    "half": lambda allocation: {"tasks_array": allocation.tasks_array / 2},
+    "half of what is due, too": lambda allocation: {
+        "tasks_array": allocation.tasks_array / 2,
+        "gamma": allocation.gamma / 2,
+        "tasks_per_level": allocation.tasks_per_level / 2,
     },
-    "one percent less for one user": lambda found: {
-        "tasks_array": found.tasks_array
-        * np.where(np.arange(len(found.tasks_array)) == 0, 0.99, 1.0)[:, None]
+    "one percent less for one user": lambda allocation: {
+        "tasks_array": allocation.tasks_array
+        * np.where(np.arange(len(allocation.tasks_array)) == 0, 0.99, 1.0)[:, None]
     },
-    "nothing": lambda found: {"tasks_array": found.tasks_array * 0.0},
-    "no number": lambda found: {"tasks_array": found.tasks_array * np.nan},
-    "one that is no number": lambda found: {
-        "tasks_array": np.where(found.tasks_array < 2, np.nan, found.tasks_array)
+    "nothing": lambda allocation: {"tasks_array": allocation.tasks_array * 0.0},
+    "no number": lambda allocation: {"tasks_array": allocation.tasks_array * np.nan},
+    "one that is no number": lambda allocation: {
+        "tasks_array": np.where(allocation.tasks_array < 2, np.nan, allocation.tasks_array)
     },
-    "without end": lambda found: {"tasks_array": found.tasks_array + np.inf},
-    "the other way round": lambda found: {"tasks_array": -found.tasks_array},
+    "without end": lambda allocation: {"tasks_array": allocation.tasks_array + np.inf},
+    "the other way round": lambda allocation: {"tasks_array": -allocation.tasks_array},
 }
 PROVED = ("drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf", "h-drf", "h-drf-collapsed")
 PROVED += ("psdsf-rdm", "psdsf-tdm", "njc", "ceei", "alpha-fair")

@@ -25,7 +25,10 @@ def lying(mechanism, method_name, lie):
         outcome = method.run(call)
         return dataclasses.replace(outcome, tasks=lie(outcome.tasks))
 
-    methods = [dataclasses.replace(one, run=run) if one is method else one for one in row.methods]
+    methods = [
+        dataclasses.replace(candidate, run=run) if candidate is method else candidate
+        for candidate in row.methods
+    ]
     return dataclasses.replace(row, methods=tuple(methods))
 
 

@@ -38,10 +38,10 @@ SHOWN = {
 def pictures(cell):
     """The formats of each output of a cell that is a picture."""
     kinds = [
-        sorted(kind for kind in one.get("data", {}) if kind.startswith("image/"))
-        for one in cell["outputs"]
+        sorted(kind for kind in output.get("data", {}) if kind.startswith("image/"))
+        for output in cell["outputs"]
     ]
-    return [one for one in kinds if one]
+    return [kind for kind in kinds if kind]
 
 
 @quiet_jupyter

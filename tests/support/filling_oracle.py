@@ -32,5 +32,5 @@ def filled(demands, capacity, rates, limits, past):
         level += step
         for n in rising:
             tasks[n] += step * rates[n]
-        remaining = [left - step * speed for left, speed in zip(remaining, speeds, strict=True)]
+        remaining = [amount - step * speed for amount, speed in zip(remaining, speeds, strict=True)]
     return tasks

@@ -187,7 +187,7 @@ def instances(draw):
 def full_instance(**changes):
     """An instance with everything that all formats hold."""
     cpu, memory = changes.get("resources", ["cpu", "memory size"])
-    given = {
+    fields = {
         "demands": [[1, 4], [3, 1e-05], [0.1, 0]],
         "capacities": [[9, 18], [1 / 3, 64]],
         "users": ["ann, the 1st", 'b"ob', "çelik\n"],
@@ -215,9 +215,9 @@ def full_instance(**changes):
         "name": "naïve, 'full'",
     }
     if "user_attributes" not in changes:
-        users = changes.get("users", given["users"])
-        given["user_attributes"] = given["user_attributes"].set_axis(users)
-    return Instance.from_arrays(**(given | changes))
+        users = changes.get("users", fields["users"])
+        fields["user_attributes"] = fields["user_attributes"].set_axis(users)
+    return Instance.from_arrays(**(fields | changes))
 
 
 def written(tmp_path, suffix, instance=None):

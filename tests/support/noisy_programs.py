@@ -97,8 +97,8 @@ def ordinary(kind: str, rng: np.random.Generator) -> Arrays:
         lower = np.concatenate([np.zeros(steps), demand, np.full(steps, -INF)])
         upper = np.concatenate([np.zeros(steps), np.full(2 * steps, INF)])
         cost = np.round(np.concatenate([np.full(steps, 0.01), rng.uniform(1, 9, 3 * steps)]), 2)
-        most = np.concatenate([np.full(steps, 4.0), np.full(3 * steps, 9.0)])
-        return Arrays(cost, A, lower, upper, np.zeros(4 * steps), most)
+        upper_bounds = np.concatenate([np.full(steps, 4.0), np.full(3 * steps, 9.0)])
+        return Arrays(cost, A, lower, upper, np.zeros(4 * steps), upper_bounds)
     if kind == "monotone":  # plans that only grow, of which the dear one stays 0
         steps = int(rng.integers(3, 12))
         grows = (np.eye(steps) - np.eye(steps, k=-1))[1:]

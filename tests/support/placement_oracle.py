@@ -27,7 +27,7 @@ def place(
     phi = [exactly(1 if weights is None else weights[n]) for n in range(users)]
     single = [(i, list(c[i])) for i in range(rows) for _ in range(int(counts[i]))]
     largest = [max(c[i][r] for i in range(rows)) for r in resources]
-    one = pool if unit == "system" else largest
+    reference = pool if unit == "system" else largest
     free_slots = [
         min(int(c[i][r] * slots / largest[r]) for r in resources if largest[r]) for i, _ in single
     ]
@@ -57,9 +57,11 @@ def place(
             first = next(r for r in resources if d[n][r])
             distance = Fraction(0)
             for r in resources:
-                if one[r]:
+                if reference[r]:
                     distance += (
-                        abs(free[r] / free[first] - d[n][r] / d[n][first]) * one[first] / one[r]
+                        abs(free[r] / free[first] - d[n][r] / d[n][first])
+                        * reference[first]
+                        / reference[r]
                     )
             if best is None or distance < best:
                 best, chosen = distance, s

@@ -184,7 +184,7 @@ _DRF_STEPS = [
     ("e comes, half of the cpus go", (50, 100), _DRF_E, "c b e d", {"b": 0.04, "c": 0.02, "d": 0.06, "e": 0.05}),
     ("f comes, memory is doubled", (50, 200), _DRF_F, "e b d c f",
      {"b": 0.04, "c": 0.08, "d": 0.06, "e": 0.025, "f": 0.1}),
-    ("d is inactive", (50, 200), {c: has for c, has in _DRF_F.items() if c != "d"}, "e b c f", {}),
+    ("d is inactive", (50, 200), {c: amounts for c, amounts in _DRF_F.items() if c != "d"}, "e b c f", {}),
 ]  # fmt: skip
 _DEEP = {
     "a": "a/a/a/a/a", "b": "b/b/b/b", "c": "c/c/c", "d": "d/d", "e": "e/e/e/e/e/e", "f": "f/f",
@@ -197,11 +197,11 @@ def _of_drf(test, nested):
         Order(
             f"{test}: {step}",
             pool,
-            {nested[client]: amounts for client, amounts in has.items()},
+            {nested[client]: amounts for client, amounts in client_amounts.items()},
             " ".join(nested[client] for client in order.split()),
             shares={nested[client]: share for client, share in shares.items()},
         )
-        for step, pool, has, order, shares in _DRF_STEPS
+        for step, pool, client_amounts, order, shares in _DRF_STEPS
     ]
 
 
@@ -335,9 +335,9 @@ YUNIKORN_RATIOS = [
     Ratio("TestFairnessRatio: right is larger", (100,), (1,), (90,), 1 / 90),
     Ratio("TestCompUsage: 50 and 10 of 100", (100, 100, 100), (50, 50, 50), (10, 10, 10), 5),
     *(
-        Ratio(f"TestFairnessRatio (2019): {left} and {right}", _FOURS, left, right, ratio)
+        Ratio(f"TestFairnessRatio (2019): {first} and {right}", _FOURS, first, right, ratio)
         for ratio, pairs in _FAIRNESS.items()
-        for left, right in pairs
+        for first, right in pairs
     ),
 ]
 

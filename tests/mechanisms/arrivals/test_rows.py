@@ -26,8 +26,8 @@ def rows_of(result):
     return [result.steps.iloc[k, : k + 1].to_numpy() for k in range(len(result.levels))]
 
 
-def agree(one, other, within=1e-9):
-    for a, b in zip(one, other, strict=True):
+def agree(row, other, within=1e-9):
+    for a, b in zip(row, other, strict=True):
         np.testing.assert_allclose(
             np.array(a, dtype=float), np.array(b, dtype=float), rtol=within, atol=0
         )
@@ -94,7 +94,7 @@ MECHANISMS = ["dynamic-drf", "cautious-lp"]
 
 
 @pytest.mark.parametrize(
-    ("instance", "words"),
+    ("instance", "message"),
     [
         (arrivals(task_limits=[np.inf, 3, np.inf]), "no task limits, and user 'b' has one"),
         (examples.wang_figure_1(), "shares one server and there are 2"),
@@ -103,10 +103,10 @@ MECHANISMS = ["dynamic-drf", "cautious-lp"]
     ],
 )
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_what_is_not_defined_says_so(instance, words, mechanism):
-    for ask in (fairlp.allocate, fairlp.formulate):
-        with pytest.raises(NotDefinedError, match=words):
-            ask(instance, mechanism)
+def test_what_is_not_defined_says_so(instance, message, mechanism):
+    for question in (fairlp.allocate, fairlp.formulate):
+        with pytest.raises(NotDefinedError, match=message):
+            question(instance, mechanism)
 
 
 def test_an_oversized_task_cannot_be_dropped_from_an_order_of_arrival():
@@ -150,9 +150,9 @@ def test_prices_are_what_one_more_unit_adds():
     model = result.model(3)
     for r, capacity in enumerate(instance.pool):
         program = model.compile()
-        more = program.row_upper.copy()
-        more[program.row_block("capacity").start + r] += 1e-4 / capacity
-        gain = program.replace(row_upper=more).solve().objective - program.solve().objective
+        upper = program.row_upper.copy()
+        upper[program.row_block("capacity").start + r] += 1e-4 / capacity
+        gain = program.replace(row_upper=upper).solve().objective - program.solve().objective
         assert gain / 1e-4 == pytest.approx(result.prices.iloc[0, r], abs=1e-7)
 
 

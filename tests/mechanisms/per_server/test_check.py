@@ -137,9 +137,9 @@ def test_two_servers_by_every_method(method):
 
 def test_identical_servers_have_a_continuum_of_fixed_points():
     """Each user alone on one server is a fixed point with 3/2 tasks each, both on both servers one with 2."""
-    for mine in (np.eye(2) * 1.5, np.ones((2, 2))):
-        assert oracle.theorem_1(TWO_WAY, mine.tolist())
-        assert fairlp.per_server.check(TWO_WAY, mine)
+    for tasks in (np.eye(2) * 1.5, np.ones((2, 2))):
+        assert oracle.theorem_1(TWO_WAY, tasks.tolist())
+        assert fairlp.per_server.check(TWO_WAY, tasks)
     assert pareto_gain(TWO_WAY, np.eye(2) * 1.5) == pytest.approx(1, rel=1e-6)
     assert pareto_gain(TWO_WAY, np.ones((2, 2))) == pytest.approx(0, abs=1e-7)
     for division in DIVISIONS:
@@ -155,7 +155,7 @@ def test_three_methods_three_fixed_points():
     demands, capacities = [[3, 3], [1, 3], [3, 1]], [[6, 9], [5, 8]]
     instance = Instance.from_arrays(demands, capacities, users=["a", "b", "c"])
     reverse = Instance.from_arrays(demands, capacities[::-1], users=["a", "b", "c"])
-    found = {
+    allocations = {
         "best-response": allocate(instance, "rdm"),
         "reverse": allocate(reverse, "rdm"),
         "algorithm-1": allocate(instance, "rdm", "algorithm-1"),
@@ -167,7 +167,7 @@ def test_three_methods_three_fixed_points():
         "algorithm-1": 15 / 11,
         "milp": 55 / 38,
     }
-    for name, allocation in found.items():
+    for name, allocation in allocations.items():
         assert allocation.totals.tolist() == pytest.approx(
             np.array([1, 1.6, 1]) * expected[name], rel=1e-9
         ), name
@@ -181,8 +181,8 @@ def test_task_limits_leave_the_totals_open(division):
     instance = Instance.from_arrays(
         [[1], [1], [1]], [[2], [2]], eligible=[[1, 1], [1, 0], [0, 1]], task_limits=[1, 9, 9]
     )
-    for part in (0, 0.5, 1):
-        tasks = np.array([[part, 1 - part], [2 - part, 0], [0, 1 + part]])
+    for first_task in (0, 0.5, 1):
+        tasks = np.array([[first_task, 1 - first_task], [2 - first_task, 0], [0, 1 + first_task]])
         assert oracle.holds(instance, tasks, division)
         assert fairlp.per_server.check(instance, tasks, division)
 
@@ -219,15 +219,18 @@ def test_nobody_could_gain_by_definition_5(division):
     methods = [method for method in METHODS[division] if method != "milp"]
     for seed in range(many(24)):
         instance = awkward(2000 + seed)
-        most = instance.gamma().sum(axis=1)
+        largest_totals = instance.gamma().sum(axis=1)
         allocation = allocate(instance, division, methods[seed % len(methods)])
         for n, user in enumerate(instance.users):
-            if most[n] == 0:
+            if largest_totals[n] == 0:
                 continue
             model = fairlp.per_server.could_gain(instance, allocation, user, division)
             gain = model.solve().require_optimal().objective - allocation.totals[user]
-            assert gain <= 1e-7 * most[n], (seed, user)
-            assert oracle.gain(instance, allocation.tasks_array, n, division) <= 1e-7 * most[n], (
+            assert gain <= 1e-7 * largest_totals[n], (seed, user)
+            assert (
+                oracle.gain(instance, allocation.tasks_array, n, division)
+                <= 1e-7 * largest_totals[n]
+            ), (
                 seed,
                 user,
             )
@@ -274,10 +277,10 @@ def test_methods_agree_on_totals_under_time_division():
 INF = np.inf
 
 
-def market(**more):
+def market(**options):
     """Two servers of 10 and 4; the second user may run on the first only."""
     eligible = np.array([[True, True], [True, False]])
-    return Instance.from_arrays([[1.0], [1.0]], [[10.0], [4.0]], eligible=eligible, **more)
+    return Instance.from_arrays([[1.0], [1.0]], [[10.0], [4.0]], eligible=eligible, **options)
 
 
 #: Levels on the first server are totals over 10: 7 tasks each.
@@ -356,9 +359,9 @@ def test_an_infeasible_allocation_does_not_hold(division, off, planted):
 
 
 def test_a_server_is_filled_from_the_levels_that_users_bring():
-    def fill(base, most):
+    def fill(base, upper):
         levels = fill_server(
-            np.ones((2, 1)), np.array([3.0]), np.ones(2), np.array(base), np.array(most)
+            np.ones((2, 1)), np.array([3.0]), np.ones(2), np.array(base), np.array(upper)
         )
         return levels.tasks.tolist()
 

@@ -44,9 +44,13 @@ def expected(p, constant):
         if np.isfinite([lower, upper]).all() and lower != upper:
             parts = {f"{name}.lower": (lower, INF), f"{name}.upper": (-INF, upper)}
         rows.update(parts)
-        for part in parts:
+        for part_content in parts:
             entries.update(
-                {(part, column): v for (row, column), v in content.entries.items() if row == name}
+                {
+                    (part_content, column): v
+                    for (row, column), v in content.entries.items()
+                    if row == name
+                }
             )
     content.rows, content.entries = rows, entries
     if constant == "column" and p.offset:
@@ -61,8 +65,8 @@ def test_highs_reads_what_was_written(case, constant, tmp_path):
     p = CASES[case]
     path = tmp_path / "model.lp"
     assert write_lp(p, path, constant=constant)[0] == path
-    found, highs = read(path)
-    assert found == expected(p, constant)
+    program_read, highs = read(path)
+    assert program_read == expected(p, constant)
     assert optimum(highs) == pytest.approx(solve(p))
     assert max(map(len, path.read_text(encoding="ascii").splitlines())) < 255
 
@@ -169,9 +173,9 @@ def test_every_split_or_changed_row_is_explained(tmp_path):
 def test_no_columns(tmp_path):
     p = program("max", [], [], [(-INF, 3), (-1, INF)], [], offset=4.0)
     write_lp(p, path := tmp_path / "model.lp", constant="term")
-    found, highs = read(path)
-    assert found.columns == {"objective_constant": (4, 1, 1, False)}
-    assert len(found.rows) == 2
+    program_read, highs = read(path)
+    assert program_read.columns == {"objective_constant": (4, 1, 1, False)}
+    assert len(program_read.rows) == 2
     assert optimum(highs) == by_glpk(path, "lp").optimum == by_scip(path, "lp").optimum == 4
     write_mps(p, path := tmp_path / "model.mps")
     assert (
@@ -185,8 +189,8 @@ def test_no_columns(tmp_path):
 def test_equal_programs_give_equal_bytes(tmp_path):
     write_lp(EXAMPLE, plain := tmp_path / "a.lp")
     write_lp(EXAMPLE, packed := tmp_path / "b.lp.gz")
-    write_lp(EXAMPLE, again := tmp_path / "c.lp.gz")
-    assert packed.read_bytes() == again.read_bytes()
+    write_lp(EXAMPLE, second := tmp_path / "c.lp.gz")
+    assert packed.read_bytes() == second.read_bytes()
     assert gzip.decompress(packed.read_bytes()) == plain.read_bytes() == TEXT.encode()
     assert read(packed)[0] == read(plain)[0]
 

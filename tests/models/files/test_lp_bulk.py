@@ -62,11 +62,11 @@ def test_any_program_by_fairlp_and_by_highs(p, constant, piece, tmp_path_factory
 def lp_texts(draw):
     """LP files in which most words stand apart, with one odd thing now and then."""
 
-    def usual(*words):
-        return st.sampled_from(words)
+    def usual(*texts):
+        return st.sampled_from(texts)
 
-    def rare(strategy, *odd):
-        return strategy if draw(st.integers(0, 30)) else usual(*odd)
+    def rare(strategy, *rarities):
+        return strategy if draw(st.integers(0, 30)) else usual(*rarities)
 
     def name():
         return draw(rare(usual("x", "y", "z"), "inf", "nan", "st", "e5", "é", "a[1]", "2x", "free"))

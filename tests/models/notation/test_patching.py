@@ -49,12 +49,14 @@ def model():
 def compiled_blocks(monkeypatch):
     """Return the list that the names of blocks are put into whose entries, and whose sides, are compiled."""
     seen = []
-    for what in ("entries", "sides"):
-        own = getattr(compiler, what)
+    for function_name in ("entries", "sides"):
+        function = getattr(compiler, function_name)
         monkeypatch.setattr(
             compiler,
-            what,
-            lambda row, *rest, own=own, what=what: seen.append((what, row.name)) or own(row, *rest),
+            function_name,
+            lambda row, *rest, function=function, function_name=function_name: (
+                seen.append((function_name, row.name)) or function(row, *rest)
+            ),
         )
     return seen
 
@@ -108,7 +110,7 @@ def test_a_change_that_cannot_be_compiled_is_said_each_time_and_can_be_taken_bac
 
 
 def test_every_error_of_compiling_names_the_block():
-    one = N.alias("k")
+    alias = N.alias("k")
 
     def fresh():
         m = Model("m", indices=(N,))
@@ -127,7 +129,7 @@ def test_every_error_of_compiling_names_the_block():
     with pytest.raises(ModelError, match="the objective: division by zero"):
         m.compile()
     q.set([1, 2, 4])
-    m.constraint("alias", x[one].sum() <= q)
+    m.constraint("alias", x[alias].sum() <= q)
     m.compile()
     q.set([1, 0, 4])
     with pytest.raises(ModelError, match="the objective: division by zero"):

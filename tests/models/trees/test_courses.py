@@ -47,8 +47,8 @@ def follow(courses, instance, active, satisfied):
             for n in np.flatnonzero(active).tolist():
                 motion, unit = motions[courses.of[n]], courses.unit[n]
                 assert pace.rate[n] == motion.rise / unit
-                own = motion.place.own + went * motion.rise
-                assert rates.tasks_at(point)[n] == own / unit
+                use = motion.place.own + went * motion.rise
+                assert rates.tasks_at(point)[n] == use / unit
             if pace.end == np.inf:
                 assert length == np.inf
                 return

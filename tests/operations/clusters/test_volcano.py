@@ -13,17 +13,17 @@ from kubernetes_dumps import flavors, kueue, node, pod, said, thing, volcano
 from kueue_dumps import LABEL, TREE, workload
 
 
-def limits(found, path, what):
+def limits(cluster, path, field):
     """Guarantee or cap of a queue, by resource, as quotas name them: pods are left out."""
-    queues = found.instance.queues
+    queues = cluster.instance.queues
     row = zip(
-        found.instance.resources, getattr(queues, what)[queues.named(path)].tolist(), strict=True
+        cluster.instance.resources, getattr(queues, field)[queues.named(path)].tolist(), strict=True
     )
     return {r: v for r, v in row if v and math.isfinite(v) and r != "pods"}
 
 
-def weight(found, path):
-    return found.instance.queues.weights[found.instance.queues.named(path)]
+def weight(cluster, path):
+    return cluster.instance.queues.weights[cluster.instance.queues.named(path)]
 
 
 def in_queue(name, queue, on=None, namespace="ml"):
@@ -111,7 +111,7 @@ def test_what_kueue_says_that_a_tree_cannot(tmp_path):
     assert limits(cluster, "c/many", "caps") == {}  # one flavor borrows without a limit
     assert limits(cluster, "c", "caps") == {"cpu": 12000}
     assert weight(cluster, "zero") == 1 / 1000
-    for what in (
+    for phrase in (
         "spec.preemption",
         "a weight of 0",
         "spec.stopPolicy",
@@ -120,7 +120,7 @@ def test_what_kueue_says_that_a_tree_cannot(tmp_path):
         "ClusterQueue 'gone' is not in the dump",
         "its quota also binds pods that are in queues",
     ):
-        assert said(cluster, what), what
+        assert said(cluster, phrase), phrase
     assert (
         dict(zip(cluster.instance.users, cluster.instance.queue, strict=True))["ml/b"]
         == "(no queue)/ml"
@@ -150,8 +150,8 @@ def test_guarantees_of_more_than_there_is_are_told(tmp_path):
         kueue("LocalQueue", "q", {"clusterQueue": "big"}, namespace="ml"),
     ]
     cluster = read(tmp_path, node("n1"), in_queue("a", "q"), *queues)
-    what = "nominal quota of 'cpu', 100000, above the 8000 of its nodes"
-    assert said(cluster, what) == [
+    phrase = "nominal quota of 'cpu', 100000, above the 8000 of its nodes"
+    assert said(cluster, phrase) == [
         ("queue 'big'", "unchanged: it counts as far as there are nodes")
     ]
     assert limits(cluster, "big", "guarantees") == {"cpu": 8000}
@@ -168,8 +168,8 @@ def test_guarantees_of_queues_of_more_than_there_is_together_are_told(tmp_path):
         ]
     pods = [in_queue("x", "to-a"), in_queue("y", "to-b")]
     cluster = read(tmp_path, node("n1"), *pods, *queues)
-    what = "guarantees of 'cpu' below it add up to 11000, more than 8000"
-    assert said(cluster, what) == [("the root", "unchanged")]
+    phrase = "guarantees of 'cpu' below it add up to 11000, more than 8000"
+    assert said(cluster, phrase) == [("the root", "unchanged")]
 
 
 def test_a_guarantee_above_all_nodes_is_lowered_and_told(tmp_path):
@@ -198,8 +198,8 @@ tiers:
 def configuration(plugin, hierarchy="false"):
     """The ConfigMap of Volcano's scheduler."""
     text = CONFIGURATION.format(plugin=plugin, hierarchy=hierarchy)
-    made = thing("ConfigMap", "volcano-scheduler-configmap", {}, namespace="volcano-system")
-    return made | {"data": {"volcano-scheduler.conf": text}}
+    config_map = thing("ConfigMap", "volcano-scheduler-configmap", {}, namespace="volcano-system")
+    return config_map | {"data": {"volcano-scheduler.conf": text}}
 
 
 def waiting(queue, count, requests=None):
@@ -211,8 +211,8 @@ def waiting(queue, count, requests=None):
     ]  # fmt: skip
 
 
-def fair_tasks(found):
-    return fairlp.fair_shares(found, by="queue")["fair_tasks"]
+def fair_tasks(cluster):
+    return fairlp.fair_shares(cluster, by="queue")["fair_tasks"]
 
 
 def test_a_guarantee_of_gpus_alone_does_not_limit_other_resources(tmp_path):
@@ -237,8 +237,8 @@ def test_the_proportion_plugin_divides_by_weights_caps_and_requests(tmp_path):
     assert cluster.plugin == "proportion"
     assert (16 * cluster.shares["deserved"]).to_dict() == pytest.approx({"a": 2, "b": 6, "c": 8})
     assert fair_tasks(cluster)[["a", "b", "c"]].tolist() == pytest.approx([2, 6, 8])
-    what = "they are shared by the plugin proportion (the default;"
-    assert [place for place, _ in said(cluster, what)] == ["queues of Volcano"]
+    phrase = "they are shared by the plugin proportion (the default;"
+    assert [place for place, _ in said(cluster, phrase)] == ["queues of Volcano"]
     fairlp.report(cluster, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "deserved" in text and "the plugin proportion" in text
@@ -262,8 +262,8 @@ def test_the_plugin_of_the_configuration_says_what_queues_deserve(tmp_path):
         assert cluster.plugin == plugin
         assert (16 * cluster.shares["deserved"]).tolist() == pytest.approx(tasks)
         assert fair_tasks(cluster)[["a", "b"]].tolist() == pytest.approx(tasks)
-        what = f"they are shared by the plugin {plugin} (the ConfigMap of the scheduler names it)"
-        assert len(said(cluster, what)) == 1
+        phrase = f"they are shared by the plugin {plugin} (the ConfigMap of the scheduler names it)"
+        assert len(said(cluster, phrase)) == 1
     without = read(tmp_path / "without", *items)
     assert without.plugin == "capacity"
     hierarchical = read(tmp_path / "drf", *items, configuration("nodeorder", "true"))
@@ -279,13 +279,13 @@ def test_a_hierarchy_by_annotation_is_shared_by_drf(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [("tiers: [", "is no YAML"), ("tiers: 3", "tiers is 3; expected a list")],
 )
-def test_a_configuration_that_is_odd(tmp_path, text, words):
-    made = configuration("capacity") | {"data": {"volcano-scheduler.conf": text}}
-    cluster = read(tmp_path, node("n1"), volcano("a", {}), made, *waiting("a", 1))
-    assert words in notes(cluster) and cluster.plugin == "proportion"
+def test_a_configuration_that_is_odd(tmp_path, text, message):
+    config_map = configuration("capacity") | {"data": {"volcano-scheduler.conf": text}}
+    cluster = read(tmp_path, node("n1"), volcano("a", {}), config_map, *waiting("a", 1))
+    assert message in notes(cluster) and cluster.plugin == "proportion"
 
 
 def test_the_proportion_of_several_resources():
@@ -431,7 +431,7 @@ def test_a_nominal_quota_counts_though_it_does_not_name_pods(tmp_path, covered):
 
 
 @pytest.mark.parametrize(
-    ("queue", "words"),
+    ("queue", "message"),
     [
         (volcano("dev", {"weight": -2}), "its weight is -2"),
         (
@@ -444,8 +444,8 @@ def test_a_nominal_quota_counts_though_it_does_not_name_pods(tmp_path, covered):
         ),
     ],
 )
-def test_queues_of_volcano_that_are_odd(tmp_path, queue, words):
-    assert words in notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue))
+def test_queues_of_volcano_that_are_odd(tmp_path, queue, message):
+    assert message in notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue))
 
 
 def test_two_queues_of_volcano_at_one_place(tmp_path):

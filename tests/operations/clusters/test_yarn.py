@@ -17,13 +17,13 @@ from yarn_dumps import CAPACITY as CAPACITY_SCHEDULER
 from yarn_dumps import app, asks, node
 
 
-def leaf(name, capacity, most=100.0, **more):
+def leaf(name, capacity, largest=100.0, **options):
     return {
         "type": "capacitySchedulerLeafQueueInfo",
         "queueName": name,
         "capacity": capacity,
-        "maxCapacity": most,
-    } | more
+        "maxCapacity": largest,
+    } | options
 
 
 TREE = [
@@ -50,16 +50,16 @@ def written(folder, nodes, apps, scheduler=None):
     return folder
 
 
-def read(folder, *given, **options):
-    return fairlp.snapshot(written(folder, *given), **options)
+def read(folder, *documents, **options):
+    return fairlp.snapshot(written(folder, *documents), **options)
 
 
-def limits(found, path, what):
-    queues = found.instance.queues
-    row = getattr(queues, what)[queues.named(path)]
+def limits(cluster, path, field):
+    queues = cluster.instance.queues
+    row = getattr(queues, field)[queues.named(path)]
     return {
         r: v
-        for r, v in zip(found.instance.resources, row.tolist(), strict=True)
+        for r, v in zip(cluster.instance.resources, row.tolist(), strict=True)
         if v and math.isfinite(v)
     }
 
@@ -124,25 +124,25 @@ def test_the_golden_dump(tmp_path):
         {"vcores": 11.52, "memory": 16384 * 0.72}
     )
     assert limits(cluster, "b", "caps") == pytest.approx({"vcores": 6.4, "memory": 16384 * 0.4})
-    for what, where in (
+    for phrase, where in (
         ("it has finished (FINISHED)", "application 'application_1_0004'"),
         ("limits of single users", "queue 'b'"),
         ("its state is STOPPED", "queue 'stopped'"),
         ("a capacity of 0", "queue 'stopped'"),
         ("the dump does not say on which nodes containers run", "2 nodes"),
     ):
-        assert [place for place, _ in said(cluster, what)] == [where]
+        assert [place for place, _ in said(cluster, phrase)] == [where]
     assert len(cluster.not_understood) == 5
     assert fairlp.snapshot(tmp_path, capacity="free").instance.capacities.tolist() == [[12, 12288]]
 
 
-def by_partition(name, capacity, gpu, **more):
+def by_partition(name, capacity, gpu, **options):
     """A queue with these percentages of the default partition and of the partition gpu."""
     entries = [
         {"partitionName": "", "capacity": capacity, "maxCapacity": 100.0},
         {"partitionName": "gpu", "capacity": gpu, "maxCapacity": 100.0},
     ]
-    return leaf(name, capacity, capacities={"queueCapacitiesByPartition": entries}, **more)
+    return leaf(name, capacity, capacities={"queueCapacitiesByPartition": entries}, **options)
 
 
 def wants(number, queue, count, partition="", user="ann", memory=1024):
@@ -291,11 +291,11 @@ def test_percentages_with_few_digits_do_not_guarantee_more_than_there_is(tmp_pat
 
 @pytest.mark.parametrize("listed", [True, False])
 def test_the_fair_scheduler(tmp_path, listed):
-    def queue(name, least=(0, 0), most=(99999, 99), below=(), **more):
-        made = {"queueName": name, "schedulingPolicy": "fair"} | more
-        made |= {"minResources": dict(zip(("memory", "vCores"), least, strict=True))}
-        made |= {"maxResources": dict(zip(("memory", "vCores"), most, strict=True))}
-        return made | (
+    def queue(name, least=(0, 0), largest=(99999, 99), below=(), **options):
+        fair_queue = {"queueName": name, "schedulingPolicy": "fair"} | options
+        fair_queue |= {"minResources": dict(zip(("memory", "vCores"), least, strict=True))}
+        fair_queue |= {"maxResources": dict(zip(("memory", "vCores"), largest, strict=True))}
+        return fair_queue | (
             {"childQueues": list(below) if listed else {"queue": list(below)}} if below else {}
         )
 
@@ -431,8 +431,10 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize(("key", "entry", "what", "where"), LINES, ids=[line[2] for line in LINES])
-def test_everything_odd_is_one_clear_line(tmp_path, key, entry, what, where):
+@pytest.mark.parametrize(
+    ("key", "entry", "phrase", "where"), LINES, ids=[line[2] for line in LINES]
+)
+def test_everything_odd_is_one_clear_line(tmp_path, key, entry, phrase, where):
     queues = [
         leaf("a", 50.0, queues={"queue": [leaf("same", 100.0)]}),
         leaf("b", 50.0, queues={"queue": [leaf("same", 100.0)]}),
@@ -440,11 +442,11 @@ def test_everything_odd_is_one_clear_line(tmp_path, key, entry, what, where):
     written(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": queues}})
     (tmp_path / "odd.json").write_text(json.dumps({key: {key[:-1]: [entry]}}), encoding="utf-8")
     snapshot = fairlp.snapshot(tmp_path, "yarn")
-    assert [place for place, _ in said(snapshot, what)] == [where]
+    assert [place for place, _ in said(snapshot, phrase)] == [where]
 
 
 @pytest.mark.parametrize(
-    ("document", "what"),
+    ("document", "phrase"),
     [
         (
             {"scheduler": {"schedulerInfo": {"type": "fifoScheduler"}}},
@@ -458,12 +460,12 @@ def test_everything_odd_is_one_clear_line(tmp_path, key, entry, what, where):
         ({"clusterMetrics": {}}, "it is not read"),
     ],
 )
-def test_odd_schedulers(tmp_path, document, what):
+def test_odd_schedulers(tmp_path, document, phrase):
     written(tmp_path, [node("n1")], [app(1)])
     (tmp_path / "odd.json").write_text(json.dumps(document), encoding="utf-8")
     (tmp_path / "odd2.json").write_text('{"apps": {}}', encoding="utf-8")
     snapshot = fairlp.snapshot(tmp_path, "yarn")
-    assert len(said(snapshot, what)) == 1 or said(snapshot, "it is of no scheduler that is known")
+    assert len(said(snapshot, phrase)) == 1 or said(snapshot, "it is of no scheduler that is known")
 
 
 @settings(max_examples=many(60), deadline=None)
@@ -597,19 +599,19 @@ def yarn_dump(folder, nodes, apps):
     )
 
 
-def manager(name, **more):
-    known = {"id": f"{name}:8041", "state": "RUNNING", "usedMemoryMB": 2048, "usedVirtualCores": 2}
-    return known | {"availMemoryMB": 8192, "availableVirtualCores": 8} | more
+def manager(name, **options):
+    fields = {"id": f"{name}:8041", "state": "RUNNING", "usedMemoryMB": 2048, "usedVirtualCores": 2}
+    return fields | {"availMemoryMB": 8192, "availableVirtualCores": 8} | options
 
 
-def application(number, **more):
-    known = {
+def application(number, **options):
+    fields = {
         "id": f"application_1_{number:04}",
         "state": "RUNNING",
         "queue": "root.a",
         "user": "ann",
     }
-    return known | {"allocatedMB": 2048, "allocatedVCores": 2, "runningContainers": 2} | more
+    return fields | {"allocatedMB": 2048, "allocatedVCores": 2, "runningContainers": 2} | options
 
 
 def test_yarn_amounts_that_are_not_known_and_keys_that_are_not_read(tmp_path):
@@ -623,9 +625,9 @@ def test_yarn_amounts_that_are_not_known_and_keys_that_are_not_read(tmp_path):
     ]
     divided = application(1, resourceInfo={"resourceUsagesByPartition": used})
     put(tmp_path, more={"apps": None, "clusterMetrics": {}})
-    found = yarn_dump(tmp_path, [manager("n1")], [divided, waiting, empty])
-    assert found.observed.totals.to_dict() == {"a/ann": 2}
-    assert said(found, "it is not read")[0] == ("key 'clusterMetrics'", "left out")
-    assert said(found, "the dump does not say what it asks for")[0][0].startswith(
+    cluster = yarn_dump(tmp_path, [manager("n1")], [divided, waiting, empty])
+    assert cluster.observed.totals.to_dict() == {"a/ann": 2}
+    assert said(cluster, "it is not read")[0] == ("key 'clusterMetrics'", "left out")
+    assert said(cluster, "the dump does not say what it asks for")[0][0].startswith(
         "application 'application_1_0002'"
     )

@@ -28,7 +28,7 @@ for package in ("altair", "jinja2", "vl_convert"):
 
 
 def test_many_pairs_are_asked_what_is_quick(monkeypatch):
-    instance, now = queued()
+    instance, observed = queued()
     assert (
         not is_large(instance)
         and "Pareto-optimal" in default_properties(instance)
@@ -40,9 +40,9 @@ def test_many_pairs_are_asked_what_is_quick(monkeypatch):
     ) and "leximin (tsf)" in costly_properties(instance)
     assert "caps kept" in default_properties(instance)
     free = instance.replace(queues=None)
-    names = [set(Facts(ShareComparison.of(subject_of(free, now)), None).compared)]
+    names = [set(Facts(ShareComparison.of(subject_of(free, observed)), None).compared)]
     monkeypatch.undo()
-    names.append(set(Facts(ShareComparison.of(subject_of(free, now)), None).compared))
+    names.append(set(Facts(ShareComparison.of(subject_of(free, observed)), None).compared))
     assert {"observed", "drfh", "tsf"} <= names[0] < names[1] and "ceei" in names[1] - names[0]
     assert names[1].isdisjoint(
         {"alpha-fair", "slots", "kueue"}
@@ -57,12 +57,12 @@ def test_the_dearest_price_is_what_more_of_it_adds():
         ShareComparison.of(subject_of(instance), "drf")
     ).prices  # found without prices, so once more by programs
     assert prices[["resource"]].to_numpy().tolist() == [["cpu"]]
-    one = fairlp.allocate(instance, "drf").levels.min()
-    more = fairlp.allocate(instance.replace(capacities=[[9.09, 100.0]]), "drf")
-    gained = (more.totals / fairlp.allocate(instance, "drf").totals - 1).min()
-    assert prices["price"][0] * 0.09 == pytest.approx(gained * one) and prices["price"][
+    level = fairlp.allocate(instance, "drf").levels.min()
+    allocation_of_more = fairlp.allocate(instance.replace(capacities=[[9.09, 100.0]]), "drf")
+    gained = (allocation_of_more.totals / fairlp.allocate(instance, "drf").totals - 1).min()
+    assert prices["price"][0] * 0.09 == pytest.approx(gained * level) and prices["price"][
         0
-    ] == pytest.approx(one / 9)
+    ] == pytest.approx(level / 9)
     assert prices[["worth", "server"]].to_numpy().tolist() == [[1.0, 1.0]]
 
 

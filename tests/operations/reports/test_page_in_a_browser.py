@@ -14,15 +14,15 @@ for package in ("altair", "jinja2", "vl_convert"):
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
-    with chromium(tmp_path_factory.mktemp("browser")) as made:
-        yield made
+    with chromium(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
-    for name, (instance, now) in {"plain": queued(), "hostile": hostile()}.items():
-        fairlp.report(instance, folder / f"{name}.html", observed=now)
+    for name, (instance, observed) in {"plain": queued(), "hostile": hostile()}.items():
+        fairlp.report(instance, folder / f"{name}.html", observed=observed)
     crowded = fairlp.Instance.from_arrays(
         [[1.0, 4.0]] * 5,
         [[40.0, 160.0]],
@@ -31,8 +31,8 @@ def pages(tmp_path_factory):
         resources=["cpu", "memory"],
         task_limits=[20] * 5,
     )
-    now = [[0], [20], [10], [10], [0]]
-    fairlp.report(crowded, folder / "crowded.html", observed=now)
+    observed = [[0], [20], [10], [10], [0]]
+    fairlp.report(crowded, folder / "crowded.html", observed=observed)
     return folder
 
 

@@ -30,10 +30,10 @@ def test_tasks_of_who_is_furthest_beyond_its_fair_share_go_first(seed):
     gone = dict.fromkeys(range(users), 0)
     for _ in range(owed):
         beyond = {n: tasks[n] - gone[n] - fair[n] for n in range(1, users)}
-        able = [n for n in beyond if beyond[n] >= 1]
-        if not able:
+        candidates = [n for n in beyond if beyond[n] >= 1]
+        if not candidates:
             break
-        gone[max(able, key=lambda n: beyond[n])] += 1
+        gone[max(candidates, key=lambda n: beyond[n])] += 1
 
     instance = Instance.from_arrays([[1]] * users, [[capacity]], task_limits=limits)
     subject = Subject(instance, tasks[:, None].astype(float), waiting.astype(float))

@@ -215,11 +215,11 @@ def test_a_study_that_is_killed_goes_on(tmp_path, log, workers):
     finally:
         os.killpg(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    kept = len(list(folder.rglob("output.pkl")))
-    assert 6 <= kept < 60
+    count = len(list(folder.rglob("output.pkl")))
+    assert 6 <= count < 60
     calls(log)
     frame = make(runs=30).run(folder=folder).frame
-    assert calls(log) == 60 - kept
+    assert calls(log) == 60 - count
     assert same(frame, make(runs=30).run().frame)
 
 
@@ -230,11 +230,11 @@ def test_an_interrupt_keeps_finished_runs(tmp_path, log):
     wait_for(folder, 6, process)
     process.send_signal(signal.SIGINT)
     assert process.wait(60) != 0
-    kept = len(list(folder.rglob("output.pkl")))
-    assert kept >= 6
+    count = len(list(folder.rglob("output.pkl")))
+    assert count >= 6
     calls(log)
     make(runs=30).run(folder=folder)
-    assert calls(log) == 60 - kept
+    assert calls(log) == 60 - count
 
 
 # errors
@@ -258,10 +258,10 @@ def test_a_run_that_fails_is_named_and_loses_no_other(tmp_path, log, backend, wo
     with pytest.raises(StudyError, match=message) as raised:
         failing.run(folder=tmp_path / "runs", backend=backend, workers=workers)
     assert "in noted" in raised.value.__notes__[0]
-    kept = len(list((tmp_path / "runs").rglob("output.pkl")))
+    count = len(list((tmp_path / "runs").rglob("output.pkl")))
     calls(log)
     result = failing.run(folder=tmp_path / "runs", on_error="record")
-    assert 0 < calls(log) <= 40 - kept
+    assert 0 < calls(log) <= 40 - count
     failing.run(folder=tmp_path / "runs", on_error="record")
     assert calls(log) == len(result.failed)  # failed runs are tried again
 

@@ -79,8 +79,8 @@ def test_cone_solvers_solve_concave_models(solver, mechanism):
 
 def test_osqp_gives_the_same_answer_twice():
     model = fairlp.formulate(instance(20, 10, 3, 1), "drfh")
-    one, two = (model.solve("cvxpy:OSQP") for _ in range(2))
-    assert one.iterations == two.iterations and one.x.tolist() == two.x.tolist()
+    first, two = (model.solve("cvxpy:OSQP") for _ in range(2))
+    assert first.iterations == two.iterations and first.x.tolist() == two.x.tolist()
 
 
 def square(off, accuracy):

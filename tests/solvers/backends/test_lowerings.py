@@ -137,10 +137,10 @@ def test_values_that_nothing_proves_are_not_called_optimal():
     model.constraint("c", v <= 1)
     model.maximize(v)
     built = model.to_pyomo()
-    for value, there in ((99.0, Point.INFEASIBLE), (0.5, Point.FEASIBLE)):
+    for value, point in ((99.0, Point.INFEASIBLE), (0.5, Point.FEASIBLE)):
         built.v.value = value
         read = model.read_back(built)
-        assert not read.status.is_optimal and read.status.primal is there
+        assert not read.status.is_optimal and read.status.primal is point
     built.v.value = 1.0
     read = model.read_back(built)  # HiGHS finds the dual that proves it
     assert read.status.is_optimal and read.duals["c"] == pytest.approx(1.0)
@@ -209,9 +209,9 @@ def test_a_block_that_mixes_whole_and_divisible_columns():
 
 def test_names_that_are_taken_are_read_back_where_they_went():
     model = Model("m")
-    for name, most in (("x", 3), ("x_", 1), ("objective", 4), ("name", 5)):
+    for name, limit in (("x", 3), ("x_", 1), ("objective", 4), ("name", 5)):
         n = Index(name, ["a", "b"])
-        model.constraint(name, model.variable(name, n, upper=most + 1) <= most)
+        model.constraint(name, model.variable(name, n, upper=limit + 1) <= limit)
     model.maximize(sum(variable.sum() for variable in model.variables.values()))
     for built in (model.to_pyomo(), model.to_pyomo().clone()):
         built.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)

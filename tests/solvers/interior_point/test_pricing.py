@@ -23,12 +23,12 @@ def whole(session):
 
 def same(session):
     """The session's answer is one of the whole program, and a vertex of it."""
-    found, expected = session.solve(), whole(session)
-    assert found.status.is_optimal and found.program is session.program
-    assert found.objective == pytest.approx(expected.objective, rel=EQUAL)
-    assert found.verify().is_optimal
-    assert np.count_nonzero(found.x) <= session.program.n_rows
-    return found
+    solution, expected = session.solve(), whole(session)
+    assert solution.status.is_optimal and solution.program is session.program
+    assert solution.objective == pytest.approx(expected.objective, rel=EQUAL)
+    assert solution.verify().is_optimal
+    assert np.count_nonzero(solution.x) <= session.program.n_rows
+    return solution
 
 
 def pricing(users=30, servers=20, seed=0):
@@ -54,8 +54,8 @@ def test_vertices_of_many_programs_in_turn(seed):
         program.row_block("fairness"),
         program.column_block("t"),
     )
-    begun = len(session.columns)
-    assert begun < 0.7 * program.n_columns  # a part of the program is all that HiGHS sees
+    first_size = len(session.columns)
+    assert first_size < 0.7 * program.n_columns  # a part of the program is all that HiGHS sees
     t = float(same(session).x[level.start])
     free = np.full(len(fairness), np.inf)
     rows = np.arange(fairness.start, fairness.stop)
@@ -74,8 +74,8 @@ def test_vertices_of_many_programs_in_turn(seed):
     session.change(rows=(which, np.full(len(which), -np.inf), upper))
     same(session)
     # fix the level; let the tasks of some users be what counts
-    now = float(session.solve().x[level.start]) / 2
-    session.change(columns=(np.array([level.start]), np.array([now]), np.array([now])))
+    half = float(session.solve().x[level.start]) / 2
+    session.change(columns=(np.array([level.start]), np.array([half]), np.array([half])))
     costs = np.where(rng.random(program.n_columns) < 0.3, rng.random(program.n_columns), 0.0)
     costs[level.start] = 0.0
     session.change(costs=costs)
@@ -86,7 +86,7 @@ def test_vertices_of_many_programs_in_turn(seed):
     assert (same(session).x[some] == 0).all()
     session.restart()
     same(session)
-    assert len(session.columns) > begun
+    assert len(session.columns) > first_size
 
 
 def test_a_change_of_a_column_that_is_left_out_is_not_lost():
@@ -94,8 +94,8 @@ def test_a_change_of_a_column_that_is_left_out_is_not_lost():
     program = session.program
     out = int(np.flatnonzero(~session.active)[0])
     rows, values = (
-        part[slice(*program.A.indptr[out : out + 2])]
-        for part in (program.A.indices, program.A.data)
+        array[slice(*program.A.indptr[out : out + 2])]
+        for array in (program.A.indices, program.A.data)
     )
     before = same(session).objective
     assert not session.active[out]

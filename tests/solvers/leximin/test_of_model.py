@@ -145,8 +145,8 @@ def test_levels_of_two_indices_and_rows_the_other_way_round():
     t = model.variable("t")
     model.constraint("least", 2 * t <= x.sum(m))
     model.maximize(t)
-    both = fairlp.leximin(model, "least")
-    assert both.levels.to_dict() == pytest.approx({"a": 2.0, "b": 2.0, "c": 1.0})
+    answer = fairlp.leximin(model, "least")
+    assert answer.levels.to_dict() == pytest.approx({"a": 2.0, "b": 2.0, "c": 1.0})
     pairs = fairlp.leximin(model, x * model.parameter("one", (j, m), np.ones((3, 2))))
     assert pairs.levels.index.names == ["j", "m"] and pairs.levels[("a", "slow")] == 0.0
 
@@ -158,8 +158,11 @@ def test_a_wrong_answer_is_not_certified():
         for label in answer.levels.index:
             levels = answer.levels.copy()
             levels[label] += change
-            wrong = replace(answer, levels=levels)
-            assert not wrong.certify(exact=True) and not wrong.certify(), (change, label)
+            wrong_answer = replace(answer, levels=levels)
+            assert not wrong_answer.certify(exact=True) and not wrong_answer.certify(), (
+                change,
+                label,
+            )
 
 
 @pytest.mark.parametrize(
@@ -175,19 +178,19 @@ def test_levels_of_any_size_are_right_relative_to_themselves(upper, solver):
     np.testing.assert_allclose(answer.levels, upper, rtol=AGREEMENT)
     assert answer.certify() and answer.certify(exact=True)
     for k, off in ((0, 1e-6), (1, 1e-6), (0, -1e-6), (1, -1e-6)):
-        wrong = answer.levels.copy()
-        wrong.iloc[k] *= 1 + off
-        assert not replace(answer, levels=wrong).certify() and not replace(
-            answer, levels=wrong
+        levels = answer.levels.copy()
+        levels.iloc[k] *= 1 + off
+        assert not replace(answer, levels=levels).certify() and not replace(
+            answer, levels=levels
         ).certify(exact=True)
 
 
 def test_the_certificate_is_of_the_point_that_is_shown():
     model, x, _, m = jobs()
     answer = fairlp.leximin(model, x.sum(m))
-    for wrong in (answer.x / 2, answer.x * 2, answer.x * np.nan, answer.x[:-1]):
+    for point in (answer.x / 2, answer.x * 2, answer.x * np.nan, answer.x[:-1]):
         for exact in (False, True):
-            assert not replace(answer, x=wrong).certify(exact=exact)
+            assert not replace(answer, x=point).certify(exact=exact)
 
 
 def test_a_model_says_what_its_levels_are_whatever_they_are_called():
@@ -203,8 +206,10 @@ def test_a_model_says_what_its_levels_are_whatever_they_are_called():
         assert ("worst" if rows else "t_") in model.variables and str(model.objective) == (
             "worst" if rows else "t_"
         )
-        for one in (model, model.copy(), model.compile()):
-            assert fairlp.leximin(one).levels.to_dict() == pytest.approx({"a": 4, "b": 4, "c": 2})
+        for program in (model, model.copy(), model.compile()):
+            assert fairlp.leximin(program).levels.to_dict() == pytest.approx(
+                {"a": 4, "b": 4, "c": 2}
+            )
         assert model.solve().objective == pytest.approx(2)
     model.maximize(worst)
     assert model.levels is None
@@ -212,7 +217,7 @@ def test_a_model_says_what_its_levels_are_whatever_they_are_called():
     model.remove("served")
     with pytest.raises(ModelError, match="does not say what its levels are"):
         fairlp.leximin(model)
-    for wrong in (
+    for arguments in (
         (x.sum(), None),
         (x["a", "fast"] * 0 + 3, None),
         (solution, worst),
@@ -221,7 +226,7 @@ def test_a_model_says_what_its_levels_are_whatever_they_are_called():
         with pytest.raises(
             ModelError, match=r"have an index|rows of its own|more than once|linear"
         ):
-            model.leximin(*wrong)
+            model.leximin(*arguments)
     model.leximin(x.sum(m), where=[True, True, False])
     assert fairlp.leximin(model).levels.index.tolist() == ["a", "b"]
 
@@ -238,9 +243,9 @@ def test_levels_that_rounds_leave_doubtful_are_said_to_be():
 def test_what_is_refused():
     model, x, j, m = jobs()
 
-    def refused(match, levels=None, error=ModelError, **more):
+    def refused(match, levels=None, error=ModelError, **options):
         with pytest.raises(error, match=match):
-            fairlp.leximin(model, levels, **more)
+            fairlp.leximin(model, levels, **options)
 
     refused("does not say what its levels are")
     refused("does not maximise one variable t", "hours")
