@@ -276,8 +276,8 @@ def bare_tolerances(path):
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         code = line.split("#")[0]
         if ">>>" not in line and not code.strip().startswith(("'", '"', "['")):
-            bare = re.search(r"(?<![\w.])\d*\.?\d*e-\d+(?!\w)", code)
-            if bare and "small: float" not in code:
+            literal = re.search(r"(?<![\w.])\d*\.?\d*e-\d+(?!\w)", code)
+            if literal and "small: float" not in code:
                 yield f"{path}, line {number}: {line}"
 
 
@@ -301,9 +301,9 @@ def test_every_public_name_is_there_and_documented():
 def test_a_public_module_shows_its_names_and_nothing_that_leaked(name):
     module = fairlp if name == "fairlp" else getattr(fairlp, name)
     assert sorted(dir(module)) == sorted(module.__all__)
-    for own in module.__all__:
-        value = getattr(importlib.import_module(module.__name__), own, None)
-        assert value is not None or importlib.import_module(f"{module.__name__}.{own}")
+    for public_name in module.__all__:
+        value = getattr(importlib.import_module(module.__name__), public_name, None)
+        assert value is not None or importlib.import_module(f"{module.__name__}.{public_name}")
 
 
 def run(code, *path):

@@ -42,9 +42,9 @@ def test_water_filling_and_leximin_give_the_same_levels(peers, seed, like_gavel)
 @pytest.mark.parametrize("seed", range(many(5)))
 def test_without_its_row_of_time_gavels_policy_is_cdrf_at_given_rates(peers, seed):
     """Its level is ours times all GPUs: what a job could do alone is an equal split's throughput on all of them."""
-    few = peers.drawn_jobs(9, seed)
+    small_jobs = peers.drawn_jobs(9, seed)
     jobs = peers.Jobs(
-        few.throughputs, few.scale, few.weights, np.array([0.25, 0.5, 0.125])
+        small_jobs.throughputs, small_jobs.scale, small_jobs.weights, np.array([0.25, 0.5, 0.125])
     )  # time is never short
     instance = fairlp.Instance.from_arrays(
         jobs.scale[:, None], jobs.workers[:, None], rates=jobs.workers * jobs.throughputs / jobs.scale[:, None],

@@ -54,7 +54,9 @@ def test_a_warning_names_options_as_the_command_line_spells_them(oversized):
 
 def test_a_file_has_the_note_too(oversized, current_folder):
     run("allocate", oversized, "-o", "report.txt")
-    assert "note      the task of user 'big'" in (current_folder / "report.txt").read_text(encoding="utf-8")
+    assert "note      the task of user 'big'" in (current_folder / "report.txt").read_text(
+        encoding="utf-8"
+    )
 
 
 module = importlib.import_module("fairlp.cli.app")
@@ -68,10 +70,10 @@ def test_an_error_of_the_callers_own_function_is_no_bug_of_ours(monkeypatch, cap
         raise error
 
     monkeypatch.setattr(module, "app", raises)
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exit_error:
         module.main()
     output = capsys.readouterr().err
-    assert left.value.code == ExitCode.INPUT
+    assert exit_error.value.code == ExitCode.INPUT
     assert (
         output.splitlines()[-1] == "error: ZeroDivisionError, in mechanism 'mine': careless"
         and "bug" not in output
@@ -360,8 +362,8 @@ SOLVING = (
 
 
 def test_the_package_runs_as_a_module():
-    done = python("-m", "fairlp", "--version")
-    assert done.stdout == f"fairlp {fairlp.__version__}\n", done.stderr
+    process = python("-m", "fairlp", "--version")
+    assert process.stdout == f"fairlp {fairlp.__version__}\n", process.stderr
 
 
 @pytest.mark.parametrize(
@@ -373,9 +375,9 @@ def test_the_package_runs_as_a_module():
     ],
 )
 def test_a_command_imports_nothing_that_it_does_not_use(commands, needless):
-    done = python("-c", f"{IN_A_ROW}print(*sys.modules, file=sys.stderr)", *commands)
-    assert done.returncode == 0 and done.stdout, done.stderr
-    modules = set(done.stderr.split())
+    process = python("-c", f"{IN_A_ROW}print(*sys.modules, file=sys.stderr)", *commands)
+    assert process.returncode == 0 and process.stdout, process.stderr
+    modules = set(process.stderr.split())
     assert not [name for name in needless if REAL[name] in modules]
     assert "fairlp.cli" in modules
 
@@ -398,11 +400,11 @@ def test_what_is_imported_late_is_the_package():
         "assert csr_array is sparse.csr_array\n"
         "try:\n    pd.no_such_name\nexcept AttributeError as error:\n    print(error)\n"
     )
-    done = python("-c", script)
-    assert done.stdout.splitlines() == [
+    process = python("-c", script)
+    assert process.stdout.splitlines() == [
         "3 3 <class 'scipy.sparse._csr.csr_array'> 2.0",
         "module 'pandas' has no attribute 'no_such_name'",
-    ], done.stderr
+    ], process.stderr
 
 
 def test_what_is_there_stays():

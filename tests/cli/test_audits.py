@@ -78,8 +78,8 @@ def test_a_search_says_what_it_tried():
     assert "2 of 2 instances" in lying and "at most 4 lies on each" in lying
     broken = run("counterexample tsf Pareto-optimal --search --tries 200", code=1).stdout
     assert "none found in 200 of 200 instances" in broken
-    found = run("counterexample drfh", "sharing incentive", "--search", "--seed", "3").stdout
-    lines = found.splitlines()
+    text = run("counterexample drfh", "sharing incentive", "--search", "--seed", "3").stdout
+    lines = text.splitlines()
     assert lines[0].startswith("found on instance ") and "simpler ones were tried" in lines[0]
 
 

@@ -41,7 +41,9 @@ def test_a_folder_with_the_alibaba_trace(current_folder):
 
     def tasks(file, cpu):
         row = f"p0,{cpu},12288,1,460,,LS,Running,0,12537496,0"
-        (current_folder / f"openb_pod_list_{file}.csv").write_text(f"{header}\n{row}\n", encoding="utf-8")
+        (current_folder / f"openb_pod_list_{file}.csv").write_text(
+            f"{header}\n{row}\n", encoding="utf-8"
+        )
 
     for file, cpu in (("cpu037", 1000), ("default", 2000), ("gpuspec33", 4000)):
         tasks(file, cpu)

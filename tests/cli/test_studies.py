@@ -51,7 +51,9 @@ def test_a_file_that_holds_the_study_is_shown_and_one_of_another_is_not_replaced
     fewer = run("study", "study.yaml", "--runs", 2, code=ExitCode.INPUT)
     assert "'study.parquet' holds a study that differs in runs" in error_line(fewer)
     text = (current_folder / "study.yaml").read_text(encoding="utf-8")
-    (current_folder / "other.yaml").write_text(re.sub(r"seed: \d+", "seed: 99", text), encoding="utf-8")
+    (current_folder / "other.yaml").write_text(
+        re.sub(r"seed: \d+", "seed: 99", text), encoding="utf-8"
+    )
     outcome = run(
         "study", "other.yaml", "--runs", 3, "--results", "study.parquet", code=ExitCode.INPUT
     )
@@ -76,7 +78,9 @@ def test_a_folder_keeps_runs(current_folder, monkeypatch):
     run(*arguments)
     run(*arguments, "--results", "again.parquet", "--backend", "threading", "--workers", 2)
     assert len((current_folder / "log").read_bytes().splitlines()) == 12
-    assert (current_folder / "small.parquet").read_bytes() == (current_folder / "again.parquet").read_bytes()
+    assert (current_folder / "small.parquet").read_bytes() == (
+        current_folder / "again.parquet"
+    ).read_bytes()
 
 
 def test_functions_may_be_in_a_file_beside_the_study(current_folder):
@@ -98,7 +102,9 @@ def test_functions_may_be_in_a_file_beside_the_study(current_folder):
 
 def test_a_module_beside_a_study_replaces_none_that_fairlp_loads(current_folder):
     (current_folder / "sub").mkdir()
-    (current_folder / "sub" / "joblib.py").write_text("open('joblib ran', 'w').close()\n", encoding="utf-8")
+    (current_folder / "sub" / "joblib.py").write_text(
+        "open('joblib ran', 'w').close()\n", encoding="utf-8"
+    )
     make(
         generator="uniform-integers", grid=[{"users": 2, "resources": 2}], statistics=["jain"]
     ).write(current_folder / "sub" / "s.json")

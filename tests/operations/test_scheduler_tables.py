@@ -161,10 +161,10 @@ def test_what_is_preempted_of_two_resources():
 
 def instance_of(case):
     """Return the instance of a case, and tasks: one of what a client has, none where it has nothing."""
-    amounts = np.array(list(case.has.values()), dtype=float)
+    amounts = np.array(list(case.amounts.values()), dtype=float)
     has_any = amounts.any(axis=1)
     demands = np.where(has_any[:, None], amounts, 1.0)
-    paths = list(case.has)
+    paths = list(case.amounts)
     weights = {
         path: weight
         for path, weight in (case.weights or {}).items()
@@ -206,7 +206,7 @@ def test_shares_over_weights_give_the_order_of_the_sorters(case):
 @pytest.mark.parametrize("case", ids(YUNIKORN_RATIOS))
 def test_ratios_of_dominant_shares(case):
     """Apache YuniKorn, resources_test.go: TestFairnessRatio and TestCompUsage."""
-    instance = Instance.from_arrays([case.left, case.right], [case.pool])
+    instance = Instance.from_arrays([case.first, case.second], [case.pool])
     shares = fairlp.fair_shares(instance, observed=[[1], [1]])["share"].to_numpy()
     assert shares[0] / shares[1] == pytest.approx(case.ratio, rel=AGREEMENT)
 
@@ -450,15 +450,15 @@ def test_the_guarantee_of_a_queue_goes_before_weights(tmp_path):
 def departments(case, deserved_of):
     """Return the instance of a case; ``deserved_of`` gives what a queue deserves, by its path."""
     return Instance.from_arrays(
-        [[1.0]] * len(case.asked),
+        [[1.0]] * len(case.requests),
         [[float(case.total)]],
         resources=["gpu"],
-        queue=list(case.asked),
+        queue=list(case.requests),
         queues={
             path: {"guarantee": {"gpu": deserved_of(path)}, "weight": weight}
             for path, (_, weight) in case.queues.items()
         },
-        task_limits=list(case.asked.values()),
+        task_limits=list(case.requests.values()),
     )
 
 

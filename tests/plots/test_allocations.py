@@ -76,8 +76,8 @@ def test_one_by_one_servers_are_grouped_again():
     counted = fairlp.allocate(examples.google_cluster(5), "drfh")
     single = fairlp.allocate(examples.google_cluster(5, one_by_one=True), "drfh")
     figure, other = plots.plot_allocation(counted), plots.plot_allocation(single)
-    for axis, right in zip(figure.axes, other.axes, strict=True):
-        assert heights(axis) == pytest.approx(heights(right), abs=1e-6)
+    for axis, other_axis in zip(figure.axes, other.axes, strict=True):
+        assert heights(axis) == pytest.approx(heights(other_axis), abs=1e-6)
     assert tick_labels(other.axes[-1])[0] == "0.5, 0.5 (6732)"
     assert other.axes[-1].get_xlabel().endswith("amounts are cpu, memory")
 

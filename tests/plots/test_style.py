@@ -35,9 +35,9 @@ def collisions(figure):
         boxes = sorted((text.get_window_extent() for text in texts), key=lambda box: box.x1)
         slant = np.sin(np.deg2rad(texts[0].get_rotation()))
         line = texts[0].get_fontsize() * figure.dpi / 72
-        for first, right in pairwise(boxes):
-            if first.x1 > right.x0 if slant == 0 else (right.x1 - first.x1) * slant < line:
-                pairs.append((first, right))
+        for first, second in pairwise(boxes):
+            if first.x1 > second.x0 if slant == 0 else (second.x1 - first.x1) * slant < line:
+                pairs.append((first, second))
     return pairs
 
 

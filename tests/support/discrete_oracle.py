@@ -29,13 +29,13 @@ class Plain:
             None if limits is None or limits[i] == float("inf") else int(limits[i] // 1)
             for i in range(n)
         ]
-        self.able = [
+        self.can_run = [
             all(self.d[i][r] <= self.c[r] for r in range(m)) and self.limit[i] != 0
             for i in range(n)
         ]
         self.ds = [
             max((self.d[i][r] / (self.c[r] * w[i][r]) for r in range(m) if self.d[i][r]), default=0)
-            if self.able[i]
+            if self.can_run[i]
             else Fraction(0)
             for i in range(n)
         ]
@@ -46,7 +46,7 @@ class Plain:
     def serve(self, rule="exclude", ties="larger", after=0):
         """One task at a time to the smallest share (before the task, or after it); return tasks by user."""
         tasks, free = [0] * len(self.d), list(self.c)
-        going = {i for i, is_able in enumerate(self.able) if is_able}
+        going = {i for i, is_able in enumerate(self.can_run) if is_able}
         sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
         while going:
             i = min(going, key=lambda k: ((tasks[k] + after) * self.ds[k], sign * self.ds[k], k))
@@ -73,7 +73,7 @@ class Plain:
                 results.add(tasks)
                 return
             lowest = min((tasks[k] + after) * self.ds[k] for k in going)
-            free = self.left(tasks)
+            free = self.free_capacity(tasks)
             for i in going:
                 if (tasks[i] + after) * self.ds[i] > lowest:
                     continue
@@ -86,10 +86,10 @@ class Plain:
                 next_tasks = tuple(t + (k == i) for k, t in enumerate(tasks))
                 go(next_tasks, going - {i} if next_tasks[i] == self.limit[i] else going)
 
-        go((0,) * len(self.d), frozenset(i for i, is_able in enumerate(self.able) if is_able))
+        go((0,) * len(self.d), frozenset(i for i, is_able in enumerate(self.can_run) if is_able))
         return results
 
-    def left(self, tasks):
+    def free_capacity(self, tasks):
         return [
             room - sum(t * self.d[i][r] for i, t in enumerate(tasks))
             for r, room in enumerate(self.c)
@@ -98,24 +98,26 @@ class Plain:
     def levels(self, tasks):
         """Sorted weighted shares of those who can run anything."""
         return sorted(
-            t * ds for t, ds, is_able in zip(tasks, self.ds, self.able, strict=True) if is_able
+            t * ds for t, ds, is_able in zip(tasks, self.ds, self.can_run, strict=True) if is_able
         )
 
     def leximin(self):
         """The largest sorted levels of all whole allocations."""
         largest = []
-        for i, is_able in enumerate(self.able):
+        for i, is_able in enumerate(self.can_run):
             alone = min(
                 (self.c[r] // self.d[i][r] for r in range(len(self.c)) if self.d[i][r]), default=0
             )
             limit = self.limit[i]
             largest.append(0 if not is_able else alone if limit is None else min(alone, limit))
-        feasible = (t for t in product(*(range(m + 1) for m in largest)) if min(self.left(t)) >= 0)
+        feasible = (
+            t for t in product(*(range(m + 1) for m in largest)) if min(self.free_capacity(t)) >= 0
+        )
         return max(self.levels(t) for t in feasible)
 
     def precomputed(self):
         """Algorithm 1 of Metin in rationals; users who cannot run a task are left out."""
-        users = [i for i, is_able in enumerate(self.able) if is_able]
+        users = [i for i, is_able in enumerate(self.can_run) if is_able]
         if not users:
             return [0] * len(self.d)
         largest = max(self.ds[i] for i in users)

@@ -17,7 +17,7 @@ class Cohorts:
             path: [p for p in tree if p and p.rpartition("/")[0] == path] for path in tree
         }
         self.owned, self.could = {}, {}
-        self.kept = {}
+        self.unlent = {}
         self.strays = [path for path, row in tree.items() if path and row[1] is None]
         self._own("")
         self._divide_uncovered()
@@ -30,15 +30,15 @@ class Cohorts:
         for child in self.children[path]:
             self._own(child)
         self.owned[path] = [
-            nominal[r] + sum(self.owned[c][r] - self.kept[c][r] for c in self.children[path])
+            nominal[r] + sum(self.owned[c][r] - self.unlent[c][r] for c in self.children[path])
             for r in self.resources
         ]
-        self.kept[path] = [max(0, self.owned[path][r] - lending[r]) for r in self.resources]
+        self.unlent[path] = [max(0, self.owned[path][r] - lending[r]) for r in self.resources]
 
     def _divide_uncovered(self):
         """By bisection on the amount for a weight of 1, one resource after the other."""
         for path in self.strays:
-            self.owned[path] = self.kept[path] = [0.0] * len(self.pool)
+            self.owned[path] = self.unlent[path] = [0.0] * len(self.pool)
         for r in self.resources:
             amount = max(0.0, self.pool[r] - self.owned[""][r])
             largest = {path: self._alone(path) * self.users[path][0][r] for path in self.strays}
@@ -63,7 +63,8 @@ class Cohorts:
         else:
             above = self.could[parent]
             self.could[path] = [
-                min(owned[r] + borrowing[r], self.kept[path][r] + above[r]) for r in self.resources
+                min(owned[r] + borrowing[r], self.unlent[path][r] + above[r])
+                for r in self.resources
             ]
         for child in self.children[path]:
             self._could(child, path)
@@ -77,7 +78,7 @@ class Cohorts:
             for child in self.children[path]:
                 used = [
                     u + max(0, w - k)
-                    for u, w, k in zip(used, of(child), self.kept[child], strict=True)
+                    for u, w, k in zip(used, of(child), self.unlent[child], strict=True)
                 ]
             usage[path] = used
             return used

@@ -84,19 +84,19 @@ def leximin(demands, capacities, counts, due, limits=None, eligible=None):
         if (eligible is None or eligible[n][i])
         and all(c[i][r] > 0 for r in range(resources) if d[n][r] > 0)
     ]
-    able = sorted({n for n, _ in pairs})
+    runners = sorted({n for n, _ in pairs})
     fits, supplies = [], []
     for i in range(servers):
         for r in range(resources):
             fits.append([d[n][r] if j == i else Fraction(0) for n, j in pairs])
             supplies.append(c[i][r])
     if limits is not None:
-        able = [n for n in able if limits[n] > 0]
+        runners = [n for n in runners if limits[n] > 0]
         for n in range(users):
             if limits[n] != float("inf"):
                 fits.append([Fraction(int(m == n)) for m, _ in pairs])
                 supplies.append(Fraction(float(limits[n])))
-    total = {n: [Fraction(int(m == n)) for m, _ in pairs] for n in able}
+    total = {n: [Fraction(int(m == n)) for m, _ in pairs] for n in runners}
     level = levels(fits, supplies, total, due)
     return [level.get(n, Fraction(0)) for n in range(users)]
 

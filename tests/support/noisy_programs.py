@@ -26,14 +26,14 @@ KINDS = (
 
 
 class Arrays(NamedTuple):
-    """Minimise c·x, lower <= A·x <= upper, least <= x <= most."""
+    """Minimise c·x, lower <= A·x <= upper, x_lower <= x <= x_upper."""
 
     c: np.ndarray
     A: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
+    x_lower: np.ndarray
+    x_upper: np.ndarray
 
     def program(self) -> Program:
         """The same as a program of fairlp with one block of rows and one of columns."""
@@ -47,8 +47,8 @@ class Arrays(NamedTuple):
             A=sp.csc_array(self.A),
             row_lower=self.lower,
             row_upper=self.upper,
-            col_lower=self.least,
-            col_upper=self.most,
+            col_lower=self.x_lower,
+            col_upper=self.x_upper,
             integrality=np.zeros(columns, dtype=np.uint8),
             rows=(Block("row", axis[rows], 0, rows),),
             columns=(Block("x", axis[columns], 0, columns),),

@@ -33,7 +33,7 @@ def place(
     ]
     tasks = [[0] * rows for _ in range(users)]
     going = {n for n in range(users) if limits is None or limits[n] >= 1}
-    had = [0] * users
+    tasks_placed = [0] * users
     step = [
         1 / phi[n]
         if policy == "slots"
@@ -42,7 +42,7 @@ def place(
     ]
     sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
     while going:
-        n = min(going, key=lambda k: (had[k] * step[k], sign * step[k], k))
+        n = min(going, key=lambda k: (tasks_placed[k] * step[k], sign * step[k], k))
         best, chosen = None, None
         for s, (i, free) in enumerate(single):
             if eligible is not None and not eligible[n][i]:
@@ -73,7 +73,7 @@ def place(
             free[r] -= d[n][r]
         free_slots[chosen] -= 1
         tasks[n][i] += 1
-        had[n] += 1
-        if limits is not None and had[n] + 1 > limits[n]:
+        tasks_placed[n] += 1
+        if limits is not None and tasks_placed[n] + 1 > limits[n]:
             going.discard(n)
     return tasks

@@ -154,13 +154,13 @@ CAPACITY_PREEMPTION = [
 class Order(NamedTuple):
     """Clients in the order in which a sorter serves them, those with the smallest share first.
 
-    ``has`` are the amounts of each client by its path, ``weights`` those of paths that are not 1,
+    ``amounts`` are the amounts of each client by its path, ``weights`` those of paths that are not 1,
     and ``pool`` the total amounts. ``shares`` are shares over weights that the test states.
     """
 
     name: str
     pool: tuple[float, ...]
-    has: dict[str, tuple[float, ...]]
+    amounts: dict[str, tuple[float, ...]]
     order: str
     weights: dict[str, float] | None = None
     shares: dict[str, float] | None = None
@@ -314,8 +314,8 @@ class Ratio(NamedTuple):
 
     name: str
     pool: tuple[float, ...]
-    left: tuple[float, ...]
-    right: tuple[float, ...]
+    first: tuple[float, ...]
+    second: tuple[float, ...]
     ratio: float
 
 
@@ -335,9 +335,9 @@ YUNIKORN_RATIOS = [
     Ratio("TestFairnessRatio: right is larger", (100,), (1,), (90,), 1 / 90),
     Ratio("TestCompUsage: 50 and 10 of 100", (100, 100, 100), (50, 50, 50), (10, 10, 10), 5),
     *(
-        Ratio(f"TestFairnessRatio (2019): {first} and {right}", _FOURS, first, right, ratio)
+        Ratio(f"TestFairnessRatio (2019): {first} and {second}", _FOURS, first, second, ratio)
         for ratio, pairs in _FAIRNESS.items()
-        for first, right in pairs
+        for first, second in pairs
     ),
 ]
 
@@ -660,7 +660,7 @@ class Departments(NamedTuple):
     name: str
     total: int
     queues: dict[str, tuple[float, float]]
-    asked: dict[str, int]
+    requests: dict[str, int]
     expected: dict[str, float]
 
 

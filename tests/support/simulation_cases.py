@@ -61,8 +61,8 @@ def same_bytes_again(cluster, workload, policy, monkeypatch):
     monkeypatch.setattr(simulation, "BATCH", 7)
     second = simulate(cluster, workload, policy, every=1)
     for name in TABLES:
-        one_table, right = getattr(first, name), getattr(second, name)
-        assert one_table.to_csv() == right.to_csv() and one_table.equals(right)
+        table, second_table = getattr(first, name), getattr(second, name)
+        assert table.to_csv() == second_table.to_csv() and table.equals(second_table)
 
 
 COLUMNS = ["job", "user", "arrival", "tasks", "duration", "cpu"]

@@ -51,8 +51,8 @@ def static_rates(paths, weight_of_queue, weights, shares, active):
         largest = max(total)
         return [a / largest for a in total], {n: f / largest for n, f in factors.items()}
 
-    _, found = vector(tree_of(paths), "")
-    rates.update(found)
+    _, factors_of_root = vector(tree_of(paths), "")
+    rates.update(factors_of_root)
     return rates
 
 
@@ -207,7 +207,7 @@ def counted(instance_data, weight_of_queue, past=None):
     runs = ((d == 0) | (pool > 0)).all(axis=1) & (limits > 0)
     share = np.where(d > 0, d / np.where(pool > 0, pool, 1), 0.0)
     alone = 1 / share.max(axis=1)
-    has, active, satisfied = np.zeros(users), set(np.flatnonzero(runs).tolist()), set()
+    tasks_held, active, satisfied = np.zeros(users), set(np.flatnonzero(runs).tolist()), set()
     begins = np.zeros(users) if past is None else np.asarray(past) * weights
 
     def leaf(n):
@@ -217,7 +217,7 @@ def counted(instance_data, weight_of_queue, past=None):
             values[:, :resources] = np.outer(np.maximum(levels, begins[n]), share[n] * alone[n])
             values[:, resources + n] = np.maximum(levels - begins[n], 0) * alone[n]
         elif n in satisfied:
-            values[:, :resources] = (has[n] + begins[n] * alone[n]) * share[n]
+            values[:, :resources] = (tasks_held[n] + begins[n] * alone[n]) * share[n]
         return levels, values
 
     def inside(node, path):
@@ -258,7 +258,7 @@ def counted(instance_data, weight_of_queue, past=None):
 
         rising = np.isin(np.arange(users), list(active))
 
-        def at(t, grid=grid, values=values, rising=rising, tasks=has):
+        def at(t, grid=grid, values=values, rising=rising, tasks=tasks_held):
             tasks_there = np.array(
                 [np.interp(t, grid, values[:, resources + n]) for n in range(users)]
             )
@@ -270,12 +270,12 @@ def counted(instance_data, weight_of_queue, past=None):
             tasks = at(middle)
             fits = (tasks @ d <= pool * (1 + 1e-12)).all() and (tasks <= limits * (1 + 1e-12)).all()
             low, high = (middle, high) if fits else (low, middle)
-        has = at(low)
-        used_up = has @ d >= pool * (1 - 1e-7)
-        full = {n for n in active if has[n] >= limits[n] * (1 - 1e-7)}
+        tasks_held = at(low)
+        used_up = tasks_held @ d >= pool * (1 - 1e-7)
+        full = {n for n in active if tasks_held[n] >= limits[n] * (1 - 1e-7)}
         stuck = {n for n in active if (d[n] > 0)[used_up].any()}
         if not full | stuck:
             raise FloatingPointError("a chain of queues catches up, too steeply for floats")
         satisfied |= full
         active -= full | stuck
-    return has
+    return tasks_held

@@ -60,7 +60,7 @@ def check(text):
         reader.word()
         rows.append(constraint)
     _hold(
-        not reader.words and len({row[0] for row in rows}) == len(rows),
+        not reader.stack and len({row[0] for row in rows}) == len(rows),
         "names twice, or something at the end",
     )
     goal = ("goal", 1, low, objective) if sense == "min" else ("goal", -1, high, objective)
@@ -71,15 +71,15 @@ def check(text):
 class _Reader:
     """The words of a certificate."""
 
-    def __init__(self, message):
-        self.words = message[::-1]
+    def __init__(self, words):
+        self.stack = words[::-1]
 
     def word(self):
-        _hold(self.words, "the end comes too early")
-        return self.words.pop()
+        _hold(self.stack, "the end comes too early")
+        return self.stack.pop()
 
-    def expect(self, *message):
-        for word in message:
+    def expect(self, *words):
+        for word in words:
             _hold(self.word() == word, f"expected {word}")
 
     def count(self):
@@ -105,7 +105,7 @@ class _Reader:
     def constraint(self, size, objective):
         name, sense, side = self.word(), self.word(), self.number()
         _hold(sense in SIGNS, f"{name}: sense {sense}")
-        if self.words[-1:] == ["OBJ"]:
+        if self.stack[-1:] == ["OBJ"]:
             self.word()
             return name, SIGNS[sense], side, objective
         return name, SIGNS[sense], side, self.pairs(size)

@@ -169,14 +169,14 @@ class Failing:
     """HiGHS that fails from the n-th program on."""
 
     def __init__(self, good):
-        self.inner, self.left = find_backend("highs"), good
+        self.inner, self.good_solves = find_backend("highs"), good
 
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
     def solve(self, program, options):
-        self.left -= 1
-        if self.left < 0:
+        self.good_solves -= 1
+        if self.good_solves < 0:
             raise SolverError("HiGHS failed (for the test)")
         return self.inner.solve(program, options)
 

@@ -137,9 +137,9 @@ def test_nothing_is_over_capacity_and_nothing_more_fits(seed):
     plain = Plain(demands, capacity, weights, limits)
     for mechanism in ("drf-discrete", "sequential-minmax"):
         totals = fairlp.allocate(instance, mechanism).totals.astype(int).tolist()
-        free_capacity = plain.left(totals)
+        free_capacity = plain.free_capacity(totals)
         assert min(free_capacity) >= 0
-        for i, is_able in enumerate(plain.able):
+        for i, is_able in enumerate(plain.can_run):
             assert not is_able or totals[i] == plain.limit[i] or not plain.fits(free_capacity, i)
 
 

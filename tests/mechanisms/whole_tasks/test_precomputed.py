@@ -135,10 +135,10 @@ def test_repairs_and_higher_cycles_stay_within_capacity_and_repairs_are_maximal(
     for options in ({"repair": "ascending"}, {"repair": "filling"}, {"higher_order": True}):
         totals = fairlp.allocate(instance, "pdrf", **options).totals
         assert (totals >= first).all()
-        free_capacity = plain.left(totals.astype(int).tolist())
+        free_capacity = plain.free_capacity(totals.astype(int).tolist())
         assert min(free_capacity) >= 0
         if "repair" in options:
-            for i, is_able in enumerate(plain.able):
+            for i, is_able in enumerate(plain.can_run):
                 assert (
                     not is_able
                     or totals.iloc[i] == plain.limit[i]
@@ -156,11 +156,11 @@ def test_ascending_repair_is_pass_after_pass(seed):
     while True:
         before = list(tasks)
         order = sorted(
-            (i for i, is_able in enumerate(plain.able) if is_able),
+            (i for i, is_able in enumerate(plain.can_run) if is_able),
             key=lambda i: (before[i] * plain.ds[i], -plain.ds[i], i),
         )
         for i in order:
-            if tasks[i] != plain.limit[i] and plain.fits(plain.left(tasks), i):
+            if tasks[i] != plain.limit[i] and plain.fits(plain.free_capacity(tasks), i):
                 tasks[i] += 1
         if tasks == before:
             break
@@ -179,7 +179,7 @@ def test_how_far_floors_are_from_filling(seed):
     floors = fairlp.allocate(instance, "pdrf").totals.astype(int).tolist()
     for rule in ("stop", "exclude"):
         filled = fairlp.allocate(instance, "drf-discrete", rule=rule).totals.astype(int).tolist()
-        for i, is_able in enumerate(plain.able):
+        for i, is_able in enumerate(plain.can_run):
             assert not is_able or (floors[i] - filled[i]) * plain.ds[i] < max(plain.ds)
             assert not is_able or rule == "exclude" or filled[i] - floors[i] <= 1
 

@@ -98,15 +98,15 @@ def test_numbers_that_lie_too_far_apart_are_refused():
 
 @pytest.mark.parametrize("large", [1.0, 2.0**30])
 def test_products_and_equal_quotients_are_exact_beyond_floats(large):
-    factors = np.array([3.0, 5.0, 0.0]) * large + np.array([1.0, 0.0, 0.0])
-    right = np.array([7.0, 1.0, 9.0]) * large + np.array([0.0, 1.0, 0.0])
-    expected = [int(a) * int(b) for a, b in zip(factors.tolist(), right.tolist(), strict=True)]
-    assert [int(number) for number in product(factors, right).tolist()] == expected
-    assert product(factors[:0], right[:0]).tolist() == []
-    assert same_quotient(factors, right, 2 * factors, 2 * right).tolist() == [True] * 3
-    assert same_quotient(factors, right, 2 * factors + 1, 2 * right).tolist() == [False] * 3
-    assert same_quotient(factors, right, factors, right + 1).tolist() == [False, False, True]
-    assert same_quotient(factors[:0], right[:0], factors[:0], right[:0]).tolist() == []
+    first = np.array([3.0, 5.0, 0.0]) * large + np.array([1.0, 0.0, 0.0])
+    second = np.array([7.0, 1.0, 9.0]) * large + np.array([0.0, 1.0, 0.0])
+    expected = [int(a) * int(b) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
+    assert [int(number) for number in product(first, second).tolist()] == expected
+    assert product(first[:0], second[:0]).tolist() == []
+    assert same_quotient(first, second, 2 * first, 2 * second).tolist() == [True] * 3
+    assert same_quotient(first, second, 2 * first + 1, 2 * second).tolist() == [False] * 3
+    assert same_quotient(first, second, first, second + 1).tolist() == [False, False, True]
+    assert same_quotient(first[:0], second[:0], first[:0], second[:0]).tolist() == []
 
 
 def test_quotients_of_integers_are_rounded_once():

@@ -58,10 +58,10 @@ def test_axes_are_turned_and_are_of_length_one_where_numbers_are_constant():
 
 
 def test_products_are_over_the_indices_of_both():
-    first, right = numbers(N, R), numbers(R, I, seed=2)
-    product = times(Labelled((N, R), first), Labelled((R, I), right))
+    first, second = numbers(N, R), numbers(R, I, seed=2)
+    product = times(Labelled((N, R), first), Labelled((R, I), second))
     assert product.indices == (N, R, I)
-    assert (product.values == np.einsum("nr,ri->nri", first, right)).all()
+    assert (product.values == np.einsum("nr,ri->nri", first, second)).all()
     labelled = Labelled((N, R), first)
     assert times(scalar(1.0), labelled) is labelled
     assert (times(scalar(2.0), labelled).values == 2 * first).all()
@@ -92,13 +92,13 @@ def test_triples_have_places_in_the_order_of_c():
 
 
 def test_products_of_triples_meet_where_their_shared_indices_are_equal():
-    first, right = numbers(N, R), numbers(R, I, seed=2)
-    first[1, 0] = right[1, 2] = 0.0
-    product = entries(first, N, R).times(entries(right, R, I))
+    first, second = numbers(N, R), numbers(R, I, seed=2)
+    first[1, 0] = second[1, 2] = 0.0
+    product = entries(first, N, R).times(entries(second, R, I))
     assert [index.symbol for index in product.indices] == ["n", "r", "i"]
-    assert (dense(product, N, R, I) == np.einsum("nr,ri->nri", first, right)).all()
-    scaled = entries(first, N, R).scaled(Labelled((R,), right[:, 0]))
-    assert (dense(scaled, N, R) == first * right[:, 0]).all()
+    assert (dense(product, N, R, I) == np.einsum("nr,ri->nri", first, second)).all()
+    scaled = entries(first, N, R).scaled(Labelled((R,), second[:, 0]))
+    assert (dense(scaled, N, R) == first * second[:, 0]).all()
     assert (dense(entries(first, N, R).scaled(scalar(3.0)), N, R) == 3 * first).all()
 
 

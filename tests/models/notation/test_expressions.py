@@ -144,8 +144,8 @@ def test_any_nesting_compiles_to_the_same_row(data):
             expected[name] += sign * factor
             return factor * expression
         minus = data.draw(st.booleans())
-        first, right = tree(sign, depth - 1), tree(-sign if minus else sign, depth - 1)
-        return first - right if minus else first + right
+        first, second = tree(sign, depth - 1), tree(-sign if minus else sign, depth - 1)
+        return first - second if minus else first + second
 
     model.constraint("row", tree(1.0, 4) + 0 * y <= 0, over=(n,))
     program = model.compile()

@@ -165,7 +165,7 @@ def test_noise_of_rounding_leaves_no_ordinary_program_undecided(kind, seed, expo
         sides[finite] if finite.any() else None,
         plain.A[equal] if equal.any() else None,
         plain.lower[equal] if equal.any() else None,
-        list(zip(plain.least, plain.most, strict=True)),
+        list(zip(plain.x_lower, plain.x_upper, strict=True)),
     )
     assert right.status == 0
     assert solution.status.is_optimal, solution.status

@@ -67,11 +67,11 @@ def limits(cluster, path, field):
 def test_the_golden_dump(tmp_path):
     nodes = [node("n1", (3072, 3), (5120, 5)), node("n2", (1024, 1), (7168, 7))]
     apps = [
-        app(1, "root.a.x", has=(2048, 2)),
+        app(1, "root.a.x", usage=(2048, 2)),
         app(
             2,
             "x",
-            has=(1024, 1),
+            usage=(1024, 1),
             containers=1,
             priority=4,
             resourceRequests=[asks(3), asks(3, name="/rack1"), asks(0)],
@@ -152,8 +152,8 @@ def wants(number, queue, count, partition="", user="ann", memory=1024):
 
 
 TWO_PARTITIONS = [
-    node("n1", left=(102400, 100)),
-    node("g1", left=(20480, 20), nodeLabels=["gpu"]),
+    node("n1", free=(102400, 100)),
+    node("g1", free=(20480, 20), nodeLabels=["gpu"]),
 ]
 
 
@@ -233,8 +233,8 @@ def test_guarantees_have_nodes_though_tasks_that_fit_none_are_left_out(tmp_path)
     """
     queues = [leaf("ml", 10.0), leaf("web", 90.0)]
     nodes = [
-        node("n1", left=(74240, 19)),
-        node("g1", left=(3072, 10), nodeLabels=["gpu"]),
+        node("n1", free=(74240, 19)),
+        node("g1", free=(3072, 10), nodeLabels=["gpu"]),
     ]
     of_ml = [("cat", 4096, 3, 86), ("bob", 4096, 2, 86), ("cat", 3000, 2, 22), ("bob", 3000, 1, 24)]
     apps = [
@@ -322,12 +322,12 @@ def test_partitions_are_servers(tmp_path):
         {"partitionName": "gpu", "used": {"memory": 3072, "vCores": 3}},
     ]
     apps = [
-        app(1, has=(4096, 4), containers=4, resourceInfo={"resourceUsagesByPartition": usage}),
-        app(2, user="bob", has=(1024, 1), containers=1, appNodeLabelExpression="gpu"),
+        app(1, usage=(4096, 4), containers=4, resourceInfo={"resourceUsagesByPartition": usage}),
+        app(2, user="bob", usage=(1024, 1), containers=1, appNodeLabelExpression="gpu"),
         app(
             3,
             user="eve",
-            has=(0, 0),
+            usage=(0, 0),
             containers=0,
             resourceRequests=[asks(2, nodeLabelExpression="gpu")],
         ),
@@ -355,7 +355,7 @@ def test_other_resources_and_containers_that_are_not_alike(tmp_path):
     cluster = read(
         tmp_path,
         nodes,
-        [app(1, has=(10240, 4), containers=3, resourceInfo={"resourceUsagesByPartition": usage})],
+        [app(1, usage=(10240, 4), containers=3, resourceInfo={"resourceUsagesByPartition": usage})],
     )
     assert list(cluster.instance.resources) == ["vcores", "memory", "yarn.io/gpu"]
     assert cluster.instance.demands.tolist() == [
@@ -412,7 +412,7 @@ LINES = [
     ),
     (
         "apps",
-        app(9, has=("1", 1)),
+        app(9, usage=("1", 1)),
         "allocatedMB is '1'; expected a whole number",
         "application 'application_1_0009'",
     ),
@@ -424,7 +424,7 @@ LINES = [
     ),
     (
         "apps",
-        app(9, has=(0, 0), state="ACCEPTED"),
+        app(9, usage=(0, 0), state="ACCEPTED"),
         "the dump does not say what it asks for",
         "application 'application_1_0009'",
     ),
@@ -479,7 +479,7 @@ def test_odd_schedulers(tmp_path, document, phrase):
 )
 def test_what_is_observed_is_the_sum_over_applications(tmp_path_factory, apps):
     listed = [
-        app(k, user=user, has=(memory, cores), containers=count)
+        app(k, user=user, usage=(memory, cores), containers=count)
         for k, (user, cores, memory, count) in enumerate(apps)
     ]
     cluster = read(tmp_path_factory.mktemp("sum"), [node("n1")], listed)
@@ -502,7 +502,7 @@ def test_queues_that_are_configured_in_amounts(tmp_path):
 
     queues = {"queue": [absolute("big", 30), absolute("small", 10)]}
     apps = [app(1, "root.big", containers=2), app(2, "root.small", containers=2)]
-    cluster = read(tmp_path, [node("n1", left=(36864, 36))], apps, CAPACITY | {"queues": queues})
+    cluster = read(tmp_path, [node("n1", free=(36864, 36))], apps, CAPACITY | {"queues": queues})
     assert (
         limits(cluster, "big", "guarantees")["vcores"] == 30
         and limits(cluster, "small", "guarantees")["vcores"] == 10
@@ -525,7 +525,7 @@ def test_the_amounts_that_yarn_says_are_guaranteed_come_before_percentages(tmp_p
     queues = [effective("big", 30, capacity), effective("small", 10, capacity and 75.0)]
     apps = [wants(1, "root.big", 40), wants(2, "root.small", 40, user="bob")]
     scheduler = CAPACITY | {"queues": {"queue": queues}}
-    cluster = read(tmp_path, [node("n1", left=(40960, 40))], apps, scheduler)
+    cluster = read(tmp_path, [node("n1", free=(40960, 40))], apps, scheduler)
     assert limits(cluster, "big", "guarantees") == {"vcores": 30, "memory": 30720}
     assert fairlp.fair_shares(cluster, by="queue").loc["big", "fair_tasks"] == pytest.approx(30)
     queues = cluster.instance.queues
@@ -545,7 +545,7 @@ def test_children_in_percent_of_a_queue_in_amounts(tmp_path):
     listed = {"queueCapacitiesByPartition": [entry]}
     big = leaf("big", 0.0, capacities=listed, queues={"queue": below})
     apps = [wants(1, "x", 40), wants(2, "y", 40, user="bob")]
-    nodes = [node("n1", left=(40960, 40))]
+    nodes = [node("n1", free=(40960, 40))]
     cluster = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": [big]}})
     assert limits(cluster, "big/x", "guarantees") == {"vcores": 15, "memory": 15360}
 
@@ -553,7 +553,7 @@ def test_children_in_percent_of_a_queue_in_amounts(tmp_path):
 def test_a_node_that_was_resized_below_its_use_has_its_new_size(tmp_path):
     """10 GiB and 10 cores in use, −2 GiB and −1 core available: 8 GiB and 9 cores."""
     nodes = [node("n1", (10240, 10), (-2048, -1)), node("n2", (0, 0), (1024, 1))]
-    cluster = read(tmp_path, nodes, [app(1, has=(10240, 10), containers=10)])
+    cluster = read(tmp_path, nodes, [app(1, usage=(10240, 10), containers=10)])
     assert cluster.instance.capacities.tolist() == [[10, 9216]]
     assert said(cluster, "amounts are negative") == []
 
@@ -568,12 +568,12 @@ def test_a_queue_that_is_guaranteed_everything_and_has_two_sizes_of_container(tm
     """Guarantees are shared with task limits; without them the programs left no room, and the page ended in error 4."""
     scheduler = CAPACITY | {"queues": {"queue": [leaf("default", 100.0)]}}
     apps = [
-        app(1, "root.default", has=(8192, 2), containers=2, resourceRequests=[asks(30, 4096, 1)]),
+        app(1, "root.default", usage=(8192, 2), containers=2, resourceRequests=[asks(30, 4096, 1)]),
         app(
             2,
             "root.default",
             user="bob",
-            has=(2048, 2),
+            usage=(2048, 2),
             containers=2,
             resourceRequests=[asks(3, 1024, 1)],
         ),

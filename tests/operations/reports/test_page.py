@@ -30,7 +30,7 @@ class Parsed(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.words, self._inside = [], [], ""
+        self.tags, self.texts, self._inside = [], [], ""
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
@@ -44,7 +44,7 @@ class Parsed(HTMLParser):
 
     def handle_data(self, data):
         if not self._inside:
-            self.words.append(data)
+            self.texts.append(data)
 
 
 SECTIONS = [
@@ -110,7 +110,7 @@ def test_the_numbers_are_those_of_the_tables(page):
         "borrowed",
     ]
     assert np.array_equal(numbers, table[names].to_numpy(dtype=float), equal_nan=True)
-    text = " ".join(Parsed(page).words)
+    text = " ".join(Parsed(page).texts)
     for phrase in (
         "not checked",
         "maximize",
@@ -127,7 +127,7 @@ def test_hostile_names_are_data(tmp_path):
     parsed = Parsed(text)
     assert sum(tag == "script" for tag, _ in parsed.tags) == 3
     assert not [a for _, a in parsed.tags if any(name.startswith("on") for name in a)]
-    all_text = "".join(parsed.words)
+    all_text = "".join(parsed.texts)
     assert all(name in all_text for name in HOSTILE)
     inside = re.search(
         r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL
@@ -259,7 +259,7 @@ def test_excluded_queues_use_but_are_owed_nothing(tmp_path):
     assert list(rest.instance.users) == ["ann", "bob"] and rest.instance.pool.tolist() == [6]
     assert rest.excluded.to_dict() == {"resource1": 10.0} and rest.without([]) is rest
     path = fairlp.report(snapshot, tmp_path / "page.html", exclude=["system"])
-    text = " ".join(Parsed(path.read_text("utf-8")).words)
+    text = " ".join(Parsed(path.read_text("utf-8")).texts)
     assert (
         "Not fair: bob is 3 tasks short" in text
         and "who are excluded" in text
@@ -270,7 +270,7 @@ def test_excluded_queues_use_but_are_owed_nothing(tmp_path):
     with pytest.raises(InstanceError, match="all users are excluded"):
         snapshot.without([""])
     weighted = fairlp.report(rest, tmp_path / "weighted.html", weights={"b": 5})
-    assert "Not fair: bob is 5 tasks short" in " ".join(Parsed(weighted.read_text("utf-8")).words)
+    assert "Not fair: bob is 5 tasks short" in " ".join(Parsed(weighted.read_text("utf-8")).texts)
 
 
 def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
@@ -286,7 +286,7 @@ def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
     before = of(["a", "b", "c", "f", "g", "old"], [7, 1, 0, 1, 1, 2], [0, 8, 1, 0, 1, 0])
     snapshot = of(["a", "b", "c", "f", "g", "new"], [8, 1, 0, 1, 1, 1], [0, 8, 1, 0, 0, 0])
     page = fairlp.report(snapshot, tmp_path / "since.html", since=before).read_text("utf-8")
-    text = " ".join(Parsed(page).words)
+    text = " ".join(Parsed(page).texts)
     assert "2 users run more tasks than before, 1 fewer." in text
     cards = {
         name: (value, unit)

@@ -229,12 +229,12 @@ class LyingBackend:
     name = "lying"
 
     def __init__(self, lie, calls, duals=True, **options):
-        self.lie, self.calls, self.more = lie, calls, options
+        self.lie, self.calls, self.options = lie, calls, options
         self.capabilities = frozenset({Capability.LP} | ({Capability.DUALS} if duals else set()))
         self.sessions = []
 
     def session(self, program, options):
-        self.sessions.append(Lying(program, options, self.lie, self.calls, **self.more))
+        self.sessions.append(Lying(program, options, self.lie, self.calls, **self.options))
         return self.sessions[-1]
 
 
@@ -462,8 +462,8 @@ class LyingAboutIntegers:
     name = "lying"
     capabilities = frozenset({Capability.LP, Capability.MILP})
 
-    def __init__(self, session):
-        self.own, self.calls = session, 0
+    def __init__(self, own_columns):
+        self.own_columns, self.calls = own_columns, 0
 
     def solve(self, program, options):
         self.calls += 1
@@ -471,7 +471,7 @@ class LyingAboutIntegers:
         if self.calls < 2:
             return solution
         x = solution.x.copy()
-        x[: self.own] = 0.0
+        x[: self.own_columns] = 0.0
         return dataclasses.replace(solution, x=x)
 
 
