@@ -329,7 +329,8 @@ def test_a_market_that_ends_within_what_is_verified_is_taken(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("_STEPS", 1), ("_HALVINGS", 2), ("_END_STEPS", 2), ("_SETS", 1)]
+    ("name", "value"),
+    [("MOST_STEPS", 1), ("MOST_HALVINGS", 2), ("MOST_END_STEPS", 2), ("MOST_SETS", 1)],
 )
 def test_a_market_that_may_take_few_steps_gets_there_or_says_so(monkeypatch, name, value):
     monkeypatch.setattr(market, name, value)
@@ -362,11 +363,11 @@ def test_a_resource_whose_price_would_be_negative_has_none(monkeypatch):
     assert point.x == pytest.approx(
         [0.5 / 0.9, 0.5 / 1.2], rel=1e-9
     ) and point.prices == pytest.approx([0, 1])
-    monkeypatch.setattr(market, "_SETS", 1)
+    monkeypatch.setattr(market, "MOST_SETS", 1)
     assert market_problem.end_of_path(*arguments).residual == np.inf
 
 
-@pytest.mark.parametrize("name", ["_END_STEPS", "_HALVINGS"])
+@pytest.mark.parametrize("name", ["MOST_END_STEPS", "MOST_HALVINGS"])
 def test_an_end_that_may_take_one_step_says_how_far_off_it_is(monkeypatch, name):
     monkeypatch.setattr(market, name, 1)
     point = problem([[1.0], [1.0]], [False, False]).end_of_path(np.array([0.1]), np.array([True]))
@@ -381,7 +382,7 @@ def test_a_worse_end_is_not_taken_for_a_better_one(monkeypatch):
         "_saturate",
         lambda self, price, priced: (np.array([1.0, 0.0]), right * (1 - next(ends)), 1),
     )
-    monkeypatch.setattr(market, "_SETS", 4)
+    monkeypatch.setattr(market, "MOST_SETS", 4)
     point = problem([[1.0, 0.2], [1.0, 0.2]], [False, False]).end_of_path(
         np.array([1.0, 0.5]), np.array([True, False])
     )
@@ -433,7 +434,7 @@ def test_a_path_takes_about_five_newton_steps_for_each_doubling(chosen_seed):
 
 
 def test_a_path_with_few_corrections_a_step_ends_close(monkeypatch):
-    monkeypatch.setattr(path, "_CORRECTIONS", 1)
+    monkeypatch.setattr(path, "MOST_CORRECTIONS", 1)
     problem = asked()
     ended = path.by_newton(problem.fractions, problem.entitlements, problem.limited)
     assert ended.x[-1] == pytest.approx([A, A, B], rel=1e-3)

@@ -83,7 +83,7 @@ def test_fast_equals_loop_equals_rationals(seed, window, chunk):
         pytest.MonkeyPatch.context() as patch
     ):  # small windows, so that small instances go through every step
         patch.setattr(filling, "WINDOW", window)
-        patch.setattr(filling, "_FIRST_CHUNK", chunk)
+        patch.setattr(filling, "FIRST_CHUNK", chunk)
         for rule, offset in RULES:
             for ties in TIES:
                 expected = plain.serve(rule, ties, offset)
@@ -275,7 +275,7 @@ def test_a_bulk_that_does_not_fit_after_all_is_not_given(monkeypatch):
 def test_shares_without_a_short_common_unit_are_fractions(monkeypatch):
     pool = Pool.of(many_users())
     whole = placement.comparable(pool)
-    monkeypatch.setattr(placement, "_LONGEST_DENOMINATOR", 1)
+    monkeypatch.setattr(placement, "LONGEST_DENOMINATOR", 1)
     parts = placement.comparable(pool)
     assert all(isinstance(weight, Fraction) for weight in parts)
     assert [weight / parts[0] for weight in parts] == [Fraction(share, whole[0]) for share in whole]

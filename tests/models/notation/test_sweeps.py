@@ -196,38 +196,48 @@ def test_integer_models_and_logarithms_sweep_too():
     )
 
 
-def test_a_session_goes_on_from_the_last_basis(monkeypatch):
-    swept_model = model()
-    loads, load = [], sweeps.ModelSession._loaded
-    monkeypatch.setattr(
-        sweeps.ModelSession,
-        "_loaded",
-        lambda *arguments: loads.append(arguments) or load(*arguments),
-    )
-    swept_model.sweep("h", np.linspace(0.5, 1, 5))
-    swept_model.sweep("c", [[6, 9], [5, 5]])
-    swept_model.sweep("w", [[6, 9, 1], [5, 5, 2]])
-    swept_model.sweep("d", [[1, 2, 3], [2, 2, 2]])
-    assert (
-        len(loads) == 4
-    )  # bounds and costs are changed in place, and so are coefficients of a few columns
-    swept_model.sweep("d", [[1, 2, 3], [0, 2, 2]])  # an entry vanishes
-    assert len(loads) == 6
+class Counting(Highs):
+    """HiGHS, which counts its sessions and how often they solve."""
+
+    def __init__(self):
+        super().__init__()
+        self.sessions = self.solves = 0
+
+    def session(self, program, options):
+        self.sessions += 1
+        session = super().session(program, options)
+        solve = session.solve
+
+        def counted():
+            self.solves += 1
+            return solve()
+
+        session.solve = counted
+        return session
 
 
-def test_a_session_is_told_of_every_change(monkeypatch):
-    """Were it not, its answers would not be proved by the program that they are for, and all be solved twice."""
-    proved, judge = [], sweeps._proved
-    monkeypatch.setattr(
-        sweeps, "_proved", lambda solution: proved.append(judge(solution)) or proved[-1]
-    )
+def test_a_session_goes_on_from_the_last_basis():
+    """Bounds and costs are changed in place, and so are coefficients of a few columns."""
+    swept_model, solver = model(), Counting()
+    swept_model.sweep("h", np.linspace(0.5, 1, 5), solver=solver)
+    swept_model.sweep("c", [[6, 9], [5, 5]], solver=solver)
+    swept_model.sweep("w", [[6, 9, 1], [5, 5, 2]], solver=solver)
+    swept_model.sweep("d", [[1, 2, 3], [2, 2, 2]], solver=solver)
+    assert solver.sessions == 4
+    swept_model.sweep("d", [[1, 2, 3], [0, 2, 2]], solver=solver)  # an entry vanishes
+    assert solver.sessions == 6
+
+
+def test_a_session_is_told_of_every_change():
+    """Were it not, its answers would not be proved by the program that they are for, and be solved twice."""
+    solver = Counting()
     for name, values in (
         ("d", [[1, 2, 3], [2, 2, 3]]),
         ("w", [[1, 2, 1], [3, 1, 1]]),
         ("h", [1.0, 0.2]),
     ):
-        model().sweep(name, values)
-    assert proved == [True] * 6
+        model().sweep(name, values, solver=solver)
+    assert solver.solves == 6
 
 
 def test_an_answer_to_another_program_is_not_taken(monkeypatch):
@@ -451,28 +461,11 @@ def test_duals_of_integers_are_not_dropped_in_silence():
     assert table["capacity[s1]"].notna().all()
 
 
-class Counting(Highs):
-    """HiGHS, which counts how often its sessions solve."""
-
-    count = 0
-
-    def session(self, program, options):
-        session = super().session(program, options)
-        solve = session.solve
-
-        def counted():
-            Counting.count += 1
-            return solve()
-
-        session.solve = counted
-        return session
-
-
 @pytest.mark.parametrize("options", [{}, {"mip_gap": 0.5}])
 def test_an_integer_step_with_switched_rows_or_a_gap_is_solved_once(options):
     swept_model = model(integer=True)
     on = swept_model.variable("on", N, binary=True)
     swept_model.indicator("off", on, swept_model["x"][:, "s1"] <= 1, active=0, big_m=9)
-    Counting.count = 0
-    table = swept_model.sweep("h", [1.0, 2.0], solver=Counting(), **options)
-    assert set(table["status"]) <= {"optimal", "gap limit"} and Counting.count == 2
+    solver = Counting()
+    table = swept_model.sweep("h", [1.0, 2.0], solver=solver, **options)
+    assert set(table["status"]) <= {"optimal", "gap limit"} and solver.solves == 2

@@ -109,7 +109,7 @@ def test_main_answers_in_its_own_process_without_a_limit(monkeypatch):
         "import sys; sys.modules['resource'] = None\n"
         "from fairlp.research.library.process import main; main()"
     )
-    monkeypatch.setattr(process, "_CODE", script)
+    monkeypatch.setattr(process, "CODE_OF_PROCESS", script)
     assert solve(TIES, memory=1e-3)["status"] == "optimal"
 
 

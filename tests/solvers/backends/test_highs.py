@@ -450,7 +450,7 @@ def test_tangents_that_never_find_anything_positive_say_what_it_may_be(monkeypat
         return solution if first else dataclasses.replace(solution, x=0 * solution.x)
 
     monkeypatch.setattr(highs.Highs, "solve", blind)
-    monkeypatch.setattr(tangents, "_MOST", 3)
+    monkeypatch.setattr(tangents, "MOST_PROGRAMS", 3)
     with pytest.raises(
         NotConvergedError,
         match="after 3 programs: what some terms are worth is below the tolerance",

@@ -28,7 +28,7 @@ for line in sys.stdin:
 def worker(tmp_path, monkeypatch):
     path = tmp_path / "worker.py"
     path.write_text(WORKER, encoding="utf-8")
-    monkeypatch.setattr(ortools_backend, "_WORKER", path)
+    monkeypatch.setattr(ortools_backend, "WORKER", path)
     monkeypatch.setattr(ortools_backend, "idle_processes", {})
     yield
     ortools_backend._end()

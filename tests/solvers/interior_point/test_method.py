@@ -554,6 +554,6 @@ def test_columns_are_added_where_the_whole_program_gives_no_prices(monkeypatch):
         programs.append(whole)
         return replace(solve(self, whole, options), row_duals=None)
 
-    monkeypatch.setattr(pricing, "_ROUNDS", 1)
+    monkeypatch.setattr(pricing, "MOST_ROUNDS", 1)
     monkeypatch.setattr(Highs, "solve", without)
     assert session.solve().objective == pytest.approx(objective, rel=1e-8) and programs

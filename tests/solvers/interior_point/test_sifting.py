@@ -17,9 +17,9 @@ from profiles import many
 def sifts(monkeypatch):
     """Sifting at any size, and the shape of every region that the method was asked to solve."""
     monkeypatch.setattr(sifting, "MANY", 1)
-    monkeypatch.setattr(sifting, "_LEAST", 5)
-    monkeypatch.setattr(sifting, "_SERVERS", 2)
-    monkeypatch.setattr(sifting, "_COVERED", 0.5)
+    monkeypatch.setattr(sifting, "LEAST_USERS", 5)
+    monkeypatch.setattr(sifting, "SERVERS_OF_USER", 2)
+    monkeypatch.setattr(sifting, "COVERED_USAGE", 0.5)
     shapes, solve = [], method.solve
 
     def listening(problem, *arguments, **named):
@@ -49,7 +49,7 @@ def levels(case, method="lp", mechanism="drfh"):
 @pytest.mark.parametrize("kind", ["log-normal", "uniform"])
 @pytest.mark.parametrize("seed", range(many(6)))
 def test_levels_are_those_of_linear_programs(sifts, monkeypatch, seed, kind):
-    monkeypatch.setattr(sifting, "_LEAST", 3 + seed % 3)
+    monkeypatch.setattr(sifting, "LEAST_USERS", 3 + seed % 3)
     case = instance(seed, kind)
     allocation = fairlp.allocate(case, "drfh", method="interior-point")
     np.testing.assert_allclose(allocation.levels, levels(case), rtol=1e-9)
@@ -58,9 +58,9 @@ def test_levels_are_those_of_linear_programs(sifts, monkeypatch, seed, kind):
 
 
 def test_pairs_that_are_worth_more_come_in(sifts, monkeypatch):
-    monkeypatch.setattr(sifting, "_LEAST", 2)
-    monkeypatch.setattr(sifting, "_FRACTIONS", (0.1, 0.1))
-    monkeypatch.setattr(sifting, "_COVERED", 0.0)
+    monkeypatch.setattr(sifting, "LEAST_USERS", 2)
+    monkeypatch.setattr(sifting, "FRACTIONS_OF_USERS", (0.1, 0.1))
+    monkeypatch.setattr(sifting, "COVERED_USAGE", 0.0)
     case = instance(1)
     np.testing.assert_allclose(levels(case, "interior-point"), levels(case), rtol=1e-9)
     assert len(sifts) > 3 and 60 > sifts[-1][1] > sifts[2][1]
@@ -68,7 +68,7 @@ def test_pairs_that_are_worth_more_come_in(sifts, monkeypatch):
 
 @pytest.mark.parametrize(
     ("constant", "value", "seed"),
-    [("_COVERED", 1.1, 11), ("_ROUNDS", 0, 2), ("_LEAST", 40, 8)],
+    [("COVERED_USAGE", 1.1, 11), ("MOST_ROUNDS", 0, 2), ("LEAST_USERS", 40, 8)],
     ids=["few have little of what is given out", "they come in for too long", "half are not few"],
 )
 def test_all_pairs_are_solved_where_few_do_not_pay(sifts, monkeypatch, constant, value, seed):
@@ -85,7 +85,7 @@ def test_a_start_on_few_pairs_is_inside(monkeypatch, seed):
     point = method.solve(problem, accepted_error=0.2).point
     pairs = np.random.default_rng(seed).random(point.x.shape) < 0.4
     pairs[np.arange(80), np.arange(80) % 60] = True
-    monkeypatch.setattr(sifting, "_COVERED", 0.0)
+    monkeypatch.setattr(sifting, "COVERED_USAGE", 0.0)
     monkeypatch.setattr("fairlp.solvers.interior_point.region.FEW_PAIRS", 1.0)
     small_problem = sifting._restricted(problem, pairs)
     # a value above all costs, as where a pair comes in

@@ -523,7 +523,10 @@ def priced():
 
 def test_columns_without_end_and_without_a_basis_lead_to_the_optimum(monkeypatch):
     objective = priced().solve().objective
-    for owner, name, value in ((pricing, "_ROUNDS", 1), (HighsSession, "basic", lambda self: None)):
+    for owner, name, value in (
+        (pricing, "MOST_ROUNDS", 1),
+        (HighsSession, "basic", lambda self: None),
+    ):
         session = priced()
         columns = np.arange(session.program.n_columns) % 3 == 0
         columns[session.program.column_block("t").start] = True
