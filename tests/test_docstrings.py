@@ -95,7 +95,7 @@ def made_by_hand(value):
     return isinstance(value, type) and any("__init__" in vars(base) for base in ours(value))
 
 
-def check(paths, judge):
+def assert_all_pass(paths, judge):
     """Judge every one of many docstrings, and say which are wrong."""
     faults = []
     for path in paths:
@@ -128,7 +128,7 @@ def test_its_summary_is_one_line():
         assert first.endswith((".", ":", "?", "``", ")")), first
         assert not rest or rest.startswith("\n"), "the summary goes on in a second line"
 
-    check(PUBLIC, judge)
+    assert_all_pass(PUBLIC, judge)
 
 
 def test_its_sections_are_in_order():
@@ -137,7 +137,7 @@ def test_its_sections_are_in_order():
         assert list(parts) == [name for name in ORDER if name in parts]
         assert all(text.strip() for text in parts.values())
 
-    check(PUBLIC, judge)
+    assert_all_pass(PUBLIC, judge)
 
 
 def test_it_names_every_parameter_and_no_other():
@@ -145,7 +145,7 @@ def test_it_names_every_parameter_and_no_other():
         _, parts = sections(value)
         assert sorted(entries(parts.get("Parameters", ""))) == sorted(parameters(value))
 
-    check(FUNCTIONS, judge)
+    assert_all_pass(FUNCTIONS, judge)
 
 
 def test_a_class_names_what_it_is_made_of():
@@ -161,7 +161,7 @@ def test_a_class_names_what_it_is_made_of():
         }
         assert {name for name in parameters(value) if not name.startswith("_")} <= names_said
 
-    check([path for path, value in PUBLIC.items() if made_by_hand(value)], judge)
+    assert_all_pass([path for path, value in PUBLIC.items() if made_by_hand(value)], judge)
 
 
 def test_its_doctests_are_examples():
@@ -173,7 +173,7 @@ def test_its_doctests_are_examples():
             if ">>>" in text and name != "Examples"
         ]
 
-    check(PUBLIC, judge)
+    assert_all_pass(PUBLIC, judge)
 
 
 def test_it_says_what_it_gives_back():
@@ -183,7 +183,7 @@ def test_it_says_what_it_gives_back():
         assert annotation is not inspect.Signature.empty
         assert ("Returns" in parts or "Yields" in parts) == (annotation not in (None, "None"))
 
-    check(FUNCTIONS, judge)
+    assert_all_pass(FUNCTIONS, judge)
 
 
 def raised(function):
@@ -204,7 +204,7 @@ def test_it_says_what_it_raises():
         errors = set(re.findall(r"\w+", parts.get("Raises", "")))
         assert raised(value) <= errors
 
-    check(FUNCTIONS, judge)
+    assert_all_pass(FUNCTIONS, judge)
 
 
 def test_methods_of_what_users_hold_have_examples():

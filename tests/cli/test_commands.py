@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cli_cases import from_csv, printed, same_numbers, satisfied
+from cli_cases import assert_same_numbers, from_csv, printed, satisfied
 from cli_runner import error_line, run
 from fairlp import Instance, examples, plots
 from fairlp.cli import ExitCode, commands
@@ -66,7 +66,9 @@ def test_allocate_json_has_the_numbers_of_the_api(name):
 def test_allocate_csv_reads_back_exactly(table):
     case = from_csv(run("allocate khamse-ashari-table-3 -m tsf --csv --table", table).stdout)
     allocation = fairlp.allocate(examples.load("khamse-ashari-table-3"), "tsf")
-    same_numbers(case, allocation.summary() if table == "users" else getattr(allocation, table))
+    assert_same_numbers(
+        case, allocation.summary() if table == "users" else getattr(allocation, table)
+    )
 
 
 def test_allocate_text_says_all_that_matters():
@@ -131,7 +133,7 @@ def test_compare_csv_reads_back_exactly(value):
     case = from_csv(
         run("compare khamse-ashari-figure-1 -m c-drfh,tsf --value", value, "--csv").stdout
     )
-    same_numbers(
+    assert_same_numbers(
         case,
         fairlp.compare(examples.load("khamse-ashari-figure-1"), ["c-drfh", "tsf"], value=value),
     )

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cli_cases import INSTANCE, from_csv, same_numbers
+from cli_cases import INSTANCE, assert_same_numbers, from_csv
 from cli_runner import IN_A_ROW, fairlp_in_a_shell, python, run
 from fairlp import examples
 from fairlp.cli import output
@@ -135,7 +135,9 @@ def test_output_goes_to_a_file(current_folder, file, how):
     if file in ("a.json", "a.dat"):
         assert json.loads(text)["mechanism"] == "drf"
     elif file == "a.csv":
-        same_numbers(from_csv(text), fairlp.allocate(examples.load("ghodsi"), "drf").summary())
+        assert_same_numbers(
+            from_csv(text), fairlp.allocate(examples.load("ghodsi"), "drf").summary()
+        )
     else:
         assert text.startswith("drf: Dominant Resource Fairness\n")
         assert all(line == line.rstrip() for line in text.splitlines())

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cli_cases import raising, same_numbers
+from cli_cases import assert_same_numbers, raising
 from cli_runner import error_line, run
 from fairlp import Model, examples
 from fairlp.cli import ExitCode, programs
@@ -144,7 +144,7 @@ def test_lists(command, listed):
         {str(frame.index.name): name, **row} for name, row in frame.to_dict(orient="index").items()
     ]
     table = pd.read_csv(StringIO(run(command, "--csv").stdout), index_col=0, keep_default_na=False)
-    same_numbers(table, frame)
+    assert_same_numbers(table, frame)
 
 
 def test_examples_are_listed_with_a_line_each():

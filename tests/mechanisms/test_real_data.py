@@ -107,7 +107,7 @@ def test_compare_every_mechanism(constrained, unconstrained):
 @pytest.mark.parametrize("mechanism", ["asset", "drfh", "c-drfh", "tsf"])
 def test_feasible_and_leximin_optimal_with_constraints(constrained, mechanism):
     allocation = fairlp.allocate(constrained, mechanism)
-    check(constrained, allocation)
+    assert_nobody_can_rise(constrained, allocation)
 
 
 def threefold(instance):
@@ -122,17 +122,17 @@ def test_without_constraints_everything_fits(unconstrained):
 
 def test_cdrf_feasible_and_leximin_optimal_without_constraints(unconstrained):
     scarce = threefold(unconstrained)
-    check(scarce, fairlp.allocate(scarce, "cdrf"))
+    assert_nobody_can_rise(scarce, fairlp.allocate(scarce, "cdrf"))
 
 
 @pytest.mark.parametrize("mechanism", ["drf", "edrf", "asset"])
 def test_pooled_feasible_and_leximin_optimal(constrained, mechanism):
     pool = threefold(constrained.pooled())
-    check(pool, fairlp.allocate(pool, mechanism))
+    assert_nobody_can_rise(pool, fairlp.allocate(pool, mechanism))
     assert fairlp.validate(pool, mechanism)["agrees"].all()
 
 
-def check(instance, allocation):
+def assert_nobody_can_rise(instance, allocation):
     assert allocation.residual <= 1e-11
     full = allocation.totals.to_numpy() >= instance.task_limits * (1 - 1e-12)
     short = np.flatnonzero(~full)

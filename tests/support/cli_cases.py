@@ -63,7 +63,7 @@ def number(cell):
         return cell
 
 
-def same_numbers(table, expected):
+def assert_same_numbers(table, expected):
     assert [str(label) for label in table.index] == [str(label) for label in expected.index]
     assert list(table.columns) == list(expected.columns)
     for column in expected:

@@ -55,7 +55,7 @@ def as_oracle(workload, cluster, kinds):
     return jobs, eligible
 
 
-def same_bytes_again(cluster, workload, policy, monkeypatch):
+def assert_same_bytes_again(cluster, workload, policy, monkeypatch):
     """Run twice, the second time with many looks at the progress bar, and compare to the byte."""
     first = simulate(cluster, workload, policy, every=1)
     monkeypatch.setattr(simulation, "BATCH", 7)

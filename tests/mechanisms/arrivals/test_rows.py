@@ -26,7 +26,7 @@ def rows_of(result):
     return [result.steps.iloc[k, : k + 1].to_numpy() for k in range(len(result.levels))]
 
 
-def agree(row, other, within=1e-9):
+def assert_close_rows(row, other, within=1e-9):
     for a, b in zip(row, other, strict=True):
         np.testing.assert_allclose(
             np.array(a, dtype=float), np.array(b, dtype=float), rtol=within, atol=0
@@ -41,7 +41,7 @@ def test_methods_equal_each_other_and_an_exact_reference(seed):
     expected = exact_shares(demands, capacities, weights)
     for method in DRF.method_names:
         result = fairlp.allocate(instance, "dynamic-drf", method=method)
-        agree(rows_of(result), expected)
+        assert_close_rows(rows_of(result), expected)
         assert result.step_residual <= 1e-9
 
 
@@ -49,7 +49,7 @@ def test_methods_equal_each_other_and_an_exact_reference(seed):
 def test_dynamic_drf_equals_its_program_in_scipy(seed):
     demands, capacities, weights = random_arrivals(seed + 1000)
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
-    agree(
+    assert_close_rows(
         rows_of(fairlp.allocate(instance, "dynamic-drf")),
         linprog_shares(demands, capacities, weights),
         1e-6,
@@ -62,11 +62,13 @@ def test_cautious_lp_equals_its_program_in_scipy(seed):
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
     expected = linprog_shares(demands, capacities, weights, cautious=True)
     for method in CAUTIOUS.method_names:
-        agree(rows_of(fairlp.allocate(instance, "cautious-lp", method=method)), expected, 1e-6)
+        assert_close_rows(
+            rows_of(fairlp.allocate(instance, "cautious-lp", method=method)), expected, 1e-6
+        )
     closed, lp = (
         fairlp.allocate(instance, "cautious-lp", method=method) for method in CAUTIOUS.method_names
     )
-    agree(rows_of(closed), rows_of(lp))
+    assert_close_rows(rows_of(closed), rows_of(lp))
 
 
 @pytest.mark.parametrize("seed", by_day(range(27), 3))
@@ -87,7 +89,7 @@ def test_a_weight_is_so_many_equal_users_who_come_in_one_step(seed):
     result = fairlp.allocate(
         Instance.from_arrays(demands, [capacities], weights=weights), "dynamic-drf"
     )
-    agree(rows_of(result), exact_twins(demands, capacities, weights))
+    assert_close_rows(rows_of(result), exact_twins(demands, capacities, weights))
 
 
 MECHANISMS = ["dynamic-drf", "cautious-lp"]

@@ -79,7 +79,7 @@ def random_instance(seed):
     )
 
 
-def check(instance, mechanism, methods=("auto", "lp", "interior-point")):
+def assert_levels_in_rationals(instance, mechanism, methods=("auto", "lp", "interior-point")):
     due = tasks_at_level_1(instance, find(mechanism).gamma(instance))
     data = (
         instance.demands,
@@ -106,12 +106,12 @@ def check(instance, mechanism, methods=("auto", "lp", "interior-point")):
 @pytest.mark.parametrize("name", PRINTED)
 @pytest.mark.parametrize("mechanism", ["drfh", "tsf"])
 def test_wrong_answers_of_floats_are_settled_in_rationals(name, mechanism):
-    check(PRINTED[name], mechanism)
+    assert_levels_in_rationals(PRINTED[name], mechanism)
 
 
 @pytest.mark.parametrize("seed", sorted({*range(RANDOM), *FOUND}))
 def test_levels_against_rationals(seed):
-    check(random_instance(seed), ["drfh", "tsf", "asset"][seed % 3])
+    assert_levels_in_rationals(random_instance(seed), ["drfh", "tsf", "asset"][seed % 3])
 
 
 #: A number that a solver leaves out as noise decides who is blocked.
@@ -121,7 +121,7 @@ OF_NOISE = (620571460, 934042756)
 @pytest.mark.parametrize("seed", [*range(0, RANDOM, 3), *OF_NOISE])
 def test_one_server_against_rationals(seed):
     instance = random_instance(seed).pooled()
-    check(instance, "edrf", ("auto", "rounds", "lp"))
+    assert_levels_in_rationals(instance, "edrf", ("auto", "rounds", "lp"))
 
 
 def test_what_floats_decided_says_so_in_a_note():
@@ -172,7 +172,9 @@ def test_floors_that_gave_way_to_a_user_with_a_small_price_are_seen():
         [127312.1, 1.237874, 6.649532, 174.2853],
         [0.05217689, 0, 992.3320, 2.060626e-3],
     ]
-    check(Instance.from_arrays(demands, capacities, counts=[2, 1, 3, 3, 1]), "tsf")
+    assert_levels_in_rationals(
+        Instance.from_arrays(demands, capacities, counts=[2, 1, 3, 3, 1]), "tsf"
+    )
 
 
 def test_an_error_on_numbers_far_apart_is_settled_in_rationals_but_for_a_time_limit(monkeypatch):

@@ -209,7 +209,7 @@ def mutated(draw, text):
     return text
 
 
-def check(read, path):
+def assert_read_or_refused_soon(read, path):
     """A file is refused by an error of fairlp that is not too long, or read; soon."""
     start = time.perf_counter()
     try:
@@ -233,7 +233,7 @@ def test_a_mutated_file(name, data, tmp_path_factory):
             os.unlink(folder / "fairlp.json")
     path = folder / name
     path.write_bytes(data.draw(mutated(text)).encode("utf-8", "surrogatepass"))
-    check(read, path)
+    assert_read_or_refused_soon(read, path)
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
@@ -242,7 +242,7 @@ def test_a_mutated_file(name, data, tmp_path_factory):
 def test_any_bytes(name, content, tmp_path_factory):
     path = tmp_path_factory.mktemp("bytes") / name
     path.write_bytes(content)
-    check(TEXTS[name][1], path)
+    assert_read_or_refused_soon(TEXTS[name][1], path)
 
 
 VALUES = st.recursive(
@@ -278,4 +278,4 @@ def test_another_value_anywhere_in_a_document(name, data, tmp_path_factory):
     path.write_text(
         json.dumps(document).replace("Infinity", "1e999").replace("NaN", "null"), encoding="utf-8"
     )
-    check(read, path)
+    assert_read_or_refused_soon(read, path)

@@ -35,7 +35,7 @@ def courses_after(instance, active, satisfied):
     return courses
 
 
-def follow(courses, instance, active, satisfied):
+def assert_courses_of_tree(courses, instance, active, satisfied):
     """Compare the courses with the whole tree, from kink to kink."""
     rates = rational_tree(instance, counted=True, number=decimal)
     point = rates.begin(np.array([Fraction(int(tasks)) for tasks in satisfied]))
@@ -63,7 +63,7 @@ def test_queues_go_from_kink_to_kink_as_the_whole_tree_does(seed):
     instance = tree_instance(rng, limits=False)
     active, satisfied = left(rng, instance)
     courses = courses_after(instance, active, satisfied)
-    follow(courses, instance, active, satisfied)
+    assert_courses_of_tree(courses, instance, active, satisfied)
 
 
 @pytest.mark.parametrize("seed", range(many(60)))
@@ -85,7 +85,7 @@ def test_a_course_that_begins_near_a_change_is_the_one_from_zero(seed, monkeypat
             active[n] = False
             satisfied[n] = rng.integers(0, 9)
             courses.leave(n, int(satisfied[n]))
-        follow(courses, instance, active, satisfied)
+        assert_courses_of_tree(courses, instance, active, satisfied)
         stretches = max(stretches, *(len(course.stretches) for course in courses.courses))
     assert stretches > 1
 

@@ -17,7 +17,7 @@ from fairlp.mechanisms.table import OWN
 from fairlp.research.simulation import Workload, policies, simulate
 from fairlp.tolerances import VERIFIED
 from profiles import many
-from simulation_cases import same_bytes_again
+from simulation_cases import assert_same_bytes_again
 
 
 def workload_of(rows):
@@ -115,7 +115,7 @@ def test_karma_over_time_is_its_loop_at_every_quantum(seed, period, first):
 
 
 def test_a_run_that_is_run_again_gives_the_same_bytes(monkeypatch):
-    same_bytes_again(pool(6), workload_of(drawn(1, jobs=40)), "karma", monkeypatch)
+    assert_same_bytes_again(pool(6), workload_of(drawn(1, jobs=40)), "karma", monkeypatch)
 
 
 @pytest.fixture

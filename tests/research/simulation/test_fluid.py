@@ -21,7 +21,7 @@ from fairlp.research.simulation.fluid import Fluid
 from fairlp.research.simulation.generators import google_sample, synthetic, three_users
 from fairlp.tolerances import FEASIBILITY, VERIFIED
 from profiles import many
-from simulation_cases import as_oracle, same_bytes_again, trace
+from simulation_cases import as_oracle, assert_same_bytes_again, trace
 
 #: On one server these are all DRF; where time is divided, DRF of the one resource time.
 LIKE_DRF = ("drf", "edrf", "drfh", "c-drfh", "tsf", "psdsf-rdm", "psdsf-tdm")
@@ -175,7 +175,7 @@ def test_capacity_is_kept_and_work_is_conserved_at_every_event(seed, policy):
 )
 def test_a_run_that_is_run_again_gives_the_same_bytes(policy, monkeypatch):
     workload, cluster, _ = trace(np.random.default_rng(5), jobs=40)
-    same_bytes_again(cluster, workload, policy, monkeypatch)
+    assert_same_bytes_again(cluster, workload, policy, monkeypatch)
 
 
 def test_a_trace_by_hand():

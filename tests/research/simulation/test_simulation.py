@@ -18,7 +18,7 @@ from fairlp.research.simulation.fluid import Fluid
 from fairlp.research.simulation.generators import google_sample, synthetic
 from paths import REAL_DATA
 from profiles import many
-from simulation_cases import as_oracle, cluster, jobs, same_bytes_again, trace, workload
+from simulation_cases import as_oracle, assert_same_bytes_again, cluster, jobs, trace, workload
 
 POLICIES = ("first-fit", "best-fit", "slots")
 
@@ -74,7 +74,7 @@ def test_nothing_is_over_capacity_and_no_task_is_lost(seed, policy):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_run_that_is_run_again_gives_the_same_bytes(policy, monkeypatch):
     workload, cluster, _ = trace(np.random.default_rng(5), jobs=40)
-    same_bytes_again(cluster, workload, policy, monkeypatch)
+    assert_same_bytes_again(cluster, workload, policy, monkeypatch)
 
 
 def test_whole_numbers_beyond_64_bits_are_exact():

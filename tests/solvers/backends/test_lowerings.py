@@ -26,7 +26,7 @@ CASES = [
 ]
 
 
-def same(model, solution, rel):
+def assert_same_optimum(model, solution, rel):
     expected = model.solve()
     assert solution.status.is_optimal, solution.status
     assert solution.objective == pytest.approx(expected.objective, rel=rel)
@@ -43,7 +43,7 @@ def test_highs_objects(name, mechanism):
     model = fairlp.formulate(examples.load(name), mechanism)
     highs = model.to_highs()
     highs.run()
-    solution = same(model, model.read_back(highs), 1e-9)
+    solution = assert_same_optimum(model, model.read_back(highs), 1e-9)
     assert solution.verify().is_optimal
     assert [highs.getRowName(k)[1] for k in range(highs.getNumRow())] == model.compile().row_names
     assert [
@@ -57,7 +57,7 @@ def test_highs_objects_without_names_are_read_back_all_the_same():
     assert not highs.getLp().col_names_
     assert not highs.getLp().row_names_
     highs.run()
-    assert same(model, model.read_back(highs), 1e-9).verify().is_optimal
+    assert assert_same_optimum(model, model.read_back(highs), 1e-9).verify().is_optimal
 
 
 @pytest.mark.parametrize(("name", "mechanism"), CASES)
@@ -65,7 +65,7 @@ def test_cvxpy_problems(name, mechanism):
     model = fairlp.formulate(examples.load(name), mechanism)
     problem = model.to_cvxpy()
     problem.solve(solver="HIGHS")
-    solution = same(model, model.read_back(problem), 1e-7)
+    solution = assert_same_optimum(model, model.read_back(problem), 1e-7)
     assert solution.verify().is_optimal and set(problem.var_dict) == set(model.variables)
     tasks = next(name for name in ("g", "x", "s") if name in model.variables)
     instance = examples.load(name)
@@ -84,7 +84,7 @@ def test_pyomo_models(name, mechanism):
     built.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
     assert not model.read_back(built).status.is_optimal  # not solved yet
     SolverFactory("highs").solve(built)
-    solution = same(model, model.read_back(built), 1e-7)
+    solution = assert_same_optimum(model, model.read_back(built), 1e-7)
     assert solution.verify().is_optimal
     n = next(index for index in model.indices if index.symbol == "n")
     assert list(built.n) == list(n)

@@ -21,7 +21,7 @@ def whole(session):
     return Highs().solve(session.program, Options(method="simplex").tightened(Highs()))
 
 
-def same(session):
+def assert_vertex_of_whole_program(session):
     """The session's answer is one of the whole program, and a vertex of it."""
     solution, expected = session.solve(), whole(session)
     assert solution.status.is_optimal and solution.program is session.program
@@ -56,7 +56,7 @@ def test_vertices_of_many_programs_in_turn(seed):
     )
     first_size = len(session.columns)
     assert first_size < 0.7 * program.n_columns  # a part of the program is all that HiGHS sees
-    t = float(same(session).x[level.start])
+    t = float(assert_vertex_of_whole_program(session).x[level.start])
     free = np.full(len(fairness), np.inf)
     rows = np.arange(fairness.start, fairness.stop)
     for _ in range(3):  # floors for some, and slopes of others
@@ -68,24 +68,24 @@ def test_vertices_of_many_programs_in_turn(seed):
             )
         )
         session.change(coefficients=(rows, level.start, -rng.uniform(0.2, 3, len(rows))))
-        same(session)
+        assert_vertex_of_whole_program(session)
     which = np.arange(capacity.start, capacity.stop)
     upper = program.row_upper[which] * rng.uniform(0.5, 3, len(which))
     session.change(rows=(which, np.full(len(which), -np.inf), upper))
-    same(session)
+    assert_vertex_of_whole_program(session)
     # fix the level; let the tasks of some users be what counts
     half = float(session.solve().x[level.start]) / 2
     session.change(columns=(np.array([level.start]), np.array([half]), np.array([half])))
     costs = np.where(rng.random(program.n_columns) < 0.3, rng.random(program.n_columns), 0.0)
     costs[level.start] = 0.0
     session.change(costs=costs)
-    same(session)
+    assert_vertex_of_whole_program(session)
     some = np.flatnonzero(session.solve().x > 0)
     some = some[some != level.start][::2]
     session.change(columns=(some, np.zeros(len(some)), np.zeros(len(some))))
-    assert (same(session).x[some] == 0).all()
+    assert (assert_vertex_of_whole_program(session).x[some] == 0).all()
     session.restart()
-    same(session)
+    assert_vertex_of_whole_program(session)
     assert len(session.columns) > first_size
 
 
@@ -97,11 +97,11 @@ def test_a_change_of_a_column_that_is_left_out_is_not_lost():
         array[slice(*program.A.indptr[out : out + 2])]
         for array in (program.A.indices, program.A.data)
     )
-    before = same(session).objective
+    before = assert_vertex_of_whole_program(session).objective
     assert not session.active[out]
     values = np.where(rows < program.row_block("capacity").stop, values / 1e3, values)
     session.change(coefficients=(rows, out, values))
-    objective = same(session).objective
+    objective = assert_vertex_of_whole_program(session).objective
     assert objective > before * (1 + 1e-3)  # its tasks need next to nothing now
     assert session.active[out]
 

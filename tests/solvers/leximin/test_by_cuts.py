@@ -147,7 +147,13 @@ def climbed(instance):
 def test_a_round_that_stops_nobody_is_told(monkeypatch):
     monkeypatch.setattr(ladder, "MOST_EXACT", 0)
     monkeypatch.setattr(
-        ServersByCuts, "_blocked", lambda self, *_: np.zeros(len(self.path.tasks), dtype=bool)
+        PoolRows, "clearly_blocked", lambda self, path, t: np.zeros_like(path.active)
+    )
+    monkeypatch.setattr(
+        ServersByCuts, "with_price", lambda self, solution, unit, growing: np.zeros_like(growing)
+    )
+    monkeypatch.setattr(
+        ServersByCuts, "stuck", lambda self, t, candidates: np.zeros_like(candidates)
     )
     with pytest.raises(SolverError, match=r"a round stopped no user at t = .*price above rounding"):
         climbed(tree())

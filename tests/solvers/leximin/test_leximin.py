@@ -38,7 +38,7 @@ def expected_levels(instance, mechanism):
     return levels
 
 
-def check(instance, mechanism, **how):
+def assert_levels_of_brute_force(instance, mechanism, **how):
     allocation = fairlp.allocate(instance, mechanism, **how)
     assert allocation.residual <= VERIFIED / 100
     expected = expected_levels(instance, mechanism)
@@ -53,7 +53,7 @@ def check(instance, mechanism, **how):
 @settings(max_examples=many(24), deadline=None)
 @given(seed=seeds)
 def test_one_server_against_one_lp_a_user(mechanism, method, seed):
-    check(random_instance(seed, servers=1), mechanism, method=method)
+    assert_levels_of_brute_force(random_instance(seed, servers=1), mechanism, method=method)
 
 
 @pytest.mark.parametrize("mechanism", SERVERS)
@@ -62,7 +62,7 @@ def test_one_server_against_one_lp_a_user(mechanism, method, seed):
 @given(seed=seeds)
 def test_many_servers_against_one_lp_a_user(mechanism, merge, seed):
     instance = random_instance(seed, constraints=mechanism != "cdrf")
-    check(instance, mechanism, method="lp", merge=merge)
+    assert_levels_of_brute_force(instance, mechanism, method="lp", merge=merge)
 
 
 @pytest.mark.parametrize("mechanism", SERVERS)
@@ -72,7 +72,7 @@ def test_magnitudes_from_a_millionth_to_a_billion(mechanism, seed):
     instance = random_instance(
         seed, constraints=mechanism != "cdrf", magnitudes=True, integers=False
     )
-    check(instance, mechanism, method="lp")
+    assert_levels_of_brute_force(instance, mechanism, method="lp")
 
 
 @pytest.mark.parametrize("mechanism", ["drf", "edrf", *SERVERS, "naive-drf"])

@@ -243,25 +243,25 @@ def test_levels_that_rounds_leave_doubtful_are_said_to_be():
 def test_what_is_refused():
     model, x, j, m = jobs()
 
-    def refused(match, levels=None, error=ModelError, **options):
+    def assert_refused(match, levels=None, error=ModelError, **options):
         with pytest.raises(error, match=match):
             fairlp.leximin(model, levels, **options)
 
-    refused("does not say what its levels are")
-    refused("does not maximise one variable t", "hours")
-    refused("have an index", x.sum(j, m))
-    refused("weights of levels are above 0; found 0", x.sum(m), weights=[1, 0, 1])
-    refused("no j 'c'", x.sum(m), weights={"a": 1, "b": 1})
-    refused("levels are int", 3)
-    refused("levels are list", ["hours", 3])
-    refused("has no option 'tme_limit'", x.sum(m), UnknownNameError, tme_limit=3)
+    assert_refused("does not say what its levels are")
+    assert_refused("does not maximise one variable t", "hours")
+    assert_refused("have an index", x.sum(j, m))
+    assert_refused("weights of levels are above 0; found 0", x.sum(m), weights=[1, 0, 1])
+    assert_refused("no j 'c'", x.sum(m), weights={"a": 1, "b": 1})
+    assert_refused("levels are int", 3)
+    assert_refused("levels are list", ["hours", 3])
+    assert_refused("has no option 'tme_limit'", x.sum(m), UnknownNameError, tme_limit=3)
     t = model.variable("t")
     model.constraint("least", x.sum(m) >= t)
     model.constraint("most", t <= 5)
     model.maximize(t)
-    refused("uses t outside of rows 'least'", "least")
-    refused(r"row hours\[fast\] is not of the form", "hours")
-    refused("weights of their own", "least", weights=[1, 1, 1])
+    assert_refused("uses t outside of rows 'least'", "least")
+    assert_refused(r"row hours\[fast\] is not of the form", "hours")
+    assert_refused("weights of their own", "least", weights=[1, 1, 1])
 
 
 def test_nothing_and_no_end():

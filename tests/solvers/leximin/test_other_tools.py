@@ -198,21 +198,23 @@ def test_what_is_refused():
     x = cp.Variable(2, name="x")
     free = cp.Problem(cp.Minimize(0), [x <= 1])
 
-    def refused(match, levels=x, *constraints):
+    def assert_refused(match, levels=x, *constraints):
         with pytest.raises(ModelError, match=match):
             fairlp.leximin(cp.Problem(cp.Minimize(0), [x <= 1, *constraints]), levels)
         assert x.value is None
 
-    refused(r"level 1 is not affine: power\(x\[0\], 2.0\)|level 1 is not affine", [x[0], x[0] ** 2])
-    refused("level 'low' is not affine.*a variable v of its own", {"low": cp.min(x)})
-    refused("level 0 is str; levels of a CVXPY problem are its expressions", "fairness")
-    refused("there are no levels", [])
-    refused("level 0 is not affine", cp.Variable(complex=True))
-    refused("variable 'z' is complex", x, cp.real(cp.Variable(complex=True, name="z")) <= 1)
-    refused(r"constraint .*norm.*\(x, 2\) <= 1.0 is not linear", x, cp.norm(x) <= 1)
-    refused("constraint exp.* is not linear", x, cp.exp(x) <= 3)
-    refused("constraint .* is not linear", x, x[0] ** 2 >= 1)
-    refused("is semidefinite", x, cp.trace(cp.Variable((2, 2), PSD=True)) <= 1)
+    assert_refused(
+        r"level 1 is not affine: power\(x\[0\], 2.0\)|level 1 is not affine", [x[0], x[0] ** 2]
+    )
+    assert_refused("level 'low' is not affine.*a variable v of its own", {"low": cp.min(x)})
+    assert_refused("level 0 is str; levels of a CVXPY problem are its expressions", "fairness")
+    assert_refused("there are no levels", [])
+    assert_refused("level 0 is not affine", cp.Variable(complex=True))
+    assert_refused("variable 'z' is complex", x, cp.real(cp.Variable(complex=True, name="z")) <= 1)
+    assert_refused(r"constraint .*norm.*\(x, 2\) <= 1.0 is not linear", x, cp.norm(x) <= 1)
+    assert_refused("constraint exp.* is not linear", x, cp.exp(x) <= 3)
+    assert_refused("constraint .* is not linear", x, x[0] ** 2 >= 1)
+    assert_refused("is semidefinite", x, cp.trace(cp.Variable((2, 2), PSD=True)) <= 1)
     with pytest.raises(ModelError, match="weights of levels are above 0"):
         fairlp.leximin(free, x, weights=[0, 1])
     with pytest.raises(NoSolutionError, match=r"infeasible: no point keeps all rows; unbounded"):
@@ -339,30 +341,32 @@ def test_a_fixed_variable_without_a_value_is_free():
 def test_what_is_refused_of_pyomo():
     model = machines()
 
-    def refused(match, levels="job"):
+    def assert_refused(match, levels="job"):
         with pytest.raises(ModelError, match=match):
             fairlp.leximin(model, levels)
 
-    refused("no component 'fairness' to be levels; give the name of a constraint", "fairness")
-    refused("there are no levels", [])
-    refused(
+    assert_refused(
+        "no component 'fairness' to be levels; give the name of a constraint", "fairness"
+    )
+    assert_refused("there are no levels", [])
+    assert_refused(
         "level 1 is not linear: .*a leximin needs linear", [model.job["a"], model.job["b"] ** 2]
     )
-    refused("level 0 has a variable of another model", [machines().job["a"]])
-    refused("level 0 cannot be read", [object()])
-    refused("has 0 active objectives", "hours")
+    assert_refused("level 0 has a variable of another model", [machines().job["a"]])
+    assert_refused("level 0 cannot be read", [object()])
+    assert_refused("has 0 active objectives", "hours")
     model.t = pyo.Var()
     model.most = pyo.Objective(expr=model.t, sense=pyo.maximize)
-    refused("is not of the form", "hours")
+    assert_refused("is not of the form", "hours")
     model.curved = pyo.Constraint(expr=pyo.exp(model.t) <= 1)
-    refused("constraint 'curved' is not linear")
+    assert_refused("constraint 'curved' is not linear")
     model.curved.deactivate()
     model.unknown = pyo.Param(mutable=True)
     model.row = pyo.Constraint(expr=model.unknown * model.t <= 1)
-    refused("constraint 'row' cannot be read")
+    assert_refused("constraint 'row' cannot be read")
     model.row.deactivate()
     model.one = pyo.SOSConstraint(var=model.x, sos=1)
-    refused("'one' of Pyomo model 'jobs' is a SOSConstraint.*deactivate it")
+    assert_refused("'one' of Pyomo model 'jobs' is a SOSConstraint.*deactivate it")
     with pytest.raises(ModelError, match="has no data yet"):
         fairlp.leximin(pyo.AbstractModel(), "job")
 
