@@ -421,6 +421,6 @@ def test_the_wheel_can_be_imported_and_used(wheel, tmp_path):
         "method='lp').totals.round(9).tolist());"
         "import fairlp_check; print(fairlp_check.__file__)"
     )
-    where, totals, checker = run(code, tmp_path).splitlines()
-    assert str(tmp_path) in where and totals == "[3.0, 2.0]"
+    place, totals, checker = run(code, tmp_path).splitlines()
+    assert str(tmp_path) in place and totals == "[3.0, 2.0]"
     assert checker == str(tmp_path / "fairlp_check.py")

@@ -225,9 +225,9 @@ def test_methods_of_what_users_hold_have_examples():
 
 def test_the_page_of_a_model_begins_with_its_methods_by_purpose():
     table = fairlp.Model.__doc__.partition("Parameters")[0]
-    listed = re.findall(r":(?:meth|attr):`(\w+)`", table)
+    names = re.findall(r":(?:meth|attr):`(\w+)`", table)
     members = [name for name in dir(fairlp.Model) if not name.startswith("_")]
-    assert sorted(listed) == sorted(members)
+    assert sorted(names) == sorted(members)
 
 
 def test_summaries_of_all_docstrings_fit_in_a_line_of_code():

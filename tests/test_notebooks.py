@@ -79,12 +79,12 @@ def execute(path, folder, kernel):
         copy = Path(shutil.copy(path, private))
         notebook = nbformat.read(copy, as_version=4)
         nbformat.validate(notebook)
-        how = {"timeout": SECONDS_PER_CELL}
+        options = {"timeout": SECONDS_PER_CELL}
         if kernel is None:
-            return execute_in_kernel(notebook, folder, private, **how)
+            return execute_in_kernel(notebook, folder, private, **options)
         shorten(notebook)
         try:
-            return kernel.execute(notebook, skip_cells_with_tag=NIGHTLY, **how)
+            return kernel.execute(notebook, skip_cells_with_tag=NIGHTLY, **options)
         finally:
             kernel.clean()
 

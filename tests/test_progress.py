@@ -7,7 +7,7 @@ from fairlp import progress
 
 def notebook(monkeypatch, widgets):
     monkeypatch.setattr(rich.console.Console, "is_jupyter", True, raising=False)
-    monkeypatch.setattr(rich.console.Console, "__init__", lambda self, **how: None)
+    monkeypatch.setattr(rich.console.Console, "__init__", lambda self, **options: None)
     monkeypatch.setattr(rich.console.Console, "is_terminal", False, raising=False)
     monkeypatch.setattr(progress, "find_spec", lambda name: object() if widgets else None)
 

@@ -77,7 +77,7 @@ def test_parts_are_parts_of_the_whole_and_one_part_is_all(peers, seed, count):
     assert peers.apart(peers.pop_levels(instance, 1, "auto", seed)[0], right) <= AGREEMENT
     parts = peers.pop_instances(instance, 3, seed)
     levels, seconds = peers.pop_levels(instance, 3, "auto", seed)
-    served = np.concatenate([some for some, _ in parts])
+    served = np.concatenate([users for users, _ in parts])
     assert len(seconds) == 3 and np.array_equal(np.sort(served), np.flatnonzero(levels))
     assert len(set(served)) == len(served) and (
         count == 1 or len(served) == 12

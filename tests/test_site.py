@@ -35,9 +35,11 @@ def site():
 
 
 def test_every_page_stands_in_one_section():
-    listed = [entry for section in SECTIONS for entry in entries(section)]
+    listed_pages = [entry for section in SECTIONS for entry in entries(section)]
     pages = [path.stem for path in DOCS.glob("*.md") if path.stem != "index"]
-    assert sorted(entry for entry in listed if not entry.startswith("generated/")) == sorted(pages)
+    assert sorted(entry for entry in listed_pages if not entry.startswith("generated/")) == sorted(
+        pages
+    )
 
 
 def test_every_notebook_is_a_lesson():

@@ -28,16 +28,21 @@ OFF = (1e-6, 0.01, 1.0)
 
 
 @pytest.mark.parametrize("division", ["rdm", "tdm"])
-@pytest.mark.parametrize("off", OFF)
-def test_every_way_to_be_infeasible_is_seen(division, off):
+@pytest.mark.parametrize("deviation", OFF)
+def test_every_way_to_be_infeasible_is_seen(division, deviation):
     right = [[3, 4], [7, 0]]
     assert basics.feasible(case(pair(), right, division=division)).holds
     for instance, tasks, margin, phrase in (
-        (pair(), [[3 + 10 * off, 4], [7, 0]], -off, "server1"),  # over the first server
-        (pair(), [[3, 4 + 4 * off], [7, 0]], -off, "server2"),
-        (pair(task_limits=[INF, 5]), [[3, 4], [5 * (1 + off), 0]], -off, "user2"),  # over a limit
-        (pair(), [[3, 0], [7, 10 * off]], -off, "run nothing"),  # where it may not run
-        (pair(), [[3, -14 * off], [7, 0]], -off, "fewer than no"),
+        (pair(), [[3 + 10 * deviation, 4], [7, 0]], -deviation, "server1"),  # over the first server
+        (pair(), [[3, 4 + 4 * deviation], [7, 0]], -deviation, "server2"),
+        (
+            pair(task_limits=[INF, 5]),
+            [[3, 4], [5 * (1 + deviation), 0]],
+            -deviation,
+            "user2",
+        ),  # over a limit
+        (pair(), [[3, 0], [7, 10 * deviation]], -deviation, "run nothing"),  # where it may not run
+        (pair(), [[3, -14 * deviation], [7, 0]], -deviation, "fewer than no"),
     ):
         verdict = basics.feasible(case(instance, tasks, division=division))
         assert verdict.holds is False and verdict.margin == pytest.approx(margin, rel=1e-3), phrase
@@ -52,15 +57,15 @@ def test_time_is_not_amounts():
     assert verdict.margin == pytest.approx(-1) and "time" in verdict.witness
 
 
-@pytest.mark.parametrize("off", [1e-5, 0.01, 1.0])
+@pytest.mark.parametrize("deviation", [1e-5, 0.01, 1.0])
 @pytest.mark.parametrize("server", [0, 1])
-def test_what_is_free_on_any_server_is_waste(off, server):
+def test_what_is_free_on_any_server_is_waste(deviation, server):
     tasks = np.array([[3.0, 4.0], [7.0, 0.0]])
     assert basics.non_wasteful(case(pair(), tasks)).holds
-    tasks[0, server] -= off
+    tasks[0, server] -= deviation
     verdict = basics.non_wasteful(case(pair(), tasks))
     assert verdict.holds is False and verdict.margin == pytest.approx(
-        -off / (10 if server == 0 else 14), rel=1e-3
+        -deviation / (10 if server == 0 else 14), rel=1e-3
     )
 
 
@@ -77,13 +82,13 @@ def test_what_nobody_can_use_is_no_waste():
     assert basics.non_wasteful(case(odd_instance, [[2], [1]], whole=True)).holds is False
 
 
-@pytest.mark.parametrize("off", [1e-5, 0.01, 1.0])
-def test_a_gain_of_anybody_is_a_loss_of_pareto_optimality(off):
+@pytest.mark.parametrize("deviation", [1e-5, 0.01, 1.0])
+def test_a_gain_of_anybody_is_a_loss_of_pareto_optimality(deviation):
     tasks = np.array([[3.0, 4.0], [7.0, 0.0]])
     assert basics.pareto_optimal(case(pair(), tasks)).holds
-    tasks[1, 0] -= off
+    tasks[1, 0] -= deviation
     verdict = basics.pareto_optimal(case(pair(), tasks))
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off / 10, rel=0.02)
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation / 10, rel=0.02)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -104,9 +109,9 @@ def test_pareto_optimality_is_of_whole_tasks_of_time_and_of_what_is_held():
     assert basics.pareto_optimal(case(odd_instance, [[2], [2]])).holds is False
     half = Instance.from_arrays([[3.0], [2.0]], [[4.0]])  # half a task of the second is left
     assert basics.pareto_optimal(case(half, [[1], [0]], whole=True)).holds
-    two = Instance.from_arrays([[1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]])
-    assert basics.pareto_optimal(case(two, [[5], [5]], division="tdm")).holds
-    assert basics.pareto_optimal(case(two, [[5], [5]])).holds is False
+    pair_instance = Instance.from_arrays([[1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]])
+    assert basics.pareto_optimal(case(pair_instance, [[5], [5]], division="tdm")).holds
+    assert basics.pareto_optimal(case(pair_instance, [[5], [5]])).holds is False
     over = basics.pareto_optimal(case(Instance.from_arrays([[1.0], [1.0]], [[10.0]]), [[9], [9]]))
     assert over.holds  # nobody could gain with what is taken
     apart = Instance.from_arrays([[1.0], [1.0]], [[10.0], [5.0]], eligible=np.eye(2, dtype=bool))
@@ -118,16 +123,18 @@ def test_pareto_optimality_is_of_whole_tasks_of_time_and_of_what_is_held():
     )
 
 
-@pytest.mark.parametrize("off", OFF)
-def test_envy_is_per_weight(off):
+@pytest.mark.parametrize("deviation", OFF)
+def test_envy_is_per_weight(deviation):
     equal = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
     assert basics.envy_free(case(equal, [[5], [5]])).holds
-    verdict = basics.envy_free(case(equal, [[5 - off], [5 + off]]))
-    assert verdict.margin == pytest.approx(-2 * off / 10) and verdict.witness.startswith("'user1'")
+    verdict = basics.envy_free(case(equal, [[5 - deviation], [5 + deviation]]))
+    assert verdict.margin == pytest.approx(-2 * deviation / 10) and verdict.witness.startswith(
+        "'user1'"
+    )
     heavy = Instance.from_arrays([[1.0], [1.0]], [[9.0]], weights=[1, 2])
     assert basics.envy_free(case(heavy, [[3], [6]])).holds
-    assert basics.envy_free(case(heavy, [[3 - off], [6 + off]])).holds is False
-    assert basics.envy_free(case(heavy, [[3 + off], [6 - off]])).holds is False
+    assert basics.envy_free(case(heavy, [[3 - deviation], [6 + deviation]])).holds is False
+    assert basics.envy_free(case(heavy, [[3 + deviation], [6 - deviation]])).holds is False
 
 
 def test_envy_is_of_what_one_could_use():
@@ -144,13 +151,19 @@ def test_envy_is_of_what_one_could_use():
     assert basics.envy_free(case(rated, [[9], [5.5]])).holds is False
 
 
-@pytest.mark.parametrize("off", OFF)
-def test_a_part_of_every_server_is_by_weight(off):
+@pytest.mark.parametrize("deviation", OFF)
+def test_a_part_of_every_server_is_by_weight(deviation):
     heavy = Instance.from_arrays([[1.0], [1.0]], [[9.0]], weights=[1, 2])
     assert basics.sharing_incentive(case(heavy, [[3], [6]])).holds
-    for tasks, user in (([[3 - off], [6 + off]], "user1"), ([[3 + off], [6 - off]], "user2")):
+    for tasks, user in (
+        ([[3 - deviation], [6 + deviation]], "user1"),
+        ([[3 + deviation], [6 - deviation]], "user2"),
+    ):
         verdict = basics.sharing_incentive(case(heavy, tasks))
-        assert verdict.margin == pytest.approx(-off / 9, rel=1e-3) and repr(user) in verdict.witness
+        assert (
+            verdict.margin == pytest.approx(-deviation / 9, rel=1e-3)
+            and repr(user) in verdict.witness
+        )
 
 
 def test_a_part_of_every_server_is_no_more_than_one_has_tasks_and_whole_where_they_are():
@@ -178,8 +191,8 @@ def test_what_blocks_is_what_is_scarcest_and_having_all():
     assert blockers.loc["user1", "resource"] == "resource2" and blockers.loc["user1", "blocked"]
     assert blockers.loc["user2", "resource"] == "its tasks" and blockers.loc["user2", "blocked"]
     # on the second server [7.5, 2] is left: seven tasks by the one, half a task by the other
-    two = Instance.from_arrays([[1.0, 4.0]], [[10.0, 4.0], [8.0, 4.0]], task_limits=[INF])
-    blockers = basics.blockers(two, np.array([[1.0, 0.5]])).set_index("server")
+    one_user = Instance.from_arrays([[1.0, 4.0]], [[10.0, 4.0], [8.0, 4.0]], task_limits=[INF])
+    blockers = basics.blockers(one_user, np.array([[1.0, 0.5]])).set_index("server")
     assert blockers["resource"].tolist() == ["resource2"] * 2 and blockers["free"].tolist() == [
         0,
         0.5,
@@ -407,20 +420,20 @@ def test_who_blocks_whom():
 
 
 @pytest.mark.parametrize("division", ["rdm", "tdm"])
-@pytest.mark.parametrize("off", [1e-6, 0.1, 5.0])
-def test_an_over_committed_allocation_is_judged_and_the_culprit_named(division, off):
+@pytest.mark.parametrize("deviation", [1e-6, 0.1, 5.0])
+def test_an_over_committed_allocation_is_judged_and_the_culprit_named(division, deviation):
     """What a scheduler hands out is often over what there is, by rounding or on purpose: an audit's first use."""
     pool = Instance.from_arrays(
         [[1, 1]] * 3, [[2, 2]], users=["ann", "bob", "cid"], servers=["big"]
     )
-    tasks = fairlp.allocate(pool, "drf").tasks + off
+    tasks = fairlp.allocate(pool, "drf").tasks + deviation
     findings = fairlp.audit(pool, tasks, division=division)
     assert findings.holds["feasible"] is False and "'big'" in findings.witness["feasible"]
-    assert findings.margin["feasible"] == pytest.approx(-3 * off / 2, rel=1e-6)
+    assert findings.margin["feasible"] == pytest.approx(-3 * deviation / 2, rel=1e-6)
     assert (
         findings.holds["Pareto-optimal"] and findings.holds["envy-free"]
     )  # with what it takes, nobody could gain
-    tasks.loc["ann"] -= off / 2
+    tasks.loc["ann"] -= deviation / 2
     assert not fairlp.audit(pool, tasks, ["non-wasteful"], division=division).holds.isna().any()
 
 

@@ -49,9 +49,9 @@ def clock(monkeypatch):
 @pytest.mark.parametrize("property_name", ["strategy-proof", "population-monotonic", "envy-free"])
 @pytest.mark.parametrize("limit", [0.5, 7.5, 100.5])
 def test_no_run_begins_after_the_limit_of_a_search(clock, property_name, limit):
-    how = {"search": True, "tries": 10_000, "time_limit": limit}
+    options = {"search": True, "tries": 10_000, "time_limit": limit}
     with pytest.warns(FairlpWarning, match=f"the time limit of {limit:g} s ended the search"):
-        fairlp.counterexample(clock.mechanism(0.9), property_name, **how)
+        fairlp.counterexample(clock.mechanism(0.9), property_name, **options)
     assert len(clock.runs) == int(limit) + 1 and max(clock.runs) <= limit
 
 

@@ -17,16 +17,16 @@ from profiles import many
 OFF = (1e-6, 0.01, 1.0)
 
 
-@pytest.mark.parametrize("off", OFF)
+@pytest.mark.parametrize("deviation", OFF)
 @pytest.mark.parametrize("user", [0, 1])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_max_min_of_a_single_resource_is_missed_from_either_side(off, user, sign):
+def test_max_min_of_a_single_resource_is_missed_from_either_side(deviation, user, sign):
     instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
     tasks = np.array([[5.0], [5.0]])
     assert fairness.single_resource(case(instance, tasks)).holds
-    tasks[user, 0] += sign * off
+    tasks[user, 0] += sign * deviation
     verdict = fairness.single_resource(case(instance, tasks))
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off / 10, rel=1e-3)
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation / 10, rel=1e-3)
 
 
 def test_what_has_several_resources_or_whole_tasks_is_no_single_resource():
@@ -49,13 +49,13 @@ def test_a_bottleneck_is_everyones_on_every_server():
 
 
 @pytest.mark.parametrize("division", ["rdm", "tdm"])
-@pytest.mark.parametrize("off", OFF)
-def test_a_fixed_point_is_feasible_and_nobody_could_gain(division, off):
+@pytest.mark.parametrize("deviation", OFF)
+def test_a_fixed_point_is_feasible_and_nobody_could_gain(division, deviation):
     assert fairness.per_server(case(pair(), [[3, 4], [7, 0]]), division).holds
-    gain = fairness.per_server(case(pair(), [[3, 4 - off], [7, 0]]), division)
-    assert gain.holds is False and gain.margin <= -off / 4 * 0.99
-    over = fairness.per_server(case(pair(), [[3, 4 * (1 + off)], [7, 0]]), division)
-    assert over.holds is False and over.margin <= -off * 0.99
+    gain = fairness.per_server(case(pair(), [[3, 4 - deviation], [7, 0]]), division)
+    assert gain.holds is False and gain.margin <= -deviation / 4 * 0.99
+    over = fairness.per_server(case(pair(), [[3, 4 * (1 + deviation)], [7, 0]]), division)
+    assert over.holds is False and over.margin <= -deviation * 0.99
 
 
 @settings(max_examples=many(30), deadline=None)

@@ -55,10 +55,10 @@ def test_no_cell_contradicts_itself(cell):
     stated = claims(TABLE[mechanism]).get(property_name)
     # what the row of the mechanism lists holds as far as we know; what is refuted is not among it
     assert (stated is not None) == row.standing.startswith("stands")
-    listed = fairlp.mechanisms().promises[mechanism].split(", ")
+    promised_texts = fairlp.mechanisms().promises[mechanism].split(", ")
     texts = [
         text
-        for text in listed
+        for text in promised_texts
         if text == property_name or text.startswith((f"{property_name} if ", f"{property_name} ("))
     ]
     assert len(texts) == (stated is not None) and all(row.condition in text for text in texts)
@@ -245,9 +245,11 @@ def test_what_has_nothing_to_check_is_not_called_kept(property_name):
 
 
 def test_what_has_nothing_to_check_is_not_counted():
-    two = Instance.from_arrays([[2, 1], [1, 2]], [[4, 4]])
+    pair_instance = Instance.from_arrays([[2, 1], [1, 2]], [[4, 4]])
     findings = fairlp.audit(
-        two, fairlp.allocate(two, "drf"), ["bottleneck", "global bottleneck", "single-resource"]
+        pair_instance,
+        fairlp.allocate(pair_instance, "drf"),
+        ["bottleneck", "global bottleneck", "single-resource"],
     )
     assert findings.holds.tolist() == [None] * 3 and findings.margin.isna().all()
     # it is about whole tasks, and there are none: nothing is audited, and nothing is said to be
@@ -292,28 +294,30 @@ def test_claims_are_read_as_rows_write_them():
 
 
 def test_conditions_are_what_they_say():
-    two = Instance.from_arrays([[1, 1], [1, 1]], [[2, 2]])
+    pair_instance = Instance.from_arrays([[1, 1], [1, 1]], [[2, 2]])
     other = {
         "all demands are positive": Instance.from_arrays([[1, 0], [1, 1]], [[2, 2]]),
         "anyone may run anywhere": Instance.from_arrays(
             [[1], [1]], [[2], [2]], eligible=[[1, 0], [1, 1]]
         ),
-        "no rates are given": two.derived(rates=np.ones((2, 1))),
-        "all weights are equal": two.derived(weights=np.array([[1.0, 1.0], [1.0, 2.0]])),
-        "no user has a task limit": two.derived(task_limits=np.array([1.0, np.inf])),
-        "all run on one server": two.derived(counts=np.array([2])),
-        "an equal part keeps no job busy for more than all its time": two.derived(
+        "no rates are given": pair_instance.derived(rates=np.ones((2, 1))),
+        "all weights are equal": pair_instance.derived(weights=np.array([[1.0, 1.0], [1.0, 2.0]])),
+        "no user has a task limit": pair_instance.derived(task_limits=np.array([1.0, np.inf])),
+        "all run on one server": pair_instance.derived(counts=np.array([2])),
+        "an equal part keeps no job busy for more than all its time": pair_instance.derived(
             counts=np.array([2])
         ),
-        "no queue has a guarantee or a cap": two.replace(queues={"a": {"cap": {"resource1": 1}}}),
-        "no resource has several flavors": two.replace(
+        "no queue has a guarantee or a cap": pair_instance.replace(
+            queues={"a": {"cap": {"resource1": 1}}}
+        ),
+        "no resource has several flavors": pair_instance.replace(
             queues={"a": {"nominal": {"resource1": 1, "resource1@resource2 > 1": 1}}}
         ),
     }
     assert set(other) == set(CONDITIONS)
     for name, holds in CONDITIONS.items():
-        assert holds(two) and not holds(other[name])
-    assert CONDITIONS["no queue has a guarantee or a cap"](two.replace(queues={"a": 2}))
+        assert holds(pair_instance) and not holds(other[name])
+    assert CONDITIONS["no queue has a guarantee or a cap"](pair_instance.replace(queues={"a": 2}))
 
 
 def test_a_promise_of_which_nothing_was_audited_does_not_stand(equal_time):
@@ -385,8 +389,8 @@ def test_what_the_time_limit_left_out_is_said():
 def test_progress_is_shown_where_it_is_asked_for(capsys):
     fairlp.promises(2, mechanisms=["naive-drf"], progress=True)
     fairlp.counterexample("drf", "envy-free", search=True, tries=3, progress=True)
-    shown = capsys.readouterr().err
-    assert "promises: 2 of 2" in shown and "search: envy-free: 3 of 3" in shown
+    text = capsys.readouterr().err
+    assert "promises: 2 of 2" in text and "search: envy-free: 3 of 3" in text
     fairlp.promises(1, mechanisms=["naive-drf"])
     assert not capsys.readouterr().err
 
@@ -396,13 +400,13 @@ def test_what_is_ours_is_on_the_page_that_promises_name():
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     table = text.split("rests on here\n", 1)[1].split("\n## ", 1)[0]
     lines = [line.strip("|").split("|") for line in table.splitlines() if line.startswith("| `")]
-    listed = {
+    names = {
         (mechanism.strip(" `"), property_name.strip())
         for mechanisms, properties, _ in lines
         for mechanism in mechanisms.split(",")
         for property_name in properties.split(",")
     }
-    assert listed == set(EVERY.index[EVERY.source.str.startswith("fairlp")])
+    assert names == set(EVERY.index[EVERY.source.str.startswith("fairlp")])
 
 
 def test_failures_are_counted_and_a_mechanism_that_always_fails_does_not_stand():

@@ -37,18 +37,18 @@ def audited(instance, tasks, name):
     return fairlp.audit(instance, np.array(tasks, dtype=float)[:, None], [name]).iloc[0]
 
 
-@pytest.mark.parametrize("off", [1e-6, 1.0])
-def test_caps(off):
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
+def test_caps(deviation):
     assert audited(two_teams(), [4, 4, 6], "caps kept").holds is True
-    verdict = audited(two_teams(), [4, 4, 6 + 6 * off], "caps kept")
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off)
+    verdict = audited(two_teams(), [4, 4, 6 + 6 * deviation], "caps kept")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation)
     assert (
         verdict.witness.startswith("queue 'b' has ") and "'cpu' and its cap is 6" in verdict.witness
     )
 
 
-@pytest.mark.parametrize("off", [1e-6, 1.0])
-def test_quotas(off):
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
+def test_quotas(deviation):
     """A of 20 keeps 14 and lends 6; B of 10 may borrow 4: each of them, and what A lends, is a limit."""
     queues = {
         "A": {"nominal": {"cpu": 20}, "lending": {"cpu": 6}},
@@ -58,23 +58,23 @@ def test_quotas(off):
         [[1], [1]], [[99]], queue=["A", "B"], queues=queues, resources=["cpu"]
     )
     for right, wrong_tasks, witness in (
-        ([16, 14], [16, 14 + 14 * off], "queue 'B' uses {} 'cpu' and may use 14"),
-        ([20, 10], [20 + 16 * off, 10], "queue '' uses {} 'cpu' and may use 16"),
+        ([16, 14], [16, 14 + 14 * deviation], "queue 'B' uses {} 'cpu' and may use 14"),
+        ([20, 10], [20 + 16 * deviation, 10], "queue '' uses {} 'cpu' and may use 16"),
     ):
         assert audited(instance, right, "quotas kept").holds is True
         finding = audited(instance, wrong_tasks, "quotas kept")
-        assert finding.holds is False and finding.margin == pytest.approx(-off)
+        assert finding.holds is False and finding.margin == pytest.approx(-deviation)
         start, _, end = witness.partition("{}")
         assert finding.witness.startswith(start) and finding.witness.endswith(end)
 
 
-@pytest.mark.parametrize("off", [1e-6, 1.0])
-def test_guarantees(off):
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
+def test_guarantees(deviation):
     # as a pool of its own the guarantee gives x four CPUs and y four GPUs; one of both is what
     # counts
     assert audited(two_teams(), [4, 0, 6], "guarantees kept").holds is True
-    verdict = audited(two_teams(), [4 - 4 * off, 4 - 4 * off, 6], "guarantees kept")
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off)
+    verdict = audited(two_teams(), [4 - 4 * deviation, 4 - 4 * deviation, 6], "guarantees kept")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation)
     assert (
         verdict.witness.startswith("queue 'a' has ")
         and "of the 4 that it is guaranteed" in verdict.witness
@@ -84,18 +84,18 @@ def test_guarantees(off):
     assert audited(limited, [0.5, 0, 6], "guarantees kept").holds is False
 
 
-@pytest.mark.parametrize("off", [1e-6, 0.2])
-def test_what_weights_promise(off):
+@pytest.mark.parametrize("deviation", [1e-6, 0.2])
+def test_what_weights_promise(deviation):
     plain = two_teams(queues={"a": {"weight": 3}})
     # a's part is 3/4, and 3/8 for each of its users; b's is 1/4
     right = [3.75, 7.5, 2.5]
     assert audited(plain, right, "hierarchical share guarantee").holds is True
-    verdict = audited(plain, [3.75 - 10 * off, 7.5, 2.5], "hierarchical share guarantee")
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off)
+    verdict = audited(plain, [3.75 - 10 * deviation, 7.5, 2.5], "hierarchical share guarantee")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation)
     assert verdict.witness.startswith("'x' of queue 'a'") and "promise 0.375" in verdict.witness
     assert audited(plain, right, "queue share guarantee").holds is True
-    verdict = audited(plain, [3.75, 7.5 - 10 * off, 2.5], "queue share guarantee")
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off)
+    verdict = audited(plain, [3.75, 7.5 - 10 * deviation, 2.5], "queue share guarantee")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation)
     assert verdict.witness.startswith("queue 'a' has") and "promise 0.75" in verdict.witness
     # whoever has all its tasks lacks nothing
     full = plain.replace(task_limits=[1, 1, np.inf])
@@ -104,14 +104,14 @@ def test_what_weights_promise(off):
         assert audited(full, [1, 1, 2.4], name).holds is False
 
 
-@pytest.mark.parametrize("off", [1e-6, 0.2])
-def test_envy_within_a_queue(off):
+@pytest.mark.parametrize("deviation", [1e-6, 0.2])
+def test_envy_within_a_queue(deviation):
     instance = Instance.from_arrays(
         [[1], [1], [1]], [[9]], queue=["a", "a", "b"], weights=[1, 2, 1]
     )
     assert audited(instance, [1, 2, 6], "envy-free within queues").holds is True
-    verdict = audited(instance, [1, 2 * (1 + off), 6], "envy-free within queues")
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off / 9)
+    verdict = audited(instance, [1, 2 * (1 + deviation), 6], "envy-free within queues")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation / 9)
     assert (
         "'user1' would run" in verdict.witness
         and "'user2' of the same queue 'a'" in verdict.witness
@@ -410,13 +410,13 @@ def test_trees_that_leave_nothing_to_compare():
 
 def test_no_queue_is_promised_more_than_partitions_let_its_users_have():
     """An only user may run on one of two servers: it has all that it could ever have, half the pool."""
-    only = fairlp.Instance.from_arrays(
+    narrow = fairlp.Instance.from_arrays(
         [[1.0]], [[4.0], [4.0]], queue=["a/c"], eligible=[[False, True]]
     )
     pair = fairlp.Instance.from_arrays(
         [[1.0]] * 2, [[4.0], [4.0]], queue=["a", "b"], eligible=[[False, True]] * 2
     )
     for name in ("hierarchical share guarantee", "queue share guarantee"):
-        assert fairlp.audit(only, [[0, 4]], name).holds.tolist() == [True]
-        assert fairlp.audit(only, [[0, 3]], name).holds.tolist() == [False]
+        assert fairlp.audit(narrow, [[0, 4]], name).holds.tolist() == [True]
+        assert fairlp.audit(narrow, [[0, 3]], name).holds.tolist() == [False]
         assert fairlp.audit(pair, [[0, 2], [0, 2]], name).holds.tolist() == [False]

@@ -34,8 +34,10 @@ def test_a_search_takes_clear_violations_only(monkeypatch, holds, margin, breaks
 
 
 def test_the_search_is_seeded_shrinks_and_gives_up_honestly():
-    how = {"search": True, "seed": 3, "users": 3, "servers": 2}
-    first, second = (fairlp.counterexample("drfh", "sharing incentive", **how) for _ in range(2))
+    options = {"search": True, "seed": 3, "users": 3, "servers": 2}
+    first, second = (
+        fairlp.counterexample("drfh", "sharing incentive", **options) for _ in range(2)
+    )
     assert first.equals(second) and len(first.users) == 2 and len(first.servers) == 2
     assert fairlp.counterexample("drf", "envy-free", search=True, tries=30) is None
     with pytest.raises(UnknownNameError, match="search=True"):

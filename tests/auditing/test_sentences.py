@@ -82,6 +82,6 @@ def test_the_table_for_people_has_no_columns_that_say_nothing():
     assert in_words(table(KEPT, REFUTED).assign(failed=[0, 3]))["failed"].tolist() == [0, 3]
     always = in_words(table(NOBODY).assign(failed=7))
     assert always["failed"].tolist() == [7] and always["audited"].tolist() == [0]
-    shown = in_words(fairlp.promises(mechanisms=["drf"]))
-    assert shown.loc[("drf", "population-monotonic"), "counterexample"] == "ships"
-    assert shown.loc[("drf", "envy-free"), "counterexample"] == ""
+    table_in_words = in_words(fairlp.promises(mechanisms=["drf"]))
+    assert table_in_words.loc[("drf", "population-monotonic"), "counterexample"] == "ships"
+    assert table_in_words.loc[("drf", "envy-free"), "counterexample"] == ""

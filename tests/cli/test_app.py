@@ -213,9 +213,9 @@ def test_a_bug_shows_its_traceback_and_has_a_code_of_its_own(monkeypatch, capsys
     with pytest.raises(SystemExit) as error:
         main()
     assert error.value.code == ExitCode.BUG
-    shown = capsys.readouterr().err
-    assert "Traceback" in shown
-    assert "unexpected ZeroDivisionError" in shown
+    text = capsys.readouterr().err
+    assert "Traceback" in text
+    assert "unexpected ZeroDivisionError" in text
 
 
 def test_debug_shows_the_traceback(monkeypatch):
@@ -300,10 +300,10 @@ def test_a_warning_that_is_given_twice_is_told_once(monkeypatch):
 
     real = api.allocate
 
-    def warns(*arguments, **how):
+    def warns(*arguments, **options):
         for _ in range(2):
             warnings.warn("said before", FairlpWarning, stacklevel=1)
-        return real(*arguments, **how)
+        return real(*arguments, **options)
 
     monkeypatch.setattr(api, "allocate", warns)
     assert run("allocate ghodsi --csv").stderr.count("said before") == 1

@@ -23,7 +23,7 @@ def test_audit_on_the_command_line(tmp_path):
 
     table = tmp_path / "observed.csv"
     fairlp.allocate(examples.load("khamse-ashari-figure-1"), "tsf").to_csv(table)
-    how = (
+    arguments = (
         "audit",
         "khamse-ashari-figure-1",
         "--allocation",
@@ -33,8 +33,8 @@ def test_audit_on_the_command_line(tmp_path):
         "-p",
         "bottleneck",
     )
-    assert "broken: bottleneck" in run(*how, code=ExitCode.NO).stdout
-    rows = json.loads(run(*how, "--json", code=ExitCode.NO).stdout)
+    assert "broken: bottleneck" in run(*arguments, code=ExitCode.NO).stdout
+    rows = json.loads(run(*arguments, "--json", code=ExitCode.NO).stdout)
     assert [row["holds"] for row in rows] == [True, False]
     assert "nothing is broken" in run("audit", "ghodsi", "-m", "drf", "-p", "envy-free").stdout
     target = tmp_path / "found.yaml"
@@ -169,9 +169,9 @@ def test_searches_take_a_generator_and_a_time_limit_and_say_what_was_in_the_doma
     rules.write_text(RULES, encoding="utf-8")
     mechanism, drawn = f"{rules}:equal_time", f"{rules}:rated"
 
-    def standing(*how):
+    def standing(*arguments):
         frame = pd.read_csv(
-            StringIO(run("promises -m", mechanism, "--audits", "1", *how, "--csv").stdout)
+            StringIO(run("promises -m", mechanism, "--audits", "1", *arguments, "--csv").stdout)
         )
         return frame["standing"].tolist()
 

@@ -29,7 +29,9 @@ def test_the_command_line_draws_by_queue(tmp_path, monkeypatch):
     monkeypatch.setattr(
         plots,
         "plot_queues",
-        lambda *arguments, **how: drawn.append(how["level"]) or plots.plot_allocation(*arguments),
+        lambda *arguments, **options: (
+            drawn.append(options["level"]) or plots.plot_allocation(*arguments)
+        ),
     )
     for level_options in ((), ("--level", 2)):
         run(
@@ -96,8 +98,8 @@ def test_allocate_shows_thirty_users_and_says_how_to_get_all():
 
 
 def test_options_reach_the_solver():
-    how = "--method lp --solver highs-ipm --time-limit 60 --option threads=1 --no-merge"
-    data = json.loads(run(f"allocate ghodsi -m drf --json {how}").stdout)
+    options = "--method lp --solver highs-ipm --time-limit 60 --option threads=1 --no-merge"
+    data = json.loads(run(f"allocate ghodsi -m drf --json {options}").stdout)
     assert (data["method"], data["solver"]) == ("lp", "highs-ipm")
     assert [user["tasks"] for user in data["users"]] == pytest.approx([3, 2])
 
@@ -255,15 +257,15 @@ def test_all_methods_of_a_mechanism_agree():
     assert all(row["agrees"] is True for row in data)
 
 
-@pytest.mark.parametrize("how", [(), ("--json",), ("--csv",)])
-def test_a_method_that_differs_is_told_by_the_exit_code(monkeypatch, how):
+@pytest.mark.parametrize("options", [(), ("--json",), ("--csv",)])
+def test_a_method_that_differs_is_told_by_the_exit_code(monkeypatch, options):
     table = pd.DataFrame(
         {"agrees": [True, False], "difference": [0.0, 0.5], "user": ["A", "A"]},
         index=pd.Index(["lp", "rounds"], name="method"),
     )
     monkeypatch.setattr(validation, "validate", lambda *_, **__: table)
-    text = run("compare ghodsi -m drf --methods", *how, code=ExitCode.NO).stdout
-    assert how or "disagree: rounds" in text
+    text = run("compare ghodsi -m drf --methods", *options, code=ExitCode.NO).stdout
+    assert options or "disagree: rounds" in text
 
 
 def test_prices_that_are_all_zero_and_times_that_are_unknown_are_not_printed():

@@ -44,18 +44,18 @@ def wide(tmp_path_factory):
     return path
 
 
-def in_terminal(frame, width, shown=None, hint=""):
+def in_terminal(frame, width, width_shown=None, hint=""):
     """The lines of a table in a terminal so wide."""
     target = StringIO()
     terminal = console(file=target, width=width, force_terminal=True, no_color=True)
-    print_frame(terminal, "A table", frame, shown, hint)
+    print_frame(terminal, "A table", frame, width_shown, hint)
     text = re.sub(r"\x1b\[[0-9;]*m", "", target.getvalue())
     return [line.rstrip() for line in text.splitlines()]
 
 
 def test_a_table_has_a_title_a_rule_its_first_rows_and_how_to_get_the_others():
     frame = pd.DataFrame({"a_share": [1 / 3, 2.0, 3.0]}, index=["ann", "bob", "cid"])
-    assert in_terminal(frame.rename_axis("user"), 44, shown=2, hint="--all") == [
+    assert in_terminal(frame.rename_axis("user"), 44, width_shown=2, hint="--all") == [
         "A table",
         "user    a share",
         15 * "─",
@@ -125,10 +125,10 @@ def test_machine_output_stays_pure_beside_a_warning(oversized):
 
 
 @pytest.mark.parametrize(
-    ("file", "how"), [("a.json", ()), ("a.csv", ()), ("a.dat", ("--json",)), ("a.txt", ())]
+    ("file", "options"), [("a.json", ()), ("a.csv", ()), ("a.dat", ("--json",)), ("a.txt", ())]
 )
-def test_output_goes_to_a_file(current_folder, file, how):
-    result = run("allocate ghodsi -m drf -o", file, *how)
+def test_output_goes_to_a_file(current_folder, file, options):
+    result = run("allocate ghodsi -m drf -o", file, *options)
     assert result.stdout == ""
     assert result.stderr == f"wrote {file}\n"
     text = (current_folder / file).read_text(encoding="utf-8")

@@ -133,10 +133,10 @@ def test_without_a_file_the_model_is_printed():
 
 
 @pytest.mark.parametrize(
-    ("command", "listed"), [("mechanisms", fairlp.mechanisms), ("solvers", fairlp.solvers)]
+    ("command", "list_rows"), [("mechanisms", fairlp.mechanisms), ("solvers", fairlp.solvers)]
 )
-def test_lists(command, listed):
-    frame = listed()
+def test_lists(command, list_rows):
+    frame = list_rows()
     output = run(command).stdout
     assert all(name in output for name in frame.index)
     data = json.loads(run(command, "--json").stdout)
@@ -194,11 +194,11 @@ def test_papers_of_mechanisms_are_cited():
     assert every.count("\n@") + 1 == len(REFERENCES) and every.rstrip("\n").endswith(
         REFERENCES[-1].bibtex
     )
-    two = run("mechanisms drfh DRFH njc --bibtex").stdout
+    bibtex = run("mechanisms drfh DRFH njc --bibtex").stdout
     papers = list(
         dict.fromkeys([*fairlp.mechanisms("drfh").references, *fairlp.mechanisms("njc").references])
     )
-    assert two == "\n\n".join(paper.bibtex for paper in papers) + "\n"
+    assert bibtex == "\n\n".join(paper.bibtex for paper in papers) + "\n"
 
 
 def test_an_example_goes_into_an_empty_folder_and_into_no_other(current_folder):

@@ -36,9 +36,14 @@ def test_a_study_is_run_and_its_file_shown(current_folder):
 
 
 def test_functions_that_a_study_may_name_are_listed():
-    listed = json.loads(run("study", "--list", "--json").stdout)
-    assert [row["name"] for row in listed] == [*study.generators().index, *study.statistics().index]
-    assert listed[-1]["kind"] == "statistic" and "uniform-integers" in run("study", "--list").stdout
+    functions = json.loads(run("study", "--list", "--json").stdout)
+    assert [row["name"] for row in functions] == [
+        *study.generators().index,
+        *study.statistics().index,
+    ]
+    assert (
+        functions[-1]["kind"] == "statistic" and "uniform-integers" in run("study", "--list").stdout
+    )
 
 
 def test_a_file_that_holds_the_study_is_shown_and_one_of_another_is_not_replaced(current_folder):

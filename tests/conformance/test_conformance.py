@@ -403,9 +403,9 @@ def test_honest_answers_pass(case):
     assert judged(case)["outcome"] == "passed"
 
 
-@pytest.mark.parametrize("off", [1e-5, 1.0])
-def test_points_that_are_infeasible_fail(off):
-    for x in ([3 + off, 1 - 2 * off], [3 + off, 1]):
+@pytest.mark.parametrize("deviation", [1e-5, 1.0])
+def test_points_that_are_infeasible_fail(deviation):
+    for x in ([3 + deviation, 1 - 2 * deviation], [3 + deviation, 1]):
         verdicts = judged(PLAIN, x=np.array(x, dtype=float))
         assert verdicts["outcome"] == "failed" and "is not feasible" in verdicts["detail"]
 

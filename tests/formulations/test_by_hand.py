@@ -108,8 +108,8 @@ def test_naive_drf_divides_limits_and_is_bounded():
     ]
     nobody = solved(max_min.naive_drf(separate(task_limits=[0, 0])))
     assert nobody.objective == 0
-    only = Instance.from_arrays([[1.0, 1.0]], [[4.0, 4.0], [9.0, 0.0]])
-    assert solved(max_min.naive_drf(only)).values["t"].tolist() == [1, 0]
+    lone = Instance.from_arrays([[1.0, 1.0]], [[4.0, 4.0], [9.0, 0.0]])
+    assert solved(max_min.naive_drf(lone)).values["t"].tolist() == [1, 0]
 
 
 def test_given_rates_scale_what_tasks_need():
@@ -122,10 +122,10 @@ def test_given_rates_scale_what_tasks_need():
 # --- audits ----------------------------------------------------------------------------------------------------------
 
 
-def gain(instance, totals, **how):
+def gain(instance, totals, **options):
     """What all can gain together, each as a fraction of what it could run alone."""
     totals = np.array(totals, dtype=float)
-    best = solved(audits.pareto(instance, totals, **how)).objective
+    best = solved(audits.pareto(instance, totals, **options)).objective
     return best - (totals / instance.gamma().sum(axis=1)).sum()
 
 

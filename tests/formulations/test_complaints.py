@@ -20,10 +20,10 @@ def test_one_bottleneck_by_itself_is_a_resource():
     named = fairlp.Instance.from_arrays(
         instance.demands, instance.capacities, resources=[1, 2, 3, 4]
     )
-    alone, listed = (
+    alone, model_of_list = (
         fairlp.formulate(named, "njc", bottlenecks=bottlenecks) for bottlenecks in (1, [1])
     )
-    assert str(alone) == str(listed)
+    assert str(alone) == str(model_of_list)
 
 
 def test_a_set_of_bottlenecks_is_a_linear_program(tmp_path):

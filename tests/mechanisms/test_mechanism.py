@@ -400,5 +400,5 @@ def test_a_named_solver_is_used_or_refused(name, method):
 
 def test_a_solver_that_is_the_method_itself_may_be_named():
     instance = fairlp.examples.wang_figure_1()
-    how = {"method": "interior-point", "solver": "interior-point"}
-    assert fairlp.allocate(instance, "drfh", **how).method == "interior-point"
+    options = {"method": "interior-point", "solver": "interior-point"}
+    assert fairlp.allocate(instance, "drfh", **options).method == "interior-point"

@@ -286,18 +286,18 @@ def test_wrong_allocations_are_not_proved(exact):
     assert not verdict.holds and verdict.message.startswith(
         "infeasible: a capacity, limit or placement is violated"
     )
-    for factors, off in (([1 - 1e-5, 1], 1e-5), ([1, 0.5], 0.5)):
+    for factors, gap in (([1 - 1e-5, 1], 1e-5), ([1, 0.5], 0.5)):
         smaller_allocation = dataclasses.replace(
             right, tasks_array=right.tasks_array * np.array(factors)[:, None]
         )
         verdict = smaller_allocation.certify(exact=exact)
-        user = "ann" if off < 0.1 else "bob"
+        user = "ann" if gap < 0.1 else "bob"
         assert (
             not verdict.holds
             and f"user {user!r} has" in verdict.message
             and "as good" not in verdict.message
         )
-        assert verdict.gap == pytest.approx(off, rel=1e-3)
+        assert verdict.gap == pytest.approx(gap, rel=1e-3)
 
 
 def test_other_totals_of_a_program_that_is_solved_once_may_be_as_good():

@@ -26,16 +26,16 @@ def declared():
 
 def experiment(mechanisms, **changes):
     parts = {"users": [4], "resources": [2], "demands": [[1, 5]], "reserves": [[20, 40]]}
-    how = {"generator": "uniform-integers", "grid": parts, "statistics": ["summary"], "runs": 3}
-    return study.Study(name="own", mechanisms=mechanisms, **(how | changes))
+    fields = {"generator": "uniform-integers", "grid": parts, "statistics": ["summary"], "runs": 3}
+    return study.Study(name="own", mechanisms=mechanisms, **(fields | changes))
 
 
 ALL = {row.name: row for row in EVERY}
 
 
 def test_a_study_in_other_processes_is_the_same_by_reference(tmp_path):
-    frame, two = (experiment(ALL).run(workers=n, progress=False).frame for n in (1, 2))
-    assert frame.equals(two) and len(frame) == 3
+    frame, second_frame = (experiment(ALL).run(workers=n, progress=False).frame for n in (1, 2))
+    assert frame.equals(second_frame) and len(frame) == 3
     document = experiment(ALL).to_dict()
     assert document["mechanisms"]["own-part"]["mechanism"] == "own_mechanisms:own_part"
     with pytest.raises(

@@ -25,12 +25,12 @@ def either_gpu():
 def draw(rng):
     """Return users with one way or two, on one to three servers with GPUs of two types."""
     cpu = rng.integers(1, 9, (3, 2)).astype(float)
-    only = rng.integers(0, 3, 3)  # both ways, A only, B only
-    cpu[only == 1, 1] = np.nan
-    cpu[only == 2, 0] = np.nan
+    ways_of_user = rng.integers(0, 3, 3)  # both ways, A only, B only
+    cpu[ways_of_user == 1, 1] = np.nan
+    cpu[ways_of_user == 2, 0] = np.nan
     needs = pd.DataFrame(cpu, columns=["cpu with A", "cpu with B"], index=["ann", "bob", "cat"])
     capacities = rng.integers(4, 40, (int(rng.integers(1, 4)), 3))
-    demands = np.column_stack([needs.min(axis=1), only == 1, only == 2])
+    demands = np.column_stack([needs.min(axis=1), ways_of_user == 1, ways_of_user == 2])
     return Instance.from_arrays(
         demands, capacities, users=list(needs.index), user_attributes=needs, weights=[1, 2, 1]
     )

@@ -415,8 +415,8 @@ def test_queues_with_deserved_amounts_and_capabilities(tmp_path, case):
     counts = {}
     for queue, requests in case.running:
         k = counts[queue] = counts.get(queue, 0) + 1
-        on = f"n{k}" if queue != "q2" or len(case.queues) == 1 else "n2"
-        items += pods_of(queue, 1, requests, on)
+        node_name = f"n{k}" if queue != "q2" or len(case.queues) == 1 else "n2"
+        items += pods_of(queue, 1, requests, node_name)
     queue, requests = case.waiting
     items += pods_of(queue, 1, requests)
     snapshot = fairlp.snapshot(written(tmp_path, *items))

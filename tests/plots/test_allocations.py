@@ -227,13 +227,13 @@ def test_the_numbers_on_the_bars_are_the_others_who_run_there(google):
     others = ~google.instance.users.labels.astype(str).isin(coloured)
     share_parts = parts(google)[others]
     for r, axis in enumerate(figure.axes):
-        shown = {round(text.xy[0]): int(text.get_text()) for text in axis.texts}
+        numbers = {round(text.xy[0]): int(text.get_text()) for text in axis.texts}
         expected = {
             k: int((share_parts[:, r, k] > 1e-9).sum())
             for k in range(share_parts.shape[2])
             if share_parts[:, r, k].sum() > 0.06
         }
-        assert shown == expected and len(shown) >= 4
+        assert numbers == expected and len(numbers) >= 4
         grey = dict(enumerate(list(axis.containers)[-1]))
         for text in axis.texts:
             band = grey[round(text.xy[0])]
@@ -318,18 +318,18 @@ def test_without_queues_there_is_nothing_to_draw():
 
 def test_allocations_of_one_mechanism_and_method_are_all_drawn():
     instance = queued()[0]
-    first, two = (
+    first, second = (
         fairlp.allocate(instance, "h-drf", method="lp", count=count)
         for count in ("total", "borrowed")
     )
-    assert legend(plots.plot_shares([first, two])) == [
+    assert legend(plots.plot_shares([first, second])) == [
         "h-drf (lp, count=total)",
         "h-drf (lp, count=borrowed)",
     ]
     weighted = fairlp.allocate(
         instance.replace(weights=[5, 1, 1, 1, 1]), "h-drf", method="lp", count="total"
     )
-    figure = plots.plot_shares([first, two, weighted])
+    figure = plots.plot_shares([first, second, weighted])
     assert legend(figure) == [
         "h-drf (lp, count=total) #1",
         "h-drf (lp, count=borrowed)",

@@ -265,11 +265,11 @@ def test_long_names_show_both_ends_and_stay_different():
     for names, ends in ((users, [name[-8:] for name in users]), (same_ends, ["y"] * 3)):
         instance = fairlp.Instance.from_arrays(np.ones((3, 1)), [[6.0]], users=names)
         figure = plots.plot_allocation(fairlp.allocate(instance, "drfh"))
-        shown = legend_names(figure)[:-1]
-        assert len(set(shown)) == 3 and all(
-            name.endswith(end) for name, end in zip(shown[::-1], ends, strict=True)
+        names_shown = legend_names(figure)[:-1]
+        assert len(set(names_shown)) == 3 and all(
+            name.endswith(end) for name, end in zip(names_shown[::-1], ends, strict=True)
         )
-        assert (max(map(len, shown)) <= 40) == (names is users)
+        assert (max(map(len, names_shown)) <= 40) == (names is users)
 
 
 #: Machado, Oliveira and Fernandes (2009): how colours look to whom one kind of cones is missing, of
@@ -331,7 +331,7 @@ def test_every_colour_stands_out_from_white(colour):
 
 def test_a_mechanism_looks_the_same_everywhere():
     cluster = fairlp.examples.load("khamse-ashari-figure-1")
-    seen = {}
+    looks = {}
     for names in (["c-drfh", "tsf"], ["asset", "tsf", "c-drfh"], ["tsf"]):
         axes = fairlp.plots.plot_shares(fairlp.allocate_all(cluster, names)).axes
         handles, labels = axes[0].get_legend_handles_labels()
@@ -341,8 +341,8 @@ def test_a_mechanism_looks_the_same_everywhere():
                 if hasattr(handle, "patches")
                 else handle.get_color()
             )
-            assert seen.setdefault(label, look) == look, label
-    assert len(set(seen.values())) == 3
+            assert looks.setdefault(label, look) == look, label
+    assert len(set(looks.values())) == 3
 
 
 def test_who_is_no_mechanism_is_counted():

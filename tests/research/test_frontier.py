@@ -151,8 +151,8 @@ def test_points_from_the_last_one_take_fewer_steps(monkeypatch):
     iterations = []
     plain = method.solve
 
-    def counted(*arguments, **how):
-        point = plain(*arguments, **how)
+    def counted(*arguments, **options):
+        point = plain(*arguments, **options)
         iterations.append(point.iterations)
         return point
 

@@ -14,9 +14,9 @@ from fairlp.mechanisms.arrivals.result import dynamic_allocation
 from fairlp.mechanisms.arrivals.rule import StepLevels
 
 
-def arrivals(*when, **options):
+def arrivals(*moments, **options):
     """Three users of two resources, with these arrivals."""
-    attributes = pd.DataFrame({"arrival": list(when)}) if when else None
+    attributes = pd.DataFrame({"arrival": list(moments)}) if moments else None
     demands = [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]]
     return Instance.from_arrays(
         demands, [[9, 18]], users=["a", "b", "c"], user_attributes=attributes, **options

@@ -68,9 +68,9 @@ def exact_twins(demands, capacities, weights):
             _largest_level([row[r] for row in need], y, Fraction(len(y))) for r in range(len(d[0]))
         )
         y = [max(level, past) for past in y]
-        of = np.repeat(np.arange(k + 1), counts[: k + 1])
+        twin_of = np.repeat(np.arange(k + 1), counts[: k + 1])
         steps.append(
-            [sum(y[j] for j in np.flatnonzero(of == i)) / sum(counts) for i in range(k + 1)]
+            [sum(y[j] for j in np.flatnonzero(twin_of == i)) / sum(counts) for i in range(k + 1)]
         )
     return steps
 

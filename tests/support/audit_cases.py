@@ -17,8 +17,8 @@ def pool(**options):
     return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **options)
 
 
-def audited(instance, tasks, *names, **how):
-    return fairlp.audit(instance, tasks, list(names), **how)
+def audited(instance, tasks, *names, **options):
+    return fairlp.audit(instance, tasks, list(names), **options)
 
 
 def fails(*_, **__):
@@ -29,8 +29,8 @@ def by_resource():
     return pool(weights=[[1.0, 2.0], [2.0, 1.0]])
 
 
-def case(instance, tasks, **how):
-    return AuditCase(instance, np.array(tasks, dtype=float), **how)
+def case(instance, tasks, **options):
+    return AuditCase(instance, np.array(tasks, dtype=float), **options)
 
 
 def pair(**options):

@@ -46,45 +46,45 @@ class Plain:
     def serve(self, rule="exclude", ties="larger", after=0):
         """One task at a time to the smallest share (before the task, or after it); return tasks by user."""
         tasks, free = [0] * len(self.d), list(self.c)
-        going = {i for i, is_able in enumerate(self.can_run) if is_able}
+        users = {i for i, is_able in enumerate(self.can_run) if is_able}
         sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
-        while going:
-            i = min(going, key=lambda k: ((tasks[k] + after) * self.ds[k], sign * self.ds[k], k))
+        while users:
+            i = min(users, key=lambda k: ((tasks[k] + after) * self.ds[k], sign * self.ds[k], k))
             if not self.fits(free, i):
                 if rule == "stop":
                     break
-                going.discard(i)
+                users.discard(i)
                 continue
             tasks[i] += 1
             free = [room - need for need, room in zip(self.d[i], free, strict=True)]
             if tasks[i] == self.limit[i]:
-                going.discard(i)
+                users.discard(i)
         return tasks
 
     def all_orders(self, rule="exclude", after=0):
         """Every result that some way to break ties gives."""
-        results, seen = set(), set()
+        results, states = set(), set()
 
-        def go(tasks, going):
-            if (tasks, going) in seen:
+        def go(tasks, users):
+            if (tasks, users) in states:
                 return
-            seen.add((tasks, going))
-            if not going:
+            states.add((tasks, users))
+            if not users:
                 results.add(tasks)
                 return
-            lowest = min((tasks[k] + after) * self.ds[k] for k in going)
+            lowest = min((tasks[k] + after) * self.ds[k] for k in users)
             free = self.free_capacity(tasks)
-            for i in going:
+            for i in users:
                 if (tasks[i] + after) * self.ds[i] > lowest:
                     continue
                 if not self.fits(free, i):
                     if rule == "stop":
                         results.add(tasks)
                     else:
-                        go(tasks, going - {i})
+                        go(tasks, users - {i})
                     continue
                 next_tasks = tuple(t + (k == i) for k, t in enumerate(tasks))
-                go(next_tasks, going - {i} if next_tasks[i] == self.limit[i] else going)
+                go(next_tasks, users - {i} if next_tasks[i] == self.limit[i] else users)
 
         go((0,) * len(self.d), frozenset(i for i, is_able in enumerate(self.can_run) if is_able))
         return results

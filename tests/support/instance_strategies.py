@@ -99,8 +99,11 @@ def trees(draw, n_users, resources):
         queues[path] = {"weight": weight, "guarantee": guarantee, "cap": cap}
     if not queues:
         return {"queue": draw(st.lists(PATHS, min_size=n_users, max_size=n_users))}
-    listed = st.sampled_from(sorted(queues))  # one that is nearly a listed one is refused
-    return {"queue": draw(st.lists(listed, min_size=n_users, max_size=n_users)), "queues": queues}
+    queue_names = st.sampled_from(sorted(queues))  # one that is nearly a listed one is refused
+    return {
+        "queue": draw(st.lists(queue_names, min_size=n_users, max_size=n_users)),
+        "queues": queues,
+    }
 
 
 @st.composite

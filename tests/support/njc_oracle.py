@@ -62,8 +62,8 @@ def vertices(r, e, bottlenecks):
     tight = [(columns[j], 1) for j in bottlenecks]
     points = set()
     for count in range(max(0, n - len(tight)), n + 1):
-        for some in combinations(loose, count):
-            chosen = [*tight, *some]
+        for equations in combinations(loose, count):
+            chosen = [*tight, *equations]
             x = solve([row for row, _ in chosen], [b for _, b in chosen])
             if x is None or tuple(x) in points:
                 continue
@@ -77,8 +77,12 @@ def vertices(r, e, bottlenecks):
 def all_sets(r, e):
     """Candidate set → its vertices, for all feasible sets."""
     m = len(r[0])
-    sets = (frozenset(some) for size in range(m + 1) for some in combinations(range(m), size))
-    return {some: points for some in sets if (points := vertices(r, e, sorted(some)))}
+    sets = (
+        frozenset(resources) for size in range(m + 1) for resources in combinations(range(m), size)
+    )
+    return {
+        resources: points for resources in sets if (points := vertices(r, e, sorted(resources)))
+    }
 
 
 def dimension(points):

@@ -32,7 +32,7 @@ def place(
         min(int(c[i][r] * slots / largest[r]) for r in resources if largest[r]) for i, _ in single
     ]
     tasks = [[0] * rows for _ in range(users)]
-    going = {n for n in range(users) if limits is None or limits[n] >= 1}
+    active = {n for n in range(users) if limits is None or limits[n] >= 1}
     tasks_placed = [0] * users
     step = [
         1 / phi[n]
@@ -41,8 +41,8 @@ def place(
         for n in range(users)
     ]
     sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
-    while going:
-        n = min(going, key=lambda k: (tasks_placed[k] * step[k], sign * step[k], k))
+    while active:
+        n = min(active, key=lambda k: (tasks_placed[k] * step[k], sign * step[k], k))
         best, chosen = None, None
         for s, (i, free) in enumerate(single):
             if eligible is not None and not eligible[n][i]:
@@ -66,7 +66,7 @@ def place(
             if best is None or distance < best:
                 best, chosen = distance, s
         if chosen is None:
-            going.discard(n)
+            active.discard(n)
             continue
         i, free = single[chosen]
         for r in resources:
@@ -75,5 +75,5 @@ def place(
         tasks[n][i] += 1
         tasks_placed[n] += 1
         if limits is not None and tasks_placed[n] + 1 > limits[n]:
-            going.discard(n)
+            active.discard(n)
     return tasks

@@ -58,8 +58,8 @@ class Recipe:
         )
         free = {index.symbol for index in relation.indices}
         shape = [len(index) for index in (N, I, R, M, J) if index.symbol in free]
-        where = rng.random(shape) < 0.6 if shape and rng.random() < 0.4 else None
-        model.constraint(name, relation, where=where)
+        mask = rng.random(shape) < 0.6 if shape and rng.random() < 0.4 else None
+        model.constraint(name, relation, where=mask)
 
     def objective(
         self, model: Model, rng: np.random.Generator, below: Parameter, variables: list[Variable]

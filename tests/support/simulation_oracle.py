@@ -57,15 +57,15 @@ def simulate(jobs, capacities, counts, policy, weights=None, slots=14, eligible=
             ):
                 queue[job["user"]].append([k, job["tasks"]])
                 open_tasks[k] = job["tasks"]
-        going = {u for u in users if queue[u]}
-        while going:
+        active = {u for u in users if queue[u]}
+        while active:
 
             def share(u):
                 if policy == "slots":
                     return Fraction(running_counts[u], all_slots) / phi[u]
                 return max(usage[u][r] / pool[r] for r in resources if pool[r]) / phi[u]
 
-            user = min(going, key=lambda u: (share(u), users.index(u)))
+            user = min(active, key=lambda u: (share(u), users.index(u)))
             k = queue[user][0][0]
             need = [exactly(v) for v in jobs[k]["need"]]
             best = chosen = None
@@ -89,7 +89,7 @@ def simulate(jobs, capacities, counts, policy, weights=None, slots=14, eligible=
                 if best is None or distance < best:
                     best, chosen = distance, s
             if chosen is None:
-                going.discard(user)
+                active.discard(user)
                 continue
             for r in resources:
                 single[chosen][1][r] -= need[r]
@@ -102,7 +102,7 @@ def simulate(jobs, capacities, counts, policy, weights=None, slots=14, eligible=
             if queue[user][0][1] == 0:
                 queue[user].pop(0)
             if not queue[user]:
-                going.discard(user)
+                active.discard(user)
     return first, last
 
 
@@ -129,11 +129,11 @@ def fluid(jobs, share):
                 rates[k] = min(Fraction(jobs[k]["tasks"]), tasks)
                 tasks -= rates[k]
         first.update({k: moment for k, rate in rates.items() if rate > 0 and k not in first})
-        coming = [exactly(job["arrival"]) for job in jobs if exactly(job["arrival"]) > moment]
+        arrivals = [exactly(job["arrival"]) for job in jobs if exactly(job["arrival"]) > moment]
         ends = [moment + remaining[k] / rate for k, rate in rates.items() if rate > 0]
-        if not coming and not ends:
+        if not arrivals and not ends:
             return first, last
-        end_of_step = min(coming + ends)
+        end_of_step = min(arrivals + ends)
         for k, rate in rates.items():
             remaining[k] -= rate * (end_of_step - moment)
             if remaining[k] == 0 and rate > 0:
@@ -145,17 +145,19 @@ def drf(demands, weights, limits, capacity):
     """Return DRF's tasks on one server in rationals: raise all levels until a resource or a limit ends one."""
     users, resources = range(len(demands)), range(len(capacity))
     alone = [min(capacity[r] / demands[n][r] for r in resources if demands[n][r]) for n in users]
-    tasks, free, going = [Fraction(0)] * len(demands), list(capacity), set(users)
-    while going:
-        speed = {n: weights[n] * alone[n] for n in going}
-        draw = [sum(speed[n] * demands[n][r] for n in going) for r in resources]
+    tasks, free, active = [Fraction(0)] * len(demands), list(capacity), set(users)
+    while active:
+        speed = {n: weights[n] * alone[n] for n in active}
+        draw = [sum(speed[n] * demands[n][r] for n in active) for r in resources]
         step = min(
             [free[r] / draw[r] for r in resources if draw[r]]
-            + [(limits[n] - tasks[n]) / speed[n] for n in going]
+            + [(limits[n] - tasks[n]) / speed[n] for n in active]
         )
-        for n in going:
+        for n in active:
             tasks[n] += step * speed[n]
         free = [free[r] - step * draw[r] for r in resources]
         full = {r for r in resources if free[r] == 0}
-        going = {n for n in going if tasks[n] < limits[n] and not any(demands[n][r] for r in full)}
+        active = {
+            n for n in active if tasks[n] < limits[n] and not any(demands[n][r] for r in full)
+        }
     return tasks

@@ -37,7 +37,7 @@ def tree_instance(
             rows[path]["guarantee"] = {
                 x: min(float(rng.integers(0, 3)), cap.get(x, np.inf)) for x in names
             }
-    some = rng.random(n) < 0.4
+    is_limited = rng.random(n) < 0.4
     eligible = rng.random((n, k)) < 0.8
     eligible[:, 0] = True
     return fairlp.Instance.from_arrays(
@@ -46,7 +46,7 @@ def tree_instance(
         queue=paths,
         queues=rows,
         weights=rng.integers(1, 4, n) if weighted else None,
-        task_limits=np.where(some, rng.integers(0, 9, n), np.inf) if limits else None,
+        task_limits=np.where(is_limited, rng.integers(0, 9, n), np.inf) if limits else None,
         eligible=eligible if k > 1 else None,
     )
 

@@ -242,9 +242,11 @@ def counted(instance_data, weight_of_queue, past=None):
         for r in range(resources):
             for q in range(r):
                 before, after = (values[:-1, r] - values[:-1, q]), (values[1:, r] - values[1:, q])
-                some = np.flatnonzero(before * after < 0)
-                fraction = before[some] / (before[some] - after[some])
-                crossings.append(grid[some] + fraction * (grid[some + 1] - grid[some]))
+                crossings_at = np.flatnonzero(before * after < 0)
+                fraction = before[crossings_at] / (before[crossings_at] - after[crossings_at])
+                crossings.append(
+                    grid[crossings_at] + fraction * (grid[crossings_at + 1] - grid[crossings_at])
+                )
         grid = np.unique(np.concatenate([grid, *crossings]))
         return grid, at(grid)
 

@@ -71,15 +71,15 @@ def check(text):
 class _Reader:
     """The words of a certificate."""
 
-    def __init__(self, words):
-        self.stack = words[::-1]
+    def __init__(self, message):
+        self.stack = message[::-1]
 
     def word(self):
         _hold(self.stack, "the end comes too early")
         return self.stack.pop()
 
-    def expect(self, *words):
-        for word in words:
+    def expect(self, *message):
+        for word in message:
             _hold(self.word() == word, f"expected {word}")
 
     def count(self):

@@ -123,19 +123,19 @@ def test_certificates_hold_and_planted_errors_are_found(seed):
             )
             assert answer.certify(), (row.name, method)
         position = seed % len(answer.level_array)
-        for off in (1e-6, -1e-6, 1.0, -0.5):
+        for deviation in (1e-6, -1e-6, 1.0, -0.5):
             levels = answer.level_array.copy()
-            levels[position] *= 1 + off
+            levels[position] *= 1 + deviation
             wrong_allocation = with_levels(answer, levels)
-            assert not wrong_allocation.certify(), (row.name, off)
+            assert not wrong_allocation.certify(), (row.name, deviation)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("step", range(4))
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.1])
+@pytest.mark.parametrize("deviation", [1e-8, 1e-6, 0.1])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_wrong_level_of_any_step_is_found(mechanism, step, off, sign):
-    right, wrong_allocation = planted(mechanism, step, 1 + sign * off)
+def test_a_wrong_level_of_any_step_is_found(mechanism, step, deviation, sign):
+    right, wrong_allocation = planted(mechanism, step, 1 + sign * deviation)
     assert right.certify().holds
     verdict = wrong_allocation.certify()
     assert not verdict.holds and verdict.message.startswith(
@@ -230,8 +230,10 @@ def test_a_user_who_does_not_need_every_resource_is_named_and_the_others_are_cou
     assert notes([[1, 1], [2, 1], [1, 2]]) == ()
     (note,) = notes([[1, 1], [2, 0], [1, 2]])
     assert note.startswith("user 'b' does not need every resource; the papers")
-    (two,) = notes([[1, 1], [2, 0], [0, 2]])
-    assert two.startswith("user 'b' does not need every resource, nor do 1 more; the papers")
+    (note_of_two,) = notes([[1, 1], [2, 0], [0, 2]])
+    assert note_of_two.startswith(
+        "user 'b' does not need every resource, nor do 1 more; the papers"
+    )
 
 
 def test_the_largest_violation_is_of_what_a_step_gives_out_or_of_a_user_who_loses():

@@ -14,7 +14,7 @@ MECHANISMS = ["dynamic-drf", "cautious-lp"]
 
 
 @pytest.mark.parametrize(
-    ("when", "expected"),
+    ("moments", "expected"),
     [
         ((), "abc"),
         ((1, 1, 1), "abc"),
@@ -25,13 +25,13 @@ MECHANISMS = ["dynamic-drf", "cautious-lp"]
         ((True, False, False), "bca"),
     ],
 )
-def test_order_of_arrival(when, expected):
+def test_order_of_arrival(moments, expected):
     for mechanism in MECHANISMS:
-        assert "".join(fairlp.allocate(arrivals(*when), mechanism).steps.columns) == expected
+        assert "".join(fairlp.allocate(arrivals(*moments), mechanism).steps.columns) == expected
 
 
 @pytest.mark.parametrize(
-    ("when", "message"),
+    ("moments", "message"),
     [
         ((1, None, 3), "arrival of user 'b' is missing"),
         ((1, 2, float("nan")), "arrival of user 'c' is missing"),
@@ -39,8 +39,8 @@ def test_order_of_arrival(when, expected):
         ((pd.Timestamp("2024-01-01"), 2, 3.5), "arrivals cannot be put in order"),
     ],
 )
-def test_bad_arrivals(when, message):
-    attributes = pd.DataFrame({"arrival": list(when)}, index=list("abc"), dtype=object)
+def test_bad_arrivals(moments, message):
+    attributes = pd.DataFrame({"arrival": list(moments)}, index=list("abc"), dtype=object)
     instance = arrivals().replace(user_attributes=attributes)
     with pytest.raises(fairlp.FairlpError, match=message):
         fairlp.allocate(instance, "dynamic-drf")

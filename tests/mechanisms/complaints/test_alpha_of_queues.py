@@ -114,17 +114,17 @@ def test_no_feasible_direction_leads_upwards(seed, kind, alpha):
     )
     totals = allocation.totals.to_numpy()
     level = levels(instance, totals)
-    some = level > AGREEMENT
+    has_level = level > AGREEMENT
     values = np.zeros(len(level))
-    values[some] = (level[some] / level[some].min(initial=np.inf)) ** -alpha * program(instance)[3][
-        some
-    ]
+    values[has_level] = (
+        level[has_level] / level[has_level].min(initial=np.inf)
+    ) ** -alpha * program(instance)[3][has_level]
     if allocation.unproved:
         assert allocation.unproved.startswith("not proved") and not allocation.certificate
         return
     assert largest(instance, values) <= (values @ totals) * (1 + VERIFIED)
     # who has nothing cannot have anything
-    for n in np.flatnonzero(~some):
+    for n in np.flatnonzero(~has_level):
         assert largest(instance, np.eye(len(level))[n]) <= CONVEX_POINT * AGREEMENT
     assert allocation.gap <= VERIFIED and allocation.certificate
     proof = allocation.certify()

@@ -272,12 +272,12 @@ def test_criteria_and_their_errors():
 def test_more_than_twenty_resources_are_not_enumerated():
     rng = np.random.default_rng(0)
     instance = examples.requests(rng.random((30, 22)), np.full(30, 1 / 30))
-    for how in (
+    for question in (
         lambda: fairlp.complaints.solutions(instance),
         lambda: totals(instance, method="candidates"),
     ):
         with pytest.raises(TooLargeError, match=r"2\^22 = 4,194,304 .* 'eg' .*'milp'"):
-            how()
+            question()
     assert complaints.check(instance, fairlp.allocate(instance, "njc"))
     assert complaints.check(
         instance, fairlp.allocate(instance, "njc", method="milp", criterion="least-served")

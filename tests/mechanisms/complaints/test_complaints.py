@@ -46,32 +46,32 @@ def test_the_fair_allocation_is_fair():
     )
 
 
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.3])
-def test_whoever_is_short_complains_and_is_owed_so_much(off):
+@pytest.mark.parametrize("deviation", [1e-8, 1e-6, 0.3])
+def test_whoever_is_short_complains_and_is_owed_so_much(deviation):
     """The first user is entitled to a third of a saturated resource; another one has what it is short of."""
     problem = Requests.of(Instance.from_arrays([[1.0], [1.0], [1.0]], [[9.0]]))
-    verdict = check_complaints(problem, np.array([3 * (1 - off), 3 * (1 + off), 3.0]))
+    verdict = check_complaints(problem, np.array([3 * (1 - deviation), 3 * (1 + deviation), 3.0]))
     assert not verdict and verdict.complaining == ("user1",)
-    assert verdict.table.loc["user1", "owed"] == pytest.approx(3 * off, rel=1e-6)
-    assert verdict.complaint == pytest.approx(off, rel=1e-6) and verdict.margin == pytest.approx(
-        -off, rel=1e-6
-    )
+    assert verdict.table.loc["user1", "owed"] == pytest.approx(3 * deviation, rel=1e-6)
+    assert verdict.complaint == pytest.approx(
+        deviation, rel=1e-6
+    ) and verdict.margin == pytest.approx(-deviation, rel=1e-6)
 
 
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.05])
-def test_a_resource_that_is_not_quite_full_justifies_nothing(off):
+@pytest.mark.parametrize("deviation", [1e-8, 1e-6, 0.05])
+def test_a_resource_that_is_not_quite_full_justifies_nothing(deviation):
     problem = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]]))
-    verdict = check_complaints(problem, np.array([5 * (1 - off), 5 * (1 - off)]))
+    verdict = check_complaints(problem, np.array([5 * (1 - deviation), 5 * (1 - deviation)]))
     assert not verdict and verdict.bottlenecks == () and len(verdict.complaining) == 2
 
 
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.5])
-def test_more_than_there_is_and_more_than_was_asked_for_are_not_feasible(off):
+@pytest.mark.parametrize("deviation", [1e-8, 1e-6, 0.5])
+def test_more_than_there_is_and_more_than_was_asked_for_are_not_feasible(deviation):
     problem = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]]))
-    over = check_complaints(problem, np.full(2, 5 * (1 + off)))
+    over = check_complaints(problem, np.full(2, 5 * (1 + deviation)))
     assert not over and not over.complaining and len(over.violations) == 1
     limited = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, INF]))
-    beyond = check_complaints(limited, np.array([2 * (1 + off), 8 - 2 * off]))
+    beyond = check_complaints(limited, np.array([2 * (1 + deviation), 8 - 2 * deviation]))
     assert not beyond and not beyond.complaining and "asked for" in beyond.violations[0]
 
 
@@ -93,18 +93,18 @@ def test_the_right_prices_prove_it():
     )
 
 
-@pytest.mark.parametrize("off", [1e-6, 0.1, 1.0])
+@pytest.mark.parametrize("deviation", [1e-6, 0.1, 1.0])
 @pytest.mark.parametrize("resource", [0, 1])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_wrong_prices_prove_nothing(off, resource, sign):
+def test_wrong_prices_prove_nothing(deviation, resource, sign):
     problem, x, p = right()
     prices = p.copy()
-    prices[resource] *= 1 + sign * off
+    prices[resource] *= 1 + sign * deviation
     certificate = certify_fair(problem, x, prices)
     assert (
         max(certificate.overuse, certificate.complaint) <= certificate.tolerance
         and not certificate
-        and certificate.conditions > off / 20
+        and certificate.conditions > deviation / 20
         and certificate.gap > 0
     )
 
@@ -137,8 +137,10 @@ def test_somebody_who_does_not_pay_for_what_it_could_have_has_an_infinite_gap():
 
 
 @pytest.mark.parametrize("failure", ["overuse", "complaint"])
-@pytest.mark.parametrize("off", [1e-6, 0.5])
-def test_one_wrong_number_is_enough(failure, off):
+@pytest.mark.parametrize("deviation", [1e-6, 0.5])
+def test_one_wrong_number_is_enough(failure, deviation):
     problem, x, p = right()
-    certificate = certify_fair(problem, x * (1 + off if failure == "overuse" else 1 - off), p)
-    assert not certificate and getattr(certificate, failure) > off / 20
+    certificate = certify_fair(
+        problem, x * (1 + deviation if failure == "overuse" else 1 - deviation), p
+    )
+    assert not certificate and getattr(certificate, failure) > deviation / 20

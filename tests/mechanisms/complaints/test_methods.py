@@ -197,11 +197,13 @@ class NoDuals(fairlp.Backend):
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "how"), [("njc", {}), ("ceei", {}), ("alpha-fair", {"alpha": 2.0})]
+    ("mechanism", "options"), [("njc", {}), ("ceei", {}), ("alpha-fair", {"alpha": 2.0})]
 )
-def test_a_solver_without_prices_is_right_and_proves_nothing(mechanism, how):
-    allocation = fairlp.allocate(instance(), mechanism, method="convex", solver=NoDuals(), **how)
-    answer = fairlp.allocate(instance(), mechanism, **how)
+def test_a_solver_without_prices_is_right_and_proves_nothing(mechanism, options):
+    allocation = fairlp.allocate(
+        instance(), mechanism, method="convex", solver=NoDuals(), **options
+    )
+    answer = fairlp.allocate(instance(), mechanism, **options)
     assert allocation.totals.to_numpy() == pytest.approx(answer.totals.to_numpy(), rel=1e-4)
     if mechanism == "njc":  # fair, as everybody can see
         assert (
@@ -243,9 +245,9 @@ class Session:
         solution = self.session.solve()
         return self.changes.pop(0)(solution) if self.changes else solution
 
-    def restart(self, *how):
+    def restart(self, *arguments):
         self.restarts += 1
-        self.session.restart(*how)
+        self.session.restart(*arguments)
 
 
 def unknown(solution):

@@ -91,10 +91,10 @@ def test_the_leximin_is_that_of_the_scaled_demands(mechanism, seed):
     instance = with_rates(seed)
     alone = (instance.rates * instance.counts).sum(axis=1)
     expected = leximin(needs(*arrays(instance)), instance.weights * alone, instance.task_limits)
-    for how in ({}, {"method": "lp", "merge": False}, {"method": "interior-point"}):
-        allocation = fairlp.allocate(instance, mechanism, **how)
+    for options in ({}, {"method": "lp", "merge": False}, {"method": "interior-point"}):
+        allocation = fairlp.allocate(instance, mechanism, **options)
         np.testing.assert_allclose(
-            allocation.totals, expected, rtol=1e-6, atol=1e-9, err_msg=str(how)
+            allocation.totals, expected, rtol=1e-6, atol=1e-9, err_msg=str(options)
         )
         assert allocation.residual <= 1e-9
     assert allocation.certify()

@@ -245,9 +245,9 @@ def test_a_queue_whose_weight_stands_for_0_borrows_last():
 
 def test_the_model_is_shown_and_written(tmp_path):
     model = fairlp.formulate(selectors(), "kueue")
-    shown = str(model)
+    text = str(model)
     for row in ("usage", "taken", "quota", "floor", "capacity", "fairness"):
-        assert row in shown
+        assert row in text
     model.write(tmp_path / "kueue.mps")
     program = fairlp.read_program(tmp_path / "kueue.mps")
     assert program.solve().objective == pytest.approx(model.solve().objective, rel=1e-9)

@@ -59,12 +59,12 @@ def random_instance(seed):
     n, k, r = (int(rng.integers(1, largest)) for largest in (5, 4, 4))
     wide = [seed % 4 in (0, 3), seed % 4 in (1, 3), seed % 4 in (2, 3)]
 
-    def numbers(shape, on):
+    def numbers(shape, is_wide):
         base = rng.integers(1, 10, shape).astype(float) * rng.choice([1, 1, 0.1, 0.37], shape)
-        return base * 10.0 ** rng.uniform(-12, 12, shape) if on else base
+        return base * 10.0 ** rng.uniform(-12, 12, shape) if is_wide else base
 
     demands, capacities, weights = (
-        numbers(shape, on) for shape, on in zip(((n, r), (k, r), n), wide, strict=True)
+        numbers(shape, is_wide) for shape, is_wide in zip(((n, r), (k, r), n), wide, strict=True)
     )
     demands[rng.random((n, r)) < 0.25] = 0
     demands[~demands.any(axis=1), 0] = 1
@@ -94,9 +94,9 @@ def assert_levels_in_rationals(instance, mechanism, methods=("auto", "lp", "inte
         allocation = fairlp.allocate(instance, mechanism, method=method)
         levels = allocation.levels.to_numpy()
         larger = np.maximum(levels, exact)
-        off = abs(levels - exact) / np.where(larger > 0, larger, 1)
+        differences = abs(levels - exact) / np.where(larger > 0, larger, 1)
         assert (
-            off.max() <= AGREEMENT
+            differences.max() <= AGREEMENT
             and allocation.residual <= FEASIBILITY
             and not allocation.unproved
         ), method
@@ -314,8 +314,8 @@ def uncertain(monkeypatch):
     """What answers say of their own levels, and floats only."""
     estimates = []
 
-    def listening(instance, result, **how):
-        estimate = outcome(instance, result, **how)
+    def listening(instance, result, **options):
+        estimate = outcome(instance, result, **options)
         estimates.append(estimate.uncertain)
         return estimate
 
@@ -343,7 +343,7 @@ def test_what_prices_prove_is_proved_though_levels_may_be_off(monkeypatch):
     monkeypatch.setattr(
         methods,
         "outcome",
-        lambda *arguments, **how: replace(doubted(*arguments, **how), uncertain=1e-6),
+        lambda *arguments, **options: replace(doubted(*arguments, **options), uncertain=1e-6),
     )
     monkeypatch.setattr(ladder, "MOST_EXACT", 0)
     allocation = fairlp.allocate(chained(60, 3), "c-drfh", method="lp")

@@ -87,8 +87,8 @@ def planted(monkeypatch, instance, mechanism="drf", **changes):
     """An allocation by rounds that end like this."""
     honest, calls = methods.leximin, iter(range(100))
 
-    def changed(*args, **how):
-        result: LeximinResult = honest(*args, **how)
+    def changed(*args, **options):
+        result: LeximinResult = honest(*args, **options)
         k = next(calls)
         for name, values in changes.items():
             setattr(result, name, values[min(k, len(values) - 1)])

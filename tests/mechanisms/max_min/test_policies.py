@@ -127,9 +127,9 @@ def test_makespan_and_total_are_those_of_linprog(seed):
     assert largest_total.levels.to_numpy() @ cluster.weights == pytest.approx(
         cluster.largest_total(), rel=VERIFIED
     )
-    for answer, of in ((outcome, instance), (largest_total, weighted)):
+    for answer, cluster_of in ((outcome, instance), (largest_total, weighted)):
         assert answer.certify() and answer.residual <= VERIFIED
-        assert fairlp.audit(of, answer, OPTIMAL)["holds"].isin([True, None]).all()
+        assert fairlp.audit(cluster_of, answer, OPTIMAL)["holds"].isin([True, None]).all()
 
 
 @pytest.mark.parametrize("seed", sorted({*range(many(60)), 17, 26}))
@@ -483,8 +483,8 @@ def test_water_filling_is_right_with_prices_that_are_off_and_its_proof_asks_none
     jobs = Instance.from_arrays(
         [[1], [1]], [[1]], rates=[[1], [1]], queue=["A", "B"], queues={"B": 1e4}
     )
-    off = liar(lambda raw: replace(raw, row_duals=raw.row_duals * (1 + 5e-8)), "off")
-    answer = fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=off)
+    inexact_solver = liar(lambda raw: replace(raw, row_duals=raw.row_duals * (1 + 5e-8)), "off")
+    answer = fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=inexact_solver)
     assert answer.totals.to_numpy() == pytest.approx([1 / 10001, 10000 / 10001], rel=1e-9)
     assert answer.certify()
     mute = fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=Truthful)

@@ -71,9 +71,9 @@ def drawn(seed: int) -> Instance:
     )
 
 
-def allocations(instance, names=MECHANISMS, how=("auto", "lp", "interior-point"), **options):
+def allocations(instance, names=MECHANISMS, methods=("auto", "lp", "interior-point"), **options):
     for name in names:
-        for method in how:
+        for method in methods:
             try:
                 yield fairlp.allocate(instance, name, method=method, **options)
             except (NotDefinedError, fairlp.errors.UnknownNameError):
@@ -116,7 +116,7 @@ def test_answers_are_proved_by_prices_and_by_rationals(seed):
 def test_other_tasks_are_refused(seed):
     """One user has a little less, or gives it to another one who can use it."""
     rng = np.random.default_rng(seed)
-    for allocation in allocations(drawn(seed), how=("auto",)):
+    for allocation in allocations(drawn(seed), methods=("auto",)):
         tasks = allocation.tasks_array.copy()
         user = int(rng.choice(np.flatnonzero(tasks.sum(axis=1) > 0)))
         tasks[user] *= 1 - 1e-3

@@ -73,8 +73,8 @@ def test_other_tasks_are_refused(seed):
     rng = np.random.default_rng(seed)
     allocation = fairlp.allocate(instance_of(*random_cohorts(seed)), "kueue")
     tasks = allocation.tasks_array
-    some = np.flatnonzero(tasks.sum(axis=1) > 1e-6)
-    user = int(rng.choice(some))
+    users_with_tasks = np.flatnonzero(tasks.sum(axis=1) > 1e-6)
+    user = int(rng.choice(users_with_tasks))
     smaller_tasks = tasks.copy()
     for loss in (1e-4, 0.1):
         smaller_tasks[user] = tasks[user] * (1 - loss)

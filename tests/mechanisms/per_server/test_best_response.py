@@ -116,13 +116,13 @@ def test_numbers_that_are_not_finite_are_no_solution():
         def solve(self, right):
             return np.full(len(right), np.nan)
 
-    of, seen = best_response._ForestSystem.of.__func__, []
+    of, solutions = best_response._ForestSystem.of.__func__, []
 
     def broken(cls, *arguments):
         system = of(cls, *arguments)
         if system is not None:
             system.factor = Broken()
-            seen.append(system.solve(system.support.tasks))
+            solutions.append(system.solve(system.support.tasks))
         return system
 
     instance = tangle(1)
@@ -130,7 +130,7 @@ def test_numbers_that_are_not_finite_are_no_solution():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(best_response._ForestSystem, "of", classmethod(broken))
         assert totals(instance) == pytest.approx(expected, rel=1e-6)
-    assert seen and all(solution is None for solution in seen)
+    assert solutions and all(solution is None for solution in solutions)
 
 
 def test_a_sweep_that_took_nothing_is_not_gone_on_with():

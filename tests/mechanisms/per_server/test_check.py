@@ -299,24 +299,26 @@ def test_the_right_allocation_holds(division):
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 1.0])
-def test_what_is_free_could_be_had(division, off):
-    judgement = fixed_point(market(), RIGHT - np.array([[0.0, off], [0.0, 0.0]]), division)
+@pytest.mark.parametrize("deviation", [1e-8, 1e-6, 1.0])
+def test_what_is_free_could_be_had(division, deviation):
+    judgement = fixed_point(market(), RIGHT - np.array([[0.0, deviation], [0.0, 0.0]]), division)
     assert not judgement and judgement.infeasibility == 0
     gains = judgement.gains.set_index(["user", "server"])
-    assert gains.loc[("user1", "server2"), "gain"] == pytest.approx(off, rel=1e-6)
+    assert gains.loc[("user1", "server2"), "gain"] == pytest.approx(deviation, rel=1e-6)
     # who is there already has as much, but on the other server somebody of a higher level gives way
     assert set(gains.index) <= {("user1", "server2"), ("user1", "server1")}
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
-@pytest.mark.parametrize("off", [1e-6, 1.0])
-def test_who_has_less_could_take_what_a_richer_one_holds(division, off):
-    judgement = fixed_point(market(), RIGHT + np.array([[off, 0.0], [-off, 0.0]]), division)
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
+def test_who_has_less_could_take_what_a_richer_one_holds(division, deviation):
+    judgement = fixed_point(
+        market(), RIGHT + np.array([[deviation, 0.0], [-deviation, 0.0]]), division
+    )
     assert not judgement and judgement.infeasibility <= 1e-15
     first = judgement.gains.iloc[0]
     assert first["user"] == "user2" and first["server"] == "server1" and first["from"] == ["user1"]
-    assert first["gain"] == pytest.approx(3 + off)  # all that the richer one has there
+    assert first["gain"] == pytest.approx(3 + deviation)  # all that the richer one has there
 
 
 def test_levels_that_differ_by_rounding_are_equal():
@@ -339,22 +341,25 @@ def test_a_gain_is_held_back_by_the_scarcest_resource():
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
-@pytest.mark.parametrize("off", [1e-6, 1.0])
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
 @pytest.mark.parametrize("planted", ["capacity", "limit", "placement", "sign"])
-def test_an_infeasible_allocation_does_not_hold(division, off, planted):
+def test_an_infeasible_allocation_does_not_hold(division, deviation, planted):
     instance, tasks = market(), RIGHT.copy()
     if planted == "capacity":
-        tasks[0, 1] += off * 4
+        tasks[0, 1] += deviation * 4
     elif planted == "limit":
-        instance, tasks = market(task_limits=[7, 3]), np.array([[3.0, 4.0], [3 * (1 + off), 0.0]])
+        instance, tasks = (
+            market(task_limits=[7, 3]),
+            np.array([[3.0, 4.0], [3 * (1 + deviation), 0.0]]),
+        )
     elif planted == "placement":
-        tasks[1, 1] = off
+        tasks[1, 1] = deviation
     else:  # what is taken away on one server makes room for more than all on the other
         instance = market(task_limits=[7, 7])
         tasks = np.array([[3.0, 4.0], [7.0, 0.0]])
-        tasks[1, 1] = -off
+        tasks[1, 1] = -deviation
     judgement = fixed_point(instance, tasks, division)
-    assert not judgement and judgement.infeasibility >= off * 0.2, judgement
+    assert not judgement and judgement.infeasibility >= deviation * 0.2, judgement
     assert "infeasible" in str(judgement) or "could run" in str(judgement)
 
 

@@ -122,12 +122,12 @@ def test_late_messages_oscillate_without_damping(division):
     """Servers that hear of each other after three periods give and take, until chance ends it; damped, they settle."""
     instance = Instance.from_arrays([[3, 5], [4, 4]], [[28, 7], [24, 24], [23, 17], [5, 39]])
     for seed in by_day(range(3), 3):
-        how = {"delay": 3, "clock_seed": seed, "seconds": 400}
+        options = {"delay": 3, "clock_seed": seed, "seconds": 400}
         with pytest.raises(
             NotConvergedError, match=r"400 simulated seconds .*could run .*smaller damping"
         ):
-            allocate(instance, division, "distributed", damping=1, **how)
-        damped = allocate(instance, division, "distributed", **how)
+            allocate(instance, division, "distributed", damping=1, **options)
+        damped = allocate(instance, division, "distributed", **options)
         assert oracle.holds(instance, damped.tasks_array, division)
 
 
@@ -318,10 +318,10 @@ def test_pivots_settle_larger_clusters_in_few_sweeps(division, limits):
         demands, capacities = rng.lognormal(0, 1, (150, 3)), rng.lognormal(3, 1, (50, 3))
         eligible = rng.random((150, 50)) < 0.3
         eligible[np.arange(150), rng.integers(0, 50, 150)] = True
-        how = {"eligible": eligible, "weights": rng.integers(1, 4, 150)}
+        fields = {"eligible": eligible, "weights": rng.integers(1, 4, 150)}
         if limits:
-            how["task_limits"] = rng.lognormal(2.5, 1, 150)
-        instance = Instance.from_arrays(demands, capacities, **how)
+            fields["task_limits"] = rng.lognormal(2.5, 1, 150)
+        instance = Instance.from_arrays(demands, capacities, **fields)
         allocation = allocate(instance, division, most_sweeps=300)
         assert allocation.certificate.violation < 1e-9
         assert oracle.holds(instance, allocation.tasks_array, division), seed

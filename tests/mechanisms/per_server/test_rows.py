@@ -120,8 +120,8 @@ def test_proportional_users_with_limits_may_not_be_merged():
     demands, capacities = [[1], [1], [1]], [[6]]
     three = Instance.from_arrays(demands, capacities, task_limits=[1, 9, 9])
     assert allocate(three, "rdm").totals.tolist() == pytest.approx([1, 2.5, 2.5])
-    two = Instance.from_arrays(demands[1:], capacities, task_limits=[10, 9], weights=[2, 1])
-    assert allocate(two, "rdm").totals.tolist() == pytest.approx([4, 2])
+    pair = Instance.from_arrays(demands[1:], capacities, task_limits=[10, 9], weights=[2, 1])
+    assert allocate(pair, "rdm").totals.tolist() == pytest.approx([4, 2])
 
 
 # --- checks of anyone's allocation -----------------------------------------------------------------------------------
@@ -216,10 +216,10 @@ def test_options_belong_to_methods():
         ({"method": "distributed", "time_limit": 1}, UnknownNameError, "no option 'time_limit'"),
         ({"method": "distribute"}, UnknownNameError, "did you mean 'distributed'"),
     ]
-    for how, error, message in cases:
+    for options, error, message in cases:
         with pytest.raises(error) as caught:
-            fairlp.allocate(instance, "psdsf-rdm", **how)
-        assert message in str(caught.value), how
+            fairlp.allocate(instance, "psdsf-rdm", **options)
+        assert message in str(caught.value), options
 
 
 @pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm"])

@@ -123,8 +123,8 @@ def test_a_guess_of_a_level_where_all_fits_is_checked(monkeypatch):
     pool = Pool.of(one([[0.1], [0.3]], [1000.0]))
     honest = Filling.bracket
 
-    def too_high(self, pool, keys, counts, limits, going, level):
-        _, high = honest(self, pool, keys, counts, limits, going, level)
+    def too_high(self, pool, keys, counts, limits, users, level):
+        _, high = honest(self, pool, keys, counts, limits, users, level)
         return high * 1.5, high * 2
 
     expected = Filling(pool).run().tolist()

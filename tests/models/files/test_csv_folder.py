@@ -45,8 +45,8 @@ def test_a_user_may_run_on_several_servers_of_a_table(tmp_path):
     )
     case.write(tmp_path / "folder")
     (tmp_path / "folder" / "fairlp.json").unlink()  # it says how many rows there were
-    listed = pd.DataFrame({"user": ["a", "a", "b"], "server": ["s", "t", "t"]})
-    listed.to_csv(tmp_path / "folder" / "eligible.csv", index=False)
+    table = pd.DataFrame({"user": ["a", "a", "b"], "server": ["s", "t", "t"]})
+    table.to_csv(tmp_path / "folder" / "eligible.csv", index=False)
     users = pd.read_csv(tmp_path / "folder" / "users.csv")
     users.drop(columns="eligible", errors="ignore").to_csv(
         tmp_path / "folder" / "users.csv", index=False
@@ -230,7 +230,7 @@ def test_a_wrong_folder_says_where(tmp_path, contents, message):
 def test_a_folder_whose_users_lack_a_column_of_servers_is_warned_of(tmp_path):
     (tmp_path / "users.csv").write_text("user,memory\nann,4\n", encoding="utf-8")
     (tmp_path / "servers.csv").write_text("server,cpu,memory,number\ns,16,64,3\n", encoding="utf-8")
-    with pytest.warns(FairlpWarning) as shown:
+    with pytest.warns(FairlpWarning) as warnings_shown:
         fairlp.read(tmp_path)
-    messages = [str(warning.message) for warning in shown]
+    messages = [str(warning.message) for warning in warnings_shown]
     assert "did you mean 'count'" in messages[0] and "servers have 'cpu'" in messages[1]

@@ -323,11 +323,11 @@ def test_an_attribute_may_be_called_as_the_labels_of_the_other_table():
 
 
 def warnings_of(users, servers, **options):
-    with warnings.catch_warnings(record=True) as shown:
+    with warnings.catch_warnings(record=True) as warnings_shown:
         warnings.simplefilter("always")
         Instance.from_frames(pd.DataFrame(users), pd.DataFrame(servers), **options)
-    assert all(warning.filename == __file__ for warning in shown)
-    return [str(warning.message) for warning in shown]
+    assert all(warning.filename == __file__ for warning in warnings_shown)
+    return [str(warning.message) for warning in warnings_shown]
 
 
 NEEDS = {"user": ["ann"], "memory": [4]}

@@ -194,12 +194,12 @@ def mutated(draw, text):
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
         stop = min(len(text), start + draw(st.sampled_from([0, 0, 1, 2, 10, 100])))
-        how = draw(st.sampled_from(["piece", "piece", "piece", "twice", "cut", "number"]))
-        if how == "piece":
+        kind = draw(st.sampled_from(["piece", "piece", "piece", "twice", "cut", "number"]))
+        if kind == "piece":
             text = text[:start] + draw(st.sampled_from(PIECES)) + text[stop:]
-        elif how == "twice":
+        elif kind == "twice":
             text = text[:stop] + text[start:]
-        elif how == "cut":
+        elif kind == "cut":
             text = text[:start]
         else:
             digits = [k for k, letter in enumerate(text) if letter.isdigit()]

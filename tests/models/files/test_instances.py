@@ -39,13 +39,13 @@ from instance_strategies import (
 
 
 def small(**changes):
-    how = {
+    fields = {
         "users": ["a", "b"],
         "servers": ["s", "t"],
         "resources": ["cpu"],
         "name": "small",
     } | changes
-    return Instance.from_arrays([[1.0], [2.0]], [[4.0], [8.0]], **how)
+    return Instance.from_arrays([[1.0], [2.0]], [[4.0], [8.0]], **fields)
 
 
 def test_an_attribute_of_a_file_has_a_name_of_text(tmp_path):

@@ -260,13 +260,19 @@ def test_names_over_several_indices_and_a_mask():
 @given(st.lists(st.lists(st.text(alphabet="ab_2. ", max_size=4), max_size=8), max_size=4))
 def test_names_are_unique_and_every_change_is_explained(labels):
     blocks = [
-        Block("x", (("i", pd.Index(some, dtype=object)),), 0, len(some), np.arange(len(some)))
-        for some in labels
-        if some
+        Block(
+            "x",
+            (("i", pd.Index(labels_of_block, dtype=object)),),
+            0,
+            len(labels_of_block),
+            np.arange(len(labels_of_block)),
+        )
+        for labels_of_block in labels
+        if labels_of_block
     ]
     names, changed = file_names(blocks)
     assert len(set(names)) == len(names)
-    plain = ["x." + label for some in labels for label in some]
+    plain = ["x." + label for labels_of_block in labels for label in labels_of_block]
     for name, was in zip(names, plain, strict=True):
         assert changed[name]["labels"] == [was[2:]] if name in changed else name == was
     # a name that needs no change, and that nobody before it has, is kept

@@ -182,7 +182,7 @@ def test_what_cannot_be_written(tmp_path):
 
 def test_a_range_is_given_from_the_side_that_gives_the_other_exactly_else_from_the_smaller():
     rng = np.random.default_rng(0)
-    seen = {"exact from the upper": 0, "neither": 0, "lower": 0}
+    counts = {"exact from the upper": 0, "neither": 0, "lower": 0}
     for low, high in np.sort(rng.normal(0, 3, (3000, 2)) ** 3, axis=1).tolist():
         (kind,), sides, widths = _rows(
             small_programs.program([[1.0]], [(low, high)], [(0, 1)]), rounded=False
@@ -190,5 +190,5 @@ def test_a_range_is_given_from_the_side_that_gives_the_other_exactly_else_from_t
         assert sides[0] == (high if kind == "L" else low)
         from_lower, from_upper = low + widths[0] == high, high - widths[0] == low
         assert kind == ("G" if from_lower else "L" if from_upper or abs(high) < abs(low) else "G")
-        seen["lower" if from_lower else "exact from the upper" if from_upper else "neither"] += 1
-    assert min(seen.values()) > 0, seen
+        counts["lower" if from_lower else "exact from the upper" if from_upper else "neither"] += 1
+    assert min(counts.values()) > 0, counts

@@ -185,9 +185,9 @@ def test_whoever_is_blocked_too_early_is_refused(proof):
 
 
 def test_levels_of_the_allocation_agree_or_are_refused(proof):
-    for off, good in (("1/10000000000", True), ("1/100000000", False), ("1/10", False)):
+    for deviation, good in (("1/10000000000", True), ("1/100000000", False), ("1/10", False)):
         forged = copy.deepcopy(proof)
-        level = fairlp_check.Fraction(1, 4) * (1 - fairlp_check.Fraction(off))
+        level = fairlp_check.Fraction(1, 4) * (1 - fairlp_check.Fraction(deviation))
         forged["statement"]["levels"][0][3] = str(level)
         if good:
             fingerprint(forged)

@@ -181,7 +181,7 @@ def test_what_differs_is_named():
 
 
 def test_a_notebook_shows_queues_with_their_names_as_text():
-    shown = queued(queue=["<b>x</b>", "org", ""], queues={"org": 2, "<i>": 1})._repr_html_()
-    assert "&lt;b&gt;x&lt;/b&gt;" in shown and "<b>x" not in shown
-    assert "queues</p>" in shown and "&lt;i&gt;" in shown and "weight" in shown
+    html = queued(queue=["<b>x</b>", "org", ""], queues={"org": 2, "<i>": 1})._repr_html_()
+    assert "&lt;b&gt;x&lt;/b&gt;" in html and "<b>x" not in html
+    assert "queues</p>" in html and "&lt;i&gt;" in html and "weight" in html
     assert "queue" not in Instance.from_arrays([[1]], [[2]])._repr_html_()

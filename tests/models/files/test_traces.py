@@ -480,8 +480,10 @@ def test_machines_of_2011_have_their_last_attributes(tmp_path, moment, machines)
     table = cluster.server_attributes
     assert list(table.columns) == ["platform", "cores", "kind", "new"]
     rows = table[["cores", "kind", "new"]].astype(object).where(table.notna(), None)
-    shown = zip(cluster.capacities[:, 0].tolist(), *rows.to_numpy().T.tolist(), strict=True)
-    assert list(shown) == machines
+    rows_of_machines = zip(
+        cluster.capacities[:, 0].tolist(), *rows.to_numpy().T.tolist(), strict=True
+    )
+    assert list(rows_of_machines) == machines
     for target in ("cluster.json", "cluster.yaml", "cluster"):
         files.write(cluster, tmp_path / target)
         assert files.read(tmp_path / target).equals(cluster)

@@ -156,13 +156,13 @@ def test_instances_that_differ_in_one_thing_are_not_equal(changes):
     assert made().equals(made()) and not made().equals(made(**changes))
 
 
-@pytest.mark.parametrize("off", [1e-6, 0.1, -1e-6, -0.1])
-def test_entitlements_sum_to_one(off):
+@pytest.mark.parametrize("deviation", [1e-6, 0.1, -1e-6, -0.1])
+def test_entitlements_sum_to_one(deviation):
     assert Instance.from_arrays(
         [[1.0], [1.0]], [[4.0]], entitlements=[0.4, 0.6]
     ).entitlements.tolist() == [0.4, 0.6]
     with pytest.raises(InstanceError, match="entitlements sum to"):
-        Instance.from_arrays([[1.0], [1.0]], [[4.0]], entitlements=[0.4, 0.6 + off])
+        Instance.from_arrays([[1.0], [1.0]], [[4.0]], entitlements=[0.4, 0.6 + deviation])
 
 
 # Labels of NumPy, numbers that are none, tables of the wrong length, what HTML shows, and what is

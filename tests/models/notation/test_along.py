@@ -238,7 +238,7 @@ KEYS = {
 
 @pytest.mark.parametrize("name", KEYS)
 def test_some_labels_are_selected(name):
-    key, positions, shown = KEYS[name]
+    key, positions, text = KEYS[name]
     model, _, y = one()
     expected = np.eye(18)[6:].reshape(3, 4, 18)
     for axis, choice in enumerate(positions):
@@ -246,7 +246,7 @@ def test_some_labels_are_selected(name):
     expected = expected[1] if positions[0] == 1 else expected
     selection = y[key]
     np.testing.assert_array_equal(rows(model, selection <= 1), expected.reshape(-1, 18))
-    assert str(selection) == shown
+    assert str(selection) == text
     w = model.parameter("w", (N, T), np.arange(12.0).reshape(3, 4))
     assert w[key].indices[0].labels.equals(selection.indices[0].labels)
 
@@ -263,14 +263,14 @@ def test_parts_of_an_index_do_not_mix_and_have_rows_of_their_own():
     block = model.constraint("part", y[:, :2] <= 1, where=np.eye(3, 2, dtype=bool))
     assert block.rows == ["part[ann,0]", "part[bob,1]"] and "∀ n, t∈{0,1}" in repr(block)
     every = model.subset("E", (N, T), np.ones((3, 4), dtype=bool))
-    some = model.subset("S", (N, T), np.eye(3, 4, dtype=bool))
+    subset = model.subset("S", (N, T), np.eye(3, 4, dtype=bool))
     with pytest.raises(ModelError, match="is not over"):
-        model.constraint("wrong", y[:, :2] <= 1, where=some)
+        model.constraint("wrong", y[:, :2] <= 1, where=subset)
     with pytest.raises(ModelError, match="is not over"):
         model.constraint("wrong", y[:, :2] <= 1, where=every)
     assert y[:, 1:3].sum(T).indices == (N,) and (y[:, 1:3].sum(T) + x.sum(I)).indices == (N,)
     with pytest.raises(ModelError, match="is not over"):
-        model.replace("part", y[:, 1:] <= 1, where=some)
+        model.replace("part", y[:, 1:] <= 1, where=subset)
     assert model.constraint("other", y[:, :0] <= 1).rows == []
     model.compile()
 

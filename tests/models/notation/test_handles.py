@@ -19,11 +19,11 @@ N, R = Index("n", ["ann", "bob"], "user"), Index("r", ["cpu", "mem"], "resource"
 def model():
     model = Model("drf", indices=(N, R))
     d, c = model.parameter("d", (N, R), [[1, 4], [3, 1]]), model.parameter("c", R, [9, 18])
-    some = model.subset("S", N, [True, False], "early ones")
+    subset = model.subset("S", N, [True, False], "early ones")
     x, t = model.variable("x", N), model.variable("t")
     model.constraint("capacity", (d * x).sum(N) <= c)
     model.constraint("fairness", x >= t)
-    model.constraint("early", x <= 5, where=some)
+    model.constraint("early", x <= 5, where=subset)
     model.define("twice", 2 * x)
     model.maximize(t)
     return model

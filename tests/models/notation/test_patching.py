@@ -48,38 +48,38 @@ def model():
 
 def compiled_blocks(monkeypatch):
     """Return the list that the names of blocks are put into whose entries, and whose sides, are compiled."""
-    seen = []
+    blocks = []
     for function_name in ("entries", "sides"):
         function = getattr(compiler, function_name)
         monkeypatch.setattr(
             compiler,
             function_name,
             lambda row, *rest, function=function, function_name=function_name: (
-                seen.append((function_name, row.name)) or function(row, *rest)
+                blocks.append((function_name, row.name)) or function(row, *rest)
             ),
         )
-    return seen
+    return blocks
 
 
 def test_only_what_a_parameter_stands_in_is_compiled(monkeypatch):
     m = model()
     before = m.compile()
-    seen = compiled_blocks(monkeypatch)
+    blocks = compiled_blocks(monkeypatch)
     m["c"].set(5)
     after = m.compile()
-    assert seen == [("sides", "first")] and after.A is before.A and after.c is before.c
+    assert blocks == [("sides", "first")] and after.A is before.A and after.c is before.c
     assert after.row_upper.tolist()[0] == 5 and before.row_upper.tolist()[0] == 4
-    seen.clear()
+    blocks.clear()
     m["d"].set([3, 4])
-    assert m.compile().A.toarray()[0].tolist() == [3, 4, 0, 0] and seen == [
+    assert m.compile().A.toarray()[0].tolist() == [3, 4, 0, 0] and blocks == [
         ("entries", "first"),
         ("sides", "first"),
     ]
-    seen.clear()
+    blocks.clear()
     m["x"].set(upper=[7, 8])
-    assert m.compile().col_upper.tolist() == [7, 8, np.inf, np.inf] and not seen
+    assert m.compile().col_upper.tolist() == [7, 8, np.inf, np.inf] and not blocks
     m["w"].set([2, 3])
-    assert m.compile().c.tolist() == [1, 1, -2, -3] and seen == [("sides", "second")]
+    assert m.compile().c.tolist() == [1, 1, -2, -3] and blocks == [("sides", "second")]
     assert m.compile() is m.compile()
 
 

@@ -13,13 +13,13 @@ from fairlp.errors import ModelError
 N, I = Index("n", ["ann", "bob"], "user"), Index("i", ["s1", "s2"], "server")  # noqa: E741
 
 
-def model(low=1, high=3, where=None):
+def model(low=1, high=3, mask=None):
     model = Model("ranges", indices=(N, I))
     w = model.parameter("w", N, [2, 1])
     x = model.variable("x", N, I, upper=4)
     named = {"w": w, "w + 1": w + 1}
     low, high = (named[end] if isinstance(end, str) else end for end in (low, high))
-    model.constraint("total", (x.sum(I) + 1).between(low, high), where=where)
+    model.constraint("total", (x.sum(I) + 1).between(low, high), where=mask)
     model.constraint("cap", x.sum() <= 7)
     model.maximize((w * x.sum(I)).sum() - 3 * x["bob", "s2"])
     return model
@@ -119,7 +119,7 @@ def test_a_range_follows_its_parameters():
 
 
 def test_ends_of_rows_that_do_not_exist_do_not_matter():
-    ranged_model = model([1, 9], [3, 4], where=[True, False])
+    ranged_model = model([1, 9], [3, 4], mask=[True, False])
     assert ranged_model["total"].rows == ["total[ann]"] and ranged_model.compile().row_upper[0] == 2
 
 

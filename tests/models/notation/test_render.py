@@ -224,13 +224,13 @@ def test_shifts_parts_and_sums_are_printed_and_are_what_they_say(data):
             relation = (y + formula <= k) if whole else relation
         rows = len(relation.indices[0]) if relation.indices else 1
         dense = np.broadcast_to(dense, (rows, len(HOURS)))
-        where = None
+        mask = None
         if relation.indices and data.draw(st.booleans()):
-            where = np.array(
+            mask = np.array(
                 data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)), dtype=bool
             )
-        model.constraint(f"c{k}", relation, where=where)
-        expected.append(dense if where is None else dense[where])
+        model.constraint(f"c{k}", relation, where=mask)
+        expected.append(dense if mask is None else dense[mask])
     if data.draw(st.booleans()):
         model.minimize(data.draw(formulas(x))[0].sum())
     else:

@@ -392,8 +392,8 @@ def test_a_closed_session_says_so():
         swept_model.session(timelimit=3)
 
 
-@pytest.mark.parametrize("of", ["model", "program"])
-def test_several_threads_may_use_one_session(of):
+@pytest.mark.parametrize("kind", ["model", "program"])
+def test_several_threads_may_use_one_session(kind):
     """They are served one after the other: HiGHS ended the process with a segmentation fault."""
     code = """
 import sys, threading
@@ -424,7 +424,7 @@ for thread in threads: thread.join()
 assert len(answers) == 90 and np.allclose(answers, expected, rtol=1e-9)
 """
     process = subprocess.run(
-        [sys.executable, "-c", code, of], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code, kind], capture_output=True, text=True, timeout=120
     )
     assert process.returncode == 0, process.stderr
 
@@ -464,8 +464,8 @@ def test_duals_of_integers_are_not_dropped_in_silence():
 @pytest.mark.parametrize("options", [{}, {"mip_gap": 0.5}])
 def test_an_integer_step_with_switched_rows_or_a_gap_is_solved_once(options):
     swept_model = model(integer=True)
-    on = swept_model.variable("on", N, binary=True)
-    swept_model.indicator("off", on, swept_model["x"][:, "s1"] <= 1, active=0, big_m=9)
+    switch = swept_model.variable("on", N, binary=True)
+    swept_model.indicator("off", switch, swept_model["x"][:, "s1"] <= 1, active=0, big_m=9)
     solver = Counting()
     table = swept_model.sweep("h", [1.0, 2.0], solver=solver, **options)
     assert set(table["status"]) <= {"optimal", "gap limit"} and solver.solves == 2

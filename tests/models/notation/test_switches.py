@@ -110,9 +110,9 @@ def test_sets_and_gaps_are_unions_of_boxes(seed, kind):
         patterns = [(1, 0, 0), (0, 1, 0), (0, 0, 1)] if kind == "sos1" else [(1, 1, 0), (0, 1, 1)]
     boxes = []
     for pattern in patterns:
-        on = np.array(pattern, dtype=bool)
+        is_on = np.array(pattern, dtype=bool)
         low_on = np.maximum(low, least) if kind == "semicontinuous" else low
-        box = np.where(on, low_on, 0), np.where(on, high, 0)
+        box = np.where(is_on, low_on, 0), np.where(is_on, high, 0)
         boxes += [np.transpose(box)] * int((box[0] <= box[1]).all())
     assert solved(model, seed) == pytest.approx(best(cost, boxes, cake), abs=1e-6)
     x.set(upper=high + 1)  # M follows
@@ -341,9 +341,9 @@ def test_a_solvers_tolerance_in_any_row_does_not_lose_the_optimum(seed):
     """What is off by 1e-9 is put right at the same integers; what is off by far is no point of the program."""
     rng = np.random.default_rng(seed)
     solution = one_of_two(seed % 2 == 0).solve()
-    off = replace(solution, x=solution.x + 1e-9 * rng.uniform(-1, 1, solution.x.size)).checked(
-        by_word=True
-    )
-    assert off.status.is_optimal and off.objective == pytest.approx(3)
+    near_solution = replace(
+        solution, x=solution.x + 1e-9 * rng.uniform(-1, 1, solution.x.size)
+    ).checked(by_word=True)
+    assert near_solution.status.is_optimal and near_solution.objective == pytest.approx(3)
     wrong_solution = replace(solution, x=solution.x + rng.uniform(2, 9)).checked(by_word=True)
     assert not wrong_solution.status.is_optimal

@@ -60,7 +60,7 @@ def test_the_optimum_is_proved_in_both_senses():
         assert proof.primal_residual == proof.complementarity == proof.integrality_residual == 0
 
 
-@pytest.mark.parametrize("off", OFF)
+@pytest.mark.parametrize("deviation", OFF)
 @pytest.mark.parametrize(
     ("side", "x"),
     [
@@ -70,43 +70,46 @@ def test_the_optimum_is_proved_in_both_senses():
         ("a variable below its bound", (0.0 - 4, 3.0)),
     ],
 )
-def test_what_is_beyond_a_side_or_a_bound_is_seen(off, side, x):
+def test_what_is_beyond_a_side_or_a_bound_is_seen(deviation, side, x):
     inside = {"a row over its upper side": X, "a row below its lower side": np.array([0.0, 1 / 3])}
     inside |= {
         "a variable over its bound": np.array([3.0, 0.9]),
         "a variable below its bound": np.array([0.0, 3.0]),
     }
-    planted = inside[side] + off * (np.array(x) - inside[side])
+    planted = inside[side] + deviation * (np.array(x) - inside[side])
     assert certify(program(), inside[side], None).is_feasible
     proof = certify(program(), planted, None)
-    assert not proof.is_feasible and proof.primal_residual > off / 8
+    assert not proof.is_feasible and proof.primal_residual > deviation / 8
     assert not certify(program(), planted, DUALS).is_optimal
 
 
-@pytest.mark.parametrize("off", OFF)
-def test_a_feasible_point_that_is_not_optimal_has_a_gap(off):
-    proof = certify(program(), np.array([3.0, 1.0 - off]), DUALS)
+@pytest.mark.parametrize("deviation", OFF)
+def test_a_feasible_point_that_is_not_optimal_has_a_gap(deviation):
+    proof = certify(program(), np.array([3.0, 1.0 - deviation]), DUALS)
     assert proof.is_feasible and not proof.is_optimal
-    assert proof.gap == pytest.approx(2 * off / 11, rel=0.3) and proof.complementarity > off / 8
+    assert (
+        proof.gap == pytest.approx(2 * deviation / 11, rel=0.3)
+        and proof.complementarity > deviation / 8
+    )
 
 
-@pytest.mark.parametrize("off", OFF)
+@pytest.mark.parametrize("deviation", OFF)
 @pytest.mark.parametrize(("row", "sign"), [(0, -1.0), (1, 1.0)])
-def test_a_dual_of_the_wrong_sign_is_seen(off, row, sign):
+def test_a_dual_of_the_wrong_sign_is_seen(deviation, row, sign):
     """In a maximum, a row's upper side has a price >= 0 and its lower side one <= 0; the other side is not there."""
     for p, x, factor in ((program(), X, 1.0), (*mirrored()[:2], -1.0)):
         duals = np.zeros(2)
-        duals[row] = sign * off * factor
+        duals[row] = sign * deviation * factor
         proof = certify(p, x, duals)
-        assert proof.dual_residual > off / 16 and not proof.is_optimal
+        assert proof.dual_residual > deviation / 16 and not proof.is_optimal
 
 
-@pytest.mark.parametrize("off", OFF)
-def test_a_reduced_cost_without_a_bound_is_seen(off):
+@pytest.mark.parametrize("deviation", OFF)
+def test_a_reduced_cost_without_a_bound_is_seen(deviation):
     """y is free, so that its reduced cost must be 0: 2 less what the row charges."""
-    for change in (off, -off):
+    for change in (deviation, -deviation):
         proof = certify(program(), X, DUALS + np.array([change, 0.0]))
-        assert proof.dual_residual > off / 16 and not proof.is_optimal
+        assert proof.dual_residual > deviation / 16 and not proof.is_optimal
 
 
 def test_a_reduced_cost_belongs_to_the_bound_on_its_side():
@@ -115,13 +118,13 @@ def test_a_reduced_cost_belongs_to_the_bound_on_its_side():
     assert proof.is_feasible and proof.dual_residual == 0 and proof.gap == pytest.approx(2 / 11)
 
 
-@pytest.mark.parametrize("off", [10 * VERIFIED, 0.01, 0.5])
-def test_a_fraction_of_an_integer_variable_is_seen(off):
+@pytest.mark.parametrize("deviation", [10 * VERIFIED, 0.01, 0.5])
+def test_a_fraction_of_an_integer_variable_is_seen(deviation):
     whole = program(integrality=np.array([1, 0], dtype=np.uint8))
     assert certify(whole, X, None).is_feasible
-    proof = certify(whole, np.array([3.0 - off, 1.0]), None)
+    proof = certify(whole, np.array([3.0 - deviation, 1.0]), None)
     assert (
-        proof.integrality_residual == pytest.approx(off)
+        proof.integrality_residual == pytest.approx(deviation)
         and proof.primal_residual == 0
         and not proof.is_feasible
     )
@@ -229,8 +232,8 @@ def test_residuals_do_not_depend_on_the_units_of_rows_columns_and_objective(scal
         (X, DUALS * [1, 0] - [0, 1e-3]),
     ):
         first = dataclasses.astuple(certify(p, x, duals))[:7]
-        two = dataclasses.astuple(certify(instance, x / columns, 7 * duals / rows))[:7]
-        assert two == pytest.approx(first, rel=1e-6, abs=1e-12)
+        second = dataclasses.astuple(certify(instance, x / columns, 7 * duals / rows))[:7]
+        assert second == pytest.approx(first, rel=1e-6, abs=1e-12)
 
 
 def test_multipliers_prove_infeasibility_only_if_they_do():

@@ -346,7 +346,7 @@ def test_pivots_reach_the_optimum_from_any_basis():
 
 def test_dual_pivots_keep_the_shifted_costs_right(monkeypatch):
     """Before and after every dual pivot, nothing that is not basic would lower the shifted objective."""
-    step, seen = exact_certificate.ExactBasis.dual_step, []
+    step, moves = exact_certificate.ExactBasis.dual_step, []
 
     def watched(self):
         line_numbers = [
@@ -357,14 +357,14 @@ def test_dual_pivots_keep_the_shifted_costs_right(monkeypatch):
             thing for thing in self.vertex.reduced if self.vertex.pays(thing, self.cost(thing))
         ]
         assert not line_numbers and not ended
-        seen.append(moved)
+        moves.append(moved)
         return moved
 
     monkeypatch.setattr(exact_certificate.ExactBasis, "dual_step", watched)
     for seed in range(120):
         p = awkward(seed)
         optimal_from(p, *random_basis(p, np.random.default_rng(seed)))
-    assert sum(seen) > 60
+    assert sum(moves) > 60
 
 
 def test_what_pivots_cannot_mend_is_not_proved():

@@ -33,9 +33,9 @@ def random_program(rng, sense):
     return model
 
 
-def moved(program, of, place, value):
+def moved(program, kind, place, value):
     """The program with another right-hand side (the one that the range is of), or another cost."""
-    if of == "variables":
+    if kind == "variables":
         cost = program.c.copy()
         cost[place] = value
         return program.replace(c=cost)
@@ -55,14 +55,14 @@ def test_within_its_range_the_dual_tells_the_objective_and_rationals_agree(seed,
     if not solution.status.is_optimal:
         return
     program, best = solution.program, solution.objective
-    for of in ("constraints", "variables"):
-        table, proof = solution.ranges(of), solution.certify(exact=True)
+    for kind in ("constraints", "variables"):
+        table, proof = solution.ranges(kind), solution.certify(exact=True)
         middle, price = table.columns[-4:-2]
         if proof.holds and proof.basis == tuple(
             [int(s) for s in statuses]
             for statuses in (solution.basis.col_status, solution.basis.row_status)
         ):  # else rationals are those of another basis of a degenerate vertex
-            exact, numbers = solution.ranges(of, exact=True), [middle, price, "lower", "upper"]
+            exact, numbers = solution.ranges(kind, exact=True), [middle, price, "lower", "upper"]
             np.testing.assert_allclose(
                 table[numbers].astype(float), exact[numbers].astype(float), atol=1e-8
             )
@@ -79,8 +79,8 @@ def test_within_its_range_the_dual_tells_the_objective_and_rationals_agree(seed,
                     value
                     + (np.clip(end - value, -3, 3) if np.isfinite(end) else np.sign(end)) * 0.999
                 )
-                moved_solution = moved(program, of, place, to).solve("highs-simplex")
-                if of == "constraints":
+                moved_solution = moved(program, kind, place, to).solve("highs-simplex")
+                if kind == "constraints":
                     expected = best + row.dual * (to - value)
                 else:
                     expected = best + (to - value) * solution.x[place]
@@ -242,9 +242,9 @@ def test_ranges_of_an_answer_without_a_basis_are_of_its_own_point(point, x, y, e
 
 
 def test_a_point_that_is_no_vertex_has_no_ranges():
-    for of in ("variables", "constraints"):
+    for kind in ("variables", "constraints"):
         with pytest.raises(UnsupportedError, match=r"is no vertex.*solve\('highs-simplex'\)"):
-            several().solve(At(2, 2)).ranges(of)
+            several().solve(At(2, 2)).ranges(kind)
 
 
 @settings(max_examples=many(25), deadline=None)

@@ -24,14 +24,14 @@ from fairlp.tolerances import VERIFIED
 from small_programs import INF, program
 
 
-@pytest.mark.parametrize("off", [2 * VERIFIED, 1e-6, 1.0])
+@pytest.mark.parametrize("deviation", [2 * VERIFIED, 1e-6, 1.0])
 @pytest.mark.parametrize(
     "measure", ["primal_residual", "integrality_residual", "dual_residual", "gap"]
 )
-def test_one_wrong_number_is_enough(measure, off):
+def test_one_wrong_number_is_enough(measure, deviation):
     right = Certificate(0.0, 0.0, 0.0, 0.0, 0.0)
     assert right.is_optimal and right.is_feasible
-    wrong_certificate = dataclasses.replace(right, **{measure: off})
+    wrong_certificate = dataclasses.replace(right, **{measure: deviation})
     assert not wrong_certificate.is_optimal
     assert wrong_certificate.is_feasible == (measure in ("dual_residual", "gap"))
 
@@ -43,14 +43,14 @@ def test_complementarity_alone_decides_nothing_and_missing_duals_do():
     assert not dataclasses.replace(right, gap=None).is_optimal
 
 
-@pytest.mark.parametrize("off", [1e-6, 1.0])
-def test_a_wrong_dual_that_another_one_hides_is_seen(off):
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
+def test_a_wrong_dual_that_another_one_hides_is_seen(deviation):
     """max x: x <= 1 twice: duals 1 + off and −off leave the reduced cost at 0."""
     p = program([[1.0], [1.0]], [(-INF, 1.0)] * 2, [(0.0, INF)], [1.0])
     assert certify(p, np.ones(1), np.array([1.0, 0.0])).is_optimal
     assert certify(p, np.ones(1), np.array([0.25, 0.75])).is_optimal
-    certificate = certify(p, np.ones(1), np.array([1.0 + off, -off]))
-    assert certificate.dual_residual > off / 4 and not certificate.is_optimal
+    certificate = certify(p, np.ones(1), np.array([1.0 + deviation, -deviation]))
+    assert certificate.dual_residual > deviation / 4 and not certificate.is_optimal
 
 
 def test_a_dual_objective_above_the_primal_one_is_a_gap():
@@ -79,8 +79,8 @@ def test_rounding_of_a_row_without_a_right_hand_side_is_no_violation_and_more_is
 def test_a_row_is_as_large_as_its_larger_side_and_a_variable_as_its_tightest_row_lets_it():
     wide = program([[1.0]], [(0.0, 1e6)], [(-INF, INF)])
     assert certify(wide, np.full(1, -1e-3), None).is_feasible
-    two = program([[1.0], [1.0]], [(-INF, 1.0), (-INF, 1e9)], [(0.0, INF)])
-    assert not certify(two, np.full(1, -1e-3), None).is_feasible
+    two_rows = program([[1.0], [1.0]], [(-INF, 1.0), (-INF, 1e9)], [(0.0, INF)])
+    assert not certify(two_rows, np.full(1, -1e-3), None).is_feasible
 
 
 def logarithmic():

@@ -41,20 +41,20 @@ def assert_courses_of_tree(courses, instance, active, satisfied):
     point = rates.begin(np.array([Fraction(int(tasks)) for tasks in satisfied]))
     # before s[root] rises, children jump
     for motions, length in courses.from_place(CoursePlace(Fraction(0), Fraction(0))):
-        went = Fraction(0)
-        while went < length:
+        distance = Fraction(0)
+        while distance < length:
             pace = rates.pace(active, point)
             for n in np.flatnonzero(active).tolist():
                 motion, unit = motions[courses.of[n]], courses.unit[n]
                 assert pace.rate[n] == motion.rise / unit
-                use = motion.place.own + went * motion.rise
+                use = motion.place.own + distance * motion.rise
                 assert rates.tasks_at(point)[n] == use / unit
             if pace.end == np.inf:
                 assert length == np.inf
                 return
             point = pace.after(point, pace.end)
-            went += pace.end
-        assert went == length
+            distance += pace.end
+        assert distance == length
 
 
 @pytest.mark.parametrize("seed", range(many(120)))

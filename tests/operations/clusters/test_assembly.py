@@ -117,12 +117,14 @@ def test_what_is_observed_is_the_sum_over_pods(tmp_path_factory, pods):
     cluster = read(tmp_path_factory.mktemp("sum"), node("n1"), node("n2"), *pods)
     used = {(n, r): 0 for n in ("n1", "n2") for r in ("cpu", "memory", "pods")}
     for pod_object in pods:
-        on = pod_object["spec"].get("nodeName")
-        if on:
+        node_name = pod_object["spec"].get("nodeName")
+        if node_name:
             requests = pod_object["spec"]["containers"][0]["resources"]["requests"]
-            used[on, "cpu"] += MILLI[requests.get("cpu", "100m")] * ("cpu" in requests)
-            used[on, "memory"] += BYTES[requests.get("memory", "1Gi")] * ("memory" in requests)
-            used[on, "pods"] += 1
+            used[node_name, "cpu"] += MILLI[requests.get("cpu", "100m")] * ("cpu" in requests)
+            used[node_name, "memory"] += BYTES[requests.get("memory", "1Gi")] * (
+                "memory" in requests
+            )
+            used[node_name, "pods"] += 1
     usage = cluster.observed.usage
     for (n, r), amount in used.items():
         if r in usage.columns:

@@ -19,8 +19,8 @@ def small(tmp_path):
         node("n1"),
         node("n2", allocatable={"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": "4"}),
         *[
-            pod(f"web-7d4b9c6f5-{k}", "shop", on=on)
-            for k, on in enumerate(("n1", "n1", "n2", None))
+            pod(f"web-7d4b9c6f5-{k}", "shop", on=node_name)
+            for k, node_name in enumerate(("n1", "n1", "n2", None))
         ],
         pod(
             "train-1",

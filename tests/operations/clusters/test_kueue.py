@@ -138,10 +138,10 @@ def test_quotas_are_by_flavor_and_flavors_by_labels_and_taints(tmp_path):
 
 
 def test_a_flavor_whose_label_no_node_has_has_no_nodes(tmp_path):
-    gone = kueue("ResourceFlavor", "gone", {"nodeLabels": {"pool": "nowhere", "zone": "x"}})
+    flavor = kueue("ResourceFlavor", "gone", {"nodeLabels": {"pool": "nowhere", "zone": "x"}})
     items = [
         node("n1"),
-        gone,
+        flavor,
         *queue("A", [group({"gone": {"cpu": nominal(5)}})]),
         workload("A", "A", 3),
     ]
@@ -561,11 +561,11 @@ def test_a_local_queue_of_no_cluster_queue(tmp_path):
 
 
 def test_flavors_need_no_word(tmp_path):
-    every, some = (
+    every, partial_flavor = (
         kueue("ResourceFlavor", "every", {}),
         kueue("ResourceFlavor", "some", {"nodeLabels": {"zone": "a"}}),
     )
-    text = notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), every, some))
+    text = notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), every, partial_flavor))
     assert "'some'" not in text and "'every'" not in text
 
 

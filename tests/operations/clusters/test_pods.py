@@ -178,7 +178,7 @@ LABELS = [{"zone": "a", "size": "4"}, {"zone": "b", "size": "16"}, {"zone": "c"}
 
 
 @pytest.mark.parametrize(
-    ("spec", "where"),
+    ("spec", "mask"),
     [
         ({}, "1111"),
         ({"nodeSelector": {"zone": "a"}}, "1000"),
@@ -208,10 +208,10 @@ LABELS = [{"zone": "a", "size": "4"}, {"zone": "b", "size": "16"}, {"zone": "c"}
         (affinity({}, term("zone", "In", "c")), "0010"),  # an empty term selects nothing
     ],
 )
-def test_selectors_and_affinity(tmp_path, spec, where):
+def test_selectors_and_affinity(tmp_path, spec, mask):
     nodes = [node(f"n{k}", labels) for k, labels in enumerate(LABELS)]
     instance = read(tmp_path, *nodes, pod("a", **spec)).instance
-    assert "".join(str(int(entry)) for entry in instance.eligible[0]) == where
+    assert "".join(str(int(entry)) for entry in instance.eligible[0]) == mask
     assert instance.server_attributes["zone"].tolist() == ["a", "b", "c", None]
 
 
@@ -220,7 +220,7 @@ def taint(key, value="", effect="NoSchedule"):
 
 
 @pytest.mark.parametrize(
-    ("tolerations", "where"),
+    ("tolerations", "mask"),
     [
         ([], "1001"),
         ([{"operator": "Exists"}], "1111"),
@@ -242,7 +242,7 @@ def taint(key, value="", effect="NoSchedule"):
         ([{"key": "", "operator": "Equal", "value": ""}], "1001"),
     ],
 )
-def test_taints_and_tolerations(tmp_path, tolerations, where):
+def test_taints_and_tolerations(tmp_path, tolerations, mask):
     taints = [
         [],
         [taint("gpu", "yes")],
@@ -251,7 +251,7 @@ def test_taints_and_tolerations(tmp_path, tolerations, where):
     ]
     nodes = [node(f"n{k}", taints=node_taints) for k, node_taints in enumerate(taints)]
     instance = read(tmp_path, *nodes, pod("a", tolerations=tolerations)).instance
-    assert "".join(str(int(entry)) for entry in instance.eligible[0]) == where
+    assert "".join(str(int(entry)) for entry in instance.eligible[0]) == mask
 
 
 def node_affinity(*expressions, **preferences):

@@ -86,10 +86,12 @@ LINES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("item", "phrase", "where"), LINES, ids=[phrase for _, phrase, _ in LINES])
-def test_everything_else_is_one_clear_line(tmp_path, item, phrase, where):
+@pytest.mark.parametrize(
+    ("item", "phrase", "expected_place"), LINES, ids=[phrase for _, phrase, _ in LINES]
+)
+def test_everything_else_is_one_clear_line(tmp_path, item, phrase, expected_place):
     cluster = read(tmp_path, node("n1"), pod("run", on="n1"), item)
-    assert [place for place, _ in said(cluster, phrase)] == [where]
+    assert [place for place, _ in said(cluster, phrase)] == [expected_place]
     assert cluster.observed.totals["ml/web"] >= 1
 
 

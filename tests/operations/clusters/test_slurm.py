@@ -192,13 +192,13 @@ LINES = [
 
 
 @pytest.mark.parametrize(
-    ("document", "phrase", "where"), LINES, ids=[f"{phrase}" for _, phrase, _ in LINES]
+    ("document", "phrase", "expected_place"), LINES, ids=[f"{phrase}" for _, phrase, _ in LINES]
 )
-def test_everything_odd_is_one_clear_line(tmp_path, document, phrase, where):
+def test_everything_odd_is_one_clear_line(tmp_path, document, phrase, expected_place):
     write_dump(tmp_path, [node("n1")], [job(1)])
     (tmp_path / "odd.json").write_text(json.dumps({"meta": {}} | document), encoding="utf-8")
     page = fairlp.snapshot(tmp_path)
-    assert [place for place, _ in said(page, phrase)] == [where]
+    assert [place for place, _ in said(page, phrase)] == [expected_place]
     assert page.observed.totals["physics/ann"] >= 1
 
 
@@ -321,7 +321,7 @@ def test_jobs_of_another_cluster_are_refused_by_the_name_of_a_node(tmp_path):
 @pytest.mark.parametrize("count", [-2, 0.5, 4294967294, 1e299])
 def test_a_number_of_nodes_that_cannot_be_is_told(tmp_path, count):
     cluster = read_dump(tmp_path, [node("n1")], [job(1), job(2, nodes="", node_count=count)])
-    assert [where for where, _ in said(cluster, "its node_count is")] == ["jobs: 2"]
+    assert [place for place, _ in said(cluster, "its node_count is")] == ["jobs: 2"]
     assert cluster.instance.task_limits.tolist() == [1]
 
 

@@ -50,7 +50,7 @@ def test_accounts_of_sacctmgr(tmp_path):
     assert limits(cluster, "physics") == {"cpu": 40, "memory": 2**20}
     queues = cluster.instance.queues
     assert queues.weights[queues.named("physics/lab")] == 1 / 1000
-    for phrase, where in (
+    for phrase, place in (
         ("limit of 'billing'", "line 2"),
         ("limit of 'node'", "line 3"),
         ("column 'GrpJobs'", "line 3"),
@@ -61,7 +61,7 @@ def test_accounts_of_sacctmgr(tmp_path):
         ("cap of 'gpu', which is no resource here", "queue 'physics'"),
         ("no line lists it", "account 'unknown'"),
     ):
-        assert said(cluster, phrase)[0][0] == where, phrase
+        assert said(cluster, phrase)[0][0] == place, phrase
     assert said(cluster, "it is above itself")
 
 

@@ -132,14 +132,14 @@ def test_the_dumps_are_told_apart_by_what_is_in_them(tmp_path, dump):
 
 
 @pytest.mark.parametrize(
-    ("text", "how"),
+    ("text", "command"),
     [
         ("    JOBID PARTITION NAME\n    7 cpu wrap\n", "squeue --json"),
         ("NodeName=n1 Arch=x86_64\n", "scontrol show nodes --json"),
         ("NAME   READY   STATUS\nweb-1  1/1  Running\n", "kubectl get … -o json"),
     ],
 )
-def test_a_table_for_people_is_refused_with_what_to_print(tmp_path, text, how):
+def test_a_table_for_people_is_refused_with_what_to_print(tmp_path, text, command):
     (tmp_path / "dump.txt").write_text(text, encoding="utf-8")
-    with pytest.raises(FileFormatError, match=f"print it with {how}"):
+    with pytest.raises(FileFormatError, match=f"print it with {command}"):
         fairlp.snapshot(tmp_path / "dump.txt")

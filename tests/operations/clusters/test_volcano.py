@@ -87,15 +87,19 @@ def test_workloads_that_are_not_admitted_wait_and_tell_queues_of_pods(tmp_path):
 
 
 def test_what_kueue_says_that_a_tree_cannot(tmp_path):
-    two = flavors(("cpu", 2, {}))
-    two[0]["flavors"].append(
+    group_of_two = flavors(("cpu", 2, {}))
+    group_of_two[0]["flavors"].append(
         {"name": "spot", "resources": [{"name": "cpu", "nominalQuota": 3, "borrowingLimit": 1}]}
     )
     items = [
         kueue(
             "ClusterQueue",
             "many",
-            {"cohort": "c", "resourceGroups": two, "preemption": {"withinClusterQueue": "Any"}},
+            {
+                "cohort": "c",
+                "resourceGroups": group_of_two,
+                "preemption": {"withinClusterQueue": "Any"},
+            },
         ),
         kueue("ClusterQueue", "zero", {"fairSharing": {"weight": 0}, "stopPolicy": "Hold"}),
         kueue("Cohort", "c", {"resourceGroups": flavors(("cpu", 7, {}))}),
@@ -313,8 +317,8 @@ def test_guarantees_come_before_proportions():
     assert in_proportion({"cpu": 8}, claims) == {"a": {"cpu": 6}, "b": {"cpu": 2}}
 
 
-def volcano_pod(name, queue, on=None, how="scheduling.volcano.sh/queue-name"):
-    return pod(name, "ml", ("Job", name), on, annotations={how: queue})
+def volcano_pod(name, queue, on=None, annotation="scheduling.volcano.sh/queue-name"):
+    return pod(name, "ml", ("Job", name), on, annotations={annotation: queue})
 
 
 def test_queues_of_volcano_by_parent(tmp_path):
@@ -334,8 +338,8 @@ def test_queues_of_volcano_by_parent(tmp_path):
             namespace="ml",
         ),
         volcano_pod("a", "dev", "n1"),
-        volcano_pod("b", "g", how="scheduling.k8s.io/group-name"),
-        volcano_pod("c", "lost", how="volcano.sh/queue-name"),
+        volcano_pod("b", "g", annotation="scheduling.k8s.io/group-name"),
+        volcano_pod("c", "lost", annotation="volcano.sh/queue-name"),
         pod("d", owner=("Job", "d"), schedulerName="volcano"),
         volcano_pod("e", "unknown"),
     ]

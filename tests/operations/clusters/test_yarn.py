@@ -124,14 +124,14 @@ def test_the_golden_dump(tmp_path):
         {"vcores": 11.52, "memory": 16384 * 0.72}
     )
     assert limits(cluster, "b", "caps") == pytest.approx({"vcores": 6.4, "memory": 16384 * 0.4})
-    for phrase, where in (
+    for phrase, expected_place in (
         ("it has finished (FINISHED)", "application 'application_1_0004'"),
         ("limits of single users", "queue 'b'"),
         ("its state is STOPPED", "queue 'stopped'"),
         ("a capacity of 0", "queue 'stopped'"),
         ("the dump does not say on which nodes containers run", "2 nodes"),
     ):
-        assert [place for place, _ in said(cluster, phrase)] == [where]
+        assert [place for place, _ in said(cluster, phrase)] == [expected_place]
     assert len(cluster.not_understood) == 5
     assert fairlp.snapshot(tmp_path, capacity="free").instance.capacities.tolist() == [[12, 12288]]
 
@@ -289,14 +289,14 @@ def test_percentages_with_few_digits_do_not_guarantee_more_than_there_is(tmp_pat
     )
 
 
-@pytest.mark.parametrize("listed", [True, False])
-def test_the_fair_scheduler(tmp_path, listed):
+@pytest.mark.parametrize("is_list", [True, False])
+def test_the_fair_scheduler(tmp_path, is_list):
     def queue(name, least=(0, 0), largest=(99999, 99), below=(), **options):
         fair_queue = {"queueName": name, "schedulingPolicy": "fair"} | options
         fair_queue |= {"minResources": dict(zip(("memory", "vCores"), least, strict=True))}
         fair_queue |= {"maxResources": dict(zip(("memory", "vCores"), largest, strict=True))}
         return fair_queue | (
-            {"childQueues": list(below) if listed else {"queue": list(below)}} if below else {}
+            {"childQueues": list(below) if is_list else {"queue": list(below)}} if below else {}
         )
 
     below = [
@@ -432,9 +432,9 @@ LINES = [
 
 
 @pytest.mark.parametrize(
-    ("key", "entry", "phrase", "where"), LINES, ids=[line[2] for line in LINES]
+    ("key", "entry", "phrase", "expected_place"), LINES, ids=[line[2] for line in LINES]
 )
-def test_everything_odd_is_one_clear_line(tmp_path, key, entry, phrase, where):
+def test_everything_odd_is_one_clear_line(tmp_path, key, entry, phrase, expected_place):
     queues = [
         leaf("a", 50.0, queues={"queue": [leaf("same", 100.0)]}),
         leaf("b", 50.0, queues={"queue": [leaf("same", 100.0)]}),
@@ -442,7 +442,7 @@ def test_everything_odd_is_one_clear_line(tmp_path, key, entry, phrase, where):
     written(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": queues}})
     (tmp_path / "odd.json").write_text(json.dumps({key: {key[:-1]: [entry]}}), encoding="utf-8")
     snapshot = fairlp.snapshot(tmp_path, "yarn")
-    assert [place for place, _ in said(snapshot, phrase)] == [where]
+    assert [place for place, _ in said(snapshot, phrase)] == [expected_place]
 
 
 @pytest.mark.parametrize(
@@ -478,11 +478,11 @@ def test_odd_schedulers(tmp_path, document, phrase):
     )
 )
 def test_what_is_observed_is_the_sum_over_applications(tmp_path_factory, apps):
-    listed = [
+    applications = [
         app(k, user=user, usage=(memory, cores), containers=count)
         for k, (user, cores, memory, count) in enumerate(apps)
     ]
-    cluster = read(tmp_path_factory.mktemp("sum"), [node("n1")], listed)
+    cluster = read(tmp_path_factory.mktemp("sum"), [node("n1")], applications)
     assert cluster.observed.usage.loc["nodes", "vcores"] == sum(cores for _, cores, _, _ in apps)
     assert cluster.observed.usage.loc["nodes", "memory"] == sum(memory for _, _, memory, _ in apps)
 
@@ -542,8 +542,8 @@ def test_children_in_percent_of_a_queue_in_amounts(tmp_path):
         "effectiveMaxResource": amounts(40, 40960),
     }
     below = [leaf("x", 50.0), leaf("y", 50.0)]
-    listed = {"queueCapacitiesByPartition": [entry]}
-    big = leaf("big", 0.0, capacities=listed, queues={"queue": below})
+    capacities = {"queueCapacitiesByPartition": [entry]}
+    big = leaf("big", 0.0, capacities=capacities, queues={"queue": below})
     apps = [wants(1, "x", 40), wants(2, "y", 40, user="bob")]
     nodes = [node("n1", free=(40960, 40))]
     cluster = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": [big]}})

@@ -89,10 +89,10 @@ def test_answers_in_three_words():
     names = ["envy-free", "feasible", "single-resource", "strategy-proof", "sharing incentive"]
     holds = [True, False, None, None, None]
     margins = [0.0, -1.0, np.nan, 0.0, np.nan]
-    shown, sentences = findings_in_words(
+    table, sentences = findings_in_words(
         pd.DataFrame({"holds": holds, "margin": margins, "witness": witnesses}, index=names)
     )
-    assert shown["holds"].to_dict() == {
+    assert table["holds"].to_dict() == {
         "envy-free": "kept",
         "feasible": "broken",
         "strategy-proof": "no lie found",
@@ -108,15 +108,15 @@ def test_definitions_of_other_mechanisms_are_no_broken_properties():
     instance = fairlp.examples.load("khamse-ashari-figure-1")
     names = ["envy-free", "leximin (drfh)", "leximin (tsf)", "PS-DSF (rdm)"]
     findings = fairlp.audit(instance, fairlp.allocate(instance, "drfh"), names)
-    shown, sentences = findings_in_words(findings)
-    assert shown["holds"].to_dict() == {"envy-free": "kept"}
+    table, sentences = findings_in_words(findings)
+    assert table["holds"].to_dict() == {"envy-free": "kept"}
     assert sentences == ["the answer of drfh; not the answer of tsf, psdsf-rdm (other mechanisms)"]
-    shown, sentences = findings_in_words(findings, with_definitions=True)
-    assert shown["holds"]["leximin (tsf)"] == "broken" and sentences == []
+    table, sentences = findings_in_words(findings, with_definitions=True)
+    assert table["holds"]["leximin (tsf)"] == "broken" and sentences == []
 
 
 def test_an_answer_of_a_mechanism_that_is_gone_has_no_prices():
     allocation = fairlp.allocate(examples.wang_figure_1(), "drfh")
-    gone = dataclasses.replace(allocation, mechanism="gone", prices_array=None)
-    assert prices.next_to_buy(gone, subject.Classes.among(gone.instance)) is None
+    orphan = dataclasses.replace(allocation, mechanism="gone", prices_array=None)
+    assert prices.next_to_buy(orphan, subject.Classes.among(orphan.instance)) is None
     assert prices.next_to_buy(allocation, subject.Classes.among(allocation.instance)) is not None

@@ -266,10 +266,10 @@ def test_who_holds_too_much_is_named_or_counted(holders):
         named.append(f"{rest} other {'user' if rest == 1 else 'users'} {rest} cpu")
         preempted.append(f"{rest} of {rest} other {'user' if rest == 1 else 'users'}")
     holdings = ", ".join(named).replace("b 1 cpu", "b holds 1 cpu")
-    gone = ", ".join(preempted).replace("1 of b", "1 task of b")
+    preemptions = ", ".join(preempted).replace("1 of b", "1 task of b")
     assert sentence == (
         f"{holdings} beyond fair shares on the servers where it could run. For {holders} tasks to fit, "
-        f"{gone} would be pre-empted."
+        f"{preemptions} would be pre-empted."
     )
 
 

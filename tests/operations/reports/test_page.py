@@ -202,17 +202,17 @@ def test_a_folder_that_is_not_there(tmp_path):
 def at_the_edge():
     """Clusters of which there is little to say, by name: instance, what runs, mechanism."""
     make = fairlp.Instance.from_arrays
-    two = [[1.0], [2.0]]
+    demands = [[1.0], [2.0]]
     return {
-        "nobody has a task": (make(two, [[4.0]], task_limits=[0, 0]), None, None),
-        "nothing runs": (make(two, [[4.0]], queue=["a", "a"]), [[0], [0]], None),
-        "all stand in the root": (make(two, [[4.0]], queue=[None, None]), [[1], [1]], None),
+        "nobody has a task": (make(demands, [[4.0]], task_limits=[0, 0]), None, None),
+        "nothing runs": (make(demands, [[4.0]], queue=["a", "a"]), [[0], [0]], None),
+        "all stand in the root": (make(demands, [[4.0]], queue=[None, None]), [[1], [1]], None),
         "labels are numbers": (
-            make(two, [[4.0]], users=[1, 2], servers=[7], resources=["cpu"]),
+            make(demands, [[4.0]], users=[1, 2], servers=[7], resources=["cpu"]),
             [[1], [1]],
             None,
         ),
-        "more runs than fits": (make(two, [[4.0]]), [[9], [3]], None),
+        "more runs than fits": (make(demands, [[4.0]]), [[9], [3]], None),
         "rates are given": (make([[1.0, 1.0]], [[4.0, 4.0]], rates=[[2.0]]), [[1]], None),
         "users arrive": (fairlp.examples.load("ghodsi"), None, "dynamic-drf"),
     }

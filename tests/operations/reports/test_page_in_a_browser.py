@@ -94,14 +94,14 @@ def test_hovering_shows_the_numbers_as_text(driver, pages):
 
 def test_folding(driver, pages):
     opened(driver, pages / "plain.html")
-    seen = "return Array.from(document.querySelectorAll('#tree .leaf'), l => l.checkVisibility())"
-    assert driver.execute_script(seen) == [True, True, True]  # red, blue, lab
+    script = "return Array.from(document.querySelectorAll('#tree .leaf'), l => l.checkVisibility())"
+    assert driver.execute_script(script) == [True, True, True]  # red, blue, lab
     driver.find_element("css selector", "[data-fold=shut]").click()
-    assert driver.execute_script(seen) == [False] * 3
+    assert driver.execute_script(script) == [False] * 3
     driver.find_element("css selector", "#tree > li > details > summary").click()
-    assert driver.execute_script(seen) == [False, False, True]
+    assert driver.execute_script(script) == [False, False, True]
     driver.find_element("css selector", "[data-fold=open]").click()
-    assert driver.execute_script(seen) == [True] * 3
+    assert driver.execute_script(script) == [True] * 3
 
 
 def column(driver, table, number):

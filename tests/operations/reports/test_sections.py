@@ -79,7 +79,7 @@ def test_bars_of_queues_are_drawn_beside_those_of_their_siblings():
 
 
 @pytest.mark.parametrize(
-    ("limit", "count", "shown", "numbers_of_rest", "unfolded"),
+    ("limit", "count", "names_shown", "numbers_of_rest", "unfolded"),
     [
         ("MOST_QUEUES", 2, {"a"}, {"": 1, "a": 2}, {"a"}),
         ("MOST_CHILDREN", 1, {"a", "x"}, {"": 1, "a": 1, "x": 0}, {"a", "x"}),
@@ -88,12 +88,13 @@ def test_bars_of_queues_are_drawn_beside_those_of_their_siblings():
     ],
 )
 def test_of_many_queues_the_largest_are_shown_and_few_unfolded(
-    limit, count, shown, numbers_of_rest, unfolded, monkeypatch
+    limit, count, names_shown, numbers_of_rest, unfolded, monkeypatch
 ):
     monkeypatch.setattr(sections, limit, count)
     root, queues = tree_of()
     assert (
-        set(queues) == shown and {name for name, node in queues.items() if node["open"]} == unfolded
+        set(queues) == names_shown
+        and {name for name, node in queues.items() if node["open"]} == unfolded
     )
     assert (
         root["open"]

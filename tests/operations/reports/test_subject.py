@@ -81,13 +81,13 @@ def test_classes_are_of_equal_servers_and_leave_host_names_out(tmp_path):
     classes = Classes.among(instance)
     assert len(classes.names) == 1 and classes.servers.tolist() == [2]
     assert "CPU" in classes.names[0]
-    two = fairlp.Instance.from_arrays(
+    two_users = fairlp.Instance.from_arrays(
         [[1.0]],
         [[4.0], [4.0], [4.0], [8.0]],
         counts=[1, 2, 1, 5],
         server_attributes=pd.DataFrame({"gpu": ["T4", "T4", "P100", "T4"]}),
     )
-    grouping = Classes.among(two)
+    grouping = Classes.among(two_users)
     assert grouping.names == ["T4: 8 resource1", "T4: 4 resource1", "P100"]
     assert grouping.servers.tolist() == [5, 3, 1] and grouping.of.tolist() == [1, 1, 2, 0]
     assert grouping.capacities.tolist() == [[40.0], [12.0], [4.0]]

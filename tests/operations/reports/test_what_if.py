@@ -47,8 +47,8 @@ def test_more_servers_of_a_class_or_as_one():
 
 def test_other_weights_of_queues_and_users():
     assert after(weights={"b": 3}) == pytest.approx({"": 12, "a": 3, "b": 9})
-    two = queued().replace(queue=["a", "a"])
-    assert fairlp.what_if(two, weights={"y": 3}, by="user")[
+    queued_pair = queued().replace(queue=["a", "a"])
+    assert fairlp.what_if(queued_pair, weights={"y": 3}, by="user")[
         "tasks_after"
     ].to_dict() == pytest.approx({"x": 3, "y": 9})
 

@@ -153,8 +153,8 @@ def test_half_of_what_is_granted_breaks_what_is_said_of_modest_users(monkeypatch
 def test_another_curve_has_no_such_normals(monkeypatch, key):
     real = dolev_equations.check.trajectory
 
-    def bent(instance, **how):
-        granted = real(instance, **how).granted
+    def bent(instance, **options):
+        granted = real(instance, **options).granted
         return SimpleNamespace(granted=granted * np.linspace(0.5, 0.9, granted.shape[1]))
 
     monkeypatch.setattr(dolev_equations, "check", SimpleNamespace(trajectory=bent))
@@ -189,8 +189,8 @@ def test_a_part_of_an_allocation_is_none_of_the_mechanism(monkeypatch, key):
 def test_an_auction_in_which_money_does_not_count_is_none(monkeypatch):
     real = metin_claims.allocate
 
-    def blind(instance, name, **how):
-        return real(instance.replace(weights=np.ones(len(instance.users))), name, **how)
+    def blind(instance, name, **options):
+        return real(instance.replace(weights=np.ones(len(instance.users))), name, **options)
 
     monkeypatch.setattr(metin_claims, "allocate", blind)
     assert refuted("000 §6.3, an implicit auction")
@@ -199,8 +199,8 @@ def test_an_auction_in_which_money_does_not_count_is_none(monkeypatch):
 def test_levels_that_are_off_break_the_programs(monkeypatch):
     real = li_equations.arrivals
 
-    def off(instance, *arguments, **how):
-        result = real(instance, *arguments, **how)
+    def off(instance, *arguments, **options):
+        result = real(instance, *arguments, **options)
         return SimpleNamespace(
             needs=result.needs,
             levels=result.levels * 0.9,

@@ -199,7 +199,7 @@ def computed(key, seed=0):
 def fewer(monkeypatch, count):
     """Look at so few instances."""
     monkeypatch.setattr(
-        registry, "over", lambda run, draw, check, **how: over(run, draw, check, few=count)
+        registry, "over", lambda run, draw, check, **options: over(run, draw, check, few=count)
     )
 
 
@@ -242,10 +242,10 @@ def test_a_lie_that_pays_under_cdrf_is_the_answer(monkeypatch):
 
 def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeypatch):
     fewer(monkeypatch, 3)
-    seen = {}
+    cases_by_words = {}
 
     def nobodys(instance, tasks):
-        seen[in_words(instance)] = instance, tasks
+        cases_by_words[in_words(instance)] = instance, tasks
         return np.zeros((*tasks.shape, len(instance.resources)), dtype=bool)
 
     monkeypatch.setattr(khamse_ashari, "bottlenecks_of", nobodys)
@@ -253,7 +253,7 @@ def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeyp
     assert (
         answer.verdict is Agreement.REFUTED and answer.ours == "broken on 3 of 3 random instances"
     )
-    instance, tasks = seen[answer.witness.partition("; ")[2]]
+    instance, tasks = cases_by_words[answer.witness.partition("; ")[2]]
     n, i, r = numbers(answer.witness)
     assert len({n, i, r}) == 3  # of this seed: no two can stand for each other
     assert instance.demands[n, r] > 0 and instance.gamma()[n, i] > 0
@@ -262,16 +262,16 @@ def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeyp
 
 def test_users_who_would_gain_by_an_exchange_break_the_lemma(monkeypatch):
     fewer(monkeypatch, 3)
-    seen = {}
+    gammas_by_words = {}
 
     def everywhere(instance, _):
-        seen[in_words(instance)] = instance.gamma()
+        gammas_by_words[in_words(instance)] = instance.gamma()
         return SimpleNamespace(tasks_array=instance.gamma())
 
     monkeypatch.setattr(khamse_ashari, "allocate", everywhere)
     answer = computed("003 Lemma 2, where one gains")
     assert answer.verdict is Agreement.REFUTED
-    alone = seen[answer.witness.partition("; ")[2]]
+    alone = gammas_by_words[answer.witness.partition("; ")[2]]
     n, m, i, j = numbers(answer.witness)
     assert n != m and i != j and alone[m, i] / alone[n, i] > alone[m, j] / alone[n, j] > 0
 
@@ -348,8 +348,8 @@ def test_who_has_nothing_envies_the_others(monkeypatch):
 def test_a_curve_that_is_bent_is_another_curve(monkeypatch, key):
     real = dolev.check.trajectory
 
-    def bent(instance, **how):
-        path = real(instance, **how)
+    def bent(instance, **options):
+        path = real(instance, **options)
         parts = np.linspace(0.5, 1.0, len(instance.users)) if len(instance.users) > 1 else 0.5
         return SimpleNamespace(granted=path.granted * parts)
 
@@ -360,7 +360,7 @@ def test_a_curve_that_is_bent_is_another_curve(monkeypatch, key):
 def test_the_scale_of_the_paper_is_a_day_of_two_thousand_servers(monkeypatch):
     arguments = {}
     monkeypatch.setattr(
-        wang, "synthetic", lambda jobs, users, **how: arguments.update(jobs=jobs, **how)
+        wang, "synthetic", lambda jobs, users, **options: arguments.update(jobs=jobs, **options)
     )
     monkeypatch.setattr(
         wang, "google_sample", lambda servers, seed: arguments.update(servers=servers)
@@ -379,8 +379,8 @@ def test_the_scale_of_the_paper_is_a_day_of_two_thousand_servers(monkeypatch):
 def test_steps_that_are_off_break_the_lemmas(monkeypatch, key):
     real = li.arrivals
 
-    def off(instance, *arguments, **how):
-        result = real(instance, *arguments, **how)
+    def off(instance, *arguments, **options):
+        result = real(instance, *arguments, **options)
         steps = result.steps.copy()
         steps.iloc[-1, -1] *= 2  # who came last has twice as much
         return SimpleNamespace(

@@ -89,7 +89,7 @@ def test_what_there_is_not_is_refused_and_what_there_is_named(arguments, error, 
 
 
 @pytest.mark.parametrize(
-    ("how", "error", "message"),
+    ("options", "error", "message"),
     [
         ({"scale": "huge"}, UnknownNameError, "no scale is called 'huge'"),
         ({"seed": -1}, StudyError, "whole number of at least 0"),
@@ -97,9 +97,9 @@ def test_what_there_is_not_is_refused_and_what_there_is_named(arguments, error, 
         ({"folder": "nowhere/at/all"}, FileFormatError, "there is no folder"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(how, error, message):
+def test_options_that_mean_nothing_are_refused(options, error, message):
     with pytest.raises(error, match=message):
-        fairlp.reproduce("002", "Figure 3", **how)
+        fairlp.reproduce("002", "Figure 3", **options)
 
 
 def test_an_item_is_registered_once():
@@ -179,8 +179,8 @@ def test_the_scale_of_the_papers_is_larger_and_studies_go_on(tmp_path, monkeypat
     first = fairlp.reproduce(
         "000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False
     )
-    (only,) = first
-    assert only.answer.size == "12 of 12 runs" and len(list(tmp_path.rglob("output.pkl"))) == 12
+    (entry,) = first
+    assert entry.answer.size == "12 of 12 runs" and len(list(tmp_path.rglob("output.pkl"))) == 12
     second = fairlp.reproduce(
         "000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False
     )

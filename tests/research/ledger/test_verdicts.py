@@ -85,8 +85,8 @@ def test_noise_is_told_from_a_difference():
 def off(factor=1.001):
     """`allocate` of a mechanism that gives everybody a thousandth more."""
 
-    def wrong(instance, mechanism, **how):
-        allocation = fairlp.allocate(instance, mechanism, **how)
+    def wrong(instance, mechanism, **options):
+        allocation = fairlp.allocate(instance, mechanism, **options)
         return dataclasses.replace(allocation, tasks_array=allocation.tasks_array * factor)
 
     return wrong
@@ -121,9 +121,9 @@ def test_a_mechanism_off_by_a_thousandth_differs(module, key, monkeypatch):
 def test_a_mechanism_off_by_a_thousandth_is_refuted(key, monkeypatch):
     module = ENTRIES[key].function.__module__
 
-    def wrong(instance, mechanism, **how):
+    def wrong(instance, mechanism, **options):
         return off(1.001 if mechanism in ("pdrf", "drfh", "psdsf-rdm", "njc") else 1.0)(
-            instance, mechanism, **how
+            instance, mechanism, **options
         )
 
     monkeypatch.setattr(importlib.import_module(module), "allocate", wrong)

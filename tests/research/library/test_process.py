@@ -56,8 +56,8 @@ def test_a_process_that_asks_for_too_much_memory_is_told_so():
 def test_programs_that_the_solver_started_end_with_it():
     answer = solve(entry_with_rows(STARTS), time_limit=0.5)
     assert answer["status"] == "time limit"
-    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
-    assert "planted-by-moody" not in listed.stdout
+    processes = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    assert "planted-by-moody" not in processes.stdout
 
 
 def test_an_interrupt_ends_the_process(monkeypatch):

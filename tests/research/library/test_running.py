@@ -95,8 +95,8 @@ def test_an_optimum_of_0_is_measured_by_its_terms(width):
     assert judged(entry, "one", record).verdict == "certified" and record["terms"] == pytest.approx(
         1.0
     )
-    off = {**record, "objective": record["objective"] - 1e-6}
-    assert judged(entry, "one", off).verdict == "not the optimum"
+    wrong_by_little = {**record, "objective": record["objective"] - 1e-6}
+    assert judged(entry, "one", wrong_by_little).verdict == "not the optimum"
 
 
 def test_what_a_solver_cannot_do_is_told():

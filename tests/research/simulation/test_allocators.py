@@ -61,10 +61,10 @@ def by_quanta(rows, share, period):
         for k in active:
             rate[k] = min(remaining[rows[k][0]], Fraction(rows[k][2]))
             remaining[rows[k][0]] -= rate[k]
-        coming = [Fraction(row[1]) for row in rows if row[1] > moment]
+        arrivals = [Fraction(row[1]) for row in rows if row[1] > moment]
         ending = [moment + work[k] / rate[k] for k in active if rate[k]]
         end_of_step = min(
-            [*coming, *ending, *([(moment // period + 1) * period] if active else [])]
+            [*arrivals, *ending, *([(moment // period + 1) * period] if active else [])]
         )
         for k in active:
             work[k] -= rate[k] * (end_of_step - moment)

@@ -146,15 +146,15 @@ def test_capacity_is_kept_and_work_is_conserved_at_every_event(seed, policy):
         moment, rates, serving = run.now, run.rates, run.serving
         over = run.run(float("inf"), most_events=1)
         np.add.at(served, serving, rates * (run.now - moment))
-        came = np.arange(len(run.tasks)) < run.next_job
-        came[run.refused] = False
-        remaining = np.where(came, run.work, run.tasks * run.duration)
-        assert served[came] == pytest.approx(
-            (run.tasks * run.duration - remaining)[came], abs=VERIFIED, rel=VERIFIED
+        has_arrived = np.arange(len(run.tasks)) < run.next_job
+        has_arrived[run.refused] = False
+        remaining = np.where(has_arrived, run.work, run.tasks * run.duration)
+        assert served[has_arrived] == pytest.approx(
+            (run.tasks * run.duration - remaining)[has_arrived], abs=VERIFIED, rel=VERIFIED
         )
         waiting = [job for jobs in run.open.values() for job in jobs]
         assert len(set(waiting)) == len(waiting)  # every job waits or has ended, once
-        assert set(waiting) == set(np.flatnonzero(came & np.isnan(run.finish)).tolist())
+        assert set(waiting) == set(np.flatnonzero(has_arrived & np.isnan(run.finish)).tolist())
         demands = np.array([requests[request] for request in run.requests.tolist()]).reshape(
             -1, len(cluster.resources)
         )
@@ -163,7 +163,7 @@ def test_capacity_is_kept_and_work_is_conserved_at_every_event(seed, policy):
         assert run.rates.sum() <= run.placed.sum() * (1 + FEASIBILITY)
         if over:
             break
-    assert np.isfinite(run.finish[came]).all() and not run.rates.any()
+    assert np.isfinite(run.finish[has_arrived]).all() and not run.rates.any()
     assert run.completed().sum() == pytest.approx(
         workload.total_tasks - run.tasks[run.refused].sum()
     )

@@ -134,7 +134,7 @@ def test_bubbles_are_right_against_up_and_grow_with_the_tasks():
 
 
 @pytest.mark.parametrize(
-    ("submitted", "shown"),
+    ("submitted", "labels"),
     [
         ([1, 100], ["1", "10", "100"]),
         ([2, 90000], ["1", "100", "100,000"]),
@@ -142,14 +142,14 @@ def test_bubbles_are_right_against_up_and_grow_with_the_tasks():
         ([0, 0], ["1"]),
     ],
 )
-def test_a_legend_says_how_many_tasks_a_bubble_stands_for(submitted, shown):
+def test_a_legend_says_how_many_tasks_a_bubble_stands_for(submitted, labels):
     ratios = pd.DataFrame({"best-fit": [0.9, 0.8], "slots": [0.3, 0.4], "submitted": submitted})
     (axis,) = plots.plot_completion_ratios(SimpleNamespace(ratios=lambda: ratios)).axes
     legend = axis.get_legend()
     assert legend.get_title().get_text() == "tasks submitted"
-    assert [text.get_text() for text in legend.get_texts()] == shown
+    assert [text.get_text() for text in legend.get_texts()] == labels
     # a user who submitted so many has a bubble of the size that the legend shows
-    numbers = [float(text.replace(",", "")) for text in shown]
+    numbers = [float(text.replace(",", "")) for text in labels]
     users = pd.DataFrame({"best-fit": 0.5, "slots": 0.5, "submitted": numbers})
     (other,) = plots.plot_completion_ratios(SimpleNamespace(ratios=lambda: users)).axes
     sizes = [float(handle.get_sizes()[0]) for handle in legend.legend_handles]
@@ -198,16 +198,16 @@ def test_tracking_draws_each_server_and_shades_who_is_away():
 
 
 @pytest.mark.parametrize(
-    ("how", "kind"),
+    ("options", "kind"),
     [
         ({"resource": "gpu"}, "resource"),
         ({"servers": ["x"]}, "server"),
         ({"mechanisms": ["drf"]}, "mechanism"),
     ],
 )
-def test_names_that_were_not_tracked(how, kind):
+def test_names_that_were_not_tracked(options, kind):
     with pytest.raises(UnknownNameError, match=f"no {kind} is called"):
-        plots.plot_tracking(tracked(), **how)
+        plots.plot_tracking(tracked(), **options)
 
 
 def test_convergence_leaves_out_zeros_and_counts_from_one():

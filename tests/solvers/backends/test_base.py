@@ -402,8 +402,8 @@ def test_a_direction_that_gains_nothing_is_none(monkeypatch):
     p = program([[1.0, 0.0]], [(-INF, 4.0)], [(0, INF)] * 2, [1.0, 0.0])
     honest = explain.solve
 
-    def moving(wanted_program, *how):
-        solution = honest(wanted_program, *how)
+    def moving(wanted_program, *arguments):
+        solution = honest(wanted_program, *arguments)
         return (
             dataclasses.replace(solution, x=np.array([0.0, 1.0]))
             if wanted_program.c.any()
@@ -448,8 +448,8 @@ def impossible():
 def test_a_conflict_comes_first_and_rounding_is_no_relaxation(monkeypatch):
     honest = explain.solve
 
-    def rounded(p, *how):
-        solution = honest(p, *how)
+    def rounded(p, *arguments):
+        solution = honest(p, *arguments)
         return (
             solution
             if "elastic" not in p.name

@@ -214,17 +214,23 @@ def test_conflicts_are_irreducible_on_any_back_end(seed, solver, integer):
         "bound": program.column_names,
         "integer": program.column_names,
     }
-    shown = set(
+    rows_named = set(
         zip(table.index[table["in_conflict"]], table["kind"][table["in_conflict"]], strict=True)
     )
-    conflict = np.array([(name, kind) in shown for kind, of in names.items() for name in of])
+    conflict = np.array(
+        [
+            (name, kind) in rows_named
+            for kind, names_of_kind in names.items()
+            for name in names_of_kind
+        ]
+    )
     assert fits(program, conflict) is not True
     for place in np.flatnonzero(conflict):
         assert fits(program, conflict & (np.arange(len(conflict)) != place)) is not False
     relief = table["relax_by"].groupby(level=0).sum()
     rows, columns = (
-        np.array([relief.get(name, 0.0) for name in of]) + 1e-7
-        for of in (names["constraint"], names["bound"])
+        np.array([relief.get(name, 0.0) for name in names_of_kind]) + 1e-7
+        for names_of_kind in (names["constraint"], names["bound"])
     )
     relaxed = program.replace(
         row_lower=program.row_lower - rows,

@@ -401,8 +401,8 @@ def test_a_constraint_over_nobody_is_none_in_cvxpy():
 
 
 def test_a_limit_of_interior_steps_is_the_callers():
-    how = {"method": "ipm", "extra": {"ipm_iteration_limit": 0}}
-    answer = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve("highs", **how)
+    options = {"method": "ipm", "extra": {"ipm_iteration_limit": 0}}
+    answer = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve("highs", **options)
     assert answer.status.termination is Termination.ITERATION_LIMIT
 
 
@@ -428,8 +428,8 @@ def test_glpk_behind_pyomo_is_told_whole_seconds(monkeypatch, limit, seconds):
         def __init__(self):
             self.options = {}
 
-        def solve(self, two_users, **how):
-            limits.append(how.get("timelimit"))
+        def solve(self, two_users, **options):
+            limits.append(options.get("timelimit"))
             raise RuntimeError("not here")
 
     monkeypatch.setattr(pyo, "SolverFactory", lambda name: Executable())
@@ -441,7 +441,7 @@ def test_glpk_behind_pyomo_is_told_whole_seconds(monkeypatch, limit, seconds):
 def test_tangents_that_never_find_anything_positive_say_what_it_may_be(monkeypatch):
     """max log x + log y: x + y <= 2, by a solver for which segments are worth nothing."""
     logs = LogTerms("log", np.ones(2), sp.csr_array(np.eye(2)), np.zeros(2))
-    two = program([[1.0, 1.0]], [(-INF, 2.0)], [(0.0, INF)] * 2, logs=logs)
+    log_program = program([[1.0, 1.0]], [(-INF, 2.0)], [(0.0, INF)] * 2, logs=logs)
     solver, real = highs.Highs(), highs.Highs.solve
 
     def blind(self, program, options):
@@ -455,7 +455,7 @@ def test_tangents_that_never_find_anything_positive_say_what_it_may_be(monkeypat
         NotConvergedError,
         match="after 3 programs: what some terms are worth is below the tolerance",
     ):
-        tangents.solve_with_logs(solver, two, Options())
+        tangents.solve_with_logs(solver, log_program, Options())
 
 
 @pytest.mark.parametrize("solver", ["highs", "scipy", "scip", "glpk", "cvxpy:HIGHS", "pyomo:highs"])

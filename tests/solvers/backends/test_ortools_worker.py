@@ -58,8 +58,8 @@ def planted(status, status_message="as told"):
         def __init__(self, algorithm):
             request["algorithm"] = algorithm
 
-        def enable_output(self, on):
-            request["verbose"] = on
+        def enable_output(self, value):
+            request["verbose"] = value
 
         def set_time_limit_in_seconds(self, seconds):
             request["time_limit"] = seconds
@@ -138,7 +138,9 @@ def test_questions_are_answered_one_by_one_and_nothing_else_is_said(monkeypatch)
     system = SimpleNamespace(dup=lambda stream: stream, dup2=lambda *pair: turned.append(pair))
     system.fdopen = lambda stream, mode, encoding: answers if (stream, mode) == (1, "w") else None
     monkeypatch.setattr(ortools_worker, "os", system)
-    monkeypatch.setattr(ortools_worker.signal, "signal", lambda *how: handled.append(how))
+    monkeypatch.setattr(
+        ortools_worker.signal, "signal", lambda *arguments: handled.append(arguments)
+    )
     monkeypatch.setattr(ortools_worker, "solve", solve)
     monkeypatch.setattr(sys, "stdin", io.StringIO('["a", "b"]\n["bad", "c"]\n["d", "e"]\n'))
     ortools_worker.main()

@@ -215,17 +215,17 @@ def test_a_package_that_is_missing_is_named():
 
 
 def test_options_are_heeded_or_refused():
-    seen = []
+    threads = []
 
     class Heeds(Dual):
         honours = frozenset({"threads"})
 
         def run(self, program, options):
-            seen.append(options.threads)
+            threads.append(options.threads)
             return super().run(program, options)
 
     fairlp.formulate(INSTANCE, "drf").solve(Heeds(), threads=3)
-    assert seen == [3]
+    assert threads == [3]
     with pytest.raises(
         UnsupportedError, match="Heeds cannot honour the option 'seed'; it honours: threads"
     ):
@@ -280,12 +280,12 @@ def test_the_name_that_carries_an_object_travels():
 
 
 def experiment(solver):
-    how = {"mechanism": "drf", "method": "lp", "solver": solver}
+    options = {"mechanism": "drf", "method": "lp", "solver": solver}
     return study.Study(
         "s",
         "uniform-integers",
         {"users": [3], "resources": [2]},
-        {"own": how, "theirs": "drf"},
+        {"own": options, "theirs": "drf"},
         ["summary"],
         runs=2,
     )
@@ -308,8 +308,8 @@ def test_the_command_line_takes_files_and_modules(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "tests" / "support" / "own_back_ends.py").read_text(encoding="utf-8")
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
-    for where in ("mine.py:Dual", "own_back_ends:Dual"):
-        result = run("allocate", "ghodsi", "-m", "drf", "--solver", where, "--json")
+    for reference in ("mine.py:Dual", "own_back_ends:Dual"):
+        result = run("allocate", "ghodsi", "-m", "drf", "--solver", reference, "--json")
         assert result.exit_code == 0 and json.loads(result.stdout)["solver"] == "Dual", (
             result.output
         )

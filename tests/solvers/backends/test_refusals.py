@@ -139,8 +139,8 @@ def test_a_failure_of_pyomo_without_words_is_named(monkeypatch):
 
 def test_scip_takes_a_seed_and_its_own_parameters():
     pytest.importorskip("pyscipopt")
-    for how in ({"seed": 7}, {"extra": {"limits/nodes": 1000}}, {"verbose": True}):
-        assert whole().solve(solver="scip", **how).objective == pytest.approx(4)
+    for options in ({"seed": 7}, {"extra": {"limits/nodes": 1000}}, {"verbose": True}):
+        assert whole().solve(solver="scip", **options).objective == pytest.approx(4)
     with pytest.raises(FairlpError, match="Not a valid parameter name"):
         whole().solve(solver="scip", extra={"no_such/parameter": 1})
 

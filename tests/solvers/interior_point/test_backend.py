@@ -32,8 +32,8 @@ def model(users=6, servers=3, seed=0, **options):
     return max_min.tsf(fairlp.Instance.from_arrays(demands, capacities, **options))
 
 
-def problem(**how):
-    return Structure.of(model(**how).compile()).problem
+def problem(**options):
+    return Structure.of(model(**options).compile()).problem
 
 
 def iterate_of(problem: Problem) -> Iterate:
@@ -44,13 +44,13 @@ def iterate_of(problem: Problem) -> Iterate:
 
 
 @pytest.mark.parametrize("measure", ["gap", "primal_error", "dual_error"])
-@pytest.mark.parametrize("off", [1e-6, 1.0])
-def test_gap_and_both_residuals_have_to_be_small(monkeypatch, measure, off):
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
+def test_gap_and_both_residuals_have_to_be_small(monkeypatch, measure, deviation):
     honest = Iterate.measure
 
     def planted(self):
         honest(self)
-        setattr(self, measure, off)
+        setattr(self, measure, deviation)
 
     assert method.solve(problem()).error <= 1e-9
     monkeypatch.setattr(Iterate, "measure", planted)
@@ -160,20 +160,24 @@ def test_a_demand_that_is_negative_on_every_server_is_not_for_it():
     p = model(users=2, servers=2).compile()
     A = p.A.copy()
     A.data = A.data.copy()
-    of = np.repeat(np.arange(p.n_columns), np.diff(A.indptr))
+    column_of_entry = np.repeat(np.arange(p.n_columns), np.diff(A.indptr))
     x, first = p.column_block("x"), p.row_block("capacity")
     rows = np.isin(A.indices, np.arange(first.start, first.stop, 2))
-    A.data[rows & (of >= x.start) & (of < x.start + 2)] *= -1
+    A.data[rows & (column_of_entry >= x.start) & (column_of_entry < x.start + 2)] *= -1
     assert Structure.of(p.replace(A=A)) is None
 
 
 def test_a_user_that_needs_nothing_or_may_have_nothing_is_not_for_it():
     p = model(users=2, servers=2).compile()
-    of = np.repeat(np.arange(p.n_columns), np.diff(p.A.indptr))
+    column_of_entry = np.repeat(np.arange(p.n_columns), np.diff(p.A.indptr))
     x, capacity = p.column_block("x"), p.row_block("capacity")
     A = p.A.copy()
     A.data = np.where(
-        (of < x.start + 2) & (of >= x.start) & (A.indices < capacity.stop), 0.0, A.data
+        (column_of_entry < x.start + 2)
+        & (column_of_entry >= x.start)
+        & (A.indices < capacity.stop),
+        0.0,
+        A.data,
     )
     A.eliminate_zeros()
     assert Structure.of(p.replace(A=A)) is None

@@ -83,7 +83,7 @@ def test_equal_to_the_rounds_of_the_simplex_method(kind, seed):
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def counts(monkeypatch):
     """How often rounds were solved on a face, and at a vertex."""
     counts = {"face": 0, "vertex": 0}
     on_face, on_columns = session.InteriorPointSession.solve_on_face, session.on_columns

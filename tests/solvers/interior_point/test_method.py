@@ -105,9 +105,9 @@ def check_feasible(allocation):
     assert (allocation.totals <= instance.task_limits * (1 + ROUNDED)).all()
 
 
-def check_equal(instance, mechanism, **how):
-    expected = fairlp.allocate(instance, mechanism, method="lp", **how)
-    outcome = fairlp.allocate(instance, mechanism, method="interior-point", **how)
+def check_equal(instance, mechanism, **options):
+    expected = fairlp.allocate(instance, mechanism, method="lp", **options)
+    outcome = fairlp.allocate(instance, mechanism, method="interior-point", **options)
     assert outcome.method == "interior-point"
     np.testing.assert_allclose(outcome.totals, expected.totals, rtol=EQUAL)
     np.testing.assert_allclose(outcome.levels, expected.levels, rtol=EQUAL)
@@ -301,8 +301,8 @@ def test_a_zero_of_the_answer_is_zero():
     """Interior points are positive everywhere; what is handed out is not where nothing is due."""
     instance = draw("sparse", 3)
     outcome = fairlp.allocate(instance, "c-drfh", method="interior-point", merge=False)
-    some = outcome.tasks_array[outcome.tasks_array > 0]
-    assert some.min() > np.finfo(float).eps * some.max()
+    tasks = outcome.tasks_array[outcome.tasks_array > 0]
+    assert tasks.min() > np.finfo(float).eps * tasks.max()
 
 
 @pytest.mark.real_data
@@ -316,13 +316,13 @@ def test_the_real_cluster_unmerged():
         TRACE / "openb_node_list_all_node.csv", TRACE / "openb_pod_list_gpuspec33.csv"
     )
     assert (len(whole.users), len(whole.servers)) == (457, 1523) and whole.has_constraints
-    some = slice(None, None, 1 if PROFILE == "nightly" else 30)
-    served = whole.eligible[:, some].any(axis=1)
+    sample = slice(None, None, 1 if PROFILE == "nightly" else 30)
+    served = whole.eligible[:, sample].any(axis=1)
     instance = fairlp.Instance.from_arrays(
         whole.demands[served],
-        whole.capacities[some],
-        eligible=whole.eligible[served][:, some],
-        task_limits=np.ceil(whole.task_limits[served] / (some.step or 1)),
+        whole.capacities[sample],
+        eligible=whole.eligible[served][:, sample],
+        task_limits=np.ceil(whole.task_limits[served] / (sample.step or 1)),
     )
     assert instance.has_constraints
     expected = fairlp.allocate(instance, "tsf", method="lp")
@@ -401,8 +401,8 @@ def not_converged(*_):
     raise NotConvergedError("planted")
 
 
-def levels(case, how="interior-point"):
-    return fairlp.allocate(case, "drfh", method=how).levels.to_numpy()
+def levels(case, method="interior-point"):
+    return fairlp.allocate(case, "drfh", method=method).levels.to_numpy()
 
 
 @pytest.mark.parametrize("answer", [late, not_converged])
@@ -432,15 +432,15 @@ def test_a_session_that_finds_nothing_on_the_way_begins_afresh(monkeypatch):
         assert session.reaches(1e-3) is None and session.warm_start is None
 
 
-@pytest.mark.parametrize(("off", "calls"), [(0.0, 1), (1e-3, 2)])
-def test_a_start_that_leads_nowhere_near_is_given_up(monkeypatch, off, calls):
+@pytest.mark.parametrize(("deviation", "calls"), [(0.0, 1), (1e-3, 2)])
+def test_a_start_that_leads_nowhere_near_is_given_up(monkeypatch, deviation, calls):
     structure, right, starts = Structure.of(program()), method.solve, []
     optimum_there = right(structure.problem)
 
-    def planted(problem, deadline, threads, start=None, **how):
+    def planted(problem, deadline, threads, start=None, **options):
         starts.append(start)
         return replace(
-            optimum_there, error=optimum_there.error + (off if start is not None else 0.0)
+            optimum_there, error=optimum_there.error + (deviation if start is not None else 0.0)
         )
 
     monkeypatch.setattr(method, "solve", planted)
@@ -477,16 +477,16 @@ def test_prices_below_0_are_paid_by_earlier_rounds_or_there_are_none(solved, pai
     structure, point, decided = solved
     prices = point.p.copy()
     prices[0, 0] = -1.0
-    off = replace(point, p=prices)
+    other_point = replace(point, p=prices)
     first = replace(
         decided.rounds[0],
         tight_capacities=prices < 0,
         prices=np.full_like(prices, 1.0 if paid else 0.0),
     )
     before = replace(decided, rounds=(first,))
-    lifted = face.with_whole_duals(structure, off, before)
+    lifted = face.with_whole_duals(structure, other_point, before)
     assert (lifted is not None) == paid and (
-        face.decisions_of(structure, point, off, before) is not None
+        face.decisions_of(structure, point, other_point, before) is not None
     ) == paid
     if paid:
         value = structure.problem.rows.slope @ lifted.v

@@ -91,9 +91,9 @@ def test_a_matrix_that_is_not_quite_definite_is_shifted_and_one_that_is_not_is_r
 
 
 def test_blocks_that_rounding_left_indefinite_are_shifted():
-    off = 1.0 + 1e-13
-    root = normal_equations._inverse_roots(np.array([[[1.0, off], [off, 1.0]]]))
-    inverse = root[0] @ np.array([[1.0, off], [off, 1.0]]) @ root[0].T
+    entry = 1.0 + 1e-13
+    root = normal_equations._inverse_roots(np.array([[[1.0, entry], [entry, 1.0]]]))
+    inverse = root[0] @ np.array([[1.0, entry], [entry, 1.0]]) @ root[0].T
     assert np.isfinite(root).all() and abs(inverse - np.diag(np.diag(inverse))).max() < 10
 
 

@@ -80,10 +80,10 @@ def test_vertices_of_many_programs_in_turn(seed):
     costs[level.start] = 0.0
     session.change(costs=costs)
     assert_vertex_of_whole_program(session)
-    some = np.flatnonzero(session.solve().x > 0)
-    some = some[some != level.start][::2]
-    session.change(columns=(some, np.zeros(len(some)), np.zeros(len(some))))
-    assert (assert_vertex_of_whole_program(session).x[some] == 0).all()
+    columns = np.flatnonzero(session.solve().x > 0)
+    columns = columns[columns != level.start][::2]
+    session.change(columns=(columns, np.zeros(len(columns)), np.zeros(len(columns))))
+    assert (assert_vertex_of_whole_program(session).x[columns] == 0).all()
     session.restart()
     assert_vertex_of_whole_program(session)
     assert len(session.columns) > first_size

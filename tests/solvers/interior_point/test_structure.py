@@ -57,9 +57,9 @@ def limited(instance, seed=0):
     return instance.replace(task_limits=limits)
 
 
-def solve_both(model, **how):
+def solve_both(model, **options):
     """The answers of HiGHS and of the interior-point method, which is the one that gave it."""
-    expected, solution = model.solve("highs"), model.solve("interior-point", **how)
+    expected, solution = model.solve("highs"), model.solve("interior-point", **options)
     assert solution.solver == "interior-point" and solution.status.is_optimal
     assert solution.method == OURS, solution.status
     assert solution.objective == pytest.approx(expected.objective, rel=EQUAL)
@@ -262,21 +262,21 @@ def fail(*_, **__):
     raise NotConvergedError("it was told to fail")
 
 
-def stop_early(monkeypatch, how):
+def stop_early(monkeypatch, kind):
     """Let the method fail: at once, or after a few iterations."""
-    if how == "raise":
+    if kind == "raise":
         monkeypatch.setattr(method, "solve", fail)
         return "it was told to fail"
     monkeypatch.setattr(method, "MOST_ITERATIONS", 3)
     return "the interior-point method stopped .* from the optimum after 2 iterations"
 
 
-@pytest.mark.parametrize("how", ["raise", "iterations"])
+@pytest.mark.parametrize("kind", ["raise", "iterations"])
 @pytest.mark.parametrize("mechanism", ["drfh", "ceei"])
-def test_not_converging_falls_back_to_highs_and_says_so(monkeypatch, mechanism, how):
+def test_not_converging_falls_back_to_highs_and_says_so(monkeypatch, mechanism, kind):
     model = fairlp.formulate(cluster(), mechanism)
     expected = model.solve("highs")
-    message = stop_early(monkeypatch, how)
+    message = stop_early(monkeypatch, kind)
     answer = model.solve("interior-point")
     assert (
         answer.status.is_optimal
@@ -287,12 +287,12 @@ def test_not_converging_falls_back_to_highs_and_says_so(monkeypatch, mechanism, 
     assert answer.objective == pytest.approx(expected.objective, rel=EQUAL)
 
 
-@pytest.mark.parametrize("how", ["raise", "iterations"])
+@pytest.mark.parametrize("kind", ["raise", "iterations"])
 @pytest.mark.parametrize("mechanism", ["drf", "c-drfh", "ceei", "njc"])
-def test_an_allocation_survives_the_fall_back(monkeypatch, mechanism, how):
+def test_an_allocation_survives_the_fall_back(monkeypatch, mechanism, kind):
     instance = cluster(servers=1) if mechanism in ("drf", "njc") else cluster(constraints=True)
     expected = fairlp.allocate(instance, mechanism, method="interior-point")
-    stop_early(monkeypatch, how)
+    stop_early(monkeypatch, kind)
     allocation = fairlp.allocate(instance, mechanism, method="interior-point")
     # tangents of logarithms are right to the root of their gap
     close = 1e-5 if mechanism in ("ceei", "njc") else EQUAL
@@ -343,7 +343,7 @@ def test_the_solver_by_name_is_the_method():
     by_name, other = ({"solver": "interior-point"}, {"method": "interior-point"})
     instance = cluster()
     by_name, other = (
-        fairlp.allocate(instance, "drfh", **how).totals.tolist() for how in (by_name, other)
+        fairlp.allocate(instance, "drfh", **options).totals.tolist() for options in (by_name, other)
     )
     assert by_name == other
 
@@ -404,8 +404,8 @@ def rounds(users=30, servers=30, seed=1):
     )
 
 
-def levels(case, how="interior-point"):
-    return fairlp.allocate(case, "drfh", method=how).levels.to_numpy()
+def levels(case, method="interior-point"):
+    return fairlp.allocate(case, "drfh", method=method).levels.to_numpy()
 
 
 def not_converged(*_, **__):
@@ -469,7 +469,7 @@ def test_without_duals_all_prices_count_as_clear():
 # --- programs of another kind --------------------------------------------------------------------------------------
 
 
-def changed(**how):
+def changed(**options):
     original = program()
     users = original.row_block("fairness").slice
     first = (
@@ -478,15 +478,15 @@ def changed(**how):
     matrix = original.A.tolil(copy=True)
     lower, upper = original.col_lower.copy(), original.col_upper.copy()
     rows = original.row_upper.copy()
-    if how.get("coefficient"):
+    if options.get("coefficient"):
         row = users.start
         column = next(j for j in matrix.rows[row] if j != original.column_block("t").start)
         matrix[row, column] *= -1.0
-    if how.get("least"):
+    if options.get("least"):
         lower[first] = 1e-3
-    if how.get("most"):
+    if options.get("most"):
         upper[original.columns[0].slice] = 50.0
-    if how.get("between"):
+    if options.get("between"):
         rows[users.start] = 100.0
     return original.replace(A=matrix.tocsc(), col_lower=lower, col_upper=upper, row_upper=rows)
 

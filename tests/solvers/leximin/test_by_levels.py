@@ -15,7 +15,7 @@ from profiles import many
 
 
 @pytest.fixture(autouse=True)
-def taken(monkeypatch):
+def counts(monkeypatch):
     """How often each shorter way was taken; problems of any size are parted."""
     counts = dict.fromkeys(("as_one_server", "separates"), 0)
 

@@ -38,8 +38,8 @@ def expected_levels(instance, mechanism):
     return levels
 
 
-def assert_levels_of_brute_force(instance, mechanism, **how):
-    allocation = fairlp.allocate(instance, mechanism, **how)
+def assert_levels_of_brute_force(instance, mechanism, **options):
+    allocation = fairlp.allocate(instance, mechanism, **options)
     assert allocation.residual <= VERIFIED / 100
     expected = expected_levels(instance, mechanism)
     np.testing.assert_allclose(
@@ -247,8 +247,8 @@ def test_many_components_take_few_programs():
 def nearly_alike(rng, scarce):
     """A cluster of two kinds of servers in three zones, and users who may also run on a few servers elsewhere."""
     users, servers = 60, 160
-    zone, of = np.arange(servers) % 3, rng.integers(-1, 3, users)
-    eligible = (of[:, None] < 0) | (of[:, None] == zone)
+    zone, user_zone = np.arange(servers) % 3, rng.integers(-1, 3, users)
+    eligible = (user_zone[:, None] < 0) | (user_zone[:, None] == zone)
     eligible |= rng.random((users, servers)) < 0.03
     capacities = np.array([[8.0, 16.0], [4.0, 32.0]])[np.arange(servers) % 2]
     limits = rng.integers(1, 12, users) * (10.0 if scarce else 1.0)

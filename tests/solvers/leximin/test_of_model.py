@@ -177,9 +177,9 @@ def test_levels_of_any_size_are_right_relative_to_themselves(upper, solver):
     answer = fairlp.leximin(model, x + 0, solver=solver)
     np.testing.assert_allclose(answer.levels, upper, rtol=AGREEMENT)
     assert answer.certify() and answer.certify(exact=True)
-    for k, off in ((0, 1e-6), (1, 1e-6), (0, -1e-6), (1, -1e-6)):
+    for k, deviation in ((0, 1e-6), (1, 1e-6), (0, -1e-6), (1, -1e-6)):
         levels = answer.levels.copy()
-        levels.iloc[k] *= 1 + off
+        levels.iloc[k] *= 1 + deviation
         assert not replace(answer, levels=levels).certify() and not replace(
             answer, levels=levels
         ).certify(exact=True)
@@ -271,8 +271,8 @@ def test_nothing_and_no_end():
         fairlp.leximin(model, x.sum(m) + y)
     with pytest.raises(NoSolutionError, match="after 1 round all"):
         j = Index("k", ["one", "two"])
-        two = Model("two", indices=(j,))
-        fairlp.leximin(two, two.variable("z", j, upper=[1, np.inf]))
+        endless_model = Model("two", indices=(j,))
+        fairlp.leximin(endless_model, endless_model.variable("z", j, upper=[1, np.inf]))
     model.constraint("too_much", x.sum(m) >= 100)
     with pytest.raises(NoSolutionError, match="infeasible"):
         fairlp.leximin(model, x.sum(m))
@@ -325,9 +325,9 @@ def test_a_small_level_that_rises_without_a_price_is_not_taken_for_one_that_is_s
 N = Index("n", ["ann", "bob"], "user")
 
 
-def shared(solver="highs", **how):
+def shared(solver="highs", **options):
     model = Model("cake", indices=(N,))
-    x = model.variable("x", N, **how)
+    x = model.variable("x", N, **options)
     model.constraint("cake", x.sum() <= 3)
     model.constraint("bob", x["bob"] <= 1)
     return fairlp.leximin(model, x + 0, solver=solver)

@@ -41,9 +41,11 @@ def panels(draw):
     features = np.array(
         draw(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=size, max_size=size))
     )
-    of = draw(st.integers(1, size))
-    quota = [draw(st.integers(0, min(of, int(column.sum())))) for column in features.T]
-    all_of_them = np.array([np.isin(range(size), some) for some in combinations(range(size), of)])
+    panel_size = draw(st.integers(1, size))
+    quota = [draw(st.integers(0, min(panel_size, int(column.sum())))) for column in features.T]
+    all_of_them = np.array(
+        [np.isin(range(size), panel) for panel in combinations(range(size), panel_size)]
+    )
     rows = all_of_them[(all_of_them @ features >= quota).all(axis=1)]
     return (rows if len(rows) else all_of_them).astype(float)
 
