@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith("tests/test_notebooks"))
     for item in items:
         if item.nodeid.startswith("tests/cli/") and isinstance(item, pytest.Function):
-            item.fixturenames.insert(0, "here")
+            item.fixturenames.insert(0, "current_folder")
 
 
 @pytest.fixture
