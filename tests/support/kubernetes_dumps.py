@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 
-def node(name, labels=None, conditions=(), **options):
+def node(name, labels=None, conditions=(), **spec):
     """A node of 8 cores, 32 GiB and 110 pods; what is given replaces its allocatable, and its spec."""
-    allocatable = {"cpu": "8", "memory": "32Gi", "pods": "110"} | options.pop("allocatable", {})
+    allocatable = {"cpu": "8", "memory": "32Gi", "pods": "110"} | spec.pop("allocatable", {})
     status = {"allocatable": allocatable, "conditions": list(conditions)}
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": labels or {}},
-        "spec": options,
+        "spec": spec,
         "status": status,
     }
 
@@ -51,9 +51,9 @@ def thing(kind, name, spec, version="v1", namespace=None, **metadata):
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def kueue(kind, name, spec, **options):
+def kueue(kind, name, spec, **fields):
     """An object of Kueue."""
-    return thing(kind, name, spec, "kueue.x-k8s.io/v1beta1", **options)
+    return thing(kind, name, spec, "kueue.x-k8s.io/v1beta1", **fields)
 
 
 def volcano(name, spec, **annotations):

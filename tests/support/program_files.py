@@ -41,7 +41,7 @@ def program(
     offset=0.0,
     row_names=None,
     column_names=None,
-    **options,
+    **fields,
 ):
     """Return a Program from lists; ``rows`` and ``columns`` are pairs of bounds."""
     m, n = len(rows), len(c)
@@ -55,8 +55,8 @@ def program(
         for side in (0, 1)
     ]
     return Program(
-        options.pop("name", "case"), sense, np.array(c, dtype=float), offset, matrix, *bounds, whole,
-        blocks_of(row_names or {"row": m}), blocks_of(column_names or {"x": n}), **options,
+        fields.pop("name", "case"), sense, np.array(c, dtype=float), offset, matrix, *bounds, whole,
+        blocks_of(row_names or {"row": m}), blocks_of(column_names or {"x": n}), **fields,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ def wrapped(value):
     return {"set": True, "infinite": False, "number": value}
 
 
-def node(name, **options):
+def node(name, **fields):
     """A node of 16 cores and 64 GiB in partition cpu."""
     defaults = {
         "name": name,
@@ -21,7 +21,7 @@ def node(name, **options):
         "state": ["IDLE"],
         "partitions": ["cpu"],
     }
-    return defaults | {"features": []} | options
+    return defaults | {"features": []} | fields
 
 
 def job(
@@ -30,7 +30,7 @@ def job(
     account="physics",
     tres="cpu=4,mem=8G,node=1,billing=4",
     nodes="n1",
-    **options,
+    **fields,
 ):
     """A job that runs where ``nodes`` says, and waits where that is empty."""
     state = ["RUNNING"] if nodes else ["PENDING"]
@@ -47,7 +47,7 @@ def job(
         "tres_alloc_str": tres if nodes else "",
         "features": "",
     }
-    return defaults | {"submit_time": wrapped(1767225600)} | options
+    return defaults | {"submit_time": wrapped(1767225600)} | fields
 
 
 ALLOCATIONS = {

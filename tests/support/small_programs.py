@@ -11,7 +11,7 @@ from fairlp.models.programs.program import Block, Program
 INF = np.inf
 
 
-def program(matrix, rows, columns, c=None, sense="max", **options):
+def program(matrix, rows, columns, c=None, sense="max", **fields):
     """A program of a matrix, (lower, upper) of rows and of columns, and costs."""
     A = sp.csc_array(np.array(matrix, dtype=float))
     (low, high), (least, upper) = (np.array(sides, dtype=float).T for sides in (rows, columns))
@@ -31,4 +31,4 @@ def program(matrix, rows, columns, c=None, sense="max", **options):
         "rows": (Block("row", (("i", pd.RangeIndex(m)),), 0, m),),
         "columns": (Block("column", (("j", pd.RangeIndex(n)),), 0, n),),
     }
-    return Program(**(parts | blocks | options))
+    return Program(**(parts | blocks | fields))

@@ -123,8 +123,8 @@ def test_owners_are_called_by_what_a_person_made(tmp_path):
     assert dict(cluster.observed.totals) == {"ml/plain": 1, "ml/nightly": 2, "kube-system/proxy": 2}
 
 
-def container(cpu, **options):
-    return {"resources": {"requests": {"cpu": cpu}}} | options
+def container(cpu, **fields):
+    return {"resources": {"requests": {"cpu": cpu}}} | fields
 
 
 @pytest.mark.parametrize(

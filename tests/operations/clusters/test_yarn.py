@@ -17,13 +17,13 @@ from yarn_dumps import CAPACITY as CAPACITY_SCHEDULER
 from yarn_dumps import app, asks, node
 
 
-def leaf(name, capacity, largest=100.0, **options):
+def leaf(name, capacity, largest=100.0, **fields):
     return {
         "type": "capacitySchedulerLeafQueueInfo",
         "queueName": name,
         "capacity": capacity,
         "maxCapacity": largest,
-    } | options
+    } | fields
 
 
 TREE = [
@@ -136,13 +136,13 @@ def test_the_golden_dump(tmp_path):
     assert fairlp.snapshot(tmp_path, capacity="free").instance.capacities.tolist() == [[12, 12288]]
 
 
-def by_partition(name, capacity, gpu, **options):
+def by_partition(name, capacity, gpu, **fields):
     """A queue with these percentages of the default partition and of the partition gpu."""
     entries = [
         {"partitionName": "", "capacity": capacity, "maxCapacity": 100.0},
         {"partitionName": "gpu", "capacity": gpu, "maxCapacity": 100.0},
     ]
-    return leaf(name, capacity, capacities={"queueCapacitiesByPartition": entries}, **options)
+    return leaf(name, capacity, capacities={"queueCapacitiesByPartition": entries}, **fields)
 
 
 def wants(number, queue, count, partition="", user="ann", memory=1024):
@@ -291,8 +291,8 @@ def test_percentages_with_few_digits_do_not_guarantee_more_than_there_is(tmp_pat
 
 @pytest.mark.parametrize("is_list", [True, False])
 def test_the_fair_scheduler(tmp_path, is_list):
-    def queue(name, least=(0, 0), largest=(99999, 99), below=(), **options):
-        fair_queue = {"queueName": name, "schedulingPolicy": "fair"} | options
+    def queue(name, least=(0, 0), largest=(99999, 99), below=(), **fields):
+        fair_queue = {"queueName": name, "schedulingPolicy": "fair"} | fields
         fair_queue |= {"minResources": dict(zip(("memory", "vCores"), least, strict=True))}
         fair_queue |= {"maxResources": dict(zip(("memory", "vCores"), largest, strict=True))}
         return fair_queue | (
@@ -599,19 +599,19 @@ def yarn_dump(folder, nodes, apps):
     )
 
 
-def manager(name, **options):
+def manager(name, **changes):
     fields = {"id": f"{name}:8041", "state": "RUNNING", "usedMemoryMB": 2048, "usedVirtualCores": 2}
-    return fields | {"availMemoryMB": 8192, "availableVirtualCores": 8} | options
+    return fields | {"availMemoryMB": 8192, "availableVirtualCores": 8} | changes
 
 
-def application(number, **options):
+def application(number, **changes):
     fields = {
         "id": f"application_1_{number:04}",
         "state": "RUNNING",
         "queue": "root.a",
         "user": "ann",
     }
-    return fields | {"allocatedMB": 2048, "allocatedVCores": 2, "runningContainers": 2} | options
+    return fields | {"allocatedMB": 2048, "allocatedVCores": 2, "runningContainers": 2} | changes
 
 
 def test_yarn_amounts_that_are_not_known_and_keys_that_are_not_read(tmp_path):

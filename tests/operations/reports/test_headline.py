@@ -17,7 +17,7 @@ from fairlp.operations.reports.tenants import Tenants
 UNITS = {"cpu": "1/1000 core", "memory": "MiB"}
 
 
-def lines(tasks, waiting, mechanism="drfh", demands=((8000, 32768), (1000, 2048)), **options):
+def lines(tasks, waiting, mechanism="drfh", demands=((8000, 32768), (1000, 2048)), **fields):
     """Two servers of 16 CPUs; users a and b, what runs, and what waits."""
     limits = np.asarray(tasks).sum(axis=1) + np.asarray(waiting)
     instance = Instance.from_arrays(
@@ -30,7 +30,7 @@ def lines(tasks, waiting, mechanism="drfh", demands=((8000, 32768), (1000, 2048)
         task_limits=limits,
     )
     subject = Subject(
-        instance, np.asarray(tasks, dtype=float), np.asarray(waiting, dtype=float), **options
+        instance, np.asarray(tasks, dtype=float), np.asarray(waiting, dtype=float), **fields
     )
     return headline(ShareComparison.of(subject, mechanism))
 
