@@ -141,6 +141,7 @@ def figures() -> dict[str, int]:
         "files of the core": len(core),
         "lines of code of src": sum(map(code_lines, source)),
         "vague names of src": sum(map(vague_names, source)),
+        "vague names of tests": sum(map(vague_names, tests)),
         "syntax nodes of tests": sum(map(nodes, tests)),
         "files of tests": len(tests),
         "tolerances": len(re.findall(r"^[A-Z_]+: Final", tolerances, flags=re.M)),

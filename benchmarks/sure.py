@@ -116,7 +116,7 @@ def by_highs(arrays: Arrays) -> float:
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     rows, columns = arrays.A.shape
-    for low, high in zip(arrays.least, arrays.most, strict=True):
+    for low, high in zip(arrays.x_lower, arrays.x_upper, strict=True):
         highs.addVar(low, high)
     for column in range(columns):
         highs.changeColCost(column, arrays.c[column])

@@ -60,11 +60,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith("tests/test_notebooks"))
     for item in items:
         if item.nodeid.startswith("tests/cli/") and isinstance(item, pytest.Function):
-            item.fixturenames.insert(0, "here")
+            item.fixturenames.insert(0, "current_folder")
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let a test run in an empty folder; every test of the command line does."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -73,8 +73,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def gone_with_the_test() -> Iterator[None]:
     """Mechanisms and back ends that a test declares are not there for the others."""
-    before = [(own, dict(own)) for own in (OWN, SOLVERS.declared)]
+    before = [(registry, dict(registry)) for registry in (OWN, SOLVERS.declared)]
     yield
-    for own, had in before:
-        own.clear()
-        own.update(had)
+    for registry, content in before:
+        registry.clear()
+        registry.update(content)

@@ -80,16 +80,16 @@ def test_compare_leaves_out_what_given_rates_contradict():
     assert cdrf.utilization.to_numpy() == pytest.approx(1, rel=1e-9)
 
 
-def two(**more):
+def two(**options):
     return Instance.from_arrays(
-        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more
+        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **options
     )
 
 
 def test_one_name_instead_of_a_list_of_mechanisms():
     assert list(fairlp.api.allocate_all(two(), "drf")) == ["drf"]
-    (found,) = fairlp.api.allocate_all(two(), "drf").values()
-    assert found.mechanism == "drf"
+    (allocation,) = fairlp.api.allocate_all(two(), "drf").values()
+    assert allocation.mechanism == "drf"
 
 
 _LOOP = """
@@ -104,20 +104,20 @@ for k in range(5):
 def test_a_loop_shows_one_warning_of_oversized_tasks(action, count):
     """Each text names another user; the filter "always" shows all of them."""
     code = compile(_LOOP, f"loop-{action}.py", "exec")
-    with warnings.catch_warnings(record=True) as shown:
+    with warnings.catch_warnings(record=True) as warnings_shown:
         warnings.simplefilter(action)
         exec(code, {"fairlp": fairlp})
-    texts = [str(warning.message) for warning in shown]
+    texts = [str(warning.message) for warning in warnings_shown]
     assert len(texts) == count and all(f"user {k}" in text for k, text in enumerate(texts))
-    assert {warning.filename for warning in shown} == {f"loop-{action}.py"}
+    assert {warning.filename for warning in warnings_shown} == {f"loop-{action}.py"}
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "drfh-best-fit", "slots"])
 def test_every_way_warns_of_a_task_that_fits_no_server(mechanism):
     instance = fairlp.Instance.from_arrays([[8.0], [9.0], [1.0]], [[6.0]] * 2)
-    with pytest.warns(OversizedTaskWarning, match="and so for 1 more user ") as shown:
+    with pytest.warns(OversizedTaskWarning, match="and so for 1 more user ") as warnings_shown:
         allocation = fairlp.allocate(instance, mechanism)
-    assert str(shown[0].message) in allocation.notes
+    assert str(warnings_shown[0].message) in allocation.notes
     if mechanism != "drfh":
         assert "they get nothing, since tasks are whole" in allocation.notes[-1]
         assert allocation.totals[:2].tolist() == [0, 0]

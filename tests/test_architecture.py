@@ -134,18 +134,18 @@ def each_import(path):
 
 def climbing(path):
     """Imports of a file that are of its own floor or above, but not of its own room."""
-    own = room_of(module_of(path))
+    own_room = room_of(module_of(path))
     for target, is_string in imports(path):
         room = room_of(target) if target else None
-        if own is None or room is None or room == own or is_string:
+        if own_room is None or room is None or room == own_room or is_string:
             continue
-        if ROOMS[room] >= ROOMS[own]:
+        if ROOMS[room] >= ROOMS[own_room]:
             yield path.relative_to(SOURCE).as_posix(), target
 
 
 def test_a_room_imports_only_from_rooms_below():
-    found = {climb for path in FILES for climb in climbing(path)} - DOORS
-    assert found <= OFFENDERS, found - OFFENDERS
+    climbs = {climb for path in FILES for climb in climbing(path)} - DOORS
+    assert climbs <= OFFENDERS, climbs - OFFENDERS
 
 
 #: Rooms on top of the core that use it as a user does: each could be a distribution of its own.
@@ -216,20 +216,20 @@ def test_strings_name_modules_in_the_two_tables_only():
 
 def test_neither_research_nor_operations_knows_the_other():
     for path in FILES:
-        own = room_of(module_of(path))
-        if own in ("research", "operations"):
+        own_room = room_of(module_of(path))
+        if own_room in ("research", "operations"):
             assert not {room_of(target) for target, _ in imports(path) if target} & (
-                {"research", "operations"} - {own}
+                {"research", "operations"} - {own_room}
             )
 
 
 def test_families_do_not_know_each_other():
     families = {room for room in ROOMS if room.startswith("mechanisms.")}
     for path in FILES:
-        own = room_of(module_of(path))
-        if own in families:
+        own_room = room_of(module_of(path))
+        if own_room in families:
             met = {room_of(target) for target, _ in imports(path) if target} & families
-            assert met <= {own, "mechanisms.max_min"}, path
+            assert met <= {own_room, "mechanisms.max_min"}, path
 
 
 def test_the_table_has_one_string_a_family():
@@ -245,12 +245,12 @@ def functions(path):
     """Functions of a file, with their lines without the docstring, and their parameters without self."""
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef):
-            said = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
+            docstring = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
             lines = (
                 node.end_lineno
                 - node.lineno
                 + 1
-                - (said.end_lineno - said.lineno + 1 if said else 0)
+                - (docstring.end_lineno - docstring.lineno + 1 if docstring else 0)
             )
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             count = len([argument for argument in arguments if argument.arg not in ("self", "cls")])
@@ -276,8 +276,8 @@ def bare_tolerances(path):
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         code = line.split("#")[0]
         if ">>>" not in line and not code.strip().startswith(("'", '"', "['")):
-            bare = re.search(r"(?<![\w.])\d*\.?\d*e-\d+(?!\w)", code)
-            if bare and "small: float" not in code:
+            literal = re.search(r"(?<![\w.])\d*\.?\d*e-\d+(?!\w)", code)
+            if literal and "small: float" not in code:
                 yield f"{path}, line {number}: {line}"
 
 
@@ -285,7 +285,7 @@ def test_no_bare_tolerances():
     files = [
         path for path in FILES if path.name not in ("tolerances.py", "zoo.py")
     ]  # the zoo's numbers are data
-    assert not [found for path in files for found in bare_tolerances(path)]
+    assert not [number for path in files for number in bare_tolerances(path)]
 
 
 def test_every_public_name_is_there_and_documented():
@@ -301,9 +301,9 @@ def test_every_public_name_is_there_and_documented():
 def test_a_public_module_shows_its_names_and_nothing_that_leaked(name):
     module = fairlp if name == "fairlp" else getattr(fairlp, name)
     assert sorted(dir(module)) == sorted(module.__all__)
-    for own in module.__all__:
-        value = getattr(importlib.import_module(module.__name__), own, None)
-        assert value is not None or importlib.import_module(f"{module.__name__}.{own}")
+    for public_name in module.__all__:
+        value = getattr(importlib.import_module(module.__name__), public_name, None)
+        assert value is not None or importlib.import_module(f"{module.__name__}.{public_name}")
 
 
 def run(code, *path):
@@ -359,9 +359,9 @@ def built_files(tmp_path_factory):
         check=False,
     )
     assert built.returncode == 0, built.stdout[-2000:] + built.stderr[-2000:]
-    (sdist,), (found,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     assert sdist.stat().st_size < 5_000_000
-    return sdist, found
+    return sdist, wheel
 
 
 @pytest.fixture(scope="session")
@@ -421,6 +421,6 @@ def test_the_wheel_can_be_imported_and_used(wheel, tmp_path):
         "method='lp').totals.round(9).tolist());"
         "import fairlp_check; print(fairlp_check.__file__)"
     )
-    where, totals, checker = run(code, tmp_path).splitlines()
-    assert str(tmp_path) in where and totals == "[3.0, 2.0]"
+    place, totals, checker = run(code, tmp_path).splitlines()
+    assert str(tmp_path) in place and totals == "[3.0, 2.0]"
     assert checker == str(tmp_path / "fairlp_check.py")

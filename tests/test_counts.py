@@ -22,22 +22,24 @@ def test_totals_are_those_of_alpha_fairness(counts, alpha):
     other[0, 0] = 0
     demands = np.stack([np.ones((6, 3)), other], axis=2)
     demands[:, 1] = demands[:, 1, ::-1]
-    found = counts.totals(demands, alpha)
-    for table, total in zip(demands, found, strict=True):
+    totals = counts.totals(demands, alpha)
+    for table, total in zip(demands, totals, strict=True):
         instance = fairlp.Instance.from_arrays(table, [[1, 1]])
         expected = fairlp.allocate(instance, "alpha-fair", alpha=alpha).shares.sum()
         assert total == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_total_that_rises_is_seen(counts):
-    known = np.array([[[0, 1], [0, 1], [1, 0], [1, 0.5]]])
-    low, high = (counts.totals(known, alpha)[0] for alpha in (5.1, 1000.0))
+    demands = np.array([[[0, 1], [0, 1], [1, 0], [1, 0.5]]])
+    low, high = (counts.totals(demands, alpha)[0] for alpha in (5.1, 1000.0))
     assert low == pytest.approx(1.78601, abs=1e-5) and high == pytest.approx(9 / 5, abs=1e-3)
 
 
 def test_drawn_trees_are_of_the_kind_that_is_asked_for(counts):
     rng = np.random.default_rng(1)
-    drawn = counts.trees(rng, 1, lambda one: counts.is_plain(one) and counts.has_limits(one))
+    drawn = counts.trees(
+        rng, 1, lambda instance: counts.is_plain(instance) and counts.has_limits(instance)
+    )
     for _ in range(5):
         instance = next(drawn)
         assert len(instance.servers) == 1 and np.isfinite(instance.task_limits).any()
@@ -52,11 +54,11 @@ def test_a_false_limit_that_pays_is_found(counts, monkeypatch):
     assert not counts.pays(instance, "h-drf-counted", rng)
     real = counts.allocate
 
-    def by_limits(one, rule):
-        found = real(one, rule)
-        if one.task_limits[0] > 3:
-            found.totals.iloc[0] += 1
-        return found
+    def by_limits(instance, rule):
+        allocation = real(instance, rule)
+        if instance.task_limits[0] > 3:
+            allocation.totals.iloc[0] += 1
+        return allocation
 
     monkeypatch.setattr(counts, "allocate", by_limits)
     assert counts.pays(instance, "h-drf-counted", rng)

@@ -27,10 +27,10 @@ def ours(owner):
 
 def methods(owner):
     """Public functions of a class, its own and those of our bases: (name, function)."""
-    found = {}
+    members = {}
     for base in reversed(ours(owner)):
-        found |= {name: value for name, value in vars(base).items() if not name.startswith("_")}
-    for name, value in found.items():
+        members |= {name: value for name, value in vars(base).items() if not name.startswith("_")}
+    for name, value in members.items():
         function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         if inspect.isfunction(function):
             yield name, function
@@ -38,12 +38,14 @@ def methods(owner):
 
 def names(module):
     """Names that a module offers: its ``__all__``, or else what it defines itself."""
-    own = [
+    names_here = [
         name
         for name, value in vars(module).items()
         if getattr(value, "__module__", "") == module.__name__
     ]
-    return getattr(module, "__all__", None) or [name for name in own if not name.startswith("_")]
+    return getattr(module, "__all__", None) or [
+        name for name in names_here if not name.startswith("_")
+    ]
 
 
 def public(path, value):
@@ -63,7 +65,7 @@ def public(path, value):
 
 
 PUBLIC = dict(
-    found for name in fairlp.__all__ for found in public(f"fairlp.{name}", getattr(fairlp, name))
+    member for name in fairlp.__all__ for member in public(f"fairlp.{name}", getattr(fairlp, name))
 )
 FUNCTIONS = {path: value for path, value in PUBLIC.items() if not isinstance(value, type)}
 
@@ -93,15 +95,15 @@ def made_by_hand(value):
     return isinstance(value, type) and any("__init__" in vars(base) for base in ours(value))
 
 
-def check(paths, judge):
+def assert_all_pass(paths, judge):
     """Judge every one of many docstrings, and say which are wrong."""
-    wrong = []
+    faults = []
     for path in paths:
         try:
             judge(PUBLIC[path])
         except AssertionError as error:
-            wrong.append(f"{path}: {error}")
-    assert not wrong, "\n".join(wrong)
+            faults.append(f"{path}: {error}")
+    assert not faults, "\n".join(faults)
 
 
 def test_the_public_names_are_found():
@@ -126,24 +128,24 @@ def test_its_summary_is_one_line():
         assert first.endswith((".", ":", "?", "``", ")")), first
         assert not rest or rest.startswith("\n"), "the summary goes on in a second line"
 
-    check(PUBLIC, judge)
+    assert_all_pass(PUBLIC, judge)
 
 
 def test_its_sections_are_in_order():
     def judge(value):
-        _, found = sections(value)
-        assert list(found) == [name for name in ORDER if name in found]
-        assert all(text.strip() for text in found.values())
+        _, parts = sections(value)
+        assert list(parts) == [name for name in ORDER if name in parts]
+        assert all(text.strip() for text in parts.values())
 
-    check(PUBLIC, judge)
+    assert_all_pass(PUBLIC, judge)
 
 
 def test_it_names_every_parameter_and_no_other():
     def judge(value):
-        _, found = sections(value)
-        assert sorted(entries(found.get("Parameters", ""))) == sorted(parameters(value))
+        _, parts = sections(value)
+        assert sorted(entries(parts.get("Parameters", ""))) == sorted(parameters(value))
 
-    check(FUNCTIONS, judge)
+    assert_all_pass(FUNCTIONS, judge)
 
 
 def test_a_class_names_what_it_is_made_of():
@@ -151,37 +153,37 @@ def test_a_class_names_what_it_is_made_of():
         described = [
             sections(base)[1] for base in ours(value)
         ]  # what a base says of its own need not be said again
-        said = {
+        names_said = {
             name
-            for found in described
-            for part in ("Parameters", "Attributes")
-            for name in entries(found.get(part, ""))
+            for parts in described
+            for heading in ("Parameters", "Attributes")
+            for name in entries(parts.get(heading, ""))
         }
-        assert {name for name in parameters(value) if not name.startswith("_")} <= said
+        assert {name for name in parameters(value) if not name.startswith("_")} <= names_said
 
-    check([path for path, value in PUBLIC.items() if made_by_hand(value)], judge)
+    assert_all_pass([path for path, value in PUBLIC.items() if made_by_hand(value)], judge)
 
 
 def test_its_doctests_are_examples():
     def judge(value):
-        front, found = sections(value)
+        front, parts = sections(value)
         assert not [
             name
-            for name, text in [("", front), *found.items()]
+            for name, text in [("", front), *parts.items()]
             if ">>>" in text and name != "Examples"
         ]
 
-    check(PUBLIC, judge)
+    assert_all_pass(PUBLIC, judge)
 
 
 def test_it_says_what_it_gives_back():
     def judge(value):
-        _, found = sections(value)
+        _, parts = sections(value)
         annotation = inspect.signature(value).return_annotation
         assert annotation is not inspect.Signature.empty
-        assert ("Returns" in found or "Yields" in found) == (annotation not in (None, "None"))
+        assert ("Returns" in parts or "Yields" in parts) == (annotation not in (None, "None"))
 
-    check(FUNCTIONS, judge)
+    assert_all_pass(FUNCTIONS, judge)
 
 
 def raised(function):
@@ -198,11 +200,11 @@ def raised(function):
 
 def test_it_says_what_it_raises():
     def judge(value):
-        _, found = sections(value)
-        said = set(re.findall(r"\w+", found.get("Raises", "")))
-        assert raised(value) <= said
+        _, parts = sections(value)
+        errors = set(re.findall(r"\w+", parts.get("Raises", "")))
+        assert raised(value) <= errors
 
-    check(FUNCTIONS, judge)
+    assert_all_pass(FUNCTIONS, judge)
 
 
 def test_methods_of_what_users_hold_have_examples():
@@ -216,16 +218,16 @@ def test_methods_of_what_users_hold_have_examples():
         "DynamicAllocation",
         "Arrivals",
     ]
-    found = [path for path in FUNCTIONS if path.split(".")[1] in owners]
-    assert len(found) > 80
-    assert not [path for path in found if ">>>" not in (FUNCTIONS[path].__doc__ or "")]
+    methods_of_classes = [path for path in FUNCTIONS if path.split(".")[1] in owners]
+    assert len(methods_of_classes) > 80
+    assert not [path for path in methods_of_classes if ">>>" not in (FUNCTIONS[path].__doc__ or "")]
 
 
 def test_the_page_of_a_model_begins_with_its_methods_by_purpose():
     table = fairlp.Model.__doc__.partition("Parameters")[0]
-    listed = re.findall(r":(?:meth|attr):`(\w+)`", table)
+    names = re.findall(r":(?:meth|attr):`(\w+)`", table)
     members = [name for name in dir(fairlp.Model) if not name.startswith("_")]
-    assert sorted(listed) == sorted(members)
+    assert sorted(names) == sorted(members)
 
 
 def test_summaries_of_all_docstrings_fit_in_a_line_of_code():

@@ -68,13 +68,13 @@ def test_a_planted_fault_is_shown_to_its_own_tests_and_then_to_those_of_its_fami
     with benchmark("faults") as script:
         place = {"family": "queues", "kind": "a sign", "old": "1", "new": "2", "seen": "wrong"}
         family = ["tests/models/trees/test_tree.py", "tests/auditing/test_queues.py"]
-        own = script.PlantedFault(file="models/trees/tree.py", **place)
-        assert script.groups_of_planted(own, family) == [family[:1], family[1:]]
+        fault = script.PlantedFault(file="models/trees/tree.py", **place)
+        assert script.groups_of_planted(fault, family) == [family[:1], family[1:]]
         without = script.PlantedFault(file="formulations/normalisers.py", **place)
         assert script.groups_of_planted(without, family) == [family]
-        assert own.changed("a = 1\n") == "a = 2\n"
+        assert fault.changed("a = 1\n") == "a = 2\n"
         with pytest.raises(SystemExit, match="exactly once"):
-            own.changed("a = 1 + 1\n")
+            fault.changed("a = 1 + 1\n")
 
 
 @pytest.mark.parametrize(

@@ -56,13 +56,13 @@ def names(folder):
 
 @pytest.mark.parametrize("row", FEATURES, ids=[row[0].lstrip("| ") for row in FEATURES])
 def test_what_the_page_says(row, tmp_path):
-    said = row[1]
-    if said == "missing":
+    cell = row[1]
+    if cell == "missing":
         return
-    code = re.search("`(.*)`", said)[1]
+    code = re.search("`(.*)`", cell)[1]
     if "read_program" in code:
         fairlp.formulate(fairlp.examples.ghodsi(), "drf").write(tmp_path / "m.mps")
-    if said.startswith("refused"):
+    if cell.startswith("refused"):
         with pytest.raises(FairlpError):
             eval(code, names(tmp_path))
     else:
@@ -92,9 +92,9 @@ def test_what_the_page_says_of_another_tool(tool, feature, tmp_path, monkeypatch
 def test_a_ported_model_has_the_same_optimum_in_fewer_lines(tool):
     pytest.importorskip(tool)
     with benchmark("ports") as ports:
-        theirs, ours = ports.PAIRS[tool]
-        assert ports.lines(ours) < ports.lines(theirs)
-        assert ours() == pytest.approx(theirs(), rel=1e-6)
+        their_port, our_port = ports.PAIRS[tool]
+        assert ports.lines(our_port) < ports.lines(their_port)
+        assert our_port() == pytest.approx(their_port(), rel=1e-6)
 
 
 def test_the_page_has_the_features_that_users_ask_for():

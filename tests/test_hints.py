@@ -252,8 +252,8 @@ def test_what_asks_for_names_still_works():
         assert "lb" not in dir(thing)
     assert things["model"].copy()["x"] is not things["x"]
     assert copy.copy(things["x"]).name == "x" and copy.deepcopy(things["model"]).name == "m"
-    again = pickle.loads(pickle.dumps(things["model"]))
-    assert again.solve().objective == things["solution"].objective
+    second = pickle.loads(pickle.dumps(things["model"]))
+    assert second.solve().objective == things["solution"].objective
     assert pickle.loads(pickle.dumps(things["solution"])).status == "optimal"
     assert np.array([things["x"], things["x"]]).shape == (2,)
 

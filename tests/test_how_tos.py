@@ -67,12 +67,12 @@ def test_the_blocks_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     if page == "proofs.md":  # "it can be copied anywhere"
         (tmp_path / "fairlp_check.py").write_bytes((ROOT / "src" / "fairlp_check.py").read_bytes())
-    found = blocks(page)
+    page_blocks = blocks(page)
     assert text_of(page).count("\n```python") + text_of(page).count("\n```bash") == len(
-        [block for block in found if block.kind != "console"]
+        [block for block in page_blocks if block.kind != "console"]
     )
     names = {"__name__": "__main__"}
-    for block in found:
+    for block in page_blocks:
         if block.why_not or (block.tool and find_spec(block.tool) is None):
             continue
         if block.kind == "python":
@@ -95,7 +95,7 @@ def test_every_block_of_every_page_is_run_or_says_why_not():
 
 
 def test_few_blocks_are_not_run_and_each_says_why():
-    found = [block for path in DOCS.glob("*.md") for block in blocks(path.name)]
-    left = [block for block in found if block.why_not]
-    assert all(len(block.why_not.split()) >= 3 for block in left)
-    assert len(left) <= 10 < len(found) / 8
+    all_blocks = [block for path in DOCS.glob("*.md") for block in blocks(path.name)]
+    unrun_blocks = [block for block in all_blocks if block.why_not]
+    assert all(len(block.why_not.split()) >= 3 for block in unrun_blocks)
+    assert len(unrun_blocks) <= 10 < len(all_blocks) / 8

@@ -79,12 +79,12 @@ def execute(path, folder, kernel):
         copy = Path(shutil.copy(path, private))
         notebook = nbformat.read(copy, as_version=4)
         nbformat.validate(notebook)
-        how = {"timeout": SECONDS_PER_CELL}
+        options = {"timeout": SECONDS_PER_CELL}
         if kernel is None:
-            return execute_in_kernel(notebook, folder, private, **how)
+            return execute_in_kernel(notebook, folder, private, **options)
         shorten(notebook)
         try:
-            return kernel.execute(notebook, skip_cells_with_tag=NIGHTLY, **how)
+            return kernel.execute(notebook, skip_cells_with_tag=NIGHTLY, **options)
         finally:
             kernel.clean()
 
@@ -120,12 +120,12 @@ def test_most_cells_run_by_day():
 def test_runs(path, kernel):
     before = sorted(FOLDER.iterdir())
     check_no_errors(execute(path, FOLDER, kernel))
-    left = [
-        found.name
-        for found in sorted(FOLDER.iterdir())
-        if found not in before and found.suffix != ".ipynb"
+    files = [
+        path.name
+        for path in sorted(FOLDER.iterdir())
+        if path not in before and path.suffix != ".ipynb"
     ]
-    assert not left, f"the notebook left files behind: {left}"
+    assert not files, f"the notebook left files behind: {files}"
 
 
 @quiet_jupyter
@@ -134,13 +134,13 @@ def test_a_clean_kernel_knows_nothing_of_the_last_notebook(kernel):
     from nbformat import v4
 
     declares = "import fairlp\n@fairlp.mechanism('left-behind')\ndef left_behind(instance): ..."
-    left = "'fairlp' in globals(), 'left-behind' in __import__('fairlp').mechanisms().index"
-    cells = [v4.new_code_cell(declares), v4.new_code_cell(left)]
+    question = "'fairlp' in globals(), 'left-behind' in __import__('fairlp').mechanisms().index"
+    cells = [v4.new_code_cell(declares), v4.new_code_cell(question)]
     kernel.execute(v4.new_notebook(cells=cells))
     kernel.clean()
-    after = kernel.execute(v4.new_notebook(cells=[v4.new_code_cell(left)])).cells[0]
+    after = kernel.execute(v4.new_notebook(cells=[v4.new_code_cell(question)])).cells[0]
     kernel.clean()
-    assert [one.outputs[0]["data"]["text/plain"] for one in (cells[1], after)] == [
+    assert [cell.outputs[0]["data"]["text/plain"] for cell in (cells[1], after)] == [
         "(True, True)",
         "(False, False)",
     ]
@@ -154,8 +154,8 @@ def test_a_clean_kernel_knows_nothing_of_the_last_notebook(kernel):
 def test_drfh_runs_without_the_trace(tmp_path):
     notebook = execute(FOLDER / "02-drfh.ipynb", tmp_path, None)
     check_no_errors(notebook)
-    said = " ".join(text_of(output) for cell in code_cells(notebook) for output in cell["outputs"])
-    assert "not beside this checkout" in said
+    text = " ".join(text_of(output) for cell in code_cells(notebook) for output in cell["outputs"])
+    assert "not beside this checkout" in text
     assert not list(tmp_path.iterdir())
 
 
@@ -189,9 +189,9 @@ def test_stores_nothing_about_the_machine_or_its_user(path):
         json.dumps([notebook["metadata"], [cell["metadata"] for cell in notebook["cells"]]])
     )
     for text in stored:
-        for what, pattern in PERSONAL.items():
+        for kind, pattern in PERSONAL.items():
             search = re.search(pattern, text)
-            assert not search, f"{what}: …{text[max(0, search.start() - 60) : search.end() + 60]}…"
+            assert not search, f"{kind}: …{text[max(0, search.start() - 60) : search.end() + 60]}…"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -29,19 +29,20 @@ def test_the_conda_recipe_needs_what_the_package_needs():
     recipe = (ROOT / "packaging" / "conda" / "meta.yaml").read_text(encoding="utf-8")
     assert f'version = "{fairlp.__version__}"' in recipe
     run = recipe.split("  run:\n")[1].split("\n\n")[0]
-    there = {tuple(line.strip("- ").split(" >=")) for line in run.splitlines()}
+    requirements = {tuple(line.strip("- ").split(" >=")) for line in run.splitlines()}
     # on conda, CVXPY without its optional solvers is cvxpy-base
-    wanted = {
-        tuple(one.replace("cvxpy", "cvxpy-base").split(">=")) for one in PROJECT["dependencies"]
+    expected = {
+        tuple(requirement.replace("cvxpy", "cvxpy-base").split(">="))
+        for requirement in PROJECT["dependencies"]
     }
-    assert there == wanted | {("python", PROJECT["requires-python"].removeprefix(">="))}
+    assert requirements == expected | {("python", PROJECT["requires-python"].removeprefix(">="))}
 
 
 def test_the_oldest_versions_are_those_of_the_metadata():
     command = [sys.executable, str(ROOT / "packaging" / "oldest.py")]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    assert [one.split("==") for one in printed] == [
-        one.split(">=") for one in PROJECT["dependencies"]
+    assert [line.split("==") for line in printed] == [
+        requirement.split(">=") for requirement in PROJECT["dependencies"]
     ]
 
 
@@ -50,7 +51,7 @@ def test_the_oldest_versions_are_those_of_the_metadata():
     [
         ".pre-commit-config.yaml",
         ".github/workflows/tests.yml",
-        *(f".github/ISSUE_TEMPLATE/{one}.yml" for one in ("wish", "wrong-answer")),
+        *(f".github/ISSUE_TEMPLATE/{form}.yml" for form in ("wish", "wrong-answer")),
     ],
 )
 def test_what_tools_read_is_yaml(name):
@@ -62,7 +63,11 @@ def test_versions_of_python_are_those_that_the_tests_run_on():
         (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
     )
     prefix = "Programming Language :: Python :: 3."
-    named = [one.rpartition(" ")[2] for one in PROJECT["classifiers"] if one.startswith(prefix)]
+    named = [
+        classifier.rpartition(" ")[2]
+        for classifier in PROJECT["classifiers"]
+        if classifier.startswith(prefix)
+    ]
     assert set(named) <= set(workflow["jobs"]["tests"]["strategy"]["matrix"]["python"])
     assert named[0] == PROJECT["requires-python"].removeprefix(">=")
 

@@ -7,15 +7,15 @@ from fairlp import progress
 
 def notebook(monkeypatch, widgets):
     monkeypatch.setattr(rich.console.Console, "is_jupyter", True, raising=False)
-    monkeypatch.setattr(rich.console.Console, "__init__", lambda self, **how: None)
+    monkeypatch.setattr(rich.console.Console, "__init__", lambda self, **options: None)
     monkeypatch.setattr(rich.console.Console, "is_terminal", False, raising=False)
     monkeypatch.setattr(progress, "find_spec", lambda name: object() if widgets else None)
 
 
 def test_without_widgets_it_is_a_line_that_is_written_over(monkeypatch, capsys):
     notebook(monkeypatch, widgets=False)
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    monkeypatch.setattr(progress, "_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_TEXTS", 0.0)
     with progress.progress_bar("runs", 4, 1, None) as count:
         count()
         count(2)
@@ -26,8 +26,8 @@ def test_without_widgets_it_is_a_line_that_is_written_over(monkeypatch, capsys):
 def test_a_short_run_writes_nothing_and_a_long_one_now_and_then(monkeypatch, capsys):
     notebook(monkeypatch, widgets=False)
     for patience, lines in ((3600.0, 0), (0.0, 2)):
-        monkeypatch.setattr(progress, "_PATIENCE", patience)
-        monkeypatch.setattr(progress, "_SECONDS", 3600.0)
+        monkeypatch.setattr(progress, "PATIENCE", patience)
+        monkeypatch.setattr(progress, "SECONDS_BETWEEN_TEXTS", 3600.0)
         with progress.progress_bar("runs", 1000, 0, None) as count:
             for _ in range(1000):
                 count()
@@ -36,8 +36,8 @@ def test_a_short_run_writes_nothing_and_a_long_one_now_and_then(monkeypatch, cap
 
 def test_what_is_not_wanted_is_not_written(monkeypatch, capsys):
     notebook(monkeypatch, widgets=False)
-    for total, done, wanted in ((4, 0, False), (4, 4, None)):
-        with progress.progress_bar("runs", total, done, wanted) as count:
+    for total, count_done, is_wanted in ((4, 0, False), (4, 4, None)):
+        with progress.progress_bar("runs", total, count_done, is_wanted) as count:
             count()
     assert capsys.readouterr().err == ""
 
@@ -47,8 +47,8 @@ def test_in_a_pipe_a_long_run_writes_lines_and_a_short_one_nothing(monkeypatch, 
         count(4)
     assert capsys.readouterr().err == ""
 
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    monkeypatch.setattr(progress, "_SECONDS_IN_LOG", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
     with progress.progress_bar("items", 4, 0, None) as count:
         count()
         count(3)

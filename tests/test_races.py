@@ -34,17 +34,17 @@ def test_water_filling_and_leximin_give_the_same_levels(peers, seed, like_gavel)
     assert answer.certify(exact=True).holds
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = peers.WaterFilling(jobs).levels()
-    assert theirs.min() == pytest.approx(answer.levels.min(), rel=peers.SLACK - 1)
-    assert peers.apart(theirs, answer.levels.to_numpy()) <= 10 * (peers.SLACK - 1)
+        their_levels = peers.WaterFilling(jobs).levels()
+    assert their_levels.min() == pytest.approx(answer.levels.min(), rel=peers.SLACK - 1)
+    assert peers.apart(their_levels, answer.levels.to_numpy()) <= 10 * (peers.SLACK - 1)
 
 
 @pytest.mark.parametrize("seed", range(many(5)))
 def test_without_its_row_of_time_gavels_policy_is_cdrf_at_given_rates(peers, seed):
     """Its level is ours times all GPUs: what a job could do alone is an equal split's throughput on all of them."""
-    few = peers.drawn_jobs(9, seed)
+    small_jobs = peers.drawn_jobs(9, seed)
     jobs = peers.Jobs(
-        few.throughputs, few.scale, few.weights, np.array([0.25, 0.5, 0.125])
+        small_jobs.throughputs, small_jobs.scale, small_jobs.weights, np.array([0.25, 0.5, 0.125])
     )  # time is never short
     instance = fairlp.Instance.from_arrays(
         jobs.scale[:, None], jobs.workers[:, None], rates=jobs.workers * jobs.throughputs / jobs.scale[:, None],
@@ -77,12 +77,14 @@ def test_parts_are_parts_of_the_whole_and_one_part_is_all(peers, seed, count):
     assert peers.apart(peers.pop_levels(instance, 1, "auto", seed)[0], right) <= AGREEMENT
     parts = peers.pop_instances(instance, 3, seed)
     levels, seconds = peers.pop_levels(instance, 3, "auto", seed)
-    served = np.concatenate([some for some, _ in parts])
+    served = np.concatenate([users for users, _ in parts])
     assert len(seconds) == 3 and np.array_equal(np.sort(served), np.flatnonzero(levels))
     assert len(set(served)) == len(served) and (
         count == 1 or len(served) == 12
     )  # else somebody's servers are elsewhere
-    assert sum(part.pool for _, part in parts) == pytest.approx(instance.pool, rel=AGREEMENT)
+    assert sum(subcluster.pool for _, subcluster in parts) == pytest.approx(
+        instance.pool, rel=AGREEMENT
+    )
     assert levels.min() <= right.min() * (1 + AGREEMENT)
 
 
@@ -92,8 +94,8 @@ def test_the_script_prints_its_tables(monkeypatch, capsys):
     )
     with benchmark("races") as script:
         script.main()
-    said = capsys.readouterr().out
-    assert "water filling" in said and said.count("POP-2") == 7
+    output = capsys.readouterr().out
+    assert "water filling" in output and output.count("POP-2") == 7
 
 
 @pytest.mark.skipif(PROFILE != "nightly", reason="runs at night")

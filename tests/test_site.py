@@ -35,9 +35,11 @@ def site():
 
 
 def test_every_page_stands_in_one_section():
-    listed = [entry for section in SECTIONS for entry in entries(section)]
+    listed_pages = [entry for section in SECTIONS for entry in entries(section)]
     pages = [path.stem for path in DOCS.glob("*.md") if path.stem != "index"]
-    assert sorted(entry for entry in listed if not entry.startswith("generated/")) == sorted(pages)
+    assert sorted(entry for entry in listed_pages if not entry.startswith("generated/")) == sorted(
+        pages
+    )
 
 
 def test_every_notebook_is_a_lesson():
@@ -111,8 +113,8 @@ SEARCHED = {
 }
 
 
-@pytest.mark.parametrize("words", SEARCHED)
-def test_the_words_of_the_field_lead_to_a_page(words):
-    text = (DOCS / f"{SEARCHED[words]}.md").read_text(encoding="utf-8").lower()
+@pytest.mark.parametrize("phrase", SEARCHED)
+def test_the_words_of_the_field_lead_to_a_page(phrase):
+    text = (DOCS / f"{SEARCHED[phrase]}.md").read_text(encoding="utf-8").lower()
     headings = " ".join(line for line in text.splitlines() if line.startswith("#"))
-    assert words in headings
+    assert phrase in headings

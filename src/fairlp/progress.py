@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from time import monotonic
 
 #: Seconds until there is text: a short run leaves nothing in a notebook or a log.
-_PATIENCE = 10.0
+PATIENCE = 10.0
 #: Seconds between two texts, in a notebook without widgets and in a log.
-_SECONDS = 0.5
-_SECONDS_IN_LOG = 10.0
+SECONDS_BETWEEN_TEXTS = 0.5
+SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
@@ -40,11 +40,11 @@ def progress_bar(
         yield lambda count=1: None
         return
     if console.is_jupyter and find_spec("ipywidgets") is None:
-        yield _text(name, total, finished, _PATIENCE, _SECONDS, writes_over=True)
+        yield _text(name, total, finished, PATIENCE, SECONDS_BETWEEN_TEXTS, writes_over=True)
         return
     if not (console.is_terminal or console.is_jupyter):
-        patience = 0.0 if shows else _PATIENCE
-        yield _text(name, total, finished, patience, _SECONDS_IN_LOG, writes_over=False)
+        patience = 0.0 if shows else PATIENCE
+        yield _text(name, total, finished, patience, SECONDS_BETWEEN_LINES, writes_over=False)
         return
     columns = (
         TextColumn("{task.description}", markup=False),

@@ -23,8 +23,8 @@ def game(monkeypatch, weigh):
     """Let the audits run a mechanism that weighs users by what they say, which can be gamed."""
     real = fairlp.allocate
 
-    def gamed(told, name, **options):
-        return real(told.derived(weights=weigh(told)), name)
+    def gamed(report, name, **options):
+        return real(report.derived(weights=weigh(report)), name)
 
     monkeypatch.setattr(audits, "allocate", gamed)
     instance = Instance.from_arrays(
@@ -34,7 +34,7 @@ def game(monkeypatch, weigh):
 
 
 def test_a_lie_that_pays_is_found_and_told(monkeypatch):
-    result = game(monkeypatch, lambda told: told.demands[:, 0] + 1.0)
+    result = game(monkeypatch, lambda report: report.demands[:, 0] + 1.0)
     verdict = fairlp.audit(result.instance, result, "strategy-proof at every step", tries=40).iloc[
         0
     ]
@@ -45,7 +45,7 @@ def test_a_lie_that_pays_is_found_and_told(monkeypatch):
 
 
 def test_coming_late_that_pays_is_found_and_told(monkeypatch):
-    result = game(monkeypatch, lambda told: 4.0 ** np.arange(len(told.users)))
+    result = game(monkeypatch, lambda report: 4.0 ** np.arange(len(report.users)))
     verdict = fairlp.audit(result.instance, result, "late arrival never pays", tries=40).iloc[0]
     assert verdict.holds is False and "by coming at step" in verdict.witness
     assert list(verdict.misreport.users) != list(result.instance.users)
@@ -82,11 +82,11 @@ def test_arrivals_for_which_no_lie_is_defined(monkeypatch):
 @pytest.mark.parametrize("seed", range(many(60)))
 def test_a_witness_tells_the_step_and_the_tasks_of_a_lie(monkeypatch, seed):
     """With the lie, the user has so many more of its own tasks at that step."""
-    result = game(monkeypatch, lambda told: 4.0 ** np.arange(len(told.users)))
+    result = game(monkeypatch, lambda report: 4.0 ** np.arange(len(report.users)))
     audit = "late arrival never pays"
     finding = fairlp.audit(result.instance, result, [audit], tries=20, seed=seed).iloc[0]
-    told = re.match(r"step (\d+): '(\w+)' would run ([\d.e-]+) more", finding.witness)
-    step, user, more = int(told[1]), told[2], float(told[3])
+    match = re.match(r"step (\d+): '(\w+)' would run ([\d.e-]+) more", finding.witness)
+    step, user, gain = int(match[1]), match[2], float(match[3])
     lie = finding.misreport
     lying = audits.allocate(lie, "dynamic-drf")
 
@@ -96,5 +96,5 @@ def test_a_witness_tells_the_step_and_the_tasks_of_a_lie(monkeypatch, seed):
     demand, claimed = (
         instance.demands[list(instance.users).index(user)] for instance in (result.instance, lie)
     )
-    own = tasks_at(lying) * (claimed / demand).min()
-    assert own - tasks_at(result) == pytest.approx(more, rel=1e-4)
+    tasks_by_lying = tasks_at(lying) * (claimed / demand).min()
+    assert tasks_by_lying - tasks_at(result) == pytest.approx(gain, rel=1e-4)

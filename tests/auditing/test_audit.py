@@ -63,7 +63,7 @@ def test_reading_what_a_scheduler_did(tmp_path):
     long = tmp_path / "long.csv"
     long.write_text("user,server,tasks\nuser1,server1,4\nuser1,server1,2\nuser2,server2,3\n")
     assert read_tasks(long, instance).to_numpy().tolist() == [[6, 0], [0, 3]]
-    for text, words in (
+    for text, message in (
         ("server1\n1\n", "no column 'user'"),
         ("user,server1\nuser9,1\n", "user 'user9'"),
         ("user,server7\nuser1,1\n", "server 'server7'"),
@@ -74,7 +74,7 @@ def test_reading_what_a_scheduler_did(tmp_path):
         ("", "could not be read"),
     ):
         long.write_text(text)
-        with pytest.raises(FileFormatError, match=words):
+        with pytest.raises(FileFormatError, match=message):
             read_tasks(long, instance)
 
 
@@ -82,9 +82,9 @@ def test_tasks_of_somebody_who_is_not_in_the_instance_are_refused():
     """They take what is there, so that leaving them out would be a wrong answer without a word."""
     instance = Instance.from_arrays([[1], [1]], [[2]], users=["ann", "bob"], servers=["s"])
     tasks = pd.DataFrame({"s": [1, 0.5, 0.5]}, index=["bob", "ann", "zoe"])
-    for ask in (fairlp.audit, fairlp.per_server.check, fairlp.complaints.check):
+    for question in (fairlp.audit, fairlp.per_server.check, fairlp.complaints.check):
         with pytest.raises(InstanceError, match="'zoe'"):
-            ask(instance, tasks)
+            question(instance, tasks)
     assert fairlp.audit(instance, tasks.iloc[:2]).holds["feasible"]
 
 
@@ -121,13 +121,13 @@ def test_divisions_are_looked_up_by_name():
     for spelt in ("tdm", "TDM"):
         assert not audited(instance, tasks, "feasible", division=spelt).holds["feasible"]
         assert fairlp.blockers(instance, tasks, division=spelt)["resource"].eq("time").all()
-    for ask in (
+    for question in (
         partial(audited, instance, tasks, "feasible"),
         partial(fairlp.blockers, instance, tasks),
     ):
         with pytest.raises(
             UnknownNameError, match="no division is called 'time'; known: 'rdm', 'tdm'"
         ):
-            ask(division="time")
+            question(division="time")
     with pytest.raises(InstanceError, match="tries=-1"):
         audited(instance, tasks, "feasible", tries=-1)

@@ -28,62 +28,67 @@ OFF = (1e-6, 0.01, 1.0)
 
 
 @pytest.mark.parametrize("division", ["rdm", "tdm"])
-@pytest.mark.parametrize("off", OFF)
-def test_every_way_to_be_infeasible_is_seen(division, off):
+@pytest.mark.parametrize("deviation", OFF)
+def test_every_way_to_be_infeasible_is_seen(division, deviation):
     right = [[3, 4], [7, 0]]
     assert basics.feasible(case(pair(), right, division=division)).holds
-    for instance, tasks, margin, words in (
-        (pair(), [[3 + 10 * off, 4], [7, 0]], -off, "server1"),  # over the first server
-        (pair(), [[3, 4 + 4 * off], [7, 0]], -off, "server2"),
-        (pair(task_limits=[INF, 5]), [[3, 4], [5 * (1 + off), 0]], -off, "user2"),  # over a limit
-        (pair(), [[3, 0], [7, 10 * off]], -off, "run nothing"),  # where it may not run
-        (pair(), [[3, -14 * off], [7, 0]], -off, "fewer than no"),
+    for instance, tasks, margin, phrase in (
+        (pair(), [[3 + 10 * deviation, 4], [7, 0]], -deviation, "server1"),  # over the first server
+        (pair(), [[3, 4 + 4 * deviation], [7, 0]], -deviation, "server2"),
+        (
+            pair(task_limits=[INF, 5]),
+            [[3, 4], [5 * (1 + deviation), 0]],
+            -deviation,
+            "user2",
+        ),  # over a limit
+        (pair(), [[3, 0], [7, 10 * deviation]], -deviation, "run nothing"),  # where it may not run
+        (pair(), [[3, -14 * deviation], [7, 0]], -deviation, "fewer than no"),
     ):
         verdict = basics.feasible(case(instance, tasks, division=division))
-        assert verdict.holds is False and verdict.margin == pytest.approx(margin, rel=1e-3), words
-        assert words in verdict.witness
+        assert verdict.holds is False and verdict.margin == pytest.approx(margin, rel=1e-3), phrase
+        assert phrase in verdict.witness
 
 
 def test_time_is_not_amounts():
     instance = Instance.from_arrays([[1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]])
-    both = [[10], [10]]
-    assert basics.feasible(case(instance, both)).holds
-    verdict = basics.feasible(case(instance, both, division="tdm"))
+    tasks = [[10], [10]]
+    assert basics.feasible(case(instance, tasks)).holds
+    verdict = basics.feasible(case(instance, tasks, division="tdm"))
     assert verdict.margin == pytest.approx(-1) and "time" in verdict.witness
 
 
-@pytest.mark.parametrize("off", [1e-5, 0.01, 1.0])
+@pytest.mark.parametrize("deviation", [1e-5, 0.01, 1.0])
 @pytest.mark.parametrize("server", [0, 1])
-def test_what_is_free_on_any_server_is_waste(off, server):
+def test_what_is_free_on_any_server_is_waste(deviation, server):
     tasks = np.array([[3.0, 4.0], [7.0, 0.0]])
     assert basics.non_wasteful(case(pair(), tasks)).holds
-    tasks[0, server] -= off
-    found = basics.non_wasteful(case(pair(), tasks))
-    assert found.holds is False and found.margin == pytest.approx(
-        -off / (10 if server == 0 else 14), rel=1e-3
+    tasks[0, server] -= deviation
+    verdict = basics.non_wasteful(case(pair(), tasks))
+    assert verdict.holds is False and verdict.margin == pytest.approx(
+        -deviation / (10 if server == 0 else 14), rel=1e-3
     )
 
 
 def test_what_nobody_can_use_is_no_waste():
     # a resource that is left where another has ended, whoever has all its tasks, and part of a
     # whole task
-    one = Instance.from_arrays([[1.0, 1.0], [1.0, 1.0]], [[10.0, 4.0]])
-    assert basics.non_wasteful(case(one, [[2], [2]])).holds
+    instance = Instance.from_arrays([[1.0, 1.0], [1.0, 1.0]], [[10.0, 4.0]])
+    assert basics.non_wasteful(case(instance, [[2], [2]])).holds
     full = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, 3])
     assert basics.non_wasteful(case(full, [[2], [3]])).holds
-    part = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
-    assert basics.non_wasteful(case(part, [[2], [2]], whole=True)).holds
-    assert basics.non_wasteful(case(part, [[2], [2]])).holds is False
-    assert basics.non_wasteful(case(part, [[2], [1]], whole=True)).holds is False
+    odd_instance = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
+    assert basics.non_wasteful(case(odd_instance, [[2], [2]], whole=True)).holds
+    assert basics.non_wasteful(case(odd_instance, [[2], [2]])).holds is False
+    assert basics.non_wasteful(case(odd_instance, [[2], [1]], whole=True)).holds is False
 
 
-@pytest.mark.parametrize("off", [1e-5, 0.01, 1.0])
-def test_a_gain_of_anybody_is_a_loss_of_pareto_optimality(off):
+@pytest.mark.parametrize("deviation", [1e-5, 0.01, 1.0])
+def test_a_gain_of_anybody_is_a_loss_of_pareto_optimality(deviation):
     tasks = np.array([[3.0, 4.0], [7.0, 0.0]])
     assert basics.pareto_optimal(case(pair(), tasks)).holds
-    tasks[1, 0] -= off
+    tasks[1, 0] -= deviation
     verdict = basics.pareto_optimal(case(pair(), tasks))
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off / 10, rel=0.02)
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation / 10, rel=0.02)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -99,14 +104,14 @@ def test_small_parts_that_are_worth_many_tasks_of_another_break_nothing(seed):
 
 
 def test_pareto_optimality_is_of_whole_tasks_of_time_and_of_what_is_held():
-    part = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
-    assert basics.pareto_optimal(case(part, [[2], [2]], whole=True)).holds
-    assert basics.pareto_optimal(case(part, [[2], [2]])).holds is False
+    odd_instance = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
+    assert basics.pareto_optimal(case(odd_instance, [[2], [2]], whole=True)).holds
+    assert basics.pareto_optimal(case(odd_instance, [[2], [2]])).holds is False
     half = Instance.from_arrays([[3.0], [2.0]], [[4.0]])  # half a task of the second is left
     assert basics.pareto_optimal(case(half, [[1], [0]], whole=True)).holds
-    two = Instance.from_arrays([[1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]])
-    assert basics.pareto_optimal(case(two, [[5], [5]], division="tdm")).holds
-    assert basics.pareto_optimal(case(two, [[5], [5]])).holds is False
+    pair_instance = Instance.from_arrays([[1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]])
+    assert basics.pareto_optimal(case(pair_instance, [[5], [5]], division="tdm")).holds
+    assert basics.pareto_optimal(case(pair_instance, [[5], [5]])).holds is False
     over = basics.pareto_optimal(case(Instance.from_arrays([[1.0], [1.0]], [[10.0]]), [[9], [9]]))
     assert over.holds  # nobody could gain with what is taken
     apart = Instance.from_arrays([[1.0], [1.0]], [[10.0], [5.0]], eligible=np.eye(2, dtype=bool))
@@ -118,16 +123,18 @@ def test_pareto_optimality_is_of_whole_tasks_of_time_and_of_what_is_held():
     )
 
 
-@pytest.mark.parametrize("off", OFF)
-def test_envy_is_per_weight(off):
+@pytest.mark.parametrize("deviation", OFF)
+def test_envy_is_per_weight(deviation):
     equal = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
     assert basics.envy_free(case(equal, [[5], [5]])).holds
-    found = basics.envy_free(case(equal, [[5 - off], [5 + off]]))
-    assert found.margin == pytest.approx(-2 * off / 10) and found.witness.startswith("'user1'")
+    verdict = basics.envy_free(case(equal, [[5 - deviation], [5 + deviation]]))
+    assert verdict.margin == pytest.approx(-2 * deviation / 10) and verdict.witness.startswith(
+        "'user1'"
+    )
     heavy = Instance.from_arrays([[1.0], [1.0]], [[9.0]], weights=[1, 2])
     assert basics.envy_free(case(heavy, [[3], [6]])).holds
-    assert basics.envy_free(case(heavy, [[3 - off], [6 + off]])).holds is False
-    assert basics.envy_free(case(heavy, [[3 + off], [6 - off]])).holds is False
+    assert basics.envy_free(case(heavy, [[3 - deviation], [6 + deviation]])).holds is False
+    assert basics.envy_free(case(heavy, [[3 + deviation], [6 - deviation]])).holds is False
 
 
 def test_envy_is_of_what_one_could_use():
@@ -144,21 +151,27 @@ def test_envy_is_of_what_one_could_use():
     assert basics.envy_free(case(rated, [[9], [5.5]])).holds is False
 
 
-@pytest.mark.parametrize("off", OFF)
-def test_a_part_of_every_server_is_by_weight(off):
+@pytest.mark.parametrize("deviation", OFF)
+def test_a_part_of_every_server_is_by_weight(deviation):
     heavy = Instance.from_arrays([[1.0], [1.0]], [[9.0]], weights=[1, 2])
     assert basics.sharing_incentive(case(heavy, [[3], [6]])).holds
-    for tasks, who in (([[3 - off], [6 + off]], "user1"), ([[3 + off], [6 - off]], "user2")):
-        found = basics.sharing_incentive(case(heavy, tasks))
-        assert found.margin == pytest.approx(-off / 9, rel=1e-3) and repr(who) in found.witness
+    for tasks, user in (
+        ([[3 - deviation], [6 + deviation]], "user1"),
+        ([[3 + deviation], [6 - deviation]], "user2"),
+    ):
+        verdict = basics.sharing_incentive(case(heavy, tasks))
+        assert (
+            verdict.margin == pytest.approx(-deviation / 9, rel=1e-3)
+            and repr(user) in verdict.witness
+        )
 
 
 def test_a_part_of_every_server_is_no_more_than_one_has_tasks_and_whole_where_they_are():
     limited = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, INF])
     assert basics.sharing_incentive(case(limited, [[2], [8]])).holds
-    part = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
-    assert basics.sharing_incentive(case(part, [[2], [2]], whole=True)).holds
-    assert basics.sharing_incentive(case(part, [[2], [2]])).holds is False
+    odd_instance = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
+    assert basics.sharing_incentive(case(odd_instance, [[2], [2]], whole=True)).holds
+    assert basics.sharing_incentive(case(odd_instance, [[2], [2]])).holds is False
 
 
 def test_up_to_one_task_is_one_and_of_whole_tasks():
@@ -178,14 +191,14 @@ def test_what_blocks_is_what_is_scarcest_and_having_all():
     assert blockers.loc["user1", "resource"] == "resource2" and blockers.loc["user1", "blocked"]
     assert blockers.loc["user2", "resource"] == "its tasks" and blockers.loc["user2", "blocked"]
     # on the second server [7.5, 2] is left: seven tasks by the one, half a task by the other
-    two = Instance.from_arrays([[1.0, 4.0]], [[10.0, 4.0], [8.0, 4.0]], task_limits=[INF])
-    blockers = basics.blockers(two, np.array([[1.0, 0.5]])).set_index("server")
+    one_user = Instance.from_arrays([[1.0, 4.0]], [[10.0, 4.0], [8.0, 4.0]], task_limits=[INF])
+    blockers = basics.blockers(one_user, np.array([[1.0, 0.5]])).set_index("server")
     assert blockers["resource"].tolist() == ["resource2"] * 2 and blockers["free"].tolist() == [
         0,
         0.5,
     ]
-    less = basics.blockers(instance, np.array([[3.9], [2.9]]))
-    assert not less["blocked"].any()
+    table = basics.blockers(instance, np.array([[3.9], [2.9]]))
+    assert not table["blocked"].any()
 
 
 def best_gain(instance, tasks):
@@ -236,12 +249,12 @@ def test_pareto_agrees_with_one_program_a_user(seed):
     planted = tasks * rng.choice([1.0, 1.0, 0.7], (len(tasks), 1))
     for given_tasks in (tasks, planted):
         gain = best_gain(instance, given_tasks)
-        found = audited(instance, given_tasks, "Pareto-optimal").loc["Pareto-optimal"]
-        assert found.holds == (gain <= 1e-6) or 1e-8 < gain < 1e-5
-        assert -found.margin >= gain - 1e-6  # the sum of gains is at least the largest one
-        if not found.holds:
-            better = found.better.totals - given_tasks.sum(axis=1)
-            assert (better >= -1e-6).all() and better.max() > 0 and found.better.residual <= 1e-6
+        finding = audited(instance, given_tasks, "Pareto-optimal").loc["Pareto-optimal"]
+        assert finding.holds == (gain <= 1e-6) or 1e-8 < gain < 1e-5
+        assert -finding.margin >= gain - 1e-6  # the sum of gains is at least the largest one
+        if not finding.holds:
+            better = finding.better.totals - given_tasks.sum(axis=1)
+            assert (better >= -1e-6).all() and better.max() > 0 and finding.better.residual <= 1e-6
 
 
 @settings(max_examples=many(80), deadline=None)
@@ -262,15 +275,16 @@ def test_envy_and_sharing_incentive_agree_with_plain_loops(seed):
             )
         for m in range(len(instance.users)):
             if m != n:
-                worth = 0.0
+                bundle_value = 0.0
                 for i in range(len(instance.servers)):
                     if gamma[n, i] > 0:
                         bundle = tasks[m, i] * instance.demands[m] * phi[n] / phi[m]
-                        worth += min(
+                        bundle_value += min(
                             b / d for b, d in zip(bundle, instance.demands[n], strict=True) if d > 0
                         )
                 worst_envy = min(
-                    worst_envy, (tasks[n].sum() - min(worth, instance.task_limits[n])) / scale
+                    worst_envy,
+                    (tasks[n].sum() - min(bundle_value, instance.task_limits[n])) / scale,
                 )
     verdict = audited(instance, tasks, "envy-free", "sharing incentive")
     if len(instance.users) > 1:
@@ -290,14 +304,14 @@ def test_planted_violations_are_found_and_optima_pass(seed):
         instance, allocation, "feasible", "non-wasteful", "Pareto-optimal", "leximin (drfh)"
     )
     assert good.holds.tolist() == [True] * 4
-    more = audited(instance, allocation.tasks_array * 1.01, "feasible").loc["feasible"]
+    finding = audited(instance, allocation.tasks_array * 1.01, "feasible").loc["feasible"]
     assert (
-        not more.holds
-        and more.margin == pytest.approx(-0.01, rel=1e-6)
-        and "is over its" in more.witness
+        not finding.holds
+        and finding.margin == pytest.approx(-0.01, rel=1e-6)
+        and "is over its" in finding.witness
     )
-    less = audited(instance, allocation.tasks_array * 0.99, *good.index)
-    assert less.holds.tolist() == [True, False, False, False]
+    findings = audited(instance, allocation.tasks_array * 0.99, *good.index)
+    assert findings.holds.tolist() == [True, False, False, False]
 
 
 def test_placement_limits_and_signs_are_part_of_feasibility():
@@ -308,14 +322,14 @@ def test_placement_limits_and_signs_are_part_of_feasibility():
         eligible=[[1, 0], [1, 1]],
         task_limits=[3, np.inf],
     )
-    for tasks, words in (
+    for tasks, phrase in (
         ([[4, 0], [0, 0]], "'ann' runs 4 tasks and has 3"),
         ([[0, 1], [0, 0]], "'ann' may or can run nothing on 'server2'"),
         ([[0, 0], [-1, 0]], "'bob' has fewer than no tasks on 'server1'"),
         ([[0, 0], [0, 6]], "'server2' is over its resource2"),
     ):
-        found = audited(instance, np.array(tasks, dtype=float), "feasible").loc["feasible"]
-        assert not found.holds and words in found.witness
+        finding = audited(instance, np.array(tasks, dtype=float), "feasible").loc["feasible"]
+        assert not finding.holds and phrase in finding.witness
 
 
 def test_whole_tasks_are_audited_as_whole():
@@ -367,12 +381,16 @@ def test_envy_of_whole_tasks_agrees_with_fractions_server_by_server(seed):
 
 def test_a_bundle_on_two_servers_is_no_whole_task_of_its_sum():
     instance = Instance.from_arrays([[1], [2]], [[2], [2]], users=["ann", "bob"])
-    asked = ["envy-free", "envy-free up to one own task"]
-    assert fairlp.audit(instance, [[1, 1], [0, 0]], asked, whole_tasks=True).holds.tolist() == [
+    properties = ["envy-free", "envy-free up to one own task"]
+    assert fairlp.audit(
+        instance, [[1, 1], [0, 0]], properties, whole_tasks=True
+    ).holds.tolist() == [
         True,
         True,
     ]
-    assert fairlp.audit(instance, [[2, 0], [0, 0]], asked, whole_tasks=True).holds.tolist() == [
+    assert fairlp.audit(
+        instance, [[2, 0], [0, 0]], properties, whole_tasks=True
+    ).holds.tolist() == [
         False,
         True,
     ]
@@ -402,20 +420,20 @@ def test_who_blocks_whom():
 
 
 @pytest.mark.parametrize("division", ["rdm", "tdm"])
-@pytest.mark.parametrize("off", [1e-6, 0.1, 5.0])
-def test_an_over_committed_allocation_is_judged_and_the_culprit_named(division, off):
+@pytest.mark.parametrize("deviation", [1e-6, 0.1, 5.0])
+def test_an_over_committed_allocation_is_judged_and_the_culprit_named(division, deviation):
     """What a scheduler hands out is often over what there is, by rounding or on purpose: an audit's first use."""
     pool = Instance.from_arrays(
         [[1, 1]] * 3, [[2, 2]], users=["ann", "bob", "cid"], servers=["big"]
     )
-    tasks = fairlp.allocate(pool, "drf").tasks + off
+    tasks = fairlp.allocate(pool, "drf").tasks + deviation
     findings = fairlp.audit(pool, tasks, division=division)
     assert findings.holds["feasible"] is False and "'big'" in findings.witness["feasible"]
-    assert findings.margin["feasible"] == pytest.approx(-3 * off / 2, rel=1e-6)
+    assert findings.margin["feasible"] == pytest.approx(-3 * deviation / 2, rel=1e-6)
     assert (
         findings.holds["Pareto-optimal"] and findings.holds["envy-free"]
     )  # with what it takes, nobody could gain
-    tasks.loc["ann"] -= off / 2
+    tasks.loc["ann"] -= deviation / 2
     assert not fairlp.audit(pool, tasks, ["non-wasteful"], division=division).holds.isna().any()
 
 
@@ -457,17 +475,17 @@ def test_audits_ask_within_the_region_of_an_own_mechanism(region):
         )
 
     instance = Instance.from_arrays([[1]], [[1], [1]], rates=[[4, 2]])
-    asked = ["feasible", "non-wasteful", "Pareto-optimal"]
-    findings = fairlp.audit(instance, fairlp.allocate(instance, alone), asked)
+    properties = ["feasible", "non-wasteful", "Pareto-optimal"]
+    findings = fairlp.audit(instance, fairlp.allocate(instance, alone), properties)
     assert findings.holds.tolist() == [True, region is not None, region is not None], (
         findings.witness.to_dict()
     )
 
 
 @pytest.mark.parametrize(
-    ("tasks", "kept"), [([4, 2], [False, True, True]), ([2, 0], [True, False, False])]
+    ("tasks", "holds"), [([4, 2], [False, True, True]), ([2, 0], [True, False, False])]
 )
-def test_what_is_beyond_the_region_or_far_within_it_is_found(tasks, kept):
+def test_what_is_beyond_the_region_or_far_within_it_is_found(tasks, holds):
     mechanism = fairlp.mechanism("gavel-like", region=one_worker_a_job)(
         lambda instance: np.array([tasks])
     )
@@ -477,9 +495,9 @@ def test_what_is_beyond_the_region_or_far_within_it_is_found(tasks, kept):
         fairlp.allocate(instance, mechanism),
         ["feasible", "non-wasteful", "Pareto-optimal"],
     )
-    assert findings.holds.iloc[0] is kept[0], findings.witness.to_dict()
-    if kept[0]:
-        assert findings.holds.tolist() == kept and findings.margin.iloc[1] == pytest.approx(-2 / 6)
+    assert findings.holds.iloc[0] is holds[0], findings.witness.to_dict()
+    if holds[0]:
+        assert findings.holds.tolist() == holds and findings.margin.iloc[1] == pytest.approx(-2 / 6)
     else:
         assert (
             findings.margin.iloc[0] == pytest.approx(-1 / 2)
@@ -487,8 +505,10 @@ def test_what_is_beyond_the_region_or_far_within_it_is_found(tasks, kept):
         )
 
 
-def judged(instance, tasks, wanted="Pareto-optimal"):
-    return fairlp.audit(instance, np.array(tasks), [wanted], whole_tasks=True).loc[wanted]
+def judged(instance, tasks, property_name="Pareto-optimal"):
+    return fairlp.audit(instance, np.array(tasks), [property_name], whole_tasks=True).loc[
+        property_name
+    ]
 
 
 @pytest.mark.parametrize("short", [1e-15, 1e-12, 1e-10])
@@ -503,25 +523,25 @@ def test_a_task_that_does_not_fit_is_no_gain(short):
 def test_a_task_that_fits_but_for_the_rounding_of_sums_is_a_gain():
     instance = fairlp.Instance.from_arrays([[0.1], [0.1]], [[0.3]])
     assert (0.3 - 2 * 0.1) / 0.1 < 1
-    found = judged(instance, [[1.0], [1.0]], "non-wasteful")
-    assert not found.holds and "could run 1 more task" in found.witness
+    finding = judged(instance, [[1.0], [1.0]], "non-wasteful")
+    assert not finding.holds and "could run 1 more task" in finding.witness
     assert judged(instance, [[2.0], [1.0]], "non-wasteful").holds
 
 
 def test_nor_is_a_part_of_one_that_a_limit_leaves():
     instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=[1 - 1e-12, 2])
-    for wanted in ("Pareto-optimal", "non-wasteful"):
+    for property_name in ("Pareto-optimal", "non-wasteful"):
         assert (
-            judged(instance, [[0.0], [2]], wanted).holds
-            and not judged(instance, [[0.0], [1]], wanted).holds
+            judged(instance, [[0.0], [2]], property_name).holds
+            and not judged(instance, [[0.0], [1]], property_name).holds
         )
 
 
 def test_tasks_that_are_no_multiples_are_held_to_less_than_there_is():
     needs = [[1.2345678912345], [2.3456789123456]]
     full = 2 * needs[0][0] + 3 * needs[1][0]
-    for more, gains in ((1e-12, True), (-1e-12, False)):
-        instance = fairlp.Instance.from_arrays(needs, [[full * (1 + more)]], task_limits=[2, 3])
+    for surplus, gains in ((1e-12, True), (-1e-12, False)):
+        instance = fairlp.Instance.from_arrays(needs, [[full * (1 + surplus)]], task_limits=[2, 3])
         assert judged(instance, [[2.0], [2]]).holds is not gains
 
 
@@ -533,8 +553,8 @@ def test_where_all_is_used_and_a_gain_would_be_by_rounding_nothing_is_said():
         eligible=[[True, True], [True, True], [True, False]],
         task_limits=[1, 1, 1],
     )
-    found = judged(instance, [[1.0, 0], [0, 1], [0, 0]])
-    assert found.holds is None and found.witness.startswith(
+    finding = judged(instance, [[1.0, 0], [0, 1], [0, 0]])
+    assert finding.holds is None and finding.witness.startswith(
         "whole tasks that would be a gain need more than there is"
     )
 
@@ -544,7 +564,7 @@ def test_where_all_is_used_and_a_gain_would_be_by_rounding_nothing_is_said():
     [
         basics.envy_free,
         basics.sharing_incentive,
-        lambda one: fairness.per_server(one, "rdm"),
+        lambda audited_case: fairness.per_server(audited_case, "rdm"),
     ],
 )
 def test_weights_by_resource_are_not_compared(audit):
@@ -572,11 +592,11 @@ def test_whole_tasks_on_rows_of_identical_servers_are_not_judged_by_server():
         [[1.0], [3.0]], [[4.0], [6.0]], counts=[2, 3], users=["a", "b"], servers=["s", "t"]
     )
     table = pd.DataFrame([[1.0, 2.0], [1.0, 4.0]], index=["a", "b"], columns=["s", "t"])
-    asked = ["feasible", "non-wasteful", "Pareto-optimal"]
-    whole = fairlp.audit(instance, table, asked, whole_tasks=True)
+    properties = ["feasible", "non-wasteful", "Pareto-optimal"]
+    whole = fairlp.audit(instance, table, properties, whole_tasks=True)
     assert whole.holds.tolist() == [True, None, None]
     assert all("audit instance.expanded()" in witness for witness in whole.witness[1:])
-    assert fairlp.audit(instance, table, asked, whole_tasks=False).holds.tolist() == [
+    assert fairlp.audit(instance, table, properties, whole_tasks=False).holds.tolist() == [
         True,
         False,
         False,
@@ -636,7 +656,7 @@ def test_who_holds_a_scarce_resource_is_named_with_its_amount(seed):
     columns = list(instance.resources)
     for row in fairlp.blockers(instance, allocation).itertuples():
         r = columns.index(row.resource)
-        held = {user: tasks.loc[user, row.server] * demands[user][r] for user in instance.users}
-        held = {user: amount for user, amount in held.items() if amount > 0}
-        assert row.held_by == pytest.approx(held)
+        amounts = {user: tasks.loc[user, row.server] * demands[user][r] for user in instance.users}
+        amounts = {user: amount for user, amount in amounts.items() if amount > 0}
+        assert row.held_by == pytest.approx(amounts)
         assert list(row.held_by.values()) == sorted(row.held_by.values(), reverse=True)

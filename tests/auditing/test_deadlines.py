@@ -27,14 +27,14 @@ class Clock:
     def __call__(self):
         return self.seconds
 
-    def mechanism(self, part):
+    def mechanism(self, factor):
         """Return a mechanism that gives each user so much of its part, by weight."""
 
         def ticking(instance) -> np.ndarray:
             self.runs.append(self.seconds)
             self.seconds += 1
             weights = instance.weights / instance.weights.sum()
-            return part * weights[:, None] * instance.gamma()
+            return factor * weights[:, None] * instance.gamma()
 
         return fairlp.mechanism("ticking", promises=("strategy-proof",))(ticking)
 
@@ -49,9 +49,9 @@ def clock(monkeypatch):
 @pytest.mark.parametrize("property_name", ["strategy-proof", "population-monotonic", "envy-free"])
 @pytest.mark.parametrize("limit", [0.5, 7.5, 100.5])
 def test_no_run_begins_after_the_limit_of_a_search(clock, property_name, limit):
-    how = {"search": True, "tries": 10_000, "time_limit": limit}
+    options = {"search": True, "tries": 10_000, "time_limit": limit}
     with pytest.warns(FairlpWarning, match=f"the time limit of {limit:g} s ended the search"):
-        fairlp.counterexample(clock.mechanism(0.9), property_name, **how)
+        fairlp.counterexample(clock.mechanism(0.9), property_name, **options)
     assert len(clock.runs) == int(limit) + 1 and max(clock.runs) <= limit
 
 
@@ -63,26 +63,26 @@ def test_no_run_begins_after_the_limit_while_what_was_found_is_simplified(clock)
         clock.seconds += 1
         return np.where(np.arange(len(instance.users))[:, None] == 0, instance.gamma(), 0.0)
 
-    own = fairlp.mechanism("first-come-ticking")(first_come)
+    mechanism = fairlp.mechanism("first-come-ticking")(first_come)
     for limit in (1.5, 6.5):
         clock.seconds = 0.0
         clock.runs.clear()
         with pytest.warns(FairlpWarning, match="could be simpler"):
-            case = fairlp.counterexample(own, "envy-free", search=True, time_limit=limit)
+            case = fairlp.counterexample(mechanism, "envy-free", search=True, time_limit=limit)
         assert case is not None and max(clock.runs) <= limit
 
 
 def test_the_limit_holds_for_all_properties_that_promises_audit(clock):
-    own = clock.mechanism(1.0)
+    mechanism = clock.mechanism(1.0)
     with pytest.warns(FairlpWarning, match="1 of 1 promises were audited on fewer than 50"):
-        table = fairlp.promises(50, mechanisms=[own], time_limit=40.5)
+        table = fairlp.promises(50, mechanisms=[mechanism], time_limit=40.5)
     assert len(clock.runs) == 41
     assert table["audited"].tolist() == [1]  # 31 runs each: the second was not whole
 
 
 def test_an_audit_says_how_many_lies_it_tried_in_its_time(clock):
-    own = clock.mechanism(1.0)
-    allocation = fairlp.allocate(POOL, own)
+    mechanism = clock.mechanism(1.0)
+    allocation = fairlp.allocate(POOL, mechanism)
     clock.runs.clear()
     row = fairlp.audit(POOL, allocation, "strategy-proof", tries=60, time_limit=3.5).iloc[0]
     assert row["holds"] is None and "found in 4 tries" in row["witness"]
@@ -102,16 +102,16 @@ def test_what_is_broken_in_the_time_is_broken(clock):
         demand = instance.demands.sum(axis=1)
         return np.where((demand == demand.max())[:, None], instance.gamma(), 0.0)
 
-    own = fairlp.mechanism("largest")(largest)
-    allocation = fairlp.allocate(POOL, own)
+    mechanism = fairlp.mechanism("largest")(largest)
+    allocation = fairlp.allocate(POOL, mechanism)
     row = fairlp.audit(POOL, allocation, "strategy-proof", tries=10_000, time_limit=30.5).iloc[0]
     assert row["holds"] is False and row["misreport"] is not None
 
 
 def test_group_searches_count_the_lies_that_they_tried(clock):
     queued = POOL.replace(queue=["a", "a", "b"])
-    own = clock.mechanism(1.0)
-    allocation = fairlp.allocate(queued, own)
+    mechanism = clock.mechanism(1.0)
+    allocation = fairlp.allocate(queued, mechanism)
     for limit in (2.5, 30.5, 45.5):
         clock.seconds = 0.0
         row = fairlp.audit(

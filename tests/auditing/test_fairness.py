@@ -17,31 +17,31 @@ from profiles import many
 OFF = (1e-6, 0.01, 1.0)
 
 
-@pytest.mark.parametrize("off", OFF)
+@pytest.mark.parametrize("deviation", OFF)
 @pytest.mark.parametrize("user", [0, 1])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_max_min_of_a_single_resource_is_missed_from_either_side(off, user, sign):
-    one = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
+def test_max_min_of_a_single_resource_is_missed_from_either_side(deviation, user, sign):
+    instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
     tasks = np.array([[5.0], [5.0]])
-    assert fairness.single_resource(case(one, tasks)).holds
-    tasks[user, 0] += sign * off
-    found = fairness.single_resource(case(one, tasks))
-    assert found.holds is False and found.margin == pytest.approx(-off / 10, rel=1e-3)
+    assert fairness.single_resource(case(instance, tasks)).holds
+    tasks[user, 0] += sign * deviation
+    verdict = fairness.single_resource(case(instance, tasks))
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation / 10, rel=1e-3)
 
 
 def test_what_has_several_resources_or_whole_tasks_is_no_single_resource():
     several = Instance.from_arrays([[1.0, 0.1], [1.0, 1.0]], [[10.0, 20.0]])
     assert fairness.single_resource(case(several, [[1], [1]])).holds is None
-    one = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
+    instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
     for audit in (fairness.single_resource, fairness.bottleneck, fairness.global_bottleneck):
-        assert audit(case(one, [[1], [1]], whole=True)).holds is None
-        assert audit(case(one, [[1], [1]])).holds is False
+        assert audit(case(instance, [[1], [1]], whole=True)).holds is None
+        assert audit(case(instance, [[1], [1]])).holds is False
 
 
 def test_a_bottleneck_is_everyones_on_every_server():
     servers = [[10.0, 20.0], [20.0, 10.0]]
-    here = Instance.from_arrays([[1.0, 1.0], [1.0, 1.0]], servers)
-    assert fairness.common_bottleneck(here) is None and fairness.common_dominant(here) == 0
+    instance = Instance.from_arrays([[1.0, 1.0], [1.0, 1.0]], servers)
+    assert fairness.common_bottleneck(instance) is None and fairness.common_dominant(instance) == 0
     apart = Instance.from_arrays([[2.0, 1.0], [1.0, 2.0]], [[10.0, 10.0]])
     assert fairness.common_bottleneck(apart) is None and fairness.common_dominant(apart) is None
     second = Instance.from_arrays([[1.0, 2.0], [1.0, 3.0]], [[10.0, 10.0]])
@@ -49,13 +49,13 @@ def test_a_bottleneck_is_everyones_on_every_server():
 
 
 @pytest.mark.parametrize("division", ["rdm", "tdm"])
-@pytest.mark.parametrize("off", OFF)
-def test_a_fixed_point_is_feasible_and_nobody_could_gain(division, off):
+@pytest.mark.parametrize("deviation", OFF)
+def test_a_fixed_point_is_feasible_and_nobody_could_gain(division, deviation):
     assert fairness.per_server(case(pair(), [[3, 4], [7, 0]]), division).holds
-    gain = fairness.per_server(case(pair(), [[3, 4 - off], [7, 0]]), division)
-    assert gain.holds is False and gain.margin <= -off / 4 * 0.99
-    over = fairness.per_server(case(pair(), [[3, 4 * (1 + off)], [7, 0]]), division)
-    assert over.holds is False and over.margin <= -off * 0.99
+    gain = fairness.per_server(case(pair(), [[3, 4 - deviation], [7, 0]]), division)
+    assert gain.holds is False and gain.margin <= -deviation / 4 * 0.99
+    over = fairness.per_server(case(pair(), [[3, 4 * (1 + deviation)], [7, 0]]), division)
+    assert over.holds is False and over.margin <= -deviation * 0.99
 
 
 @settings(max_examples=many(30), deadline=None)
@@ -73,11 +73,11 @@ def test_best_responses_pass_and_a_moved_task_fails(seed):
 def test_bottleneck_of_the_papers_first_figure():
     """Memory is everyone's dominant resource: PS-DSF shares it fairly (3, 3, 6), C-DRFH and TSF do not."""
     instance = examples.load("khamse-ashari-figure-1")
-    held = {
+    holds = {
         m: fairlp.audit(instance, fairlp.allocate(instance, m), "bottleneck").holds.iloc[0]
         for m in ("psdsf-rdm", "psdsf-tdm", "c-drfh", "tsf")
     }
-    assert held == {"psdsf-rdm": True, "psdsf-tdm": True, "c-drfh": False, "tsf": False}
+    assert holds == {"psdsf-rdm": True, "psdsf-tdm": True, "c-drfh": False, "tsf": False}
 
 
 def test_one_resource_with_given_rates_compares_no_users():

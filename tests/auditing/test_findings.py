@@ -41,8 +41,8 @@ def long():
 def test_a_printed_audit_has_every_property_and_no_long_line(long, monkeypatch):
     for columns in (100, 160):
         monkeypatch.setenv("COLUMNS", str(columns))
-        shown = repr(long)
-        lines = shown.splitlines()
+        report = repr(long)
+        lines = report.splitlines()
         assert max(map(len, lines)) <= columns
         assert [line.split("  ")[0] for line in lines[2:6]] == list(long.index)
         assert "… witnesses are cut; those of .witness are whole" in lines
@@ -79,17 +79,17 @@ def test_parts_of_an_audit_are_shown_too(long):
 
 def test_an_audit_without_a_violation_says_no_more_than_the_table():
     instance = fairlp.examples.load("wang-figure-1")
-    shown = repr(
+    text = repr(
         fairlp.audit(instance, fairlp.allocate(instance, "drfh"), ["feasible", "Pareto-optimal"])
     )
-    assert len(shown.splitlines()) == 4
-    assert " 0  everything fits" in shown
+    assert len(text.splitlines()) == 4
+    assert " 0  everything fits" in text
 
 
 def test_a_lie_that_pays_is_named():
     instance = fairlp.counterexample("naive-drf", "strategy-proof")
-    shown = repr(fairlp.audit(instance, fairlp.allocate(instance, "naive-drf"), "strategy-proof"))
-    assert shown.splitlines()[-1] == "lies that pay (.misreport): strategy-proof"
+    text = repr(fairlp.audit(instance, fairlp.allocate(instance, "naive-drf"), "strategy-proof"))
+    assert text.splitlines()[-1] == "lies that pay (.misreport): strategy-proof"
 
 
 def test_a_comparison_of_many_users_with_long_names_is_shown_in_part(long):

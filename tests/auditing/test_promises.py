@@ -48,25 +48,25 @@ KINDS = {
 
 @pytest.mark.parametrize("cell", by_day(EVERY.index, 5), ids=lambda cell: f"{cell[0]}, {cell[1]}")
 def test_no_cell_contradicts_itself(cell):
-    mechanism, wanted = cell
+    mechanism, property_name = cell
     row = EVERY.loc[cell]
     assert (row.promised, bool(row.condition), bool(row.counterexample)) in KINDS[row.standing]
     assert bool(row.source) == row.promised
-    stated = claims(TABLE[mechanism]).get(wanted)
+    stated = claims(TABLE[mechanism]).get(property_name)
     # what the row of the mechanism lists holds as far as we know; what is refuted is not among it
     assert (stated is not None) == row.standing.startswith("stands")
-    listed = fairlp.mechanisms().promises[mechanism].split(", ")
+    promised_texts = fairlp.mechanisms().promises[mechanism].split(", ")
     texts = [
         text
-        for text in listed
-        if text == wanted or text.startswith((f"{wanted} if ", f"{wanted} ("))
+        for text in promised_texts
+        if text == property_name or text.startswith((f"{property_name} if ", f"{property_name} ("))
     ]
     assert len(texts) == (stated is not None) and all(row.condition in text for text in texts)
     if row.counterexample:
-        instance = fairlp.counterexample(mechanism, wanted)
+        instance = fairlp.counterexample(mechanism, property_name)
         assert instance.name == row.counterexample
         verdict = fairlp.audit(
-            instance, fairlp.allocate(instance, mechanism), wanted, tries=100
+            instance, fairlp.allocate(instance, mechanism), property_name, tries=100
         ).iloc[0]
         assert verdict.holds is False and verdict.margin < -1e-3 and verdict.witness
         assert stated is None or not stated.covers(instance)
@@ -81,14 +81,14 @@ def test_every_counterexample_has_a_cell():
 def test_counterexamples_are_kept_as_they_are_found():
     from fairlp.auditing.promises import SHIPPED, as_entry, entries
 
-    for mechanism, wanted in entries(SHIPPED):
-        entry = as_entry(mechanism, wanted, fairlp.counterexample(mechanism, wanted))
-        assert (entry.pop("mechanism"), entry.pop("property")) == (mechanism, wanted)
-        assert entry == entries(SHIPPED)[mechanism, wanted]
+    for mechanism, property_name in entries(SHIPPED):
+        entry = as_entry(mechanism, property_name, fairlp.counterexample(mechanism, property_name))
+        assert (entry.pop("mechanism"), entry.pop("property")) == (mechanism, property_name)
+        assert entry == entries(SHIPPED)[mechanism, property_name]
 
 
 def test_every_promise_of_every_row_has_a_cell():
-    stated = {(name, wanted) for name, row in TABLE.items() for wanted in claims(row)}
+    stated = {(name, property_name) for name, row in TABLE.items() for property_name in claims(row)}
     assert stated == set(EVERY.index[EVERY.standing.str.startswith("stands")])
 
 
@@ -232,12 +232,12 @@ ALONE = Instance.from_arrays([[1, 2]], [[4, 4]])
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "property_name",
     ["envy-free", "population-monotonic", "single-resource", "envy-free up to one own task"],
 )
-def test_what_has_nothing_to_check_is_not_called_kept(wanted):
-    allocation = fairlp.allocate(ALONE, "drf-discrete" if "task" in wanted else "drf")
-    verdict = fairlp.audit(ALONE, allocation, wanted).iloc[0]
+def test_what_has_nothing_to_check_is_not_called_kept(property_name):
+    allocation = fairlp.allocate(ALONE, "drf-discrete" if "task" in property_name else "drf")
+    verdict = fairlp.audit(ALONE, allocation, property_name).iloc[0]
     assert (
         verdict.holds is None
         and np.isnan(verdict.margin)
@@ -246,9 +246,11 @@ def test_what_has_nothing_to_check_is_not_called_kept(wanted):
 
 
 def test_what_has_nothing_to_check_is_not_counted():
-    two = Instance.from_arrays([[2, 1], [1, 2]], [[4, 4]])
+    pair_instance = Instance.from_arrays([[2, 1], [1, 2]], [[4, 4]])
     findings = fairlp.audit(
-        two, fairlp.allocate(two, "drf"), ["bottleneck", "global bottleneck", "single-resource"]
+        pair_instance,
+        fairlp.allocate(pair_instance, "drf"),
+        ["bottleneck", "global bottleneck", "single-resource"],
     )
     assert findings.holds.tolist() == [None] * 3 and findings.margin.isna().all()
     # it is about whole tasks, and there are none: nothing is audited, and nothing is said to be
@@ -293,28 +295,30 @@ def test_claims_are_read_as_rows_write_them():
 
 
 def test_conditions_are_what_they_say():
-    two = Instance.from_arrays([[1, 1], [1, 1]], [[2, 2]])
+    pair_instance = Instance.from_arrays([[1, 1], [1, 1]], [[2, 2]])
     other = {
         "all demands are positive": Instance.from_arrays([[1, 0], [1, 1]], [[2, 2]]),
         "anyone may run anywhere": Instance.from_arrays(
             [[1], [1]], [[2], [2]], eligible=[[1, 0], [1, 1]]
         ),
-        "no rates are given": two.derived(rates=np.ones((2, 1))),
-        "all weights are equal": two.derived(weights=np.array([[1.0, 1.0], [1.0, 2.0]])),
-        "no user has a task limit": two.derived(task_limits=np.array([1.0, np.inf])),
-        "all run on one server": two.derived(counts=np.array([2])),
-        "an equal part keeps no job busy for more than all its time": two.derived(
+        "no rates are given": pair_instance.derived(rates=np.ones((2, 1))),
+        "all weights are equal": pair_instance.derived(weights=np.array([[1.0, 1.0], [1.0, 2.0]])),
+        "no user has a task limit": pair_instance.derived(task_limits=np.array([1.0, np.inf])),
+        "all run on one server": pair_instance.derived(counts=np.array([2])),
+        "an equal part keeps no job busy for more than all its time": pair_instance.derived(
             counts=np.array([2])
         ),
-        "no queue has a guarantee or a cap": two.replace(queues={"a": {"cap": {"resource1": 1}}}),
-        "no resource has several flavors": two.replace(
+        "no queue has a guarantee or a cap": pair_instance.replace(
+            queues={"a": {"cap": {"resource1": 1}}}
+        ),
+        "no resource has several flavors": pair_instance.replace(
             queues={"a": {"nominal": {"resource1": 1, "resource1@resource2 > 1": 1}}}
         ),
     }
     assert set(other) == set(CONDITIONS)
     for name, holds in CONDITIONS.items():
-        assert holds(two) and not holds(other[name])
-    assert CONDITIONS["no queue has a guarantee or a cap"](two.replace(queues={"a": 2}))
+        assert holds(pair_instance) and not holds(other[name])
+    assert CONDITIONS["no queue has a guarantee or a cap"](pair_instance.replace(queues={"a": 2}))
 
 
 def test_a_promise_of_which_nothing_was_audited_does_not_stand(equal_time):
@@ -329,11 +333,12 @@ def test_a_promise_of_which_nothing_was_audited_does_not_stand(equal_time):
     assert frame.standing.tolist() == ["0 of 200 instances in its domain"] * 2
     frame = fairlp.promises(3, mechanisms=[equal_time], generator=rated)
     assert frame[["standing", "audited", "broken"]].to_numpy().tolist() == [["stands", 3, 0]] * 2
-    one = fairlp.promises(
+    table = fairlp.promises(
         1, mechanisms=["drf"], generator=lambda rng: Instance.from_arrays([[1.0]], [[4.0]])
     )
     assert (
-        one.standing["drf", "envy-free"] == "nothing to check on 200 of 200 instances in its domain"
+        table.standing["drf", "envy-free"]
+        == "nothing to check on 200 of 200 instances in its domain"
     )
     with pytest.raises(InstanceError, match="expected an Instance"):
         fairlp.promises(1, mechanisms=["drf"], generator=lambda rng: rng)
@@ -354,13 +359,13 @@ def slow(instance):
 
 
 def test_what_the_time_limit_left_out_is_said():
-    own = fairlp.mechanism("slow", promises=("envy-free", "sharing incentive"))(slow)
+    slow_mechanism = fairlp.mechanism("slow", promises=("envy-free", "sharing incentive"))(slow)
     with pytest.warns(
         FairlpWarning, match=r"time limit of 0.3 s .* 2 of 2 promises .* fewer than 50 instances"
     ):
-        found = fairlp.promises(50, mechanisms=[own], time_limit=0.3)
-    assert 0 < found.audited.iloc[0] < 50
-    assert found[["standing", "audited"]].to_numpy().tolist()[1] == [
+        answer = fairlp.promises(50, mechanisms=[slow_mechanism], time_limit=0.3)
+    assert 0 < answer.audited.iloc[0] < 50
+    assert answer[["standing", "audited"]].to_numpy().tolist()[1] == [
         "not audited: the time was up",
         0,
     ]
@@ -368,11 +373,16 @@ def test_what_the_time_limit_left_out_is_said():
         FairlpWarning, match=r"time limit of 0.3 s ended the search: looked at \d of 50 instances"
     ):
         assert (
-            fairlp.counterexample(own, "envy-free", search=True, tries=50, time_limit=0.3) is None
+            fairlp.counterexample(
+                slow_mechanism, "envy-free", search=True, tries=50, time_limit=0.3
+            )
+            is None
         )
     with pytest.warns(FairlpWarning, match="what was found could be simpler"):
-        found = fairlp.counterexample(own, "Pareto-optimal", search=True, time_limit=0.3)
-    assert found is not None
+        answer = fairlp.counterexample(
+            slow_mechanism, "Pareto-optimal", search=True, time_limit=0.3
+        )
+    assert answer is not None
     with pytest.raises(InstanceError, match="time_limit is 0; expected seconds above 0"):
         fairlp.promises(1, time_limit=0)
 
@@ -380,8 +390,8 @@ def test_what_the_time_limit_left_out_is_said():
 def test_progress_is_shown_where_it_is_asked_for(capsys):
     fairlp.promises(2, mechanisms=["naive-drf"], progress=True)
     fairlp.counterexample("drf", "envy-free", search=True, tries=3, progress=True)
-    shown = capsys.readouterr().err
-    assert "promises: 2 of 2" in shown and "search: envy-free: 3 of 3" in shown
+    text = capsys.readouterr().err
+    assert "promises: 2 of 2" in text and "search: envy-free: 3 of 3" in text
     fairlp.promises(1, mechanisms=["naive-drf"])
     assert not capsys.readouterr().err
 
@@ -391,27 +401,27 @@ def test_what_is_ours_is_on_the_page_that_promises_name():
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     table = text.split("rests on here\n", 1)[1].split("\n## ", 1)[0]
     lines = [line.strip("|").split("|") for line in table.splitlines() if line.startswith("| `")]
-    listed = {
-        (mechanism.strip(" `"), wanted.strip())
+    names = {
+        (mechanism.strip(" `"), property_name.strip())
         for mechanisms, properties, _ in lines
         for mechanism in mechanisms.split(",")
-        for wanted in properties.split(",")
+        for property_name in properties.split(",")
     }
-    assert listed == set(EVERY.index[EVERY.source.str.startswith("fairlp")])
+    assert names == set(EVERY.index[EVERY.source.str.startswith("fairlp")])
 
 
 def test_failures_are_counted_and_a_mechanism_that_always_fails_does_not_stand():
     def free(rng):
         return Instance.from_arrays(rng.integers(1, 5, (3, 2)), rng.integers(5, 13, (2, 2)))
 
-    found = fairlp.promises(6, mechanisms=[failing(7)], generator=free).iloc[0]
+    row = fairlp.promises(6, mechanisms=[failing(7)], generator=free).iloc[0]
     assert (
-        found[["standing", "audited", "broken"]].tolist() == ["stands", 6, 0]
-        and 7 <= found.failed <= 21
+        row[["standing", "audited", "broken"]].tolist() == ["stands", 6, 0]
+        and 7 <= row.failed <= 21
     )
-    found = fairlp.promises(2, mechanisms=[failing(10)], generator=free).iloc[0]
-    assert found[["audited", "failed"]].tolist() == [0, 400]
-    assert found.standing == "failed on all of 400 instances: planted"
+    row = fairlp.promises(2, mechanisms=[failing(10)], generator=free).iloc[0]
+    assert row[["audited", "failed"]].tolist() == [0, 400]
+    assert row.standing == "failed on all of 400 instances: planted"
     assert fairlp.promises(2, mechanisms=["drf"]).failed.sum() == 0
 
 
@@ -420,12 +430,12 @@ def test_failures_with_nothing_to_check_on_the_others():
         return Instance.from_arrays([[1.0]], [[4.0]])
 
     row = fairlp.mechanism("fails-and-vacuous", promises=("envy-free",))(failing(5).function)
-    found = fairlp.promises(1, mechanisms=[row], generator=alone).iloc[0]
-    assert 90 <= found.failed <= 110
+    finding = fairlp.promises(1, mechanisms=[row], generator=alone).iloc[0]
+    assert 90 <= finding.failed <= 110
     expected = (
-        f"failed on {found.failed} of 200 instances, and nothing to check on the others: planted"
+        f"failed on {finding.failed} of 200 instances, and nothing to check on the others: planted"
     )
-    assert found.standing == expected
+    assert finding.standing == expected
 
 
 ENTRIES = {key: entry for key, entry in entries(BY_OPTION).items() if key[0] == "alpha-fair"}
@@ -433,36 +443,36 @@ ENTRIES = {key: entry for key, entry in entries(BY_OPTION).items() if key[0] == 
 
 #: (property, α) of each instance that ships, found by the search and simplified by it
 BROKEN = [
-    (wanted, one["options"]["alpha"])
-    for (_, wanted), entry in ENTRIES.items()
-    for one in entry["broken"]
+    (property_name, options_row["options"]["alpha"])
+    for (_, property_name), entry in ENTRIES.items()
+    for options_row in entry["broken"]
 ]
 
 
 #: (property, α, condition on instances): what is proved in docs/results.md, or is the max-min
 #: mechanism's
 KEPT = [
-    (wanted, one["alpha"], tuple(entry["conditions"]))
-    for (_, wanted), entry in ENTRIES.items()
-    for one in entry["kept"]
+    (property_name, options_row["alpha"], tuple(entry["conditions"]))
+    for (_, property_name), entry in ENTRIES.items()
+    for options_row in entry["kept"]
 ]
 
 
-def audited(instance, alpha, wanted, tries=60):
+def audited(instance, alpha, property_name, tries=60):
     return fairlp.audit(
-        instance, fairlp.allocate(instance, "alpha-fair", alpha=alpha), [wanted], tries=tries
+        instance, fairlp.allocate(instance, "alpha-fair", alpha=alpha), [property_name], tries=tries
     ).iloc[0]
 
 
-@pytest.mark.parametrize(("wanted", "alpha"), by_day(BROKEN, 2))
-def test_what_is_broken_has_an_instance_that_shows_it(wanted, alpha):
-    instance = fairlp.counterexample("alpha-fair", wanted, options={"alpha": alpha})
-    assert instance.name == f"alpha-fair with alpha = {alpha} breaks {wanted}"
-    verdict = audited(instance, alpha, wanted)
+@pytest.mark.parametrize(("property_name", "alpha"), by_day(BROKEN, 2))
+def test_what_is_broken_has_an_instance_that_shows_it(property_name, alpha):
+    instance = fairlp.counterexample("alpha-fair", property_name, options={"alpha": alpha})
+    assert instance.name == f"alpha-fair with alpha = {alpha} breaks {property_name}"
+    verdict = audited(instance, alpha, property_name)
     assert verdict.holds is False and verdict.margin < -SHRINKING_MARGIN
-    entry = ENTRIES["alpha-fair", wanted]
+    entry = ENTRIES["alpha-fair", property_name]
     if alpha in [
-        one["alpha"] for one in entry["kept"]
+        options_row["alpha"] for options_row in entry["kept"]
     ]:  # it holds under a condition, which this is not in
         assert (
             not all(CONDITIONS[name](instance) for name in entry["conditions"])
@@ -471,15 +481,15 @@ def test_what_is_broken_has_an_instance_that_shows_it(wanted, alpha):
 
 
 @pytest.mark.filterwarnings("ignore::fairlp.errors.OversizedTaskWarning")
-@pytest.mark.parametrize(("wanted", "alpha", "conditions"), KEPT)
-def test_what_is_proved_is_found_on_random_instances(wanted, alpha, conditions):
+@pytest.mark.parametrize(("property_name", "alpha", "conditions"), KEPT)
+def test_what_is_proved_is_found_on_random_instances(property_name, alpha, conditions):
     rng, checked = np.random.default_rng(11), 0
     servers = 1 if "all run on one server" in conditions else 3
     for _ in range(many(16)):
-        instance = random_instance(rng, TABLE["alpha-fair"], wanted, 4, servers, 3)
+        instance = random_instance(rng, TABLE["alpha-fair"], property_name, 4, servers, 3)
         if all(CONDITIONS[name](instance) for name in conditions):
             checked += 1
-            assert audited(instance, alpha, wanted, tries=many(60)).holds is not False
+            assert audited(instance, alpha, property_name, tries=many(60)).holds is not False
     assert checked
 
 
@@ -506,13 +516,15 @@ def test_what_a_policy_of_gavel_breaks_has_an_instance_that_shows_it(property_na
 def test_the_table_says_for_which_alpha():
     table = fairlp.promises(mechanisms=["alpha-fair", "ceei"])
     assert table.by_option["ceei"].eq("").all()
-    ours = table.by_option["alpha-fair"]
-    assert set(ours.index) == {wanted for _, wanted in ENTRIES}
+    standings = table.by_option["alpha-fair"]
+    assert set(standings.index) == {property_name for _, property_name in ENTRIES}
     assert (
-        ours["envy-free"] == "alpha >= 1; no: alpha = 0.5" == by_option("alpha-fair", "envy-free")
+        standings["envy-free"]
+        == "alpha >= 1; no: alpha = 0.5"
+        == by_option("alpha-fair", "envy-free")
     )
-    assert ours["strategy-proof"] == "alpha = inf; no: alpha = 0.5, alpha = 2"
-    assert ours["Pareto-optimal"] == "every alpha"
+    assert standings["strategy-proof"] == "alpha = inf; no: alpha = 0.5, alpha = 2"
+    assert standings["Pareto-optimal"] == "every alpha"
     # what is said of the default, 1, and what is said by α agree
     for _, row in table.loc["alpha-fair"].iterrows():
         holds = row.by_option.partition(";")[0]
@@ -523,8 +535,12 @@ def test_the_table_says_for_which_alpha():
 
 def test_at_infinity_it_is_what_the_max_min_mechanism_promises():
     fairest = fairlp.promises(mechanisms=["drfh"]).loc["drfh"]
-    kept = {wanted for (_, wanted), entry in ENTRIES.items() if {"alpha": "inf"} in entry["kept"]}
-    assert set(fairest.index[fairest.standing.str.startswith("stands")]) == kept - {
+    promises = {
+        property_name
+        for (_, property_name), entry in ENTRIES.items()
+        if {"alpha": "inf"} in entry["kept"]
+    }
+    assert set(fairest.index[fairest.standing.str.startswith("stands")]) == promises - {
         "sharing incentive"
     }
 

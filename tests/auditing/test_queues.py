@@ -18,9 +18,9 @@ from tree_instances import tree_instance
 TREE = [name for name, row in PROPERTIES.items() if row.tree]
 
 
-def two_teams(**more):
+def two_teams(**changes):
     """Two queues of equal weight; a has two users, one of whom needs the other resource."""
-    given = {
+    fields = {
         "queue": ["a", "a", "b"],
         "queues": {"b": {"cap": {"cpu": 6}}, "a": {"guarantee": {"cpu": 4, "gpu": 4}}},
     }
@@ -29,7 +29,7 @@ def two_teams(**more):
         [[10, 10]],
         users=["x", "y", "z"],
         resources=["cpu", "gpu"],
-        **(given | more),
+        **(fields | changes),
     )
 
 
@@ -37,18 +37,18 @@ def audited(instance, tasks, name):
     return fairlp.audit(instance, np.array(tasks, dtype=float)[:, None], [name]).iloc[0]
 
 
-@pytest.mark.parametrize("off", [1e-6, 1.0])
-def test_caps(off):
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
+def test_caps(deviation):
     assert audited(two_teams(), [4, 4, 6], "caps kept").holds is True
-    verdict = audited(two_teams(), [4, 4, 6 + 6 * off], "caps kept")
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off)
+    verdict = audited(two_teams(), [4, 4, 6 + 6 * deviation], "caps kept")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation)
     assert (
         verdict.witness.startswith("queue 'b' has ") and "'cpu' and its cap is 6" in verdict.witness
     )
 
 
-@pytest.mark.parametrize("off", [1e-6, 1.0])
-def test_quotas(off):
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
+def test_quotas(deviation):
     """A of 20 keeps 14 and lends 6; B of 10 may borrow 4: each of them, and what A lends, is a limit."""
     queues = {
         "A": {"nominal": {"cpu": 20}, "lending": {"cpu": 6}},
@@ -57,24 +57,24 @@ def test_quotas(off):
     instance = Instance.from_arrays(
         [[1], [1]], [[99]], queue=["A", "B"], queues=queues, resources=["cpu"]
     )
-    for right, wrong, witness in (
-        ([16, 14], [16, 14 + 14 * off], "queue 'B' uses {} 'cpu' and may use 14"),
-        ([20, 10], [20 + 16 * off, 10], "queue '' uses {} 'cpu' and may use 16"),
+    for right, wrong_tasks, witness in (
+        ([16, 14], [16, 14 + 14 * deviation], "queue 'B' uses {} 'cpu' and may use 14"),
+        ([20, 10], [20 + 16 * deviation, 10], "queue '' uses {} 'cpu' and may use 16"),
     ):
         assert audited(instance, right, "quotas kept").holds is True
-        finding = audited(instance, wrong, "quotas kept")
-        assert finding.holds is False and finding.margin == pytest.approx(-off)
+        finding = audited(instance, wrong_tasks, "quotas kept")
+        assert finding.holds is False and finding.margin == pytest.approx(-deviation)
         start, _, end = witness.partition("{}")
         assert finding.witness.startswith(start) and finding.witness.endswith(end)
 
 
-@pytest.mark.parametrize("off", [1e-6, 1.0])
-def test_guarantees(off):
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
+def test_guarantees(deviation):
     # as a pool of its own the guarantee gives x four CPUs and y four GPUs; one of both is what
     # counts
     assert audited(two_teams(), [4, 0, 6], "guarantees kept").holds is True
-    verdict = audited(two_teams(), [4 - 4 * off, 4 - 4 * off, 6], "guarantees kept")
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off)
+    verdict = audited(two_teams(), [4 - 4 * deviation, 4 - 4 * deviation, 6], "guarantees kept")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation)
     assert (
         verdict.witness.startswith("queue 'a' has ")
         and "of the 4 that it is guaranteed" in verdict.witness
@@ -84,18 +84,18 @@ def test_guarantees(off):
     assert audited(limited, [0.5, 0, 6], "guarantees kept").holds is False
 
 
-@pytest.mark.parametrize("off", [1e-6, 0.2])
-def test_what_weights_promise(off):
+@pytest.mark.parametrize("deviation", [1e-6, 0.2])
+def test_what_weights_promise(deviation):
     plain = two_teams(queues={"a": {"weight": 3}})
     # a's part is 3/4, and 3/8 for each of its users; b's is 1/4
     right = [3.75, 7.5, 2.5]
     assert audited(plain, right, "hierarchical share guarantee").holds is True
-    verdict = audited(plain, [3.75 - 10 * off, 7.5, 2.5], "hierarchical share guarantee")
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off)
+    verdict = audited(plain, [3.75 - 10 * deviation, 7.5, 2.5], "hierarchical share guarantee")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation)
     assert verdict.witness.startswith("'x' of queue 'a'") and "promise 0.375" in verdict.witness
     assert audited(plain, right, "queue share guarantee").holds is True
-    verdict = audited(plain, [3.75, 7.5 - 10 * off, 2.5], "queue share guarantee")
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off)
+    verdict = audited(plain, [3.75, 7.5 - 10 * deviation, 2.5], "queue share guarantee")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation)
     assert verdict.witness.startswith("queue 'a' has") and "promise 0.75" in verdict.witness
     # whoever has all its tasks lacks nothing
     full = plain.replace(task_limits=[1, 1, np.inf])
@@ -104,14 +104,14 @@ def test_what_weights_promise(off):
         assert audited(full, [1, 1, 2.4], name).holds is False
 
 
-@pytest.mark.parametrize("off", [1e-6, 0.2])
-def test_envy_within_a_queue(off):
+@pytest.mark.parametrize("deviation", [1e-6, 0.2])
+def test_envy_within_a_queue(deviation):
     instance = Instance.from_arrays(
         [[1], [1], [1]], [[9]], queue=["a", "a", "b"], weights=[1, 2, 1]
     )
     assert audited(instance, [1, 2, 6], "envy-free within queues").holds is True
-    verdict = audited(instance, [1, 2 * (1 + off), 6], "envy-free within queues")
-    assert verdict.holds is False and verdict.margin == pytest.approx(-off / 9)
+    verdict = audited(instance, [1, 2 * (1 + deviation), 6], "envy-free within queues")
+    assert verdict.holds is False and verdict.margin == pytest.approx(-deviation / 9)
     assert (
         "'user1' would run" in verdict.witness
         and "'user2' of the same queue 'a'" in verdict.witness
@@ -122,9 +122,9 @@ def test_a_group_that_lies_together_is_found():
     """DRF on each queue's sum, by a mechanism of one's own that believes what it is told of demands."""
 
     @fairlp.mechanism("by-claims", title="in proportion to claims", source="test")
-    def by_claims(given: Instance) -> np.ndarray:
-        claims = given.demands.sum(axis=1)
-        return np.array(claims / claims.sum() * given.pool[0] / given.demands[:, 0])[:, None]
+    def by_claims(instance: Instance) -> np.ndarray:
+        claims = instance.demands.sum(axis=1)
+        return np.array(claims / claims.sum() * instance.pool[0] / instance.demands[:, 0])[:, None]
 
     instance = Instance.from_arrays([[1, 1], [1, 1], [1, 1]], [[9, 99]], queue=["a", "a", "b"])
     verdict = fairlp.audit(
@@ -138,10 +138,12 @@ def test_a_group_that_lies_together_is_found():
 
 def test_a_lie_that_pays_one_of_a_group_is_a_lie_of_that_one():
     @fairlp.mechanism("largest-claim", title="all to the largest claim", source="test")
-    def largest_claim(given: Instance) -> np.ndarray:
-        most = int(given.demands[:, 0].argmax())
+    def largest_claim(instance: Instance) -> np.ndarray:
+        largest = int(instance.demands[:, 0].argmax())
         return np.where(
-            np.arange(len(given.users)) == most, given.pool[0] / given.demands[most, 0], 0.0
+            np.arange(len(instance.users)) == largest,
+            instance.pool[0] / instance.demands[largest, 0],
+            0.0,
         )[:, None]
 
     # whoever of the two claims most gets everything, and the other one nothing
@@ -157,12 +159,12 @@ def test_a_lie_that_pays_one_of_a_group_is_a_lie_of_that_one():
 
 @pytest.mark.parametrize("name", TREE)
 def test_nothing_to_check_is_vacuous(name):
-    bare = Instance.from_arrays([[1], [1]], [[9]])
+    queueless = Instance.from_arrays([[1], [1]], [[9]])
     assert (
-        fairlp.audit(bare, fairlp.allocate(bare, "drf"), [name]).witness[name]
+        fairlp.audit(queueless, fairlp.allocate(queueless, "drf"), [name]).witness[name]
         == "nothing to check: the instance has no queues"
     )
-    flat = bare.replace(queue=["a", "b"])
+    flat = queueless.replace(queue=["a", "b"])
     verdict = fairlp.audit(flat, fairlp.allocate(flat, "h-drf"), [name], tries=3).iloc[0]
     vacuous = name in (
         "caps kept",
@@ -189,9 +191,9 @@ def test_h_drf_keeps_what_it_promises(seed):
 
 def test_counterexamples_on_trees_ship_and_are_found():
     worse = fairlp.counterexample("h-drf-collapsed", "queue share guarantee")
-    for mechanism, kept in (("h-drf-collapsed", False), ("h-drf", True)):
+    for mechanism, holds in (("h-drf-collapsed", False), ("h-drf", True)):
         allocation = fairlp.allocate(worse, mechanism)
-        assert fairlp.audit(worse, allocation, "queue share guarantee").holds.iloc[0] is kept
+        assert fairlp.audit(worse, allocation, "queue share guarantee").holds.iloc[0] is holds
     case = fairlp.counterexample(
         "h-drf-collapsed", "queue share guarantee", search=True, seed=1, servers=1
     )
@@ -206,10 +208,10 @@ def test_a_leaf_gains_by_claiming_what_it_does_not_need():
     """In queue q a leaf (0, 0, 1) claims (1, 0, 1), which changes its sibling's part; both outcomes in rationals."""
     instance = fairlp.counterexample("h-drf", "strategy-proof")
     lie = instance.replace(demands=[[0, 2, 1], [0, 2, 1], [1, 0, 1], [2, 1, 1]])
-    told, honest = (fairlp.allocate(one, "h-drf") for one in (lie, instance))
-    assert told.certify(exact=True) and honest.certify(exact=True)
+    lying, honest = (fairlp.allocate(case, "h-drf") for case in (lie, instance))
+    assert lying.certify(exact=True) and honest.certify(exact=True)
     assert honest.totals.to_numpy() == pytest.approx([3 / 7, 3 / 7, 6 / 7, 2 / 7], rel=1e-12)
-    assert told.totals.to_numpy() == pytest.approx([4 / 9, 4 / 9, 8 / 9, 2 / 9], rel=1e-12)
+    assert lying.totals.to_numpy() == pytest.approx([4 / 9, 4 / 9, 8 / 9, 2 / 9], rel=1e-12)
     for name in ("strategy-proof", "group strategy-proof"):
         verdict = fairlp.audit(instance, honest, [name], tries=100).iloc[0]
         assert verdict.holds is False and "'C'" in verdict.witness and verdict.misreport is not None
@@ -240,12 +242,12 @@ def test_with_task_limits_satisfied_leaves_cost_the_others_their_share(instance,
     assert allocation.totals.to_numpy()[:1] == pytest.approx(
         totals, rel=1e-9
     ) and allocation.certify(exact=True)
-    both = ["hierarchical share guarantee", "queue share guarantee"]
-    assert fairlp.audit(instance, allocation, both).holds.tolist() == [False, not queue]
+    names = ["hierarchical share guarantee", "queue share guarantee"]
+    assert fairlp.audit(instance, allocation, names).holds.tolist() == [False, not queue]
     free = instance.replace(task_limits=None)
-    assert fairlp.audit(free, fairlp.allocate(free, "h-drf"), both).holds.all()
+    assert fairlp.audit(free, fairlp.allocate(free, "h-drf"), names).holds.all()
     assert fairlp.audit(
-        instance, fairlp.allocate(instance, "h-drf-counted"), both
+        instance, fairlp.allocate(instance, "h-drf-counted"), names
     ).holds.tolist() == [True, True]
 
 
@@ -265,13 +267,13 @@ def test_random_trees_have_what_breaks_hierarchical_drf():
     """One pool, three resources with zero demands, nested queues: on such trees leaves are blocked and lies pay."""
     draw = np.random.default_rng(0)
     drawn = [random_instance(draw, TABLE["h-drf"], "strategy-proof", 4, 3, 3) for _ in range(200)]
-    able = [
-        one
-        for one in drawn
-        if one.n_servers == 1 and len(one.resources) == 3 and (one.demands == 0).any()
+    cases = [
+        case
+        for case in drawn
+        if case.n_servers == 1 and len(case.resources) == 3 and (case.demands == 0).any()
     ]
-    assert len(able) > 120 and sum(np.isfinite(one.task_limits).any() for one in able) > 40
-    assert sum("a/c" in one.queue for one in able) > 60
+    assert len(cases) > 120 and sum(np.isfinite(case.task_limits).any() for case in cases) > 40
+    assert sum("a/c" in case.queue for case in cases) > 60
     case = fairlp.counterexample(
         "h-drf", "hierarchical share guarantee", search=True, generator=limited_tree
     )
@@ -324,8 +326,8 @@ QUEUES = {
 }
 
 
-def apart(**more):
-    return Instance.from_arrays(DEMANDS, CAPACITIES, **APART, eligible=ELIGIBLE, **more)
+def apart(**options):
+    return Instance.from_arrays(DEMANDS, CAPACITIES, **APART, eligible=ELIGIBLE, **options)
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "c-drfh", "tsf", "asset"])
@@ -339,10 +341,14 @@ def test_a_tree_of_queues_changes_nothing_for_who_does_not_look_at_it(mechanism)
 
 
 @pytest.mark.parametrize("tree", [{}, QUEUES])
-@pytest.mark.parametrize("given", ["drfh", "by hand"])
-def test_the_bottleneck_is_the_same_resource_in_every_part(given, tree):
+@pytest.mark.parametrize("allocation_kind", ["drfh", "by hand"])
+def test_the_bottleneck_is_the_same_resource_in_every_part(allocation_kind, tree):
     instance = apart(**tree)
-    tasks = fairlp.allocate(instance, "drfh") if given == "drfh" else [[2.5, 0], [2.5, 0], [0, 5]]
+    tasks = (
+        fairlp.allocate(instance, "drfh")
+        if allocation_kind == "drfh"
+        else [[2.5, 0], [2.5, 0], [0, 5]]
+    )
     verdict = fairlp.audit(instance, tasks, ["bottleneck"]).loc["bottleneck"]
     assert (
         verdict["holds"]
@@ -404,13 +410,13 @@ def test_trees_that_leave_nothing_to_compare():
 
 def test_no_queue_is_promised_more_than_partitions_let_its_users_have():
     """An only user may run on one of two servers: it has all that it could ever have, half the pool."""
-    only = fairlp.Instance.from_arrays(
+    narrow = fairlp.Instance.from_arrays(
         [[1.0]], [[4.0], [4.0]], queue=["a/c"], eligible=[[False, True]]
     )
-    both = fairlp.Instance.from_arrays(
+    pair = fairlp.Instance.from_arrays(
         [[1.0]] * 2, [[4.0], [4.0]], queue=["a", "b"], eligible=[[False, True]] * 2
     )
     for name in ("hierarchical share guarantee", "queue share guarantee"):
-        assert fairlp.audit(only, [[0, 4]], name).holds.tolist() == [True]
-        assert fairlp.audit(only, [[0, 3]], name).holds.tolist() == [False]
-        assert fairlp.audit(both, [[0, 2], [0, 2]], name).holds.tolist() == [False]
+        assert fairlp.audit(narrow, [[0, 4]], name).holds.tolist() == [True]
+        assert fairlp.audit(narrow, [[0, 3]], name).holds.tolist() == [False]
+        assert fairlp.audit(pair, [[0, 2], [0, 2]], name).holds.tolist() == [False]

@@ -34,13 +34,13 @@ def test_whoever_is_worse_off_when_another_leaves_is_named():
     def answers(rest):
         return np.where(rest.users.labels.to_numpy()[:, None] == "user3", 2.5, 6.5)
 
-    found = reports.population_monotonic(
+    verdict = reports.population_monotonic(
         again(answers)(instance, np.full((3, 1), 3.0), mechanism="planted")
     )
     assert (
-        found.holds is False
-        and found.margin == pytest.approx(-0.5 / 9)
-        and "'user3'" in found.witness
+        verdict.holds is False
+        and verdict.margin == pytest.approx(-0.5 / 9)
+        and "'user3'" in verdict.witness
     )
 
 
@@ -77,12 +77,12 @@ def test_a_lie_pays_in_tasks_of_ones_own():
 def test_a_lie_that_pays_is_shown_and_can_be_rerun():
     """Asset fairness of a user who gains by claiming more; the misreport is an Instance to run again."""
     instance = fairlp.counterexample("naive-drf", "strategy-proof")
-    found = audited(instance, fairlp.allocate(instance, "naive-drf"), "strategy-proof").loc[
+    finding = audited(instance, fairlp.allocate(instance, "naive-drf"), "strategy-proof").loc[
         "strategy-proof"
     ]
-    assert found.holds is False and "by claiming to need" in found.witness
-    lie = found.misreport
-    liar = next(u for u in instance.users if repr(u) in found.witness)
+    assert finding.holds is False and "by claiming to need" in finding.witness
+    lie = finding.misreport
+    liar = next(u for u in instance.users if repr(u) in finding.witness)
     k = list(instance.users).index(liar)
     given_tasks = fairlp.allocate(lie, "naive-drf").tasks_array[k]
     need = instance.demands[k] > 0
@@ -93,7 +93,7 @@ def test_a_lie_that_pays_is_shown_and_can_be_rerun():
     )
     truth = fairlp.allocate(instance, "naive-drf").totals.iloc[k]
     useful = min(use.sum(), instance.task_limits[k])
-    assert (useful - truth) / instance.gamma()[k].sum() == pytest.approx(-found.margin, rel=1e-6)
+    assert (useful - truth) / instance.gamma()[k].sum() == pytest.approx(-finding.margin, rel=1e-6)
 
 
 def rated(seed):
@@ -108,10 +108,10 @@ def rated(seed):
 
 def gain_by_amounts(instance, mechanism, lie):
     """What a liar gains in tasks: those that the amounts which it is handed are worth by its own needs."""
-    honest, told = fairlp.allocate(instance, mechanism), fairlp.allocate(lie, mechanism)
+    honest, lying = fairlp.allocate(instance, mechanism), fairlp.allocate(lie, mechanism)
     differs = (lie.demands != instance.demands).any(axis=1)
     (n,) = np.flatnonzero(differs | (lie.eligible != instance.eligible).any(axis=1))
-    amounts = (told.tasks_array[n] * told.effort[n])[:, None] * lie.demands[n]
+    amounts = (lying.tasks_array[n] * lying.effort[n])[:, None] * lie.demands[n]
     need = honest.effort[n][:, None] * instance.demands[n]
     runs = instance.rates[n] > 0
     return (
@@ -167,15 +167,17 @@ def test_a_resource_that_a_server_lacks_cannot_be_claimed_there():
 
 def test_no_lie_found_is_not_called_proof():
     instance = examples.load("ghodsi")
-    found = audited(instance, fairlp.allocate(instance, "drf"), "strategy-proof", tries=40).iloc[0]
-    assert found.holds is None and "40 tries" in found.witness and found.margin == 0
+    finding = audited(instance, fairlp.allocate(instance, "drf"), "strategy-proof", tries=40).iloc[
+        0
+    ]
+    assert finding.holds is None and "40 tries" in finding.witness and finding.margin == 0
 
 
 def test_leaving_users_can_hurt_where_demands_are_zero():
     """With zero demands DRF is not population-monotonic: without A, C takes more of what B needs."""
     instance = fairlp.counterexample("drf", "population-monotonic")
-    found = audited(instance, fairlp.allocate(instance, "drf"), "population-monotonic").iloc[0]
-    assert found.holds is False and (instance.demands == 0).any()
+    finding = audited(instance, fairlp.allocate(instance, "drf"), "population-monotonic").iloc[0]
+    assert finding.holds is False and (instance.demands == 0).any()
 
 
 def test_a_search_of_one_lie_has_none_to_tell():
@@ -191,10 +193,10 @@ def test_a_mechanism_that_is_not_defined_for_a_lie_proves_nothing_by_it(monkeypa
         raise NotDefinedError("not for this one")
 
     monkeypatch.setattr(AuditCase, "again", refuses)
-    one = case(pool(), [[2], [2]], mechanism="drf", tries=5)
-    alone = reports.population_monotonic(one)
+    single_case = case(pool(), [[2], [2]], mechanism="drf", tries=5)
+    alone = reports.population_monotonic(single_case)
     assert alone.holds is None and "not defined for the others alone" in alone.witness
-    lying = reports.strategy_proof(one)
+    lying = reports.strategy_proof(single_case)
     assert lying.holds is None and "no lie that pays was found in 5 tries" in lying.witness
 
 
@@ -237,6 +239,6 @@ def test_a_lie_about_one_demand_names_the_true_one_beside_it():
 def test_of_many_servers_a_lie_names_the_first():
     instance = Instance.from_arrays([[1.0]], np.ones((20, 1)))
     claimed = np.arange(20) < 8
-    words = reports.in_words(instance, 0, np.ones(1), claimed)
-    assert words.startswith("by claiming to run on 'server1', 'server2'")
-    assert words.endswith("'server5' and 3 more servers only")
+    sentence = reports.in_words(instance, 0, np.ones(1), claimed)
+    assert sentence.startswith("by claiming to run on 'server1', 'server2'")
+    assert sentence.endswith("'server5' and 3 more servers only")

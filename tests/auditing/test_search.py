@@ -34,8 +34,10 @@ def test_a_search_takes_clear_violations_only(monkeypatch, holds, margin, breaks
 
 
 def test_the_search_is_seeded_shrinks_and_gives_up_honestly():
-    how = {"search": True, "seed": 3, "users": 3, "servers": 2}
-    first, second = (fairlp.counterexample("drfh", "sharing incentive", **how) for _ in range(2))
+    options = {"search": True, "seed": 3, "users": 3, "servers": 2}
+    first, second = (
+        fairlp.counterexample("drfh", "sharing incentive", **options) for _ in range(2)
+    )
     assert first.equals(second) and len(first.users) == 2 and len(first.servers) == 2
     assert fairlp.counterexample("drf", "envy-free", search=True, tries=30) is None
     with pytest.raises(UnknownNameError, match="search=True"):
@@ -51,12 +53,18 @@ def test_a_counterexample_is_none_where_the_solver_fails(monkeypatch):
 
 def test_a_simpler_instance_is_one_without_the_limits_of_queues():
     limited = two(queue=["q", "p"], queues={"q": {"weight": 2.0, "guarantee": {"resource1": 1.0}}})
-    found = [
-        one for one in search._simpler(limited) if one.queues is not None and len(one.users) == 2
+    instances = [
+        simpler
+        for simpler in search._simpler(limited)
+        if simpler.queues is not None and len(simpler.users) == 2
     ]
-    without = [one for one in found if len(one.resources) == 2 and not one.queues.has_limits]
+    without = [
+        simpler
+        for simpler in instances
+        if len(simpler.resources) == 2 and not simpler.queues.has_limits
+    ]
     assert limited.queues.has_limits and any(
-        (one.queues.weights == limited.queues.weights).all() for one in without
+        (simpler.queues.weights == limited.queues.weights).all() for simpler in without
     )
 
 
@@ -81,10 +89,10 @@ def test_a_search_with_nothing_in_the_domain_says_so(equal_time):
             fairlp.counterexample("drf", "envy-free", search=True, tries=50, generator=rated)
             is None
         )
-    found = fairlp.counterexample(
+    counterexample = fairlp.counterexample(
         equal_time, "strategy-proof", search=True, tries=5, generator=rated
     )
-    assert found is None
+    assert counterexample is None
 
 
 def test_a_search_says_on_how_many_instances_the_mechanism_failed():
@@ -133,10 +141,10 @@ def test_a_lie_is_run_to_the_same_bits_as_an_allocation(name, options):
         demands[0] *= 7  # which may fit no server
         lie = instance.derived(demands=demands)
         too_large += lie.has_oversized
-        again = audited.again(lie)
+        second = audited.again(lie)
         expected = fairlp.allocate(lie.derived(), name, **options)
-        assert again.tasks_array.tobytes() == expected.tasks_array.tobytes()
-        assert again.totals.to_numpy().tobytes() == expected.totals.to_numpy().tobytes()
+        assert second.tasks_array.tobytes() == expected.tasks_array.tobytes()
+        assert second.totals.to_numpy().tobytes() == expected.totals.to_numpy().tobytes()
     assert too_large
 
 

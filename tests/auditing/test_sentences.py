@@ -31,7 +31,7 @@ UNDER = ("asset", "Pareto-optimal", True, "us", "all weights are equal", "broken
 
 
 @pytest.mark.parametrize(
-    ("row", "said", "standing"),
+    ("row", "sentences", "standing"),
     [
         (KEPT, [], "stands"),
         (NOBODY, [], "not promised"),
@@ -55,23 +55,23 @@ UNDER = ("asset", "Pareto-optimal", True, "us", "all weights are equal", "broken
     ],
     ids=["kept", "nobody's", "refuted", "under a condition"],
 )
-def test_one_sentence_for_a_promise_that_is_broken_and_none_for_another(row, said, standing):
-    found = table(row)
-    assert broken_promises(found) == said
-    assert in_words(found)["standing"].tolist() == [standing]
+def test_one_sentence_for_a_promise_that_is_broken_and_none_for_another(row, sentences, standing):
+    promises = table(row)
+    assert broken_promises(promises) == sentences
+    assert in_words(promises)["standing"].tolist() == [standing]
 
 
 def test_every_refuted_promise_of_ours_has_its_sentence_and_nothing_else():
-    found = fairlp.promises()
-    refuted = found[found["standing"] == "refuted"]
-    said = broken_promises(found)
-    assert len(said) == len(refuted) >= 1
-    for (mechanism, wanted), sentence in zip(refuted.index, said, strict=True):
-        assert sentence.startswith(f"{mechanism} breaks {wanted!r}, promised by ")
-        case = fairlp.counterexample(mechanism, wanted)
-        assert fairlp.audit(case, fairlp.allocate(case, mechanism), wanted).holds.tolist() == [
-            False
-        ]
+    promises = fairlp.promises()
+    refuted = promises[promises["standing"] == "refuted"]
+    sentences = broken_promises(promises)
+    assert len(sentences) == len(refuted) >= 1
+    for (mechanism, property_name), sentence in zip(refuted.index, sentences, strict=True):
+        assert sentence.startswith(f"{mechanism} breaks {property_name!r}, promised by ")
+        case = fairlp.counterexample(mechanism, property_name)
+        assert fairlp.audit(
+            case, fairlp.allocate(case, mechanism), property_name
+        ).holds.tolist() == [False]
 
 
 def test_the_table_for_people_has_no_columns_that_say_nothing():
@@ -82,6 +82,6 @@ def test_the_table_for_people_has_no_columns_that_say_nothing():
     assert in_words(table(KEPT, REFUTED).assign(failed=[0, 3]))["failed"].tolist() == [0, 3]
     always = in_words(table(NOBODY).assign(failed=7))
     assert always["failed"].tolist() == [7] and always["audited"].tolist() == [0]
-    shown = in_words(fairlp.promises(mechanisms=["drf"]))
-    assert shown.loc[("drf", "population-monotonic"), "counterexample"] == "ships"
-    assert shown.loc[("drf", "envy-free"), "counterexample"] == ""
+    table_in_words = in_words(fairlp.promises(mechanisms=["drf"]))
+    assert table_in_words.loc[("drf", "population-monotonic"), "counterexample"] == "ships"
+    assert table_in_words.loc[("drf", "envy-free"), "counterexample"] == ""

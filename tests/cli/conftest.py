@@ -9,7 +9,7 @@ from cli_cases import JOBS
 
 
 @pytest.fixture
-def here_newcomers(tmp_path):
+def folder_with_newcomers(tmp_path):
     instance = fairlp.examples.load("two-servers")
     instance.write("two.yaml")
     instance.write("two.json")
@@ -25,7 +25,7 @@ def here_newcomers(tmp_path):
 
 
 @pytest.fixture
-def oversized(here):
+def oversized(current_folder):
     fairlp.Instance.from_arrays([[4, 1], [1, 1]], [[2, 8], [2, 8]], users=["big", "small"]).write(
         "big.yaml"
     )
@@ -33,5 +33,5 @@ def oversized(here):
 
 
 @pytest.fixture
-def jobs(here):
-    (here / "jobs.csv").write_text(JOBS, encoding="utf-8")
+def jobs(current_folder):
+    (current_folder / "jobs.csv").write_text(JOBS, encoding="utf-8")

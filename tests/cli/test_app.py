@@ -52,9 +52,11 @@ def test_a_warning_names_options_as_the_command_line_spells_them(oversized):
     assert line.endswith("; the model lets fractions of it run")
 
 
-def test_a_file_has_the_note_too(oversized, here):
+def test_a_file_has_the_note_too(oversized, current_folder):
     run("allocate", oversized, "-o", "report.txt")
-    assert "note      the task of user 'big'" in (here / "report.txt").read_text(encoding="utf-8")
+    assert "note      the task of user 'big'" in (current_folder / "report.txt").read_text(
+        encoding="utf-8"
+    )
 
 
 module = importlib.import_module("fairlp.cli.app")
@@ -68,18 +70,18 @@ def test_an_error_of_the_callers_own_function_is_no_bug_of_ours(monkeypatch, cap
         raise error
 
     monkeypatch.setattr(module, "app", raises)
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exit_error:
         module.main()
-    told = capsys.readouterr().err
-    assert left.value.code == ExitCode.INPUT
+    output = capsys.readouterr().err
+    assert exit_error.value.code == ExitCode.INPUT
     assert (
-        told.splitlines()[-1] == "error: ZeroDivisionError, in mechanism 'mine': careless"
-        and "bug" not in told
+        output.splitlines()[-1] == "error: ZeroDivisionError, in mechanism 'mine': careless"
+        and "bug" not in output
     )
 
 
 @pytest.mark.parametrize(
-    ("command", "kept", "option"),
+    ("command", "name", "option"),
     [
         ("allocate two.yaml -o two.yaml", "two.yaml", "--output"),
         ("allocate two.json -o ./two.json --json", "two.json", "--output"),
@@ -92,20 +94,20 @@ def test_an_error_of_the_callers_own_function_is_no_bug_of_ours(monkeypatch, cap
         ("simulate two jobs.csv --save-jobs two/users.csv", "two/users.csv", "--save-jobs"),
     ],
 )
-def test_an_answer_does_not_replace_what_is_read(command, kept, option, here_newcomers):
-    before = (here_newcomers / kept).read_bytes()
-    done = run(command, code=ExitCode.INPUT)
-    assert error_line(done) == (
-        f"error: '{kept}' is a file that this command reads, and its answer would replace it; choose "
+def test_an_answer_does_not_replace_what_is_read(command, name, option, folder_with_newcomers):
+    before = (folder_with_newcomers / name).read_bytes()
+    outcome = run(command, code=ExitCode.INPUT)
+    assert error_line(outcome) == (
+        f"error: '{name}' is a file that this command reads, and its answer would replace it; choose "
         f"another file for {option}"
     )
-    assert (here_newcomers / kept).read_bytes() == before
+    assert (folder_with_newcomers / name).read_bytes() == before
 
 
 @pytest.mark.parametrize(
     "option", ["time_limit=soon", "primal_tolerance=x", "extra=3", "threads=2.5"]
 )
-def test_an_option_of_another_kind_is_told_in_a_line(option, here_newcomers):
+def test_an_option_of_another_kind_is_told_in_a_line(option, folder_with_newcomers):
     line = error_line(run("allocate two.yaml --method lp --option", option, code=ExitCode.SOLVER))
     assert line.startswith(f"error: {option.split('=')[0]} is ") and "; expected " in line
 
@@ -142,9 +144,9 @@ DOCUMENT = DOCS / "command-line.md"
         ("allocate bad.txt", "bad.txt"),
     ],
 )
-def test_an_error_is_one_line_that_helps(here, arguments, expected):
+def test_an_error_is_one_line_that_helps(current_folder, arguments, expected):
     for name in ("bad.yaml", "bad.txt"):
-        (here / name).write_text("{[", encoding="utf-8")
+        (current_folder / name).write_text("{[", encoding="utf-8")
     result = run(arguments, code=ExitCode.INPUT)
     assert re.search(expected, error_line(result))
     assert result.stdout == ""
@@ -208,12 +210,12 @@ def test_usage(arguments):
 def test_a_bug_shows_its_traceback_and_has_a_code_of_its_own(monkeypatch, capsys):
     monkeypatch.setattr(api, "allocate", raising(ZeroDivisionError("x")))
     monkeypatch.setattr(sys, "argv", ["fairlp", "allocate", "ghodsi"])
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as error:
         main()
-    assert left.value.code == ExitCode.BUG
-    shown = capsys.readouterr().err
-    assert "Traceback" in shown
-    assert "unexpected ZeroDivisionError" in shown
+    assert error.value.code == ExitCode.BUG
+    text = capsys.readouterr().err
+    assert "Traceback" in text
+    assert "unexpected ZeroDivisionError" in text
 
 
 def test_debug_shows_the_traceback(monkeypatch):
@@ -240,12 +242,12 @@ def test_there_are_few_commands_with_few_options_each():
     commands = typer.main.get_command(app).commands
     assert len(commands) <= 18
     for name, command in commands.items():
-        own = [
-            one.name
-            for one in command.params
-            if one.param_type_name == "option" and one.name not in shared
+        options = [
+            option.name
+            for option in command.params
+            if option.param_type_name == "option" and option.name not in shared
         ]
-        assert len(own) <= 10, (name, own)
+        assert len(options) <= 10, (name, options)
 
 
 def test_version():
@@ -280,12 +282,12 @@ LONG = (
 )
 
 
-def test_every_command_of_the_documentation_runs(here):
+def test_every_command_of_the_documentation_runs(current_folder):
     commands = re.findall(
         r"^\$ fairlp (.*)$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE
     )
     assert (
-        all(sum(command.startswith(one) for command in commands) == 1 for one in LONG)
+        all(sum(command.startswith(start) for command in commands) == 1 for start in LONG)
         and len(commands) > 25
     )
     for command in commands:
@@ -298,10 +300,10 @@ def test_a_warning_that_is_given_twice_is_told_once(monkeypatch):
 
     real = api.allocate
 
-    def warns(*given, **how):
+    def warns(*arguments, **options):
         for _ in range(2):
             warnings.warn("said before", FairlpWarning, stacklevel=1)
-        return real(*given, **how)
+        return real(*arguments, **options)
 
     monkeypatch.setattr(api, "allocate", warns)
     assert run("allocate ghodsi --csv").stderr.count("said before") == 1
@@ -360,8 +362,8 @@ SOLVING = (
 
 
 def test_the_package_runs_as_a_module():
-    done = python("-m", "fairlp", "--version")
-    assert done.stdout == f"fairlp {fairlp.__version__}\n", done.stderr
+    process = python("-m", "fairlp", "--version")
+    assert process.stdout == f"fairlp {fairlp.__version__}\n", process.stderr
 
 
 @pytest.mark.parametrize(
@@ -373,11 +375,11 @@ def test_the_package_runs_as_a_module():
     ],
 )
 def test_a_command_imports_nothing_that_it_does_not_use(commands, needless):
-    done = python("-c", f"{IN_A_ROW}print(*sys.modules, file=sys.stderr)", *commands)
-    assert done.returncode == 0 and done.stdout, done.stderr
-    there = set(done.stderr.split())
-    assert not [name for name in needless if REAL[name] in there]
-    assert "fairlp.cli" in there
+    process = python("-c", f"{IN_A_ROW}print(*sys.modules, file=sys.stderr)", *commands)
+    assert process.returncode == 0 and process.stdout, process.stderr
+    modules = set(process.stderr.split())
+    assert not [name for name in needless if REAL[name] in modules]
+    assert "fairlp.cli" in modules
 
 
 def test_what_is_imported_late_is_the_package():
@@ -398,11 +400,11 @@ def test_what_is_imported_late_is_the_package():
         "assert csr_array is sparse.csr_array\n"
         "try:\n    pd.no_such_name\nexcept AttributeError as error:\n    print(error)\n"
     )
-    done = python("-c", script)
-    assert done.stdout.splitlines() == [
+    process = python("-c", script)
+    assert process.stdout.splitlines() == [
         "3 3 <class 'scipy.sparse._csr.csr_array'> 2.0",
         "module 'pandas' has no attribute 'no_such_name'",
-    ], done.stderr
+    ], process.stderr
 
 
 def test_what_is_there_stays():
@@ -413,12 +415,12 @@ def test_what_is_there_stays():
 
 
 def test_help_says_all_of_what_each_command_does():
-    said = " ".join(run("--help").stdout.split())
+    text = " ".join(run("--help").stdout.split())
     assert (
         "allocate Share the cluster by a mechanism: the tasks of each user on each server. compare Share"
-        in said
+        in text
     )
-    assert "…" not in said and "..." not in said.replace("[ARGS]...", "")
+    assert "…" not in text and "..." not in text.replace("[ARGS]...", "")
 
 
 FILES = {
@@ -445,24 +447,24 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_cannot_be_an_instance(name, here):
-    (here / "x.json").write_bytes(FILES[name])
-    begin = time.perf_counter()
+def test_a_file_that_cannot_be_an_instance(name, current_folder):
+    (current_folder / "x.json").write_bytes(FILES[name])
+    start = time.perf_counter()
     line = error_line(run("allocate x.json", code=ExitCode.INPUT))
-    assert time.perf_counter() - begin < 10 and len(line) < MOST_LETTERS + 200
+    assert time.perf_counter() - start < 10 and len(line) < MOST_LETTERS + 200
 
 
-def test_a_list_of_many_values_in_a_condition_is_quick(here):
+def test_a_list_of_many_values_in_a_condition_is_quick(current_folder):
     condition = f"cpu in [{', '.join(map(str, range(15_000)))}]"
-    (here / "x.json").write_text(changed("users.0.eligible", condition), encoding="utf-8")
-    begin = time.perf_counter()
+    (current_folder / "x.json").write_text(changed("users.0.eligible", condition), encoding="utf-8")
+    start = time.perf_counter()
     run("allocate x.json")
-    assert time.perf_counter() - begin < 10
+    assert time.perf_counter() - start < 10
 
 
 @pytest.mark.parametrize("mechanism", ["drfh-best-fit", "drfh-first-fit", "slots"])
-def test_too_many_servers_for_whole_tasks(mechanism, here):
-    (here / "x.json").write_text(changed("servers.0.count", 10**15), encoding="utf-8")
+def test_too_many_servers_for_whole_tasks(mechanism, current_folder):
+    (current_folder / "x.json").write_text(changed("servers.0.count", 10**15), encoding="utf-8")
     line = error_line(run("allocate x.json -m", mechanism, code=ExitCode.INPUT))
     assert "1,000,000,000,000,000 servers" in line and "10,000,000" in line
     run("allocate x.json -m drfh")
@@ -473,8 +475,8 @@ def test_too_many_servers_for_whole_tasks(mechanism, here):
 @pytest.mark.parametrize(
     ("path", "value"), [("users.0.demand.cpu", 1e-300), ("servers.0.capacity.cpu", 1e308)]
 )
-def test_numbers_too_far_apart_for_whole_tasks(mechanism, path, value, here):
-    (here / "x.json").write_text(changed(path, value), encoding="utf-8")
+def test_numbers_too_far_apart_for_whole_tasks(mechanism, path, value, current_folder):
+    (current_folder / "x.json").write_text(changed(path, value), encoding="utf-8")
     message = run("allocate x.json -m", mechanism, code=ExitCode.INPUT).stderr
     assert "lie too far apart to be counted exactly" in message and "Traceback" not in message
 
@@ -492,11 +494,11 @@ COMMANDS = [
 ]
 
 
-def test_a_pipe_is_refused(here):
+def test_a_pipe_is_refused(current_folder):
     for name in {
         word for word in " ".join(COMMANDS).split() if word.startswith("PIPE") and "/" not in word
     }:
-        os.mkfifo(here / name)
+        os.mkfifo(current_folder / name)
     for command in COMMANDS:
         assert re.search("pipe|no folder", error_line(run(command, code=ExitCode.INPUT))), command
 
@@ -519,7 +521,7 @@ def test_a_pipe_is_refused(here):
         ("study --X", 2),
     ],
 )
-def test_every_message_is_cut_and_says_so(command, code, here):
+def test_every_message_is_cut_and_says_so(command, code, current_folder):
     message = run(command.replace("X", "x" * 100_000), code=code).stderr
     assert (
         "characters are left out" in " ".join(re.sub("[│\n]", " ", message).split())
@@ -539,7 +541,7 @@ def test_a_message_is_cut_in_its_middle():
     )
 
 
-def test_a_bug_is_told_in_lines_of_bounded_length(here):
+def test_a_bug_is_told_in_lines_of_bounded_length(current_folder):
     code = (
         "import importlib; app = importlib.import_module('fairlp.cli.app')\n"
         "def broken(*given, **more): raise ValueError('v' * 100_000)\n"
@@ -548,31 +550,31 @@ def test_a_bug_is_told_in_lines_of_bounded_length(here):
     )
     from cli_runner import python
 
-    told = python("-c", code)
-    assert told.returncode == ExitCode.BUG and "this is a bug in fairlp" in told.stderr
-    assert max(map(len, told.stderr.splitlines())) < MOST_LETTERS + 200
+    process = python("-c", code)
+    assert process.returncode == ExitCode.BUG and "this is a bug in fairlp" in process.stderr
+    assert max(map(len, process.stderr.splitlines())) < MOST_LETTERS + 200
 
 
-def test_a_table_of_a_process_is_read(here):
+def test_a_table_of_a_process_is_read(current_folder):
     """A stream that this process was given is no stranger's pipe."""
     import subprocess
     import sys
 
     from cli_runner import SOURCE
 
-    words = "simulate wang-figure-1 /dev/stdin --csv --no-progress"
+    command = "simulate wang-figure-1 /dev/stdin --csv --no-progress"
     code = f"import sys; sys.path.insert(0, {SOURCE!r}); from fairlp.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words.split()],
+    process = subprocess.run(
+        [sys.executable, "-c", code, *command.split()],
         input=JOBS, capture_output=True, encoding="utf-8", check=False, timeout=120,
     )  # fmt: skip
-    assert done.returncode == 0 and done.stdout.startswith("policy,"), done.stderr
+    assert process.returncode == 0 and process.stdout.startswith("policy,"), process.stderr
 
 
-def test_the_exit_code_of_a_shell(here):
-    (here / "x.json").write_bytes(b"\0" * 100)
-    done = fairlp_in_a_shell("allocate x.json")
-    assert done.returncode == ExitCode.INPUT and "Traceback" not in done.stderr
+def test_the_exit_code_of_a_shell(current_folder):
+    (current_folder / "x.json").write_bytes(b"\0" * 100)
+    process = fairlp_in_a_shell("allocate x.json")
+    assert process.returncode == ExitCode.INPUT and "Traceback" not in process.stderr
 
 
 CLOSED = [">&-", ">/dev/full"]
@@ -588,20 +590,20 @@ CLOSED = [">&-", ">/dev/full"]
         5,
     ),
 )
-def test_an_answer_without_a_place_is_an_error(command, stream, here):
+def test_an_answer_without_a_place_is_an_error(command, stream, current_folder):
     code = (
         f"{shlex.quote(sys.executable)} -c 'from fairlp.cli import main; main()' {command} {stream}"
     )
     outcome = subprocess.run(["sh", "-c", code], capture_output=True, text=True, check=False)
     assert outcome.returncode == ExitCode.INPUT and outcome.stdout == ""
-    said = "standard output is closed" if stream == ">&-" else "No space left on device"
-    assert said in error_line(outcome)
+    message = "standard output is closed" if stream == ">&-" else "No space left on device"
+    assert message in error_line(outcome)
 
 
-def test_a_file_is_not_opened_in_the_place_of_a_closed_stream(here):
+def test_a_file_is_not_opened_in_the_place_of_a_closed_stream(current_folder):
     code = "from fairlp.cli import main; main()"
     command = (
         f"{shlex.quote(sys.executable)} -c '{code}' allocate ghodsi -o answer.json >&- 2>&- <&-"
     )
     assert subprocess.run(["sh", "-c", command], check=False).returncode == 0
-    assert json.loads((here / "answer.json").read_text(encoding="utf-8"))
+    assert json.loads((current_folder / "answer.json").read_text(encoding="utf-8"))

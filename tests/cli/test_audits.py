@@ -23,7 +23,7 @@ def test_audit_on_the_command_line(tmp_path):
 
     table = tmp_path / "observed.csv"
     fairlp.allocate(examples.load("khamse-ashari-figure-1"), "tsf").to_csv(table)
-    how = (
+    arguments = (
         "audit",
         "khamse-ashari-figure-1",
         "--allocation",
@@ -33,8 +33,8 @@ def test_audit_on_the_command_line(tmp_path):
         "-p",
         "bottleneck",
     )
-    assert "broken: bottleneck" in run(*how, code=ExitCode.NO).stdout
-    rows = json.loads(run(*how, "--json", code=ExitCode.NO).stdout)
+    assert "broken: bottleneck" in run(*arguments, code=ExitCode.NO).stdout
+    rows = json.loads(run(*arguments, "--json", code=ExitCode.NO).stdout)
     assert [row["holds"] for row in rows] == [True, False]
     assert "nothing is broken" in run("audit", "ghodsi", "-m", "drf", "-p", "envy-free").stdout
     target = tmp_path / "found.yaml"
@@ -78,8 +78,8 @@ def test_a_search_says_what_it_tried():
     assert "2 of 2 instances" in lying and "at most 4 lies on each" in lying
     broken = run("counterexample tsf Pareto-optimal --search --tries 200", code=1).stdout
     assert "none found in 200 of 200 instances" in broken
-    found = run("counterexample drfh", "sharing incentive", "--search", "--seed", "3").stdout
-    lines = found.splitlines()
+    text = run("counterexample drfh", "sharing incentive", "--search", "--seed", "3").stdout
+    lines = text.splitlines()
     assert lines[0].startswith("found on instance ") and "simpler ones were tried" in lines[0]
 
 
@@ -88,7 +88,7 @@ def test_a_division_that_does_not_exist_is_refused():
     assert "not one of 'rdm', 'tdm'" in result.stderr
 
 
-def test_a_search_is_offered_as_the_command_line_calls_it(here_newcomers):
+def test_a_search_is_offered_as_the_command_line_calls_it(folder_with_newcomers):
     line = error_line(run("counterexample drfh Pareto-optimal", code=ExitCode.INPUT))
     assert line.endswith("searches for one, --search on the command line")
 
@@ -97,11 +97,11 @@ def test_a_counterexample_is_printed_without_a_file():
     assert "users" in run("counterexample drfh 'sharing incentive'").stdout
 
 
-def test_an_audit_of_many_says_what_it_did_not_ask(monkeypatch, here):
+def test_an_audit_of_many_says_what_it_did_not_ask(monkeypatch, current_folder):
     from fairlp.operations.reports import facts
 
     nodes = [node("n1"), pod("a", on="n1")]
-    dump = written(here, *nodes)
+    dump = written(current_folder, *nodes)
     assert "not asked at this size" not in run("audit", dump).stdout
     monkeypatch.setattr(facts, "is_large", lambda instance: True)
     output = run("audit", dump).stdout
@@ -167,18 +167,18 @@ def without_rates(rng):
 def test_searches_take_a_generator_and_a_time_limit_and_say_what_was_in_the_domain(tmp_path):
     rules = tmp_path / "timed_rules.py"
     rules.write_text(RULES, encoding="utf-8")
-    own, drawn = f"{rules}:equal_time", f"{rules}:rated"
+    mechanism, drawn = f"{rules}:equal_time", f"{rules}:rated"
 
-    def standing(*how):
+    def standing(*arguments):
         frame = pd.read_csv(
-            StringIO(run("promises -m", own, "--audits", "1", *how, "--csv").stdout)
+            StringIO(run("promises -m", mechanism, "--audits", "1", *arguments, "--csv").stdout)
         )
         return frame["standing"].tolist()
 
     unrated = f"{rules}:without_rates"
     assert standing("--generator", unrated) == ["0 of 200 instances in its domain"]
     assert standing("--generator", drawn) == ["stands"]
-    search = f"counterexample {own} envy-free --search --tries 9"
+    search = f"counterexample {mechanism} envy-free --search --tries 9"
     assert "0 of 9 instances were in the domain" in run(search, code=1).stderr
     result = run(search, "--generator", drawn, "--time-limit", "60", code=1)
     assert (

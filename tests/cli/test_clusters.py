@@ -28,7 +28,7 @@ _LABEL = "kueue.x-k8s.io/queue-name"
 def dump(tmp_path):
     """16 cores, of which red has 15; blue waits for 5."""
     (tmp_path / "dump").mkdir()
-    one = {"cpu": "1", "memory": "1Gi"}
+    requests = {"cpu": "1", "memory": "1Gi"}
     items = [
         *[node(f"n{k}") for k in range(2)],
         *[
@@ -44,13 +44,13 @@ def dump(tmp_path):
                 f"r{k}",
                 on=f"n{k % 2}",
                 owner=("Job", "train"),
-                requests=one,
+                requests=requests,
                 labels={_LABEL: "to-red"},
             )
             for k in range(16)
         ],
         *[
-            pod(f"w{k}", owner=("Job", "serve"), requests=one, labels={_LABEL: "to-blue"})
+            pod(f"w{k}", owner=("Job", "serve"), requests=requests, labels={_LABEL: "to-blue"})
             for k in range(5)
         ],
     ]
@@ -65,14 +65,14 @@ def cluster():
 
 def test_an_audit_of_a_dump_says_who_has_what_and_who_holds_it(dump):
     text = run("audit", dump).stdout
-    for part in (
+    for phrase in (
         "dump: what runs now, beside what is fair by kueue",
         "By queue",
         "By user",
         "ml/serve",
         "(root)",
     ):
-        assert part in text
+        assert phrase in text
     (row,) = [line for line in text.splitlines() if line.startswith("ml/serve")]
     assert "quota of cpu" in row and "org/red (16 core)" in row  # all quota of the cohort is in use
     assert (
@@ -154,7 +154,7 @@ def test_an_instance_is_audited_as_before(cluster):
 
 
 @pytest.mark.parametrize(
-    ("command", "words"),
+    ("command", "phrase"),
     [
         ("audit cluster.json", "give --allocation FILE or --mechanism NAME"),
         ("audit cluster.json -m tsf --table users", "--table users is of a dump"),
@@ -167,8 +167,8 @@ def test_an_instance_is_audited_as_before(cluster):
         ("allocate cluster.json --level 1", "--level is of --table queues"),
     ],
 )
-def test_command_lines_that_make_no_sense(cluster, command, words):
-    assert words in " ".join(run(command, code=2).stderr.replace("│", " ").split())
+def test_command_lines_that_make_no_sense(cluster, command, phrase):
+    assert phrase in " ".join(run(command, code=2).stderr.replace("│", " ").split())
 
 
 def test_a_dump_says_itself_what_runs(dump):
@@ -246,8 +246,10 @@ def test_a_report_for_cron(dump):
 def test_totals_by_queue_at_every_level(cluster):
     allocation = fairlp.allocate(queued()[0], "h-drf")
     for level in (None, 0, 1, 2):
-        more = () if level is None else ("--level", level)
-        text = run("allocate", cluster, "-m", "h-drf", "--table", "queues", "--csv", *more).stdout
+        level_options = () if level is None else ("--level", level)
+        text = run(
+            "allocate", cluster, "-m", "h-drf", "--table", "queues", "--csv", *level_options
+        ).stdout
         table = pd.read_csv(StringIO(text), index_col=0, keep_default_na=False)
         expected = allocation.by_queue(level)
         assert table.index.tolist() == expected.index.tolist()
@@ -285,28 +287,28 @@ def test_a_comparison_without_queues_is_told_by_user():
     assert "By user" in text and "By queue" not in text
 
 
-def test_a_report_is_not_called_what_it_is_not(here_newcomers):
+def test_a_report_is_not_called_what_it_is_not(folder_with_newcomers):
     pytest.importorskip("altair")
     line = error_line(run("report two.yaml -o report.pdf", code=ExitCode.INPUT))
     assert (
         line
         == "error: cannot write 'report.pdf': a report is a page of HTML, not .pdf; expected .html"
     )
-    assert not (here_newcomers / "report.pdf").exists()
+    assert not (folder_with_newcomers / "report.pdf").exists()
 
 
 def test_what_runs_may_come_from_a_table_where_no_reader_knows_the_scheduler(cluster):
     """Long or wide: who has what, beside what each should have; the page; what an edit would take."""
-    instance, now = queued()
+    instance, observed = queued()
     long = [
-        {"user": user, "server": server, "tasks": now[n][i]}
+        {"user": user, "server": server, "tasks": observed[n][i]}
         for n, user in enumerate(instance.users)
         for i, server in enumerate(instance.servers)
     ]
     pd.DataFrame(long).to_csv("running.csv", index=False)
-    wide = pd.DataFrame(now, index=list(instance.users), columns=list(instance.servers))
+    wide = pd.DataFrame(observed, index=list(instance.users), columns=list(instance.servers))
     wide.rename_axis("user").to_csv("wide.csv")
-    expected = fairlp.fair_shares(instance, observed=np.array(now, dtype=float))
+    expected = fairlp.fair_shares(instance, observed=np.array(observed, dtype=float))
     for file in ("running.csv", "wide.csv"):
         text = run("audit", cluster, "--allocation", file).stdout
         assert "By user" in text and "what runs now, beside what is fair by h-drf-counted" in text

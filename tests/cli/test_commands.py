@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cli_cases import from_csv, printed, same_numbers, satisfied
+from cli_cases import assert_same_numbers, from_csv, printed, satisfied
 from cli_runner import error_line, run
 from fairlp import Instance, examples, plots
 from fairlp.cli import ExitCode, commands
@@ -29,10 +29,22 @@ def test_the_command_line_draws_by_queue(tmp_path, monkeypatch):
     monkeypatch.setattr(
         plots,
         "plot_queues",
-        lambda *found, **how: drawn.append(how["level"]) or plots.plot_allocation(*found),
+        lambda *arguments, **options: (
+            drawn.append(options["level"]) or plots.plot_allocation(*arguments)
+        ),
     )
-    for more in ((), ("--level", 2)):
-        run("allocate", "c.json", "-m", "h-drf", "--table", "queues", "--plot", "x.png", *more)
+    for level_options in ((), ("--level", 2)):
+        run(
+            "allocate",
+            "c.json",
+            "-m",
+            "h-drf",
+            "--table",
+            "queues",
+            "--plot",
+            "x.png",
+            *level_options,
+        )
     assert drawn == [1, 2] and (tmp_path / "x.png").exists()
     run("allocate", "c.json", "-m", "h-drf", "--plot", "x.png")
     assert len(drawn) == 2
@@ -56,12 +68,14 @@ def test_allocate_json_has_the_numbers_of_the_api(name):
 def test_allocate_csv_reads_back_exactly(table):
     case = from_csv(run("allocate khamse-ashari-table-3 -m tsf --csv --table", table).stdout)
     allocation = fairlp.allocate(examples.load("khamse-ashari-table-3"), "tsf")
-    same_numbers(case, allocation.summary() if table == "users" else getattr(allocation, table))
+    assert_same_numbers(
+        case, allocation.summary() if table == "users" else getattr(allocation, table)
+    )
 
 
 def test_allocate_text_says_all_that_matters():
     text = run("allocate wang-figure-1").stdout
-    for part in (
+    for phrase in (
         "0.714286",
         "85.7143",
         "CPUs",
@@ -71,7 +85,7 @@ def test_allocate_text_says_all_that_matters():
         "duality gap",
         "times",
     ):
-        assert part in text
+        assert phrase in text
 
 
 def test_allocate_shows_thirty_users_and_says_how_to_get_all():
@@ -84,8 +98,8 @@ def test_allocate_shows_thirty_users_and_says_how_to_get_all():
 
 
 def test_options_reach_the_solver():
-    how = "--method lp --solver highs-ipm --time-limit 60 --option threads=1 --no-merge"
-    data = json.loads(run(f"allocate ghodsi -m drf --json {how}").stdout)
+    options = "--method lp --solver highs-ipm --time-limit 60 --option threads=1 --no-merge"
+    data = json.loads(run(f"allocate ghodsi -m drf --json {options}").stdout)
     assert (data["method"], data["solver"]) == ("lp", "highs-ipm")
     assert [user["tasks"] for user in data["users"]] == pytest.approx([3, 2])
 
@@ -99,7 +113,7 @@ def test_users_in_the_rounds():
     assert case["users"].tolist() == ["A, C", "B"]
 
 
-def test_labels_are_printed_as_they_are(here):
+def test_labels_are_printed_as_they_are(current_folder):
     users = ["[bold]x[/bold]", ":smile:", "é" * 60]
     fairlp.Instance.from_arrays([[1.0]] * 3, [[9.0]], users=users, resources=["cpu"]).write(
         "odd.json"
@@ -121,7 +135,7 @@ def test_compare_csv_reads_back_exactly(value):
     case = from_csv(
         run("compare khamse-ashari-figure-1 -m c-drfh,tsf --value", value, "--csv").stdout
     )
-    same_numbers(
+    assert_same_numbers(
         case,
         fairlp.compare(examples.load("khamse-ashari-figure-1"), ["c-drfh", "tsf"], value=value),
     )
@@ -170,7 +184,7 @@ def test_compare_of_one_mechanism_and_of_equal_shares_says_no_more_than_it_knows
     assert "the user with the smallest share gets the same by all mechanisms" in equal
 
 
-def test_compare_judges_by_users_who_want_more(here):
+def test_compare_judges_by_users_who_want_more(current_folder):
     """A user who has all its few tasks has the smallest share under every mechanism."""
     instance = examples.load("wang-figure-1")
     instance = Instance.from_arrays(
@@ -214,7 +228,7 @@ def test_prices_that_a_certificate_cannot_tell_from_0_are_left_out(monkeypatch):
     assert text.split("Most")[1].count("0.18") == 2
 
 
-def test_columns_of_users_that_no_mechanism_reads_are_named(here):
+def test_columns_of_users_that_no_mechanism_reads_are_named(current_folder):
     users = pd.DataFrame({"cpu": [1], "needs_gpu_node": ["yes"], "arrival": [1]}, index=["ann"])
     servers = pd.DataFrame({"cpu": [4]}, index=["s"])
     Instance.from_frames(users, servers).write("c.yaml")
@@ -243,15 +257,15 @@ def test_all_methods_of_a_mechanism_agree():
     assert all(row["agrees"] is True for row in data)
 
 
-@pytest.mark.parametrize("how", [(), ("--json",), ("--csv",)])
-def test_a_method_that_differs_is_told_by_the_exit_code(monkeypatch, how):
-    wrong = pd.DataFrame(
+@pytest.mark.parametrize("options", [(), ("--json",), ("--csv",)])
+def test_a_method_that_differs_is_told_by_the_exit_code(monkeypatch, options):
+    table = pd.DataFrame(
         {"agrees": [True, False], "difference": [0.0, 0.5], "user": ["A", "A"]},
         index=pd.Index(["lp", "rounds"], name="method"),
     )
-    monkeypatch.setattr(validation, "validate", lambda *_, **__: wrong)
-    text = run("compare ghodsi -m drf --methods", *how, code=ExitCode.NO).stdout
-    assert how or "disagree: rounds" in text
+    monkeypatch.setattr(validation, "validate", lambda *_, **__: table)
+    text = run("compare ghodsi -m drf --methods", *options, code=ExitCode.NO).stdout
+    assert options or "disagree: rounds" in text
 
 
 def test_prices_that_are_all_zero_and_times_that_are_unknown_are_not_printed():
@@ -302,8 +316,11 @@ def test_what_the_line_says_of_what_is_not_proved():
     case = dataclasses.replace(enumerated, prove=None)
     sound, text = commands.verification(case)
     assert sound and text.endswith("without duals that prove it")
-    far = dataclasses.replace(case, gap=0.1)
-    assert commands.verification(far)[1].startswith("NO: ") and not commands.verification(far)[0]
+    unproved = dataclasses.replace(case, gap=0.1)
+    assert (
+        commands.verification(unproved)[1].startswith("NO: ")
+        and not commands.verification(unproved)[0]
+    )
     over = dataclasses.replace(case, tasks_array=2 * case.tasks_array)
     sound, text = commands.verification(over)
     assert (
@@ -315,14 +332,14 @@ def test_what_the_line_says_of_what_is_not_proved():
     assert sound and "no linear program" in text
 
 
-def test_plots_are_written(here):
+def test_plots_are_written(current_folder):
     assert "wrote a.png" in run("allocate wang-figure-1 --csv --plot a.png").stderr
     run("compare wang-figure-1 --csv --plot b.svg")
-    assert (here / "a.png").read_bytes()[:4] == b"\x89PNG"
-    assert "<svg" in (here / "b.svg").read_text(encoding="utf-8")
+    assert (current_folder / "a.png").read_bytes()[:4] == b"\x89PNG"
+    assert "<svg" in (current_folder / "b.svg").read_text(encoding="utf-8")
 
 
-def test_a_plot_without_matplotlib_fails_before_the_work(here, monkeypatch):
+def test_a_plot_without_matplotlib_fails_before_the_work(current_folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     result = run("allocate wang-figure-1 --plot a.png", code=ExitCode.SOLVER)
     assert 'pip install "fairlp[plot]"' in error_line(result)

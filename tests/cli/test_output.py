@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cli_cases import INSTANCE, from_csv, same_numbers
+from cli_cases import INSTANCE, assert_same_numbers, from_csv
 from cli_runner import IN_A_ROW, fairlp_in_a_shell, python, run
 from fairlp import examples
 from fairlp.cli import output
@@ -44,18 +44,18 @@ def wide(tmp_path_factory):
     return path
 
 
-def in_terminal(frame, width, shown=None, hint=""):
+def in_terminal(frame, width, width_shown=None, hint=""):
     """The lines of a table in a terminal so wide."""
     target = StringIO()
     terminal = console(file=target, width=width, force_terminal=True, no_color=True)
-    print_frame(terminal, "A table", frame, shown, hint)
+    print_frame(terminal, "A table", frame, width_shown, hint)
     text = re.sub(r"\x1b\[[0-9;]*m", "", target.getvalue())
     return [line.rstrip() for line in text.splitlines()]
 
 
 def test_a_table_has_a_title_a_rule_its_first_rows_and_how_to_get_the_others():
     frame = pd.DataFrame({"a_share": [1 / 3, 2.0, 3.0]}, index=["ann", "bob", "cid"])
-    assert in_terminal(frame.rename_axis("user"), 44, shown=2, hint="--all") == [
+    assert in_terminal(frame.rename_axis("user"), 44, width_shown=2, hint="--all") == [
         "A table",
         "user    a share",
         15 * "─",
@@ -125,17 +125,19 @@ def test_machine_output_stays_pure_beside_a_warning(oversized):
 
 
 @pytest.mark.parametrize(
-    ("file", "how"), [("a.json", ()), ("a.csv", ()), ("a.dat", ("--json",)), ("a.txt", ())]
+    ("file", "options"), [("a.json", ()), ("a.csv", ()), ("a.dat", ("--json",)), ("a.txt", ())]
 )
-def test_output_goes_to_a_file(here, file, how):
-    result = run("allocate ghodsi -m drf -o", file, *how)
+def test_output_goes_to_a_file(current_folder, file, options):
+    result = run("allocate ghodsi -m drf -o", file, *options)
     assert result.stdout == ""
     assert result.stderr == f"wrote {file}\n"
-    text = (here / file).read_text(encoding="utf-8")
+    text = (current_folder / file).read_text(encoding="utf-8")
     if file in ("a.json", "a.dat"):
         assert json.loads(text)["mechanism"] == "drf"
     elif file == "a.csv":
-        same_numbers(from_csv(text), fairlp.allocate(examples.load("ghodsi"), "drf").summary())
+        assert_same_numbers(
+            from_csv(text), fairlp.allocate(examples.load("ghodsi"), "drf").summary()
+        )
     else:
         assert text.startswith("drf: Dominant Resource Fairness\n")
         assert all(line == line.rstrip() for line in text.splitlines())
@@ -149,20 +151,20 @@ def test_a_pipe_cuts_and_colours_nothing():
     assert all(line in result.stdout for line in about)
 
 
-def test_json_survives_a_narrow_encoding(here):
+def test_json_survives_a_narrow_encoding(current_folder):
     fairlp.Instance.from_arrays([[1.0]], [[9.0]], users=["é∑"], resources=["cpu"]).write("odd.json")
     commands = ("allocate odd.json -m drf --json", "export odd.json -m drf")
     result = python("-c", IN_A_ROW, *commands, PYTHONIOENCODING="ascii")
-    found, _ = json.JSONDecoder().raw_decode(result.stdout)
-    assert found["users"][0]["user"] == "é∑" and result.returncode == 0
+    document, _ = json.JSONDecoder().raw_decode(result.stdout)
+    assert document["users"][0]["user"] == "é∑" and result.returncode == 0
 
 
 def test_json_is_valid_where_there_is_no_number():
-    given = {
+    numbers = {
         "a": [float("nan"), float("inf"), None, True, 1.5],
         "b": [np.int64(3), np.float64("nan")],
     }
-    assert json.loads(json_text(given)) == {"a": [None, None, None, True, 1.5], "b": [3, None]}
+    assert json.loads(json_text(numbers)) == {"a": [None, None, None, True, 1.5], "b": [3, None]}
 
 
 def test_a_terminal_gets_what_fits_its_width(monkeypatch):
@@ -182,10 +184,10 @@ def test_a_terminal_gets_what_fits_its_width(monkeypatch):
 HOSTILE = "\x1b[31mred\x9b2J\u2028line\u202eback"
 
 
-def test_names_move_no_cursor_and_start_no_line(here):
+def test_names_move_no_cursor_and_start_no_line(current_folder):
     document = json.loads(json.dumps(INSTANCE))
     document["users"][0]["user"] = HOSTILE
-    (here / "i.json").write_text(json.dumps(document), encoding="utf-8")
+    (current_folder / "i.json").write_text(json.dumps(document), encoding="utf-8")
     for command in (
         "allocate i.json",
         "audit i.json -m drfh",
@@ -196,20 +198,20 @@ def test_names_move_no_cursor_and_start_no_line(here):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]", printed), command
     assert json.loads(run("allocate i.json --json").stdout)
     document["users"][1]["user"] = HOSTILE
-    (here / "i.json").write_text(json.dumps(document), encoding="utf-8")
+    (current_folder / "i.json").write_text(json.dumps(document), encoding="utf-8")
     assert "\x1b[31mred" not in run("allocate i.json", code=3).output
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 @pytest.mark.parametrize("command", by_day(["allocate i.json --csv", "allocate i.json"], 2))
-def test_names_do_not_reach_a_terminal_as_commands(command, here):
+def test_names_do_not_reach_a_terminal_as_commands(command, current_folder):
     document = json.loads(json.dumps(INSTANCE))
     document["users"][0]["user"] = HOSTILE
-    (here / "i.json").write_text(json.dumps(document), encoding="utf-8")
+    (current_folder / "i.json").write_text(json.dumps(document), encoding="utf-8")
     main, other = os.openpty()
     wide = {**os.environ, "COLUMNS": "200"}
     code = "from fairlp.cli import main; main()"
-    ran = subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-c", code, *command.split()],
         stdout=other,
         stderr=other,
@@ -219,17 +221,17 @@ def test_names_do_not_reach_a_terminal_as_commands(command, here):
     os.close(other)
     printed = b""
     with contextlib.suppress(OSError):  # the end of a pseudo-terminal
-        while part := os.read(main, 65536):
-            printed += part
+        while chunk := os.read(main, 65536):
+            printed += chunk
     os.close(main)
-    assert ran.wait() == 0 and b"[31mred" in printed
+    assert process.wait() == 0 and b"[31mred" in printed
     assert b"\x1b[31mred" not in printed and "\x9b2J".encode() not in printed
 
 
 @pytest.mark.parametrize("suffix", by_day(["png", "pdf", "svg"], 3))
-def test_a_figure_that_cannot_be_written_leaves_the_old_one(suffix, here, monkeypatch):
+def test_a_figure_that_cannot_be_written_leaves_the_old_one(suffix, current_folder, monkeypatch):
     pytest.importorskip("matplotlib")
-    plot = here / f"x.{suffix}"
+    plot = current_folder / f"x.{suffix}"
     run("allocate ghodsi --plot", plot)
     old = plot.read_bytes()
     assert old
@@ -239,4 +241,4 @@ def test_a_figure_that_cannot_be_written_leaves_the_old_one(suffix, here, monkey
 
     monkeypatch.setattr(os, "fsync", full)
     assert "No space left on device" in run("compare ghodsi --plot", plot, code=3).output
-    assert plot.read_bytes() == old and [path.name for path in here.glob(".*")] == []
+    assert plot.read_bytes() == old and [path.name for path in current_folder.glob(".*")] == []

@@ -25,23 +25,25 @@ from fairlp.cli.parameters import (
 pytestmark = pytest.mark.usefixtures("jobs")
 
 
-def test_a_file_goes_before_an_example_of_its_name(here):
+def test_a_file_goes_before_an_example_of_its_name(current_folder):
     examples.load("ghodsi").write("cycles")
     assert load_instance("cycles").equals(examples.load("ghodsi"))
 
 
-def test_a_folder_with_the_alibaba_trace(here):
+def test_a_folder_with_the_alibaba_trace(current_folder):
     nodes = "sn,cpu_milli,memory_mib,gpu,model\nn0,32000,262144,0,\nn1,64000,262144,2,T4\n"
     header = (
         "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
         "creation_time,deletion_time,scheduled_time"
     )
-    (here / "openb_node_list_all_node.csv").write_text(nodes, encoding="utf-8")
+    (current_folder / "openb_node_list_all_node.csv").write_text(nodes, encoding="utf-8")
     assert "openb_pod_list" in error_line(run("allocate .", code=3))
 
     def tasks(file, cpu):
         row = f"p0,{cpu},12288,1,460,,LS,Running,0,12537496,0"
-        (here / f"openb_pod_list_{file}.csv").write_text(f"{header}\n{row}\n", encoding="utf-8")
+        (current_folder / f"openb_pod_list_{file}.csv").write_text(
+            f"{header}\n{row}\n", encoding="utf-8"
+        )
 
     for file, cpu in (("cpu037", 1000), ("default", 2000), ("gpuspec33", 4000)):
         tasks(file, cpu)
@@ -80,12 +82,12 @@ def test_the_shell_completes_names():
     )
 
 
-def test_completion_of_lists_and_files(here):
+def test_completion_of_lists_and_files(current_folder):
     assert [name for name, _ in complete_mechanism("drfh,ts")] == ["drfh,tsf"]
     assert "highs-simplex" in complete_solver("highs")
-    (here / "folder").mkdir()
-    (here / "folder" / "a.yaml").touch()
-    (here / "folder" / "b.txt").touch()
+    (current_folder / "folder").mkdir()
+    (current_folder / "folder" / "a.yaml").touch()
+    (current_folder / "folder" / "b.txt").touch()
     assert ("folder/", "folder") in complete_instance("fo")
     assert complete_instance("folder/") == [("folder/a.yaml", "file")]
     assert "ghodsi" in [name for name, _ in complete_instance("gh")]
@@ -98,7 +100,7 @@ BEHIND = {
     "frontier": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
     "report": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
     "what_if": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
-    "counterexample": ([one.name for one in fields(Search) if one.init], set()),
+    "counterexample": ([field.name for field in fields(Search) if field.init], set()),
 }
 
 
@@ -165,27 +167,35 @@ COMMANDS = [
 
 def of_the_function(name):
     """The parameters of a function, with what stands behind its ``**options``."""
-    own = inspect.signature(getattr(fairlp, name)).parameters
-    named = [key for key, one in own.items() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    parameters = inspect.signature(getattr(fairlp, name)).parameters
+    named = [
+        key
+        for key, parameter in parameters.items()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
     behind, without = BEHIND.get(name, ((), set()))
-    both = [*named, *(key for key in behind if key not in without)]
-    if len(named) < len(own):
-        both.append("options")
+    names = [*named, *(key for key in behind if key not in without)]
+    if len(named) < len(parameters):
+        names.append("options")
     if name in ("report", "what_if"):  # in a shell, the file of an allocation, as audit takes it
-        both[both.index("observed")] = "allocation"
-    return {SINGULAR.get(key, key).replace("_", "-") for key in both}
+        names[names.index("observed")] = "allocation"
+    return {SINGULAR.get(key, key).replace("_", "-") for key in names}
 
 
 def of_the_command(name):
     """The options of a command as they are typed, and the names of its arguments."""
     command = get_command(app).get_command(None, name.replace("_", "-"))
     options, arguments = set(), set()
-    for one in command.params:
-        if one.param_type_name == "argument":
-            other = ARGUMENT.get(one.name, one.name)
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            other = ARGUMENT.get(parameter.name, parameter.name)
             arguments.add(other[name] if isinstance(other, dict) else other)
         else:
-            options |= {flag for flag in (*one.opts, *one.secondary_opts) if flag.startswith("--")}
+            options |= {
+                flag
+                for flag in (*parameter.opts, *parameter.secondary_opts)
+                if flag.startswith("--")
+            }
     return options, arguments
 
 
@@ -202,14 +212,16 @@ def test_what_a_function_takes_its_command_takes_and_the_other_way_round(name):
 
 
 def test_every_option_of_a_way_to_compute_is_one_of_allocate():
-    way = MethodOptions("lp", "scipy", False, "drop", 2.5, ["threads=1", "extra.presolve=off"])
-    more = {"time_limit": 2.5, "threads": 1, "extra": {"presolve": "off"}}
-    assert way.arguments() == {
+    method_options = MethodOptions(
+        "lp", "scipy", False, "drop", 2.5, ["threads=1", "extra.presolve=off"]
+    )
+    options = {"time_limit": 2.5, "threads": 1, "extra": {"presolve": "off"}}
+    assert method_options.arguments() == {
         "method": "lp",
         "solver": "scipy",
         "merge": False,
         "oversized": "drop",
-        **more,
+        **options,
     }
     assert MethodOptions().arguments() == {"method": "auto", "solver": "highs", "merge": True}
 
@@ -218,8 +230,8 @@ def test_an_option_with_a_flag_of_its_own_is_not_given_twice():
     assert "--solver" in run("allocate ghodsi --option solver=scipy", code=2).stderr
 
 
-def test_the_tilde_is_the_home(here, monkeypatch):
-    (home := here / "home").mkdir()
+def test_the_tilde_is_the_home(current_folder, monkeypatch):
+    (home := current_folder / "home").mkdir()
     monkeypatch.setenv("HOME", str(home))
     run("example ghodsi -o '~/i.yaml'")
     run("allocate '~/i.yaml' -m drf --json '--output=~/a.json'")
@@ -231,7 +243,7 @@ def test_the_tilde_is_the_home(here, monkeypatch):
     run("example study -o '~/s.yaml'")
     run("study '~/s.yaml' --runs 1 --results '~/s.parquet' --backend sequential")
     run("study '~/s.parquet' --csv -o '~/s.csv'")
-    assert not (here / "~").exists() and not list(here.glob("s.*"))
+    assert not (current_folder / "~").exists() and not list(current_folder.glob("s.*"))
     assert {path.name for path in home.iterdir()} >= {
         "i.yaml",
         "a.json",
@@ -247,7 +259,7 @@ def test_the_tilde_is_the_home(here, monkeypatch):
     "command",
     ["allocate P", "solve P.mps", "simulate ghodsi P", "study P.yaml"],
 )
-def test_the_home_of_nobody_is_no_traceback(command, here):
+def test_the_home_of_nobody_is_no_traceback(command, current_folder):
     assert "no-such-user-at-all" in error_line(
         run(command.replace("P", "~no-such-user-at-all/x"), code=ExitCode.INPUT)
     )

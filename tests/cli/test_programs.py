@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cli_cases import raising, same_numbers
+from cli_cases import assert_same_numbers, raising
 from cli_runner import error_line, run
 from fairlp import Model, examples
 from fairlp.cli import ExitCode, programs
@@ -93,22 +93,22 @@ def test_the_table_in_the_docs_is_the_declared_one():
         assert f"`{name}`" in text
 
 
-def test_export_writes_the_model_and_its_size(here):
+def test_export_writes_the_model_and_its_size(current_folder):
     text = run("export two-servers -m drfh -o model.mps").stdout
     program = fairlp.formulate(examples.load("two-servers"), "drfh").compile()
     size = f"{program.n_rows} rows, {program.n_columns} columns, {program.A.nnz} nonzeros"
     assert text.splitlines()[:2] == ["wrote model.mps", size]
-    labelled = (here / "model.mps").read_text(encoding="utf-8")
+    labelled = (current_folder / "model.mps").read_text(encoding="utf-8")
     assert "capacity.server1.cpu" in labelled
     run("export two-servers -m drfh -o model.mps --no-labels --profile full")
-    numbered = (here / "model.mps").read_text(encoding="utf-8")
+    numbered = (current_folder / "model.mps").read_text(encoding="utf-8")
     assert "OBJSENSE" in numbered
     assert "\n C  capacity" not in numbered
     run("export two-servers -o model.lp.gz")
-    assert (here / "model.lp.gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert (current_folder / "model.lp.gz").read_bytes()[:2] == b"\x1f\x8b"
 
 
-def test_export_says_that_a_leximin_is_written_as_its_first_round(here):
+def test_export_says_that_a_leximin_is_written_as_its_first_round(current_folder):
     note = "the first round of a leximin: its optimum is the smallest level"
     assert note in run("export wang-figure-1 -m drfh -o m.mps").stdout
     assert "first round" not in run("export wang-figure-1 -m psdsf-rdm -o m.mps").stdout
@@ -119,7 +119,7 @@ def test_export_says_that_a_leximin_is_written_as_its_first_round(here):
     assert answers[0]["objective"] == pytest.approx(rounds["level"].iloc[0])
 
 
-def test_export_explains_a_wrong_suffix_or_profile(here):
+def test_export_explains_a_wrong_suffix_or_profile(current_folder):
     assert "expected .mps, .lp" in error_line(run("export two-servers -o model.xyz", code=3))
     run("export two-servers -o model.lp --profile full", code=2)
     run("export two-servers -o model.lp --latex", code=2)
@@ -133,10 +133,10 @@ def test_without_a_file_the_model_is_printed():
 
 
 @pytest.mark.parametrize(
-    ("command", "listed"), [("mechanisms", fairlp.mechanisms), ("solvers", fairlp.solvers)]
+    ("command", "list_rows"), [("mechanisms", fairlp.mechanisms), ("solvers", fairlp.solvers)]
 )
-def test_lists(command, listed):
-    frame = listed()
+def test_lists(command, list_rows):
+    frame = list_rows()
     output = run(command).stdout
     assert all(name in output for name in frame.index)
     data = json.loads(run(command, "--json").stdout)
@@ -144,7 +144,7 @@ def test_lists(command, listed):
         {str(frame.index.name): name, **row} for name, row in frame.to_dict(orient="index").items()
     ]
     table = pd.read_csv(StringIO(run(command, "--csv").stdout), index_col=0, keep_default_na=False)
-    same_numbers(table, frame)
+    assert_same_numbers(table, frame)
 
 
 def test_examples_are_listed_with_a_line_each():
@@ -153,25 +153,25 @@ def test_examples_are_listed_with_a_line_each():
 
 
 @pytest.mark.parametrize("target", [None, "x.json", "x.yml", "folder"])
-def test_an_example_is_written_and_read_back(here, target):
+def test_an_example_is_written_and_read_back(current_folder, target):
     text = run("example khamse-ashari-figure-1", *(("-o", target) if target else ())).stdout
     written = [Path(line.removeprefix("wrote ")) for line in text.splitlines()]
     assert written
     assert all(path.exists() for path in written)
-    given = load_instance(target or "khamse-ashari-figure-1.yaml")
-    assert given.equals(examples.load("khamse-ashari-figure-1"))
+    instance = load_instance(target or "khamse-ashari-figure-1.yaml")
+    assert instance.equals(examples.load("khamse-ashari-figure-1"))
     assert run("allocate", target or "khamse-ashari-figure-1.yaml", "--csv").stdout
 
 
-def test_an_example_replaces_nothing_unless_forced(here):
-    (here / "ghodsi.yaml").write_text("mine", encoding="utf-8")
+def test_an_example_replaces_nothing_unless_forced(current_folder):
+    (current_folder / "ghodsi.yaml").write_text("mine", encoding="utf-8")
     assert "--force" in error_line(run("example ghodsi", code=3))
-    assert (here / "ghodsi.yaml").read_text(encoding="utf-8") == "mine"
+    assert (current_folder / "ghodsi.yaml").read_text(encoding="utf-8") == "mine"
     run("example ghodsi --force")
     assert load_instance("ghodsi.yaml").equals(examples.load("ghodsi"))
 
 
-def test_output_of_an_example_needs_a_name(here):
+def test_output_of_an_example_needs_a_name(current_folder):
     run("example -o x.yaml", code=2)
 
 
@@ -185,8 +185,8 @@ def test_a_file_of_fixed_columns_has_numbers_for_names(tmp_path):
 
 def test_variables_of_a_solver_without_reduced_costs_are_values_only():
     program = SimpleNamespace(column_names=["x", "y"])
-    found = programs._values(program, SimpleNamespace(x=np.array([1.0, 0.0]), column_duals=None))
-    assert list(found.columns) == ["value"] and found["value"].to_dict() == {"x": 1, "y": 0}
+    table = programs._values(program, SimpleNamespace(x=np.array([1.0, 0.0]), column_duals=None))
+    assert list(table.columns) == ["value"] and table["value"].to_dict() == {"x": 1, "y": 0}
 
 
 def test_papers_of_mechanisms_are_cited():
@@ -194,17 +194,17 @@ def test_papers_of_mechanisms_are_cited():
     assert every.count("\n@") + 1 == len(REFERENCES) and every.rstrip("\n").endswith(
         REFERENCES[-1].bibtex
     )
-    two = run("mechanisms drfh DRFH njc --bibtex").stdout
+    bibtex = run("mechanisms drfh DRFH njc --bibtex").stdout
     papers = list(
         dict.fromkeys([*fairlp.mechanisms("drfh").references, *fairlp.mechanisms("njc").references])
     )
-    assert two == "\n\n".join(paper.bibtex for paper in papers) + "\n"
+    assert bibtex == "\n\n".join(paper.bibtex for paper in papers) + "\n"
 
 
-def test_an_example_goes_into_an_empty_folder_and_into_no_other(here):
-    (here / "cluster").mkdir()
+def test_an_example_goes_into_an_empty_folder_and_into_no_other(current_folder):
+    (current_folder / "cluster").mkdir()
     run("example ghodsi -o cluster")
-    assert list((here / "cluster").glob("*.csv"))
+    assert list((current_folder / "cluster").glob("*.csv"))
     assert "exists already" in error_line(run("example ghodsi -o cluster", code=3))
 
 
@@ -219,8 +219,8 @@ def test_a_solver_that_fails_alone_ends_the_command_and_beside_others_is_told(mo
 
     monkeypatch.setattr(highs.Highs, "solve", raising(SolverError("out of luck")))
     assert "out of luck" in error_line(run("solve drf.mps --solver highs", code=ExitCode.SOLVER))
-    both = run("solve drf.mps --compare highs,scipy", code=ExitCode.NO)
-    assert "failed: out of luck" in both.stdout and "0.666667" in both.stdout
+    outcome = run("solve drf.mps --compare highs,scipy", code=ExitCode.NO)
+    assert "failed: out of luck" in outcome.stdout and "0.666667" in outcome.stdout
 
 
 def test_a_failing_solver_fails_the_conformance(monkeypatch):

@@ -14,7 +14,7 @@ from fairlp.cli.simulations import complete_policy
 pytestmark = pytest.mark.usefixtures("jobs")
 
 
-def test_a_folder_of_a_simulation_is_not_a_file(here_newcomers):
+def test_a_folder_of_a_simulation_is_not_a_file(folder_with_newcomers):
     line = error_line(run("simulate two.yaml jobs.csv --tables runs.csv", code=ExitCode.INPUT))
     assert line == "error: 'runs.csv' is a file; expected a folder, which may be a new one"
 
@@ -23,8 +23,8 @@ def test_policies_are_completed():
     assert complete_policy("best") == ["best-fit"] and not complete_policy("no-such")
 
 
-def test_no_server_has_a_slot(here):
-    (here / "x.json").write_text(
+def test_no_server_has_a_slot(current_folder):
+    (current_folder / "x.json").write_text(
         json.dumps(INSTANCE | {"servers": [
             {"server": "wide", "capacity": {"cpu": 10, "memory": 0.5}},
             {"server": "high", "capacity": {"cpu": 0.5, "memory": 10}},
@@ -38,7 +38,7 @@ def test_no_server_has_a_slot(here):
         "no server has a slot (server 'wide' among them), so that nothing runs: a slot is 1/3 of"
     )
     assert not [n for n in json.loads(run(f"{SLOTS} slots=30").stdout)["notes"] if "slot" in n]
-    (here / "x.json").write_text(changed("servers", [
+    (current_folder / "x.json").write_text(changed("servers", [
         {"server": "small", "capacity": {"cpu": 1, "memory": 9}},
         {"server": "large", "capacity": {"cpu": 9, "memory": 9}},
     ]), encoding="utf-8")  # fmt: skip

@@ -19,7 +19,7 @@ from fairlp.research.library import running
 from study_functions import make
 
 
-def test_a_study_is_run_and_its_file_shown(here):
+def test_a_study_is_run_and_its_file_shown(current_folder):
     run("example", "study")
     outcome = run("study", "study.yaml", "--runs", 3, "--backend", "threading", "--workers", 2)
     assert outcome.stderr == "wrote study.parquet\n"
@@ -36,32 +36,39 @@ def test_a_study_is_run_and_its_file_shown(here):
 
 
 def test_functions_that_a_study_may_name_are_listed():
-    listed = json.loads(run("study", "--list", "--json").stdout)
-    assert [row["name"] for row in listed] == [*study.generators().index, *study.statistics().index]
-    assert listed[-1]["kind"] == "statistic" and "uniform-integers" in run("study", "--list").stdout
+    functions = json.loads(run("study", "--list", "--json").stdout)
+    assert [row["name"] for row in functions] == [
+        *study.generators().index,
+        *study.statistics().index,
+    ]
+    assert (
+        functions[-1]["kind"] == "statistic" and "uniform-integers" in run("study", "--list").stdout
+    )
 
 
-def test_a_file_that_holds_the_study_is_shown_and_one_of_another_is_not_replaced(here):
+def test_a_file_that_holds_the_study_is_shown_and_one_of_another_is_not_replaced(current_folder):
     run("example", "study")
     run("study", "study.yaml", "--runs", 3)
-    content = (here / "study.parquet").read_bytes()
-    again = run("study", "study.yaml", "--runs", 3, "--json")
-    assert "wrote" not in again.stderr
-    assert again.stdout == run("study", "study.parquet", "--json").stdout
+    content = (current_folder / "study.parquet").read_bytes()
+    second = run("study", "study.yaml", "--runs", 3, "--json")
+    assert "wrote" not in second.stderr
+    assert second.stdout == run("study", "study.parquet", "--json").stdout
     fewer = run("study", "study.yaml", "--runs", 2, code=ExitCode.INPUT)
     assert "'study.parquet' holds a study that differs in runs" in error_line(fewer)
-    text = (here / "study.yaml").read_text(encoding="utf-8")
-    (here / "other.yaml").write_text(re.sub(r"seed: \d+", "seed: 99", text), encoding="utf-8")
+    text = (current_folder / "study.yaml").read_text(encoding="utf-8")
+    (current_folder / "other.yaml").write_text(
+        re.sub(r"seed: \d+", "seed: 99", text), encoding="utf-8"
+    )
     outcome = run(
         "study", "other.yaml", "--runs", 3, "--results", "study.parquet", code=ExitCode.INPUT
     )
     assert "differs in seed; choose another --results, or delete it" in error_line(outcome)
-    assert (here / "study.parquet").read_bytes() == content
+    assert (current_folder / "study.parquet").read_bytes() == content
     assert run("study", "study.yaml", "--runs", 4).stderr == "wrote study.parquet\n"
     assert study.Result.read("study.parquet").definition["runs"] == 4
 
 
-def test_a_file_of_another_fairlp_is_not_replaced(here, monkeypatch):
+def test_a_file_of_another_fairlp_is_not_replaced(current_folder, monkeypatch):
     run("example", "study")
     run("study", "study.yaml", "--runs", 1)
     monkeypatch.setattr(fairlp._version, "__version__", "0.0.1")
@@ -69,19 +76,21 @@ def test_a_file_of_another_fairlp_is_not_replaced(here, monkeypatch):
     assert "differs in fairlp (" in error_line(refused)
 
 
-def test_a_folder_keeps_runs(here, monkeypatch):
+def test_a_folder_keeps_runs(current_folder, monkeypatch):
     make().write("small.yaml")
-    monkeypatch.setenv("FAIRLP_TEST_LOG", str(here / "log"))
-    words = ["study", "small.yaml", "--allow-code", "--folder", "runs"]
-    run(*words)
-    run(*words, "--results", "again.parquet", "--backend", "threading", "--workers", 2)
-    assert len((here / "log").read_bytes().splitlines()) == 12
-    assert (here / "small.parquet").read_bytes() == (here / "again.parquet").read_bytes()
+    monkeypatch.setenv("FAIRLP_TEST_LOG", str(current_folder / "log"))
+    arguments = ["study", "small.yaml", "--allow-code", "--folder", "runs"]
+    run(*arguments)
+    run(*arguments, "--results", "again.parquet", "--backend", "threading", "--workers", 2)
+    assert len((current_folder / "log").read_bytes().splitlines()) == 12
+    assert (current_folder / "small.parquet").read_bytes() == (
+        current_folder / "again.parquet"
+    ).read_bytes()
 
 
-def test_functions_may_be_in_a_file_beside_the_study(here):
-    (here / "sub").mkdir()
-    (here / "sub" / "beside_the_study.py").write_text(
+def test_functions_may_be_in_a_file_beside_the_study(current_folder):
+    (current_folder / "sub").mkdir()
+    (current_folder / "sub" / "beside_the_study.py").write_text(
         "def size(instance, allocations):\n    return {'users': len(instance.users)}\n",
         encoding="utf-8",
     )
@@ -89,24 +98,26 @@ def test_functions_may_be_in_a_file_beside_the_study(here):
         statistics=["jain"], generator="uniform-integers", grid={"users": [2], "resources": [1]}
     ).to_dict()
     document["statistics"] = ["beside_the_study:size"]
-    (here / "sub" / "s.json").write_text(json.dumps(document), encoding="utf-8")
+    (current_folder / "sub" / "s.json").write_text(json.dumps(document), encoding="utf-8")
     assert (
         fairlp_in_a_shell("study", "sub/s.json", "--workers", "2", "--allow-code").returncode == 0
     )
     assert study.Result.read("s.parquet").frame["size.users"].tolist() == [2] * 6
 
 
-def test_a_module_beside_a_study_replaces_none_that_fairlp_loads(here):
-    (here / "sub").mkdir()
-    (here / "sub" / "joblib.py").write_text("open('joblib ran', 'w').close()\n", encoding="utf-8")
+def test_a_module_beside_a_study_replaces_none_that_fairlp_loads(current_folder):
+    (current_folder / "sub").mkdir()
+    (current_folder / "sub" / "joblib.py").write_text(
+        "open('joblib ran', 'w').close()\n", encoding="utf-8"
+    )
     make(
         generator="uniform-integers", grid=[{"users": 2, "resources": 2}], statistics=["jain"]
-    ).write(here / "sub" / "s.json")
+    ).write(current_folder / "sub" / "s.json")
     assert fairlp_in_a_shell("study", "sub/s.json").returncode == 0
-    assert not list(here.glob("* ran"))
+    assert not list(current_folder.glob("* ran"))
 
 
-def test_a_scheduler_is_a_dask_cluster(here):
+def test_a_scheduler_is_a_dask_cluster(current_folder):
     distributed = pytest.importorskip("distributed")
     make().write("small.yaml")
     with distributed.LocalCluster(
@@ -132,9 +143,9 @@ def test_a_scheduler_is_a_dask_cluster(here):
         (("broken.parquet",), ExitCode.INPUT, "no whole Parquet file"),
     ],
 )
-def test_errors_are_one_line(here, arguments, code, expected):
+def test_errors_are_one_line(current_folder, arguments, code, expected):
     run("example", "study")
-    (here / "broken.parquet").write_bytes(b"PAR1")
+    (current_folder / "broken.parquet").write_bytes(b"PAR1")
     result = run("study", *arguments, code=code)
     assert re.search(expected, error_line(result)) and result.stdout == ""
 
@@ -151,12 +162,12 @@ def test_errors_are_one_line(here, arguments, code, expected):
         (("x.parquet", "--runs", "3"), "has results already"),
     ],
 )
-def test_usage(here, arguments, expected):
+def test_usage(current_folder, arguments, expected):
     result = run("study", *arguments, code=2)
     assert expected in " ".join(result.stderr.replace("│", " ").split()) and result.stdout == ""
 
 
-def test_recorded_errors_make_the_exit_code_1(here):
+def test_recorded_errors_make_the_exit_code_1(current_folder):
     make(grid={"users": [3], "fail_at": [0]}).write("s.yaml")
     assert "failed: ZeroDivisionError" in error_line(
         run("study", "s.yaml", "--allow-code", code=ExitCode.INPUT)
@@ -185,7 +196,7 @@ def test_the_list_is_the_table():
 
 
 def test_a_set_is_written(tmp_path):
-    done = run(
+    outcome = run(
         "library",
         "--write",
         tmp_path / "set",
@@ -197,7 +208,7 @@ def test_a_set_is_written(tmp_path):
         ".mps.gz",
     )
     files = ["ties.mps.gz", "whole-pool.mps.gz", "zeros.mps.gz", "index.csv", "index.json"]
-    assert done.stdout.splitlines() == [f"wrote {tmp_path / 'set' / name}" for name in files]
+    assert outcome.stdout.splitlines() == [f"wrote {tmp_path / 'set' / name}" for name in files]
     index = pd.read_csv(tmp_path / "set" / "index.csv", index_col="name")
     program = fairlp.read_program(tmp_path / "set" / index.loc["zeros", "file"])
     assert program.solve().objective == pytest.approx(index.loc["zeros", "optimum"], rel=1e-9)
@@ -209,14 +220,14 @@ def test_what_has_no_file_is_told(tmp_path, monkeypatch):
         {"file": ["ties.mps", None, None], "note": notes.values()}, index=list(notes)
     )
     monkeypatch.setattr(fairlp.library, "write_all", lambda *_, **__: index)
-    done = run("library", "--write", tmp_path)
-    assert done.stdout.splitlines() == [
+    outcome = run("library", "--write", tmp_path)
+    assert outcome.stdout.splitlines() == [
         f"wrote {tmp_path / 'ties.mps'}",
         "no MPS: it has logarithms",
         f"wrote {tmp_path / 'index.csv'}",
         f"wrote {tmp_path / 'index.json'}",
     ]
-    assert done.stderr.splitlines() == ["warning: left out: no data"]
+    assert outcome.stderr.splitlines() == ["warning: left out: no data"]
 
 
 def test_names_of_entries_are_completed():
@@ -258,7 +269,7 @@ def interrupted(entry, solver, *limits):
 
 def test_solvers_are_run_and_a_profile_drawn(monkeypatch, tmp_path):
     monkeypatch.setattr(running, "solve_apart", planted)
-    words = [
+    arguments = [
         "library",
         "--solvers",
         "highs,scipy,glpk",
@@ -267,28 +278,28 @@ def test_solvers_are_run_and_a_profile_drawn(monkeypatch, tmp_path):
         "--time-limit",
         10,
     ]
-    text = run(*words, "--plot", tmp_path / "p.svg").stdout
+    text = run(*arguments, "--plot", tmp_path / "p.svg").stdout
     assert (
         "Performance profile, LP (1 programs)" in text
         and "Performance profile, all 2 programs" in text
     )
     assert "ended after 10 s" in text and "Not accepted" in text
-    both = run("library", "--solvers", "highs,scipy", "--only", "ties", "--time-limit", 10).stdout
-    assert "Performance profile, all 1 programs" in both and "Not accepted" not in both
+    output = run("library", "--solvers", "highs,scipy", "--only", "ties", "--time-limit", 10).stdout
+    assert "Performance profile, all 1 programs" in output and "Not accepted" not in output
     assert b"<svg" in (tmp_path / "p.svg").read_bytes()
-    run(*words, "-o", tmp_path / "r.json")
+    run(*arguments, "-o", tmp_path / "r.json")
     data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert data["settings"]["time_limit"] == 10 and data["complete"]
     profile = {row["solver"]: row for row in data["profile"]}
     assert [profile[name]["within 1"] for name in data["solvers"]] == [1, 0, 0]
     assert [profile[name]["within 5"] for name in data["solvers"]] == [1, 1, 0]
-    table = pd.read_csv(StringIO(run(*words, "--csv").stdout))
+    table = pd.read_csv(StringIO(run(*arguments, "--csv").stdout))
     assert table["status"].tolist() == ["optimal", "optimal", "time limit"] * 2
 
 
 def test_ctrl_c_keeps_finished_solves(monkeypatch, tmp_path):
     monkeypatch.setattr(running, "solve_apart", interrupted)
-    words = [
+    arguments = [
         "library",
         "--solvers",
         "highs,scipy",
@@ -297,8 +308,8 @@ def test_ctrl_c_keeps_finished_solves(monkeypatch, tmp_path):
         "-o",
         tmp_path / "r.csv",
     ]
-    done = run(*words, code=130)
-    assert "interrupted; 3 of 4 answers are kept" in done.output
+    outcome = run(*arguments, code=130)
+    assert "interrupted; 3 of 4 answers are kept" in outcome.output
     table = pd.read_csv(tmp_path / "r.csv")
     assert list(zip(table["entry"], table["solver"], strict=True)) == [
         ("ties", "highs"), ("ties", "scipy"), ("zeros", "highs"),
@@ -306,7 +317,7 @@ def test_ctrl_c_keeps_finished_solves(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (["--size", "tiny"], 2, "tiny"),
         (["--data", "pai-2020"], 2, "NAME=VALUE"),
@@ -328,21 +339,21 @@ def test_ctrl_c_keeps_finished_solves(monkeypatch, tmp_path):
         (["--write", "x", "--json"], 2, "leave out"),
     ],
 )
-def test_what_is_asked_wrongly_is_told(words, code, told, tmp_path, monkeypatch):
+def test_what_is_asked_wrongly_is_told(arguments, code, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert told in run("library", *words, code=code).output
+    assert message in run("library", *arguments, code=code).output
     assert not list(tmp_path.iterdir())
 
 
 def test_a_solver_that_is_not_here_is_refused():
     absent = next(name for name in backends.backend_names() if backends.why_not(name))
-    done = run("library", "--solvers", f"highs,{absent}", "--only", "ties", code=4)
-    assert "is not available" in done.output
+    outcome = run("library", "--solvers", f"highs,{absent}", "--only", "ties", code=4)
+    assert "is not available" in outcome.output
 
 
 def test_a_process_that_is_real():
-    done = run("library", "--solvers", "highs", "--only", "ties", "--json", "--no-progress")
-    (row,) = json.loads(done.stdout)["results"]
+    outcome = run("library", "--solvers", "highs", "--only", "ties", "--json", "--no-progress")
+    (row,) = json.loads(outcome.stdout)["results"]
     assert row["verdict"] == "certified" and 0 < row["seconds"] < 60
 
 

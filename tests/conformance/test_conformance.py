@@ -262,8 +262,8 @@ def test_an_option_that_cannot_be_honoured_raises(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_back_end_runs_a_leximin(name):
     """Two rounds with prices deciding who is frozen: C-DRFH where one user has a server to itself."""
-    found = backends.find_backend(installed(name))
-    if Capability.DUALS not in found.capabilities or name in (
+    back_end = backends.find_backend(installed(name))
+    if Capability.DUALS not in back_end.capabilities or name in (
         "ortools:PDLP",
         "cvxpy:OSQP",
         "highs-pdlp",
@@ -275,9 +275,9 @@ def test_every_back_end_runs_a_leximin(name):
         eligible=np.array([[1, 0], [1, 0], [1, 1]], dtype=bool),
     )
     expected = fairlp.allocate(instance, "c-drfh").totals
-    found = fairlp.allocate(instance, "c-drfh", solver=name)
-    np.testing.assert_allclose(found.totals, expected, rtol=1e-5)
-    assert found.solver == name
+    back_end = fairlp.allocate(instance, "c-drfh", solver=name)
+    np.testing.assert_allclose(back_end.totals, expected, rtol=1e-5)
+    assert back_end.solver == name
 
 
 def test_logs_by_tangents_equal_a_cone_solver():
@@ -331,10 +331,10 @@ def test_an_installed_third_party_is_found_by_its_entry_point(tmp_path):
         "fairlp.allocate(fairlp.examples.ghodsi(), 'drf', solver='mine').solver)"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
     )
-    assert done.stdout.split() == ["mine", "True", "mine"]
+    assert process.stdout.split() == ["mine", "True", "mine"]
 
 
 def test_the_module_prints_the_tables_of_the_documentation(monkeypatch, capsys):
@@ -342,12 +342,12 @@ def test_the_module_prints_the_tables_of_the_documentation(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["fairlp.conformance", "scipy", "pyomo:xpress"])
     monkeypatch.delitem(sys.modules, "fairlp.conformance.__main__", raising=False)
     runpy.run_module("fairlp.conformance", run_name="__main__")
-    said = capsys.readouterr().out
-    declared, outcomes = (part.splitlines() for part in said.strip().split("\n\n"))
+    output = capsys.readouterr().out
+    declared, outcomes = (table.splitlines() for table in output.strip().split("\n\n"))
     assert [line.split("`")[1] for line in declared[2:]] == NAMES
     assert outcomes[0] == "| solver | version | passed | failed | undecided | unable | seconds |"
     rows = {
-        line.split("`")[1]: [part.strip() for part in line.split("|")[2:8]] for line in outcomes[2:]
+        line.split("`")[1]: [cell.strip() for cell in line.split("|")[2:8]] for line in outcomes[2:]
     }
     counts = conformance.summary(checked("scipy"))
     assert list(rows) == ["scipy"] or SOLVERS.loc["pyomo:xpress", "available"]
@@ -403,9 +403,9 @@ def test_honest_answers_pass(case):
     assert judged(case)["outcome"] == "passed"
 
 
-@pytest.mark.parametrize("off", [1e-5, 1.0])
-def test_points_that_are_infeasible_fail(off):
-    for x in ([3 + off, 1 - 2 * off], [3 + off, 1]):
+@pytest.mark.parametrize("deviation", [1e-5, 1.0])
+def test_points_that_are_infeasible_fail(deviation):
+    for x in ([3 + deviation, 1 - 2 * deviation], [3 + deviation, 1]):
         verdicts = judged(PLAIN, x=np.array(x, dtype=float))
         assert verdicts["outcome"] == "failed" and "is not feasible" in verdicts["detail"]
 
@@ -436,7 +436,7 @@ def test_optimal_without_a_point_fails():
 
 
 def test_an_infeasible_program_has_no_point_and_a_proof_that_is_one():
-    for changes, words in (
+    for changes, detail in (
         (
             {"x": np.ones(1), "status": status_of(Termination.INFEASIBLE, Point.FEASIBLE)},
             "there is a point",
@@ -445,7 +445,7 @@ def test_an_infeasible_program_has_no_point_and_a_proof_that_is_one():
         ({"row_ray": None}, "gives none"),
     ):
         verdicts = judged(IMPOSSIBLE, **changes)
-        assert verdicts["outcome"] == "failed" and words in verdicts["detail"]
+        assert verdicts["outcome"] == "failed" and detail in verdicts["detail"]
     verdicts = judged(IMPOSSIBLE, status=status_of(Termination.INFEASIBLE, Point.OPTIMAL))
     assert (
         verdicts["outcome"] == "failed"
@@ -456,10 +456,11 @@ def test_an_infeasible_program_has_no_point_and_a_proof_that_is_one():
 
 
 @pytest.mark.parametrize(
-    ("case", "wrong"), [(ENDLESS, Termination.INFEASIBLE), (IMPOSSIBLE, Termination.UNBOUNDED)]
+    ("case", "termination"),
+    [(ENDLESS, Termination.INFEASIBLE), (IMPOSSIBLE, Termination.UNBOUNDED)],
 )
-def test_the_other_kind_of_no_answer_fails_and_no_word_is_undecided(case, wrong):
-    assert judged(case, status=status_of(wrong), x=None, row_ray=None)["outcome"] == "failed"
+def test_the_other_kind_of_no_answer_fails_and_no_word_is_undecided(case, termination):
+    assert judged(case, status=status_of(termination), x=None, row_ray=None)["outcome"] == "failed"
     unknown = judged(case, status=status_of(Termination.UNKNOWN), x=None, row_ray=None)
     assert unknown["outcome"] == "undecided"
 
@@ -468,15 +469,15 @@ def test_a_strangers_exception_fails():
     def crash(_):
         raise ZeroDivisionError("planted")
 
-    found = conformance.check(Lying(crash), [PLAIN]).iloc[0]
-    assert found["outcome"] == "failed" and "not a FairlpError" in found["detail"]
+    verdict = conformance.check(Lying(crash), [PLAIN]).iloc[0]
+    assert verdict["outcome"] == "failed" and "not a FairlpError" in verdict["detail"]
 
 
 def test_a_limit_is_said_to_be_one():
     stopped = {"x": None, "row_duals": None, "column_duals": None}
     assert judged(LIMIT, status=status_of(Termination.TIME_LIMIT), **stopped)["outcome"] == "passed"
-    for wrong in (Termination.UNKNOWN, Termination.INFEASIBLE):
-        verdicts = judged(LIMIT, status=status_of(wrong), **stopped)
+    for termination in (Termination.UNKNOWN, Termination.INFEASIBLE):
+        verdicts = judged(LIMIT, status=status_of(termination), **stopped)
         assert verdicts["outcome"] == "failed" and "stopped by a limit" in verdicts["detail"]
     beyond = judged(
         LIMIT,
@@ -519,8 +520,8 @@ def test_what_is_absent_cannot_be_read_as_zeros():
 
 def test_without_names_all_that_are_here_are_asked(monkeypatch):
     monkeypatch.setattr(backends, "available_backends", lambda: ["highs"])
-    found = conformance.matrix()
-    assert found.columns.tolist() == ["highs"] and set(found["highs"]) == set(
+    matrix = conformance.matrix()
+    assert matrix.columns.tolist() == ["highs"] and set(matrix["highs"]) == set(
         conformance.check("highs")["outcome"]
     )
 

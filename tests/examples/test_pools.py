@@ -49,8 +49,8 @@ def test_an_example_keeps_its_numbers(row):
         instance.tree.of,
     )
     sums = [np.ravel(array) @ np.arange(1, np.size(array) + 1) for array in arrays]
-    found = [len(instance.users), instance.counts.sum(), *sums]
-    assert [float(number) for number in found] == pytest.approx(
+    numbers = [len(instance.users), instance.counts.sum(), *sums]
+    assert [float(number) for number in numbers] == pytest.approx(
         [float(number) for number in expected.split()], rel=1e-7
     )
 
@@ -74,14 +74,16 @@ def test_the_draws_of_figure_4_are_near_the_pool_of_the_paper():
 
 @pytest.mark.parametrize("resources", [1, 2, 4])
 def test_families_of_li_have_as_many_resources_as_are_asked_for(resources):
-    few = examples.epsilon(resources, small=0.5)
-    assert few.shape == (resources + 1, 1)
-    assert few.demands[:-1].sum() == resources + 0.5 * resources * (resources - 1)
-    assert (few.demands[-1] == 1).all()
-    many = examples.m_squared_plus_one(resources, small=0.5)
-    assert many.shape == (resources**2 + 1, 1)
-    assert many.demands.argmax(axis=1).tolist() == [k % resources for k in range(resources**2 + 1)]
-    assert many.user_attributes["arrival"].tolist() == list(range(1, resources**2 + 2))
+    small_pool = examples.epsilon(resources, small=0.5)
+    assert small_pool.shape == (resources + 1, 1)
+    assert small_pool.demands[:-1].sum() == resources + 0.5 * resources * (resources - 1)
+    assert (small_pool.demands[-1] == 1).all()
+    large_pool = examples.m_squared_plus_one(resources, small=0.5)
+    assert large_pool.shape == (resources**2 + 1, 1)
+    assert large_pool.demands.argmax(axis=1).tolist() == [
+        k % resources for k in range(resources**2 + 1)
+    ]
+    assert large_pool.user_attributes["arrival"].tolist() == list(range(1, resources**2 + 2))
 
 
 @pytest.mark.parametrize("fractions", [[[1.5]], [[-0.1]], [0.5], [[[1]]]])

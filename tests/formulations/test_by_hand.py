@@ -27,9 +27,9 @@ def solved(model):
     return model.solve().require_optimal()
 
 
-def two(**more):
+def two(**options):
     """Two users of two resources, of which they could run 9 and 6 tasks alone."""
-    return Instance.from_arrays([[1, 1], [1, 3]], [[9, 18]], **more)
+    return Instance.from_arrays([[1, 1], [1, 3]], [[9, 18]], **options)
 
 
 ONE_LEVEL = [max_min.drf, max_min.edrf, max_min.drfh, max_min.cdrf, max_min.tsf]
@@ -95,8 +95,8 @@ def test_the_normalisers_are_those_of_the_papers():
         assert solved(formulation(lower)).objective == pytest.approx(18 / 22.5)
 
 
-def separate(**more):
-    return Instance.from_arrays([[1.0], [1.0]], [[4.0], [12.0]], **more)
+def separate(**options):
+    return Instance.from_arrays([[1.0], [1.0]], [[4.0], [12.0]], **options)
 
 
 def test_naive_drf_divides_limits_and_is_bounded():
@@ -108,8 +108,8 @@ def test_naive_drf_divides_limits_and_is_bounded():
     ]
     nobody = solved(max_min.naive_drf(separate(task_limits=[0, 0])))
     assert nobody.objective == 0
-    only = Instance.from_arrays([[1.0, 1.0]], [[4.0, 4.0], [9.0, 0.0]])
-    assert solved(max_min.naive_drf(only)).values["t"].tolist() == [1, 0]
+    lone = Instance.from_arrays([[1.0, 1.0]], [[4.0, 4.0], [9.0, 0.0]])
+    assert solved(max_min.naive_drf(lone)).values["t"].tolist() == [1, 0]
 
 
 def test_given_rates_scale_what_tasks_need():
@@ -122,10 +122,10 @@ def test_given_rates_scale_what_tasks_need():
 # --- audits ----------------------------------------------------------------------------------------------------------
 
 
-def gain(instance, totals, **how):
+def gain(instance, totals, **options):
     """What all can gain together, each as a fraction of what it could run alone."""
     totals = np.array(totals, dtype=float)
-    best = solved(audits.pareto(instance, totals, **how)).objective
+    best = solved(audits.pareto(instance, totals, **options)).objective
     return best - (totals / instance.gamma().sum(axis=1)).sum()
 
 
@@ -170,8 +170,8 @@ def test_whole_tasks_need_to_fit_to_be_there_and_to_be_allowed():
     )
     assert whole_able(instance).tolist() == [True, False, False, True]
     assert solved(whole_tasks(instance)).values["x"].tolist()[3] <= 2
-    most = whole_tasks(instance).compile()
-    assert most.col_upper[most.column_block("x").slice].tolist() == [10, 0, 0, 2]
+    program = whole_tasks(instance).compile()
+    assert program.col_upper[program.column_block("x").slice].tolist() == [10, 0, 0, 2]
 
 
 def test_who_stays_behind_does_not_leave():
@@ -214,12 +214,12 @@ MEMORY = {user: {"server1": "resource2"} for user in ("user1", "user2")}
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"bottlenecks": MEMORY}, {"bottlenecks": MEMORY, "support": [[True], [True]]}]
+    "guesses", [{}, {"bottlenecks": MEMORY}, {"bottlenecks": MEMORY, "support": [[True], [True]]}]
 )
-def test_theorem_1_refuses_planted_allocations(given):
+def test_theorem_1_refuses_planted_allocations(guesses):
     instance = Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[8.0, 9.0]])
     level = 9 / 17  # of 8 and 4.5 tasks, where memory ends
-    model = per_server.psdsf_rdm(instance, **given)
+    model = per_server.psdsf_rdm(instance, **guesses)
     assert not rows_break(model, [[8 * level], [4.5 * level]])
     assert rows_break(model, [[8 * level * 0.9], [4.5 * level * 0.9]])  # nothing is saturated
     assert rows_break(
@@ -261,9 +261,9 @@ def test_who_has_more_gives_way_and_who_has_as_much_does_not():
 # --- no justified complaints, CEEI, arrivals -------------------------------------------------------------------------
 
 
-def requests(**more):
+def requests(**options):
     return Requests.of(
-        Instance.from_arrays([[1.0, 0.5], [0.5, 1.0], [1.0, 1.0]], [[10.0, 10.0]], **more)
+        Instance.from_arrays([[1.0, 0.5], [0.5, 1.0], [1.0, 1.0]], [[10.0, 10.0]], **options)
     )
 
 
@@ -272,10 +272,12 @@ def test_a_selection_is_just_and_saturates_its_bottlenecks():
         model = complaints.selection(requests(task_limits=limits), "utilization")
         solution = solved(model)
         x, z = solution.values["x"].to_numpy(), np.round(solution.values["z"].to_numpy())
-        asked = requests(task_limits=limits)
-        used = x @ asked.fractions
+        problem = requests(task_limits=limits)
+        used = x @ problem.fractions
         assert (used[z > 0] >= 1 - 1e-9).all() and (used <= 1 + 1e-9).all()
-        assert (x >= asked.thresholds(z > 0) - 1e-9).all() and (x[asked.limited] <= 1 + 1e-9).all()
+        assert (x >= problem.thresholds(z > 0) - 1e-9).all() and (
+            x[problem.limited] <= 1 + 1e-9
+        ).all()
 
 
 def test_a_selection_that_is_not_just_is_refused():
@@ -307,8 +309,8 @@ def test_ceei_has_limits_in_tasks_and_terms_by_entitlement():
         [0.2, 0.8], rel=1e-4
     )
     weighted = Instance.from_arrays([[1.0], [1.0]], [[10.0]], weights=[1, 3])
-    found = solved(proportional.ceei(weighted)).values["g"].to_numpy()[:, 0]
-    assert found == pytest.approx([0.25, 0.75], rel=1e-4)
+    shares = solved(proportional.ceei(weighted)).values["g"].to_numpy()[:, 0]
+    assert shares == pytest.approx([0.25, 0.75], rel=1e-4)
 
 
 def test_a_step_takes_nothing_away_and_keeps_what_is_to_come():

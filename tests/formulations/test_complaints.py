@@ -20,8 +20,10 @@ def test_one_bottleneck_by_itself_is_a_resource():
     named = fairlp.Instance.from_arrays(
         instance.demands, instance.capacities, resources=[1, 2, 3, 4]
     )
-    alone, listed = (fairlp.formulate(named, "njc", bottlenecks=given) for given in (1, [1]))
-    assert str(alone) == str(listed)
+    alone, model_of_list = (
+        fairlp.formulate(named, "njc", bottlenecks=bottlenecks) for bottlenecks in (1, [1])
+    )
+    assert str(alone) == str(model_of_list)
 
 
 def test_a_set_of_bottlenecks_is_a_linear_program(tmp_path):
@@ -35,8 +37,8 @@ def test_a_set_of_bottlenecks_is_a_linear_program(tmp_path):
     assert infeasible.solve().status.termination.value == "infeasible"
     assert not infeasible.explain().empty
     path = model.write(tmp_path / "njc.mps")[0]
-    again = fairlp.read_program(path)
-    assert again.solve().objective == pytest.approx(model.solve().objective)
+    program = fairlp.read_program(path)
+    assert program.solve().objective == pytest.approx(model.solve().objective)
     assert "bottleneck.resource1" in path.read_text(encoding="utf-8")
     assert (
         fairlp.formulate(instance, "njc", bottlenecks="resource1, resource2").compile().n_rows == 5

@@ -106,26 +106,26 @@ def in_rationals(instance):
     }
     pairs = list(gamma)
     copies = {(n, i): min(c[i][r] / d[n][r] for r in range(len(c[i])) if d[n][r]) for n, i in pairs}
-    fits, have = [], []
+    fits, supplies = [], []
     for i in range(servers):
         for r in range(len(c[i])):
             fits.append([d[n][r] if j == i else Fraction(0) for n, j in pairs])
-            have.append(c[i][r])
+            supplies.append(c[i][r])
     total, due = {}, {}
     for n in range(users):
         fits.append([Fraction(int(m == n)) for m, _ in pairs])
-        have.append(Fraction(1))
+        supplies.append(Fraction(1))
         work = [gamma[m, i] / copies[m, i] if m == n else Fraction(0) for m, i in pairs]
         if np.isfinite(instance.task_limits[n]):
             fits.append(work)
-            have.append(Fraction(float(instance.task_limits[n])))
+            supplies.append(Fraction(float(instance.task_limits[n])))
         if any(work) and instance.task_limits[n] > 0:
             total[n] = work
             due[n] = Fraction(float(instance.weights[n])) * sum(
                 gamma[m, i] for m, i in pairs if m == n
             )
-    found = leximin_oracle.levels(fits, have, total, due) if total else {}
-    return [float(found.get(n, 0)) for n in range(users)]
+    levels = leximin_oracle.levels(fits, supplies, total, due) if total else {}
+    return [float(levels.get(n, 0)) for n in range(users)]
 
 
 @settings(max_examples=many(50), deadline=None)

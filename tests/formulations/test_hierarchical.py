@@ -51,8 +51,8 @@ def test_the_two_examples_of_the_paper(mechanism, method):
 
 
 def test_a_flat_tree_of_products_gives_the_queue_of_the_blocked_leaf_less():
-    found = fairlp.allocate(blocked(), "h-drf-collapsed").totals
-    assert found["n3,2"] == pytest.approx(1 / 3) and found["n4"] == pytest.approx(2 / 3)
+    totals = fairlp.allocate(blocked(), "h-drf-collapsed").totals
+    assert totals["n3,2"] == pytest.approx(1 / 3) and totals["n4"] == pytest.approx(2 / 3)
     assert fairlp.allocate(starved(), "h-drf-collapsed").totals["b"] == pytest.approx(1 / 3)
 
 
@@ -72,7 +72,7 @@ def test_equal_to_an_oracle_round_by_round(seed):
     """2,000 random trees at night (100 by day), on one server and on several, with limits, caps and guarantees."""
     rng = np.random.default_rng(seed)
     instance = tree_instance(rng, servers=3, guarantees=seed % 3 == 0, caps=seed % 2 == 0)
-    kept = floors(instance)
+    floors_before = floors(instance)
     count = "borrowed" if seed % 6 == 0 else "total"
     data, weights = for_the_oracle(instance)
     try:
@@ -80,9 +80,11 @@ def test_equal_to_an_oracle_round_by_round(seed):
     except InstanceError as error:
         assert "guarantees of queues cannot all be kept" in str(error)
         with pytest.raises(AssertionError):
-            hierarchical(data, weights, floors=kept)
+            hierarchical(data, weights, floors=floors_before)
         return
-    expected = hierarchical(data, weights, floors=kept, base=kept if count == "borrowed" else None)
+    expected = hierarchical(
+        data, weights, floors=floors_before, base=floors_before if count == "borrowed" else None
+    )
     np.testing.assert_allclose(
         allocation.totals.to_numpy(), expected, atol=1e-6 * (1 + expected.max())
     )
@@ -100,9 +102,9 @@ def test_equal_to_an_oracle_round_by_round(seed):
 @pytest.mark.parametrize("seed", range(many(20)))
 def test_trees_without_queues_are_drfh_and_drf(seed):
     instance = tree_instance(np.random.default_rng(seed), servers=3, flat=True)
-    for bare in (instance, instance.replace(queue=None, queues=None)):
-        allocation = fairlp.allocate(bare, "h-drf", method="lp")
-        drfh = fairlp.allocate(bare, "c-drfh", method="lp")
+    for queueless in (instance, instance.replace(queue=None, queues=None)):
+        allocation = fairlp.allocate(queueless, "h-drf", method="lp")
+        drfh = fairlp.allocate(queueless, "c-drfh", method="lp")
         np.testing.assert_allclose(allocation.totals, drfh.totals, rtol=1e-12, atol=1e-12)
     if len(instance.servers) == 1:
         expected = fairlp.allocate(instance, "drf").totals
@@ -326,9 +328,9 @@ def test_where_the_level_of_a_queue_stands_still_its_leaves_rise_at_once(method)
 def spoiled(tree, rng):
     """Limits that are parts of what h-drf gives, so that leaves are satisfied, blocked, and both at once."""
     totals = fairlp.allocate(tree, "h-drf").totals.to_numpy()
-    part = rng.choice([0.25, 0.5, 0.75, 1.0, 1.25], len(totals))
+    factors = rng.choice([0.25, 0.5, 0.75, 1.0, 1.25], len(totals))
     return tree.replace(
-        task_limits=np.where(rng.random(len(totals)) < 0.6, np.round(totals * part, 12), np.inf)
+        task_limits=np.where(rng.random(len(totals)) < 0.6, np.round(totals * factors, 12), np.inf)
     )
 
 
@@ -383,7 +385,7 @@ def test_satisfied_leaves_counted_on_servers_with_guarantees_and_caps(seed):
 def test_without_task_limits_satisfied_leaves_counted_are_hierarchical_drf_to_the_last_digit(seed):
     instance = tree_instance(np.random.default_rng(seed), servers=2, limits=False)
     for method in ("lp", "auto"):
-        one, other = (
+        borrowed, other = (
             fairlp.allocate(instance, name, method=method) for name in ("h-drf", "h-drf-counted")
         )
-        assert one.tasks.equals(other.tasks)
+        assert borrowed.tasks.equals(other.tasks)

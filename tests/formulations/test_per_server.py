@@ -33,9 +33,9 @@ def given(seed, division, limits=False):
     tasks = allocate(instance, division).tasks_array
     gamma = instance.gamma()
     support = tasks > 1e-9 * gamma
-    found = oracle.bottlenecks(instance, tasks.tolist()) if division == "rdm" else {}
+    bottlenecks = oracle.bottlenecks(instance, tasks.tolist()) if division == "rdm" else {}
     table = pd.DataFrame(index=list(instance.users), columns=list(instance.servers), dtype=object)
-    for (n, i), r in found.items():
+    for (n, i), r in bottlenecks.items():
         table.iloc[n, i] = instance.resources[r]
     return instance, tasks, support, table
 
@@ -45,19 +45,19 @@ def test_theorem_1_with_given_bottlenecks_is_feasible_and_its_points_are_fixed_p
         instance, tasks, support, table = given(seed, "rdm")
         model = fairlp.formulate(instance, "psdsf-rdm", bottlenecks=table, support=support)
         solution = model.solve().require_optimal()
-        found = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
-        totals, expected = found.sum(axis=1), tasks.sum(axis=1)
+        point = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
+        totals, expected = point.sum(axis=1), tasks.sum(axis=1)
         alone = np.maximum(instance.gamma().sum(axis=1), 1e-300)
         assert (totals / alone).sum() >= (expected / alone).sum() - 1e-7
         for n in range(len(totals)):
-            assert oracle.gain(instance, np.maximum(found, 0), n, "rdm") <= 1e-5 * max(
+            assert oracle.gain(instance, np.maximum(point, 0), n, "rdm") <= 1e-5 * max(
                 totals.max(), 1
             ), seed
         if seed < 10:
             path = tmp_path / f"{seed}.mps"
             model.write(path)
-            back = fairlp.read_program(path)
-            assert back.solve().require_optimal().objective == pytest.approx(
+            program_read = fairlp.read_program(path)
+            assert program_read.solve().require_optimal().objective == pytest.approx(
                 solution.objective, rel=1e-9
             )
 
@@ -67,8 +67,8 @@ def test_theorem_2_with_a_given_support_is_feasible_and_unique(tmp_path):
         instance, tasks, support, _ = given(seed, "tdm")
         model = fairlp.formulate(instance, "psdsf-tdm", support=support)
         solution = model.solve().require_optimal()
-        found = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
-        assert found.sum(axis=1) == pytest.approx(tasks.sum(axis=1), rel=1e-6), seed
+        point = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
+        assert point.sum(axis=1) == pytest.approx(tasks.sum(axis=1), rel=1e-6), seed
         if seed < 10:
             path = tmp_path / f"{seed}.mps"
             model.write(path)
@@ -87,10 +87,10 @@ def test_wrong_guesses_are_infeasible():
         .objective
         > 0
     )
-    wrong = right.copy()
-    wrong.loc["user1", "server1"] = "network"  # it is never saturated: 10 + 1 a task, and 100 there
+    guess = right.copy()
+    guess.loc["user1", "server1"] = "network"  # it is never saturated: 10 + 1 a task, and 100 there
     assert (
-        fairlp.formulate(figure_1, "psdsf-rdm", bottlenecks=wrong).solve().status.termination
+        fairlp.formulate(figure_1, "psdsf-rdm", bottlenecks=guess).solve().status.termination
         is Termination.INFEASIBLE
     )
     nobody = np.array(

@@ -20,34 +20,50 @@ from tree_instances import tree_instance
 INF = np.inf
 
 
-def allocation(tasks, **more):
+def allocation(tasks, **options):
     instance = Instance.from_arrays(
         [[1.0, 2.0], [1.0, 1.0]],
         [[10.0, 10.0], [4.0, 8.0]],
         eligible=[[True, True], [True, False]],
-        **more,
+        **options,
     )
     answer = fairlp.allocate(instance, "c-drfh")
     return dataclasses.replace(answer, tasks_array=np.array(tasks, dtype=float))
 
 
-@pytest.mark.parametrize("off", [1e-6, 0.5, 1.0])
+@pytest.mark.parametrize("deviation", [1e-6, 0.5, 1.0])
 @pytest.mark.parametrize(
     ("tasks", "limits", "residual"),
     [
-        ([[2, 4], [6, 0]], None, lambda off: 0.0),
-        ([[2, 4], [6, 0]], [6, 6], lambda off: 0.0),
-        (lambda off: [[2, 4 + 4 * off], [6, 0]], None, lambda off: off),  # over capacity
-        (lambda off: [[2, 4], [6, off]], [INF, INF], lambda off: off),  # where it may not run
-        (lambda off: [[0, -off], [6, 0]], None, lambda off: off),  # less than nothing
-        (lambda off: [[2, 0], [4 * (1 + off), 0]], [INF, 4], lambda off: off),  # more than it has
+        ([[2, 4], [6, 0]], None, lambda deviation: 0.0),
+        ([[2, 4], [6, 0]], [6, 6], lambda deviation: 0.0),
+        (
+            lambda deviation: [[2, 4 + 4 * deviation], [6, 0]],
+            None,
+            lambda deviation: deviation,
+        ),  # over capacity
+        (
+            lambda deviation: [[2, 4], [6, deviation]],
+            [INF, INF],
+            lambda deviation: deviation,
+        ),  # where it may not run
+        (
+            lambda deviation: [[0, -deviation], [6, 0]],
+            None,
+            lambda deviation: deviation,
+        ),  # less than nothing
+        (
+            lambda deviation: [[2, 0], [4 * (1 + deviation), 0]],
+            [INF, 4],
+            lambda deviation: deviation,
+        ),  # more than it has
     ],
 )
-def test_the_residual_is_the_largest_violation(tasks, limits, residual, off):
-    planted = tasks(off) if callable(tasks) else tasks
-    found = allocation(planted, task_limits=limits)
-    assert found.residual == pytest.approx(residual(off), rel=1e-6, abs=1e-15)
-    assert found.certify().holds is False or residual(off) == 0
+def test_the_residual_is_the_largest_violation(tasks, limits, residual, deviation):
+    planted = tasks(deviation) if callable(tasks) else tasks
+    planted_allocation = allocation(planted, task_limits=limits)
+    assert planted_allocation.residual == pytest.approx(residual(deviation), rel=1e-6, abs=1e-15)
+    assert planted_allocation.certify().holds is False or residual(deviation) == 0
 
 
 @pytest.mark.parametrize("bad", [np.nan, INF, -INF])
@@ -100,11 +116,11 @@ def test_allocations_can_be_sent_to_another_process(name):
             answer = fairlp.allocate(instance, name)
         except NotDefinedError:
             continue
-        again = pickle.loads(pickle.dumps(answer))
-        assert again.tasks.equals(answer.tasks) and again.certify().holds == answer.certify().holds
+        copy = pickle.loads(pickle.dumps(answer))
+        assert copy.tasks.equals(answer.tasks) and copy.certify().holds == answer.certify().holds
         for table in ("rounds", "state"):
             before = getattr(answer, table)
-            assert before is None or before.equals(getattr(again, table))
+            assert before is None or before.equals(getattr(copy, table))
 
 
 def test_a_table_is_made_at_the_first_read_and_once():

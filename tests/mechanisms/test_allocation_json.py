@@ -26,14 +26,14 @@ def read(text, instance):
 def test_what_is_read_is_certified_as_the_first(instance, name, tmp_path):
     first = fairlp.allocate(instance, name)
     first.to_json(tmp_path / "found.json")
-    again = read(tmp_path / "found.json", instance)
-    assert again.to_dict() == first.to_dict()
-    assert np.array_equal(again.tasks_array, first.tasks_array) and np.array_equal(
-        again.gamma, first.gamma
+    second = read(tmp_path / "found.json", instance)
+    assert second.to_dict() == first.to_dict()
+    assert np.array_equal(second.tasks_array, first.tasks_array) and np.array_equal(
+        second.gamma, first.gamma
     )
     try:
         assert (
-            again.certify().holds == first.certify().holds
+            second.certify().holds == first.certify().holds
         )  # prices of the rounds are not in the file
     except NotDefinedError:
         assert first.prove is None
@@ -42,8 +42,8 @@ def test_what_is_read_is_certified_as_the_first(instance, name, tmp_path):
 def test_options_of_the_mechanism_come_along():
     instance = fairlp.Instance.from_arrays([[1, 4], [3, 1], [2, 0]], [[9, 18]])
     first = fairlp.allocate(instance, "alpha-fair", alpha=2.0)
-    again = read(first.to_json(), instance)
-    assert again.parameters == {"alpha": 2.0} and again.certify()
+    second = read(first.to_json(), instance)
+    assert second.parameters == {"alpha": 2.0} and second.certify()
     data = json.loads(first.to_json())
     data["parameters"]["alpha"] = 1.0  # the same tasks are not optimal there
     assert not read(json.dumps(data), instance).certify()
@@ -59,10 +59,10 @@ def test_labels_are_aligned_whatever_their_order(instance):
         resources=list(instance.resources),
         counts=instance.counts[::-1],
     )
-    again = read(first.to_json(), turned)
-    assert again.tasks.loc[first.tasks.index, first.tasks.columns].equals(first.tasks)
-    assert again.prices.loc[first.prices.index].equals(first.prices)
-    assert again.certify()
+    second = read(first.to_json(), turned)
+    assert second.tasks.loc[first.tasks.index, first.tasks.columns].equals(first.tasks)
+    assert second.prices.loc[first.prices.index].equals(first.prices)
+    assert second.certify()
 
 
 def test_whole_numbers_and_words_are_labels_too():
@@ -125,14 +125,14 @@ WRONG_FORMS = {
 }
 
 
-@pytest.mark.parametrize("words", WRONG_FORMS)
-def test_what_has_another_form_is_refused_by_name(instance, words):
+@pytest.mark.parametrize("form", WRONG_FORMS)
+def test_what_has_another_form_is_refused_by_name(instance, form):
     data = json.loads(fairlp.allocate(instance, "drfh").to_json())
     with pytest.raises(
         FileFormatError,
-        match=rf"this is no JSON of an Allocation \(.*{words}.*expected what to_json",
+        match=rf"this is no JSON of an Allocation \(.*{form}.*expected what to_json",
     ):
-        read(json.dumps(WRONG_FORMS[words](data)), instance)
+        read(json.dumps(WRONG_FORMS[form](data)), instance)
 
 
 @pytest.mark.parametrize(

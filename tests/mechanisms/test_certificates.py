@@ -28,38 +28,38 @@ def changed(allocation, factors):
     )
 
 
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.5, 1.0])
-def test_whoever_has_too_little_is_found_and_named(how, off):
+@pytest.mark.parametrize("is_exact", HOW)
+@pytest.mark.parametrize("deviation", [1e-8, 1e-6, 0.5, 1.0])
+def test_whoever_has_too_little_is_found_and_named(is_exact, deviation):
     allocation = right()
-    assert allocation.certify(exact=how).holds
+    assert allocation.certify(exact=is_exact).holds
     for n, user in enumerate(allocation.instance.users):
         factors = np.ones(len(allocation.instance.users))
-        factors[n] -= off
-        verdict = changed(allocation, factors).certify(exact=how)
+        factors[n] -= deviation
+        verdict = changed(allocation, factors).certify(exact=is_exact)
         assert not verdict.holds and f"user {user!r}" in verdict.message
-        assert verdict.gap == pytest.approx(off, rel=1e-3)
+        assert verdict.gap == pytest.approx(deviation, rel=1e-3)
 
 
-@pytest.mark.parametrize("how", HOW)
-def test_whoever_has_too_much_is_found_and_named(how):
+@pytest.mark.parametrize("is_exact", HOW)
+def test_whoever_has_too_much_is_found_and_named(is_exact):
     """One user gives up a little, another one takes it and has much more of a level than is due."""
     instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[10.0]], weights=[9, 1])
     allocation = fairlp.allocate(instance, "drf")
-    verdict = changed(allocation, [1 - 0.1 / 9, 1.1]).certify(exact=how)
+    verdict = changed(allocation, [1 - 0.1 / 9, 1.1]).certify(exact=is_exact)
     assert not verdict.holds and "user 'user2'" in verdict.message
     assert verdict.gap == pytest.approx(0.1 / 1.1)
 
 
-@pytest.mark.parametrize("how", HOW)
-def test_right_levels_in_the_wrong_places_are_infeasible(how):
+@pytest.mark.parametrize("is_exact", HOW)
+def test_right_levels_in_the_wrong_places_are_infeasible(is_exact):
     allocation = right()
-    wrong = dataclasses.replace(allocation, tasks_array=allocation.tasks_array[:, ::-1])
-    assert wrong.totals.to_numpy() == pytest.approx(allocation.totals.to_numpy())
-    verdict = wrong.certify(exact=how)
+    wrong_allocation = dataclasses.replace(allocation, tasks_array=allocation.tasks_array[:, ::-1])
+    assert wrong_allocation.totals.to_numpy() == pytest.approx(allocation.totals.to_numpy())
+    verdict = wrong_allocation.certify(exact=is_exact)
     assert not verdict.holds and verdict.message.startswith("infeasible")
     verdict = changed(allocation, np.full(len(allocation.instance.users), 1 + 1e-6)).certify(
-        exact=how
+        exact=is_exact
     )
     assert not verdict.holds and verdict.message.startswith("infeasible")
 
@@ -96,23 +96,23 @@ def test_what_is_proved_by_programs_is_proved_in_rationals():
 
 
 FORGED = {
-    "half": lambda found: {"tasks_array": found.tasks_array / 2},
-    "half of what is due, too": lambda found: {
-        "tasks_array": found.tasks_array / 2,
-        "gamma": found.gamma / 2,
-        "tasks_per_level": found.tasks_per_level / 2,
+    "half": lambda allocation: {"tasks_array": allocation.tasks_array / 2},
+    "half of what is due, too": lambda allocation: {
+        "tasks_array": allocation.tasks_array / 2,
+        "gamma": allocation.gamma / 2,
+        "tasks_per_level": allocation.tasks_per_level / 2,
     },
-    "one percent less for one user": lambda found: {
-        "tasks_array": found.tasks_array
-        * np.where(np.arange(len(found.tasks_array)) == 0, 0.99, 1.0)[:, None]
+    "one percent less for one user": lambda allocation: {
+        "tasks_array": allocation.tasks_array
+        * np.where(np.arange(len(allocation.tasks_array)) == 0, 0.99, 1.0)[:, None]
     },
-    "nothing": lambda found: {"tasks_array": found.tasks_array * 0.0},
-    "no number": lambda found: {"tasks_array": found.tasks_array * np.nan},
-    "one that is no number": lambda found: {
-        "tasks_array": np.where(found.tasks_array < 2, np.nan, found.tasks_array)
+    "nothing": lambda allocation: {"tasks_array": allocation.tasks_array * 0.0},
+    "no number": lambda allocation: {"tasks_array": allocation.tasks_array * np.nan},
+    "one that is no number": lambda allocation: {
+        "tasks_array": np.where(allocation.tasks_array < 2, np.nan, allocation.tasks_array)
     },
-    "without end": lambda found: {"tasks_array": found.tasks_array + np.inf},
-    "the other way round": lambda found: {"tasks_array": -found.tasks_array},
+    "without end": lambda allocation: {"tasks_array": allocation.tasks_array + np.inf},
+    "the other way round": lambda allocation: {"tasks_array": -allocation.tasks_array},
 }
 PROVED = ("drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf", "h-drf", "h-drf-collapsed")
 PROVED += ("psdsf-rdm", "psdsf-tdm", "njc", "ceei", "alpha-fair")

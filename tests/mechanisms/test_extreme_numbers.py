@@ -37,17 +37,17 @@ SINGLE = {
 }
 
 
-def changed(what, size, pooled):
+def changed(field, size, pooled):
     """The usual instance with some numbers times a size."""
     parts = {name: numbers.copy() for name, numbers in USUAL.items()}
-    names = ("demands", "capacities") if what == "both" else (what,)
+    names = ("demands", "capacities") if field == "both" else (field,)
     with np.errstate(over="ignore"):
-        for name in names if what in TASKS else ():
+        for name in names if field in TASKS else ():
             parts[name] *= size
-        if what in SINGLE:
-            array, place = SINGLE[what]
+        if field in SINGLE:
+            array, place = SINGLE[field]
             parts[array][place] *= size
-    if what == "limit":
+    if field == "limit":
         parts["task_limits"] = [size, None, 5]
     if pooled:
         parts["capacities"] = parts["capacities"][:1]
@@ -68,22 +68,22 @@ def of_usual(mechanism):
 def test_extreme_magnitudes(mechanism):
     pooled, usual = of_usual(mechanism)
     whole = any(word in mechanism for word in ("whole", "discrete", "drfh-", "slots", "drf-milp"))
-    for what in (*TASKS, *SINGLE, "limit"):
+    for field in (*TASKS, *SINGLE, "limit"):
         for size in MAGNITUDES:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", RuntimeWarning)
                 warnings.simplefilter("ignore", FairlpWarning)
                 try:
-                    allocation = fairlp.allocate(changed(what, size, pooled), mechanism)
+                    allocation = fairlp.allocate(changed(field, size, pooled), mechanism)
                     allocation.to_dict(), str(allocation)
                 except FairlpError as error:
                     assert len(str(error)) < 1000
                     continue
             totals = allocation.totals.to_numpy()
             assert np.isfinite(totals).all() and (totals >= 0).all()
-            if what in TASKS and not whole and not getattr(allocation, "unproved", ""):
-                assert totals == pytest.approx(usual * TASKS[what](size), rel=AUDIT, abs=0), (
-                    what,
+            if field in TASKS and not whole and not getattr(allocation, "unproved", ""):
+                assert totals == pytest.approx(usual * TASKS[field](size), rel=AUDIT, abs=0), (
+                    field,
                     size,
                 )
 

@@ -143,6 +143,6 @@ def test_normalisers_as_in_the_table(name):
         delta = rng.random((4, 3)) < 0.7
         delta[:, 0] = True
         instance = fairlp.Instance.from_arrays(d, c, counts=counts, eligible=delta)
-        found = getattr(normalisers, name)(instance)
+        normaliser = getattr(normalisers, name)(instance)
         expected = by_hand(name, d.tolist(), c.tolist(), counts.tolist(), delta.tolist())
-        assert found.tolist() == pytest.approx(expected, rel=1e-15)
+        assert normaliser.tolist() == pytest.approx(expected, rel=1e-15)

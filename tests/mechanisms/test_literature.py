@@ -19,7 +19,9 @@ def test_every_mechanism_names_a_paper(name):
 
 
 def test_every_paper_is_of_a_mechanism():
-    assert {one for name in NAMES for one in fairlp.mechanisms(name).references} == set(REFERENCES)
+    assert {reference for name in NAMES for reference in fairlp.mechanisms(name).references} == set(
+        REFERENCES
+    )
 
 
 @pytest.mark.parametrize("paper", REFERENCES, ids=lambda paper: paper.key)
@@ -41,8 +43,10 @@ def test_entries_are_bibtex(paper):
 
 
 def test_in_the_order_of_the_source():
-    both = cited("Dolev et al., ITCS 2012; Gutman and Nisan, AAMAS 2012")
-    assert [one.year for one in both] == [2012, 2012] and both[0].author.startswith("Danny Dolev")
+    papers = cited("Dolev et al., ITCS 2012; Gutman and Nisan, AAMAS 2012")
+    assert [paper.year for paper in papers] == [2012, 2012] and papers[0].author.startswith(
+        "Danny Dolev"
+    )
     assert cited("somebody, 2031") == ()
 
 
@@ -52,11 +56,11 @@ def test_what_there_is_not():
 
 
 def test_papers_are_told_in_a_line():
-    told = {paper.key: str(paper) for paper in REFERENCES}
+    lines = {paper.key: str(paper) for paper in REFERENCES}
     assert (
-        told["varian1974equity"]
+        lines["varian1974equity"]
         == "Hal R. Varian: Equity, Envy, and Efficiency. Journal of Economic Theory, 1974"
     )
-    assert told["eisenberg1959consensus"].startswith("Edmund Eisenberg, David Gale: Consensus of ")
+    assert lines["eisenberg1959consensus"].startswith("Edmund Eisenberg, David Gale: Consensus of ")
     assert all(str(paper).endswith(str(paper.year or paper.venue)) for paper in REFERENCES)
     assert any(paper.year is None for paper in REFERENCES)

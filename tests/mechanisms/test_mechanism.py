@@ -31,8 +31,8 @@ from fairlp.models.programs.proof import Proof
 from own_back_ends import Halves, MuteNothing, Nothing, Truthful
 
 
-def pool(**more):
-    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
+def pool(**options):
+    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **options)
 
 
 def test_answers_as_text_need_no_file():
@@ -49,23 +49,23 @@ def test_a_function_is_no_mechanism():
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "words"),
+    ("text", "name", "message"),
     [
         ("def plain(instance):\n    return 1\n", "plain", "is no mechanism; decorate the function"),
         ("def plain(instance):\n    return 1\n", "plian", "has no mechanism 'plian'"),
         ("raise ZeroDivisionError('careless')\n", "plain", "failed: ZeroDivisionError: careless"),
     ],
 )
-def test_a_reference_to_what_is_no_mechanism(tmp_path, text, name, words):
+def test_a_reference_to_what_is_no_mechanism(tmp_path, text, name, message):
     from fairlp.mechanisms.own import located
 
     path = tmp_path / "rules_of_nobody.py"
     path.write_text(text, encoding="utf-8")
     before = dict(sys.modules)
     try:
-        with pytest.raises(UnknownNameError, match=words):
+        with pytest.raises(UnknownNameError, match=message):
             located(f"{path}:{name}")
-        assert "careless" not in words or "rules_of_nobody" not in sys.modules
+        assert "careless" not in message or "rules_of_nobody" not in sys.modules
     finally:
         sys.modules.pop("rules_of_nobody", None)
     assert set(sys.modules) >= set(before) and str(tmp_path) not in sys.path
@@ -86,9 +86,9 @@ def test_an_error_of_fairlp_in_somebodys_function_is_left_as_it_is():
     def refusing(instance):
         raise InstanceError("not so many users")
 
-    with pytest.raises(InstanceError, match="not so many users") as told:
+    with pytest.raises(InstanceError, match="not so many users") as error:
         fairlp.allocate(examples.ghodsi(), refusing)
-    assert not getattr(told.value, "__notes__", ())
+    assert not getattr(error.value, "__notes__", ())
 
 
 def test_nobody_who_may_run_anything():
@@ -107,9 +107,12 @@ def test_nobody_who_may_run_anything():
 def test_shares_of_long_denominators_are_still_compared_exactly():
     rng = np.random.default_rng(0)
     weights = rng.permutation(np.arange(2001, 4001))[:600].astype(float)
-    many = Instance.from_arrays(rng.integers(1, 9, (600, 2)), [[5000.0, 6007.0]], weights=weights)
+    users_instance = Instance.from_arrays(
+        rng.integers(1, 9, (600, 2)), [[5000.0, 6007.0]], weights=weights
+    )
     fast, loop = (
-        fairlp.allocate(many, "drf-discrete", method=method).totals for method in ("fast", "loop")
+        fairlp.allocate(users_instance, "drf-discrete", method=method).totals
+        for method in ("fast", "loop")
     )
     assert fast.equals(loop) and fast.sum() > 600
 
@@ -139,10 +142,10 @@ def test_without_python_flint_a_delicate_answer_is_not_called_proved(monkeypatch
 
     delicate = Instance.from_arrays([[1.0, 1e-9], [1e-9, 1.0]], [[1e9, 1e-7]])
     assert not fairlp.allocate(delicate, "drf").unproved
-    asked = settling.MethodCall(delicate, find("drf"), find("drf").methods[0])
-    verdict, tasks = settling._in_rationals(asked, lacking)
+    call = settling.MethodCall(delicate, find("drf"), find("drf").methods[0])
+    verdict, tasks = settling._in_rationals(call, lacking)
     assert not verdict.holds and "python-flint" in str(verdict) and not tasks.size
-    assert "servers are shared one by one" in str(settling._in_rationals(asked, None)[0])
+    assert "servers are shared one by one" in str(settling._in_rationals(call, None)[0])
 
 
 def test_a_solver_that_fails_on_limits_of_queues_is_told_of(monkeypatch):
@@ -163,20 +166,20 @@ def test_a_solver_that_fails_on_limits_of_queues_is_told_of(monkeypatch):
 
 def test_a_delicate_answer_that_nothing_settles_fails_as_the_solver_did(monkeypatch):
     delicate = Instance.from_arrays([[1.0, 1e-9], [1e-9, 1.0]], [[1e9, 1e-7]])
-    asked = settling.MethodCall(delicate, find("drf"), find("drf").methods[0])
+    call = settling.MethodCall(delicate, find("drf"), find("drf").methods[0])
 
     def fails(_):
         raise SolverError("out of digits")
 
-    exact = settling.settled(fails)(asked)
+    exact = settling.settled(fails)(call)
     assert exact.tasks.sum(axis=1) == pytest.approx(
         fairlp.allocate(delicate, "drf").totals.to_numpy(), rel=1e-9
     )
     with pytest.raises(SolverError, match="out of digits"):
-        settling.settled(fails, None)(asked)
+        settling.settled(fails, None)(call)
     monkeypatch.setattr(settling, "MOST_EXACT", 0)
     with pytest.raises(SolverError, match="out of digits"):
-        settling.settled(fails)(asked)
+        settling.settled(fails)(call)
 
 
 def test_a_file_that_fails_leaves_the_module_of_its_name(tmp_path):
@@ -275,10 +278,16 @@ def test_half_of_what_is_right_is_not_proved(mechanism, method, instance):
     """The solver gives no duals, so that a wrong point is feasible, and nothing of the program speaks against it."""
     right = fairlp.allocate(instance, mechanism, method=method)
     assert right.certify().holds and not right.unproved and right.gap <= 1e-7
-    wrong = fairlp.allocate(instance, mechanism, method=method, solver=Halves())
-    assert (wrong.totals < 0.9 * right.totals).any() and wrong.residual <= 1e-9
-    assert wrong.gap is None and "not proved" in wrong.unproved and wrong.unproved in wrong.notes
-    assert not wrong.certify().holds
+    wrong_allocation = fairlp.allocate(instance, mechanism, method=method, solver=Halves())
+    assert (
+        wrong_allocation.totals < 0.9 * right.totals
+    ).any() and wrong_allocation.residual <= 1e-9
+    assert (
+        wrong_allocation.gap is None
+        and "not proved" in wrong_allocation.unproved
+        and wrong_allocation.unproved in wrong_allocation.notes
+    )
+    assert not wrong_allocation.certify().holds
 
 
 @pytest.mark.parametrize(
@@ -320,9 +329,9 @@ def test_what_is_right_without_duals_is_proved_by_certify(mechanism):
 )
 def test_what_is_above_its_tolerance_is_said(outcome, unproved):
     row = find("drf")
-    found = outcome.answer(MethodCall(ONE, row, row.methods[0]), {})
-    assert found.unproved.startswith(unproved) and bool(found.unproved) == bool(unproved)
-    assert (found.unproved in found.notes) == bool(unproved)
+    answer = outcome.answer(MethodCall(ONE, row, row.methods[0]), {})
+    assert answer.unproved.startswith(unproved) and bool(answer.unproved) == bool(unproved)
+    assert (answer.unproved in answer.notes) == bool(unproved)
 
 
 @pytest.mark.parametrize("factor", [5e-324, 1e-323, 1e-310, 1e-160, 1e300])
@@ -353,15 +362,15 @@ def test_a_proof_that_runs_the_mechanism_again_ends():
 
     def prove(allocation, exact):
         calls.append(allocation)
-        again = TasksResult(np.ones((4, 1)), gap=1.0).answer(
+        inner_answer = TasksResult(np.ones((4, 1)), gap=1.0).answer(
             MethodCall(ONE, row, row.methods[0]), {}
         )
-        assert "duality gap of 1 " in again.unproved
+        assert "duality gap of 1 " in inner_answer.unproved
         raise SolverError("planted")
 
     row = replace(find("drf"), prove=prove)
-    found = TasksResult(np.ones((4, 1)), gap=1.0).answer(MethodCall(ONE, row, row.methods[0]), {})
-    assert len(calls) == 1 and found.unproved.endswith("expected); planted")
+    answer = TasksResult(np.ones((4, 1)), gap=1.0).answer(MethodCall(ONE, row, row.methods[0]), {})
+    assert len(calls) == 1 and answer.unproved.endswith("expected); planted")
 
 
 PAIRS = [
@@ -391,5 +400,5 @@ def test_a_named_solver_is_used_or_refused(name, method):
 
 def test_a_solver_that_is_the_method_itself_may_be_named():
     instance = fairlp.examples.wang_figure_1()
-    how = {"method": "interior-point", "solver": "interior-point"}
-    assert fairlp.allocate(instance, "drfh", **how).method == "interior-point"
+    options = {"method": "interior-point", "solver": "interior-point"}
+    assert fairlp.allocate(instance, "drfh", **options).method == "interior-point"

@@ -35,7 +35,7 @@ def test_mechanisms_methods_and_solvers_in_any_case(instance):
 
 
 @pytest.mark.parametrize(
-    ("given", "found"),
+    ("name", "back_end"),
     [
         ("HIGHS-ipm", "highs-ipm"),
         ("ORTOOLS:glop", "ortools:GLOP"),
@@ -45,8 +45,8 @@ def test_mechanisms_methods_and_solvers_in_any_case(instance):
         ("GLPK", "glpk"),
     ],
 )
-def test_back_ends_in_any_case(given, found):
-    assert find_backend(given).name == found
+def test_back_ends_in_any_case(name, back_end):
+    assert find_backend(name).name == back_end
 
 
 def test_properties_in_any_case(instance):
@@ -58,19 +58,19 @@ def test_properties_in_any_case(instance):
     assert fairlp.counterexample("ASSET", "Sharing Incentive") is not None
 
 
-@pytest.mark.parametrize("wrong", [None, 3, ["drf"], b"drf"])
-def test_what_is_no_text_is_no_name(instance, wrong):
+@pytest.mark.parametrize("name", [None, 3, ["drf"], b"drf"])
+def test_what_is_no_text_is_no_name(instance, name):
     calls = (
-        lambda: fairlp.allocate(instance, wrong),
-        lambda: fairlp.allocate(instance, "drf", method=wrong),
-        lambda: fairlp.allocate(instance, "drf", solver=wrong),
-        lambda: fairlp.formulate(instance, "drf").solve(solver=wrong),
-        lambda: examples.load(wrong),
-        lambda: fairlp.audit(instance, fairlp.allocate(instance, "drf"), [wrong]),
+        lambda: fairlp.allocate(instance, name),
+        lambda: fairlp.allocate(instance, "drf", method=name),
+        lambda: fairlp.allocate(instance, "drf", solver=name),
+        lambda: fairlp.formulate(instance, "drf").solve(solver=name),
+        lambda: examples.load(name),
+        lambda: fairlp.audit(instance, fairlp.allocate(instance, "drf"), [name]),
     )
     for call in calls:
         with pytest.raises(
-            UnknownNameError, match=f"asked for by name, not {type(wrong).__name__}; known: '"
+            UnknownNameError, match=f"asked for by name, not {type(name).__name__}; known: '"
         ):
             call()
     assert issubclass(UnknownNameError, FairlpError)

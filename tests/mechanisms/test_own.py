@@ -96,9 +96,9 @@ def test_what_travels_as_it_is_has_its_name_where_it_arrives():
     row = fairlp.mechanism("planted")(lambda instance: np.ones(2))
     row.method("twice")(lambda instance: 2 * np.ones(2))
     assert row.reference is None and memory_first.reference == "own_mechanisms:memory_first"
-    made, state = row.__reduce__()
+    function, state = row.__reduce__()
     del OWN["planted"]
-    arrived = made(*state)
+    arrived = function(*state)
     assert (
         arrived is not row
         and OWN["planted"] is arrived
@@ -220,8 +220,8 @@ def test_tasks_must_be_defined_over_users_and_servers():
         fairlp.allocate(
             TWO, by_model(lambda model, x, instance: model.define("tasks", x.sum(instance.servers)))
         )
-    one = by_model(lambda model, x, instance: model.define("tasks", x.sum(instance.servers)))
-    assert fairlp.allocate(ONE, one).tasks.shape == (2, 1)
+    row = by_model(lambda model, x, instance: model.define("tasks", x.sum(instance.servers)))
+    assert fairlp.allocate(ONE, row).tasks.shape == (2, 1)
 
 
 def test_a_formulation_may_have_its_tasks_by_server_and_user():
@@ -281,23 +281,23 @@ def test_prices_are_those_of_capacity_if_the_rows_are_its():
 def test_wrong_allocations_are_not_proved(exact):
     right = fairlp.allocate(ONE, memory_first)
     assert right.certify(exact=exact).holds
-    more = dataclasses.replace(right, tasks_array=right.tasks_array * (1 + 1e-5))
-    verdict = more.certify(exact=exact)
+    larger_allocation = dataclasses.replace(right, tasks_array=right.tasks_array * (1 + 1e-5))
+    verdict = larger_allocation.certify(exact=exact)
     assert not verdict.holds and verdict.message.startswith(
         "infeasible: a capacity, limit or placement is violated"
     )
-    for factors, off in (([1 - 1e-5, 1], 1e-5), ([1, 0.5], 0.5)):
-        less = dataclasses.replace(
+    for factors, gap in (([1 - 1e-5, 1], 1e-5), ([1, 0.5], 0.5)):
+        smaller_allocation = dataclasses.replace(
             right, tasks_array=right.tasks_array * np.array(factors)[:, None]
         )
-        verdict = less.certify(exact=exact)
-        user = "ann" if off < 0.1 else "bob"
+        verdict = smaller_allocation.certify(exact=exact)
+        user = "ann" if gap < 0.1 else "bob"
         assert (
             not verdict.holds
             and f"user {user!r} has" in verdict.message
             and "as good" not in verdict.message
         )
-        assert verdict.gap == pytest.approx(off, rel=1e-3)
+        assert verdict.gap == pytest.approx(gap, rel=1e-3)
 
 
 def test_other_totals_of_a_program_that_is_solved_once_may_be_as_good():
@@ -409,13 +409,13 @@ def test_a_procedure_with_a_state_remembers():
     @fairlp.mechanism("least-first")
     def least_first(instance, state):
         """All of one server to the user who has had least so far."""
-        had = (
+        past = (
             np.zeros(len(instance.users))
             if state is None
             else state[list(instance.users)].to_numpy()
         )
-        tasks = np.where(np.arange(len(had)) == had.argmin(), instance.gamma()[:, 0], 0.0)
-        return tasks, had + tasks
+        tasks = np.where(np.arange(len(past)) == past.argmin(), instance.gamma()[:, 0], 0.0)
+        return tasks, past + tasks
 
     first = fairlp.allocate(ONE, least_first)
     assert first.totals.to_dict() == {"ann": 4.5, "bob": 0} and first.state.to_dict() == {
@@ -444,7 +444,7 @@ def test_a_procedure_with_a_state_remembers():
 
 
 @pytest.mark.parametrize(
-    ("returned", "told"),
+    ("returned", "message"),
     [
         (np.zeros(2), "takes a state and returned ndarray; expected (tasks, state)"),
         ((np.zeros(2), [1.0]), "a state of shape (1,); expected a finite number for each user"),
@@ -452,7 +452,7 @@ def test_a_procedure_with_a_state_remembers():
         ((np.zeros(2), {"ann": 1.0}), "bob"),
     ],
 )
-def test_what_a_procedure_that_remembers_returns(returned, told):
+def test_what_a_procedure_that_remembers_returns(returned, message):
     row = fairlp.mechanism("planted")(lambda instance, state: returned)
-    with pytest.raises(InstanceError, match=re.escape(told)):
+    with pytest.raises(InstanceError, match=re.escape(message)):
         fairlp.allocate(ONE, row)

@@ -54,8 +54,8 @@ def test_allocate_by_itself_and_by_name(row):
     np.testing.assert_allclose(allocation.totals, TASKS[row.name], rtol=1e-9, atol=1e-12)
     assert allocation.mechanism == row.name and row.name in fairlp.mechanisms().index
     assert fairlp.allocate(INSTANCE, row.name.upper()).totals.equals(allocation.totals)
-    held = fairlp.audit(INSTANCE, allocation, ["feasible", "Pareto-optimal"])["holds"]
-    assert held["feasible"] is True and held["Pareto-optimal"] is (row is not own_part)
+    holds = fairlp.audit(INSTANCE, allocation, ["feasible", "Pareto-optimal"])["holds"]
+    assert holds["feasible"] is True and holds["Pareto-optimal"] is (row is not own_part)
     assert row.name in repr(allocation) and str(allocation.to_dict()["mechanism"]) == row.name
 
 
@@ -74,7 +74,7 @@ def test_several_servers_weights_limits_and_placement(row):
 
 
 def test_what_functions_may_not_return_and_may_not_promise():
-    wrong = {
+    cases = {
         "text": (
             lambda instance: "ab",
             "returned str; expected a Model, or tasks: 3 users × 1 servers",
@@ -83,7 +83,7 @@ def test_what_functions_may_not_return_and_may_not_promise():
         "too wide": (lambda instance: [[1, 2]] * 3, r"of shape \(3, 2\)"),
         "negative": (lambda instance: [1, -1, 0], "gave user 'bob' -1 tasks"),
     }
-    for name, (function, message) in wrong.items():
+    for name, (function, message) in cases.items():
         with pytest.raises(InstanceError, match=message):
             fairlp.allocate(INSTANCE, fairlp.mechanism(name)(function))
         del OWN[name]
@@ -142,8 +142,8 @@ def test_what_is_proved_and_what_cannot_be():
         )
         assert allocation.prices.to_numpy().sum() > 0
         worse = fairlp.allocate(INSTANCE, row).tasks * 0.9
-        held = fairlp.audit(INSTANCE, worse, ["Pareto-optimal"])
-        assert held["holds"].tolist() == [False]
+        findings = fairlp.audit(INSTANCE, worse, ["Pareto-optimal"])
+        assert findings["holds"].tolist() == [False]
     assert "without duals" in fairlp.allocate(INSTANCE, most_tasks).unproved
     with pytest.raises(UnsupportedError, match="no linear program"):
         fairlp.allocate(INSTANCE, most_tasks).certify(exact=True)
@@ -158,8 +158,8 @@ def test_models_are_shown_written_and_read(row, tmp_path):
     assert "capacity" in str(model) and "maximize" in str(model).lower()
     for path in model.write(tmp_path / "own.mps"):
         assert path.exists()
-    again = fairlp.read_program(tmp_path / "own.mps").solve()
-    assert again.objective == pytest.approx(model.solve().objective, rel=1e-12)
+    solution = fairlp.read_program(tmp_path / "own.mps").solve()
+    assert solution.objective == pytest.approx(model.solve().objective, rel=1e-12)
 
 
 @pytest.mark.parametrize("row", [own_part, one_by_one], ids=lambda row: row.name)
@@ -187,7 +187,7 @@ def test_promises_are_kept_or_found_broken():
 
 
 @pytest.mark.parametrize(
-    ("row", "wanted"),
+    ("row", "property_name"),
     [
         (memory_first, "sharing incentive"),
         (memory_first, "envy-free"),
@@ -196,12 +196,18 @@ def test_promises_are_kept_or_found_broken():
         (one_by_one, "sharing incentive"),
         (most_tasks, "envy-free up to one task of the other"),
     ],
-    ids=lambda one: getattr(one, "name", one),
+    ids=lambda parameter: getattr(parameter, "name", parameter),
 )
-def test_counterexamples_are_small_and_break_the_property(row, wanted):
-    case = fairlp.counterexample(row, wanted, search=True, seed=1, tries=400)
-    assert case is not None and len(case.users) <= 3 and case.name == f"{row.name} breaks {wanted}"
-    assert fairlp.audit(case, fairlp.allocate(case, row), [wanted])["holds"].tolist() == [False]
+def test_counterexamples_are_small_and_break_the_property(row, property_name):
+    case = fairlp.counterexample(row, property_name, search=True, seed=1, tries=400)
+    assert (
+        case is not None
+        and len(case.users) <= 3
+        and case.name == f"{row.name} breaks {property_name}"
+    )
+    assert fairlp.audit(case, fairlp.allocate(case, row), [property_name])["holds"].tolist() == [
+        False
+    ]
 
 
 def workload():

@@ -26,23 +26,23 @@ def declared():
 
 def experiment(mechanisms, **changes):
     parts = {"users": [4], "resources": [2], "demands": [[1, 5]], "reserves": [[20, 40]]}
-    how = {"generator": "uniform-integers", "grid": parts, "statistics": ["summary"], "runs": 3}
-    return study.Study(name="own", mechanisms=mechanisms, **(how | changes))
+    fields = {"generator": "uniform-integers", "grid": parts, "statistics": ["summary"], "runs": 3}
+    return study.Study(name="own", mechanisms=mechanisms, **(fields | changes))
 
 
 ALL = {row.name: row for row in EVERY}
 
 
 def test_a_study_in_other_processes_is_the_same_by_reference(tmp_path):
-    one, two = (experiment(ALL).run(workers=n, progress=False).frame for n in (1, 2))
-    assert one.equals(two) and len(one) == 3
+    frame, second_frame = (experiment(ALL).run(workers=n, progress=False).frame for n in (1, 2))
+    assert frame.equals(second_frame) and len(frame) == 3
     document = experiment(ALL).to_dict()
     assert document["mechanisms"]["own-part"]["mechanism"] == "own_mechanisms:own_part"
     with pytest.raises(
         StudyError, match=r"'own_mechanisms:memory_first' is a function of a module.*allow_code"
     ):
         study.Study.from_dict(document)
-    assert study.Study.from_dict(document, allow_code=True).run(progress=False).frame.equals(one)
+    assert study.Study.from_dict(document, allow_code=True).run(progress=False).frame.equals(frame)
     file = experiment(ALL).write(tmp_path / "own.yaml")
     with pytest.raises(StudyError, match="--allow-code"):
         study.Study.read(file)
@@ -108,8 +108,8 @@ def script(path, *arguments, level="1", times="1"):
 
 
 def test_a_study_takes_a_mechanism_of_a_script_into_its_workers(tmp_path):
-    done = script(tmp_path / "own_script.py", "lp,division")
-    assert done.stdout.splitlines() == ["True 4 False True True"], done.stderr
+    process = script(tmp_path / "own_script.py", "lp,division")
+    assert process.stdout.splitlines() == ["True 4 False True True"], process.stderr
 
 
 def kept_runs(folder):
@@ -118,8 +118,8 @@ def kept_runs(folder):
 
 def test_a_study_does_not_go_on_with_another_function(tmp_path):
     for _ in range(2):
-        again = script(tmp_path / "own_script.py", "lp", "runs")
-        assert again.returncode == 0, again.stderr
+        process = script(tmp_path / "own_script.py", "lp", "runs")
+        assert process.returncode == 0, process.stderr
         assert kept_runs(tmp_path / "runs") == 4, "the same function goes on"
     for count, change in enumerate(by_day(({"level": "2"}, {"times": "0.5"}), 2), 2):
         assert script(tmp_path / "own_script.py", "lp", "runs", **change).returncode == 0
@@ -177,39 +177,44 @@ def test_an_installed_package_brings_mechanisms(package):
         "fairlp.allocate(i, 'memory-first').method, fairlp.compare(i, ['half-guaranteed', "
         "'drf']).shape)"
     )
-    done = shell(package, "-c", code)
-    assert done.stdout.split("]")[0][1:].replace("'", "").split(", ") == [
+    process = shell(package, "-c", code)
+    assert process.stdout.split("]")[0][1:].replace("'", "").split(", ") == [
         row.name for row in EVERY
-    ], done.stderr
-    assert "[2.25, 1.5] filling (2, 2)" in done.stdout
+    ], process.stderr
+    assert "[2.25, 1.5] filling (2, 2)" in process.stdout
     assert "one-by-one" in typed(package, "mechanisms", "--json").stdout
 
 
 def test_the_command_line_takes_a_name_a_module_or_a_file(package):
     names = ["memory-first", "their_package.rules:memory_first", "loose.py:memory_first"]
-    done = shell(package, "-c", IN_A_ROW, *(f"allocate ghodsi -m {name} --json" for name in names))
-    assert done.returncode == 0, done.stderr
-    decoder, rest, found = json.JSONDecoder(), done.stdout, []
+    process = shell(
+        package, "-c", IN_A_ROW, *(f"allocate ghodsi -m {name} --json" for name in names)
+    )
+    assert process.returncode == 0, process.stderr
+    decoder, rest, documents = json.JSONDecoder(), process.stdout, []
     while rest.strip():
-        one, end = decoder.raw_decode(rest.lstrip())
-        found, rest = [*found, one], rest.lstrip()[end:]
-    assert [(one["mechanism"], one["method"]) for one in found] == [("memory-first", "filling")] * 3
+        document, end = decoder.raw_decode(rest.lstrip())
+        documents, rest = [*documents, document], rest.lstrip()[end:]
+    assert [(document["mechanism"], document["method"]) for document in documents] == [
+        ("memory-first", "filling")
+    ] * 3
 
 
 def test_every_command_takes_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "tests" / "support" / "own_mechanisms.py").read_text(encoding="utf-8")
     (tmp_path / "loose_rules.py").write_text(text, encoding="utf-8")
-    own = "loose_rules.py:memory_first"
-    assert "fairness" in run("export", "ghodsi", "-m", own).stdout
-    run("export", "ghodsi", "-m", own, "-o", "own.mps")
+    reference = "loose_rules.py:memory_first"
+    assert "fairness" in run("export", "ghodsi", "-m", reference).stdout
+    run("export", "ghodsi", "-m", reference, "-o", "own.mps")
     assert (tmp_path / "own.mps").exists()
-    assert "filling" in run("compare", "ghodsi", "-m", own, "--methods").stdout
-    assert "memory-first" in run("compare", "ghodsi", "-m", f"{own},drf").stdout
+    assert "filling" in run("compare", "ghodsi", "-m", reference, "--methods").stdout
+    assert "memory-first" in run("compare", "ghodsi", "-m", f"{reference},drf").stdout
     assert (
-        "envy-free" in run("audit", "ghodsi", "-m", own, "-p", "feasible", "-p", "envy-free").stdout
+        "envy-free"
+        in run("audit", "ghodsi", "-m", reference, "-p", "feasible", "-p", "envy-free").stdout
     )
-    assert "Pareto-optimal" in run("promises", "-m", own).stdout
+    assert "Pareto-optimal" in run("promises", "-m", reference).stdout
     output = run(
         "counterexample",
         "loose_rules.py:own_part",
@@ -226,7 +231,7 @@ def test_every_command_takes_a_file(tmp_path, monkeypatch):
         "ghodsi",
         "jobs.csv",
         "-p",
-        f"{own},loose_rules.py:own_part,drfh",
+        f"{reference},loose_rules.py:own_part,drfh",
         "--no-progress",
         "--csv",
     )
@@ -281,6 +286,6 @@ def test_an_error_in_somebody_elses_function_is_no_bug_of_ours(tmp_path):
         "import fairlp\n@fairlp.mechanism('careless')\ndef careless(instance):\n    return 1 / 0\n"
     )
     (tmp_path / "rules.py").write_text(text, encoding="utf-8")
-    told = typed(tmp_path, "allocate", "ghodsi", "-m", "rules.py:careless")
-    assert told.returncode == 3 and "bug in fairlp" not in told.stderr
-    assert "raised by the function of mechanism 'careless'" in told.stderr.splitlines()[-1]
+    process = typed(tmp_path, "allocate", "ghodsi", "-m", "rules.py:careless")
+    assert process.returncode == 3 and "bug in fairlp" not in process.stderr
+    assert "raised by the function of mechanism 'careless'" in process.stderr.splitlines()[-1]

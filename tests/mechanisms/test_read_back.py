@@ -85,8 +85,8 @@ def assert_same(first, second):
             assert_same(first[key], second[key])
     elif isinstance(first, list):
         assert len(first) == len(second)
-        for one, other in zip(first, second, strict=True):
-            assert_same(one, other)
+        for item, other in zip(first, second, strict=True):
+            assert_same(item, other)
     elif isinstance(first, float):
         assert math.isclose(first, second, rel_tol=1e-8, abs_tol=1e-8), (first, second)
     else:
@@ -121,15 +121,15 @@ def test_every_changed_field_is_refused_or_shown_as_it_is(name):
                 continue
             changed = json.dumps(replaced(document, place, value))
             try:
-                again = fairlp.Allocation.from_json(changed, instance)
+                copy = fairlp.Allocation.from_json(changed, instance)
             except FairlpError as error:
                 assert str(error)
                 continue
-            assert_same(shown(again), document)
+            assert_same(shown(copy), document)
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "words"),
+    ("place", "value", "message"),
     [
         (("users", 1, "level"), 0.9, "a level of 0.9 in the file, and 0.66"),
         (("users", 1, "tasks_per_level"), 2.0, "tasks at level 1 of 2 in the file, and 3 by"),
@@ -141,10 +141,10 @@ def test_every_changed_field_is_refused_or_shown_as_it_is(name):
         (("users", 1, "user"), "\ud800", "lone surrogate"),
     ],
 )  # fmt: skip
-def test_errors_say_what_stands_there_and_what_was_expected(place, value, words):
+def test_errors_say_what_stands_there_and_what_was_expected(place, value, message):
     instance, allocation = written("drf")
     document = shown(allocation)
-    with pytest.raises(FairlpError, match=words):
+    with pytest.raises(FairlpError, match=message):
         fairlp.Allocation.from_json(json.dumps(replaced(document, place, value)), instance)
 
 
@@ -152,8 +152,8 @@ def test_errors_say_what_stands_there_and_what_was_expected(place, value, words)
 def test_levels_of_objectives_are_computed_when_they_are_read(objective):
     instance = kinds()
     allocation = fairlp.allocate(instance, "gavel", objective=objective)
-    again = fairlp.Allocation.from_json(allocation.to_json(), instance)
-    np.testing.assert_allclose(again.levels, allocation.levels, rtol=1e-12)
+    copy = fairlp.Allocation.from_json(allocation.to_json(), instance)
+    np.testing.assert_allclose(copy.levels, allocation.levels, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", fairlp.mechanisms().index)
@@ -169,8 +169,8 @@ def test_what_every_mechanism_writes_is_read(name):
                 fairlp.Allocation.from_json(allocation.to_json(), instance)
             count += 1
             continue
-        again = fairlp.Allocation.from_json(allocation.to_json(), instance)
-        assert_same(shown(again), shown(allocation))
+        copy = fairlp.Allocation.from_json(allocation.to_json(), instance)
+        assert_same(shown(copy), shown(allocation))
         count += 1
     assert count > 0
 
@@ -182,8 +182,8 @@ def test_a_damaged_file_is_refused_in_words(name):
     for seed in range(150):
         text = mutant_text(document, seed)
         try:
-            again = fairlp.Allocation.from_json(text, instance)
+            copy = fairlp.Allocation.from_json(text, instance)
         except FairlpError:
             continue
-        assert str(again)
-        assert again.to_json()
+        assert str(copy)
+        assert copy.to_json()

@@ -62,7 +62,7 @@ def raisable(instance, allocation, users):
     use = sp.csr_array(
         (values, (rows, np.repeat(np.arange(len(n)), alone))), shape=(capacity.size, len(n))
     )
-    own = sp.csr_array(
+    user_rows = sp.csr_array(
         (scale / (totals[n] + 1e-9), (n, np.arange(len(n)))), shape=(len(totals), len(n))
     )
     room = (capacity / size).ravel()
@@ -72,9 +72,9 @@ def raisable(instance, allocation, users):
         protected = levels <= levels[user] * (1 + 1e-9)
         floor = np.where(protected, totals / (totals + 1e-9) * (1 - 1e-9), 0.0)
         finite = np.isfinite(limit)
-        A = sp.vstack([use, -own, own[finite]])
+        A = sp.vstack([use, -user_rows, user_rows[finite]])
         b = np.concatenate([room, -floor, limit[finite] * (1 + 1e-9)])
-        cost = -own[[user]].toarray()[0]
+        cost = -user_rows[[user]].toarray()[0]
         answer = linprog(cost, A_ub=A, b_ub=b, method="highs")
         assert answer.status == 0, answer.message
         gains[user] = -answer.fun - 1
@@ -107,7 +107,7 @@ def test_compare_every_mechanism(constrained, unconstrained):
 @pytest.mark.parametrize("mechanism", ["asset", "drfh", "c-drfh", "tsf"])
 def test_feasible_and_leximin_optimal_with_constraints(constrained, mechanism):
     allocation = fairlp.allocate(constrained, mechanism)
-    check(constrained, allocation)
+    assert_nobody_can_rise(constrained, allocation)
 
 
 def threefold(instance):
@@ -122,17 +122,17 @@ def test_without_constraints_everything_fits(unconstrained):
 
 def test_cdrf_feasible_and_leximin_optimal_without_constraints(unconstrained):
     scarce = threefold(unconstrained)
-    check(scarce, fairlp.allocate(scarce, "cdrf"))
+    assert_nobody_can_rise(scarce, fairlp.allocate(scarce, "cdrf"))
 
 
 @pytest.mark.parametrize("mechanism", ["drf", "edrf", "asset"])
 def test_pooled_feasible_and_leximin_optimal(constrained, mechanism):
     pool = threefold(constrained.pooled())
-    check(pool, fairlp.allocate(pool, mechanism))
+    assert_nobody_can_rise(pool, fairlp.allocate(pool, mechanism))
     assert fairlp.validate(pool, mechanism)["agrees"].all()
 
 
-def check(instance, allocation):
+def assert_nobody_can_rise(instance, allocation):
     assert allocation.residual <= 1e-11
     full = allocation.totals.to_numpy() >= instance.task_limits * (1 - 1e-12)
     short = np.flatnonzero(~full)
@@ -151,16 +151,17 @@ def test_naive_drf_is_drf_on_each_server(constrained):
 
 def test_merged_equals_unmerged_users(constrained):
     """Merging changes nothing; the unmerged program keeps only every third user, to stay small."""
-    keep = np.arange(0, 457, 3)
-    part = fairlp.Instance.from_arrays(
-        constrained.demands[keep],
+    user_sample = np.arange(0, 457, 3)
+    small_instance = fairlp.Instance.from_arrays(
+        constrained.demands[user_sample],
         constrained.capacities[::12],
-        eligible=constrained.eligible[keep][:, ::12] | (np.arange(len(keep)) % 2 == 0)[:, None],
-        task_limits=constrained.task_limits[keep],
+        eligible=constrained.eligible[user_sample][:, ::12]
+        | (np.arange(len(user_sample)) % 2 == 0)[:, None],
+        task_limits=constrained.task_limits[user_sample],
     )
     for mechanism in by_day(("c-drfh", "tsf"), 2):
-        merged = fairlp.allocate(part, mechanism)
-        plain = fairlp.allocate(part, mechanism, merge=False)
+        merged = fairlp.allocate(small_instance, mechanism)
+        plain = fairlp.allocate(small_instance, mechanism, merge=False)
         np.testing.assert_allclose(merged.totals, plain.totals, rtol=1e-8, atol=1e-9)
 
 

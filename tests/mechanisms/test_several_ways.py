@@ -25,14 +25,14 @@ def either_gpu():
 def draw(rng):
     """Return users with one way or two, on one to three servers with GPUs of two types."""
     cpu = rng.integers(1, 9, (3, 2)).astype(float)
-    only = rng.integers(0, 3, 3)  # both ways, A only, B only
-    cpu[only == 1, 1] = np.nan
-    cpu[only == 2, 0] = np.nan
-    ways = pd.DataFrame(cpu, columns=["cpu with A", "cpu with B"], index=["ann", "bob", "cat"])
+    ways_of_user = rng.integers(0, 3, 3)  # both ways, A only, B only
+    cpu[ways_of_user == 1, 1] = np.nan
+    cpu[ways_of_user == 2, 0] = np.nan
+    needs = pd.DataFrame(cpu, columns=["cpu with A", "cpu with B"], index=["ann", "bob", "cat"])
     capacities = rng.integers(4, 40, (int(rng.integers(1, 4)), 3))
-    demands = np.column_stack([ways.min(axis=1), only == 1, only == 2])
+    demands = np.column_stack([needs.min(axis=1), ways_of_user == 1, ways_of_user == 2])
     return Instance.from_arrays(
-        demands, capacities, users=list(ways.index), user_attributes=ways, weights=[1, 2, 1]
+        demands, capacities, users=list(needs.index), user_attributes=needs, weights=[1, 2, 1]
     )
 
 
@@ -114,24 +114,26 @@ def own_drf(instance) -> fairlp.Model:
 def test_limits_take_one_line_each(limits):
     """With all users in queues of the root, the levels of users are those of DRF with limits."""
     instance = Instance.from_arrays([[1, 2], [2, 1], [1, 1]], [[12, 12]], **limits)
-    own = fairlp.mechanism("own-drf-with-limits")(own_drf)
-    allocation = fairlp.allocate(instance, own)
+    own_row = fairlp.mechanism("own-drf-with-limits")(own_drf)
+    allocation = fairlp.allocate(instance, own_row)
     assert allocation.certify().holds
-    ours = allocation.totals.to_numpy()
+    totals = allocation.totals.to_numpy()
     rows, room = [[1, 2, 1], [2, 1, 1]], [12, 12]
     cap = {1: [[1, 2, 0]]} if "cap" in str(limits) else {}
     rows += cap.get(1, [])
     room += [3.0] if cap else []
     least = [3.0 if "guarantee" in str(limits) else 0.0, 0.0, 0.0]
-    most = limits.get("task_limits", [np.inf] * 3)
+    limits_above = limits.get("task_limits", [np.inf] * 3)
     share = np.array([2, 2, 1]) / 12
     # the smallest level, with limits as bounds, by SciPy
     program = [[*row, 0.0] for row in rows] + [
         [*(-share[n] * (np.arange(3) == n)), 1.0] for n in range(3)
     ]
-    bounds = [*zip(least, most, strict=True), (0, None)]
+    bounds = [*zip(least, limits_above, strict=True), (0, None)]
     best = -linprog([0, 0, 0, -1], program, [*room, 0, 0, 0], bounds=bounds).fun
-    assert (share * ours).min() == pytest.approx(best)
-    assert (ours <= np.array(most) + 1e-9).all() and (ours >= np.array(least) - 1e-9).all()
+    assert (share * totals).min() == pytest.approx(best)
+    assert (totals <= np.array(limits_above) + 1e-9).all() and (
+        totals >= np.array(least) - 1e-9
+    ).all()
     if cap:
-        assert ours @ [1, 2, 0] <= 3 + 1e-9
+        assert totals @ [1, 2, 0] <= 3 + 1e-9

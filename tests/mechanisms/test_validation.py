@@ -25,7 +25,10 @@ def lying(mechanism, method_name, lie):
         outcome = method.run(call)
         return dataclasses.replace(outcome, tasks=lie(outcome.tasks))
 
-    methods = [dataclasses.replace(one, run=run) if one is method else one for one in row.methods]
+    methods = [
+        dataclasses.replace(candidate, run=run) if candidate is method else candidate
+        for candidate in row.methods
+    ]
     return dataclasses.replace(row, methods=tuple(methods))
 
 
@@ -100,13 +103,15 @@ def test_options_of_one_method_leave_the_others_as_they_are():
     assert list(table.index) == list(TABLE["psdsf-rdm"].method_names)
 
 
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 1.0])
+@pytest.mark.parametrize("deviation", [1e-8, 1e-6, 1.0])
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("user", [0, 1])
-def test_agreement_is_of_every_user(off, sign, user):
+def test_agreement_is_of_every_user(deviation, sign, user):
     factors = np.ones((2, 1))
-    factors[user] += sign * off
+    factors[user] += sign * deviation
     table = fairlp.validate(TWO, lying("tsf", "lp", lambda tasks: tasks * factors))
     assert not table.loc["lp", "agrees"] and table.loc["lp", "user"] == TWO.users[user]
     assert not table.loc["lp", "proved"]
-    assert table.loc["lp", "difference"] == pytest.approx(off / max(1, 1 + sign * off), rel=1e-6)
+    assert table.loc["lp", "difference"] == pytest.approx(
+        deviation / max(1, 1 + sign * deviation), rel=1e-6
+    )

@@ -161,10 +161,10 @@ def test_what_is_preempted_of_two_resources():
 
 def instance_of(case):
     """Return the instance of a case, and tasks: one of what a client has, none where it has nothing."""
-    amounts = np.array(list(case.has.values()), dtype=float)
+    amounts = np.array(list(case.amounts.values()), dtype=float)
     has_any = amounts.any(axis=1)
     demands = np.where(has_any[:, None], amounts, 1.0)
-    paths = list(case.has)
+    paths = list(case.amounts)
     weights = {
         path: weight
         for path, weight in (case.weights or {}).items()
@@ -206,7 +206,7 @@ def test_shares_over_weights_give_the_order_of_the_sorters(case):
 @pytest.mark.parametrize("case", ids(YUNIKORN_RATIOS))
 def test_ratios_of_dominant_shares(case):
     """Apache YuniKorn, resources_test.go: TestFairnessRatio and TestCompUsage."""
-    instance = Instance.from_arrays([case.left, case.right], [case.pool])
+    instance = Instance.from_arrays([case.first, case.second], [case.pool])
     shares = fairlp.fair_shares(instance, observed=[[1], [1]])["share"].to_numpy()
     assert shares[0] / shares[1] == pytest.approx(case.ratio, rel=AGREEMENT)
 
@@ -214,8 +214,8 @@ def test_ratios_of_dominant_shares(case):
 def test_ratios_of_shares_of_totals_of_their_own():
     """Apache YuniKorn, TestCompUsage (each its own total): 50 of 100 is less than 10 of 10."""
     shares = []
-    for has, total in ((50.0, 100.0), (10.0, 10.0)):
-        instance = Instance.from_arrays([[has] * 3], [[total] * 3])
+    for amount, total in ((50.0, 100.0), (10.0, 10.0)):
+        instance = Instance.from_arrays([[amount] * 3], [[total] * 3])
         shares += fairlp.fair_shares(instance, observed=[[1]])["share"].tolist()
     assert shares == [0.5, 1.0]
 
@@ -251,16 +251,20 @@ def kueue_objects(quotas, weights, cohorts, parents):
 
 def admitted(flavor, resource, amount):
     """A Workload that has its quota of ``cq``, of one pod that needs one resource."""
-    made = workload(f"job-{flavor}-{resource}", "cq", ("Job", f"{flavor}-{resource}"), count=1)
+    workload_object = workload(
+        f"job-{flavor}-{resource}", "cq", ("Job", f"{flavor}-{resource}"), count=1
+    )
     container = {"resources": {"requests": {resource: amount}}}
-    made["metadata"]["namespace"] = "default"
-    made["spec"]["podSets"][0]["template"]["spec"]["containers"] = [container]
+    workload_object["metadata"]["namespace"] = "default"
+    workload_object["spec"]["podSets"][0]["template"]["spec"]["containers"] = [container]
     assignment = {"name": "main", "count": 1} | {
         "flavors": {resource: flavor},
         "resourceUsage": {resource: amount},
     }
-    made["status"] = {"admission": {"clusterQueue": "cq", "podSetAssignments": [assignment]}}
-    return made
+    workload_object["status"] = {
+        "admission": {"clusterQueue": "cq", "podSetAssignments": [assignment]}
+    }
+    return workload_object
 
 
 @pytest.mark.parametrize("case", ids(KUEUE_SHARES))
@@ -332,14 +336,14 @@ def test_kueue_preempts_for_a_queue_that_is_short_of_a_workload(tmp_path, case):
     snapshot = cohorts_with_an_incoming_workload(tmp_path, case)
     paths = [path for path in case.sizes if case.sizes[path] or path == case.target]
     fair = fair_cpus(snapshot, paths)
-    has = {path: sum(case.sizes[path]) for path in paths}
+    amounts = {path: sum(case.sizes[path]) for path in paths}
     assert fair == pytest.approx(
         {path: case.fair[path] for path in paths}, rel=AGREEMENT, abs=AGREEMENT
     )
-    lacking = fair[case.target] - has[case.target]
+    lacking = fair[case.target] - amounts[case.target]
     assert (lacking > case.incoming * (1 - AGREEMENT)) == bool(case.from_queues)
     for path in case.from_queues:
-        assert has[path] > fair[path]
+        assert amounts[path] > fair[path]
 
 
 @pytest.mark.parametrize("case", ids(KUEUE_WHOLE_WORKLOADS))
@@ -353,12 +357,12 @@ def test_kueue_preempts_whole_workloads_where_shares_are_fair_in_parts(tmp_path,
     snapshot = cohorts_with_an_incoming_workload(tmp_path, case)
     paths = [path for path in case.sizes if case.sizes[path] or path == case.target]
     fair = fair_cpus(snapshot, paths)
-    has = {path: sum(case.sizes[path]) for path in paths}
+    amounts = {path: sum(case.sizes[path]) for path in paths}
     assert fair == pytest.approx(
         {path: case.fair[path] for path in paths}, rel=AGREEMENT, abs=AGREEMENT
     )
-    beyond = {path for path in paths if has[path] > fair[path] * (1 + AGREEMENT)}
-    is_short = fair[case.target] - has[case.target] >= case.incoming
+    beyond = {path for path in paths if amounts[path] > fair[path] * (1 + AGREEMENT)}
+    is_short = fair[case.target] - amounts[case.target] >= case.incoming
     assert beyond >= set(case.from_queues)
     assert beyond > set(case.from_queues) or not is_short
 
@@ -411,8 +415,8 @@ def test_queues_with_deserved_amounts_and_capabilities(tmp_path, case):
     counts = {}
     for queue, requests in case.running:
         k = counts[queue] = counts.get(queue, 0) + 1
-        on = f"n{k}" if queue != "q2" or len(case.queues) == 1 else "n2"
-        items += pods_of(queue, 1, requests, on)
+        node_name = f"n{k}" if queue != "q2" or len(case.queues) == 1 else "n2"
+        items += pods_of(queue, 1, requests, node_name)
     queue, requests = case.waiting
     items += pods_of(queue, 1, requests)
     snapshot = fairlp.snapshot(written(tmp_path, *items))
@@ -446,15 +450,15 @@ def test_the_guarantee_of_a_queue_goes_before_weights(tmp_path):
 def departments(case, deserved_of):
     """Return the instance of a case; ``deserved_of`` gives what a queue deserves, by its path."""
     return Instance.from_arrays(
-        [[1.0]] * len(case.asked),
+        [[1.0]] * len(case.requests),
         [[float(case.total)]],
         resources=["gpu"],
-        queue=list(case.asked),
+        queue=list(case.requests),
         queues={
             path: {"guarantee": {"gpu": deserved_of(path)}, "weight": weight}
             for path, (_, weight) in case.queues.items()
         },
-        task_limits=list(case.asked.values()),
+        task_limits=list(case.requests.values()),
     )
 
 

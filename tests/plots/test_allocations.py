@@ -75,9 +75,9 @@ def test_labels_count_the_servers():
 def test_one_by_one_servers_are_grouped_again():
     counted = fairlp.allocate(examples.google_cluster(5), "drfh")
     single = fairlp.allocate(examples.google_cluster(5, one_by_one=True), "drfh")
-    one, other = plots.plot_allocation(counted), plots.plot_allocation(single)
-    for left, right in zip(one.axes, other.axes, strict=True):
-        assert heights(left) == pytest.approx(heights(right), abs=1e-6)
+    figure, other = plots.plot_allocation(counted), plots.plot_allocation(single)
+    for axis, other_axis in zip(figure.axes, other.axes, strict=True):
+        assert heights(axis) == pytest.approx(heights(other_axis), abs=1e-6)
     assert tick_labels(other.axes[-1])[0] == "0.5, 0.5 (6732)"
     assert other.axes[-1].get_xlabel().endswith("amounts are cpu, memory")
 
@@ -125,9 +125,9 @@ def test_shares_of_few_users_are_bars():
 
 
 def test_shares_of_many_users_are_rising_curves():
-    found = fairlp.allocate_all(examples.load("google-cluster"), ["drfh", "tsf"])
-    (axis,) = plots.plot_shares(found).axes
-    frame = comparison_table(examples.load("google-cluster"), found, "shares")
+    allocations = fairlp.allocate_all(examples.load("google-cluster"), ["drfh", "tsf"])
+    (axis,) = plots.plot_shares(allocations).axes
+    frame = comparison_table(examples.load("google-cluster"), allocations, "shares")
     assert [line.get_label() for line in axis.lines] == ["drfh", "tsf"]
     for line in axis.lines:
         assert list(line.get_ydata()) == sorted(frame[line.get_label()])
@@ -146,9 +146,9 @@ def test_utilization_by_mechanism():
 
 
 def test_mechanisms_that_are_left_out_are_not_drawn():
-    found = fairlp.allocate_all(examples.load("wang-figure-1"), ["drf", "drfh"])
-    assert legend(plots.plot_shares(found)) == ["drfh"]
-    assert legend(plots.plot_comparison(found)) == ["drfh"]
+    allocations = fairlp.allocate_all(examples.load("wang-figure-1"), ["drf", "drfh"])
+    assert legend(plots.plot_shares(allocations)) == ["drfh"]
+    assert legend(plots.plot_comparison(allocations)) == ["drfh"]
 
 
 def test_comparison_of_an_instance():
@@ -163,8 +163,8 @@ def test_comparison_of_an_instance():
 
 def test_methods_of_one_mechanism_are_told_apart():
     instance = examples.load("ghodsi")
-    both = [fairlp.allocate(instance, "drf", method=method) for method in ("lp", "rounds")]
-    assert legend(plots.plot_shares(both)) == ["drf (lp)", "drf (rounds)"]
+    allocations = [fairlp.allocate(instance, "drf", method=method) for method in ("lp", "rounds")]
+    assert legend(plots.plot_shares(allocations)) == ["drf (lp)", "drf (rounds)"]
 
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -213,27 +213,27 @@ def parts(allocation):
 def test_users_who_take_most_of_a_bar_have_colours_and_the_others_are_counted(google):
     figure = plots.plot_allocation(google)
     names = legend_names(figure)
-    most = pd.Series(
+    shares = pd.Series(
         parts(google).max(axis=(1, 2)), index=[str(user) for user in google.instance.users]
     )
     assert names[0] == "91 others, number on each bar" and names[-1] == "not in use"
-    assert set(names[1:-1]) == set(most.sort_values(ascending=False, kind="stable").index[:9])
-    assert most[names[1:-1]].min() >= most.drop(names[1:-1]).max()
+    assert set(names[1:-1]) == set(shares.sort_values(ascending=False, kind="stable").index[:9])
+    assert shares[names[1:-1]].min() >= shares.drop(names[1:-1]).max()
 
 
 def test_the_numbers_on_the_bars_are_the_others_who_run_there(google):
     figure = plots.plot_allocation(google)
     coloured = legend_names(figure)[1:-1]
     others = ~google.instance.users.labels.astype(str).isin(coloured)
-    found = parts(google)[others]
+    share_parts = parts(google)[others]
     for r, axis in enumerate(figure.axes):
-        shown = {round(text.xy[0]): int(text.get_text()) for text in axis.texts}
+        numbers = {round(text.xy[0]): int(text.get_text()) for text in axis.texts}
         expected = {
-            k: int((found[:, r, k] > 1e-9).sum())
-            for k in range(found.shape[2])
-            if found[:, r, k].sum() > 0.06
+            k: int((share_parts[:, r, k] > 1e-9).sum())
+            for k in range(share_parts.shape[2])
+            if share_parts[:, r, k].sum() > 0.06
         }
-        assert shown == expected and len(shown) >= 4
+        assert numbers == expected and len(numbers) >= 4
         grey = dict(enumerate(list(axis.containers)[-1]))
         for text in axis.texts:
             band = grey[round(text.xy[0])]
@@ -274,16 +274,16 @@ def layers(figure):
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_bars_are_what_the_queues_have(level):
     allocation = fairlp.allocate(queued()[0], "h-drf")
-    found = layers(plots.plot_queues(allocation, level=level))
+    heights_of = layers(plots.plot_queues(allocation, level=level))
     table = allocation.by_queue(level)
-    assert set(found) == {path or "(root)" for path in table.index}
+    assert set(heights_of) == {path or "(root)" for path in table.index}
     for path in table.index:
         parts = (
             table.loc[path, ["cpu", "memory", "gpu"]].to_numpy(dtype=float)
             / allocation.instance.pool
         )
-        assert found[path or "(root)"] == pytest.approx(parts.tolist())
-    assert np.sum(list(found.values()), axis=0) == pytest.approx(
+        assert heights_of[path or "(root)"] == pytest.approx(parts.tolist())
+    assert np.sum(list(heights_of.values()), axis=0) == pytest.approx(
         allocation.pool_utilization.to_numpy()
     )
 
@@ -296,9 +296,9 @@ def test_of_many_queues_the_small_ones_share_a_colour():
         queue=[f"q{k:02}" for k in range(count)],
         task_limits=range(1, count + 1),
     )
-    found = layers(plots.plot_queues(fairlp.allocate(instance, "h-drf")))
-    assert len(found) == 13 and list(found)[-1] == "28 others"
-    assert sum(part for (part,) in found.values()) == pytest.approx(1)
+    heights_of = layers(plots.plot_queues(fairlp.allocate(instance, "h-drf")))
+    assert len(heights_of) == 13 and list(heights_of)[-1] == "28 others"
+    assert sum(height for (height,) in heights_of.values()) == pytest.approx(1)
 
 
 def test_names_are_shown_as_they_are_and_axes_can_be_given():
@@ -318,18 +318,18 @@ def test_without_queues_there_is_nothing_to_draw():
 
 def test_allocations_of_one_mechanism_and_method_are_all_drawn():
     instance = queued()[0]
-    one, two = (
+    first, second = (
         fairlp.allocate(instance, "h-drf", method="lp", count=count)
         for count in ("total", "borrowed")
     )
-    assert legend(plots.plot_shares([one, two])) == [
+    assert legend(plots.plot_shares([first, second])) == [
         "h-drf (lp, count=total)",
         "h-drf (lp, count=borrowed)",
     ]
     weighted = fairlp.allocate(
         instance.replace(weights=[5, 1, 1, 1, 1]), "h-drf", method="lp", count="total"
     )
-    figure = plots.plot_shares([one, two, weighted])
+    figure = plots.plot_shares([first, second, weighted])
     assert legend(figure) == [
         "h-drf (lp, count=total) #1",
         "h-drf (lp, count=borrowed)",
@@ -341,14 +341,14 @@ def test_allocations_of_one_mechanism_and_method_are_all_drawn():
     drawn = plots.plot_shares([a, b])
     assert legend(drawn) == [f"drf ({a.method}) #1", f"drf ({a.method}) #2"]
     heights = [[bar.get_height() for bar in container] for container in drawn.axes[0].containers]
-    assert heights == [pytest.approx(each.shares.tolist()) for each in (a, b)]
+    assert heights == [pytest.approx(allocation.shares.tolist()) for allocation in (a, b)]
 
 
 def test_an_allocation_draws_itself():
     answer = fairlp.allocate(fairlp.examples.load("khamse-ashari-figure-1"), "c-drfh")
     drawn, expected = answer.plot(by="server"), fairlp.plots.plot_allocation(answer, by="server")
     assert len(drawn.axes) == len(expected.axes)
-    for one, other in zip(drawn.axes, expected.axes, strict=True):
-        assert [bar.get_height() for bar in one.patches] == [
+    for axis, other in zip(drawn.axes, expected.axes, strict=True):
+        assert [bar.get_height() for bar in axis.patches] == [
             bar.get_height() for bar in other.patches
         ]

@@ -38,10 +38,10 @@ SHOWN = {
 def pictures(cell):
     """The formats of each output of a cell that is a picture."""
     kinds = [
-        sorted(kind for kind in one.get("data", {}) if kind.startswith("image/"))
-        for one in cell["outputs"]
+        sorted(kind for kind in output.get("data", {}) if kind.startswith("image/"))
+        for output in cell["outputs"]
     ]
-    return [one for one in kinds if one]
+    return [kind for kind in kinds if kind]
 
 
 @quiet_jupyter
@@ -51,8 +51,8 @@ def test_every_figure_is_stored_once_in_the_format_that_was_asked_for(tmp_path):
         cells=[nbformat.v4.new_code_cell(source) for source in CELLS.values()]
     )
     cells = execute_in_kernel(notebook, tmp_path, tmp_path, timeout=100)["cells"]
-    shown = {name: pictures(cell) for name, cell in zip(CELLS, cells, strict=True)}
-    assert shown == {name: SHOWN.get(name, [["image/png"]]) for name in CELLS}
+    kinds_by_figure = {name: pictures(cell) for name, cell in zip(CELLS, cells, strict=True)}
+    assert kinds_by_figure == {name: SHOWN.get(name, [["image/png"]]) for name in CELLS}
 
 
 def test_axes_of_pyplot_belong_to_its_figure_and_others_are_not_known_to_it():

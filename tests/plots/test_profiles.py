@@ -59,10 +59,10 @@ def test_of_many_users_over_time_nine_have_colours_and_one_name_is_of_the_others
         [[n / 100, 0.0, (29 - n) / 50] for n in range(30)], columns=times, index=users
     ).T
     usage = pd.concat({"cpu": shares}, axis=1, names=["resource", "user"])
-    found = SimpleNamespace(
+    simulated = SimpleNamespace(
         usage=usage, shares=shares, utilization=pd.DataFrame(0.0, index=times, columns=["cpu"])
     )
-    figure = plots.plot_user_shares(found)
+    figure = plots.plot_user_shares(simulated)
     assert legend_names(figure) == ["21 others", *users[:9]]
     for axis in figure.axes:
         colours = [line.get_color() for line in axis.lines]
@@ -74,7 +74,7 @@ def test_of_many_users_over_time_nine_have_colours_and_one_name_is_of_the_others
         }
         assert drawn == {user: shares[user].tolist() for user in users[:9]}
         assert axis.get_ylim() == (0, pytest.approx(1.1 * 29 / 50))
-    assert len(legend_names(plots.plot_user_shares(found, users=users[:13]))) == 13
+    assert len(legend_names(plots.plot_user_shares(simulated, users=users[:13]))) == 13
 
 
 def test_a_profile_steps_from_1_to_past_the_slowest_and_begins_with_the_best_solver():
@@ -93,15 +93,15 @@ def test_a_profile_steps_from_1_to_past_the_slowest_and_begins_with_the_best_sol
 
 
 def test_the_figure_of_a_profile_is_high_enough_for_its_legend():
-    few, many = (
+    small_figure, large_figure = (
         plots.plot_profile(pd.DataFrame(np.ones((2, count)), columns=range(count)))
         for count in (2, 40)
     )
-    assert many.get_figheight() == pytest.approx(1.0 + 0.24 * 40)
-    assert few.get_figheight() < many.get_figheight()
-    many.draw_without_rendering()
-    legend = many.legends[0].get_window_extent()
-    assert legend.y0 >= 0 and legend.y1 <= many.bbox.y1
+    assert large_figure.get_figheight() == pytest.approx(1.0 + 0.24 * 40)
+    assert small_figure.get_figheight() < large_figure.get_figheight()
+    large_figure.draw_without_rendering()
+    legend = large_figure.legends[0].get_window_extent()
+    assert legend.y0 >= 0 and legend.y1 <= large_figure.bbox.y1
 
 
 def test_a_frontier_is_named_by_alpha_and_begins_at_a_level_of_0():
@@ -141,16 +141,16 @@ def tracking():
 
 
 def test_a_tracking_has_a_panel_a_server_from_the_first_time_to_the_last():
-    found = tracking()
-    figure = plots.plot_tracking(found)
+    tracked = tracking()
+    figure = plots.plot_tracking(tracked)
     assert [axis.get_title() for axis in figure.axes] == ["cpu of s1", "cpu of s2"]
     assert [axis.get_ylabel() for axis in figure.axes] == [style.CAPACITY_USED, ""]
     for axis, server in zip(figure.axes, ("s1", "s2"), strict=True):
         assert axis.get_xlim() == (0, 5) and axis.get_ylim() == (0, 1.05)
         for line in axis.lines:
-            used = found.utilization[(line.get_label(), server, "cpu")]
+            used = tracked.utilization[(line.get_label(), server, "cpu")]
             assert line.get_ydata().tolist() == used.tolist()
-    (axis,) = plots.plot_tracking(found, "ram", servers=["s2"], mechanisms=["tsf"]).axes
+    (axis,) = plots.plot_tracking(tracked, "ram", servers=["s2"], mechanisms=["tsf"]).axes
     assert axis.get_title() == "ram of s2" and len(axis.lines) == 1
 
 

@@ -25,7 +25,7 @@ pytest.importorskip("matplotlib")
 def collisions(figure):
     """Pairs of bar names, or of names of horizontal axes, that touch; slanted lines of text may be a line apart."""
     figure.draw_without_rendering()
-    found = []
+    pairs = []
     rows = [[axis.xaxis.label for axis in figure.axes]]
     rows += [list(axis.get_xticklabels()) for axis in figure.axes]
     for row in rows:
@@ -35,10 +35,10 @@ def collisions(figure):
         boxes = sorted((text.get_window_extent() for text in texts), key=lambda box: box.x1)
         slant = np.sin(np.deg2rad(texts[0].get_rotation()))
         line = texts[0].get_fontsize() * figure.dpi / 72
-        for left, right in pairwise(boxes):
-            if left.x1 > right.x0 if slant == 0 else (right.x1 - left.x1) * slant < line:
-                found.append((left, right))
-    return found
+        for first, second in pairwise(boxes):
+            if first.x1 > second.x0 if slant == 0 else (second.x1 - first.x1) * slant < line:
+                pairs.append((first, second))
+    return pairs
 
 
 #: Names of bars, and whether they are slanted.
@@ -265,11 +265,11 @@ def test_long_names_show_both_ends_and_stay_different():
     for names, ends in ((users, [name[-8:] for name in users]), (same_ends, ["y"] * 3)):
         instance = fairlp.Instance.from_arrays(np.ones((3, 1)), [[6.0]], users=names)
         figure = plots.plot_allocation(fairlp.allocate(instance, "drfh"))
-        shown = legend_names(figure)[:-1]
-        assert len(set(shown)) == 3 and all(
-            name.endswith(end) for name, end in zip(shown[::-1], ends, strict=True)
+        names_shown = legend_names(figure)[:-1]
+        assert len(set(names_shown)) == 3 and all(
+            name.endswith(end) for name, end in zip(names_shown[::-1], ends, strict=True)
         )
-        assert (max(map(len, shown)) <= 40) == (names is users)
+        assert (max(map(len, names_shown)) <= 40) == (names is users)
 
 
 #: Machado, Oliveira and Fernandes (2009): how colours look to whom one kind of cones is missing, of
@@ -303,8 +303,8 @@ APART, DARK = 14.0, 3.0
 
 def linear(colour):
     """Linear RGB of #rrggbb."""
-    part = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
-    return np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    channels = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
 
 
 def lab(light):
@@ -316,9 +316,9 @@ def lab(light):
 
 @pytest.mark.parametrize("eyes", SEEN)
 def test_every_two_colours_are_told_apart(eyes):
-    found = [lab(np.array(SEEN[eyes]) @ linear(colour)) for colour in style.COLOURS]
+    coordinates = [lab(np.array(SEEN[eyes]) @ linear(colour)) for colour in style.COLOURS]
     apart = {
-        pair: float(np.linalg.norm(found[pair[0]] - found[pair[1]]))
+        pair: float(np.linalg.norm(coordinates[pair[0]] - coordinates[pair[1]]))
         for pair in itertools.combinations(range(9), 2)
     }
     assert min(apart.values()) >= APART, min(apart, key=apart.get)
@@ -331,7 +331,7 @@ def test_every_colour_stands_out_from_white(colour):
 
 def test_a_mechanism_looks_the_same_everywhere():
     cluster = fairlp.examples.load("khamse-ashari-figure-1")
-    seen = {}
+    looks = {}
     for names in (["c-drfh", "tsf"], ["asset", "tsf", "c-drfh"], ["tsf"]):
         axes = fairlp.plots.plot_shares(fairlp.allocate_all(cluster, names)).axes
         handles, labels = axes[0].get_legend_handles_labels()
@@ -341,8 +341,8 @@ def test_a_mechanism_looks_the_same_everywhere():
                 if hasattr(handle, "patches")
                 else handle.get_color()
             )
-            assert seen.setdefault(label, look) == look, label
-    assert len(set(seen.values())) == 3
+            assert looks.setdefault(label, look) == look, label
+    assert len(set(looks.values())) == 3
 
 
 def test_who_is_no_mechanism_is_counted():

@@ -148,12 +148,12 @@ def test_each_point_is_what_it_is_alone(seed):
 
 
 def test_points_from_the_last_one_take_fewer_steps(monkeypatch):
-    taken = []
+    iterations = []
     plain = method.solve
 
-    def counted(*given, **how):
-        point = plain(*given, **how)
-        taken.append(point.iterations)
+    def counted(*arguments, **options):
+        point = plain(*arguments, **options)
+        iterations.append(point.iterations)
         return point
 
     monkeypatch.setattr(method, "solve", counted)
@@ -164,25 +164,25 @@ def test_points_from_the_last_one_take_fewer_steps(monkeypatch):
     for instance in (cluster, busy):
         for alpha in alphas:
             fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        alone, number = sum(taken), len(taken)
-        taken.clear()
+        alone, number = sum(iterations), len(iterations)
+        iterations.clear()
         with in_series():
             for alpha in alphas:
                 fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        assert len(taken) == number == len(alphas) and sum(taken) < 0.75 * alone
-        taken.clear()
+        assert len(iterations) == number == len(alphas) and sum(iterations) < 0.75 * alone
+        iterations.clear()
 
 
 def test_a_series_ends_and_takes_no_other_shape():
-    one, other = (
+    scaled, other = (
         log_normal(np.random.default_rng(1), users=n, servers=9, resources=2) for n in (7, 8)
     )
     with in_series():
-        first = fairlp.allocate(one, "alpha-fair", alpha=2).levels
+        first = fairlp.allocate(scaled, "alpha-fair", alpha=2).levels
         assert fairlp.allocate(other, "alpha-fair", alpha=2).gap <= ACCEPTED
-        again = fairlp.allocate(one, "alpha-fair", alpha=2).levels
-    assert again.to_numpy() == pytest.approx(first.to_numpy(), rel=1e-6)
-    assert fairlp.allocate(one, "alpha-fair", alpha=2).levels.equals(first)
+        second = fairlp.allocate(scaled, "alpha-fair", alpha=2).levels
+    assert second.to_numpy() == pytest.approx(first.to_numpy(), rel=1e-6)
+    assert fairlp.allocate(scaled, "alpha-fair", alpha=2).levels.equals(first)
 
 
 def test_bad_input_is_refused():
@@ -233,9 +233,9 @@ def test_the_command_prints_writes_and_draws(tmp_path):
 
 def test_a_task_that_fits_nowhere_is_said_once():
     instance = fairlp.Instance.from_arrays([[3, 1], [1, 1]], [[2, 2], [2, 2]])
-    with pytest.warns(OversizedTaskWarning) as said:
+    with pytest.warns(OversizedTaskWarning) as error:
         frontier = fairlp.frontier(instance, [1, 2])
-    assert len(said) == 1 and frontier.allocations[1.0].totals.iloc[0] > 0
+    assert len(error) == 1 and frontier.allocations[1.0].totals.iloc[0] > 0
     with pytest.warns(OversizedTaskWarning):
         dropped = fairlp.frontier(instance, [1, 2], oversized="drop")
     assert dropped.allocations[1.0].totals.iloc[0] == 0

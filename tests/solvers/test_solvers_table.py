@@ -9,7 +9,7 @@ from fairlp.solvers.backends import cvxpy_backend, pyomo_backend
 
 
 @pytest.mark.parametrize(
-    ("name", "there", "command"),
+    ("name", "packages", "command"),
     [
         ("pyomo:gurobi", {"pyomo"}, "pip install gurobipy"),
         ("pyomo:gurobi", set(), "pip install pyomo"),
@@ -20,8 +20,8 @@ from fairlp.solvers.backends import cvxpy_backend, pyomo_backend
         ("cvxpy:GLPK", {"cvxpy"}, 'pip install "fairlp[cvxopt]"'),
     ],
 )
-def test_the_command_is_of_what_is_missing(name, there, command, monkeypatch):
+def test_the_command_is_of_what_is_missing(name, packages, command, monkeypatch):
     for module in (pyomo_backend, cvxpy_backend):
-        monkeypatch.setattr(module, "installed", lambda package: package in there)
+        monkeypatch.setattr(module, "installed", lambda package: package in packages)
     monkeypatch.setattr(pyomo_backend.shutil, "which", lambda executable: None)
     assert fairlp.solvers().loc[name, "install"] == command

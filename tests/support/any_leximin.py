@@ -68,8 +68,8 @@ def by_one_lp_a_level(model, weights):
     ]
     bounds = [*zip(program.col_lower, program.col_upper, strict=True), (-np.inf, np.inf)]
 
-    def solve(cost, more):
-        rows, right = zip(*upper, *lower, *more, strict=True)
+    def solve(cost, rows_more):
+        rows, right = zip(*upper, *lower, *rows_more, strict=True)
         return linprog(cost, np.array(rows), np.array(right), bounds=bounds, method="highs")
 
     settled: dict[int, float] = {}
@@ -85,17 +85,19 @@ def by_one_lp_a_level(model, weights):
         if solution.status:
             return None
         t = solution.x[-1]
-        keep = [
+        kept_levels = [
             (np.append(-slopes[j], 0.0), constants[j] - settled.get(j, t) + CLOSE)
             for j in range(count)
         ]
-        most = {
-            k: solve(np.append(-slopes[k], 0.0), keep) for k in range(count) if k not in settled
+        optima = {
+            k: solve(np.append(-slopes[k], 0.0), kept_levels)
+            for k in range(count)
+            if k not in settled
         }
         stuck = [
             k
-            for k, one in most.items()
-            if one.status == 0 and constants[k] - one.fun <= t + 1e4 * CLOSE
+            for k, optimum in optima.items()
+            if optimum.status == 0 and constants[k] - optimum.fun <= t + 1e4 * CLOSE
         ]
         assert stuck, "the oracle finds nobody who is blocked"
         settled.update(dict.fromkeys(stuck, t))

@@ -14,18 +14,18 @@ from fairlp.mechanisms.arrivals.result import dynamic_allocation
 from fairlp.mechanisms.arrivals.rule import StepLevels
 
 
-def arrivals(*when, **more):
+def arrivals(*moments, **options):
     """Three users of two resources, with these arrivals."""
-    attributes = pd.DataFrame({"arrival": list(when)}) if when else None
+    attributes = pd.DataFrame({"arrival": list(moments)}) if moments else None
     demands = [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]]
     return Instance.from_arrays(
-        demands, [[9, 18]], users=["a", "b", "c"], user_attributes=attributes, **more
+        demands, [[9, 18]], users=["a", "b", "c"], user_attributes=attributes, **options
     )
 
 
-def instance_of(seed, **more):
+def instance_of(seed, **options):
     demands, capacities, weights = random_arrivals(seed)
-    return Instance.from_arrays(demands, [capacities], weights=weights, **more)
+    return Instance.from_arrays(demands, [capacities], weights=weights, **options)
 
 
 def bound(resources, horizon):
@@ -36,8 +36,8 @@ def bound(resources, horizon):
 
 def tight(resources, horizon, other=Fraction(0)):
     """Each of the first users needs a resource of its own, and ``other`` of the rest; the ratio is least at step q."""
-    own = [k % resources for k in range(horizon)]
-    return [[Fraction(1) if r == k else other for r in range(resources)] for k in own]
+    resource_of = [k % resources for k in range(horizon)]
+    return [[Fraction(1) if r == k else other for r in range(resources)] for k in resource_of]
 
 
 INSTANCE = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [1.0, 1.0], [2.0, 5.0]], [[9, 18]])

@@ -67,10 +67,10 @@ def exact_twins(demands, capacities, weights):
         level = min(
             _largest_level([row[r] for row in need], y, Fraction(len(y))) for r in range(len(d[0]))
         )
-        y = [max(level, had) for had in y]
-        of = np.repeat(np.arange(k + 1), counts[: k + 1])
+        y = [max(level, past) for past in y]
+        twin_of = np.repeat(np.arange(k + 1), counts[: k + 1])
         steps.append(
-            [sum(y[j] for j in np.flatnonzero(of == i)) / sum(counts) for i in range(k + 1)]
+            [sum(y[j] for j in np.flatnonzero(twin_of == i)) / sum(counts) for i in range(k + 1)]
         )
     return steps
 
@@ -90,17 +90,17 @@ def exact_shares(demands, capacities, weights, horizon=None):
             _largest_level([phi[i] * d[i][r] for i in range(k)], y, sum(phi[:k]))
             for r in range(len(d[0]))
         )
-        y = [max(level, had) for had in y]
+        y = [max(level, past) for past in y]
         steps.append([share * weight / whole for share, weight in zip(y, phi, strict=False)])
     return steps
 
 
-def _largest_level(need, had, parts):
-    for top in [*sorted(set(had))[1:], None]:
-        below = min(had) if top is None and len(set(had)) == 1 else None
-        raised = [i for i, y in enumerate(had) if (top is None or y < top)]
+def _largest_level(need, pasts, parts):
+    for top in [*sorted(set(pasts))[1:], None]:
+        below = min(pasts) if top is None and len(set(pasts)) == 1 else None
+        raised = [i for i, y in enumerate(pasts) if (top is None or y < top)]
         rate = sum(need[i] for i in raised)
-        fixed = sum(need[i] * had[i] for i in range(len(had)) if i not in raised)
+        fixed = sum(need[i] * pasts[i] for i in range(len(pasts)) if i not in raised)
         if rate == 0:
             if top is None:
                 return Fraction(10**9)  # nobody needs the resource

@@ -13,12 +13,12 @@ from fairlp.errors import (
 )
 
 
-def pool(**more):
-    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
+def pool(**options):
+    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **options)
 
 
-def audited(instance, tasks, *names, **how):
-    return fairlp.audit(instance, tasks, list(names), **how)
+def audited(instance, tasks, *names, **options):
+    return fairlp.audit(instance, tasks, list(names), **options)
 
 
 def fails(*_, **__):
@@ -29,17 +29,17 @@ def by_resource():
     return pool(weights=[[1.0, 2.0], [2.0, 1.0]])
 
 
-def case(instance, tasks, **how):
-    return AuditCase(instance, np.array(tasks, dtype=float), **how)
+def case(instance, tasks, **options):
+    return AuditCase(instance, np.array(tasks, dtype=float), **options)
 
 
-def pair(**more):
+def pair(**options):
     """Two users, two servers of 10 and 4; the second user may run on the first only."""
     return Instance.from_arrays(
         [[1.0, 1.0], [1.0, 1.0]],
         [[10.0, 20.0], [4.0, 8.0]],
         eligible=np.array([[True, True], [True, False]]),
-        **more,
+        **options,
     )
 
 
@@ -67,7 +67,7 @@ def rated(rng):
     return Instance.from_arrays(np.ones((n, 1)), np.ones((k, 1)), rates=rng.integers(1, 9, (n, k)))
 
 
-def two(**more):
+def two(**options):
     return Instance.from_arrays(
-        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more
+        [[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **options
     )

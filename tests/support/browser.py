@@ -36,14 +36,14 @@ def chromium(tmp_path):
         options.add_argument(switch)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     service = webdriver.ChromeService(driver, log_output=os.devnull)
-    made = webdriver.Chrome(options=options, service=service)
+    chrome = webdriver.Chrome(options=options, service=service)
     try:
-        made.execute_cdp_cmd("Network.enable", {})
+        chrome.execute_cdp_cmd("Network.enable", {})
         offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-        made.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
-        yield made
+        chrome.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+        yield chrome
     finally:
-        made.quit()
+        chrome.quit()
 
 
 def said(driver):

@@ -79,8 +79,8 @@ def leximin(demands, capacities, counts, eligible, rate, limits):
         floor = np.where(active, level, floor)
         blocked = []
         for n in np.flatnonzero(active):
-            most = solve(of_user[n], floor * (1 - 1e-12), np.zeros(n_users, dtype=bool))
-            if most <= level * (1 + 1e-7) + 1e-13:
+            largest = solve(of_user[n], floor * (1 - 1e-12), np.zeros(n_users, dtype=bool))
+            if largest <= level * (1 + 1e-7) + 1e-13:
                 blocked.append(n)
         assert blocked, "a round froze nobody"
         levels[blocked] = level

@@ -26,8 +26,8 @@ def changed(path, value):
     document = json.loads(json.dumps(INSTANCE))
     *parts, last = path.split(".")
     place = document
-    for part in parts:
-        place = place[int(part)] if part.isdigit() else place[part]
+    for key in parts:
+        place = place[int(key)] if key.isdigit() else place[key]
     place[int(last) if last.isdigit() else last] = value
     return json.dumps(document)
 
@@ -63,9 +63,9 @@ def number(cell):
         return cell
 
 
-def same_numbers(found, expected):
-    assert [str(label) for label in found.index] == [str(label) for label in expected.index]
-    assert list(found.columns) == list(expected.columns)
+def assert_same_numbers(table, expected):
+    assert [str(label) for label in table.index] == [str(label) for label in expected.index]
+    assert list(table.columns) == list(expected.columns)
     for column in expected:
-        for one, other in zip(found[column].tolist(), expected[column].tolist(), strict=True):
-            assert one == other or (pd.isna(one) and pd.isna(other))
+        for value, other in zip(table[column].tolist(), expected[column].tolist(), strict=True):
+            assert value == other or (pd.isna(value) and pd.isna(other))

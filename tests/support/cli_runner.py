@@ -29,9 +29,9 @@ for line in sys.argv[1:]:
 SOURCE = str(Path(fairlp.__file__).parents[1])
 
 
-def words(line="", *more):
+def words(line="", *arguments):
     """The words of a command line: its beginning as it is typed, then arguments that stay as they are."""
-    return [*shlex.split(line), *map(str, more)]
+    return [*shlex.split(line), *map(str, arguments)]
 
 
 def run(*arguments, code=0):

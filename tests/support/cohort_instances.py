@@ -79,7 +79,7 @@ def lending_cohorts(seed):
     paths = SHAPES[int(rng.integers(1 if is_deep else 0, 3))]
     leaves = [path for path in paths if not any(other.startswith(path + "/") for other in paths)]
     idle = leaves[-1] if is_deep else leaves[int(rng.integers(len(leaves)))]
-    late = leaves[int(rng.integers(len(leaves)))] if has_late else None
+    late_queue = leaves[int(rng.integers(len(leaves)))] if has_late else None
 
     def limits(probability):
         is_limited = rng.random(resources) < probability
@@ -92,15 +92,15 @@ def lending_cohorts(seed):
         nominal = rng.integers(0, 4, resources) * (rng.random(resources) < 0.6)
         if path == idle:
             nominal = rng.integers(4, 8, resources)
-        weight = 0.001 if path == late else float(rng.integers(1, 4))
+        weight = 0.001 if path == late_queue else float(rng.integers(1, 4))
         borrowing = limits(0.7 if borrows else 0.1)
         lending = limits(0.6 if lends or is_deep else 0.1)
         tree[path] = (weight, nominal.astype(float).tolist(), borrowing, lending)
         if path in leaves:
             demand = rng.integers(0, 3, resources).astype(float)
             demand[int(rng.integers(resources))] += 1
-            wanted = math.inf if rng.random() < 0.7 else float(rng.integers(2, 6))
-            tasks = float(rng.integers(0, 2)) if path == idle else wanted
+            limit = math.inf if rng.random() < 0.7 else float(rng.integers(2, 6))
+            tasks = float(rng.integers(0, 2)) if path == idle else limit
             users[path] = (demand.tolist(), tasks)
     total = np.sum([nominal for _, nominal, _, _ in tree.values()], axis=0)
     pool = np.maximum(np.rint(total * rng.choice([0.8, 1.0, 1.0, 1.5])), 1.0)

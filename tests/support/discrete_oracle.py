@@ -29,99 +29,105 @@ class Plain:
             None if limits is None or limits[i] == float("inf") else int(limits[i] // 1)
             for i in range(n)
         ]
-        self.able = [
+        self.can_run = [
             all(self.d[i][r] <= self.c[r] for r in range(m)) and self.limit[i] != 0
             for i in range(n)
         ]
         self.ds = [
             max((self.d[i][r] / (self.c[r] * w[i][r]) for r in range(m) if self.d[i][r]), default=0)
-            if self.able[i]
+            if self.can_run[i]
             else Fraction(0)
             for i in range(n)
         ]
 
-    def fits(self, left, i):
-        return all(need <= there for need, there in zip(self.d[i], left, strict=True))
+    def fits(self, free, i):
+        return all(need <= room for need, room in zip(self.d[i], free, strict=True))
 
     def serve(self, rule="exclude", ties="larger", after=0):
         """One task at a time to the smallest share (before the task, or after it); return tasks by user."""
-        tasks, left = [0] * len(self.d), list(self.c)
-        going = {i for i, able in enumerate(self.able) if able}
+        tasks, free = [0] * len(self.d), list(self.c)
+        users = {i for i, is_able in enumerate(self.can_run) if is_able}
         sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
-        while going:
-            i = min(going, key=lambda k: ((tasks[k] + after) * self.ds[k], sign * self.ds[k], k))
-            if not self.fits(left, i):
+        while users:
+            i = min(users, key=lambda k: ((tasks[k] + after) * self.ds[k], sign * self.ds[k], k))
+            if not self.fits(free, i):
                 if rule == "stop":
                     break
-                going.discard(i)
+                users.discard(i)
                 continue
             tasks[i] += 1
-            left = [there - need for need, there in zip(self.d[i], left, strict=True)]
+            free = [room - need for need, room in zip(self.d[i], free, strict=True)]
             if tasks[i] == self.limit[i]:
-                going.discard(i)
+                users.discard(i)
         return tasks
 
     def all_orders(self, rule="exclude", after=0):
         """Every result that some way to break ties gives."""
-        results, seen = set(), set()
+        results, states = set(), set()
 
-        def go(tasks, going):
-            if (tasks, going) in seen:
+        def go(tasks, users):
+            if (tasks, users) in states:
                 return
-            seen.add((tasks, going))
-            if not going:
+            states.add((tasks, users))
+            if not users:
                 results.add(tasks)
                 return
-            lowest = min((tasks[k] + after) * self.ds[k] for k in going)
-            left = self.left(tasks)
-            for i in going:
+            lowest = min((tasks[k] + after) * self.ds[k] for k in users)
+            free = self.free_capacity(tasks)
+            for i in users:
                 if (tasks[i] + after) * self.ds[i] > lowest:
                     continue
-                if not self.fits(left, i):
+                if not self.fits(free, i):
                     if rule == "stop":
                         results.add(tasks)
                     else:
-                        go(tasks, going - {i})
+                        go(tasks, users - {i})
                     continue
-                more = tuple(t + (k == i) for k, t in enumerate(tasks))
-                go(more, going - {i} if more[i] == self.limit[i] else going)
+                next_tasks = tuple(t + (k == i) for k, t in enumerate(tasks))
+                go(next_tasks, users - {i} if next_tasks[i] == self.limit[i] else users)
 
-        go((0,) * len(self.d), frozenset(i for i, able in enumerate(self.able) if able))
+        go((0,) * len(self.d), frozenset(i for i, is_able in enumerate(self.can_run) if is_able))
         return results
 
-    def left(self, tasks):
+    def free_capacity(self, tasks):
         return [
-            there - sum(t * self.d[i][r] for i, t in enumerate(tasks))
-            for r, there in enumerate(self.c)
+            room - sum(t * self.d[i][r] for i, t in enumerate(tasks))
+            for r, room in enumerate(self.c)
         ]
 
     def levels(self, tasks):
         """Sorted weighted shares of those who can run anything."""
-        return sorted(t * ds for t, ds, able in zip(tasks, self.ds, self.able, strict=True) if able)
+        return sorted(
+            t * ds for t, ds, is_able in zip(tasks, self.ds, self.can_run, strict=True) if is_able
+        )
 
     def leximin(self):
         """The largest sorted levels of all whole allocations."""
-        most = []
-        for i, able in enumerate(self.able):
+        largest = []
+        for i, is_able in enumerate(self.can_run):
             alone = min(
                 (self.c[r] // self.d[i][r] for r in range(len(self.c)) if self.d[i][r]), default=0
             )
             limit = self.limit[i]
-            most.append(0 if not able else alone if limit is None else min(alone, limit))
-        feasible = (t for t in product(*(range(m + 1) for m in most)) if min(self.left(t)) >= 0)
+            largest.append(0 if not is_able else alone if limit is None else min(alone, limit))
+        feasible = (
+            t for t in product(*(range(m + 1) for m in largest)) if min(self.free_capacity(t)) >= 0
+        )
         return max(self.levels(t) for t in feasible)
 
     def precomputed(self):
         """Algorithm 1 of Metin in rationals; users who cannot run a task are left out."""
-        who = [i for i, able in enumerate(self.able) if able]
-        if not who:
+        users = [i for i, is_able in enumerate(self.can_run) if is_able]
+        if not users:
             return [0] * len(self.d)
-        most = max(self.ds[i] for i in who)
-        cycle = [sum(most / self.ds[i] * self.d[i][r] for i in who) for r in range(len(self.c))]
+        largest = max(self.ds[i] for i in users)
+        cycle = [
+            sum(largest / self.ds[i] * self.d[i][r] for i in users) for r in range(len(self.c))
+        ]
         k = min(self.c[r] / cycle[r] for r in range(len(self.c)) if cycle[r])
         tasks = [0] * len(self.d)
-        for i in who:
-            tasks[i] = k * most // self.ds[i]
+        for i in users:
+            tasks[i] = k * largest // self.ds[i]
             if self.limit[i] is not None:
                 tasks[i] = min(tasks[i], self.limit[i])
         return [int(t) for t in tasks]

@@ -47,9 +47,9 @@ def read(folder, *items, **options):
     return fairlp.snapshot(written(folder, *items), **options)
 
 
-def notes(found):
+def notes(snapshot):
     return " | ".join(
-        " ".join(map(str, row)) for row in found.not_understood.itertuples(index=False)
+        " ".join(map(str, row)) for row in snapshot.not_understood.itertuples(index=False)
     )
 
 

@@ -15,15 +15,15 @@ def filled(demands, capacity, rates, limits, past):
     resources = range(len(capacity))
     remaining = [Fraction(amount) for amount in capacity]
     tasks = [Fraction(0)] * len(demands)
-    going = set(users)
+    active = set(users)
     level = Fraction(0)
-    while going:
+    while active:
         full = {r for r in resources if remaining[r] == 0}
-        going -= {n for n in going if tasks[n] == limits[n]}
-        going -= {n for n in going if any(demands[n][r] > 0 for r in full)}
-        rising = [n for n in going if past[n] <= level]
+        active -= {n for n in active if tasks[n] == limits[n]}
+        active -= {n for n in active if any(demands[n][r] > 0 for r in full)}
+        rising = [n for n in active if past[n] <= level]
         speeds = [sum(demands[n][r] * rates[n] for n in rising) for r in resources]
-        ends = [Fraction(past[n]) - level for n in going if past[n] > level]
+        ends = [Fraction(past[n]) - level for n in active if past[n] > level]
         ends += [(limits[n] - tasks[n]) / rates[n] for n in rising if limits[n] < math.inf]
         ends += [remaining[r] / speeds[r] for r in resources if speeds[r] > 0]
         if not ends:
@@ -32,5 +32,5 @@ def filled(demands, capacity, rates, limits, past):
         level += step
         for n in rising:
             tasks[n] += step * rates[n]
-        remaining = [left - step * speed for left, speed in zip(remaining, speeds, strict=True)]
+        remaining = [amount - step * speed for amount, speed in zip(remaining, speeds, strict=True)]
     return tasks

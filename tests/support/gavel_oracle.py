@@ -82,8 +82,8 @@ class Cluster:
             for m in np.flatnonzero(active):
                 gains = np.zeros_like(self.throughputs)
                 gains[m] = self.throughputs[m]
-                most = gains.ravel() @ self.best(gains, least * (1 - 1e-9))
-                rho = (age[m] + steps[m] / most) / end[m]
+                largest = gains.ravel() @ self.best(gains, least * (1 - 1e-9))
+                rho = (age[m] + steps[m] / largest) / end[m]
                 if rho >= high * (1 - 1e-6):
                     final[m] = high
                     stopped = True
@@ -109,8 +109,8 @@ class Cluster:
             for m in rising:
                 gains = np.zeros_like(self.throughputs)
                 gains[m] = self.throughputs[m]
-                most = gains.ravel() @ self.best(gains, levels * safe * (1 - 1e-9))
-                if most <= levels[m] * safe[m] + 1e-6 * safe[m]:
+                largest = gains.ravel() @ self.best(gains, levels * safe * (1 - 1e-9))
+                if largest <= levels[m] * safe[m] + 1e-6 * safe[m]:
                     stopped.add(m)
             assert stopped
             rising -= stopped
@@ -123,14 +123,14 @@ class Cluster:
         return True
 
 
-def divided(path, part, rising, paths, queue_weights, weights, rate):
+def divided(path, amount, rising, paths, queue_weights, weights, rate):
     """Divide a queue's part among queues and jobs in it that still rise; at the root each has its weight."""
     prefix = path + "/" if path else ""
     below = {paths[m] for m in rising if paths[m].startswith(prefix) and paths[m] != path}
     children = sorted({prefix + name[len(prefix) :].split("/")[0] for name in below})
     jobs = [m for m in rising if paths[m] == path]
     total = sum(queue_weights[child] for child in children) + sum(weights[m] for m in jobs)
-    unit = part / total if path else 1.0
+    unit = amount / total if path else 1.0
     for m in jobs:
         rate[m] = unit * weights[m]
     for child in children:

@@ -99,8 +99,11 @@ def trees(draw, n_users, resources):
         queues[path] = {"weight": weight, "guarantee": guarantee, "cap": cap}
     if not queues:
         return {"queue": draw(st.lists(PATHS, min_size=n_users, max_size=n_users))}
-    listed = st.sampled_from(sorted(queues))  # one that is nearly a listed one is refused
-    return {"queue": draw(st.lists(listed, min_size=n_users, max_size=n_users)), "queues": queues}
+    queue_names = st.sampled_from(sorted(queues))  # one that is nearly a listed one is refused
+    return {
+        "queue": draw(st.lists(queue_names, min_size=n_users, max_size=n_users)),
+        "queues": queues,
+    }
 
 
 @st.composite
@@ -187,7 +190,7 @@ def instances(draw):
 def full_instance(**changes):
     """An instance with everything that all formats hold."""
     cpu, memory = changes.get("resources", ["cpu", "memory size"])
-    given = {
+    fields = {
         "demands": [[1, 4], [3, 1e-05], [0.1, 0]],
         "capacities": [[9, 18], [1 / 3, 64]],
         "users": ["ann, the 1st", 'b"ob', "çelik\n"],
@@ -215,9 +218,9 @@ def full_instance(**changes):
         "name": "naïve, 'full'",
     }
     if "user_attributes" not in changes:
-        users = changes.get("users", given["users"])
-        given["user_attributes"] = given["user_attributes"].set_axis(users)
-    return Instance.from_arrays(**(given | changes))
+        users = changes.get("users", fields["users"])
+        fields["user_attributes"] = fields["user_attributes"].set_axis(users)
+    return Instance.from_arrays(**(fields | changes))
 
 
 def written(tmp_path, suffix, instance=None):

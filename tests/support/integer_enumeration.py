@@ -45,19 +45,19 @@ def random_model(seed):
     upper = [float(rng.integers(1, 9)) * unit if rng.random() < 0.6 else None for _ in range(2)]
     x = [model.variable(f"x{k}", upper=upper[k]) for k in range(2)]
     b = [model.variable(f"b{k}", binary=True) for k in range(rng.integers(1, 4))]
-    for k, one in enumerate(b):
+    for k, switch in enumerate(b):
         amount = x[rng.integers(2)] * float(rng.integers(1, 4))
         kind = rng.integers(4)
         if kind == 0:
-            model.constraint(f"on{k}", amount <= large * one)
+            model.constraint(f"on{k}", amount <= large * switch)
         elif kind == 1:
-            model.constraint(f"off{k}", amount + large * one <= large)
+            model.constraint(f"off{k}", amount + large * switch <= large)
         elif kind == 2:  # at least a batch where it is on, nothing where it is off
-            model.constraint(f"most{k}", amount - large * one <= 0)
-            model.constraint(f"least{k}", amount >= float(rng.integers(1, 3)) * unit * one)
+            model.constraint(f"most{k}", amount - large * switch <= 0)
+            model.constraint(f"least{k}", amount >= float(rng.integers(1, 3)) * unit * switch)
         else:
             least = float(rng.integers(1, 5)) * unit
-            model.constraint(f"need{k}", amount >= least - large * one)
+            model.constraint(f"need{k}", amount >= least - large * switch)
     if rng.random() < 0.8:
         total = float(rng.integers(1, 3)) * x[0] + float(rng.integers(0, 3)) * x[1]
         side = float(rng.integers(1, 10)) * unit
@@ -67,8 +67,8 @@ def random_model(seed):
     prices = rng.integers(0, 6, 2).astype(float)
     fixed = rng.integers(-1, 6, len(b)).astype(float)
     model.minimize(
-        sum(p * one for p, one in zip(prices, x, strict=True))
-        + sum(f * one for f, one in zip(fixed, b, strict=True))
+        sum(p * value for p, value in zip(prices, x, strict=True))
+        + sum(f * value for f, value in zip(fixed, b, strict=True))
     )
     return model
 
@@ -90,16 +90,18 @@ def _of_rest(program, fixed, better):
     """The best objective at these whole numbers, at a vertex of the rows and bounds that are left."""
     rest = [j for j in range(program.n_columns) if j not in fixed]
     costs = [Fraction(value) for value in program.c.tolist()]
-    given = Fraction(program.offset) + sum(costs[j] * z for j, z in fixed.items())
+    fixed_value = Fraction(program.offset) + sum(costs[j] * z for j, z in fixed.items())
     halves = []  # a·x ≤ r
     matrix = program.A.toarray()
     for row, low, high in zip(
         matrix.tolist(), program.row_lower.tolist(), program.row_upper.tolist(), strict=True
     ):
-        taken = sum(Fraction(row[j]) * z for j, z in fixed.items())
-        left = [Fraction(row[j]) for j in rest]
-        halves += [(left, Fraction(high) - taken)] if np.isfinite(high) else []
-        halves += [([-a for a in left], taken - Fraction(low))] if np.isfinite(low) else []
+        fixed_use = sum(Fraction(row[j]) * z for j, z in fixed.items())
+        coefficients = [Fraction(row[j]) for j in rest]
+        halves += [(coefficients, Fraction(high) - fixed_use)] if np.isfinite(high) else []
+        halves += (
+            [([-a for a in coefficients], fixed_use - Fraction(low))] if np.isfinite(low) else []
+        )
     for place, j in enumerate(rest):
         unit = [Fraction(int(place == other)) for other in range(len(rest))]
         low, high = float(program.col_lower[j]), float(program.col_upper[j])
@@ -112,7 +114,7 @@ def _of_rest(program, fixed, better):
             sum(a * v for a, v in zip(row, x, strict=True)) > side for row, side in halves
         ):
             continue
-        value = given + sum(costs[j] * v for j, v in zip(rest, x, strict=True))
+        value = fixed_value + sum(costs[j] * v for j, v in zip(rest, x, strict=True))
         best = value if best is None else better(best, value)
     return best
 

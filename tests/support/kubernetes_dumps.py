@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 
-def node(name, labels=None, conditions=(), **more):
+def node(name, labels=None, conditions=(), **spec):
     """A node of 8 cores, 32 GiB and 110 pods; what is given replaces its allocatable, and its spec."""
-    allocatable = {"cpu": "8", "memory": "32Gi", "pods": "110"} | more.pop("allocatable", {})
+    allocatable = {"cpu": "8", "memory": "32Gi", "pods": "110"} | spec.pop("allocatable", {})
     status = {"allocatable": allocatable, "conditions": list(conditions)}
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": labels or {}},
-        "spec": more,
+        "spec": spec,
         "status": status,
     }
 
@@ -51,20 +51,20 @@ def thing(kind, name, spec, version="v1", namespace=None, **metadata):
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def kueue(kind, name, spec, **more):
+def kueue(kind, name, spec, **fields):
     """An object of Kueue."""
-    return thing(kind, name, spec, "kueue.x-k8s.io/v1beta1", **more)
+    return thing(kind, name, spec, "kueue.x-k8s.io/v1beta1", **fields)
 
 
 def volcano(name, spec, **annotations):
     """A queue of Volcano; annotations are given without their prefix."""
-    found = {f"volcano.sh/{key.replace('_', '-')}": value for key, value in annotations.items()}
-    return thing("Queue", name, spec, "scheduling.volcano.sh/v1beta1", annotations=found)
+    notes = {f"volcano.sh/{key.replace('_', '-')}": value for key, value in annotations.items()}
+    return thing("Queue", name, spec, "scheduling.volcano.sh/v1beta1", annotations=notes)
 
 
 def flavors(*entries):
     """Resource groups of one flavor with these (resource, nominalQuota, more) entries."""
-    resources = [{"name": name, "nominalQuota": quota} | more for name, quota, more in entries]
+    resources = [{"name": name, "nominalQuota": quota} | fields for name, quota, fields in entries]
     return [
         {
             "coveredResources": [e[0] for e in entries],
@@ -88,8 +88,8 @@ def written(folder, *items, name="dump.json"):
     return folder
 
 
-def said(snapshot, what):
+def said(snapshot, phrase):
     """The lines of what was not understood that have this text in them, as (where, done)."""
     table = snapshot.not_understood
-    rows = table[table["what"].str.contains(what, regex=False)]
+    rows = table[table["what"].str.contains(phrase, regex=False)]
     return list(zip(rows["where"], rows["done"], strict=True))

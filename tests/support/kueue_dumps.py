@@ -26,6 +26,10 @@ def workload(name, queue, owner, status=None, count=3, **spec):
         "queueName": queue,
         "podSets": [{"name": "main", "count": count, "template": template}],
     } | spec
-    made = kueue("Workload", name, spec, namespace="ml", creationTimestamp="2026-02-03T00:00:00Z")
-    made["metadata"]["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True}]
-    return made | {"status": status or {}}
+    workload_object = kueue(
+        "Workload", name, spec, namespace="ml", creationTimestamp="2026-02-03T00:00:00Z"
+    )
+    workload_object["metadata"]["ownerReferences"] = [
+        {"kind": owner[0], "name": owner[1], "controller": True}
+    ]
+    return workload_object | {"status": status or {}}

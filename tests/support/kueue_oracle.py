@@ -17,7 +17,7 @@ class Cohorts:
             path: [p for p in tree if p and p.rpartition("/")[0] == path] for path in tree
         }
         self.owned, self.could = {}, {}
-        self.kept = {}
+        self.unlent = {}
         self.strays = [path for path, row in tree.items() if path and row[1] is None]
         self._own("")
         self._divide_uncovered()
@@ -30,25 +30,25 @@ class Cohorts:
         for child in self.children[path]:
             self._own(child)
         self.owned[path] = [
-            nominal[r] + sum(self.owned[c][r] - self.kept[c][r] for c in self.children[path])
+            nominal[r] + sum(self.owned[c][r] - self.unlent[c][r] for c in self.children[path])
             for r in self.resources
         ]
-        self.kept[path] = [max(0, self.owned[path][r] - lending[r]) for r in self.resources]
+        self.unlent[path] = [max(0, self.owned[path][r] - lending[r]) for r in self.resources]
 
     def _divide_uncovered(self):
         """By bisection on the amount for a weight of 1, one resource after the other."""
         for path in self.strays:
-            self.owned[path] = self.kept[path] = [0.0] * len(self.pool)
+            self.owned[path] = self.unlent[path] = [0.0] * len(self.pool)
         for r in self.resources:
             amount = max(0.0, self.pool[r] - self.owned[""][r])
-            most = {path: self._alone(path) * self.users[path][0][r] for path in self.strays}
+            largest = {path: self._alone(path) * self.users[path][0][r] for path in self.strays}
             low, high = 0.0, 1e6
             for _ in range(100):
                 middle = (low + high) / 2
-                taken = sum(min(self.tree[path][0] * middle, most[path]) for path in self.strays)
-                low, high = (middle, high) if taken <= amount else (low, middle)
+                total = sum(min(self.tree[path][0] * middle, largest[path]) for path in self.strays)
+                low, high = (middle, high) if total <= amount else (low, middle)
             for path in self.strays:
-                self.owned[path][r] = min(self.tree[path][0] * low, most[path])
+                self.owned[path][r] = min(self.tree[path][0] * low, largest[path])
 
     def _alone(self, path):
         demand, limit = self.users[path]
@@ -57,19 +57,20 @@ class Cohorts:
     def _could(self, path, parent):
         if path in self.strays:
             return
-        own, borrowing = self.owned[path], self.tree[path][2]
+        owned, borrowing = self.owned[path], self.tree[path][2]
         if parent is None:
-            self.could[path] = own
+            self.could[path] = owned
         else:
             above = self.could[parent]
             self.could[path] = [
-                min(own[r] + borrowing[r], self.kept[path][r] + above[r]) for r in self.resources
+                min(owned[r] + borrowing[r], self.unlent[path][r] + above[r])
+                for r in self.resources
             ]
         for child in self.children[path]:
             self._could(child, path)
 
     def usage(self, tasks):
-        found = {}
+        usage = {}
 
         def of(path):
             demand = self.users[path][0] if path in self.users else [0] * len(self.pool)
@@ -77,13 +78,13 @@ class Cohorts:
             for child in self.children[path]:
                 used = [
                     u + max(0, w - k)
-                    for u, w, k in zip(used, of(child), self.kept[child], strict=True)
+                    for u, w, k in zip(used, of(child), self.unlent[child], strict=True)
                 ]
-            found[path] = used
+            usage[path] = used
             return used
 
         of("")
-        return found
+        return usage
 
     def fits(self, tasks):
         used = self.usage({p: 0 if p in self.strays else x for p, x in tasks.items()})
@@ -133,12 +134,12 @@ class Cohorts:
         for path, (demand, limit) in self.users.items():
             nominal = self.tree[path][1] or [0] * len(self.pool)
             due[path] = min([limit, *(nominal[r] / d for r, d in enumerate(demand) if d > 0)])
-        has = dict.fromkeys(self.users, 0.0)
+        tasks = dict.fromkeys(self.users, 0.0)
         active = {path for path in due if due[path] > 0}
         while active:
-            path = min(active, key=lambda p: has[p] / due[p])
-            more = due[path] / steps
-            trial = has | {path: has[path] + more}
+            path = min(active, key=lambda p: tasks[p] / due[p])
+            step = due[path] / steps
+            trial = tasks | {path: tasks[path] + step}
             total = [
                 sum(trial[p] * demand[r] for p, (demand, _) in self.users.items())
                 for r in self.resources
@@ -148,15 +149,15 @@ class Cohorts:
             ):
                 active.remove(path)
             else:
-                has = trial
-        return has
+                tasks = trial
+        return tasks
 
     def fair(self, step, steps=400):
         """Return tasks by path, up to a few steps."""
         floors = self.floors(steps)
-        has, active = dict.fromkeys(self.users, 0.0), set(self.users)
+        tasks, active = dict.fromkeys(self.users, 0.0), set(self.users)
         while active:
-            used = self.usage(has)
+            used = self.usage(tasks)
             path = ""
             while path not in self.users:
                 live = [
@@ -164,19 +165,21 @@ class Cohorts:
                     for c in self.children[path]
                     if any(a == c or a.startswith(c + "/") for a in active)
                 ]
-                early = [
+                candidates = [
                     c for c in live if self.tree[c][0] > 1e-3 or not self.borrows(c, used, active)
                 ]
-                early = early or live
-                taken = {c: self.part(c, has) / self.tree[c][0] for c in early}
-                path = min(early, key=lambda c: (round(self.share(c, used), 9), taken[c]))
+                candidates = candidates or live
+                shares_taken = {c: self.part(c, tasks) / self.tree[c][0] for c in candidates}
+                path = min(
+                    candidates, key=lambda c: (round(self.share(c, used), 9), shares_taken[c])
+                )
             demand, limit = self.users[path]
-            more = min(step / max(demand), limit - has[path])
-            trial = has | {path: has[path] + more}
-            if more > 1e-12 and self.fits(
+            increment = min(step / max(demand), limit - tasks[path])
+            trial = tasks | {path: tasks[path] + increment}
+            if increment > 1e-12 and self.fits(
                 {p: max(trial[p], floors[p] * (1 - 1e-9)) for p in trial}
             ):
-                has = trial
+                tasks = trial
             else:
                 active.remove(path)
-        return has
+        return tasks

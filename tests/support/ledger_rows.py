@@ -12,7 +12,7 @@ from fairlp.research.ledger.registry import Run
 from fairlp.research.ledger.reproducing import OURS
 from paths import ROOT
 
-ENTRIES = {one.key: one for paper in OURS.values() for one in paper.items.values()}
+ENTRIES = {item.key: item for paper in OURS.values() for item in paper.items.values()}
 PAGE = ROOT / "docs" / "ledger.md"
 
 
@@ -37,14 +37,14 @@ def ledger(*keys):
 @cache
 def cells_of_the_page():
     """Paper and item → what the committed page says in its columns of what we get and of verdicts."""
-    found, paper = {}, ""
+    cells_of, paper = {}, ""
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         if heading := re.match(r"## (\d{3}): ", line):
             paper = heading[1]
         cells = re.split(r"(?<!\\)\|", line)
         if paper and len(cells) == 7 and cells[1].strip() not in ("item", "---"):
-            found[f"{paper} {cells[1].strip()}"] = cells[3].strip(), cells[4].strip()
-    return found
+            cells_of[f"{paper} {cells[1].strip()}"] = cells[3].strip(), cells[4].strip()
+    return cells_of
 
 
 def verdicts_of_the_page():

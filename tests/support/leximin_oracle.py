@@ -84,28 +84,28 @@ def leximin(demands, capacities, counts, due, limits=None, eligible=None):
         if (eligible is None or eligible[n][i])
         and all(c[i][r] > 0 for r in range(resources) if d[n][r] > 0)
     ]
-    able = sorted({n for n, _ in pairs})
-    fits, have = [], []
+    runners = sorted({n for n, _ in pairs})
+    fits, supplies = [], []
     for i in range(servers):
         for r in range(resources):
             fits.append([d[n][r] if j == i else Fraction(0) for n, j in pairs])
-            have.append(c[i][r])
+            supplies.append(c[i][r])
     if limits is not None:
-        able = [n for n in able if limits[n] > 0]
+        runners = [n for n in runners if limits[n] > 0]
         for n in range(users):
             if limits[n] != float("inf"):
                 fits.append([Fraction(int(m == n)) for m, _ in pairs])
-                have.append(Fraction(float(limits[n])))
-    total = {n: [Fraction(int(m == n)) for m, _ in pairs] for n in able}
-    level = levels(fits, have, total, due)
+                supplies.append(Fraction(float(limits[n])))
+    total = {n: [Fraction(int(m == n)) for m, _ in pairs] for n in runners}
+    level = levels(fits, supplies, total, due)
     return [level.get(n, Fraction(0)) for n in range(users)]
 
 
-def levels(fits, have, total, due):
+def levels(fits, supplies, total, due):
     """Return n → its level in the leximin of total[n]·x / due[n] over fits·x <= have, x >= 0, in rationals."""
     level, columns = dict.fromkeys(total), len(fits[0])
     while any(value is None for value in level.values()):
-        rows, right = [[*row, Fraction(0)] for row in fits], list(have)
+        rows, right = [[*row, Fraction(0)] for row in fits], list(supplies)
         for n in total:
             rows.append([*(-v for v in total[n]), due[n] if level[n] is None else Fraction(0)])
             right.append(Fraction(0) if level[n] is None else -level[n] * due[n])
@@ -113,7 +113,7 @@ def levels(fits, have, total, due):
         floors = {n: (t if level[n] is None else level[n]) * due[n] for n in total}
         rows, right = (
             [*fits, *([-v for v in total[n]] for n in total)],
-            [*have, *(-floors[n] for n in total)],
+            [*supplies, *(-floors[n] for n in total)],
         )
         stuck = [
             n for n in total if level[n] is None and maximum(total[n], rows, right) == floors[n]

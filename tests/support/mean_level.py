@@ -28,14 +28,14 @@ def mean_level_bound(instance, unit, prices, alpha, of_caps=None):
 
     ``unit``: the tasks of each user at level 1, divided by its weight.
     """
-    able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
-    phi = instance.weights[able] / instance.weights[able].sum()
+    able_users = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+    phi = instance.weights[able_users] / instance.weights[able_users].sum()
     capacities = instance.capacities * instance.counts[:, None]
     spent = (capacities * prices).sum()
     cost = np.where(instance.runnable(), instance.demands @ prices.T, np.inf).min(axis=1)
     if of_caps is not None:
         cost = cost + (instance.demands * (instance.tree.below.T @ of_caps)).sum(axis=1)
         spent += (np.where(of_caps > 0, instance.tree.caps, 0.0) * of_caps).sum()
-    cost_of_level = (cost * unit * instance.weights)[able]
+    cost_of_level = (cost * unit * instance.weights)[able_users]
     exponent = 1 - 1 / alpha if alpha > 0 else -np.inf
     return spent / power_mean(cost_of_level / phi, phi, exponent)

@@ -12,42 +12,42 @@ def solve(rows, right):
     """The unique solution of linear equations, or None."""
     n = len(rows[0])
     table = [[*map(Fraction, row), Fraction(b)] for row, b in zip(rows, right, strict=True)]
-    done = 0
+    pivots = 0
     for column in range(n):
-        pivot = next((i for i in range(done, len(table)) if table[i][column]), None)
+        pivot = next((i for i in range(pivots, len(table)) if table[i][column]), None)
         if pivot is None:
             return None
-        table[done], table[pivot] = table[pivot], table[done]
-        top = table[done]
-        table[done] = top = [value / top[column] for value in top]
+        table[pivots], table[pivot] = table[pivot], table[pivots]
+        top = table[pivots]
+        table[pivots] = top = [value / top[column] for value in top]
         for i, row in enumerate(table):
-            if i != done and row[column]:
+            if i != pivots and row[column]:
                 table[i] = [a - row[column] * b for a, b in zip(row, top, strict=True)]
-        done += 1
-    return None if any(row[n] for row in table[done:]) else [row[n] for row in table[:n]]
+        pivots += 1
+    return None if any(row[n] for row in table[pivots:]) else [row[n] for row in table[:n]]
 
 
 def rank(rows):
     """Rank of rational rows."""
-    rows, found = [list(row) for row in rows], 0
+    rows, pivots = [list(row) for row in rows], 0
     for column in range(len(rows[0]) if rows else 0):
-        pivot = next((i for i in range(found, len(rows)) if rows[i][column]), None)
+        pivot = next((i for i in range(pivots, len(rows)) if rows[i][column]), None)
         if pivot is None:
             continue
-        rows[found], rows[pivot] = rows[pivot], rows[found]
-        for i in range(found + 1, len(rows)):
-            factor = rows[i][column] / rows[found][column]
-            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[found], strict=True)]
-        found += 1
-    return found
+        rows[pivots], rows[pivot] = rows[pivot], rows[pivots]
+        for i in range(pivots + 1, len(rows)):
+            factor = rows[i][column] / rows[pivots][column]
+            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[pivots], strict=True)]
+        pivots += 1
+    return pivots
 
 
 def least(r, e, bottlenecks):
     """What each user must have: min(1, e/max r over the bottlenecks), 1 without one that it uses."""
     out = []
     for row, share in zip(r, e, strict=True):
-        most = max((row[j] for j in bottlenecks), default=Fraction(0))
-        out.append(min(Fraction(1), share / most) if most else Fraction(1))
+        largest = max((row[j] for j in bottlenecks), default=Fraction(0))
+        out.append(min(Fraction(1), share / largest) if largest else Fraction(1))
     return out
 
 
@@ -60,25 +60,29 @@ def vertices(r, e, bottlenecks):
     loose = [(columns[j], 1) for j in range(m) if j not in bottlenecks]
     loose += [(unit[k], 1) for k in range(n)] + [(unit[k], low[k]) for k in range(n)]
     tight = [(columns[j], 1) for j in bottlenecks]
-    found = set()
-    for more in range(max(0, n - len(tight)), n + 1):
-        for some in combinations(loose, more):
-            chosen = [*tight, *some]
+    points = set()
+    for count in range(max(0, n - len(tight)), n + 1):
+        for equations in combinations(loose, count):
+            chosen = [*tight, *equations]
             x = solve([row for row, _ in chosen], [b for _, b in chosen])
-            if x is None or tuple(x) in found:
+            if x is None or tuple(x) in points:
                 continue
             used = [sum(a * b for a, b in zip(column, x, strict=True)) for column in columns]
             fits = all(low[k] <= x[k] <= 1 for k in range(n)) and all(u <= 1 for u in used)
             if fits and all(used[j] == 1 for j in bottlenecks):
-                found.add(tuple(x))
-    return found
+                points.add(tuple(x))
+    return points
 
 
 def all_sets(r, e):
     """Candidate set → its vertices, for all feasible sets."""
     m = len(r[0])
-    sets = (frozenset(some) for size in range(m + 1) for some in combinations(range(m), size))
-    return {some: found for some in sets if (found := vertices(r, e, sorted(some)))}
+    sets = (
+        frozenset(resources) for size in range(m + 1) for resources in combinations(range(m), size)
+    )
+    return {
+        resources: points for resources in sets if (points := vertices(r, e, sorted(resources)))
+    }
 
 
 def dimension(points):

@@ -26,14 +26,14 @@ KINDS = (
 
 
 class Arrays(NamedTuple):
-    """Minimise c·x, lower <= A·x <= upper, least <= x <= most."""
+    """Minimise c·x, lower <= A·x <= upper, x_lower <= x <= x_upper."""
 
     c: np.ndarray
     A: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
+    x_lower: np.ndarray
+    x_upper: np.ndarray
 
     def program(self) -> Program:
         """The same as a program of fairlp with one block of rows and one of columns."""
@@ -47,8 +47,8 @@ class Arrays(NamedTuple):
             A=sp.csc_array(self.A),
             row_lower=self.lower,
             row_upper=self.upper,
-            col_lower=self.least,
-            col_upper=self.most,
+            col_lower=self.x_lower,
+            col_upper=self.x_upper,
             integrality=np.zeros(columns, dtype=np.uint8),
             rows=(Block("row", axis[rows], 0, rows),),
             columns=(Block("x", axis[columns], 0, columns),),
@@ -97,8 +97,8 @@ def ordinary(kind: str, rng: np.random.Generator) -> Arrays:
         lower = np.concatenate([np.zeros(steps), demand, np.full(steps, -INF)])
         upper = np.concatenate([np.zeros(steps), np.full(2 * steps, INF)])
         cost = np.round(np.concatenate([np.full(steps, 0.01), rng.uniform(1, 9, 3 * steps)]), 2)
-        most = np.concatenate([np.full(steps, 4.0), np.full(3 * steps, 9.0)])
-        return Arrays(cost, A, lower, upper, np.zeros(4 * steps), most)
+        upper_bounds = np.concatenate([np.full(steps, 4.0), np.full(3 * steps, 9.0)])
+        return Arrays(cost, A, lower, upper, np.zeros(4 * steps), upper_bounds)
     if kind == "monotone":  # plans that only grow, of which the dear one stays 0
         steps = int(rng.integers(3, 12))
         grows = (np.eye(steps) - np.eye(steps, k=-1))[1:]

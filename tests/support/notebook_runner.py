@@ -48,18 +48,18 @@ def of_nobody(private):
         yield
 
 
-def execute_in_kernel(notebook, work, private, **how):
+def execute_in_kernel(notebook, work, private, **options):
     """Execute a notebook in place, in the folder ``work``; the first error of a cell is raised with its traceback."""
     from nbclient import NotebookClient
 
-    how |= {"kernel_name": "python3", "resources": {"metadata": {"path": str(work)}}}
+    options |= {"kernel_name": "python3", "resources": {"metadata": {"path": str(work)}}}
     with of_nobody(private):
         try:
-            NotebookClient(notebook, **how).execute()
+            NotebookClient(notebook, **options).execute()
         except (
             RuntimeError
         ):  # no kernel: another process may have taken its port in between; once more
-            NotebookClient(notebook, **how).execute()
+            NotebookClient(notebook, **options).execute()
     return notebook
 
 
@@ -69,14 +69,14 @@ class SharedKernel:
     def __init__(self, work, private):
         self.work, self.private, self.manager, self.client = work, private, None, None
 
-    def execute(self, notebook, **how):
+    def execute(self, notebook, **options):
         """Execute a notebook in place; the first error of a cell is raised with its traceback."""
         from jupyter_client import AsyncKernelManager
         from nbclient import NotebookClient
 
         with of_nobody(self.private):
             self.manager = self.manager or AsyncKernelManager(kernel_name="python3")
-            runner = NotebookClient(notebook, km=self.manager, **how)
+            runner = NotebookClient(notebook, km=self.manager, **options)
             runner.kc = self.client
             try:
                 runner.execute(cwd=str(self.work))

@@ -26,13 +26,13 @@ class Dual(fairlp.Backend):
             b_ub=np.concatenate([program.row_upper[above], -program.row_lower[below]]),
             bounds=np.column_stack([program.col_lower, program.col_upper]),
         )
-        how = {0: "OPTIMAL", 2: "INFEASIBLE", 3: "UNBOUNDED"}.get(answer.status, "UNKNOWN")
+        status = {0: "OPTIMAL", 2: "INFEASIBLE", 3: "UNBOUNDED"}.get(answer.status, "UNKNOWN")
         if answer.x is None:
-            return fairlp.Raw(fairlp.Termination[how], answer.message)
+            return fairlp.Raw(fairlp.Termination[status], answer.message)
         duals, prices = np.zeros(program.n_rows), np.asarray(answer.ineqlin.marginals)
         duals[above] += prices[: above.sum()]
         duals[below] -= prices[above.sum() :]
-        return fairlp.Raw(fairlp.Termination[how], answer.message, answer.x, duals)
+        return fairlp.Raw(fairlp.Termination[status], answer.message, answer.x, duals)
 
 
 class Whole(fairlp.Backend):
@@ -57,8 +57,8 @@ class Whole(fairlp.Backend):
             constraints=rows,
             options={"mip_rel_gap": self.gap},
         )
-        how = {0: "OPTIMAL", 2: "INFEASIBLE", 3: "UNBOUNDED"}.get(answer.status, "UNKNOWN")
-        return fairlp.Raw(fairlp.Termination[how], answer.message, answer.x)
+        status = {0: "OPTIMAL", 2: "INFEASIBLE", 3: "UNBOUNDED"}.get(answer.status, "UNKNOWN")
+        return fairlp.Raw(fairlp.Termination[status], answer.message, answer.x)
 
 
 def liar(lie, name="liar"):

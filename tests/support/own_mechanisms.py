@@ -30,9 +30,9 @@ def region(model, instance):
     model.constraint("capacity", (d * x).sum(n) <= c)
     limited = np.isfinite(instance.task_limits)
     if limited.any():
-        most = model.parameter("T", n, np.where(limited, instance.task_limits, 0.0))
+        limits = model.parameter("T", n, np.where(limited, instance.task_limits, 0.0))
         model.constraint(
-            "limit", x.sum(i) <= most, where=model.subset("L", n, limited, "n has a task limit")
+            "limit", x.sum(i) <= limits, where=model.subset("L", n, limited, "n has a task limit")
         )
     model.define("tasks", x)
     return x
@@ -50,12 +50,12 @@ def memory_first(instance):
     n = instance.users
     model = fairlp.Model("Memory first", indices=(n, instance.servers, instance.resources))
     x, t = region(model, instance), model.variable("t")
-    able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+    able_users = instance.runnable().any(axis=1) & (instance.task_limits > 0)
     share = model.parameter(
         "m", n, 1 / memory_gamma(instance), "share of the memory that a task takes"
     )
     w = model.parameter("w", n, instance.weights)
-    everyone = model.subset("A", n, able, "n can run something")
+    everyone = model.subset("A", n, able_users, "n can run something")
     model.leximin(
         model.constraint("fairness", share * x.sum(instance.servers) >= w * t, where=everyone), t
     )
@@ -74,10 +74,13 @@ def half_guaranteed(instance):
     model = fairlp.Model("Half guaranteed", indices=(n, instance.servers, instance.resources))
     x = region(model, instance)
     alone = 1 / (instance.demands / instance.pool).max(axis=1)
-    part = instance.weights / instance.weights.sum()
-    able = instance.runnable().any(axis=1)
+    share_by_weight = instance.weights / instance.weights.sum()
+    able_users = instance.runnable().any(axis=1)
     floor = model.parameter(
-        "f", n, np.minimum(part * alone / 2, instance.task_limits) * able, "guaranteed to n"
+        "f",
+        n,
+        np.minimum(share_by_weight * alone / 2, instance.task_limits) * able_users,
+        "guaranteed to n",
     )
     s = model.parameter("s", n, 1 / alone, "dominant share of a task")
     model.constraint("guarantee", x.sum(instance.servers) >= floor)
@@ -93,8 +96,8 @@ def half_guaranteed(instance):
 )
 def own_part(instance) -> np.ndarray:
     """Every server is cut by weights, and nobody runs on another's part."""
-    part = instance.weights / instance.weights.sum()
-    tasks = part[:, None] * instance.gamma()
+    share_by_weight = instance.weights / instance.weights.sum()
+    tasks = share_by_weight[:, None] * instance.gamma()
     totals = tasks.sum(axis=1)
     return (
         tasks
@@ -114,18 +117,18 @@ def own_part(instance) -> np.ndarray:
 )
 def one_by_one(instance):
     """One task after the other, to whoever has the smallest share of memory and still fits somewhere."""
-    left = np.repeat(instance.capacities, instance.counts, axis=0)
+    free = np.repeat(instance.capacities, instance.counts, axis=0)
     row = np.repeat(np.arange(len(instance.servers)), instance.counts)
     tasks, gamma = np.zeros((len(instance.users), len(instance.servers))), memory_gamma(instance)
     waiting = set(range(len(instance.users)))
     while waiting:
         k = min(waiting, key=lambda k: (tasks[k].sum() / (gamma[k] * instance.weights[k]), k))
-        fits = (left >= instance.demands[k]).all(axis=1) & instance.eligible[k, row]
+        fits = (free >= instance.demands[k]).all(axis=1) & instance.eligible[k, row]
         if not fits.any() or tasks[k].sum() + 1 > instance.task_limits[k]:
             waiting.remove(k)
             continue
         machine = int(fits.argmax())
-        left[machine] -= instance.demands[k]
+        free[machine] -= instance.demands[k]
         tasks[k, row[machine]] += 1
     return tasks
 
@@ -150,9 +153,9 @@ def most_tasks(instance) -> fairlp.Model:
     )
     model.constraint("capacity", (d * x).sum(n) <= c)
     limited = np.isfinite(instance.task_limits)
-    most = model.parameter("T", n, np.where(limited, instance.task_limits, 0.0))
+    limits = model.parameter("T", n, np.where(limited, instance.task_limits, 0.0))
     model.constraint(
-        "limit", x.sum(i) <= most, where=model.subset("L", n, limited, "n has a task limit")
+        "limit", x.sum(i) <= limits, where=model.subset("L", n, limited, "n has a task limit")
     )
     model.maximize(x.sum())
     model.define("tasks", x)
@@ -181,15 +184,15 @@ def one_server_without_limits(instance):
 def filling(instance):
     """Filling on one server: levels rise together, and whoever needs what has run out stops (for `memory-first`)."""
     gamma, demands = memory_gamma(instance), instance.demands
-    left, tasks = instance.pool.astype(float), np.zeros(len(demands))
+    free, tasks = instance.pool.astype(float), np.zeros(len(demands))
     rising = np.ones(len(demands), dtype=bool)
     while rising.any():
         speed = np.where(rising, instance.weights * gamma, 0.0)
         use = speed @ demands
-        room = np.divide(left, use, out=np.full(len(left), np.inf), where=use > 0)
+        room = np.divide(free, use, out=np.full(len(free), np.inf), where=use > 0)
         tasks += speed * room.min()
-        left = left - use * room.min()
+        free = free - use * room.min()
         full = (room <= room.min() * (1 + 1e-12)) & (use > 0)
-        left[full] = 0.0
+        free[full] = 0.0
         rising &= ~(demands[:, full] > 0).any(axis=1)
     return tasks

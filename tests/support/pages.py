@@ -48,11 +48,11 @@ def blocks(page: str) -> list[Block]:
     return [
         Block(
             page,
-            text.count("\n", 0, found.start("code")),
-            found["kind"],
-            found["code"],
-            found["why"] or "",
-            found["tool"] or "",
+            text.count("\n", 0, match.start("code")),
+            match["kind"],
+            match["code"],
+            match["why"] or "",
+            match["tool"] or "",
         )
-        for found in _BLOCK.finditer(text)
+        for match in _BLOCK.finditer(text)
     ]

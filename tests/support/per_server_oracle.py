@@ -25,11 +25,11 @@ def alone(instance):
         need.append([])
         for i, row in enumerate(capacity):
             runs = min(c / d for c, d in zip(row, demand, strict=True) if d > 0)
-            given = runs if instance.rates is None else float(instance.rates[n][i]) * counts[i]
+            tasks = runs if instance.rates is None else float(instance.rates[n][i]) * counts[i]
             if not instance.eligible[n][i] or instance.task_limits[n] == 0:
-                given = 0.0
-            gamma[-1].append(given)
-            need[-1].append([d * (runs / given) if given > 0 else d for d in demand])
+                tasks = 0.0
+            gamma[-1].append(tasks)
+            need[-1].append([d * (runs / tasks) if tasks > 0 else d for d in demand])
     return gamma, need, capacity
 
 
@@ -62,22 +62,24 @@ def bottlenecks(instance, x):
     gamma, need, capacity = alone(instance)
     users = range(len(gamma))
     phi = instance.weights.tolist()
-    found = {}
+    choice = {}
     for i, row in enumerate(capacity):
-        here = [n for n in users if gamma[n][i] > 0]
-        level = {n: sum(x[n]) / gamma[n][i] / phi[n] for n in here}
-        for n in here:
+        users_here = [n for n in users if gamma[n][i] > 0]
+        level = {n: sum(x[n]) / gamma[n][i] / phi[n] for n in users_here}
+        for n in users_here:
             if not wants(instance, x, n):
                 continue
-            found[n, i] = None
+            choice[n, i] = None
             for r, c in enumerate(row):
-                used = sum(x[m][i] * need[m][i][r] for m in here)
+                used = sum(x[m][i] * need[m][i][r] for m in users_here)
                 # what is missing to the capacity counts by what n could do with it
                 saturated = need[n][i][r] > 0 and (c - used) / need[n][i][r] <= CLOSE * gamma[n][i]
-                holders = [m for m in here if need[m][i][r] > 0 and x[m][i] > CLOSE * gamma[m][i]]
+                holders = [
+                    m for m in users_here if need[m][i][r] > 0 and x[m][i] > CLOSE * gamma[m][i]
+                ]
                 if saturated and all(level[m] <= level[n] * (1 + CLOSE) for m in holders):
-                    found[n, i] = r
-    return found
+                    choice[n, i] = r
+    return choice
 
 
 def theorem_1(instance, x):
@@ -94,13 +96,15 @@ def theorem_2(instance, x):
     if not feasible(instance, x, "tdm"):
         return False
     for i in range(len(capacity)):
-        here = [n for n in range(len(gamma)) if gamma[n][i] > 0]
-        level = {n: sum(x[n]) / gamma[n][i] / phi[n] for n in here}
-        eager = [n for n in here if wants(instance, x, n)]
-        if eager and not math.isclose(sum(x[n][i] / gamma[n][i] for n in here), 1, rel_tol=CLOSE):
+        users_here = [n for n in range(len(gamma)) if gamma[n][i] > 0]
+        level = {n: sum(x[n]) / gamma[n][i] / phi[n] for n in users_here}
+        eager = [n for n in users_here if wants(instance, x, n)]
+        if eager and not math.isclose(
+            sum(x[n][i] / gamma[n][i] for n in users_here), 1, rel_tol=CLOSE
+        ):
             return False
         for n in eager:
-            for m in here:
+            for m in users_here:
                 if x[m][i] > CLOSE * gamma[m][i] and level[m] > level[n] * (1 + CLOSE):
                     return False
     return True
@@ -123,8 +127,8 @@ def gain(instance, tasks, user, division):
     level = {(n, i): x[n].sum() / gamma[n][i] / instance.weights[n] for n, i in pairs}
     lower = []
     for n, i in pairs:
-        mine = level.get((user, i))
-        protected = n == user or mine is None or level[n, i] <= mine * (1 + CLOSE)
+        own_level = level.get((user, i))
+        protected = n == user or own_level is None or level[n, i] <= own_level * (1 + CLOSE)
         lower.append(x[n, i] if protected else 0.0)
     rows, right = [], []
     for i, row in enumerate(capacity):

@@ -27,13 +27,13 @@ def place(
     phi = [exactly(1 if weights is None else weights[n]) for n in range(users)]
     single = [(i, list(c[i])) for i in range(rows) for _ in range(int(counts[i]))]
     largest = [max(c[i][r] for i in range(rows)) for r in resources]
-    one = pool if unit == "system" else largest
+    reference = pool if unit == "system" else largest
     free_slots = [
         min(int(c[i][r] * slots / largest[r]) for r in resources if largest[r]) for i, _ in single
     ]
     tasks = [[0] * rows for _ in range(users)]
-    going = {n for n in range(users) if limits is None or limits[n] >= 1}
-    had = [0] * users
+    active = {n for n in range(users) if limits is None or limits[n] >= 1}
+    tasks_placed = [0] * users
     step = [
         1 / phi[n]
         if policy == "slots"
@@ -41,8 +41,8 @@ def place(
         for n in range(users)
     ]
     sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
-    while going:
-        n = min(going, key=lambda k: (had[k] * step[k], sign * step[k], k))
+    while active:
+        n = min(active, key=lambda k: (tasks_placed[k] * step[k], sign * step[k], k))
         best, chosen = None, None
         for s, (i, free) in enumerate(single):
             if eligible is not None and not eligible[n][i]:
@@ -57,21 +57,23 @@ def place(
             first = next(r for r in resources if d[n][r])
             distance = Fraction(0)
             for r in resources:
-                if one[r]:
+                if reference[r]:
                     distance += (
-                        abs(free[r] / free[first] - d[n][r] / d[n][first]) * one[first] / one[r]
+                        abs(free[r] / free[first] - d[n][r] / d[n][first])
+                        * reference[first]
+                        / reference[r]
                     )
             if best is None or distance < best:
                 best, chosen = distance, s
         if chosen is None:
-            going.discard(n)
+            active.discard(n)
             continue
         i, free = single[chosen]
         for r in resources:
             free[r] -= d[n][r]
         free_slots[chosen] -= 1
         tasks[n][i] += 1
-        had[n] += 1
-        if limits is not None and had[n] + 1 > limits[n]:
-            going.discard(n)
+        tasks_placed[n] += 1
+        if limits is not None and tasks_placed[n] + 1 > limits[n]:
+            active.discard(n)
     return tasks

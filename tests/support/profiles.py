@@ -19,8 +19,8 @@ def by_day(cases: Iterable[Any], every: int) -> list[Any]:
 def chequered(*lists: list[Any]) -> list[tuple[Any, ...]]:
     """Return all combinations at night, and by day every second one, so that each two of the names still meet."""
     places = itertools.product(*(range(len(names)) for names in lists))
-    chosen = [at for at in places if PROFILE == "nightly" or sum(at) % 2 == 0]
-    return [tuple(names[k] for names, k in zip(lists, at, strict=True)) for at in chosen]
+    chosen = [choice for choice in places if PROFILE == "nightly" or sum(choice) % 2 == 0]
+    return [tuple(names[k] for names, k in zip(lists, choice, strict=True)) for choice in chosen]
 
 
 def many(examples: int) -> int:

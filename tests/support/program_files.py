@@ -31,7 +31,17 @@ def blocks_of(names):
 
 
 def program(
-    sense, c, a, rows, columns, *, integer=(), offset=0.0, row_names=None, column_names=None, **more
+    sense,
+    c,
+    a,
+    rows,
+    columns,
+    *,
+    integer=(),
+    offset=0.0,
+    row_names=None,
+    column_names=None,
+    **fields,
 ):
     """Return a Program from lists; ``rows`` and ``columns`` are pairs of bounds."""
     m, n = len(rows), len(c)
@@ -45,8 +55,8 @@ def program(
         for side in (0, 1)
     ]
     return Program(
-        more.pop("name", "case"), sense, np.array(c, dtype=float), offset, matrix, *bounds, whole,
-        blocks_of(row_names or {"row": m}), blocks_of(column_names or {"x": n}), **more,
+        fields.pop("name", "case"), sense, np.array(c, dtype=float), offset, matrix, *bounds, whole,
+        blocks_of(row_names or {"row": m}), blocks_of(column_names or {"x": n}), **fields,
     )  # fmt: skip
 
 
@@ -120,7 +130,7 @@ def read(path):
     matrix = lp.a_matrix_
     assert matrix.format_ == highspy.MatrixFormat.kColwise
     shape = (lp.num_row_, lp.num_col_)
-    found = csc_array((matrix.value_, matrix.index_, matrix.start_), shape=shape).tocoo()
+    matrix_read = csc_array((matrix.value_, matrix.index_, matrix.start_), shape=shape).tocoo()
     whole = [kind == highspy.HighsVarType.kInteger for kind in kinds]
     columns = zip(lp.col_cost_, lp.col_lower_, lp.col_upper_, whole, strict=True)
     rows = zip(lp.row_lower_, lp.row_upper_, strict=True)
@@ -131,7 +141,7 @@ def read(path):
         dict(zip(lp.row_names_, rows, strict=True)),
         {
             (lp.row_names_[i], lp.col_names_[j]): v
-            for i, j, v in zip(*found.coords, found.data, strict=True)
+            for i, j, v in zip(*matrix_read.coords, matrix_read.data, strict=True)
         },
     )
     assert len(content.columns) == lp.num_col_
@@ -240,26 +250,26 @@ EXAMPLE = program(
 )  # fmt: skip
 
 
-def assert_equal(found, wanted, tolerance=0.0):
+def assert_equal(program, expected, tolerance=0.0):
     """Everything but name and source is the same; rows without bounds are not written."""
-    kept = np.isfinite(wanted.row_lower) | np.isfinite(wanted.row_upper)
-    assert found.sense == wanted.sense
-    assert found.row_names == [
-        name for name, stays in zip(wanted.row_names, kept, strict=True) if stays
+    has_sides = np.isfinite(expected.row_lower) | np.isfinite(expected.row_upper)
+    assert program.sense == expected.sense
+    assert program.row_names == [
+        name for name, has_side in zip(expected.row_names, has_sides, strict=True) if has_side
     ]
-    assert found.column_names == wanted.column_names
-    assert found.integrality.tolist() == wanted.integrality.tolist()
+    assert program.column_names == expected.column_names
+    assert program.integrality.tolist() == expected.integrality.tolist()
     for a, b in (
-        (found.offset, wanted.offset),
-        (found.c, wanted.c),
-        (found.A.toarray(), wanted.A.toarray()[kept]),
-        (found.row_lower, wanted.row_lower[kept]),
-        (found.row_upper, wanted.row_upper[kept]),
-        (found.col_lower, wanted.col_lower),
-        (found.col_upper, wanted.col_upper),
+        (program.offset, expected.offset),
+        (program.c, expected.c),
+        (program.A.toarray(), expected.A.toarray()[has_sides]),
+        (program.row_lower, expected.row_lower[has_sides]),
+        (program.row_upper, expected.row_upper[has_sides]),
+        (program.col_lower, expected.col_lower),
+        (program.col_upper, expected.col_upper),
     ):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=0)
-    assert found.A.has_sorted_indices and not (found.A.data == 0).any()
+    assert program.A.has_sorted_indices and not (program.A.data == 0).any()
 
 
 def read_text(folder, text, name="model.mps"):

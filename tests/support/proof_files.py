@@ -24,13 +24,13 @@ TINY = Fraction(1, 10**40)
 
 def checked(path, *, alone=("-I", "-S")):
     """Exit code and what was said, by an interpreter without site packages."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *alone, str(CHECKER), str(path)],
         capture_output=True,
         text=True,
         timeout=60,
     )
-    return done.returncode, done.stdout + done.stderr
+    return process.returncode, process.stdout + process.stderr
 
 
 def written(verdict, path):
@@ -58,32 +58,36 @@ def others(value):
         return ["0", "1", 0]
     if type(value) is int:
         return [value + 1, value - 1, value + 0.5, str(value), None, True]
-    found = [value + "x", "", None, 7, [value]]
+    values = [value + "x", "", None, 7, [value]]
     number = rational(value)
     if number is not None:
-        found += [
+        values += [
             str(number + 1),
             str(number - 1),
             str(number + TINY),
             str(number - TINY),
             str(-number or 2),
         ]
-        found += [f"{2 * number.numerator}/{2 * number.denominator}", f" {value}", f"{value}.0"]
-    found += [status for status in STATUSES if value in STATUSES]
-    return [one for one in found if type(one) is not type(value) or one != value]
+        values += [f"{2 * number.numerator}/{2 * number.denominator}", f" {value}", f"{value}.0"]
+    values += [status for status in STATUSES if value in STATUSES]
+    return [
+        candidate
+        for candidate in values
+        if type(candidate) is not type(value) or candidate != value
+    ]
 
 
 def mutations(node, path=()):
     """Every change of one place below a node: (its path, do, undo); no two are done at once."""
     if isinstance(node, dict):
         for key in list(node):
-            part = node[key]
+            child = node[key]
             yield (
                 (*path, key),
                 lambda key=key: node.pop(key),
-                lambda key=key, part=part: node.update({key: part}),
+                lambda key=key, child=child: node.update({key: child}),
             )
-            yield from places(node, key, part, path)
+            yield from places(node, key, child, path)
         yield (*path, "new"), lambda: node.update(new="0"), lambda: node.pop("new")
     elif isinstance(node, list):
         whole = list(node)
@@ -99,20 +103,20 @@ def mutations(node, path=()):
                     lambda changed=changed: put(node, changed),
                     lambda: put(node, whole),
                 )
-        for k, part in enumerate(whole):
-            yield from places(node, k, part, path)
+        for k, child in enumerate(whole):
+            yield from places(node, k, child, path)
 
 
-def places(node, key, part, path):
+def places(node, key, child, path):
     """Changes of one part of a list or object."""
-    if isinstance(part, dict | list):
-        yield from mutations(part, (*path, key))
+    if isinstance(child, dict | list):
+        yield from mutations(child, (*path, key))
         return
-    for other in others(part):
+    for other in others(child):
         yield (
             (*path, key),
             lambda other=other: node.__setitem__(key, other),
-            lambda: node.__setitem__(key, part),
+            lambda: node.__setitem__(key, child),
         )
 
 
@@ -122,14 +126,14 @@ def put(node, parts):
 
 def program_of(statement):
     """The program that a statement is about, in floats, which its numbers have to be."""
-    given = statement["program"]
+    program = statement["program"]
 
     def number(text, missing=np.nan):
         value = missing if text is None else float(Fraction(text))
         assert text is None or Fraction(value) == Fraction(text), "not a float"
         return value
 
-    columns, rows = given["columns"], given["rows"]
+    columns, rows = program["columns"], program["rows"]
     A = sp.lil_array((len(rows), len(columns)))
     for i, row in enumerate(rows):
         for j, value in row[3]:
@@ -143,15 +147,15 @@ def program_of(statement):
         )
 
     return Program(
-        given["name"],
-        given["sense"],
-        np.array([number(one[1]) for one in columns]),
-        number(given["offset"]),
+        program["name"],
+        program["sense"],
+        np.array([number(column[1]) for column in columns]),
+        number(program["offset"]),
         sp.csc_array(A),
-        np.array([number(one[1], -np.inf) for one in rows]),
-        np.array([number(one[2], np.inf) for one in rows]),
-        np.array([number(one[2], -np.inf) for one in columns]),
-        np.array([number(one[3], np.inf) for one in columns]),
+        np.array([number(row[1], -np.inf) for row in rows]),
+        np.array([number(row[2], np.inf) for row in rows]),
+        np.array([number(column[2], -np.inf) for column in columns]),
+        np.array([number(column[3], np.inf) for column in columns]),
         np.zeros(len(columns), dtype=np.uint8),
         named("row", rows),
         named("column", columns),

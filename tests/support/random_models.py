@@ -58,8 +58,8 @@ class Recipe:
         )
         free = {index.symbol for index in relation.indices}
         shape = [len(index) for index in (N, I, R, M, J) if index.symbol in free]
-        where = rng.random(shape) < 0.6 if shape and rng.random() < 0.4 else None
-        model.constraint(name, relation, where=where)
+        mask = rng.random(shape) < 0.6 if shape and rng.random() < 0.4 else None
+        model.constraint(name, relation, where=mask)
 
     def objective(
         self, model: Model, rng: np.random.Generator, below: Parameter, variables: list[Variable]
@@ -83,33 +83,35 @@ class Formulas:
 
     def known(self) -> Expression:
         """Return a formula without variables."""
-        one = self.parameters[int(self.rng.integers(len(self.parameters)))]
+        parameter = self.parameters[int(self.rng.integers(len(self.parameters)))]
         match self.rng.integers(5):
             case 0:
-                return one / self.below
+                return parameter / self.below
             case 1:
-                return one * self.parameters[0] - 1
-            case 2 if one.indices:
-                return one[one.indices[0].labels[1]]
-            case 3 if one.indices:
-                return one.sum(one.indices[-1])
-        return one
+                return parameter * self.parameters[0] - 1
+            case 2 if parameter.indices:
+                return parameter[parameter.indices[0].labels[1]]
+            case 3 if parameter.indices:
+                return parameter.sum(parameter.indices[-1])
+        return parameter
 
     def term(self) -> Expression:
         """Return one formula with variables."""
-        one: Expression = self.variables[int(self.rng.integers(3))]
+        expression: Expression = self.variables[int(self.rng.integers(3))]
         match self.rng.integers(6):
-            case 0 if one.indices:
-                one = one[one.indices[0].labels[int(self.rng.integers(2))]]
+            case 0 if expression.indices:
+                expression = expression[expression.indices[0].labels[int(self.rng.integers(2))]]
             case 1:
-                one = self.total()
+                expression = self.total()
             case 2:
-                one = one / self.below
+                expression = expression / self.below
             case 3:
-                one = (one + self.known()) * self.known()
-            case 4 if one.indices:
-                one = (self.known() * one).shift(one.indices[0], int(self.rng.integers(-1, 2)))
-        return self.known() * one if self.rng.random() < 0.6 else one
+                expression = (expression + self.known()) * self.known()
+            case 4 if expression.indices:
+                expression = (self.known() * expression).shift(
+                    expression.indices[0], int(self.rng.integers(-1, 2))
+                )
+        return self.known() * expression if self.rng.random() < 0.6 else expression
 
     def total(self) -> Expression:
         """Return a sum, over symbols that no row has."""
@@ -122,13 +124,13 @@ class Formulas:
         )
         return sums[int(self.rng.integers(3))]
 
-    def linear(self, most: int) -> Expression:
+    def linear(self, largest_count: int) -> Expression:
         """Return a sum of terms and numbers; a variable may occur several times."""
-        found = self.term()
-        for _ in range(int(self.rng.integers(most + 1))):
-            more = self.term() if self.rng.random() < 0.7 else self.known()
-            found = found + more if self.rng.random() < 0.5 else found - more
-        return found
+        total = self.term()
+        for _ in range(int(self.rng.integers(largest_count + 1))):
+            summand = self.term() if self.rng.random() < 0.7 else self.known()
+            total = total + summand if self.rng.random() < 0.5 else total - summand
+        return total
 
 
 def draw(rng: np.random.Generator, over: tuple[Index, ...]) -> np.ndarray:
@@ -141,32 +143,34 @@ def draw(rng: np.random.Generator, over: tuple[Index, ...]) -> np.ndarray:
 
 def same_bytes(a: object, b: object) -> list[str]:
     """Return what differs between two programs: arrays byte by byte, names, blocks."""
-    wrong = []
+    differences = []
     for name in ("c", "row_lower", "row_upper", "col_lower", "col_upper", "integrality"):
-        wrong += [name] * (not _equal(getattr(a, name), getattr(b, name)))
-    wrong += [name for name in ("name", "sense", "source") if getattr(a, name) != getattr(b, name)]
-    wrong += ["offset"] * (np.float64(a.offset).tobytes() != np.float64(b.offset).tobytes())
-    wrong += [
-        f"A.{part}"
-        for part in ("data", "indices", "indptr")
-        if not _equal(getattr(a.A, part), getattr(b.A, part))
+        differences += [name] * (not _equal(getattr(a, name), getattr(b, name)))
+    differences += [
+        name for name in ("name", "sense", "source") if getattr(a, name) != getattr(b, name)
     ]
-    wrong += ["names"] * ((a.row_names, a.column_names) != (b.row_names, b.column_names))
+    differences += ["offset"] * (np.float64(a.offset).tobytes() != np.float64(b.offset).tobytes())
+    differences += [
+        f"A.{field}"
+        for field in ("data", "indices", "indptr")
+        if not _equal(getattr(a.A, field), getattr(b.A, field))
+    ]
+    differences += ["names"] * ((a.row_names, a.column_names) != (b.row_names, b.column_names))
     if (a.logs is None) != (b.logs is None):
-        return [*wrong, "logs"]
+        return [*differences, "logs"]
     if a.logs is not None:
-        wrong += [
-            f"logs.{part}"
-            for part in ("weights", "constant")
-            if not _equal(getattr(a.logs, part), getattr(b.logs, part))
+        differences += [
+            f"logs.{field}"
+            for field in ("weights", "constant")
+            if not _equal(getattr(a.logs, field), getattr(b.logs, field))
         ]
         parts = ("data", "indices", "indptr")
-        wrong += [
-            f"logs.A.{part}"
-            for part in parts
-            if not _equal(getattr(a.logs.A, part), getattr(b.logs.A, part))
+        differences += [
+            f"logs.A.{field}"
+            for field in parts
+            if not _equal(getattr(a.logs.A, field), getattr(b.logs.A, field))
         ]
-    return wrong
+    return differences
 
 
 def _equal(a: np.ndarray, b: np.ndarray) -> bool:

@@ -28,8 +28,8 @@ def satisfied():
     return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0], queue=["a/x", "b"])
 
 
-def facts(**more):
-    instance = dataclasses.replace(subject_of(satisfied(), np.array([[2.0], [2.0]])), **more)
+def facts(**fields):
+    instance = dataclasses.replace(subject_of(satisfied(), np.array([[2.0], [2.0]])), **fields)
     return Facts(ShareComparison.of(instance, "drfh"))
 
 
@@ -42,7 +42,7 @@ def two():
 def cluster(folder):
     """Two nodes, and two queues of Kueue; one pod may run nowhere."""
     label = "kueue.x-k8s.io/queue-name"
-    one = {"cpu": "1", "memory": "1Gi"}
+    requests = {"cpu": "1", "memory": "1Gi"}
     queues = [
         kueue("ClusterQueue", "red", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
         kueue("ClusterQueue", "blue", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
@@ -52,19 +52,27 @@ def cluster(folder):
         ],
     ]
     pods = [
-        pod(f"r{k}", on=f"n{k % 2}", owner=("Job", "train"), requests=one, labels={label: "to-red"})
+        pod(
+            f"r{k}",
+            on=f"n{k % 2}",
+            owner=("Job", "train"),
+            requests=requests,
+            labels={label: "to-red"},
+        )
         for k in range(14)
     ]
-    pods += [pod("b0", on="n0", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})]
     pods += [
-        pod(f"w{k}", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})
+        pod("b0", on="n0", owner=("Job", "serve"), requests=requests, labels={label: "to-blue"})
+    ]
+    pods += [
+        pod(f"w{k}", owner=("Job", "serve"), requests=requests, labels={label: "to-blue"})
         for k in range(5)
     ]
     pods += [
         pod(
             "lost",
             owner=("Job", "lost"),
-            requests=one,
+            requests=requests,
             labels={label: "to-blue"},
             nodeSelector={"disk": "none"},
         )

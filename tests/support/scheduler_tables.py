@@ -154,13 +154,13 @@ CAPACITY_PREEMPTION = [
 class Order(NamedTuple):
     """Clients in the order in which a sorter serves them, those with the smallest share first.
 
-    ``has`` are the amounts of each client by its path, ``weights`` those of paths that are not 1,
+    ``amounts`` are the amounts of each client by its path, ``weights`` those of paths that are not 1,
     and ``pool`` the total amounts. ``shares`` are shares over weights that the test states.
     """
 
     name: str
     pool: tuple[float, ...]
-    has: dict[str, tuple[float, ...]]
+    amounts: dict[str, tuple[float, ...]]
     order: str
     weights: dict[str, float] | None = None
     shares: dict[str, float] | None = None
@@ -184,7 +184,7 @@ _DRF_STEPS = [
     ("e comes, half of the cpus go", (50, 100), _DRF_E, "c b e d", {"b": 0.04, "c": 0.02, "d": 0.06, "e": 0.05}),
     ("f comes, memory is doubled", (50, 200), _DRF_F, "e b d c f",
      {"b": 0.04, "c": 0.08, "d": 0.06, "e": 0.025, "f": 0.1}),
-    ("d is inactive", (50, 200), {c: has for c, has in _DRF_F.items() if c != "d"}, "e b c f", {}),
+    ("d is inactive", (50, 200), {c: amounts for c, amounts in _DRF_F.items() if c != "d"}, "e b c f", {}),
 ]  # fmt: skip
 _DEEP = {
     "a": "a/a/a/a/a", "b": "b/b/b/b", "c": "c/c/c", "d": "d/d", "e": "e/e/e/e/e/e", "f": "f/f",
@@ -197,11 +197,11 @@ def _of_drf(test, nested):
         Order(
             f"{test}: {step}",
             pool,
-            {nested[client]: amounts for client, amounts in has.items()},
+            {nested[client]: amounts for client, amounts in client_amounts.items()},
             " ".join(nested[client] for client in order.split()),
             shares={nested[client]: share for client, share in shares.items()},
         )
-        for step, pool, has, order, shares in _DRF_STEPS
+        for step, pool, client_amounts, order, shares in _DRF_STEPS
     ]
 
 
@@ -314,8 +314,8 @@ class Ratio(NamedTuple):
 
     name: str
     pool: tuple[float, ...]
-    left: tuple[float, ...]
-    right: tuple[float, ...]
+    first: tuple[float, ...]
+    second: tuple[float, ...]
     ratio: float
 
 
@@ -335,9 +335,9 @@ YUNIKORN_RATIOS = [
     Ratio("TestFairnessRatio: right is larger", (100,), (1,), (90,), 1 / 90),
     Ratio("TestCompUsage: 50 and 10 of 100", (100, 100, 100), (50, 50, 50), (10, 10, 10), 5),
     *(
-        Ratio(f"TestFairnessRatio (2019): {left} and {right}", _FOURS, left, right, ratio)
+        Ratio(f"TestFairnessRatio (2019): {first} and {second}", _FOURS, first, second, ratio)
         for ratio, pairs in _FAIRNESS.items()
-        for left, right in pairs
+        for first, second in pairs
     ),
 ]
 
@@ -660,7 +660,7 @@ class Departments(NamedTuple):
     name: str
     total: int
     queues: dict[str, tuple[float, float]]
-    asked: dict[str, int]
+    requests: dict[str, int]
     expected: dict[str, float]
 
 

@@ -47,20 +47,22 @@ def as_oracle(workload, cluster, kinds):
     eligible = None
     if "eligible" in rows.columns:
         eligible = [
-            None if one is None or one != one else list(kinds == one.split("'")[1])
-            for one in rows["eligible"]
+            None
+            if condition is None or condition != condition
+            else list(kinds == condition.split("'")[1])
+            for condition in rows["eligible"]
         ]
     return jobs, eligible
 
 
-def same_bytes_again(cluster, workload, policy, monkeypatch):
+def assert_same_bytes_again(cluster, workload, policy, monkeypatch):
     """Run twice, the second time with many looks at the progress bar, and compare to the byte."""
     first = simulate(cluster, workload, policy, every=1)
     monkeypatch.setattr(simulation, "BATCH", 7)
-    again = simulate(cluster, workload, policy, every=1)
+    second = simulate(cluster, workload, policy, every=1)
     for name in TABLES:
-        left, right = getattr(first, name), getattr(again, name)
-        assert left.to_csv() == right.to_csv() and left.equals(right)
+        table, second_table = getattr(first, name), getattr(second, name)
+        assert table.to_csv() == second_table.to_csv() and table.equals(second_table)
 
 
 COLUMNS = ["job", "user", "arrival", "tasks", "duration", "cpu"]

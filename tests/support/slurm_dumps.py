@@ -11,9 +11,9 @@ def wrapped(value):
     return {"set": True, "infinite": False, "number": value}
 
 
-def node(name, **more):
+def node(name, **fields):
     """A node of 16 cores and 64 GiB in partition cpu."""
-    known = {
+    defaults = {
         "name": name,
         "cpus": 16,
         "real_memory": 65536,
@@ -21,28 +21,33 @@ def node(name, **more):
         "state": ["IDLE"],
         "partitions": ["cpu"],
     }
-    return known | {"features": []} | more
+    return defaults | {"features": []} | fields
 
 
 def job(
-    number, user="ann", account="physics", tres="cpu=4,mem=8G,node=1,billing=4", nodes="n1", **more
+    number,
+    user="ann",
+    account="physics",
+    tres="cpu=4,mem=8G,node=1,billing=4",
+    nodes="n1",
+    **fields,
 ):
     """A job that runs where ``nodes`` says, and waits where that is empty."""
     state = ["RUNNING"] if nodes else ["PENDING"]
-    known = {
+    defaults = {
         "job_id": number,
         "user_name": user,
         "account": account,
         "partition": "cpu",
         "job_state": state,
     }
-    known |= {
+    defaults |= {
         "nodes": nodes,
         "tres_req_str": tres,
         "tres_alloc_str": tres if nodes else "",
         "features": "",
     }
-    return known | {"submit_time": wrapped(1767225600)} | more
+    return defaults | {"submit_time": wrapped(1767225600)} | fields
 
 
 ALLOCATIONS = {
@@ -59,13 +64,13 @@ ALLOCATIONS = {
 
 def association(account, user="", parent="", share=1, total=()):
     entries = [{"type": kind, "name": name, "count": count} for kind, name, count in total]
-    known = {"account": account, "user": user, "parent_account": parent, "shares_raw": share}
-    return known | {"max": {"tres": {"total": entries}}}
+    defaults = {"account": account, "user": user, "parent_account": parent, "shares_raw": share}
+    return defaults | {"max": {"tres": {"total": entries}}}
 
 
 def share(name, parent, shares, user=False, usage=0, factor=0.0, level="1.0"):
     """An entry of ``sshare --json``, as text: Slurm 23.11 prints ``Infinity``, which is not JSON."""
-    known = {
+    defaults = {
         "cluster": "c",
         "name": name,
         "parent": parent,
@@ -73,16 +78,16 @@ def share(name, parent, shares, user=False, usage=0, factor=0.0, level="1.0"):
         "usage": usage,
         "partition": "",
     }
-    known |= {
+    defaults |= {
         "shares_normalized": wrapped(0.5),
         "usage_normalized": wrapped(0.1),
         "effective_usage": 0.1,
     }
-    known |= {
+    defaults |= {
         "fairshare": {"factor": factor, "level": "LEVEL"},
         "type": ["USER" if user else "ASSOCIATION"],
     }
-    return json.dumps(known).replace('"LEVEL"', level)
+    return json.dumps(defaults).replace('"LEVEL"', level)
 
 
 def write_dump(folder, nodes, jobs, accounts=None, meta=None):

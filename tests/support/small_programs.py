@@ -11,10 +11,10 @@ from fairlp.models.programs.program import Block, Program
 INF = np.inf
 
 
-def program(matrix, rows, columns, c=None, sense="max", **more):
+def program(matrix, rows, columns, c=None, sense="max", **fields):
     """A program of a matrix, (lower, upper) of rows and of columns, and costs."""
     A = sp.csc_array(np.array(matrix, dtype=float))
-    (low, high), (least, most) = (np.array(sides, dtype=float).T for sides in (rows, columns))
+    (low, high), (least, upper) = (np.array(sides, dtype=float).T for sides in (rows, columns))
     m, n = A.shape
     costs = np.zeros(n) if c is None else np.array(c, dtype=float)
     parts = {
@@ -26,9 +26,9 @@ def program(matrix, rows, columns, c=None, sense="max", **more):
         "row_lower": low,
         "row_upper": high,
     }
-    parts |= {"col_lower": least, "col_upper": most, "integrality": np.zeros(n, dtype=np.uint8)}
+    parts |= {"col_lower": least, "col_upper": upper, "integrality": np.zeros(n, dtype=np.uint8)}
     blocks = {
         "rows": (Block("row", (("i", pd.RangeIndex(m)),), 0, m),),
         "columns": (Block("column", (("j", pd.RangeIndex(n)),), 0, n),),
     }
-    return Program(**(parts | blocks | more))
+    return Program(**(parts | blocks | fields))

@@ -26,7 +26,7 @@ def noted(rng, *, users, fail_at=None):
 def awkward(instance, allocations):
     """Floats that text formats get wrong, and columns that not every run has."""
     first = float(instance.demands[0, 0])
-    found = {
+    output = {
         "third": 1 / (3 * first),
         "nan": float("nan"),
         "infinite": -np.inf,
@@ -34,8 +34,8 @@ def awkward(instance, allocations):
         "small": 5e-324,
     }
     if first > 5:
-        found["sometimes"] = np.int32(first)
-    return found | {"large": bool(first > 5), "mixed": first if first > 5 else 1}
+        output["sometimes"] = np.int32(first)
+    return output | {"large": bool(first > 5), "mixed": first if first > 5 else 1}
 
 
 def no_instance(rng):

@@ -32,12 +32,12 @@ def tree_instance(
             which = [x for x in range(r) if rng.random() < 0.6]
             rows[path]["cap"] = {f"resource{x + 1}": float(rng.integers(1, 20)) for x in which}
         if guarantees and rng.random() < 0.5:
-            most = rows[path].get("cap", {})
+            cap = rows[path].get("cap", {})
             names = [f"resource{x + 1}" for x in range(r)]
             rows[path]["guarantee"] = {
-                x: min(float(rng.integers(0, 3)), most.get(x, np.inf)) for x in names
+                x: min(float(rng.integers(0, 3)), cap.get(x, np.inf)) for x in names
             }
-    some = rng.random(n) < 0.4
+    is_limited = rng.random(n) < 0.4
     eligible = rng.random((n, k)) < 0.8
     eligible[:, 0] = True
     return fairlp.Instance.from_arrays(
@@ -46,7 +46,7 @@ def tree_instance(
         queue=paths,
         queues=rows,
         weights=rng.integers(1, 4, n) if weighted else None,
-        task_limits=np.where(some, rng.integers(0, 9, n), np.inf) if limits else None,
+        task_limits=np.where(is_limited, rng.integers(0, 9, n), np.inf) if limits else None,
         eligible=eligible if k > 1 else None,
     )
 
@@ -89,10 +89,12 @@ def for_the_oracle(instance):
     table = instance.queues.table(instance.resources)
     caps = {}
     for path, row in table.iterrows():
-        found = {
+        caps_by_resource = {
             names[c.removeprefix("cap:")]: row[c] for c in table.columns if c.startswith("cap:")
         }
-        caps[path] = {r: most for r, most in found.items() if np.isfinite(most)}
+        caps[path] = {
+            r: cap_value for r, cap_value in caps_by_resource.items() if np.isfinite(cap_value)
+        }
     data = {
         "demands": instance.demands,
         "capacities": instance.capacities * instance.counts[:, None],

@@ -38,21 +38,21 @@ def static_rates(paths, weight_of_queue, weights, shares, active):
             if name is None:
                 continue
             below = f"{path}/{name}" if path else name
-            own, inside = vector(child, below)
-            if own is None:
+            child_vector, inside = vector(child, below)
+            if child_vector is None:
                 continue
             w = weight_of_queue.get(below, 1)
-            total = [a + w * s for a, s in zip(total, own, strict=True)]
+            total = [a + w * s for a, s in zip(total, child_vector, strict=True)]
             factors |= {n: w * f for n, f in inside.items()}
         if not factors:
             return None, {}
         if path == "":
             return total, factors
-        most = max(total)
-        return [a / most for a in total], {n: f / most for n, f in factors.items()}
+        largest = max(total)
+        return [a / largest for a in total], {n: f / largest for n, f in factors.items()}
 
-    _, found = vector(tree_of(paths), "")
-    rates.update(found)
+    _, factors_of_root = vector(tree_of(paths), "")
+    rates.update(factors_of_root)
     return rates
 
 
@@ -77,13 +77,13 @@ def rows(instance_data):
             A.append(row)
             b.append(limits[n])
     for path, cap in caps.items():
-        for r, most in cap.items():
+        for r, bound in cap.items():
             row = np.zeros(N * K + 1)
             for n in range(N):
                 if path == "" or paths[n] == path or paths[n].startswith(f"{path}/"):
                     row[n * K : (n + 1) * K] = d[n, r]
             A.append(row)
-            b.append(most)
+            b.append(bound)
     runs = eligible & np.array([[(c[i][d[n] > 0] > 0).all() for i in range(K)] for n in range(N)])
     bounds = [(0, None if runs[n, i] else 0) for n in range(N) for i in range(K)] + [(0, None)]
     return np.array(A), np.array(b), bounds, runs
@@ -96,19 +96,19 @@ def hierarchical(instance_data, weight_of_queue, floors=None, base=None):
     A, b, bounds, runs = rows(instance_data)
     pool = instance_data["capacities"].sum(axis=0)
     shares = [[float(v) for v in row] for row in d / pool]
-    has = np.zeros(N) if floors is None else np.array(floors, dtype=float)
+    tasks = np.zeros(N) if floors is None else np.array(floors, dtype=float)
     base = np.zeros(N) if base is None else base
     active = {n for n in range(N) if runs[n].any() and limits[n] > 0}
     active -= {n for n in active if _most(A, b, bounds, N, K, np.zeros(N), n) <= 1e-9}  # a cap of 0
     while active:
-        found = static_rates(instance_data["paths"], weight_of_queue, weights, shares, active)
-        rate = {n: found[n] / max(shares[n]) for n in active}
+        rates = static_rates(instance_data["paths"], weight_of_queue, weights, shares, active)
+        rate = {n: rates[n] / max(shares[n]) for n in active}
         extra, low = [], []
         for n in range(N):
             row = np.zeros(N * K + 1)
             row[n * K : (n + 1) * K] = -1
             extra.append(row.copy())
-            low.append(-has[n])
+            low.append(-tasks[n])
             if n in active:
                 row[-1] = rate[n]
                 extra.append(row)
@@ -118,16 +118,18 @@ def hierarchical(instance_data, weight_of_queue, floors=None, base=None):
         solved = linprog(cost, np.vstack([A, extra]), np.concatenate([b, low]), bounds=bounds)
         assert solved.status == 0, solved.message
         for n in active:
-            has[n] = max(has[n], base[n] + rate[n] * solved.x[-1])
+            tasks[n] = max(tasks[n], base[n] + rate[n] * solved.x[-1])
         stuck = {
-            n for n in active if _most(A, b, bounds, N, K, has, n) <= has[n] + 1e-7 * (1 + has[n])
+            n
+            for n in active
+            if _most(A, b, bounds, N, K, tasks, n) <= tasks[n] + 1e-7 * (1 + tasks[n])
         }
         assert stuck
         active -= stuck
-    return has
+    return tasks
 
 
-def _most(A, b, bounds, N, K, has, n):
+def _most(A, b, bounds, N, K, tasks, n):
     """The most tasks that a user can have while the others keep what they have (to 1e-9 of it)."""
     extra = np.zeros((N, N * K + 1))
     for m in range(N):
@@ -135,7 +137,7 @@ def _most(A, b, bounds, N, K, has, n):
     cost = np.zeros(N * K + 1)
     cost[n * K : (n + 1) * K] = -1
     solved = linprog(
-        cost, np.vstack([A, extra]), np.concatenate([b, -has * (1 - 1e-9)]), bounds=bounds
+        cost, np.vstack([A, extra]), np.concatenate([b, -tasks * (1 - 1e-9)]), bounds=bounds
     )
     assert solved.status == 0, solved.message
     return -solved.fun
@@ -147,12 +149,14 @@ def whole(paths, weight_of_queue, weights, demands, capacity, limits, caps, ties
     need = [[Fraction(str(v)) for v in row] for row in demands]
     shares = [[a / c for a, c in zip(row, pool, strict=True)] for row in need]
     room = {("", r): c for r, c in enumerate(pool)} | {
-        (path, r): Fraction(str(most)) for path, cap in caps.items() for r, most in cap.items()
+        (path, r): Fraction(str(cap_value))
+        for path, cap in caps.items()
+        for r, cap_value in cap.items()
     }
     for path, cap in caps.items():
         if path == "":
-            for r, most in cap.items():
-                room["", r] = min(pool[r], Fraction(str(most)))
+            for r, cap_value in cap.items():
+                room["", r] = min(pool[r], Fraction(str(cap_value)))
     tasks = [0] * len(need)
 
     def rows_of(n):
@@ -171,8 +175,8 @@ def whole(paths, weight_of_queue, weights, demands, capacity, limits, caps, ties
 
     active = {n for n in range(len(need)) if limits[n] >= 1 and fits(n)}
     while active:
-        found = static_rates(paths, weight_of_queue, weights, shares, active)
-        step = {n: max(shares[n]) / found[n] for n in active}
+        rates = static_rates(paths, weight_of_queue, weights, shares, active)
+        step = {n: max(shares[n]) / rates[n] for n in active}
         n = min(active, key=lambda n: (tasks[n] * step[n], ties * step[n], n))
         if fits(n):
             for path, r in rows_of(n):
@@ -203,7 +207,7 @@ def counted(instance_data, weight_of_queue, past=None):
     runs = ((d == 0) | (pool > 0)).all(axis=1) & (limits > 0)
     share = np.where(d > 0, d / np.where(pool > 0, pool, 1), 0.0)
     alone = 1 / share.max(axis=1)
-    has, active, satisfied = np.zeros(users), set(np.flatnonzero(runs).tolist()), set()
+    tasks_held, active, satisfied = np.zeros(users), set(np.flatnonzero(runs).tolist()), set()
     begins = np.zeros(users) if past is None else np.asarray(past) * weights
 
     def leaf(n):
@@ -213,7 +217,7 @@ def counted(instance_data, weight_of_queue, past=None):
             values[:, :resources] = np.outer(np.maximum(levels, begins[n]), share[n] * alone[n])
             values[:, resources + n] = np.maximum(levels - begins[n], 0) * alone[n]
         elif n in satisfied:
-            values[:, :resources] = (has[n] + begins[n] * alone[n]) * share[n]
+            values[:, :resources] = (tasks_held[n] + begins[n] * alone[n]) * share[n]
         return levels, values
 
     def inside(node, path):
@@ -238,9 +242,11 @@ def counted(instance_data, weight_of_queue, past=None):
         for r in range(resources):
             for q in range(r):
                 before, after = (values[:-1, r] - values[:-1, q]), (values[1:, r] - values[1:, q])
-                some = np.flatnonzero(before * after < 0)
-                part = before[some] / (before[some] - after[some])
-                crossings.append(grid[some] + part * (grid[some + 1] - grid[some]))
+                crossings_at = np.flatnonzero(before * after < 0)
+                fraction = before[crossings_at] / (before[crossings_at] - after[crossings_at])
+                crossings.append(
+                    grid[crossings_at] + fraction * (grid[crossings_at + 1] - grid[crossings_at])
+                )
         grid = np.unique(np.concatenate([grid, *crossings]))
         return grid, at(grid)
 
@@ -254,9 +260,11 @@ def counted(instance_data, weight_of_queue, past=None):
 
         rising = np.isin(np.arange(users), list(active))
 
-        def at(t, grid=grid, values=values, rising=rising, has=has):
-            asks = np.array([np.interp(t, grid, values[:, resources + n]) for n in range(users)])
-            return np.where(rising, np.maximum(has, asks), has)
+        def at(t, grid=grid, values=values, rising=rising, tasks=tasks_held):
+            tasks_there = np.array(
+                [np.interp(t, grid, values[:, resources + n]) for n in range(users)]
+            )
+            return np.where(rising, np.maximum(tasks, tasks_there), tasks)
 
         low, high = 0.0, HIGHEST
         for _ in range(100):
@@ -264,12 +272,12 @@ def counted(instance_data, weight_of_queue, past=None):
             tasks = at(middle)
             fits = (tasks @ d <= pool * (1 + 1e-12)).all() and (tasks <= limits * (1 + 1e-12)).all()
             low, high = (middle, high) if fits else (low, middle)
-        has = at(low)
-        used_up = has @ d >= pool * (1 - 1e-7)
-        full = {n for n in active if has[n] >= limits[n] * (1 - 1e-7)}
+        tasks_held = at(low)
+        used_up = tasks_held @ d >= pool * (1 - 1e-7)
+        full = {n for n in active if tasks_held[n] >= limits[n] * (1 - 1e-7)}
         stuck = {n for n in active if (d[n] > 0)[used_up].any()}
         if not full | stuck:
             raise FloatingPointError("a chain of queues catches up, too steeply for floats")
         satisfied |= full
         active -= full | stuck
-    return has
+    return tasks_held

@@ -50,17 +50,17 @@ def check(text):
     )
     reader.expect("DER")
     for _ in range(reader.count()):
-        given = reader.constraint(size, objective)
+        constraint = reader.constraint(size, objective)
         reader.expect("{", "lin")
         _hold(
-            _dominates(_combined(reader.pairs(len(rows)), rows), given),
-            f"{given[0]} does not follow",
+            _dominates(_combined(reader.pairs(len(rows)), rows), constraint),
+            f"{constraint[0]} does not follow",
         )
         reader.expect("}")
         reader.word()
-        rows.append(given)
+        rows.append(constraint)
     _hold(
-        not reader.words and len({row[0] for row in rows}) == len(rows),
+        not reader.stack and len({row[0] for row in rows}) == len(rows),
         "names twice, or something at the end",
     )
     goal = ("goal", 1, low, objective) if sense == "min" else ("goal", -1, high, objective)
@@ -71,15 +71,15 @@ def check(text):
 class _Reader:
     """The words of a certificate."""
 
-    def __init__(self, words):
-        self.words = words[::-1]
+    def __init__(self, message):
+        self.stack = message[::-1]
 
     def word(self):
-        _hold(self.words, "the end comes too early")
-        return self.words.pop()
+        _hold(self.stack, "the end comes too early")
+        return self.stack.pop()
 
-    def expect(self, *words):
-        for word in words:
+    def expect(self, *message):
+        for word in message:
             _hold(self.word() == word, f"expected {word}")
 
     def count(self):
@@ -95,17 +95,17 @@ class _Reader:
             raise WrongError(f"expected a rational, not {word}") from None
 
     def pairs(self, size):
-        found = {}
+        pairs = {}
         for _ in range(self.count()):
-            at = self.count()
-            _hold(at < size and at not in found, f"position {at}")
-            found[at] = self.number()
-        return {at: value for at, value in found.items() if value}
+            position = self.count()
+            _hold(position < size and position not in pairs, f"position {position}")
+            pairs[position] = self.number()
+        return {position: value for position, value in pairs.items() if value}
 
     def constraint(self, size, objective):
         name, sense, side = self.word(), self.word(), self.number()
         _hold(sense in SIGNS, f"{name}: sense {sense}")
-        if self.words[-1:] == ["OBJ"]:
+        if self.stack[-1:] == ["OBJ"]:
             self.word()
             return name, SIGNS[sense], side, objective
         return name, SIGNS[sense], side, self.pairs(size)
@@ -123,21 +123,21 @@ def _combined(multipliers, rows):
     return (signs.pop() if signs else 0), side, {j: value for j, value in entries.items() if value}
 
 
-def _dominates(one, other):
+def _dominates(constraint, other):
     """Whether a constraint (sign, side, entries) implies another one (name, sign, side, entries), by its sides."""
-    sign, side, entries = one
-    _, wanted, least, others = other
+    sign, side, entries = constraint
+    _, other_sign, least, others = other
     if not entries and (side * sign > 0 or (sign == 0 and side != 0)):
         return True
-    if entries != others or sign not in (0, wanted):
+    if entries != others or sign not in (0, other_sign):
         return False
-    return side == least if wanted == 0 else (side - least) * wanted >= 0
+    return side == least if other_sign == 0 else (side - least) * other_sign >= 0
 
 
 def _times(entries, point):
     return sum((value * point.get(j, 0) for j, value in entries.items()), Fraction(0))
 
 
-def _hold(good, what):
+def _hold(good, message):
     if not good:
-        raise WrongError(what)
+        raise WrongError(message)

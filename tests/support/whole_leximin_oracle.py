@@ -59,7 +59,7 @@ def best_levels(rate, demands, capacities, counts, eligible, limits):
     d = [[exactly(v) for v in row] for row in demands]
     c = [[exactly(v) for v in row] for row in capacities]
     users = range(len(d))
-    able = [
+    is_able = [
         limits[n] >= 1
         and any(
             eligible[n][i] and all(d[n][r] <= c[i][r] for r in range(len(d[n])))
@@ -69,7 +69,7 @@ def best_levels(rate, demands, capacities, counts, eligible, limits):
     ]
     totals = {tuple(0 for _ in users)}
     for i, capacity in enumerate(c):
-        allowed = [able[n] and eligible[n][i] for n in users]
+        allowed = [is_able[n] and eligible[n][i] for n in users]
         vectors = on_one_server(d, capacity, allowed)
         for _ in range(int(counts[i])):
             totals = {
@@ -78,6 +78,6 @@ def best_levels(rate, demands, capacities, counts, eligible, limits):
             }
     within = (t for t in totals if all(t[n] <= limits[n] for n in users))
     return max(
-        (sorted(Fraction(t[n]) / rate[n] for n in users if able[n]) for t in within),
+        (sorted(Fraction(t[n]) / rate[n] for n in users if is_able[n]) for t in within),
         default=[],
     )

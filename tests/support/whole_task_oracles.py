@@ -18,12 +18,12 @@ def has_the_smallest_level_of_the_integer_program(instance, allocation):
     digits proves nothing against a smaller level, and neither does an optimum against a larger one
     that fits: the solver missed it, by its tolerance.
     """
-    able = whole_able(instance)
-    if not able.any():
+    able_users = whole_able(instance)
+    if not able_users.any():
         return True
     solution = whole_tasks(instance).solve().require_optimal()
     best = solution.objective
-    level = float(allocation.levels.to_numpy()[able].min())
+    level = float(allocation.levels.to_numpy()[able_users].min())
     difference = abs(level - best) / max(level, best, np.finfo(float).tiny)
     pool = Pool.of(instance)
     point = np.rint(solution.values["x"].to_numpy())
@@ -40,12 +40,15 @@ def is_within_one_task_of_divisible_drf(instance, allocation):
     divisible level. The user with the largest share per task is therefore less than one task below
     its divisible one.
     """
-    able = whole_able(instance)
-    if not able.any():
+    able_users = whole_able(instance)
+    if not able_users.any():
         return True
-    limits = np.where(able, instance.task_limits, 0.0)
+    limits = np.where(able_users, instance.task_limits, 0.0)
     divisible = fairlp.allocate(instance.derived(task_limits=limits), "drf", method="lp")
-    levels, per_task = allocation.levels.to_numpy()[able], 1.0 / allocation.tasks_per_level[able]
-    limited = allocation.totals.to_numpy()[able] >= np.floor(instance.task_limits[able])
-    first = float(divisible.levels.to_numpy()[able].min())
+    levels, per_task = (
+        allocation.levels.to_numpy()[able_users],
+        1.0 / allocation.tasks_per_level[able_users],
+    )
+    limited = allocation.totals.to_numpy()[able_users] >= np.floor(instance.task_limits[able_users])
+    first = float(divisible.levels.to_numpy()[able_users].min())
     return bool(((levels + per_task.max() >= first * (1 - AGREEMENT)) | limited).all())

@@ -39,9 +39,12 @@ def test_algorithms_are_equal_exactly_in_rational_arithmetic(seed):
         step[-1] for step in exact
     ]
     cautious, _ = cautious_closed_form(needs, parts, sum(phi))
-    most = [max(sum(needs[: k + 1, r]) for r in range(needs.shape[1])) for k in range(len(phi))]
+    largest_needs = [
+        max(sum(needs[: k + 1, r]) for r in range(needs.shape[1])) for k in range(len(phi))
+    ]
     assert cautious == [
-        sum(phi) / (sum(phi) - part + top) for part, top in zip(parts, most, strict=True)
+        sum(phi) / (sum(phi) - weight + top)
+        for weight, top in zip(parts, largest_needs, strict=True)
     ]
 
 
@@ -61,8 +64,8 @@ def test_rounding_stays_small_over_many_steps(kind):
     exact = np.array([[Fraction(d) for d in row] for row in demands.tolist()], dtype=object)
     levels, _ = stack(exact, np.array([Fraction(k) for k in range(1, n + 1)], dtype=object))
     for core in CORES:
-        found, _ = core(demands, np.arange(1.0, n + 1))
-        np.testing.assert_allclose(found, np.array(levels, dtype=float), rtol=1e-11)
+        float_levels, _ = core(demands, np.arange(1.0, n + 1))
+        np.testing.assert_allclose(float_levels, np.array(levels, dtype=float), rtol=1e-11)
 
 
 def test_a_stack_merges_each_user_once():
@@ -85,31 +88,31 @@ def test_nobody_loses_a_last_digit():
         demands = rng.integers(1, 10, (users, resources)) / 10.0
         demands /= demands.max(axis=1, keepdims=True)
         levels, first = stack(demands.tolist(), [float(k) for k in range(1, users + 1)])
-        had = np.zeros(users)
-        for k, (level, begin) in enumerate(zip(levels, first, strict=True)):
-            assert (had[begin:k] <= level).all(), seed
-            had[begin : k + 1] = level
+        shares = np.zeros(users)
+        for k, (level, start) in enumerate(zip(levels, first, strict=True)):
+            assert (shares[start:k] <= level).all(), seed
+            shares[start : k + 1] = level
 
 
 def ratios(needs):
     """Level of the cautious LP over static DRF's at each step, exactly; needs are d̂ in Fractions, weights 1."""
     n = len(needs)
     levels, _ = cautious_closed_form(needs, [Fraction(k) for k in range(1, n + 1)], Fraction(n))
-    found = []
+    quotients = []
     for k in range(1, n + 1):
         static = Fraction(k, n) / max(
             sum(row[r] for row in needs[:k]) for r in range(len(needs[0]))
         )
-        found.append(Fraction(levels[k - 1]) / n / static)
-    return found
+        quotients.append(Fraction(levels[k - 1]) / n / static)
+    return quotients
 
 
 @pytest.mark.parametrize("resources", range(1, 9))
 @pytest.mark.parametrize("horizon", [1, 2, 3, 5, 8, 15, 40])
 def test_the_bound_is_attained_where_each_user_has_a_resource_of_its_own(resources, horizon):
-    found = ratios(tight(resources, horizon))
+    quotients = ratios(tight(resources, horizon))
     q = min(resources, (horizon + 1) // 2)
-    assert min(found) == found[q - 1] == bound(resources, horizon)
+    assert min(quotients) == quotients[q - 1] == bound(resources, horizon)
     # with positive demands it is approached
     nearly = ratios(tight(resources, horizon, Fraction(1, 10**9)))[q - 1]
     assert (
@@ -150,11 +153,11 @@ def shares(rule, demands, weights, horizon):
     needs = [[w * d for d in row] for row, w in zip(demands, weights, strict=True)]
     parts = [sum(weights[: k + 1]) for k in range(len(weights))]
     levels, first = RULES[rule](needs, parts, horizon)
-    table, now = [], []
+    table, step_levels = [], []
     for k in range(len(levels)):
-        now = [*now, Fraction(0)]
-        now = now[: first[k]] + [Fraction(levels[k])] * (k + 1 - first[k])
-        table.append([level * w for level, w in zip(now, weights, strict=False)])
+        step_levels = [*step_levels, Fraction(0)]
+        step_levels = step_levels[: first[k]] + [Fraction(levels[k])] * (k + 1 - first[k])
+        table.append([level * w for level, w in zip(step_levels, weights, strict=False)])
     return table
 
 
@@ -175,11 +178,11 @@ def test_neither_lies_nor_coming_late_pay_at_any_step(rule, data):
     user = data.draw(st.integers(0, count - 1))
     place = data.draw(st.integers(user, count - 1))
     claimed = scaled(data.draw(row))
-    worth = min(c / d for c, d in zip(claimed, demands[user], strict=True) if d > 0)
+    usable_part = min(c / d for c, d in zip(claimed, demands[user], strict=True) if d > 0)
     order = [n for n in range(count) if n != user]
     order.insert(place, user)
-    told = [claimed if n == user else demands[n] for n in order]
+    claims = [claimed if n == user else demands[n] for n in order]
     honest = shares(rule, demands, weights, horizon)
-    lying = shares(rule, told, [weights[n] for n in order], horizon)
+    lying = shares(rule, claims, [weights[n] for n in order], horizon)
     for step in range(place, count):
-        assert lying[step][place] * worth <= honest[step][user]
+        assert lying[step][place] * usable_part <= honest[step][user]

@@ -24,18 +24,18 @@ def test_every_step_equals_the_exact_reference(seed):
     before, changes = {}, []
     for k, expected in enumerate(exact_shares(demands, capacities, weights, horizon)):
         change = arrivals.add(k, dict(zip(names, demands[k], strict=True)), weights[k])
-        now = arrivals.shares
-        np.testing.assert_allclose(now, np.array(expected, dtype=float), rtol=1e-12)
-        assert [arrivals.share(user) for user in arrivals] == now.to_list()
-        moved = {user: share for user, share in now.items() if share != before.get(user)}
+        current_shares = arrivals.shares
+        np.testing.assert_allclose(current_shares, np.array(expected, dtype=float), rtol=1e-12)
+        assert [arrivals.share(user) for user in arrivals] == current_shares.to_list()
+        moved = {user: share for user, share in current_shares.items() if share != before.get(user)}
         assert set(moved) <= set(change.users) and len(change) == len(change.users)
         untouched = [user for user in arrivals if user not in change.users]
-        assert [now[user] for user in untouched] == [before[user] for user in untouched]
-        assert change.shares.to_dict() == {user: now[user] for user in change.users}
+        assert [current_shares[user] for user in untouched] == [before[user] for user in untouched]
+        assert change.shares.to_dict() == {user: current_shares[user] for user in change.users}
         assert arrivals.available == pytest.approx(weights[: k + 1].sum() / horizon)
         assert arrivals.used.max() == pytest.approx(arrivals.available, rel=1e-12)
         assert arrivals.level == pytest.approx(change.level)
-        before = now.to_dict()
+        before = current_shares.to_dict()
         changes.append((change, change.shares))
     for change, shares in changes:  # what was changed then can be read later
         pd.testing.assert_series_equal(change.shares, shares)
@@ -52,8 +52,12 @@ def cluster(horizon=3):
 
 
 def test_resources_in_three_ways():
-    ways = ({"cpu": 9, "memory": 18}, pd.Series({"cpu": 9, "memory": 18}), examples.ghodsi())
-    for resources in ways:
+    cluster_forms = (
+        {"cpu": 9, "memory": 18},
+        pd.Series({"cpu": 9, "memory": 18}),
+        examples.ghodsi(),
+    )
+    for resources in cluster_forms:
         arrivals = Arrivals(resources, 2)
         arrivals.add("A", [1, 4])
         arrivals.add("B", pd.Series({"memory": 1, "cpu": 3}))
@@ -63,7 +67,7 @@ def test_resources_in_three_ways():
 
 
 @pytest.mark.parametrize(
-    ("resources", "horizon", "words"),
+    ("resources", "horizon", "message"),
     [
         ({}, 3, "there are no resources"),
         ({"cpu": 0}, 3, "capacity of 'cpu' is 0"),
@@ -76,13 +80,13 @@ def test_resources_in_three_ways():
         (examples.wang_figure_1(), 3, "there are 2"),
     ],
 )
-def test_bad_clusters(resources, horizon, words):
-    with pytest.raises(InstanceError, match=words):
+def test_bad_clusters(resources, horizon, message):
+    with pytest.raises(InstanceError, match=message):
         Arrivals(resources, horizon)
 
 
 @pytest.mark.parametrize(
-    ("user", "demand", "weight", "words"),
+    ("user", "demand", "weight", "message"),
     [
         ("ann", [1, 1], 1, "'ann' came already, at step 1"),
         ("bob", {"cpu": 1, "gpus": 1}, 1, "user 'bob' demands 'gpus', which is no resource"),
@@ -109,11 +113,11 @@ def test_bad_clusters(resources, horizon, words):
         (None, [1, 1], 1, "user label None"),
     ],
 )
-def test_bad_users_change_nothing(user, demand, weight, words):
+def test_bad_users_change_nothing(user, demand, weight, message):
     arrivals = cluster()
     arrivals.add("ann", {"cpu": 1, "memory": 4})
     before = (arrivals.shares, arrivals.used, repr(arrivals))
-    with pytest.raises(InstanceError, match=words):
+    with pytest.raises(InstanceError, match=message):
         arrivals.add(user, demand, weight)
     pd.testing.assert_series_equal(arrivals.shares, before[0])
     pd.testing.assert_series_equal(arrivals.used, before[1])
@@ -131,9 +135,9 @@ def test_before_anyone_has_come():
         and arrivals.shares.empty
         and not arrivals.used.any()
     )
-    for ask in (arrivals.instance, arrivals.result):
+    for question in (arrivals.instance, arrivals.result):
         with pytest.raises(InstanceError, match="no user has come"):
-            ask()
+            question()
     with pytest.raises(UnknownNameError, match="no user 'ann' has come"):
         arrivals.share("ann")
 
@@ -151,11 +155,11 @@ def test_an_arrival_costs_the_same_at_the_end_as_at_the_beginning():
     demands = np.random.default_rng(0).uniform(0.01, 1, (n, 3)).tolist()
     arrivals = Arrivals({"a": 1, "b": 1, "c": 1}, n)
     seconds = []
-    for part in range(3):
-        begin = time.perf_counter()
-        for k in range(part * n // 3, (part + 1) * n // 3):
+    for third in range(3):
+        start = time.perf_counter()
+        for k in range(third * n // 3, (third + 1) * n // 3):
             arrivals.add(k, demands[k])
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(time.perf_counter() - start)
     assert seconds[2] < 5 * seconds[0]
     batch = fairlp.allocate(Instance.from_arrays(demands, [[1, 1, 1]]), "dynamic-drf")
     np.testing.assert_allclose(arrivals.result().level_array, batch.level_array, rtol=1e-9)

@@ -14,33 +14,40 @@ from fairlp.mechanisms.arrivals.properties import envy, irrevocable
 from profiles import many
 
 
-def arrivals(**more):
-    return Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [1.0, 1.0], [2.0, 5.0]], [[9, 18]], **more)
+def arrivals(**options):
+    return Instance.from_arrays(
+        [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0], [2.0, 5.0]], [[9, 18]], **options
+    )
 
 
 def test_cautious_lp_breaks_dynamic_pareto_optimality():
-    found = (
+    properties = (
         fairlp.allocate(examples.epsilon(), "cautious-lp")
         .properties()
         .set_index(["property", "step"])
     )
-    assert not found.loc["DPO", "holds"].loc[2:3].any()
-    assert "of what the step may give out" in found.loc[("DPO", 2), "witness"]
-    assert found.loc["EF", "holds"].all()
+    assert not properties.loc["DPO", "holds"].loc[2:3].any()
+    assert "of what the step may give out" in properties.loc[("DPO", 2), "witness"]
+    assert properties.loc["EF", "holds"].all()
 
 
 def test_dynamic_drf_is_not_envy_free_but_dynamically_so():
-    found = (
+    properties = (
         fairlp.allocate(examples.epsilon(), "dynamic-drf")
         .properties()
         .set_index(["property", "step"])
     )
-    assert found.loc["DEF", "holds"].all()
-    assert not found.loc[("EF", 4), "holds"] or found.loc[("EF", 4), "margin"] == 0
+    assert properties.loc["DEF", "holds"].all()
+    assert not properties.loc[("EF", 4), "holds"] or properties.loc[("EF", 4), "margin"] == 0
     instance = Instance.from_arrays([[1, 0.1], [0.1, 1], [1, 0.1]], [[1, 1]], users=["a", "b", "c"])
-    found = fairlp.allocate(instance, "dynamic-drf").properties().set_index(["property", "step"])
-    assert not found.loc[("EF", 3), "holds"] and found.loc[("DEF", 3), "holds"]
-    assert "'c'" in found.loc[("EF", 3), "witness"] and "'a'" in found.loc[("EF", 3), "witness"]
+    properties = (
+        fairlp.allocate(instance, "dynamic-drf").properties().set_index(["property", "step"])
+    )
+    assert not properties.loc[("EF", 3), "holds"] and properties.loc[("DEF", 3), "holds"]
+    assert (
+        "'c'" in properties.loc[("EF", 3), "witness"]
+        and "'a'" in properties.loc[("EF", 3), "witness"]
+    )
 
 
 def test_the_checks_see_what_is_wrong():
@@ -50,25 +57,41 @@ def test_the_checks_see_what_is_wrong():
     )
 
     def holds(levels, first):
-        made = with_levels(good, levels, first)
-        found = made.properties().set_index(["property", "step"])["holds"]
-        return made, found
+        allocation = with_levels(good, levels, first)
+        holds_by_step = allocation.properties().set_index(["property", "step"])["holds"]
+        return allocation, holds_by_step
 
     third = 1 / 3
-    made, found = holds([third, 0.4, third], [0, 1, 2])  # b, who came later, has more than a
-    assert not found["DEF", 2] and not found["feasible", 2] and made.step_residual > 0.09
-    made, found = holds([third, 0.3, third], [0, 0, 2])  # a lost something when b came
-    assert not found["irrevocable", 2] and not found["SI", 2] and not found["DPO", 2]
-    assert made.step_residual == pytest.approx(0.1)
-    made, found = holds([third, third, 0.2], [0, 1, 2])
-    assert not found["SI", 3] and not found["DPO", 3] and found["irrevocable", 3]
+    allocation, holds_by_step = holds(
+        [third, 0.4, third], [0, 1, 2]
+    )  # b, who came later, has more than a
+    assert (
+        not holds_by_step["DEF", 2]
+        and not holds_by_step["feasible", 2]
+        and allocation.step_residual > 0.09
+    )
+    allocation, holds_by_step = holds(
+        [third, 0.3, third], [0, 0, 2]
+    )  # a lost something when b came
+    assert (
+        not holds_by_step["irrevocable", 2]
+        and not holds_by_step["SI", 2]
+        and not holds_by_step["DPO", 2]
+    )
+    assert allocation.step_residual == pytest.approx(0.1)
+    allocation, holds_by_step = holds([third, third, 0.2], [0, 1, 2])
+    assert (
+        not holds_by_step["SI", 3]
+        and not holds_by_step["DPO", 3]
+        and holds_by_step["irrevocable", 3]
+    )
 
 
 def test_whoever_loses_is_seen():
-    found = irrevocable(
+    verdict = irrevocable(
         np.array([0.5, 0.4, 0.3]), np.array([0.5, 0.4 * (1 + 1e-6)]), ["a", "b", "c"]
     )
-    assert found[0] == pytest.approx(-1e-6, rel=1e-3) and "'b'" in found[1]
+    assert verdict[0] == pytest.approx(-1e-6, rel=1e-3) and "'b'" in verdict[1]
     assert irrevocable(np.array([0.6, 0.4]), np.array([0.5]), ["a", "b"])[0] > 0
 
 
@@ -76,13 +99,13 @@ def test_nobody_envies_what_it_cannot_use_and_everybody_what_it_can():
     """The second user asks for one resource only, of which the first has none."""
     demand = np.array([[1.0, 0.0], [0.0, 1.0]])
     assert envy(np.array([0.9, 0.1]), demand, ["a", "b"])[0] == 0
-    both = np.array([[1.0, 0.1], [1.0, 0.0]])
-    margin, words = envy(np.array([0.6, 0.3]), both, ["a", "b"])
-    assert margin == pytest.approx(-0.5) and words.startswith("'b'")
+    demands = np.array([[1.0, 0.1], [1.0, 0.0]])
+    margin, witness = envy(np.array([0.6, 0.3]), demands, ["a", "b"])
+    assert margin == pytest.approx(-0.5) and witness.startswith("'b'")
     # of what it does not ask for, a user needs nothing: the first's much of the second resource
     # changes nothing
-    much = np.array([[0.5, 1.0], [1.0, 0.0]])
-    assert envy(np.array([0.4, 0.3]), much, ["a", "b"])[0] == 0
+    more_demands = np.array([[0.5, 1.0], [1.0, 0.0]])
+    assert envy(np.array([0.4, 0.3]), more_demands, ["a", "b"])[0] == 0
 
 
 @pytest.mark.parametrize("seed", range(many(60)))
@@ -102,13 +125,15 @@ def test_properties_do_not_depend_on_the_order_of_the_table_of_users(seed):
         weights=weights[order],
         user_attributes=pd.DataFrame({"arrival": order}, index=labels),
     )
-    tables = [fairlp.allocate(one, "dynamic-drf").properties() for one in (in_order, shuffled)]
+    tables = [
+        fairlp.allocate(instance, "dynamic-drf").properties() for instance in (in_order, shuffled)
+    ]
     pd.testing.assert_frame_equal(*tables, rtol=1e-9)
 
 
 def kept(result):
     table = result.properties()
-    return {name: bool(part["holds"].all()) for name, part in table.groupby("property")}
+    return {name: bool(rows["holds"].all()) for name, rows in table.groupby("property")}
 
 
 def test_properties_see_what_is_planted():

@@ -29,10 +29,12 @@ MECHANISMS = ["dynamic-drf", "cautious-lp"]
 def test_tables_are_of_one_piece(seed, mechanism):
     demands, capacities, weights = random_arrivals(seed)
     rng = np.random.default_rng(seed)
-    late = pd.DataFrame({"arrival": rng.integers(0, 5, len(demands))})
-    instance = Instance.from_arrays(demands, [capacities], weights=weights, user_attributes=late)
+    arrivals = pd.DataFrame({"arrival": rng.integers(0, 5, len(demands))})
+    instance = Instance.from_arrays(
+        demands, [capacities], weights=weights, user_attributes=arrivals
+    )
     result = fairlp.allocate(instance, mechanism, horizon=weights.sum() * 1.5)
-    order = np.argsort(late["arrival"].to_numpy(), kind="stable")
+    order = np.argsort(arrivals["arrival"].to_numpy(), kind="stable")
     steps = result.steps
     assert list(steps.columns) == [instance.users[k] for k in order]
     assert list(steps.index) == list(range(1, len(demands) + 1))
@@ -61,9 +63,9 @@ def test_tables_are_of_one_piece(seed, mechanism):
 @pytest.mark.parametrize("step", [0, 4, -1, 1.5, "2", True])
 def test_steps_that_do_not_exist(step):
     result = fairlp.allocate(arrivals(), "dynamic-drf")
-    for ask in (result.at, result.model):
+    for question in (result.at, result.model):
         with pytest.raises(UnknownNameError, match="step"):
-            ask(step)
+            question(step)
     with pytest.raises(UnknownNameError, match="step"):
         fairlp.formulate(arrivals(), "dynamic-drf", step=step)
 
@@ -90,12 +92,12 @@ def test_many_users_take_no_dense_table():
     n = 12_000
     rng = np.random.default_rng(0)
     instance = Instance.from_arrays(rng.uniform(0.01, 1, (n, 3)), [[n] * 3])
-    begin = time.perf_counter()
+    start = time.perf_counter()
     result = fairlp.allocate(instance, "dynamic-drf")
     assert result.step_residual < 1e-9
     np.testing.assert_allclose(result.utilization_by_step.max(axis=1), result.available, rtol=1e-9)
     assert result.competitive()["cr2"].between(1 / 3, 1 + 1e-9).all()
-    assert time.perf_counter() - begin < 10
+    assert time.perf_counter() - start < 10
     with pytest.raises(TooLargeError, match=r"12000 steps × 12000 users would take 1\.07 GiB"):
         result.steps  # noqa: B018
     with pytest.raises(MemoryError):
@@ -120,22 +122,22 @@ def test_certificates_hold_and_planted_errors_are_found(seed):
                 instance, row.name, method=method, horizon=float(weights.sum()) + seed % 2
             )
             assert answer.certify(), (row.name, method)
-        at = seed % len(answer.level_array)
-        for off in (1e-6, -1e-6, 1.0, -0.5):
+        position = seed % len(answer.level_array)
+        for deviation in (1e-6, -1e-6, 1.0, -0.5):
             levels = answer.level_array.copy()
-            levels[at] *= 1 + off
-            wrong = with_levels(answer, levels)
-            assert not wrong.certify(), (row.name, off)
+            levels[position] *= 1 + deviation
+            wrong_allocation = with_levels(answer, levels)
+            assert not wrong_allocation.certify(), (row.name, deviation)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("step", range(4))
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.1])
+@pytest.mark.parametrize("deviation", [1e-8, 1e-6, 0.1])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_wrong_level_of_any_step_is_found(mechanism, step, off, sign):
-    right, wrong = planted(mechanism, step, 1 + sign * off)
+def test_a_wrong_level_of_any_step_is_found(mechanism, step, deviation, sign):
+    right, wrong_allocation = planted(mechanism, step, 1 + sign * deviation)
     assert right.certify().holds
-    verdict = wrong.certify()
+    verdict = wrong_allocation.certify()
     assert not verdict.holds and verdict.message.startswith(
         ("not optimal: the level of step", "infeasible")
     )
@@ -170,8 +172,8 @@ def test_a_step_that_gives_out_too_much_is_infeasible():
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_level_of_zero_is_a_loss_and_divides_nothing(mechanism):
-    _, wrong = planted(mechanism, 1, 0.0)
-    assert wrong.step_residual > 0
+    _, wrong_allocation = planted(mechanism, 1, 0.0)
+    assert wrong_allocation.step_residual > 0
 
 
 def test_tasks_that_are_not_those_of_the_levels_are_not_proved():
@@ -183,8 +185,8 @@ def test_static_drf_of_the_competitive_table_is_drf():
     instance = instance_of(1)
     versus = fairlp.allocate(instance, "dynamic-drf").competitive()
     for step in range(1, len(instance.users) + 1):
-        here = instance.select_users(np.arange(step))
-        level = fairlp.allocate(here, "drf", method="lp").levels.min()
+        users_so_far = instance.select_users(np.arange(step))
+        level = fairlp.allocate(users_so_far, "drf", method="lp").levels.min()
         available = instance.user_weights[:step].sum() / instance.user_weights.sum()
         assert versus["drf"][step] == pytest.approx(level * available, rel=1e-9)
 
@@ -195,17 +197,17 @@ def test_static_drf_of_the_competitive_table_is_drf():
 )
 def test_the_bound_for_smallest_share_and_sum_alike(resources, horizon, printed):
     demands = np.array(tight(resources, horizon, Fraction(1, 10**9)), dtype=float)
-    found = fairlp.allocate(
+    table = fairlp.allocate(
         Instance.from_arrays(demands, [np.ones(resources)]), "cautious-lp"
     ).competitive()
     assert float(bound(resources, horizon)) == pytest.approx(printed, abs=5e-6)
-    assert found.bound.to_numpy() == pytest.approx(
+    assert table.bound.to_numpy() == pytest.approx(
         [float(bound(resources, horizon))] * horizon, rel=AGREEMENT
     )
     for ratio in ("cr1", "cr2"):
         assert (
-            found[ratio].min() == pytest.approx(printed, abs=5e-6)
-            and found[ratio].idxmin() == resources
+            table[ratio].min() == pytest.approx(printed, abs=5e-6)
+            and table[ratio].idxmin() == resources
         )
 
 
@@ -216,8 +218,8 @@ def test_the_bound_that_the_answer_states_holds_with_weights_and_a_longer_horizo
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
     extra = np.random.default_rng(seed).choice([0.0, 0.5, 7.0])
     for mechanism in MECHANISMS:
-        found = fairlp.allocate(instance, mechanism, horizon=weights.sum() + extra).competitive()
-        assert (found.cr2 >= found.bound * (1 - AGREEMENT)).all()
+        ratios = fairlp.allocate(instance, mechanism, horizon=weights.sum() + extra).competitive()
+        assert (ratios.cr2 >= ratios.bound * (1 - AGREEMENT)).all()
 
 
 def test_a_user_who_does_not_need_every_resource_is_named_and_the_others_are_counted():
@@ -226,10 +228,12 @@ def test_a_user_who_does_not_need_every_resource_is_named_and_the_others_are_cou
         return fairlp.allocate(instance, "dynamic-drf").notes
 
     assert notes([[1, 1], [2, 1], [1, 2]]) == ()
-    (one,) = notes([[1, 1], [2, 0], [1, 2]])
-    assert one.startswith("user 'b' does not need every resource; the papers")
-    (two,) = notes([[1, 1], [2, 0], [0, 2]])
-    assert two.startswith("user 'b' does not need every resource, nor do 1 more; the papers")
+    (note,) = notes([[1, 1], [2, 0], [1, 2]])
+    assert note.startswith("user 'b' does not need every resource; the papers")
+    (note_of_two,) = notes([[1, 1], [2, 0], [0, 2]])
+    assert note_of_two.startswith(
+        "user 'b' does not need every resource, nor do 1 more; the papers"
+    )
 
 
 def test_the_largest_violation_is_of_what_a_step_gives_out_or_of_a_user_who_loses():

@@ -26,8 +26,8 @@ def rows_of(result):
     return [result.steps.iloc[k, : k + 1].to_numpy() for k in range(len(result.levels))]
 
 
-def agree(one, other, within=1e-9):
-    for a, b in zip(one, other, strict=True):
+def assert_close_rows(row, other, within=1e-9):
+    for a, b in zip(row, other, strict=True):
         np.testing.assert_allclose(
             np.array(a, dtype=float), np.array(b, dtype=float), rtol=within, atol=0
         )
@@ -41,7 +41,7 @@ def test_methods_equal_each_other_and_an_exact_reference(seed):
     expected = exact_shares(demands, capacities, weights)
     for method in DRF.method_names:
         result = fairlp.allocate(instance, "dynamic-drf", method=method)
-        agree(rows_of(result), expected)
+        assert_close_rows(rows_of(result), expected)
         assert result.step_residual <= 1e-9
 
 
@@ -49,7 +49,7 @@ def test_methods_equal_each_other_and_an_exact_reference(seed):
 def test_dynamic_drf_equals_its_program_in_scipy(seed):
     demands, capacities, weights = random_arrivals(seed + 1000)
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
-    agree(
+    assert_close_rows(
         rows_of(fairlp.allocate(instance, "dynamic-drf")),
         linprog_shares(demands, capacities, weights),
         1e-6,
@@ -62,11 +62,13 @@ def test_cautious_lp_equals_its_program_in_scipy(seed):
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
     expected = linprog_shares(demands, capacities, weights, cautious=True)
     for method in CAUTIOUS.method_names:
-        agree(rows_of(fairlp.allocate(instance, "cautious-lp", method=method)), expected, 1e-6)
+        assert_close_rows(
+            rows_of(fairlp.allocate(instance, "cautious-lp", method=method)), expected, 1e-6
+        )
     closed, lp = (
         fairlp.allocate(instance, "cautious-lp", method=method) for method in CAUTIOUS.method_names
     )
-    agree(rows_of(closed), rows_of(lp))
+    assert_close_rows(rows_of(closed), rows_of(lp))
 
 
 @pytest.mark.parametrize("seed", by_day(range(27), 3))
@@ -87,14 +89,14 @@ def test_a_weight_is_so_many_equal_users_who_come_in_one_step(seed):
     result = fairlp.allocate(
         Instance.from_arrays(demands, [capacities], weights=weights), "dynamic-drf"
     )
-    agree(rows_of(result), exact_twins(demands, capacities, weights))
+    assert_close_rows(rows_of(result), exact_twins(demands, capacities, weights))
 
 
 MECHANISMS = ["dynamic-drf", "cautious-lp"]
 
 
 @pytest.mark.parametrize(
-    ("instance", "words"),
+    ("instance", "message"),
     [
         (arrivals(task_limits=[np.inf, 3, np.inf]), "no task limits, and user 'b' has one"),
         (examples.wang_figure_1(), "shares one server and there are 2"),
@@ -103,10 +105,10 @@ MECHANISMS = ["dynamic-drf", "cautious-lp"]
     ],
 )
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_what_is_not_defined_says_so(instance, words, mechanism):
-    for ask in (fairlp.allocate, fairlp.formulate):
-        with pytest.raises(NotDefinedError, match=words):
-            ask(instance, mechanism)
+def test_what_is_not_defined_says_so(instance, message, mechanism):
+    for question in (fairlp.allocate, fairlp.formulate):
+        with pytest.raises(NotDefinedError, match=message):
+            question(instance, mechanism)
 
 
 def test_an_oversized_task_cannot_be_dropped_from_an_order_of_arrival():
@@ -150,9 +152,9 @@ def test_prices_are_what_one_more_unit_adds():
     model = result.model(3)
     for r, capacity in enumerate(instance.pool):
         program = model.compile()
-        more = program.row_upper.copy()
-        more[program.row_block("capacity").start + r] += 1e-4 / capacity
-        gain = program.replace(row_upper=more).solve().objective - program.solve().objective
+        upper = program.row_upper.copy()
+        upper[program.row_block("capacity").start + r] += 1e-4 / capacity
+        gain = program.replace(row_upper=upper).solve().objective - program.solve().objective
         assert gain / 1e-4 == pytest.approx(result.prices.iloc[0, r], abs=1e-7)
 
 

@@ -14,7 +14,7 @@ MECHANISMS = ["dynamic-drf", "cautious-lp"]
 
 
 @pytest.mark.parametrize(
-    ("when", "expected"),
+    ("moments", "expected"),
     [
         ((), "abc"),
         ((1, 1, 1), "abc"),
@@ -25,13 +25,13 @@ MECHANISMS = ["dynamic-drf", "cautious-lp"]
         ((True, False, False), "bca"),
     ],
 )
-def test_order_of_arrival(when, expected):
+def test_order_of_arrival(moments, expected):
     for mechanism in MECHANISMS:
-        assert "".join(fairlp.allocate(arrivals(*when), mechanism).steps.columns) == expected
+        assert "".join(fairlp.allocate(arrivals(*moments), mechanism).steps.columns) == expected
 
 
 @pytest.mark.parametrize(
-    ("when", "words"),
+    ("moments", "message"),
     [
         ((1, None, 3), "arrival of user 'b' is missing"),
         ((1, 2, float("nan")), "arrival of user 'c' is missing"),
@@ -39,10 +39,10 @@ def test_order_of_arrival(when, expected):
         ((pd.Timestamp("2024-01-01"), 2, 3.5), "arrivals cannot be put in order"),
     ],
 )
-def test_bad_arrivals(when, words):
-    attributes = pd.DataFrame({"arrival": list(when)}, index=list("abc"), dtype=object)
+def test_bad_arrivals(moments, message):
+    attributes = pd.DataFrame({"arrival": list(moments)}, index=list("abc"), dtype=object)
     instance = arrivals().replace(user_attributes=attributes)
-    with pytest.raises(fairlp.FairlpError, match=words):
+    with pytest.raises(fairlp.FairlpError, match=message):
         fairlp.allocate(instance, "dynamic-drf")
 
 
@@ -63,13 +63,20 @@ def test_a_horizon_equal_to_the_weights_but_for_rounding():
 def test_the_horizon_only_scales_dynamic_drf(seed):
     instance = instance_of(seed)
     whole = float(instance.user_weights.sum())
-    near, far = (fairlp.allocate(instance, "dynamic-drf", horizon=h) for h in (whole, 4 * whole))
-    np.testing.assert_allclose(near.levels, 4 * far.levels, rtol=1e-12)
-    assert (near.first_array == far.first_array).all()
-    np.testing.assert_allclose(far.available.iloc[-1], 0.25)
+    short_allocation, long_allocation = (
+        fairlp.allocate(instance, "dynamic-drf", horizon=h) for h in (whole, 4 * whole)
+    )
+    np.testing.assert_allclose(short_allocation.levels, 4 * long_allocation.levels, rtol=1e-12)
+    assert (short_allocation.first_array == long_allocation.first_array).all()
+    np.testing.assert_allclose(long_allocation.available.iloc[-1], 0.25)
 
 
 def test_the_horizon_does_more_to_the_cautious_lp():
-    near, far = (fairlp.allocate(examples.epsilon(), "cautious-lp", horizon=h) for h in (4, 8))
-    assert not np.allclose(near.levels, 2 * far.levels)
-    assert far.step_residual == 0 and far.properties().query("property == 'SI'")["holds"].all()
+    short_allocation, long_allocation = (
+        fairlp.allocate(examples.epsilon(), "cautious-lp", horizon=h) for h in (4, 8)
+    )
+    assert not np.allclose(short_allocation.levels, 2 * long_allocation.levels)
+    assert (
+        long_allocation.step_residual == 0
+        and long_allocation.properties().query("property == 'SI'")["holds"].all()
+    )

@@ -32,30 +32,30 @@ def test_the_list_of_polytopes_is_the_exact_one(seed):
     expected = all_sets(r, e)
     fair = fairlp.complaints.solutions(instance_of(r, e))
     names = [f"resource{j + 1}" for j in range(len(r[0]))]
-    found = {frozenset(names.index(b) for b in one.bottlenecks): one for one in fair}
-    assert set(found) == set(expected)
+    sets = {frozenset(names.index(b) for b in fair_set.bottlenecks): fair_set for fair_set in fair}
+    assert set(sets) == set(expected)
     for bottlenecks, points in expected.items():
-        one = found[bottlenecks]
-        assert one.dimension == dimension(points)
+        fair_set = sets[bottlenecks]
+        assert fair_set.dimension == dimension(points)
         exact = np.array(sorted([float(v) for v in point] for point in points))
-        assert one.ranges["least"].to_numpy() == pytest.approx(exact.min(axis=0), abs=1e-8)
-        assert one.ranges["most"].to_numpy() == pytest.approx(exact.max(axis=0), abs=1e-8)
-        assert len(one.vertices) == len(exact)
+        assert fair_set.ranges["least"].to_numpy() == pytest.approx(exact.min(axis=0), abs=1e-8)
+        assert fair_set.ranges["most"].to_numpy() == pytest.approx(exact.max(axis=0), abs=1e-8)
+        assert len(fair_set.vertices) == len(exact)
         for point in exact:
-            assert abs(one.vertices.to_numpy() - point).max(axis=1).min() <= 1e-8
+            assert abs(fair_set.vertices.to_numpy() - point).max(axis=1).min() <= 1e-8
         for point in points:
             assert not complains(r, e, point)
     # a set lies within another one exactly if all its vertices do
-    for bottlenecks, one in found.items():
+    for bottlenecks, fair_set in sets.items():
         holders = {
             other
             for other in expected
             if other != bottlenecks and all(belongs(r, e, other, p) for p in expected[bottlenecks])
         }
-        if one.within is None:
+        if fair_set.within is None:
             assert not {h for h in holders if expected[h] != expected[bottlenecks]}
         else:
-            assert frozenset(names.index(b) for b in one.within) in holders
+            assert frozenset(names.index(b) for b in fair_set.within) in holders
 
 
 def belongs(r, e, bottlenecks, x):
@@ -71,10 +71,10 @@ def test_the_best_is_the_best_vertex(seed):
     r = [[row[j] for j in used(r)] for row in r]
     points = set().union(*all_sets(r, e).values())
     instance = instance_of(r, e)
-    worth = [sum(row) / len(row) for row in r]
+    means = [sum(row) / len(row) for row in r]
     asking = [n for n, row in enumerate(r) if any(row)]
     for criterion, best in (
-        ("utilization", max(sum(w * v for w, v in zip(worth, x, strict=True)) for x in points)),
+        ("utilization", max(sum(w * v for w, v in zip(means, x, strict=True)) for x in points)),
         ("user1", max(x[0] for x in points)),
     ):
         for method in ("milp", "candidates"):
@@ -100,8 +100,10 @@ def test_the_check_agrees_with_rationals(seed):
     points = set().union(*all_sets(r, e).values())
     for _ in range(20):
         x = [Fraction(int(v), 8) for v in rng.integers(0, 9, len(r))]
-        most = max(sum(row[j] * v for row, v in zip(r, x, strict=True)) for j in range(len(r[0])))
-        points.add(tuple(v / most if most > 1 else v for v in x))
+        largest_use = max(
+            sum(row[j] * v for row, v in zip(r, x, strict=True)) for j in range(len(r[0]))
+        )
+        points.add(tuple(v / largest_use if largest_use > 1 else v for v in x))
     for x in points:
         # who asks for nothing has all of it
         x = [v if any(row) else Fraction(1) for v, row in zip(x, r, strict=True)]

@@ -48,17 +48,21 @@ def conditions(instance, tasks, prices, alpha):
     w[n] = φ[n]^α·y[n]^(−α) is what one more y = x/Γ is worth; where n runs it costs as much,
     elsewhere at least, less where its limit holds it back. Prices are in a unit of their own, which
     the worth of the first free user tells."""
-    who, unit = able(instance), dominant_shares(instance)
+    able_users, unit = able(instance), dominant_shares(instance)
     share = tasks.sum(axis=1) / unit
-    worth = np.where(who, (np.where(who, share, 1.0) / instance.weights) ** -alpha, 0.0)
+    values = np.where(
+        able_users, (np.where(able_users, share, 1.0) / instance.weights) ** -alpha, 0.0
+    )
     cost = np.where(instance.runnable(), instance.demands @ prices.T, np.inf) * unit[:, None]
     full = tasks.sum(axis=1) >= instance.task_limits * (1 - 1e-9)
-    free = np.flatnonzero(who & ~full)
+    free = np.flatnonzero(able_users & ~full)
     if not free.size:
         return 0.0
-    scale = worth[free[0]] / cost[free[0]].min()
-    errors = [abs(cost[n].min() * scale / worth[n] - 1) for n in free]
-    errors += [max(0.0, cost[n].min() * scale / worth[n] - 1) for n in np.flatnonzero(who & full)]
+    scale = values[free[0]] / cost[free[0]].min()
+    errors = [abs(cost[n].min() * scale / values[n] - 1) for n in free]
+    errors += [
+        max(0.0, cost[n].min() * scale / values[n] - 1) for n in np.flatnonzero(able_users & full)
+    ]
     used = tasks.T @ instance.demands
     capacity = instance.capacities * instance.counts[:, None]
     spent = float((prices * capacity).sum())
@@ -97,15 +101,17 @@ def test_cones_and_tangents_reach_the_same_mean_level(instance, alpha):
         return
     weights = instance.weights[able(instance)] / instance.weights[able(instance)].sum()
 
-    def mean(found):
-        return power_mean(found.levels.to_numpy()[able(instance)], weights, 1 - alpha)
+    def mean(allocation):
+        return power_mean(allocation.levels.to_numpy()[able(instance)], weights, 1 - alpha)
 
-    ours = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+    allocation = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
     for solver in ("highs", "cvxpy:CLARABEL"):
-        found = fairlp.allocate(instance, "alpha-fair", alpha=alpha, method="convex", solver=solver)
-        assert found.residual <= VERIFIED and found.solver == solver
-        assert mean(found) == pytest.approx(mean(ours), rel=CONVEX_POINT)
-        assert mean(found) <= mean(ours) * (1 + VERIFIED)
+        rival_allocation = fairlp.allocate(
+            instance, "alpha-fair", alpha=alpha, method="convex", solver=solver
+        )
+        assert rival_allocation.residual <= VERIFIED and rival_allocation.solver == solver
+        assert mean(rival_allocation) == pytest.approx(mean(allocation), rel=CONVEX_POINT)
+        assert mean(rival_allocation) <= mean(allocation) * (1 + VERIFIED)
 
 
 @pytest.mark.parametrize("seed", range(many(16)))
@@ -137,10 +143,10 @@ def largest_total(instance):
             rows[i * r : (i + 1) * r, u * k + i] = instance.demands[u]
         rows[k * r + u, u * k : (u + 1) * k] = 1
     right = np.r_[(instance.capacities * instance.counts[:, None]).ravel(), instance.task_limits]
-    kept = np.isfinite(right)
+    finite_rows = np.isfinite(right)
     bounds = [(0, None) if ok else (0, 0) for ok in instance.runnable().ravel()]
     cost = -np.repeat(1 / dominant_shares(instance), k)
-    return -linprog(cost, rows[kept], right[kept], bounds=bounds).fun
+    return -linprog(cost, rows[finite_rows], right[finite_rows], bounds=bounds).fun
 
 
 def test_two_users_of_one_resource_have_a_closed_form():
@@ -227,15 +233,15 @@ def test_weights_per_resource_are_those_of_the_resource_that_binds(seed):
     """min_r w[n,r]·C[r]/d[n,r] tasks are level 1: the answer is that with one weight a user, that over Γ."""
     rng = np.random.default_rng(seed)
     case = random_instance(seed, weights=False)
-    each = rng.integers(1, 5, case.demands.shape).astype(float)
+    weights = rng.integers(1, 5, case.demands.shape).astype(float)
     pool = (case.capacities * case.counts[:, None]).sum(axis=0)
     due = [
         min(w[r] * pool[r] / d[r] for r in range(len(pool)) if d[r] > 0)
-        for d, w in zip(case.demands, each, strict=True)
+        for d, w in zip(case.demands, weights, strict=True)
     ]
     single = case.replace(weights=np.array(due) / dominant_shares(case))
     for alpha in (0, 0.5, 1, 2, np.inf):
-        answer = fairlp.allocate(case.replace(weights=each), "alpha-fair", alpha=alpha)
+        answer = fairlp.allocate(case.replace(weights=weights), "alpha-fair", alpha=alpha)
         expected = fairlp.allocate(single, "alpha-fair", alpha=alpha)
         if alpha > 0:
             assert answer.levels.to_numpy() == pytest.approx(
@@ -289,17 +295,17 @@ def test_wrong_prices_that_come_with_an_answer_prove_nothing_and_do_no_harm():
     )
     answer = fairlp.allocate(instance, "alpha-fair", alpha=2)
     assert answer.certify()
-    for wrong in (
+    for prices in (
         None,
         0 * answer.prices_array,
         -answer.prices_array,
         np.full(answer.prices_array.shape, np.nan),
     ):
-        own = replace(
-            answer, prices_array=wrong
+        changed_answer = replace(
+            answer, prices_array=prices
         )  # those of a program of the certificate's own prove it as well
-        assert own.certify()
-        assert not replace(own, tasks_array=0.999 * answer.tasks_array).certify()
+        assert changed_answer.certify()
+        assert not replace(changed_answer, tasks_array=0.999 * answer.tasks_array).certify()
     assert not replace(answer, tasks_array=0.999 * answer.tasks_array).certify()
 
 
@@ -307,8 +313,8 @@ def test_a_wrong_allocation_is_not_certified():
     instance = examples.load("khamse-ashari-figure-1")
     answer = fairlp.allocate(instance, "alpha-fair", alpha=2)
     outcome = fairlp.allocate(instance, "tsf")
-    wrong = replace(answer, tasks_array=outcome.tasks_array)
-    verdict = wrong.certify()
+    wrong_allocation = replace(answer, tasks_array=outcome.tasks_array)
+    verdict = wrong_allocation.certify()
     assert not verdict and "not proved" in verdict.message
     beyond = replace(answer, tasks_array=2 * answer.tasks_array)
     assert "infeasible" in beyond.certify().message
@@ -332,8 +338,10 @@ def test_the_bound_holds_for_any_prices():
             assert mean <= bound * (1 + 1e-9)
             assert mean_level_bound(instance, unit, 7 * prices, alpha) == pytest.approx(bound)
             if np.isinf(instance.task_limits).all() and 0 < alpha < np.inf:  # attained
-                own = best.prices.to_numpy()
-                assert mean_level_bound(instance, unit, own, alpha) == pytest.approx(mean, rel=1e-6)
+                best_prices = best.prices.to_numpy()
+                assert mean_level_bound(instance, unit, best_prices, alpha) == pytest.approx(
+                    mean, rel=1e-6
+                )
 
 
 def test_power_means_go_over_into_each_other():
@@ -370,8 +378,8 @@ def test_the_model_reads_like_the_paper():
 ROLES = [[0, 1], [0, 1], [1, 0], [1, 1]]
 
 
-def total(found):
-    return float((found.totals / dominant_shares(found.instance)).sum())
+def total(allocation):
+    return float((allocation.totals / dominant_shares(allocation.instance)).sum())
 
 
 @pytest.mark.parametrize("alpha", [2, 4, 8, 16])
@@ -385,8 +393,8 @@ def test_more_alpha_may_raise_the_total_on_one_server(alpha):
     )
     last = answer.totals.iloc[3]
     half = Fraction(1, 2)
-    at = Fraction(2, 5)
-    assert at**-alpha > (1 - at) ** -alpha + half * (half - at / 4) ** -alpha
+    share = Fraction(2, 5)
+    assert share**-alpha > (1 - share) ** -alpha + half * (half - share / 4) ** -alpha
     assert last > 0.4 and total(answer) == pytest.approx(2 - last / 2, rel=1e-9)
     assert last**-alpha == pytest.approx(
         (1 - last) ** -alpha + (0.5 - last / 4) ** -alpha / 2, rel=1e-7
@@ -451,7 +459,7 @@ def test_powers_beyond_floats_are_said_without_warnings():
 
 
 def test_an_optimum_that_nothing_reaches_is_one_error_with_advice(monkeypatch):
-    def none(program, *given, **options):
+    def none(program, *arguments, **options):
         raise NotConvergedError("planted")
 
     def unknown(highs, program, options):

@@ -49,7 +49,10 @@ def program(instance):
     rows = [np.kron(demands[:, x], np.eye(k)[i]) for i in range(k) for x in range(r)]
     right = list(data["capacities"].ravel())
     for path, caps in data["caps"].items():
-        below = [not path or one == path or one.startswith(f"{path}/") for one in paths]
+        below = [
+            not path or other_path == path or other_path.startswith(f"{path}/")
+            for other_path in paths
+        ]
         rows += [(demands[:, x] * below) @ total for x in caps]
         right += list(caps.values())
     rows += list(total[np.isfinite(limits)]) + list(-total)
@@ -64,10 +67,10 @@ def program(instance):
     return np.array(rows), np.array(right), np.where(runs.ravel(), np.inf, 0.0), share
 
 
-def largest(instance, worth):
+def largest(instance, values):
     """Return the largest Σ worth·x over all that is feasible, by SciPy."""
     rows, right, upper, _ = program(instance)
-    cost = -np.repeat(worth, len(instance.servers))
+    cost = -np.repeat(values, len(instance.servers))
     optimum = linprog(cost, rows, right, bounds=np.column_stack([np.zeros(len(upper)), upper]))
     assert optimum.status == 0
     return -optimum.fun
@@ -82,9 +85,9 @@ def shared(instance, alpha):
     try:
         return fairlp.allocate(instance, "alpha-fair", alpha=alpha)
     except SolverError:
-        able = fairlp.allocate(instance, "drfh").levels
-        able = able[able > 0]
-        assert instance.queues.capped.any() and (able.max() / able.min()) ** alpha > TOO_FAR
+        levels = fairlp.allocate(instance, "drfh").levels
+        levels = levels[levels > 0]
+        assert instance.queues.capped.any() and (levels.max() / levels.min()) ** alpha > TOO_FAR
         return None
 
 
@@ -102,26 +105,29 @@ KINDS = st.sampled_from(["caps", "guarantees", "caps and guarantees"])
 def test_no_feasible_direction_leads_upwards(seed, kind, alpha):
     """The first-order condition, by a linear program of SciPy: Σ s^(−α)·ds ≤ 0 for every feasible change."""
     instance = drawn_or_none(kind, seed)
-    found = None if instance is None else shared(instance, alpha)
-    if found is None:
+    allocation = None if instance is None else shared(instance, alpha)
+    if allocation is None:
         return
-    assert found.residual <= VERIFIED and (found.totals >= floors(instance) * (1 - VERIFIED)).all()
-    totals = found.totals.to_numpy()
+    assert (
+        allocation.residual <= VERIFIED
+        and (allocation.totals >= floors(instance) * (1 - VERIFIED)).all()
+    )
+    totals = allocation.totals.to_numpy()
     level = levels(instance, totals)
-    some = level > AGREEMENT
-    worth = np.zeros(len(level))
-    worth[some] = (level[some] / level[some].min(initial=np.inf)) ** -alpha * program(instance)[3][
-        some
-    ]
-    if found.unproved:
-        assert found.unproved.startswith("not proved") and not found.certificate
+    has_level = level > AGREEMENT
+    values = np.zeros(len(level))
+    values[has_level] = (
+        level[has_level] / level[has_level].min(initial=np.inf)
+    ) ** -alpha * program(instance)[3][has_level]
+    if allocation.unproved:
+        assert allocation.unproved.startswith("not proved") and not allocation.certificate
         return
-    assert largest(instance, worth) <= (worth @ totals) * (1 + VERIFIED)
+    assert largest(instance, values) <= (values @ totals) * (1 + VERIFIED)
     # who has nothing cannot have anything
-    for n in np.flatnonzero(~some):
+    for n in np.flatnonzero(~has_level):
         assert largest(instance, np.eye(len(level))[n]) <= CONVEX_POINT * AGREEMENT
-    assert found.gap <= VERIFIED and found.certificate
-    proof = found.certify()
+    assert allocation.gap <= VERIFIED and allocation.certificate
+    proof = allocation.certify()
     assert proof or "too little beside the others" in proof.message
 
 
@@ -134,7 +140,7 @@ def test_cones_written_here_reach_the_same_mean_level(seed, kind, alpha):
     amounts = shared(instance, alpha)
     if amounts is None:
         return
-    ours = levels(instance, amounts.totals.to_numpy())
+    user_levels = levels(instance, amounts.totals.to_numpy())
     rows, right, upper, share = program(instance)
     x = cp.Variable(len(upper), nonneg=True)
     level = cp.multiply(
@@ -149,8 +155,8 @@ def test_cones_written_here_reach_the_same_mean_level(seed, kind, alpha):
         problem.solve(solver="CLARABEL")
     except (cp.SolverError, UserWarning):  # a region without an interior is beyond it
         return
-    theirs = power_mean(np.maximum(level.value, 0.0), weights, 1 - alpha)
-    assert theirs == pytest.approx(power_mean(ours, weights, 1 - alpha), rel=CONVEX_POINT)
+    cone_mean = power_mean(np.maximum(level.value, 0.0), weights, 1 - alpha)
+    assert cone_mean == pytest.approx(power_mean(user_levels, weights, 1 - alpha), rel=CONVEX_POINT)
 
 
 @pytest.mark.parametrize("seed", range(many(12)))
@@ -211,15 +217,15 @@ def test_bounds_hold_for_any_prices_of_caps():
         instance = drawn(seed, caps=True)
         if instance is None:
             continue
-        able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
-        if not (able & ~instance.queues.barred(instance.demands)).any():
+        able_users = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+        if not (able_users & ~instance.queues.barred(instance.demands)).any():
             continue
         best = fairlp.allocate(instance, "alpha-fair", alpha=2)
         of_caps = np.where(instance.queues.capped, rng.random(instance.queues.caps.shape), 0.0)
         prices = rng.random(instance.capacities.shape)
         unit = 1 / program(instance)[3]
-        weights = instance.weights[able] / instance.weights[able].sum()
-        mean = power_mean(best.levels.to_numpy()[able], weights, -1)
+        weights = instance.weights[able_users] / instance.weights[able_users].sum()
+        mean = power_mean(best.levels.to_numpy()[able_users], weights, -1)
         assert mean <= mean_level_bound(instance, unit, prices, 2, of_caps) * (1 + AGREEMENT)
 
 
@@ -254,13 +260,13 @@ def test_caps_are_left_to_other_solvers_by_name():
 
 
 def test_what_breaks_a_limit_of_a_queue_is_not_certified():
-    for queue, words in (
+    for queue, message in (
         ({"guarantee": {"resource1": 10}}, "queues guarantee"),
         ({"cap": {"resource1": 3}}, "infeasi"),
     ):
         allocation = fairlp.allocate(three(**queue), "alpha-fair", alpha=2)
-        wrong = replace(allocation, tasks_array=np.full((3, 1), 4.0))
-        assert not wrong.certify() and words in wrong.certify().message
+        wrong_allocation = replace(allocation, tasks_array=np.full((3, 1), 4.0))
+        assert not wrong_allocation.certify() and message in wrong_allocation.certify().message
         worse = replace(
             allocation, tasks_array=allocation.tasks_array * np.array([[1.0], [1.0], [0.9]])
         )

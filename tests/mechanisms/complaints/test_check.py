@@ -37,8 +37,8 @@ def test_the_papers_examples(name, method):
 
 @pytest.mark.parametrize("method", SINGLE)
 def test_section_3_as_printed(method):
-    found = totals(examples.load("dolev-section-3"), method=method)
-    assert found.round(6).tolist() == [0.978703, 0.607937, 0.130688]
+    user_totals = totals(examples.load("dolev-section-3"), method=method)
+    assert user_totals.round(6).tolist() == [0.978703, 0.607937, 0.130688]
 
 
 def test_figure_2_beside_drf():
@@ -60,7 +60,7 @@ def test_section_4_where_drf_uses_more():
 
 def test_section_5_all_solutions():
     fair = fairlp.complaints.solutions(examples.load("dolev-section-5"))
-    assert [one.bottlenecks for one in fair] == [("resource1", "resource2")]
+    assert [fair_set.bottlenecks for fair_set in fair] == [("resource1", "resource2")]
     assert fair[0].dimension == 1 and not fair.is_unique
     assert fair.ranges[["least", "most"]].to_numpy() == pytest.approx(
         np.array([[0.5, 0.7], [0.3, 0.5], [0.3, 0.5]])
@@ -77,11 +77,11 @@ def test_circle_of_four_is_a_continuum():
     """The paper counts six solutions beside (1/3, …); they lie in six triangles."""
     instance = examples.load("dolev-circle")
     fair = fairlp.complaints.solutions(instance)
-    whole = [one for one in fair if one.within is None]
-    assert [len(one.bottlenecks) for one in whole] == [2] * 6
-    assert {(one.dimension, len(one.vertices)) for one in whole} == {(2, 3)}
-    for one in fair:
-        assert (one.within is None) == (len(one.bottlenecks) == 2)
+    whole = [fair_set for fair_set in fair if fair_set.within is None]
+    assert [len(fair_set.bottlenecks) for fair_set in whole] == [2] * 6
+    assert {(fair_set.dimension, len(fair_set.vertices)) for fair_set in whole} == {(2, 3)}
+    for fair_set in fair:
+        assert (fair_set.within is None) == (len(fair_set.bottlenecks) == 2)
     assert fair.ranges["least"].tolist() == pytest.approx([1 / 4] * 4)
     assert fair.ranges["most"].tolist() == pytest.approx([1 / 2] * 4)
     # the one that the paper does not count, and one of its six
@@ -116,13 +116,13 @@ def test_trajectories_can_be_drawn():
         x, c = path.granted.to_numpy(), path.granted.index.to_numpy()
         # the equation of the path, x[n]·∂f/∂x[n] = c·e[n], from the requests alone, while slacks
         # have digits
-        early = c < 1e4
-        slack = 1 - x[early] @ instance.demands
-        gradient = x[early] * ((1 / slack) @ instance.demands.T + 1 / (1 - x[early]))
-        assert gradient / (c[early, None] * e) == pytest.approx(1, abs=digits)
-        f = -np.log(slack).sum(axis=1) - np.log(1 - x[early]).sum(axis=1)
-        assert path.level.to_numpy()[early] == pytest.approx(f, rel=digits, abs=1e-7)
-        assert path.usage.to_numpy()[early] == pytest.approx(1 - slack, abs=1e-7)
+        first_steps = c < 1e4
+        slack = 1 - x[first_steps] @ instance.demands
+        gradient = x[first_steps] * ((1 / slack) @ instance.demands.T + 1 / (1 - x[first_steps]))
+        assert gradient / (c[first_steps, None] * e) == pytest.approx(1, abs=digits)
+        f = -np.log(slack).sum(axis=1) - np.log(1 - x[first_steps]).sum(axis=1)
+        assert path.level.to_numpy()[first_steps] == pytest.approx(f, rel=digits, abs=1e-7)
+        assert path.usage.to_numpy()[first_steps] == pytest.approx(1 - slack, abs=1e-7)
         assert (np.diff(path.level) > 0).all()
         assert path.prices.iloc[-1].tolist() == pytest.approx([0, 0.934719, 0.065281], abs=1e-6)
     with pytest.raises(UnknownNameError, match="ode"):
@@ -233,9 +233,14 @@ def test_who_complains_and_what_is_owed():
     idle = complaints.check(instance, [0, 0])
     assert idle.complaining == ("A", "B") and not idle.bottlenecks
     assert idle.table["room"].tolist() == [4.5, 3]
-    for wrong, words in (([1], "shape"), ([1, -1], "'B'"), ([np.nan, 1], "'A'"), ({"A": 1}, "'B'")):
-        with pytest.raises(InstanceError, match=words):
-            complaints.check(instance, wrong)
+    for tasks, message in (
+        ([1], "shape"),
+        ([1, -1], "'B'"),
+        ([np.nan, 1], "'A'"),
+        ({"A": 1}, "'B'"),
+    ):
+        with pytest.raises(InstanceError, match=message):
+            complaints.check(instance, tasks)
 
 
 def test_criteria_and_their_errors():
@@ -267,12 +272,12 @@ def test_criteria_and_their_errors():
 def test_more_than_twenty_resources_are_not_enumerated():
     rng = np.random.default_rng(0)
     instance = examples.requests(rng.random((30, 22)), np.full(30, 1 / 30))
-    for how in (
+    for question in (
         lambda: fairlp.complaints.solutions(instance),
         lambda: totals(instance, method="candidates"),
     ):
         with pytest.raises(TooLargeError, match=r"2\^22 = 4,194,304 .* 'eg' .*'milp'"):
-            how()
+            question()
     assert complaints.check(instance, fairlp.allocate(instance, "njc"))
     assert complaints.check(
         instance, fairlp.allocate(instance, "njc", method="milp", criterion="least-served")
@@ -321,8 +326,8 @@ def test_an_allocation_carries_its_proof():
     with_units = fairlp.allocate(examples.load("ghodsi"), "njc")
     assert with_units.prices.loc["pool"].tolist() == pytest.approx([0.9 / 9, 0.1 / 18])
     # one more unit of CPU: what Σ e·log x gains
-    more = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9.001, 18]])
-    gain = 0.5 * np.log(totals(more)).sum() - 0.5 * np.log(with_units.totals).sum()
+    larger_instance = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9.001, 18]])
+    gain = 0.5 * np.log(totals(larger_instance)).sum() - 0.5 * np.log(with_units.totals).sum()
     assert gain == pytest.approx(0.001 * 0.1, rel=1e-3)
 
 

@@ -49,15 +49,15 @@ def test_one_dominant_resource_does_not_make_the_two_rules_one():
 
 @settings(max_examples=many(25), deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.integers(0, 4))
-def test_where_all_requests_exceed_their_part_the_two_rules_are_one(asked, other):
+def test_where_all_requests_exceed_their_part_the_two_rules_are_one(tenths, other):
     """What is left of the claim: the common resource is the only bottleneck, and nobody has all it asks for."""
-    count = len(asked)
-    first = [Fraction(1, count) + Fraction(a, 10) * (1 - Fraction(1, count)) for a in asked]
+    count = len(tenths)
+    first = [Fraction(1, count) + Fraction(a, 10) * (1 - Fraction(1, count)) for a in tenths]
     requests = [[r, r * Fraction(other, 5)] for r in first]
     instance = as_instance(requests, [1 / count] * count)
     static = fairlp.allocate(instance, "drf").totals.to_numpy()
     assert static == pytest.approx([1 / count] * count, rel=1e-9)
-    assert [one.dimension for one in fairlp.complaints.solutions(instance).sets] == [0]
+    assert [fair_set.dimension for fair_set in fairlp.complaints.solutions(instance).sets] == [0]
     assert fairlp.allocate(instance, "njc").totals.to_numpy() == pytest.approx(static, rel=1e-9)
 
 
@@ -109,9 +109,9 @@ def test_weighted_terms_lead_elsewhere_and_end_at_the_same_point(name, seed):
     weights = rng.permutation(np.resize([1.0, 100.0, 1e4], requests.shape[1]))
     dummies = rng.permutation(np.resize([1.0, 100.0, 1e4], len(requests)))
     plain = np.ones(requests.shape[1]), np.ones(len(requests))
-    early = weighted_path(requests, entitled, weights, dummies, 1e2)
+    early_point = weighted_path(requests, entitled, weights, dummies, 1e2)
     assert (
-        abs(early - weighted_path(requests, entitled, *plain, 1e2)).max() > 1e-3
+        abs(early_point - weighted_path(requests, entitled, *plain, 1e2)).max() > 1e-3
     )  # another trajectory
     gaps = []
     for c in (1e6, 1e8, 1e10):

@@ -13,10 +13,10 @@ from fairlp.models.instances.requests import Requests
 INF = np.inf
 
 
-def requests(**more):
+def requests(**options):
     """Two users of one resource and one of another: 1/3 of what all may have each."""
     return Requests.of(
-        Instance.from_arrays([[1.0, 0.2], [1.0, 0.2], [0.2, 1.0]], [[10.0, 10.0]], **more)
+        Instance.from_arrays([[1.0, 0.2], [1.0, 0.2], [0.2, 1.0]], [[10.0, 10.0]], **options)
     )
 
 
@@ -24,21 +24,21 @@ def requests(**more):
 A, B = 0.8 / 1.92, 1 - 0.4 * 0.8 / 1.92
 
 
-def prices(asked, x):
+def prices(problem, x):
     """What makes stationarity hold, x[n]·Σ λ[j]·r[n,j] = e[n], for users 1 and 3."""
-    e = asked.entitlements
-    return np.linalg.solve(asked.fractions[[0, 2]] * x[[0, 2], None], e[[0, 2]])
+    e = problem.entitlements
+    return np.linalg.solve(problem.fractions[[0, 2]] * x[[0, 2], None], e[[0, 2]])
 
 
 def right():
-    asked = requests()
+    problem = requests()
     x = np.array([A, A, B])
-    return asked, x, prices(asked, x)
+    return problem, x, prices(problem, x)
 
 
 def test_the_fair_allocation_is_fair():
-    asked, x, _ = right()
-    verdict = check_complaints(asked, asked.to_tasks(x))
+    problem, x, _ = right()
+    verdict = check_complaints(problem, problem.to_tasks(x))
     assert (
         verdict.holds
         and verdict.complaint == 0
@@ -46,45 +46,45 @@ def test_the_fair_allocation_is_fair():
     )
 
 
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.3])
-def test_whoever_is_short_complains_and_is_owed_so_much(off):
+@pytest.mark.parametrize("deviation", [1e-8, 1e-6, 0.3])
+def test_whoever_is_short_complains_and_is_owed_so_much(deviation):
     """The first user is entitled to a third of a saturated resource; another one has what it is short of."""
-    asked = Requests.of(Instance.from_arrays([[1.0], [1.0], [1.0]], [[9.0]]))
-    verdict = check_complaints(asked, np.array([3 * (1 - off), 3 * (1 + off), 3.0]))
+    problem = Requests.of(Instance.from_arrays([[1.0], [1.0], [1.0]], [[9.0]]))
+    verdict = check_complaints(problem, np.array([3 * (1 - deviation), 3 * (1 + deviation), 3.0]))
     assert not verdict and verdict.complaining == ("user1",)
-    assert verdict.table.loc["user1", "owed"] == pytest.approx(3 * off, rel=1e-6)
-    assert verdict.complaint == pytest.approx(off, rel=1e-6) and verdict.margin == pytest.approx(
-        -off, rel=1e-6
-    )
+    assert verdict.table.loc["user1", "owed"] == pytest.approx(3 * deviation, rel=1e-6)
+    assert verdict.complaint == pytest.approx(
+        deviation, rel=1e-6
+    ) and verdict.margin == pytest.approx(-deviation, rel=1e-6)
 
 
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.05])
-def test_a_resource_that_is_not_quite_full_justifies_nothing(off):
-    asked = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]]))
-    verdict = check_complaints(asked, np.array([5 * (1 - off), 5 * (1 - off)]))
+@pytest.mark.parametrize("deviation", [1e-8, 1e-6, 0.05])
+def test_a_resource_that_is_not_quite_full_justifies_nothing(deviation):
+    problem = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]]))
+    verdict = check_complaints(problem, np.array([5 * (1 - deviation), 5 * (1 - deviation)]))
     assert not verdict and verdict.bottlenecks == () and len(verdict.complaining) == 2
 
 
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.5])
-def test_more_than_there_is_and_more_than_was_asked_for_are_not_feasible(off):
-    asked = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]]))
-    over = check_complaints(asked, np.full(2, 5 * (1 + off)))
+@pytest.mark.parametrize("deviation", [1e-8, 1e-6, 0.5])
+def test_more_than_there_is_and_more_than_was_asked_for_are_not_feasible(deviation):
+    problem = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]]))
+    over = check_complaints(problem, np.full(2, 5 * (1 + deviation)))
     assert not over and not over.complaining and len(over.violations) == 1
     limited = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, INF]))
-    beyond = check_complaints(limited, np.array([2 * (1 + off), 8 - 2 * off]))
+    beyond = check_complaints(limited, np.array([2 * (1 + deviation), 8 - 2 * deviation]))
     assert not beyond and not beyond.complaining and "asked for" in beyond.violations[0]
 
 
-@pytest.mark.parametrize("wrong", [-1e-6, -1.0, np.nan, INF])
-def test_tasks_that_are_no_amounts_are_refused(wrong):
-    asked = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]]))
+@pytest.mark.parametrize("tasks", [-1e-6, -1.0, np.nan, INF])
+def test_tasks_that_are_no_amounts_are_refused(tasks):
+    problem = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]]))
     with pytest.raises(InstanceError, match="expected a finite number"):
-        check_complaints(asked, np.array([5.0, wrong]))
+        check_complaints(problem, np.array([5.0, tasks]))
 
 
 def test_the_right_prices_prove_it():
-    asked, x, p = right()
-    certificate = certify_fair(asked, x, p)
+    problem, x, p = right()
+    certificate = certify_fair(problem, x, p)
     assert (
         certificate
         and certificate.conditions <= 1e-12
@@ -93,52 +93,54 @@ def test_the_right_prices_prove_it():
     )
 
 
-@pytest.mark.parametrize("off", [1e-6, 0.1, 1.0])
+@pytest.mark.parametrize("deviation", [1e-6, 0.1, 1.0])
 @pytest.mark.parametrize("resource", [0, 1])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_wrong_prices_prove_nothing(off, resource, sign):
-    asked, x, p = right()
-    wrong = p.copy()
-    wrong[resource] *= 1 + sign * off
-    certificate = certify_fair(asked, x, wrong)
+def test_wrong_prices_prove_nothing(deviation, resource, sign):
+    problem, x, p = right()
+    prices = p.copy()
+    prices[resource] *= 1 + sign * deviation
+    certificate = certify_fair(problem, x, prices)
     assert (
         max(certificate.overuse, certificate.complaint) <= certificate.tolerance
         and not certificate
-        and certificate.conditions > off / 20
+        and certificate.conditions > deviation / 20
         and certificate.gap > 0
     )
 
 
 def test_negative_prices_prove_nothing():
     """A resource that nobody uses, of a negative price: nobody spends more or less by it."""
-    asked = Requests.of(Instance.from_arrays([[1.0, 1e-9]], [[10.0, 10.0]]))
-    certificate = certify_fair(asked, np.ones(1), np.array([1.0, -0.5]))
+    problem = Requests.of(Instance.from_arrays([[1.0, 1e-9]], [[10.0, 10.0]]))
+    certificate = certify_fair(problem, np.ones(1), np.array([1.0, -0.5]))
     assert certificate.conditions >= 0.5 and not certificate
 
 
 def test_what_is_left_has_no_price():
-    asked = Requests.of(Instance.from_arrays([[1.0, 0.5], [1.0, 0.5]], [[10.0, 10.0]]))
+    problem = Requests.of(Instance.from_arrays([[1.0, 0.5], [1.0, 0.5]], [[10.0, 10.0]]))
     x = np.array([0.5, 0.5])
-    assert certify_fair(asked, x, np.array([1.0, 0.0])).conditions <= 1e-15
-    assert certify_fair(asked, x, np.array([0.5, 1.0])).conditions > 0.4
+    assert certify_fair(problem, x, np.array([1.0, 0.0])).conditions <= 1e-15
+    assert certify_fair(problem, x, np.array([0.5, 1.0])).conditions > 0.4
 
 
 def test_a_limit_explains_what_is_not_spent():
-    asked = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, INF]))
+    problem = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, INF]))
     x = np.array([1.0, 0.8])
-    certificate = certify_fair(asked, x, np.array([0.5 / 0.8]))
+    certificate = certify_fair(problem, x, np.array([0.5 / 0.8]))
     assert certificate and certificate.conditions <= 1e-12 and certificate.gap <= 1e-12
 
 
 def test_somebody_who_does_not_pay_for_what_it_could_have_has_an_infinite_gap():
-    asked = Requests.of(Instance.from_arrays([[1.0, 0], [0, 1.0]], [[10.0, 10.0]]))
-    assert certify_fair(asked, np.ones(2), np.array([0.5, 0.0])).gap == INF
-    assert not certify_fair(asked, np.ones(2), np.array([np.nan, 0.0]))
+    problem = Requests.of(Instance.from_arrays([[1.0, 0], [0, 1.0]], [[10.0, 10.0]]))
+    assert certify_fair(problem, np.ones(2), np.array([0.5, 0.0])).gap == INF
+    assert not certify_fair(problem, np.ones(2), np.array([np.nan, 0.0]))
 
 
-@pytest.mark.parametrize("part", ["overuse", "complaint"])
-@pytest.mark.parametrize("off", [1e-6, 0.5])
-def test_one_wrong_number_is_enough(part, off):
-    asked, x, p = right()
-    certificate = certify_fair(asked, x * (1 + off if part == "overuse" else 1 - off), p)
-    assert not certificate and getattr(certificate, part) > off / 20
+@pytest.mark.parametrize("failure", ["overuse", "complaint"])
+@pytest.mark.parametrize("deviation", [1e-6, 0.5])
+def test_one_wrong_number_is_enough(failure, deviation):
+    problem, x, p = right()
+    certificate = certify_fair(
+        problem, x * (1 + deviation if failure == "overuse" else 1 - deviation), p
+    )
+    assert not certificate and getattr(certificate, failure) > deviation / 20

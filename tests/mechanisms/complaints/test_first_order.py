@@ -25,9 +25,9 @@ from fairlp.tolerances import ACCEPTED, CONVEX_POINT, ROUNDING, VERIFIED
 def test_a_user_whose_limit_is_not_worth_what_it_costs_is_refused():
     """Nine tenths to the user at its limit: half to each is right at α = 1."""
     instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[9.0, np.inf])
-    wrong = prove_tasks(alpha_fair, instance, np.array([[9.0], [1.0]]))
+    wrong_proof = prove_tasks(alpha_fair, instance, np.array([[9.0], [1.0]]))
     right = prove_tasks(alpha_fair, instance, np.array([[5.0], [5.0]]))
-    assert not wrong and right and right.gap <= 1e-12
+    assert not wrong_proof and right and right.gap <= 1e-12
 
 
 def test_a_user_at_its_limit_is_proved():
@@ -37,15 +37,15 @@ def test_a_user_at_its_limit_is_proved():
 
 
 @pytest.mark.parametrize("alpha", [0.5, 2])
-@pytest.mark.parametrize("part", [0.5, 1 - 1e-6])
-def test_tasks_that_are_not_optimal_are_not_proved(alpha, part):
+@pytest.mark.parametrize("factor", [0.5, 1 - 1e-6])
+def test_tasks_that_are_not_optimal_are_not_proved(alpha, factor):
     instance = fairlp.examples.ghodsi()
     tasks = fairlp.allocate(instance, "alpha-fair", alpha=alpha).tasks_array
     formulation = partial(alpha_fair, alpha=alpha)
     assert prove_tasks(formulation, instance, tasks)
-    proof = prove_tasks(formulation, instance, tasks * part)
+    proof = prove_tasks(formulation, instance, tasks * factor)
     assert not proof and proof.message.startswith("not proved")
-    assert proof.gap == pytest.approx(1 - part, rel=1e-3)
+    assert proof.gap == pytest.approx(1 - factor, rel=1e-3)
 
 
 def test_no_tasks_at_all_are_not_proved():

@@ -109,8 +109,8 @@ def test_the_convex_model_is_fair_within_its_accuracy(seed):
             f"{solver}: {allocation.certificate}"
         )
         objective = [
-            float(np.log(np.maximum(one.totals.to_numpy(), 1e-300)) @ _e(instance))
-            for one in (allocation, exact)
+            float(np.log(np.maximum(candidate.totals.to_numpy(), 1e-300)) @ _e(instance))
+            for candidate in (allocation, exact)
         ]
         assert objective[0] == pytest.approx(objective[1], abs=1e-6)
 
@@ -141,8 +141,8 @@ def test_the_prices_prove_the_optimum(seed):
 
     def dual(multipliers):
         p = r @ multipliers
-        take = np.minimum(limit, e / np.maximum(p, 1e-12))
-        return multipliers.sum() + float((e * np.log(take) - p * take).sum())
+        tasks = np.minimum(limit, e / np.maximum(p, 1e-12))
+        return multipliers.sum() + float((e * np.log(tasks) - p * tasks).sum())
 
     optimum = minimize(
         dual, np.full(len(prices), 0.3), bounds=[(1e-9, None)] * len(prices), method="L-BFGS-B"
@@ -182,8 +182,8 @@ TABLE = [[1.0, 0.2], [1.0, 0.2], [0.2, 1.0]]
 A, B = 0.8 / 1.92, 1 - 0.4 * 0.8 / 1.92
 
 
-def instance(**more):
-    return Instance.from_arrays(TABLE, [[1.0, 1.0]], task_limits=np.ones(3), **more)
+def instance(**options):
+    return Instance.from_arrays(TABLE, [[1.0, 1.0]], task_limits=np.ones(3), **options)
 
 
 class NoDuals(fairlp.Backend):
@@ -197,11 +197,13 @@ class NoDuals(fairlp.Backend):
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "how"), [("njc", {}), ("ceei", {}), ("alpha-fair", {"alpha": 2.0})]
+    ("mechanism", "options"), [("njc", {}), ("ceei", {}), ("alpha-fair", {"alpha": 2.0})]
 )
-def test_a_solver_without_prices_is_right_and_proves_nothing(mechanism, how):
-    allocation = fairlp.allocate(instance(), mechanism, method="convex", solver=NoDuals(), **how)
-    answer = fairlp.allocate(instance(), mechanism, **how)
+def test_a_solver_without_prices_is_right_and_proves_nothing(mechanism, options):
+    allocation = fairlp.allocate(
+        instance(), mechanism, method="convex", solver=NoDuals(), **options
+    )
+    answer = fairlp.allocate(instance(), mechanism, **options)
     assert allocation.totals.to_numpy() == pytest.approx(answer.totals.to_numpy(), rel=1e-4)
     if mechanism == "njc":  # fair, as everybody can see
         assert (
@@ -243,9 +245,9 @@ class Session:
         solution = self.session.solve()
         return self.changes.pop(0)(solution) if self.changes else solution
 
-    def restart(self, *how):
+    def restart(self, *arguments):
         self.restarts += 1
-        self.session.restart(*how)
+        self.session.restart(*arguments)
 
 
 def unknown(solution):
@@ -255,11 +257,12 @@ def unknown(solution):
 
 
 def test_a_candidate_set_that_is_not_decided_is_solved_afresh():
-    wanted = complaints_2.Candidates(asked()).best()
+    expected = complaints_2.Candidates(asked()).best()
     tried = complaints_2.Candidates(asked())
     tried._session = Session(tried._session, unknown)
     assert (
-        tried.best().value == pytest.approx(wanted.value, rel=1e-9) and tried._session.restarts == 1
+        tried.best().value == pytest.approx(expected.value, rel=1e-9)
+        and tried._session.restarts == 1
     )
 
 
@@ -277,8 +280,8 @@ def test_no_candidate_set_at_all_names_another_method(monkeypatch):
 
 
 def solved():
-    found = asked()
-    return market.eisenberg_gale(found.fractions, found.entitlements, found.limited)
+    problem = asked()
+    return market.eisenberg_gale(problem.fractions, problem.entitlements, problem.limited)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -295,18 +298,20 @@ def test_a_market_whose_first_ends_fail_is_solved_by_a_later_one(monkeypatch):
 
     def fails(self, start, priced):
         calls.append(len(calls))
-        found = end(self, start, priced)
-        return replace(found, residual=np.inf) if len(calls) < 4 else found
+        point = end(self, start, priced)
+        return replace(point, residual=np.inf) if len(calls) < 4 else point
 
     monkeypatch.setattr(market.MarketProblem, "end_of_path", fails)
-    found = solved()
-    assert found.x == pytest.approx([A, A, B], rel=1e-9) and len(calls) == 4
+    point = solved()
+    assert point.x == pytest.approx([A, A, B], rel=1e-9) and len(calls) == 4
 
 
 def test_a_market_that_never_ends_says_how_far_off_it_is(monkeypatch):
     end = market.MarketProblem.end_of_path
     monkeypatch.setattr(
-        market.MarketProblem, "end_of_path", lambda *given: replace(end(*given), residual=0.5)
+        market.MarketProblem,
+        "end_of_path",
+        lambda *arguments: replace(end(*arguments), residual=0.5),
     )
     with pytest.raises(
         NotConvergedError, match=r"conditions are off by 5\.0e-01 .* method='convex' is another way"
@@ -319,14 +324,15 @@ def test_a_market_that_ends_within_what_is_verified_is_taken(monkeypatch):
     monkeypatch.setattr(
         market.MarketProblem,
         "end_of_path",
-        lambda *given: replace(end(*given), residual=VERIFIED / 2),
+        lambda *arguments: replace(end(*arguments), residual=VERIFIED / 2),
     )
     answer = solved()
     assert answer.residual == VERIFIED / 2 and answer.x == pytest.approx([A, A, B], rel=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("_STEPS", 1), ("_HALVINGS", 2), ("_END_STEPS", 2), ("_SETS", 1)]
+    ("name", "value"),
+    [("MOST_STEPS", 1), ("MOST_HALVINGS", 2), ("MOST_END_STEPS", 2), ("MOST_SETS", 1)],
 )
 def test_a_market_that_may_take_few_steps_gets_there_or_says_so(monkeypatch, name, value):
     monkeypatch.setattr(market, name, value)
@@ -346,29 +352,29 @@ def problem(table, limited):
 def test_prices_of_too_few_or_too_many_resources_are_mended():
     free = problem([[1.0, 0.2], [1.0, 0.2]], [False, False])
     for priced in ([False, False], [True, True], [False, True]):
-        found = free.end_of_path(np.array([1.0, 0.5]), np.array(priced))
-        assert found.x == pytest.approx([0.5, 0.5], rel=1e-9) and found.prices == pytest.approx(
+        point = free.end_of_path(np.array([1.0, 0.5]), np.array(priced))
+        assert point.x == pytest.approx([0.5, 0.5], rel=1e-9) and point.prices == pytest.approx(
             [1, 0], abs=1e-9
         )
 
 
 def test_a_resource_whose_price_would_be_negative_has_none(monkeypatch):
-    both = problem([[1.0, 0.9], [1.0, 1.2]], [False, False])
-    given = np.array([1.0, 0.5]), np.array([True, True])
-    found = both.end_of_path(*given)
-    assert found.x == pytest.approx(
+    market_problem = problem([[1.0, 0.9], [1.0, 1.2]], [False, False])
+    arguments = np.array([1.0, 0.5]), np.array([True, True])
+    point = market_problem.end_of_path(*arguments)
+    assert point.x == pytest.approx(
         [0.5 / 0.9, 0.5 / 1.2], rel=1e-9
-    ) and found.prices == pytest.approx([0, 1])
-    monkeypatch.setattr(market, "_SETS", 1)
-    assert both.end_of_path(*given).residual == np.inf
+    ) and point.prices == pytest.approx([0, 1])
+    monkeypatch.setattr(market, "MOST_SETS", 1)
+    assert market_problem.end_of_path(*arguments).residual == np.inf
 
 
-@pytest.mark.parametrize("name", ["_END_STEPS", "_HALVINGS"])
+@pytest.mark.parametrize("name", ["MOST_END_STEPS", "MOST_HALVINGS"])
 def test_an_end_that_may_take_one_step_says_how_far_off_it_is(monkeypatch, name):
     monkeypatch.setattr(market, name, 1)
-    found = problem([[1.0], [1.0]], [False, False]).end_of_path(np.array([0.1]), np.array([True]))
-    overuse = found.x.sum() - 1
-    assert found.residual >= overuse and (found.residual > market.MARKET or overuse < 1e-9)
+    point = problem([[1.0], [1.0]], [False, False]).end_of_path(np.array([0.1]), np.array([True]))
+    overuse = point.x.sum() - 1
+    assert point.residual >= overuse and (point.residual > market.MARKET or overuse < 1e-9)
 
 
 def test_a_worse_end_is_not_taken_for_a_better_one(monkeypatch):
@@ -378,11 +384,11 @@ def test_a_worse_end_is_not_taken_for_a_better_one(monkeypatch):
         "_saturate",
         lambda self, price, priced: (np.array([1.0, 0.0]), right * (1 - next(ends)), 1),
     )
-    monkeypatch.setattr(market, "_SETS", 4)
-    found = problem([[1.0, 0.2], [1.0, 0.2]], [False, False]).end_of_path(
+    monkeypatch.setattr(market, "MOST_SETS", 4)
+    point = problem([[1.0, 0.2], [1.0, 0.2]], [False, False]).end_of_path(
         np.array([1.0, 0.5]), np.array([True, False])
     )
-    assert found.x.tolist() == (right * (1 - 1e-9)).tolist() and found.residual == pytest.approx(
+    assert point.x.tolist() == (right * (1 - 1e-9)).tolist() and point.residual == pytest.approx(
         1e-9, rel=1e-6
     )
 
@@ -390,18 +396,18 @@ def test_a_worse_end_is_not_taken_for_a_better_one(monkeypatch):
 def test_whom_next_to_nothing_is_entitled_gets_what_the_other_leaves():
     """The other has all it asks for at any such price: what it leaves of the resource is worth the first one's part."""
     parts = np.array([1e-5, 1.0]) / (1 + 1e-5)
-    found = market.eisenberg_gale(np.array([[0.8], [0.4]]), parts, np.array([True, True]))
-    assert found.x == pytest.approx([0.75, 1], rel=1e-12) and found.prices == pytest.approx(
+    point = market.eisenberg_gale(np.array([[0.8], [0.4]]), parts, np.array([True, True]))
+    assert point.x == pytest.approx([0.75, 1], rel=1e-12) and point.prices == pytest.approx(
         [parts[0] / 0.6], rel=1e-9
     )
 
 
-@pytest.mark.parametrize("more", [7e-13, 2e-12, 1e-6])
-def test_of_two_resources_that_are_nearly_one_the_scarcer_has_the_price(more):
+@pytest.mark.parametrize("difference", [7e-13, 2e-12, 1e-6])
+def test_of_two_resources_that_are_nearly_one_the_scarcer_has_the_price(difference):
     """Where both have one, the slope of their dual vanishes nowhere: its step is halved until it is none."""
-    found = market.eisenberg_gale(np.array([[1.0, 1 + more]]), np.ones(1), np.array([False]))
-    assert found.x == pytest.approx([1 / (1 + more)], rel=1e-14)
-    assert found.prices == pytest.approx([0, 1], abs=1e-12) and found.residual <= market.MARKET
+    point = market.eisenberg_gale(np.array([[1.0, 1 + difference]]), np.ones(1), np.array([False]))
+    assert point.x == pytest.approx([1 / (1 + difference)], rel=1e-14)
+    assert point.prices == pytest.approx([0, 1], abs=1e-12) and point.residual <= market.MARKET
 
 
 def test_who_has_all_it_asks_for_is_moved_by_a_price_only_where_that_is_too_much():
@@ -430,9 +436,9 @@ def test_a_path_takes_about_five_newton_steps_for_each_doubling(chosen_seed):
 
 
 def test_a_path_with_few_corrections_a_step_ends_close(monkeypatch):
-    monkeypatch.setattr(path, "_CORRECTIONS", 1)
-    found = asked()
-    ended = path.by_newton(found.fractions, found.entitlements, found.limited)
+    monkeypatch.setattr(path, "MOST_CORRECTIONS", 1)
+    problem = asked()
+    ended = path.by_newton(problem.fractions, problem.entitlements, problem.limited)
     assert ended.x[-1] == pytest.approx([A, A, B], rel=1e-3)
 
 
@@ -460,18 +466,22 @@ def test_directions_of_a_polytope_are_found_from_one_point():
 
 def test_a_polytope_of_many_sides_has_no_list_of_vertices(monkeypatch):
     span, points = hull()
-    given = TRIANGLE, np.zeros(3), np.full(3, 1 / 3), span, points
-    assert polytopes._vertices(*given) == pytest.approx(np.eye(3)[::-1], abs=1e-9)
+    arguments = TRIANGLE, np.zeros(3), np.full(3, 1 / 3), span, points
+    assert polytopes._vertices(*arguments) == pytest.approx(np.eye(3)[::-1], abs=1e-9)
     monkeypatch.setattr(polytopes, "VERTEX_SIDES", 2)
-    assert polytopes._vertices(*given) is None
+    assert polytopes._vertices(*arguments) is None
 
 
 @pytest.mark.parametrize(("low", "within"), [(0.6, 1), (0.4, None)])
 def test_a_polytope_lies_in_another_that_asks_for_no_more(low, within):
     asking = SimpleNamespace(thresholds=lambda mask: np.array([0.5 if mask.all() else 0.0]))
-    one, both = np.array([True, False]), np.array([True, True])
-    inner = SimpleNamespace(bottlenecks=one, always=both, low=np.array([low]), within=None)
-    outer = SimpleNamespace(bottlenecks=both, always=one, low=np.array([0.5]), within=None)
+    first_only, both_resources = np.array([True, False]), np.array([True, True])
+    inner = SimpleNamespace(
+        bottlenecks=first_only, always=both_resources, low=np.array([low]), within=None
+    )
+    outer = SimpleNamespace(
+        bottlenecks=both_resources, always=first_only, low=np.array([0.5]), within=None
+    )
     polytopes._nest(asking, [inner, outer])
     assert inner.within == within
 
@@ -494,15 +504,15 @@ def test_who_is_entitled_to_nothing_has_nothing_where_nothing_is_left():
 @pytest.mark.parametrize("over", [1e-12, 1e-10, 1.1e-9, 1e-8])
 def test_next_to_nothing_more_than_there_is_brings_somebody_below_its_limit(over):
     fractions = np.array([[0.5], [0.3], [0.2]]) * (1 + over)
-    found = eisenberg_gale(fractions, np.ones(3), np.ones(3, dtype=bool))
-    assert found.residual <= MARKET and found.x @ fractions == pytest.approx([1], rel=1e-13)
-    assert found.x == pytest.approx([1, 1, 1], rel=3 * over) and found.x.min() < 1
+    point = eisenberg_gale(fractions, np.ones(3), np.ones(3, dtype=bool))
+    assert point.residual <= MARKET and point.x @ fractions == pytest.approx([1], rel=1e-13)
+    assert point.x == pytest.approx([1, 1, 1], rel=3 * over) and point.x.min() < 1
 
 
 def test_of_two_resources_the_one_that_is_asked_for_by_whoever_has_all_gets_its_price_too():
     fractions = np.array([[0, 1 + 1e-9], [1 + 1e-9, 0]])
-    found = eisenberg_gale(fractions, np.array([2.0, 1.0]), np.ones(2, dtype=bool))
-    assert found.residual <= MARKET and found.x == pytest.approx([1 / (1 + 1e-9)] * 2, rel=1e-13)
+    point = eisenberg_gale(fractions, np.array([2.0, 1.0]), np.ones(2, dtype=bool))
+    assert point.residual <= MARKET and point.x == pytest.approx([1 / (1 + 1e-9)] * 2, rel=1e-13)
 
 
 @pytest.mark.parametrize("mechanism", ["njc", "ceei"])

@@ -22,7 +22,7 @@ SOLVERS = ("highs", "glpk", "cvxpy:CLARABEL", "cvxpy:ECOS", "cvxpy:SCS")
 def first_order(instance, totals, e):
     """max Σ e[n]·y[n]/x[n] over all feasible y, minus Σ e[n], by SciPy on a matrix made here: 0 at the optimum only."""
     n, k, r = len(instance.users), len(instance.servers), len(instance.resources)
-    able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+    able_users = instance.runnable().any(axis=1) & (instance.task_limits > 0)
     rows, right = [], []
     for i in range(k):
         for j in range(r):
@@ -35,14 +35,14 @@ def first_order(instance, totals, e):
         row[u] = 1
         rows.append(row.ravel())
         right.append(instance.task_limits[u])
-    slope = np.divide(e, totals, out=np.zeros(n), where=able & (totals > 0))
+    slope = np.divide(e, totals, out=np.zeros(n), where=able_users & (totals > 0))
     bounds = [(0, None) if ok else (0, 0) for ok in instance.runnable().ravel()]
     right = np.array(right)
     scale = np.where(right > 0, right, 1.0)
     optimum = linprog(
         -np.repeat(slope, k), np.array(rows) / scale[:, None], right / scale, bounds=bounds
     )
-    return -optimum.fun - e[able & (e > 0)].sum()
+    return -optimum.fun - e[able_users & (e > 0)].sum()
 
 
 def incomes(instance):
@@ -169,14 +169,14 @@ class Failing:
     """HiGHS that fails from the n-th program on."""
 
     def __init__(self, good):
-        self.inner, self.left = find_backend("highs"), good
+        self.inner, self.good_solves = find_backend("highs"), good
 
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
     def solve(self, program, options):
-        self.left -= 1
-        if self.left < 0:
+        self.good_solves -= 1
+        if self.good_solves < 0:
             raise SolverError("HiGHS failed (for the test)")
         return self.inner.solve(program, options)
 

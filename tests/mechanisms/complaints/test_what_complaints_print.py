@@ -14,18 +14,18 @@ def test_the_list_of_fair_allocations_has_a_row_a_set():
     fair = complaints.solutions(examples.load("dolev-section-5"))
     table = fair.summary()
     assert len(table) == len(fair.sets) and table.index.name == "bottlenecks"
-    assert table["dimension"].tolist() == [one.dimension for one in fair.sets]
-    assert table["vertices"].tolist() == [len(one.vertices) for one in fair.sets]
-    said = str(fair)
-    assert f"in {len(fair)} of {fair.candidates} candidate sets" in said and all(
-        name in said for name in table.index
+    assert table["dimension"].tolist() == [fair_set.dimension for fair_set in fair.sets]
+    assert table["vertices"].tolist() == [len(fair_set.vertices) for fair_set in fair.sets]
+    text = str(fair)
+    assert f"in {len(fair)} of {fair.candidates} candidate sets" in text and all(
+        name in text for name in table.index
     )
     kind = (
         "one fair allocation"
         if fair.is_unique
         else f"fair allocations of up to {fair.dimension} dimensions"
     )
-    assert said.startswith(kind)
+    assert text.startswith(kind)
 
 
 def test_one_fair_allocation_is_called_so():
@@ -52,7 +52,7 @@ def test_a_certificate_without_prices_has_no_figures_for_them():
     assert "—" in str(allocation.certificate)
 
 
-@pytest.mark.parametrize("wrong", [[0.5, 0.5], [[1.5]], [[-0.1]], [[np.nan]]])
-def test_requests_are_fractions_in_a_table(wrong):
+@pytest.mark.parametrize("fractions", [[0.5, 0.5], [[1.5]], [[-0.1]], [[np.nan]]])
+def test_requests_are_fractions_in_a_table(fractions):
     with pytest.raises(InstanceError, match="requests must be a table of fractions"):
-        examples.requests(wrong, [1.0])
+        examples.requests(fractions, [1.0])

@@ -39,7 +39,7 @@ def test_with_a_fault_that_gives_wrong_answers_none_is_believed(right, monkeypat
         return floors(instance.derived(task_limits=np.where(instance.task_limits > 0, np.inf, 0.0)))
 
     with benchmark("faults") as script:
-        wrong = 0
+        wrong_answers = 0
         for module, name, fault in (
             (methods, "floors", unlimited),
             (
@@ -56,6 +56,6 @@ def test_with_a_fault_that_gives_wrong_answers_none_is_believed(right, monkeypat
             with monkeypatch.context() as patch:
                 patch.setattr(module, name, fault)
                 counts = script.answers(SEEDS, right)
-            wrong += counts["wrong"]
+            wrong_answers += counts["wrong"]
             assert counts["believed"] == 0, name
-        assert wrong > 10
+        assert wrong_answers > 10

@@ -46,30 +46,33 @@ def needs(demands, capacities, rates, counts):
     for n, demand in enumerate(demands):
         for i, capacity in enumerate(capacities):
             if rates[n][i] > 0:
-                part = np.array(
+                shares = np.array(
                     [d / c if d > 0 else 0.0 for d, c in zip(demand, capacity, strict=True)]
                 )
-                out[n, i] = part / part.max() / (rates[n][i] * counts[i])
+                out[n, i] = shares / shares.max() / (rates[n][i] * counts[i])
     return out
 
 
 def leximin(need, due, limits):
     """Totals of the leximin of x[n]/due[n] where all of need[n,i,r]·x[n,i] may add up to 1, proved in rationals."""
-    able = np.flatnonzero(need.any(axis=(1, 2)) & (limits > 0))
+    able_users = np.flatnonzero(need.any(axis=(1, 2)) & (limits > 0))
     totals = np.zeros(len(need))
-    if able.size:
+    if able_users.size:
         n, i, r = (
-            Index(symbol, range(size)) for symbol, size in zip("nir", need[able].shape, strict=True)
+            Index(symbol, range(size))
+            for symbol, size in zip("nir", need[able_users].shape, strict=True)
         )
         model = Model("scaled needs", indices=(n, i, r))
-        x = model.variable("x", n, i, where=need[able].any(axis=2))
-        model.constraint("pool", (model.parameter("need", (n, i, r), need[able]) * x).sum(n) <= 1)
-        finite = np.isfinite(limits[able])
-        most = model.parameter("most", n, np.where(finite, limits[able], 0.0))
-        model.constraint("limit", x.sum(i) <= most, where=finite)
-        answer = fairlp.leximin(model, x.sum(i), weights=due[able])
+        x = model.variable("x", n, i, where=need[able_users].any(axis=2))
+        model.constraint(
+            "pool", (model.parameter("need", (n, i, r), need[able_users]) * x).sum(n) <= 1
+        )
+        finite = np.isfinite(limits[able_users])
+        limit_parameter = model.parameter("most", n, np.where(finite, limits[able_users], 0.0))
+        model.constraint("limit", x.sum(i) <= limit_parameter, where=finite)
+        answer = fairlp.leximin(model, x.sum(i), weights=due[able_users])
         assert answer.certify(exact=True)
-        totals[able] = answer.levels * due[able]
+        totals[able_users] = answer.levels * due[able_users]
     return totals
 
 
@@ -88,10 +91,10 @@ def test_the_leximin_is_that_of_the_scaled_demands(mechanism, seed):
     instance = with_rates(seed)
     alone = (instance.rates * instance.counts).sum(axis=1)
     expected = leximin(needs(*arrays(instance)), instance.weights * alone, instance.task_limits)
-    for how in ({}, {"method": "lp", "merge": False}, {"method": "interior-point"}):
-        allocation = fairlp.allocate(instance, mechanism, **how)
+    for options in ({}, {"method": "lp", "merge": False}, {"method": "interior-point"}):
+        allocation = fairlp.allocate(instance, mechanism, **options)
         np.testing.assert_allclose(
-            allocation.totals, expected, rtol=1e-6, atol=1e-9, err_msg=str(how)
+            allocation.totals, expected, rtol=1e-6, atol=1e-9, err_msg=str(options)
         )
         assert allocation.residual <= 1e-9
     assert allocation.certify()
@@ -102,13 +105,13 @@ def test_naive_drf_shares_each_server_by_its_rates(seed):
     instance = with_rates(seed)
     need = needs(*arrays(instance))
     gamma = instance.rates * instance.counts
-    part = np.divide(
+    shares = np.divide(
         gamma, gamma.sum(axis=1, keepdims=True), out=np.zeros_like(gamma), where=gamma > 0
     )
     expected = np.zeros_like(gamma)
     for i in range(gamma.shape[1]):
         finite = np.isfinite(instance.task_limits)
-        limits = np.where(finite, np.where(finite, instance.task_limits, 0) * part[:, i], np.inf)
+        limits = np.where(finite, np.where(finite, instance.task_limits, 0) * shares[:, i], np.inf)
         expected[:, i] = leximin(need[:, [i]], instance.weights * gamma[:, i], limits)
     for method in ("rounds", "lp"):
         allocation = fairlp.allocate(instance, "naive-drf", method=method)
@@ -117,15 +120,17 @@ def test_naive_drf_shares_each_server_by_its_rates(seed):
         )
         assert allocation.residual <= 1e-9
     levels = fairlp.formulate(instance, "naive-drf").solve().values["t"].to_numpy()
-    there = (gamma > 0) & (instance.task_limits > 0)[:, None]
-    most = np.where(
-        there.any(axis=0), np.where(there, 0.0, np.inf).min(axis=0, initial=np.inf), 0.0
+    can_run = (gamma > 0) & (instance.task_limits > 0)[:, None]
+    level_bounds = np.where(
+        can_run.any(axis=0), np.where(can_run, 0.0, np.inf).min(axis=0, initial=np.inf), 0.0
     )
     for i in range(gamma.shape[1]):
-        who = there[:, i]
-        if who.any():
-            most[i] = (expected[who, i] / (instance.weights * gamma[:, i])[who]).min()
-    np.testing.assert_allclose(levels, most, rtol=1e-6, atol=1e-9)
+        runners = can_run[:, i]
+        if runners.any():
+            level_bounds[i] = (
+                expected[runners, i] / (instance.weights * gamma[:, i])[runners]
+            ).min()
+    np.testing.assert_allclose(levels, level_bounds, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("mechanism", DEFINED)
@@ -142,9 +147,9 @@ def test_on_one_server_every_method_agrees(mechanism, seed):
 @pytest.mark.parametrize("mechanism", DEFINED)
 def test_rates_that_are_the_computed_ones_change_nothing(mechanism):
     plain = examples.load("khamse-ashari-figure-1").replace(eligible=None)
-    same = plain.replace(rates=plain.gamma() / plain.counts)
+    same_rates = plain.replace(rates=plain.gamma() / plain.counts)
     expected = fairlp.allocate(plain, mechanism).totals
-    assert fairlp.allocate(same, mechanism).totals.to_numpy() == pytest.approx(
+    assert fairlp.allocate(same_rates, mechanism).totals.to_numpy() == pytest.approx(
         expected.to_numpy(), rel=1e-9
     )
 

@@ -135,8 +135,8 @@ def test_without_a_past_nothing_changes_to_the_last_digit(seed, mechanism, metho
     plain = fairlp.allocate(instance, mechanism, method=method).tasks_array
     random = past_of(instance, rng.random(len(instance.users)))
     for options in ({"state": 0 * random}, {"state": random, "half_life": 0}):
-        again = fairlp.allocate(instance, mechanism, method=method, **options).tasks_array
-        assert (again == plain).all()
+        tasks = fairlp.allocate(instance, mechanism, method=method, **options).tasks_array
+        assert (tasks == plain).all()
 
 
 @pytest.mark.parametrize(
@@ -226,9 +226,12 @@ def by_scipy(instance, tasks_per_level, past):
         ]
     )
     bounds = [(0, None if allowed else 0) for allowed in runs.ravel()] + [(None, None)]
-    has, active = np.zeros(users), set(np.flatnonzero(runs.any(axis=1) & (limits > 0)).tolist())
+    held_tasks, active = (
+        np.zeros(users),
+        set(np.flatnonzero(runs.any(axis=1) & (limits > 0)).tolist()),
+    )
     while active:
-        rows, low = list(-total), list(-has * (1 - 1e-10))
+        rows, low = list(-total), list(-held_tasks * (1 - 1e-10))
         for n in active:
             row = -total[n]
             row[-1] = tasks_per_level[n]
@@ -239,18 +242,18 @@ def by_scipy(instance, tasks_per_level, past):
         solved = linprog(cost, [*fits, *rows], [*room, *low], bounds=bounds)
         assert solved.status == 0, solved.message
         for n in active:
-            has[n] = max(has[n], tasks_per_level[n] * (solved.x[-1] - past[n]))
+            held_tasks[n] = max(held_tasks[n], tasks_per_level[n] * (solved.x[-1] - past[n]))
         stuck = set()
         for n in active:
             alone = linprog(
-                -total[n], [*fits, *-total], [*room, *(-has * (1 - 1e-10))], bounds=bounds
+                -total[n], [*fits, *-total], [*room, *(-held_tasks * (1 - 1e-10))], bounds=bounds
             )
             assert alone.status == 0, alone.message
-            if -alone.fun <= has[n] + 1e-7 * (1 + has[n]):
+            if -alone.fun <= held_tasks[n] + 1e-7 * (1 + held_tasks[n]):
                 stuck.add(n)
         assert stuck
         active -= stuck
-    return has
+    return held_tasks
 
 
 @settings(max_examples=many(200), deadline=None)
@@ -363,8 +366,8 @@ def test_another_allocation_is_not_proved(mechanism):
     """0.25 and 0.75 are right; the allocation without the past, a half each, is refused."""
     allocation = fairlp.allocate(ONE, mechanism, state=past_of(ONE, [0.5, 0]))
     plain = fairlp.allocate(ONE, mechanism)
-    wrong = replace(allocation, tasks_array=plain.tasks_array, round_prices=None)
-    assert not wrong.certify() and not wrong.certify(exact=True)
+    wrong_allocation = replace(allocation, tasks_array=plain.tasks_array, round_prices=None)
+    assert not wrong_allocation.certify() and not wrong_allocation.certify(exact=True)
 
 
 @settings(max_examples=many(40), deadline=None)
@@ -497,10 +500,10 @@ def test_over_time_hiding_pays():
         for need in ([1, 0], [0, 3])
     ]
     state = past_of(ONE, [1, 0.5])
-    honest = [found.totals["ann"] for found in over_time(periods, state=state)]
+    honest = [allocation.totals["ann"] for allocation in over_time(periods, state=state)]
     assert honest == pytest.approx([1 / 3, 0.8])
     periods[0] = periods[0].replace(task_limits=[0, np.inf])
-    hiding = [found.totals["ann"] for found in over_time(periods, state=state)]
+    hiding = [allocation.totals["ann"] for allocation in over_time(periods, state=state)]
     assert hiding == pytest.approx([0, 1.2]) and sum(hiding) > sum(honest)
 
 
@@ -523,6 +526,6 @@ def test_a_simulation_remembers_after_idle_quanta_what_quanta_of_nobody_leave(se
     nobody = np.zeros(0, dtype=int)
     for quantum in range(1, idle + 1):
         simulated.allocate(quantum * period, nobody, np.zeros(0), np.zeros(0))
-    both = np.array([0, 1])
-    tasks = simulated.allocate((idle + 1) * period, both, np.full(2, 10.0), np.ones(2))
+    users = np.array([0, 1])
+    tasks = simulated.allocate((idle + 1) * period, users, np.full(2, 10.0), np.ones(2))
     assert tasks.sum(axis=1) == pytest.approx(allocation.totals.to_numpy(), rel=1e-9)

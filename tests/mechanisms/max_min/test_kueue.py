@@ -84,14 +84,14 @@ def test_a_quota_whose_nodes_others_take_is_told_apart_from_one_without_nodes():
         queue=["A", "B"],
         queues={"A": {"nominal": {"cpu": 20}}, "B": {"nominal": {"cpu": 20}}},
     )
-    taken = "have nodes that other queues' nominal quotas take"
+    reason = "have nodes that other queues' nominal quotas take"
     assert fairlp.allocate(instance, "kueue").notes == (
         "12 of 20 cpu in the nominal quota of queue 'A' have no node",
-        f"8 of 20 cpu in the nominal quota of queue 'B' {taken}",
+        f"8 of 20 cpu in the nominal quota of queue 'B' {reason}",
     )
-    both = instance.replace(eligible=[[1, 1], [1, 1]])
-    assert fairlp.allocate(both, "kueue").notes == tuple(
-        f"10 of 20 cpu in the nominal quota of queue {queue!r} {taken}" for queue in "AB"
+    open_instance = instance.replace(eligible=[[1, 1], [1, 1]])
+    assert fairlp.allocate(open_instance, "kueue").notes == tuple(
+        f"10 of 20 cpu in the nominal quota of queue {queue!r} {reason}" for queue in "AB"
     )
 
 
@@ -199,10 +199,10 @@ def flavored(limits=(20, 20)):
 )
 def test_quotas_count_by_flavor(limits, tasks):
     """B may not use the flavor that it does not list; A takes its own of both flavors before it borrows."""
-    found = fairlp.allocate(flavored(limits), "kueue").tasks_array
-    for own, expected in zip(found, tasks, strict=True):
-        assert own.tolist() == pytest.approx(expected, abs=1e-7)
-    assert found[0].sum() == pytest.approx(min(limits[0], 10 - found[1].sum()), abs=1e-7)
+    task_table = fairlp.allocate(flavored(limits), "kueue").tasks_array
+    for user_tasks, expected in zip(task_table, tasks, strict=True):
+        assert user_tasks.tolist() == pytest.approx(expected, abs=1e-7)
+    assert task_table[0].sum() == pytest.approx(min(limits[0], 10 - task_table[1].sum()), abs=1e-7)
 
 
 def test_a_flavor_of_ones_own_comes_before_one_to_borrow():
@@ -245,12 +245,12 @@ def test_a_queue_whose_weight_stands_for_0_borrows_last():
 
 def test_the_model_is_shown_and_written(tmp_path):
     model = fairlp.formulate(selectors(), "kueue")
-    shown = str(model)
+    text = str(model)
     for row in ("usage", "taken", "quota", "floor", "capacity", "fairness"):
-        assert row in shown
+        assert row in text
     model.write(tmp_path / "kueue.mps")
-    again = fairlp.read_program(tmp_path / "kueue.mps")
-    assert again.solve().objective == pytest.approx(model.solve().objective, rel=1e-9)
+    program = fairlp.read_program(tmp_path / "kueue.mps")
+    assert program.solve().objective == pytest.approx(model.solve().objective, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["out.json", "out.yaml", "folder"])
@@ -263,7 +263,7 @@ def test_quotas_are_written_and_read(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    ("given", "match"),
+    ("quotas", "match"),
     [
         ({"nominal": {"cpu": -1}}, "nominal of queue 'A', 'cpu', is -1; expected a number >= 0"),
         ({"nominal": {"gpu": 1}}, "names 'gpu', which is no resource"),
@@ -272,10 +272,10 @@ def test_quotas_are_written_and_read(tmp_path, name):
         ({"nominal": 3}, "expected a mapping"),
     ],
 )
-def test_wrong_quotas_are_refused(given, match):
+def test_wrong_quotas_are_refused(quotas, match):
     with pytest.raises(InstanceError, match=match):
         fairlp.Instance.from_arrays(
-            [[1]], [[1]], resources=["cpu"], queue=["A"], queues={"A": given}
+            [[1]], [[1]], resources=["cpu"], queue=["A"], queues={"A": quotas}
         )
 
 
@@ -497,9 +497,9 @@ def test_of_a_nominal_quota_the_resource_that_lacks_most_servers_is_named(seed):
     nominal = rng.integers(4, 20, 2)
     nodes = rng.integers(1, 20, 2)
     limits = rng.integers(1, 25, 2)
-    wanted = np.minimum(nominal, limits)
-    lacking = np.maximum(wanted - nodes, 0)
-    parts = lacking / wanted
+    quota_cap = np.minimum(nominal, limits)
+    lacking = np.maximum(quota_cap - nodes, 0)
+    parts = lacking / quota_cap
     instance = Instance.from_arrays(
         [[1, 0, 0], [0, 1, 0]],
         [[nodes[0], 0, 9], [0, nodes[1], 0]],
@@ -513,6 +513,6 @@ def test_of_a_nominal_quota_the_resource_that_lacks_most_servers_is_named(seed):
     if lacking.any():
         name = ["cpu", "gpu"][r]
         expected = (
-            f"{lacking[r]} of {wanted[r]} {name} in the nominal quota of queue 'A' have no node",
+            f"{lacking[r]} of {quota_cap[r]} {name} in the nominal quota of queue 'A' have no node",
         )
     assert fairlp.allocate(instance, "kueue").notes == expected

@@ -56,15 +56,15 @@ PRINTED = {
 def random_instance(seed):
     """Magnitudes of 1e-12 to 1e12 in demands, capacities, weights, or all of them."""
     rng = np.random.default_rng(seed)
-    n, k, r = (int(rng.integers(1, most)) for most in (5, 4, 4))
+    n, k, r = (int(rng.integers(1, largest)) for largest in (5, 4, 4))
     wide = [seed % 4 in (0, 3), seed % 4 in (1, 3), seed % 4 in (2, 3)]
 
-    def numbers(shape, on):
+    def numbers(shape, is_wide):
         base = rng.integers(1, 10, shape).astype(float) * rng.choice([1, 1, 0.1, 0.37], shape)
-        return base * 10.0 ** rng.uniform(-12, 12, shape) if on else base
+        return base * 10.0 ** rng.uniform(-12, 12, shape) if is_wide else base
 
     demands, capacities, weights = (
-        numbers(shape, on) for shape, on in zip(((n, r), (k, r), n), wide, strict=True)
+        numbers(shape, is_wide) for shape, is_wide in zip(((n, r), (k, r), n), wide, strict=True)
     )
     demands[rng.random((n, r)) < 0.25] = 0
     demands[~demands.any(axis=1), 0] = 1
@@ -79,7 +79,7 @@ def random_instance(seed):
     )
 
 
-def check(instance, mechanism, methods=("auto", "lp", "interior-point")):
+def assert_levels_in_rationals(instance, mechanism, methods=("auto", "lp", "interior-point")):
     due = tasks_at_level_1(instance, find(mechanism).gamma(instance))
     data = (
         instance.demands,
@@ -91,25 +91,27 @@ def check(instance, mechanism, methods=("auto", "lp", "interior-point")):
         [float(level) for level in leximin_oracle.leximin(*data, instance.task_limits)]
     )
     for method in methods:
-        found = fairlp.allocate(instance, mechanism, method=method)
-        levels = found.levels.to_numpy()
+        allocation = fairlp.allocate(instance, mechanism, method=method)
+        levels = allocation.levels.to_numpy()
         larger = np.maximum(levels, exact)
-        off = abs(levels - exact) / np.where(larger > 0, larger, 1)
-        assert off.max() <= AGREEMENT and found.residual <= FEASIBILITY and not found.unproved, (
-            method
-        )
-        assert found.certify(exact=True) and found.certify()
+        differences = abs(levels - exact) / np.where(larger > 0, larger, 1)
+        assert (
+            differences.max() <= AGREEMENT
+            and allocation.residual <= FEASIBILITY
+            and not allocation.unproved
+        ), method
+        assert allocation.certify(exact=True) and allocation.certify()
 
 
 @pytest.mark.parametrize("name", PRINTED)
 @pytest.mark.parametrize("mechanism", ["drfh", "tsf"])
 def test_wrong_answers_of_floats_are_settled_in_rationals(name, mechanism):
-    check(PRINTED[name], mechanism)
+    assert_levels_in_rationals(PRINTED[name], mechanism)
 
 
 @pytest.mark.parametrize("seed", sorted({*range(RANDOM), *FOUND}))
 def test_levels_against_rationals(seed):
-    check(random_instance(seed), ["drfh", "tsf", "asset"][seed % 3])
+    assert_levels_in_rationals(random_instance(seed), ["drfh", "tsf", "asset"][seed % 3])
 
 
 #: A number that a solver leaves out as noise decides who is blocked.
@@ -119,22 +121,22 @@ OF_NOISE = (620571460, 934042756)
 @pytest.mark.parametrize("seed", [*range(0, RANDOM, 3), *OF_NOISE])
 def test_one_server_against_rationals(seed):
     instance = random_instance(seed).pooled()
-    check(instance, "edrf", ("auto", "rounds", "lp"))
+    assert_levels_in_rationals(instance, "edrf", ("auto", "rounds", "lp"))
 
 
 def test_what_floats_decided_says_so_in_a_note():
-    found = fairlp.allocate(PRINTED["weights"], "drfh", method="lp")
-    assert any("exact rationals" in note for note in found.notes) and found.gap == 0
+    allocation = fairlp.allocate(PRINTED["weights"], "drfh", method="lp")
+    assert any("exact rationals" in note for note in allocation.notes) and allocation.gap == 0
 
 
 def test_beyond_the_reach_of_rationals_the_answer_says_that_it_is_not_proved(monkeypatch):
     monkeypatch.setattr(ladder, "MOST_EXACT", 5)
     monkeypatch.setattr(proof, "MOST_EXACT", 5)
-    found = fairlp.allocate(PRINTED["weights"], "drfh", method="lp")
-    assert found.unproved.startswith("not proved") and found.unproved in found.notes
-    verdict = found.certify()
+    allocation = fairlp.allocate(PRINTED["weights"], "drfh", method="lp")
+    assert allocation.unproved.startswith("not proved") and allocation.unproved in allocation.notes
+    verdict = allocation.certify()
     assert not verdict and ("not proved" in str(verdict) or "not optimal" in str(verdict))
-    assert not found.certify(exact=True)  # the exact proof does not believe it
+    assert not allocation.certify(exact=True)  # the exact proof does not believe it
 
 
 def test_separate_servers_say_that_nothing_proves_them():
@@ -152,8 +154,8 @@ def test_usual_numbers_are_left_to_floats(name):
 @pytest.mark.parametrize("method", ["lp", "interior-point"])
 def test_large_and_small_numbers_that_rounding_leaves_alone_are_proved(method):
     """One user of weight 10,000: numbers span millions, and levels are right to the last digits."""
-    found = fairlp.allocate(shaped("dominating", 60), "drfh", method=method)
-    assert not found.unproved
+    allocation = fairlp.allocate(shaped("dominating", 60), "drfh", method=method)
+    assert not allocation.unproved
 
 
 def test_floors_that_gave_way_to_a_user_with_a_small_price_are_seen():
@@ -170,7 +172,9 @@ def test_floors_that_gave_way_to_a_user_with_a_small_price_are_seen():
         [127312.1, 1.237874, 6.649532, 174.2853],
         [0.05217689, 0, 992.3320, 2.060626e-3],
     ]
-    check(Instance.from_arrays(demands, capacities, counts=[2, 1, 3, 3, 1]), "tsf")
+    assert_levels_in_rationals(
+        Instance.from_arrays(demands, capacities, counts=[2, 1, 3, 3, 1]), "tsf"
+    )
 
 
 def test_an_error_on_numbers_far_apart_is_settled_in_rationals_but_for_a_time_limit(monkeypatch):
@@ -181,9 +185,9 @@ def test_an_error_on_numbers_far_apart_is_settled_in_rationals_but_for_a_time_li
     usual = fairlp.examples.load("two-servers")
     call = MethodCall(usual.replace(weights=[1.0, 1e-7]), drfh, drfh.methods[0])
     assert any("had no answer" in note for note in run(call).notes)
-    for told in (replace(call, options={"time_limit": 1.0}), replace(call, instance=usual)):
+    for other_call in (replace(call, options={"time_limit": 1.0}), replace(call, instance=usual)):
         with pytest.raises(SolverError, match="planted"):
-            run(told)
+            run(other_call)
     monkeypatch.setattr(ladder, "MOST_EXACT", 0)
     with pytest.raises(SolverError, match=r"planted \(too large to be solved in rationals, "):
         run(call)
@@ -205,11 +209,13 @@ def test_a_solver_that_is_not_there_is_not_replaced_by_rationals(monkeypatch):
 def test_weights_beyond_floats_are_answered_in_numbers_or_refused(mechanism, weights):
     instance = Instance.from_arrays([[1, 2], [3, 1], [1, 1]], [[9, 18]], weights=weights)
     try:
-        found = fairlp.allocate(instance, mechanism)
+        allocation = fairlp.allocate(instance, mechanism)
     except fairlp.FairlpError as error:
         assert len(str(error)) < 1000
     else:
-        assert np.isfinite(np.asarray(found.totals)).all() and found.residual <= FEASIBILITY
+        assert (
+            np.isfinite(np.asarray(allocation.totals)).all() and allocation.residual <= FEASIBILITY
+        )
 
 
 @pytest.mark.parametrize(
@@ -220,7 +226,7 @@ def test_weights_beyond_floats_are_answered_in_numbers_or_refused(mechanism, wei
     ),
 )
 def test_numbers_at_the_ends_of_floats_give_tasks_or_an_error_that_says_so(mechanism, value):
-    given = [
+    changes = [
         {"demands": [[value, 4], [3, 1]]},
         {"demands": [[value, value], [value, value]]},
         {"capacities": [[value, 18]]},
@@ -229,7 +235,7 @@ def test_numbers_at_the_ends_of_floats_give_tasks_or_an_error_that_says_so(mecha
         {"queue": ["a", "b"], "queues": {"a": value, "b": 1}},
     ]
     methods = fairlp.mechanisms.find(mechanism).methods
-    for change, method in itertools.product(given, methods):
+    for change, method in itertools.product(changes, methods):
         instance = fairlp.Instance.from_arrays(
             **{"demands": [[1, 4], [3, 1]], "capacities": [[9, 18]]} | change
         )
@@ -267,9 +273,9 @@ def exact(users, seed):
     return np.array([0.0 if level is None else float(level) for level in proved.levels])
 
 
-def off(found, right):
+def off(levels, right):
     """The largest relative difference."""
-    return float((abs(found - right) / np.where(right > 0, right, 1.0)).max())
+    return float((abs(levels - right) / np.where(right > 0, right, 1.0)).max())
 
 
 def test_a_chain_by_hand():
@@ -306,34 +312,38 @@ def test_no_round_has_no_error_and_what_overflows_is_all_of_it():
 @pytest.fixture
 def uncertain(monkeypatch):
     """What answers say of their own levels, and floats only."""
-    said = []
+    estimates = []
 
-    def listening(instance, result, **how):
-        found = outcome(instance, result, **how)
-        said.append(found.uncertain)
-        return found
+    def listening(instance, result, **options):
+        estimate = outcome(instance, result, **options)
+        estimates.append(estimate.uncertain)
+        return estimate
 
     outcome = methods.outcome
     monkeypatch.setattr(methods, "outcome", listening)
     monkeypatch.setattr(ladder, "MOST_EXACT", 0)
-    return said
+    return estimates
 
 
 @pytest.mark.parametrize("method", ["lp", "interior-point"])
 @pytest.mark.parametrize("seed", [*range(many(3)), *by_day(GROWN, 2)])
 def test_the_estimate_is_no_less_than_the_error(seed, method, uncertain):
     users = 60 if seed in GROWN else 40 + 10 * (seed % 3)
-    found = fairlp.allocate(chained(users, seed), "c-drfh", method=method)
-    assert off(found.levels.to_numpy(), exact(users, seed)) <= max(uncertain[0], ROUNDING_OF_LEVELS)
+    allocation = fairlp.allocate(chained(users, seed), "c-drfh", method=method)
+    assert off(allocation.levels.to_numpy(), exact(users, seed)) <= max(
+        uncertain[0], ROUNDING_OF_LEVELS
+    )
     is_doubted = uncertain[0] > ACCEPTED
-    assert is_doubted == any("levels may be off" in note for note in found.notes)
-    assert bool(found.unproved) == (is_doubted and not found.certify().holds)
+    assert is_doubted == any("levels may be off" in note for note in allocation.notes)
+    assert bool(allocation.unproved) == (is_doubted and not allocation.certify().holds)
 
 
 def test_what_prices_prove_is_proved_though_levels_may_be_off(monkeypatch):
     doubted = methods.outcome
     monkeypatch.setattr(
-        methods, "outcome", lambda *given, **how: replace(doubted(*given, **how), uncertain=1e-6)
+        methods,
+        "outcome",
+        lambda *arguments, **options: replace(doubted(*arguments, **options), uncertain=1e-6),
     )
     monkeypatch.setattr(ladder, "MOST_EXACT", 0)
     allocation = fairlp.allocate(chained(60, 3), "c-drfh", method="lp")
@@ -344,19 +354,19 @@ def test_what_prices_prove_is_proved_though_levels_may_be_off(monkeypatch):
 
 def test_floors_that_contradict_each_other_give_way_once_and_stay(uncertain):
     # earlier levels were raised again after they had given way, and no point was left: an error
-    found = fairlp.allocate(chained(150, 3), "c-drfh", method="lp")
-    assert overuse(found.instance, found.tasks_array) is None
+    allocation = fairlp.allocate(chained(150, 3), "c-drfh", method="lp")
+    assert overuse(allocation.instance, allocation.tasks_array) is None
     is_doubted = uncertain[0] > ACCEPTED
-    assert is_doubted == any("levels may be off" in note for note in found.notes)
-    assert bool(found.unproved) == (is_doubted and not found.certify().holds)
+    assert is_doubted == any("levels may be off" in note for note in allocation.notes)
+    assert bool(allocation.unproved) == (is_doubted and not allocation.certify().holds)
 
 
 @pytest.mark.parametrize("seed", by_day(HARD, 2))
 def test_what_has_grown_is_right_to_the_last_round(seed):
     instance = chained(60, seed)
-    found = {
+    allocations = {
         method: fairlp.allocate(instance, "c-drfh", method=method)
         for method in ("lp", "interior-point")
     }
-    for answer in found.values():
+    for answer in allocations.values():
         assert off(answer.levels.to_numpy(), exact(60, seed)) <= AGREEMENT and not answer.unproved

@@ -50,8 +50,10 @@ def test_a_guarantee_of_everything_changes_nothing_for_one_queue(mechanism):
     )
     everything = dict(zip(instance.resources, instance.pool.tolist(), strict=True))
     guarded = instance.replace(queues={"q": {"guarantee": everything}})
-    for one in (instance, guarded):
-        assert fairlp.allocate(one, mechanism).totals.to_numpy() == pytest.approx([3, 3.5])
+    for queued_instance in (instance, guarded):
+        assert fairlp.allocate(queued_instance, mechanism).totals.to_numpy() == pytest.approx(
+            [3, 3.5]
+        )
 
 
 def test_who_is_guaranteed_all_its_tasks_does_not_rise():
@@ -75,7 +77,7 @@ def trees(seed):
     """A larger tree of floats: limits that satisfy some users early, caps, guarantees, placement, three levels."""
     rng = np.random.default_rng(seed)
     users, servers, resources = (
-        int(rng.integers(least, most)) for least, most in ((10, 60), (1, 8), (1, 5))
+        int(rng.integers(least, largest)) for least, largest in ((10, 60), (1, 8), (1, 5))
     )
     demands = rng.lognormal(0, 1, (users, resources)) * (rng.random((users, resources)) < 0.7)
     demands[~demands.any(axis=1), 0] = 1

@@ -41,8 +41,8 @@ def test_many_users_are_quick_and_saturate_a_resource():
     assert allocation.utilization.max(axis=None) == pytest.approx(1)
 
 
-def two(**more):
-    return fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], **more)
+def two(**options):
+    return fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], **options)
 
 
 def test_the_closed_form_is_for_positive_demands_without_limits_and_rates_on_one_server():
@@ -69,9 +69,11 @@ def test_a_server_over_its_capacity_is_scaled_down_and_no_other(over):
     instance = fairlp.Instance.from_arrays([[1, 1], [1, 2]], [[4, 6], [4, 6]])
     exact = np.array([[2.0, 2.0], [2.0, 2.0]])
     planted = exact * [1.0, 1 + over]
-    found = within_capacity(instance, planted)
-    assert (found.T @ instance.demands <= instance.capacities * (1 + 2.0**-50)).all()
-    assert found[:, 0].tolist() == [2, 2] and found[:, 1] == pytest.approx([2, 2], rel=1e-14)
+    scaled_tasks = within_capacity(instance, planted)
+    assert (scaled_tasks.T @ instance.demands <= instance.capacities * (1 + 2.0**-50)).all()
+    assert scaled_tasks[:, 0].tolist() == [2, 2] and scaled_tasks[:, 1] == pytest.approx(
+        [2, 2], rel=1e-14
+    )
     assert (within_capacity(instance, exact) == exact).all()
     case = fairlp.Instance.from_arrays(
         [[1, 0.1]], [[4, 6]]
@@ -85,8 +87,8 @@ def planted(monkeypatch, instance, mechanism="drf", **changes):
     """An allocation by rounds that end like this."""
     honest, calls = methods.leximin, iter(range(100))
 
-    def changed(*args, **how):
-        result: LeximinResult = honest(*args, **how)
+    def changed(*args, **options):
+        result: LeximinResult = honest(*args, **options)
         k = next(calls)
         for name, values in changes.items():
             setattr(result, name, values[min(k, len(values) - 1)])
@@ -134,10 +136,10 @@ def test_tasks_below_0_by_a_solvers_tolerance_are_none():
     assert tasks.min() == 0 and (tasks.sum(axis=0) <= 1).all()
 
 
-def sized(users, servers, resources=3, **more):
+def sized(users, servers, resources=3, **options):
     rng = np.random.default_rng(users * servers)
     draws = rng.lognormal(size=(users, resources)), rng.lognormal(size=(servers, resources))
-    return fairlp.Instance.from_arrays(*draws, **more)
+    return fairlp.Instance.from_arrays(*draws, **options)
 
 
 @pytest.mark.parametrize(
@@ -152,24 +154,24 @@ def sized(users, servers, resources=3, **more):
     ],
 )
 def test_by_size(users, servers, resources, expected):
-    given = sized(users, servers, resources)
-    assert pays(given) is expected
-    assert features(given)[:2] == (
+    instance = sized(users, servers, resources)
+    assert pays(instance) is expected
+    assert features(instance)[:2] == (
         (0, 0) if servers == 1 else (users * servers * resources, min(users, servers))
     )
 
 
 def test_zero_demands_are_no_entries():
-    given = sized(60, 60)
-    assert pays(given)
-    demands = np.where(np.arange(3) == np.arange(60)[:, None] % 3, given.demands, 0.0)
-    apart = given.replace(demands=demands)
+    instance = sized(60, 60)
+    assert pays(instance)
+    demands = np.where(np.arange(3) == np.arange(60)[:, None] % 3, instance.demands, 0.0)
+    apart = instance.replace(demands=demands)
     assert features(apart)[0] < 3_600 and not pays(apart)  # a third of them, and users merge
 
 
 def test_what_is_merged_counts_once():
-    one = sized(12, 12)
-    demands, capacities = np.tile(one.demands, (6, 1)), np.tile(one.capacities, (6, 1))
+    instance = sized(12, 12)
+    demands, capacities = np.tile(instance.demands, (6, 1)), np.tile(instance.capacities, (6, 1))
     assert features(fairlp.Instance.from_arrays(demands, capacities)) == (12 * 12 * 3, 12, 1.0)
 
 
@@ -192,25 +194,25 @@ def test_auto_is_the_rule():
 
 
 def test_auto_keeps_the_method_that_takes_the_options_of_a_solver():
-    given = sized(50, 50)
-    assert fairlp.allocate(given, "drfh", time_limit=60).method == "interior-point"
-    assert fairlp.allocate(given, "drfh", time_limit=60, seed=1).method == "lp"
-    assert fairlp.allocate(given, "drfh", time_limit=60, solver="highs-ipm").method == "lp"
+    instance = sized(50, 50)
+    assert fairlp.allocate(instance, "drfh", time_limit=60).method == "interior-point"
+    assert fairlp.allocate(instance, "drfh", time_limit=60, seed=1).method == "lp"
+    assert fairlp.allocate(instance, "drfh", time_limit=60, solver="highs-ipm").method == "lp"
 
 
 def test_interior_points_take_the_options_of_their_solver():
-    given = sized(20, 20)
+    instance = sized(20, 20)
     plain, limited = (
-        fairlp.allocate(given, "drfh", method="interior-point"),
+        fairlp.allocate(instance, "drfh", method="interior-point"),
         {"threads": 2, "time_limit": 60},
     )
     np.testing.assert_allclose(
-        fairlp.allocate(given, "drfh", method="interior-point", **limited).levels,
+        fairlp.allocate(instance, "drfh", method="interior-point", **limited).levels,
         plain.levels,
         rtol=1e-9,
     )
     with pytest.raises(fairlp.errors.FairlpError, match="time limit"):
-        fairlp.allocate(given, "drfh", method="interior-point", time_limit=1e-9)
+        fairlp.allocate(instance, "drfh", method="interior-point", time_limit=1e-9)
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "h-drf"])
@@ -218,7 +220,7 @@ def test_interior_points_take_the_options_of_their_solver():
 def test_of_guarantees_without_room_the_one_nearest_to_its_users_is_named(seed, mechanism):
     """What a department and one above it are guaranteed fits; the team below it is guaranteed more than there is."""
     rng = np.random.default_rng(seed)
-    pool, more = int(rng.integers(2, 12)), int(rng.integers(1, 9))
+    pool, lack = int(rng.integers(2, 12)), int(rng.integers(1, 9))
     instance = fairlp.Instance.from_arrays(
         [[1], [1]],
         [[pool]],
@@ -226,12 +228,12 @@ def test_of_guarantees_without_room_the_one_nearest_to_its_users_is_named(seed, 
         queue=["org/team", "other"],
         queues={
             "org": {"guarantee": {"cpu": 1}},
-            "org/team": {"guarantee": {"cpu": pool + more}},
+            "org/team": {"guarantee": {"cpu": pool + lack}},
             "other": {},
         },
     )
     message = (
-        f"queue 'org/team' is guaranteed {pool + more} 'cpu', and {more} of 'cpu' have no place"
+        f"queue 'org/team' is guaranteed {pool + lack} 'cpu', and {lack} of 'cpu' have no place"
     )
     with pytest.raises(fairlp.errors.InstanceError, match=message):
         fairlp.allocate(instance, mechanism)

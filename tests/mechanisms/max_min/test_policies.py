@@ -43,8 +43,8 @@ def instance_of(cluster, weights=True):
 
 def options(objective):
     needed = {"steps": {"b": 5, "a": 10}, "age": [3, 1]}
-    taken = {"makespan": ["steps"], "finish-time": ["steps", "age"]}.get(objective, [])
-    return {"objective": objective, **{name: needed[name] for name in taken}}
+    option_names = {"makespan": ["steps"], "finish-time": ["steps", "age"]}.get(objective, [])
+    return {"objective": objective, **{name: needed[name] for name in option_names}}
 
 
 def test_two_jobs_on_two_kinds_have_what_they_have_in_isolation():
@@ -123,13 +123,13 @@ def test_makespan_and_total_are_those_of_linprog(seed):
     assert outcome.levels.min() == pytest.approx(cluster.largest_t(steps), rel=VERIFIED)
     assert outcome.levels.to_numpy() == pytest.approx(outcome.totals.to_numpy() / steps)
     weighted = instance_of(cluster)
-    most = fairlp.allocate(weighted, "gavel", objective="total")
-    assert most.levels.to_numpy() @ cluster.weights == pytest.approx(
+    largest_total = fairlp.allocate(weighted, "gavel", objective="total")
+    assert largest_total.levels.to_numpy() @ cluster.weights == pytest.approx(
         cluster.largest_total(), rel=VERIFIED
     )
-    for answer, of in ((outcome, instance), (most, weighted)):
+    for answer, cluster_of in ((outcome, instance), (largest_total, weighted)):
         assert answer.certify() and answer.residual <= VERIFIED
-        assert fairlp.audit(of, answer, OPTIMAL)["holds"].isin([True, None]).all()
+        assert fairlp.audit(cluster_of, answer, OPTIMAL)["holds"].isin([True, None]).all()
 
 
 @pytest.mark.parametrize("seed", sorted({*range(many(60)), 17, 26}))
@@ -206,22 +206,22 @@ def levels_as_written(instance):
         copies = min(c / d for c, d in zip(capacities[j], demands[m], strict=True) if d)
         return rates[m][j] * counts[j] / copies
 
-    fits, have = [], []
+    fits, supplies = [], []
     for j, row in enumerate(capacities):
         for r, capacity in enumerate(row):
             fits.append([demands[m][r] if i == j else Fraction(0) for m, i in pairs])
-            have.append(capacity)
+            supplies.append(capacity)
     jobs = range(len(demands))
     for n in jobs:
         fits.append([Fraction(int(m == n)) for m, _ in pairs])
-        have.append(Fraction(1))
+        supplies.append(Fraction(1))
     total = {n: [throughput(m, j) if m == n else Fraction(0) for m, j in pairs] for n in jobs}
     weights = [Fraction(repr(float(weight))) for weight in instance.user_weights]
     due = [
         weights[n] * sum(rate * count for rate, count in zip(rates[n], counts, strict=True))
         for n in jobs
     ]
-    exact = leximin_oracle.levels(fits, have, total, due)
+    exact = leximin_oracle.levels(fits, supplies, total, due)
     return np.array([float(exact[n]) for n in jobs])
 
 
@@ -233,13 +233,13 @@ def test_a_job_that_is_as_fast_on_two_kinds_as_written_leaves_room_for_another_i
     assert levels_as_written(instance).tolist() == [0.38, 1]
     assert allocation.certify().holds
     assert allocation.certify(exact=True).holds
-    wrong = replace(allocation, tasks_array=allocation.tasks_array * [[1], [0.9]])
-    assert not wrong.certify(exact=True).holds
+    wrong_allocation = replace(allocation, tasks_array=allocation.tasks_array * [[1], [0.9]])
+    assert not wrong_allocation.certify(exact=True).holds
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_what_programs_prove_rationals_prove_from_the_numbers_as_written(part, tmp_path):
-    for seed in range(part * many(12), (part + 1) * many(12)):
+@pytest.mark.parametrize("quarter", range(4))
+def test_what_programs_prove_rationals_prove_from_the_numbers_as_written(quarter, tmp_path):
+    for seed in range(quarter * many(12), (quarter + 1) * many(12)):
         instance = decimals(seed)
         steps = np.random.default_rng(seed).integers(1, 30, len(instance.users)) / 10
         for objective, options in {
@@ -266,8 +266,8 @@ def test_the_last_tangents_are_a_linear_program_with_the_same_leximin():
     answer = fairlp.leximin(model)
     assert answer.levels.to_numpy() == pytest.approx(outcome.levels.to_numpy(), rel=AGREEMENT)
     rho = 1 / outcome.levels.min()
-    for asked, possible in ((rho * (1 + 1e-6), True), (rho * (1 - 1e-6), False)):
-        t = fairlp.formulate(jobs, "gavel", **chosen, rho=asked).solve().objective
+    for target, possible in ((rho * (1 + 1e-6), True), (rho * (1 - 1e-6), False)):
+        t = fairlp.formulate(jobs, "gavel", **chosen, rho=target).solve().objective
         assert (t >= 1) == possible
 
 
@@ -279,8 +279,8 @@ def test_one_over_rho_is_below_its_tangents():
         level = jobs.levels(np.full(2, throughput))
         assert (level[:, None] <= intercepts + slopes * throughput + 1e-12).all()
     for k in range(3):
-        at = points[:, k]
-        assert jobs.levels(at) == pytest.approx(intercepts[:, k] + slopes[:, k] * at)
+        point = points[:, k]
+        assert jobs.levels(point) == pytest.approx(intercepts[:, k] + slopes[:, k] * point)
 
 
 def test_a_wrong_total_is_refused():
@@ -293,8 +293,8 @@ def test_a_wrong_total_is_refused():
 def test_of_several_allocations_of_the_largest_total_each_is_proved():
     alike = Instance.from_arrays([[1], [1]], [[1]], rates=[[1], [1]])
     outcome = fairlp.allocate(alike, "gavel", objective="total")
-    for part in (0.0, 0.3, 1.0):
-        assert replace(outcome, tasks_array=np.array([[part], [1 - part]])).certify()
+    for first_share in (0.0, 0.3, 1.0):
+        assert replace(outcome, tasks_array=np.array([[first_share], [1 - first_share]])).certify()
     assert fairlp.validate(alike, "gavel", objective="total")["agrees"].all()
 
 
@@ -468,8 +468,10 @@ def test_rounds_of_water_filling_are_exported_and_solved_elsewhere(tmp_path):
     read = fairlp.read_program(tmp_path / "round.mps")
     for solver in ("highs", "scipy"):
         assert read.solve(solver).objective == pytest.approx(0.25)
-    done = fairlp.formulate(FOUR, "gavel", objective="hierarchical", rounds=outcome.rounds)
-    assert done.solve().objective == 0
+    finished_model = fairlp.formulate(
+        FOUR, "gavel", objective="hierarchical", rounds=outcome.rounds
+    )
+    assert finished_model.solve().objective == 0
     with pytest.raises(InstanceError, match="expected rows of allocation"):
         fairlp.formulate(FOUR, "gavel", objective="hierarchical", rounds=3)
     with pytest.raises(InstanceError, match="'max-min' takes no rounds="):
@@ -481,8 +483,8 @@ def test_water_filling_is_right_with_prices_that_are_off_and_its_proof_asks_none
     jobs = Instance.from_arrays(
         [[1], [1]], [[1]], rates=[[1], [1]], queue=["A", "B"], queues={"B": 1e4}
     )
-    off = liar(lambda raw: replace(raw, row_duals=raw.row_duals * (1 + 5e-8)), "off")
-    answer = fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=off)
+    inexact_solver = liar(lambda raw: replace(raw, row_duals=raw.row_duals * (1 + 5e-8)), "off")
+    answer = fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=inexact_solver)
     assert answer.totals.to_numpy() == pytest.approx([1 / 10001, 10000 / 10001], rel=1e-9)
     assert answer.certify()
     mute = fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=Truthful)

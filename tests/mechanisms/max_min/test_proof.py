@@ -71,9 +71,9 @@ def drawn(seed: int) -> Instance:
     )
 
 
-def allocations(instance, names=MECHANISMS, how=("auto", "lp", "interior-point"), **options):
+def allocations(instance, names=MECHANISMS, methods=("auto", "lp", "interior-point"), **options):
     for name in names:
-        for method in how:
+        for method in methods:
             try:
                 yield fairlp.allocate(instance, name, method=method, **options)
             except (NotDefinedError, fairlp.errors.UnknownNameError):
@@ -86,9 +86,9 @@ def allocations(instance, names=MECHANISMS, how=("auto", "lp", "interior-point")
 def test_what_a_guarantee_reserves_depends_on_task_limits(mechanism):
     instance = limited_in_a_queue()
     instance = instance.pooled() if find(mechanism).shares_one_server else instance
-    found = list(allocations(instance, [mechanism]))
-    assert found
-    for allocation in found:
+    proved_allocations = list(allocations(instance, [mechanism]))
+    assert proved_allocations
+    for allocation in proved_allocations:
         assert allocation.totals.to_numpy() == pytest.approx([7, 65]), allocation.method
         assert allocation.certify() and allocation.certify(exact=True)
     assert fairlp.allocate(
@@ -116,7 +116,7 @@ def test_answers_are_proved_by_prices_and_by_rationals(seed):
 def test_other_tasks_are_refused(seed):
     """One user has a little less, or gives it to another one who can use it."""
     rng = np.random.default_rng(seed)
-    for allocation in allocations(drawn(seed), how=("auto",)):
+    for allocation in allocations(drawn(seed), methods=("auto",)):
         tasks = allocation.tasks_array.copy()
         user = int(rng.choice(np.flatnonzero(tasks.sum(axis=1) > 0)))
         tasks[user] *= 1 - 1e-3
@@ -126,9 +126,11 @@ def test_other_tasks_are_refused(seed):
 
 def test_the_answer_of_the_code_that_dropped_task_limits_is_refused():
     right = fairlp.allocate(limited_in_a_queue(), "drfh")
-    wrong = dataclasses.replace(right, tasks_array=np.array([[7.0, 0.0], [16.0, 36.0]]))
+    wrong_allocation = dataclasses.replace(right, tasks_array=np.array([[7.0, 0.0], [16.0, 36.0]]))
     for exact in (False, True):
-        assert "user 'b'" in wrong.certify(exact=exact).message and not wrong.certify(exact=exact)
+        assert "user 'b'" in wrong_allocation.certify(
+            exact=exact
+        ).message and not wrong_allocation.certify(exact=exact)
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "tsf", "h-drf", "h-drf-counted"])
@@ -167,12 +169,12 @@ def test_the_region_of_proofs_is_that_of_the_printed_model(seed):
     rng = np.random.default_rng(seed)
     region = PricedRegion(instance)
     users, servers = instance.shape
-    worth = rng.uniform(0.1, 1, users)
+    values = rng.uniform(0.1, 1, users)
     model = fairlp.formulate(instance, "tsf")
     if "guarantee" in model.constraints:
         model.remove("guarantee")
     model.remove(model.constraints["fairness"].name)
-    w = model.parameter("worth", instance.users, worth)
+    w = model.parameter("worth", instance.users, values)
     model.maximize((w * model["x"].sum(instance.servers)).sum(instance.users))
     right = model.solve().require_optimal().objective
 
@@ -191,8 +193,8 @@ def test_the_region_of_proofs_is_that_of_the_printed_model(seed):
         *instance.task_limits[finite],
         *region.room[instance.demands.shape[1] :],
     ]
-    ours = linprog(-(worth @ totals), A, b)
-    assert -ours.fun == pytest.approx(right, rel=1e-8, abs=1e-9)
+    optimum = linprog(-(values @ totals), A, b)
+    assert -optimum.fun == pytest.approx(right, rel=1e-8, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(many(10)))
@@ -282,9 +284,9 @@ def test_a_limit_that_is_reached_where_a_resource_ends(
     instance = Instance.from_arrays(
         demands, capacities, task_limits=[limit, np.inf, np.inf], queue=["b/d", "b/d", "b"]
     )
-    found = list(allocations(instance, [mechanism]))
-    assert len(found) == 3
-    for allocation in found:
+    proved_allocations = list(allocations(instance, [mechanism]))
+    assert len(proved_allocations) == 3
+    for allocation in proved_allocations:
         assert allocation.totals.to_numpy() == pytest.approx(right)
         assert allocation.certify()
 

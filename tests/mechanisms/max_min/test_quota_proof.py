@@ -27,7 +27,8 @@ def cohorts_with(seed, change):
 
 def nominal_0_borrows_without_limit(weight, nominal, borrowing, lending):
     no_limit = [
-        float("inf") if own == 0 else limit for own, limit in zip(nominal, borrowing, strict=True)
+        float("inf") if quota == 0 else limit
+        for quota, limit in zip(nominal, borrowing, strict=True)
     ]
     return weight, nominal, no_limit, lending
 
@@ -72,14 +73,14 @@ def test_other_tasks_are_refused(seed):
     rng = np.random.default_rng(seed)
     allocation = fairlp.allocate(instance_of(*random_cohorts(seed)), "kueue")
     tasks = allocation.tasks_array
-    some = np.flatnonzero(tasks.sum(axis=1) > 1e-6)
-    user = int(rng.choice(some))
-    less = tasks.copy()
-    for part in (1e-4, 0.1):
-        less[user] = tasks[user] * (1 - part)
-        for other in (less, tasks * (1 - part)):
+    users_with_tasks = np.flatnonzero(tasks.sum(axis=1) > 1e-6)
+    user = int(rng.choice(users_with_tasks))
+    smaller_tasks = tasks.copy()
+    for loss in (1e-4, 0.1):
+        smaller_tasks[user] = tasks[user] * (1 - loss)
+        for other in (smaller_tasks, tasks * (1 - loss)):
             proof = dataclasses.replace(allocation, tasks_array=other).certify()
-            assert not proof and (part < 0.01 or proof.message.startswith("not optimal"))
+            assert not proof and (loss < 0.01 or proof.message.startswith("not optimal"))
     proof = dataclasses.replace(allocation, tasks_array=tasks * 0).certify()
     assert not proof and proof.message.startswith("not optimal")
 
@@ -92,10 +93,10 @@ def refusals(change, seeds):
     for seed in seeds:
         instance = instance_of(*random_cohorts(seed))
         right = fairlp.allocate(instance, "kueue")
-        wrong = fairlp.allocate(cohorts_with(seed, change), "kueue")
-        if np.allclose(right.totals, wrong.totals, rtol=1e-4, atol=1e-4):
+        wrong_allocation = fairlp.allocate(cohorts_with(seed, change), "kueue")
+        if np.allclose(right.totals, wrong_allocation.totals, rtol=1e-4, atol=1e-4):
             continue
-        read_back = dataclasses.replace(right, tasks_array=wrong.tasks_array)
+        read_back = dataclasses.replace(right, tasks_array=wrong_allocation.tasks_array)
         yield seed, read_back.certify(), fairlp.audit(instance, read_back, ["quotas kept"]).iloc[0]
 
 

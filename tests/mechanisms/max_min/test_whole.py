@@ -154,8 +154,8 @@ def test_what_is_refused():
 def test_the_answer_travels_as_json():
     instance = examples.load("wang-figure-1")
     allocation = fairlp.allocate(instance, "drfh", whole=True)
-    again = fairlp.Allocation.from_json(allocation.to_json(), instance)
-    assert again.certify().holds and again.parameters == {"whole": True}
+    copy = fairlp.Allocation.from_json(allocation.to_json(), instance)
+    assert copy.certify().holds and copy.parameters == {"whole": True}
 
 
 @pytest.mark.parametrize("richer", [3, 4, 5])
@@ -165,12 +165,14 @@ def test_a_proof_tells_how_many_users_can_be_above_a_level(richer):
     allocation = fairlp.allocate(instance, "drfh", whole=True)
     tasks = np.array([[2.0], [2.0], [float(richer)]])
     proof = dataclasses.replace(allocation, tasks_array=tasks).certify()
-    able = min(richer - 2, 3)
+    user_count = min(richer - 2, 3)
     level = 2 / (6 + richer - 2)
-    if able == 1:
+    if user_count == 1:
         assert proof.holds
     else:
-        message = f"not the leximin: {able} users can be above the level {level:.6g}, and 1 are"
+        message = (
+            f"not the leximin: {user_count} users can be above the level {level:.6g}, and 1 are"
+        )
         assert proof.message == message
 
 

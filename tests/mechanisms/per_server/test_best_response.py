@@ -41,9 +41,9 @@ def second(real):
     """Every second call finds nothing."""
     calls = []
 
-    def sometimes(*given):
-        calls.append(given)
-        return real(*given) if len(calls) % 2 else None
+    def sometimes(*arguments):
+        calls.append(arguments)
+        return real(*arguments) if len(calls) % 2 else None
 
     return sometimes
 
@@ -62,9 +62,9 @@ FAULTS = {
 @pytest.mark.parametrize("seed", [1, 3, 16, 39])
 def test_without_pivots_sweeps_lead_there(monkeypatch, fault, seed):
     instance = tangle(seed)
-    wanted = totals(instance)
+    expected = totals(instance)
     FAULTS[fault](monkeypatch)
-    assert totals(instance) == pytest.approx(wanted, rel=1e-6)
+    assert totals(instance) == pytest.approx(expected, rel=1e-6)
 
 
 def lost(system, tasks):
@@ -79,26 +79,26 @@ def taking_nothing(system, tasks):
 
 @pytest.mark.parametrize("answer", [lost, taking_nothing])
 def test_an_edge_that_cannot_enter_ends_the_pivots(monkeypatch, answer):
-    instance, real, settle, asked, pivots = (
+    instance, real, settle, entries, pivots = (
         tangle(16),
         best_response._ForestSystem.solve,
         best_response.Support.settle,
         [],
         [],
     )
-    wanted = totals(instance)
+    expected = totals(instance)
 
     def solve(system, tasks):
         enters = (tasks > system.support.tasks).any()
-        asked.append(enters)
+        entries.append(enters)
         return answer(system, tasks) if enters else real(system, tasks)
 
     monkeypatch.setattr(best_response._ForestSystem, "solve", solve)
     monkeypatch.setattr(
         best_response.Support, "settle", lambda self: pivots.append(settle(self)) or pivots[-1]
     )
-    assert totals(instance) == pytest.approx(wanted, rel=1e-6)
-    assert any(asked) and max(pivots) < 10
+    assert totals(instance) == pytest.approx(expected, rel=1e-6)
+    assert any(entries) and max(pivots) < 10
 
 
 def test_where_all_have_all_their_tasks_there_is_nothing_to_pivot():
@@ -116,27 +116,27 @@ def test_numbers_that_are_not_finite_are_no_solution():
         def solve(self, right):
             return np.full(len(right), np.nan)
 
-    of, seen = best_response._ForestSystem.of.__func__, []
+    of, solutions = best_response._ForestSystem.of.__func__, []
 
-    def broken(cls, *given):
-        system = of(cls, *given)
+    def broken(cls, *arguments):
+        system = of(cls, *arguments)
         if system is not None:
             system.factor = Broken()
-            seen.append(system.solve(system.support.tasks))
+            solutions.append(system.solve(system.support.tasks))
         return system
 
     instance = tangle(1)
-    wanted = totals(instance)
+    expected = totals(instance)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(best_response._ForestSystem, "of", classmethod(broken))
-        assert totals(instance) == pytest.approx(wanted, rel=1e-6)
-    assert seen and all(one is None for one in seen)
+        assert totals(instance) == pytest.approx(expected, rel=1e-6)
+    assert solutions and all(solution is None for solution in solutions)
 
 
 def test_a_sweep_that_took_nothing_is_not_gone_on_with():
-    one = rows.PerServerMarket.of(tangle(), "tdm")
-    tasks = np.ones(one.shape)
-    best_response._drift(one, tasks, np.full(one.shape, 0.5))
+    market_row = rows.PerServerMarket.of(tangle(), "tdm")
+    tasks = np.ones(market_row.shape)
+    best_response._drift(market_row, tasks, np.full(market_row.shape, 0.5))
     assert (tasks == 1).all()
 
 
@@ -155,10 +155,10 @@ def test_an_integer_program_that_no_tolerance_solves_says_so(monkeypatch):
 
 def test_a_resource_of_which_nothing_is_left_is_used_up_at_once():
     demands = np.array([[0.0, 1.0], [1.0, 1.0]])
-    found = market._saturation(
+    saturation = market._saturation(
         demands, np.ones(2), np.array([0.0, 1.0]), np.full(2, np.inf), np.array([0.0, 10.0])
     )
-    assert found.tolist() == [0.0, 5.5]
+    assert saturation.tolist() == [0.0, 5.5]
 
 
 def test_a_user_who_can_run_nothing_is_passed_over_by_the_check():

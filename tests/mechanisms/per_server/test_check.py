@@ -137,9 +137,9 @@ def test_two_servers_by_every_method(method):
 
 def test_identical_servers_have_a_continuum_of_fixed_points():
     """Each user alone on one server is a fixed point with 3/2 tasks each, both on both servers one with 2."""
-    for mine in (np.eye(2) * 1.5, np.ones((2, 2))):
-        assert oracle.theorem_1(TWO_WAY, mine.tolist())
-        assert fairlp.per_server.check(TWO_WAY, mine)
+    for tasks in (np.eye(2) * 1.5, np.ones((2, 2))):
+        assert oracle.theorem_1(TWO_WAY, tasks.tolist())
+        assert fairlp.per_server.check(TWO_WAY, tasks)
     assert pareto_gain(TWO_WAY, np.eye(2) * 1.5) == pytest.approx(1, rel=1e-6)
     assert pareto_gain(TWO_WAY, np.ones((2, 2))) == pytest.approx(0, abs=1e-7)
     for division in DIVISIONS:
@@ -155,7 +155,7 @@ def test_three_methods_three_fixed_points():
     demands, capacities = [[3, 3], [1, 3], [3, 1]], [[6, 9], [5, 8]]
     instance = Instance.from_arrays(demands, capacities, users=["a", "b", "c"])
     reverse = Instance.from_arrays(demands, capacities[::-1], users=["a", "b", "c"])
-    found = {
+    allocations = {
         "best-response": allocate(instance, "rdm"),
         "reverse": allocate(reverse, "rdm"),
         "algorithm-1": allocate(instance, "rdm", "algorithm-1"),
@@ -167,7 +167,7 @@ def test_three_methods_three_fixed_points():
         "algorithm-1": 15 / 11,
         "milp": 55 / 38,
     }
-    for name, allocation in found.items():
+    for name, allocation in allocations.items():
         assert allocation.totals.tolist() == pytest.approx(
             np.array([1, 1.6, 1]) * expected[name], rel=1e-9
         ), name
@@ -181,8 +181,8 @@ def test_task_limits_leave_the_totals_open(division):
     instance = Instance.from_arrays(
         [[1], [1], [1]], [[2], [2]], eligible=[[1, 1], [1, 0], [0, 1]], task_limits=[1, 9, 9]
     )
-    for part in (0, 0.5, 1):
-        tasks = np.array([[part, 1 - part], [2 - part, 0], [0, 1 + part]])
+    for first_task in (0, 0.5, 1):
+        tasks = np.array([[first_task, 1 - first_task], [2 - first_task, 0], [0, 1 + first_task]])
         assert oracle.holds(instance, tasks, division)
         assert fairlp.per_server.check(instance, tasks, division)
 
@@ -219,15 +219,18 @@ def test_nobody_could_gain_by_definition_5(division):
     methods = [method for method in METHODS[division] if method != "milp"]
     for seed in range(many(24)):
         instance = awkward(2000 + seed)
-        most = instance.gamma().sum(axis=1)
+        largest_totals = instance.gamma().sum(axis=1)
         allocation = allocate(instance, division, methods[seed % len(methods)])
         for n, user in enumerate(instance.users):
-            if most[n] == 0:
+            if largest_totals[n] == 0:
                 continue
             model = fairlp.per_server.could_gain(instance, allocation, user, division)
             gain = model.solve().require_optimal().objective - allocation.totals[user]
-            assert gain <= 1e-7 * most[n], (seed, user)
-            assert oracle.gain(instance, allocation.tasks_array, n, division) <= 1e-7 * most[n], (
+            assert gain <= 1e-7 * largest_totals[n], (seed, user)
+            assert (
+                oracle.gain(instance, allocation.tasks_array, n, division)
+                <= 1e-7 * largest_totals[n]
+            ), (
                 seed,
                 user,
             )
@@ -274,10 +277,10 @@ def test_methods_agree_on_totals_under_time_division():
 INF = np.inf
 
 
-def market(**more):
+def market(**options):
     """Two servers of 10 and 4; the second user may run on the first only."""
     eligible = np.array([[True, True], [True, False]])
-    return Instance.from_arrays([[1.0], [1.0]], [[10.0], [4.0]], eligible=eligible, **more)
+    return Instance.from_arrays([[1.0], [1.0]], [[10.0], [4.0]], eligible=eligible, **options)
 
 
 #: Levels on the first server are totals over 10: 7 tasks each.
@@ -296,24 +299,26 @@ def test_the_right_allocation_holds(division):
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
-@pytest.mark.parametrize("off", [1e-8, 1e-6, 1.0])
-def test_what_is_free_could_be_had(division, off):
-    judgement = fixed_point(market(), RIGHT - np.array([[0.0, off], [0.0, 0.0]]), division)
+@pytest.mark.parametrize("deviation", [1e-8, 1e-6, 1.0])
+def test_what_is_free_could_be_had(division, deviation):
+    judgement = fixed_point(market(), RIGHT - np.array([[0.0, deviation], [0.0, 0.0]]), division)
     assert not judgement and judgement.infeasibility == 0
     gains = judgement.gains.set_index(["user", "server"])
-    assert gains.loc[("user1", "server2"), "gain"] == pytest.approx(off, rel=1e-6)
+    assert gains.loc[("user1", "server2"), "gain"] == pytest.approx(deviation, rel=1e-6)
     # who is there already has as much, but on the other server somebody of a higher level gives way
     assert set(gains.index) <= {("user1", "server2"), ("user1", "server1")}
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
-@pytest.mark.parametrize("off", [1e-6, 1.0])
-def test_who_has_less_could_take_what_a_richer_one_holds(division, off):
-    judgement = fixed_point(market(), RIGHT + np.array([[off, 0.0], [-off, 0.0]]), division)
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
+def test_who_has_less_could_take_what_a_richer_one_holds(division, deviation):
+    judgement = fixed_point(
+        market(), RIGHT + np.array([[deviation, 0.0], [-deviation, 0.0]]), division
+    )
     assert not judgement and judgement.infeasibility <= 1e-15
     first = judgement.gains.iloc[0]
     assert first["user"] == "user2" and first["server"] == "server1" and first["from"] == ["user1"]
-    assert first["gain"] == pytest.approx(3 + off)  # all that the richer one has there
+    assert first["gain"] == pytest.approx(3 + deviation)  # all that the richer one has there
 
 
 def test_levels_that_differ_by_rounding_are_equal():
@@ -336,29 +341,32 @@ def test_a_gain_is_held_back_by_the_scarcest_resource():
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
-@pytest.mark.parametrize("off", [1e-6, 1.0])
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
 @pytest.mark.parametrize("planted", ["capacity", "limit", "placement", "sign"])
-def test_an_infeasible_allocation_does_not_hold(division, off, planted):
+def test_an_infeasible_allocation_does_not_hold(division, deviation, planted):
     instance, tasks = market(), RIGHT.copy()
     if planted == "capacity":
-        tasks[0, 1] += off * 4
+        tasks[0, 1] += deviation * 4
     elif planted == "limit":
-        instance, tasks = market(task_limits=[7, 3]), np.array([[3.0, 4.0], [3 * (1 + off), 0.0]])
+        instance, tasks = (
+            market(task_limits=[7, 3]),
+            np.array([[3.0, 4.0], [3 * (1 + deviation), 0.0]]),
+        )
     elif planted == "placement":
-        tasks[1, 1] = off
+        tasks[1, 1] = deviation
     else:  # what is taken away on one server makes room for more than all on the other
         instance = market(task_limits=[7, 7])
         tasks = np.array([[3.0, 4.0], [7.0, 0.0]])
-        tasks[1, 1] = -off
+        tasks[1, 1] = -deviation
     judgement = fixed_point(instance, tasks, division)
-    assert not judgement and judgement.infeasibility >= off * 0.2, judgement
+    assert not judgement and judgement.infeasibility >= deviation * 0.2, judgement
     assert "infeasible" in str(judgement) or "could run" in str(judgement)
 
 
 def test_a_server_is_filled_from_the_levels_that_users_bring():
-    def fill(base, most):
+    def fill(base, upper):
         levels = fill_server(
-            np.ones((2, 1)), np.array([3.0]), np.ones(2), np.array(base), np.array(most)
+            np.ones((2, 1)), np.array([3.0]), np.ones(2), np.array(base), np.array(upper)
         )
         return levels.tasks.tolist()
 

@@ -42,21 +42,21 @@ def test_the_server_procedure_keeps_capacities_and_raises_the_lowest_level():
         instance = random_instance(seed, integers=False)
         market = PerServerMarket.of(instance, "rdm")
         start = separate_start(market) * rng.uniform(0, 1, (len(instance.users), 1))
-        for i, who in enumerate(market.users):
-            if not who.size:
+        for i, server_users in enumerate(market.users):
+            if not server_users.size:
                 continue
-            totals = start[who].sum(axis=1)
-            now = server_procedure(market, i, start[who, i], totals)
-            updates += now.updates
-            assert (now.tasks >= 0).all()
-            assert (now.tasks @ market.demands[i] <= market.capacity[i] * (1 + 1e-12)).all()
-            after = totals - start[who, i] + now.tasks
-            assert (after <= np.maximum(market.limits[who], totals) * (1 + 1e-12)).all()
+            totals = start[server_users].sum(axis=1)
+            update = server_procedure(market, i, start[server_users, i], totals)
+            updates += update.updates
+            assert (update.tasks >= 0).all()
+            assert (update.tasks @ market.demands[i] <= market.capacity[i] * (1 + 1e-12)).all()
+            after = totals - start[server_users, i] + update.tasks
+            assert (after <= np.maximum(market.limits[server_users], totals) * (1 + 1e-12)).all()
             assert (after / market.rate[i]).min() >= (totals / market.rate[i]).min() * (1 - 1e-12)
             # the water-filling of this server would not move anything any more
-            best = market.respond(i, now.tasks, after).tasks
+            best = market.respond(i, update.tasks, after).tasks
             assert best == pytest.approx(
-                now.tasks, rel=1e-7, abs=1e-7 * market.gamma[who, i].max()
+                update.tasks, rel=1e-7, abs=1e-7 * market.gamma[server_users, i].max()
             ), (seed, i)
     assert updates > 10 * many(80)
 
@@ -65,9 +65,9 @@ def test_one_user_that_holds_two_saturated_resources():
     """The erratum: user b is n_r of cpu and of memory. Releasing it twice would give out more than there is."""
     instance = Instance.from_arrays([[1, 1], [2, 2]], [[4, 4], [4, 4]], eligible=[[1, 0], [1, 1]])
     market = PerServerMarket.of(instance, "rdm")
-    here, totals = np.array([0.0, 2.0]), np.array([0.0, 4.0])
-    now = server_procedure(market, 0, here, totals)
-    assert now.tasks.tolist() == pytest.approx([4, 0]) and now.updates == 1
+    server_tasks, totals = np.array([0.0, 2.0]), np.array([0.0, 4.0])
+    update = server_procedure(market, 0, server_tasks, totals)
+    assert update.tasks.tolist() == pytest.approx([4, 0]) and update.updates == 1
     answer = allocate(instance, "rdm", "algorithm-1")
     assert answer.totals.tolist() == pytest.approx([4, 2]) and list(answer.rounds.columns) == [
         "change",
@@ -94,11 +94,11 @@ def test_distributed_servers_reach_a_fixed_point(division, procedure, delay):
 
 def test_distributed_is_reproducible_and_traced():
     instance = examples.load("khamse-ashari-table-3")
-    first, again, other = (
+    first, second, other = (
         allocate(instance, "rdm", "distributed", clock_seed=seed, delay=0.3).rounds
         for seed in (1, 1, 2)
     )
-    assert first.equals(again) and not first.equals(other)
+    assert first.equals(second) and not first.equals(other)
     assert list(first.columns) == ["time", "server", "change", "violation", "distance"]
     assert first["time"].is_monotonic_increasing and set(first["server"]) == set("ABCD")
     # every server acts once a period, give or take the jitter
@@ -122,12 +122,12 @@ def test_late_messages_oscillate_without_damping(division):
     """Servers that hear of each other after three periods give and take, until chance ends it; damped, they settle."""
     instance = Instance.from_arrays([[3, 5], [4, 4]], [[28, 7], [24, 24], [23, 17], [5, 39]])
     for seed in by_day(range(3), 3):
-        how = {"delay": 3, "clock_seed": seed, "seconds": 400}
+        options = {"delay": 3, "clock_seed": seed, "seconds": 400}
         with pytest.raises(
             NotConvergedError, match=r"400 simulated seconds .*could run .*smaller damping"
         ):
-            allocate(instance, division, "distributed", damping=1, **how)
-        damped = allocate(instance, division, "distributed", **how)
+            allocate(instance, division, "distributed", damping=1, **options)
+        damped = allocate(instance, division, "distributed", **options)
         assert oracle.holds(instance, damped.tasks_array, division)
 
 
@@ -223,10 +223,10 @@ def test_users_who_come_late_leave_and_come_back(division):
             clock_seed=seed,
         )
         name = f"psdsf-{division}"
-        there = np.arange(1, len(instance.users))
+        other_users = np.arange(1, len(instance.users))
         assert tracking.tasks.loc[[0, 19, 200], (name, first)].eq(0).all()
-        if there.size:  # without the first user the others were at a fixed point of their own
-            small = instance.select_users(there)
+        if other_users.size:  # without the first user the others were at a fixed point of their own
+            small = instance.select_users(other_users)
             final = fairlp.per_server.track(
                 small, until=60, beside=(), division=division, clock_seed=seed
             )
@@ -276,9 +276,9 @@ def test_rates_scale_demands(division):
     for seed in range(many(40)):
         plain = random_instance(50_000 + seed, integers=seed % 2 == 0)
         per_server = plain.gamma() / plain.counts
-        same = plain.replace(rates=per_server)
+        scaled_instance = plain.replace(rates=per_server)
         expected = allocate(plain, division)
-        assert allocate(same, division).totals.to_numpy() == pytest.approx(
+        assert allocate(scaled_instance, division).totals.to_numpy() == pytest.approx(
             expected.totals.to_numpy(), rel=1e-8
         ), seed
         rng = np.random.default_rng(seed)
@@ -318,10 +318,10 @@ def test_pivots_settle_larger_clusters_in_few_sweeps(division, limits):
         demands, capacities = rng.lognormal(0, 1, (150, 3)), rng.lognormal(3, 1, (50, 3))
         eligible = rng.random((150, 50)) < 0.3
         eligible[np.arange(150), rng.integers(0, 50, 150)] = True
-        how = {"eligible": eligible, "weights": rng.integers(1, 4, 150)}
+        fields = {"eligible": eligible, "weights": rng.integers(1, 4, 150)}
         if limits:
-            how["task_limits"] = rng.lognormal(2.5, 1, 150)
-        instance = Instance.from_arrays(demands, capacities, **how)
+            fields["task_limits"] = rng.lognormal(2.5, 1, 150)
+        instance = Instance.from_arrays(demands, capacities, **fields)
         allocation = allocate(instance, division, most_sweeps=300)
         assert allocation.certificate.violation < 1e-9
         assert oracle.holds(instance, allocation.tasks_array, division), seed

@@ -36,15 +36,15 @@ def test_merged_servers_split_in_proportion_are_a_fixed_point(division):
     merged = 0
     for seed in range(many(100)):
         rng = np.random.default_rng(seed)
-        few = random_instance(seed, servers=rng.integers(1, 4))
-        copies = np.repeat(np.arange(len(few.servers)), rng.integers(1, 4, len(few.servers)))
+        base = random_instance(seed, servers=rng.integers(1, 4))
+        copies = np.repeat(np.arange(len(base.servers)), rng.integers(1, 4, len(base.servers)))
         instance = Instance.from_arrays(
-            few.demands,
-            few.capacities[copies],
-            eligible=few.eligible[:, copies],
+            base.demands,
+            base.capacities[copies],
+            eligible=base.eligible[:, copies],
             counts=rng.integers(1, 4, len(copies)),
-            weights=few.weights,
-            task_limits=few.task_limits,
+            weights=base.weights,
+            task_limits=base.task_limits,
         )
         allocation = allocate(instance, division)
         merged += any("merged" in note for note in allocation.notes)
@@ -95,14 +95,14 @@ def test_proportional_users_have_equal_levels(division):
         rng = np.random.default_rng(seed)
         instance = random_instance(seed, limits=False, duplicates=False)
         times, phi = rng.integers(1, 5), rng.integers(1, 4)
-        both = Instance.from_arrays(
+        pair = Instance.from_arrays(
             np.vstack([instance.demands, instance.demands[0] * times]),
             instance.capacities,
             eligible=np.vstack([instance.eligible, instance.eligible[0]]),
             weights=np.append(instance.weights, phi),
             counts=instance.counts,
         )
-        answer = allocate(both, division)
+        answer = allocate(pair, division)
         share = instance.weights[0] / (instance.weights[0] + phi)
         of_both = answer.tasks_array[0].sum() + times * answer.tasks_array[-1].sum()
         assert answer.totals.iloc[0] == pytest.approx(share * of_both, rel=1e-9), seed
@@ -120,8 +120,8 @@ def test_proportional_users_with_limits_may_not_be_merged():
     demands, capacities = [[1], [1], [1]], [[6]]
     three = Instance.from_arrays(demands, capacities, task_limits=[1, 9, 9])
     assert allocate(three, "rdm").totals.tolist() == pytest.approx([1, 2.5, 2.5])
-    two = Instance.from_arrays(demands[1:], capacities, task_limits=[10, 9], weights=[2, 1])
-    assert allocate(two, "rdm").totals.tolist() == pytest.approx([4, 2])
+    pair = Instance.from_arrays(demands[1:], capacities, task_limits=[10, 9], weights=[2, 1])
+    assert allocate(pair, "rdm").totals.tolist() == pytest.approx([4, 2])
 
 
 # --- checks of anyone's allocation -----------------------------------------------------------------------------------
@@ -216,10 +216,10 @@ def test_options_belong_to_methods():
         ({"method": "distributed", "time_limit": 1}, UnknownNameError, "no option 'time_limit'"),
         ({"method": "distribute"}, UnknownNameError, "did you mean 'distributed'"),
     ]
-    for how, error, message in cases:
+    for options, error, message in cases:
         with pytest.raises(error) as caught:
-            fairlp.allocate(instance, "psdsf-rdm", **how)
-        assert message in str(caught.value), how
+            fairlp.allocate(instance, "psdsf-rdm", **options)
+        assert message in str(caught.value), options
 
 
 @pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm"])
@@ -227,10 +227,10 @@ def test_validate_runs_every_method(mechanism):
     frame = fairlp.validate(examples.load("khamse-ashari-figure-1"), mechanism)
     assert list(frame.index) == list(fairlp.mechanisms.TABLE[mechanism].method_names)
     assert frame["agrees"].all() and frame["proved"].all()
-    late = fairlp.validate(
+    table = fairlp.validate(
         examples.load("khamse-ashari-figure-1"), mechanism, delay=0.5, most_sweeps=500
     )
-    assert late["agrees"].all() and "distributed" in late.index
+    assert table["agrees"].all() and "distributed" in table.index
 
 
 def test_results_do_not_depend_on_units():

@@ -25,12 +25,12 @@ DIVISIONS = ["rdm", "tdm"]
 def worst(instance, totals):
     """The smallest of tasks over what the part of every server would run (or all tasks), by plain loops."""
     gamma, phi = instance.gamma().tolist(), instance.weights.tolist()
-    found = np.inf
+    worst_ratio = np.inf
     for n, total in enumerate(totals):
         due = min(phi[n] / sum(phi) * sum(gamma[n]), instance.task_limits[n])
         if due > 0:
-            found = min(found, total / due)
-    return found
+            worst_ratio = min(worst_ratio, total / due)
+    return worst_ratio
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
@@ -93,7 +93,7 @@ def pieces(instance):
 
     resources = [[r for r, d in enumerate(need[n][i]) if d > 0] for n, i in pairs]
     for support in product([0, 1], repeat=len(pairs)):
-        runs = {pair for pair, there in zip(pairs, support, strict=True) if there}
+        runs = {pair for pair, is_support in zip(pairs, support, strict=True) if is_support}
         for guess in product(*resources):
             equal, right, below = [], [], []
             for (n, i), r in zip(pairs, guess, strict=True):

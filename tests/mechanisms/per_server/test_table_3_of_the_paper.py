@@ -29,7 +29,10 @@ def with_demands(changes):
 @pytest.mark.parametrize("parts", list(product([0.02, 0.4, 1.0], repeat=3)))
 def test_three_demands_are_open_within_bounds(parts):
     instance = with_demands(
-        {place: most * part for (place, most), part in zip(MOST.items(), parts, strict=True)}
+        {
+            place: largest * factor
+            for (place, largest), factor in zip(MOST.items(), parts, strict=True)
+        }
     )
     assert instance.gamma() == pytest.approx(TABLE_3, rel=1e-12)
     allocation = fairlp.allocate(instance, "psdsf-rdm")
@@ -40,9 +43,10 @@ def test_three_demands_are_open_within_bounds(parts):
     # 7.5 times its own
     d_class = (allocation.usage / (instance.capacities * instance.counts[:, None])).loc["D", "cpu"]
     assert d_class == pytest.approx(5 * instance.demands[3, 0], abs=1e-9)
-    away = instance.select_users([0, 1, 2])
+    known_users = instance.select_users([0, 1, 2])
     used = (
-        fairlp.allocate(away, "psdsf-rdm").usage / (away.capacities * away.counts[:, None])
+        fairlp.allocate(known_users, "psdsf-rdm").usage
+        / (known_users.capacities * known_users.counts[:, None])
     ).loc["D", "cpu"]
     assert used == pytest.approx(7.5 * instance.demands[1, 0], abs=1e-9)
 
@@ -59,10 +63,10 @@ def test_demands_of_nothing_give_another_fixed_point():
 @pytest.mark.parametrize("place", list(np.ndindex(4, 2)))
 def test_nothing_else_is_open(place):
     """Any other demand is what it is, and the open ones end at their bounds: more by 1 % and Table III is another."""
-    at = MOST.get(place, examples.load("khamse-ashari-table-3").demands[place])
-    assert with_demands({place: at * 1.01}).gamma() != pytest.approx(TABLE_3, rel=1e-3)
+    demand = MOST.get(place, examples.load("khamse-ashari-table-3").demands[place])
+    assert with_demands({place: demand * 1.01}).gamma() != pytest.approx(TABLE_3, rel=1e-3)
     if place not in MOST:
-        assert with_demands({place: at * 0.99}).gamma() != pytest.approx(TABLE_3, rel=1e-3)
+        assert with_demands({place: demand * 0.99}).gamma() != pytest.approx(TABLE_3, rel=1e-3)
 
 
 def test_table_4_closes_the_memory_of_user_3():

@@ -114,16 +114,16 @@ def test_prices_prove_no_more_than_there_is():
         market = time_market(instance)
         totals, weights = market.tasks.sum(axis=1), instance.user_weights
         assert market_gap(instance, totals, market.prices) <= 1e-9
-        able = (instance.gamma() > 0).any(axis=1)
-        less = totals * rng.uniform(0.5, 1, len(totals))
+        able_users = (instance.gamma() > 0).any(axis=1)
+        smaller_totals = totals * rng.uniform(0.5, 1, len(totals))
         missing = (
-            weights * np.log(totals / less, where=able, out=np.zeros(len(totals)))
-        ).sum() / weights[able].sum()
-        assert market_gap(instance, less, market.prices) == pytest.approx(
+            weights * np.log(totals / smaller_totals, where=able_users, out=np.zeros(len(totals)))
+        ).sum() / weights[able_users].sum()
+        assert market_gap(instance, smaller_totals, market.prices) == pytest.approx(
             missing, rel=1e-6, abs=1e-9
         )
         others = market.prices * rng.uniform(0.5, 2, len(market.prices))
-        assert market_gap(instance, less, others) >= missing - 1e-9
+        assert market_gap(instance, smaller_totals, others) >= missing - 1e-9
 
 
 def test_without_prices_nothing_is_proved(monkeypatch):
@@ -146,10 +146,10 @@ def test_under_resource_division_a_note_names_who_could_gain():
         answer = fairlp.allocate(instance, "psdsf-rdm", merge=False)
         assert oracle.holds(instance, answer.tasks_array, "rdm"), seed
         optimal = fairlp.audit(instance, answer, ["Pareto-optimal"])["holds"].iloc[0]
-        says = any("not Pareto-optimal" in note for note in answer.notes)
+        is_noted = any("not Pareto-optimal" in note for note in answer.notes)
         if limits_bind(instance):
-            assert says == (optimal is False or optimal == False), seed  # noqa: E712 - NumPy's
-        noted += says
+            assert is_noted == (optimal is False or optimal == False), seed  # noqa: E712 - NumPy's
+        noted += is_noted
     assert noted
 
 
@@ -164,11 +164,11 @@ def test_sweeps_that_do_not_settle_begin_elsewhere(monkeypatch, failures):
     calls = []
     real = rows.require_converged
 
-    def converged(*given):
-        calls.append(given)
+    def converged(*arguments):
+        calls.append(arguments)
         if len(calls) <= failures:
             raise NotConvergedError("planted")
-        return real(*given)
+        return real(*arguments)
 
     monkeypatch.setattr(rows, "require_converged", converged)
     if failures == 4:

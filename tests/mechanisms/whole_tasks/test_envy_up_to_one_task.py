@@ -29,28 +29,33 @@ def could(bundle, demand, limit):
     return min(*(b // d for b, d in zip(bundle, demand, strict=True) if d > 0), limit, float("inf"))
 
 
-def envious(instance, tasks, own, other):
+def envious(instance, tasks, own_tasks, other):
     """Pairs that envy by more than a task, in whole numbers: n could run more than x[n] + own with m's, less other."""
     demands, limits = instance.demands.astype(int).tolist(), instance.task_limits.tolist()
-    found = []
-    for n, mine in enumerate(tasks):
-        for m, theirs in enumerate(tasks):
-            bundle = [max(theirs - other, 0) * d for d in demands[m]]
-            if n != m and could(bundle, demands[n], limits[n]) > mine + own:
-                found.append((n, m))
-    return found
+    envy = []
+    for n, tasks_held in enumerate(tasks):
+        for m, other_tasks in enumerate(tasks):
+            bundle = [max(other_tasks - other, 0) * d for d in demands[m]]
+            if n != m and could(bundle, demands[n], limits[n]) > tasks_held + own_tasks:
+                envy.append((n, m))
+    return envy
 
 
 @settings(max_examples=many(120), deadline=None)
 @given(st.integers(0, 10**9))
 def test_each_keeps_its_own(seed):
     instance = drawn(seed)
-    for mechanism, wanted in KEEPS.items():
+    for mechanism, property_name in KEEPS.items():
         for ties in ("larger", "smaller", "index"):
             allocation = fairlp.allocate(instance, mechanism, ties=ties)
             tasks = allocation.totals.astype(int).tolist()
-            assert not envious(instance, tasks, own=int(wanted == OWN), other=int(wanted == OTHER))
-            assert fairlp.audit(instance, allocation, wanted).holds.iloc[0] is True
+            assert not envious(
+                instance,
+                tasks,
+                own_tasks=int(property_name == OWN),
+                other=int(property_name == OTHER),
+            )
+            assert fairlp.audit(instance, allocation, property_name).holds.iloc[0] is True
 
 
 @settings(max_examples=many(100), deadline=None)
@@ -68,10 +73,15 @@ def test_neither_keeps_the_others():
     broken = {"sequential-minmax": 0, "drf-discrete": 0}
     for seed in range(many(300)):
         instance = drawn(seed)
-        for mechanism, kept in KEEPS.items():
+        for mechanism, property_name in KEEPS.items():
             tasks = fairlp.allocate(instance, mechanism).totals.astype(int).tolist()
             broken[mechanism] += bool(
-                envious(instance, tasks, own=int(kept == OTHER), other=int(kept == OWN))
+                envious(
+                    instance,
+                    tasks,
+                    own_tasks=int(property_name == OTHER),
+                    other=int(property_name == OWN),
+                )
             )
     assert broken["sequential-minmax"] > 0 and broken["drf-discrete"] > 0
     four = Instance.from_arrays(
@@ -89,12 +99,14 @@ def test_neither_keeps_the_others():
 
 @pytest.mark.parametrize("mechanism", list(KEEPS))
 def test_with_unequal_weights_neither_is_kept(mechanism):
-    wanted = KEEPS[mechanism]
-    instance = fairlp.counterexample(mechanism, wanted)
+    property_name = KEEPS[mechanism]
+    instance = fairlp.counterexample(mechanism, property_name)
     assert len(set(instance.weights.tolist())) == 2
-    assert not fairlp.audit(instance, fairlp.allocate(instance, mechanism), wanted).holds.iloc[0]
+    assert not fairlp.audit(
+        instance, fairlp.allocate(instance, mechanism), property_name
+    ).holds.iloc[0]
     equal = instance.derived(weights=np.ones(len(instance.users)))
-    assert fairlp.audit(equal, fairlp.allocate(equal, mechanism), wanted).holds.iloc[0]
+    assert fairlp.audit(equal, fairlp.allocate(equal, mechanism), property_name).holds.iloc[0]
 
 
 def test_where_it_is_not_defined():

@@ -57,11 +57,11 @@ def test_the_order_of_picks_is_the_papers():
 
 def test_the_rule_for_ties_decides():
     instance = Instance.from_arrays([[1, 0], [2, 0]], [[2, 1]], users=["small", "large"])
-    found = {
+    totals = {
         ties: fairlp.allocate(instance, "drf-discrete", ties=ties).totals.to_dict() for ties in TIES
     }
-    assert found["larger"] == {"small": 0, "large": 1}
-    assert found["smaller"] == found["index"] == {"small": 2, "large": 0}
+    assert totals["larger"] == {"small": 0, "large": 1}
+    assert totals["smaller"] == totals["index"] == {"small": 2, "large": 0}
 
 
 def test_shares_that_floats_cannot_tell_apart():
@@ -83,7 +83,7 @@ def test_fast_equals_loop_equals_rationals(seed, window, chunk):
         pytest.MonkeyPatch.context() as patch
     ):  # small windows, so that small instances go through every step
         patch.setattr(filling, "WINDOW", window)
-        patch.setattr(filling, "_FIRST_CHUNK", chunk)
+        patch.setattr(filling, "FIRST_CHUNK", chunk)
         for rule, offset in RULES:
             for ties in TIES:
                 expected = plain.serve(rule, ties, offset)
@@ -137,10 +137,10 @@ def test_nothing_is_over_capacity_and_nothing_more_fits(seed):
     plain = Plain(demands, capacity, weights, limits)
     for mechanism in ("drf-discrete", "sequential-minmax"):
         totals = fairlp.allocate(instance, mechanism).totals.astype(int).tolist()
-        left = plain.left(totals)
-        assert min(left) >= 0
-        for i, able in enumerate(plain.able):
-            assert not able or totals[i] == plain.limit[i] or not plain.fits(left, i)
+        free_capacity = plain.free_capacity(totals)
+        assert min(free_capacity) >= 0
+        for i, is_able in enumerate(plain.can_run):
+            assert not is_able or totals[i] == plain.limit[i] or not plain.fits(free_capacity, i)
 
 
 def test_sequential_minmax_is_not_envy_free_up_to_one_task_here():
@@ -169,8 +169,8 @@ def test_filling_leaves_no_envy_by_more_than_one_task(seed):
     for rule in ("exclude", "stop"):
         tasks = fairlp.allocate(instance, "drf-discrete", rule=rule).totals.to_numpy()
         for bundle, number in zip(demands, tasks, strict=True):
-            held = np.maximum(number - 1, 0) * bundle
-            could = np.where(demands > 0, held // np.maximum(demands, 1), np.inf).min(axis=1)
+            rest = np.maximum(number - 1, 0) * bundle
+            could = np.where(demands > 0, rest // np.maximum(demands, 1), np.inf).min(axis=1)
             assert (np.minimum(could, instance.task_limits) <= tasks).all()
 
 
@@ -238,9 +238,11 @@ def test_filling_has_what_theory_says_on_random_instances(seed):
 # Whole tasks where a shortcut fails or nothing can run: the answer is that of the plain procedure.
 
 
-def many_users(**more):
+def many_users(**options):
     """So many tasks that the filling jumps."""
-    return Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [2.0, 3.0]], [[90000.0, 70000.0]], **more)
+    return Instance.from_arrays(
+        [[1.0, 4.0], [3.0, 1.0], [2.0, 3.0]], [[90000.0, 70000.0]], **options
+    )
 
 
 def filled(instance):
@@ -249,34 +251,34 @@ def filled(instance):
 
 def test_a_bracket_that_is_too_wide_ends_where_all_fits(monkeypatch):
     limited = many_users(task_limits=[1000.0, 2000.0, 1500.0])
-    monkeypatch.setattr(filling.Filling, "bracket", lambda self, *given: (given[-1], 1e9))
+    monkeypatch.setattr(filling.Filling, "bracket", lambda self, *arguments: (arguments[-1], 1e9))
     assert filled(limited) == [1000, 2000, 1500]
 
 
 @pytest.mark.parametrize("end", [0, 1])
 def test_a_probe_that_finds_no_level_in_between_leaves_the_rest_to_the_picks(monkeypatch, end):
     small = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [2.0, 3.0]], [[900.0, 700.0]])
-    wanted = filled(small)
+    expected = filled(small)
     monkeypatch.setattr(filling, "WINDOW", 1)
-    monkeypatch.setattr(filling, "level_between", lambda *given: given[end])
-    assert filled(small) == wanted
+    monkeypatch.setattr(filling, "level_between", lambda *arguments: arguments[end])
+    assert filled(small) == expected
 
 
 def test_a_bulk_that_does_not_fit_after_all_is_not_given(monkeypatch):
     tree = many_users(queue=["a", "a", "b"]).derived(capacities=np.array([[90.0, 70.0]]))
-    wanted = on_tree.loop(tree)
-    asked = []
-    monkeypatch.setattr(on_tree.FreeCapacity, "all_fit", lambda self, more: asked.append(more))
-    assert on_tree.fast(tree).tolist() == wanted.tolist() and asked
+    expected = on_tree.loop(tree)
+    calls = []
+    monkeypatch.setattr(on_tree.FreeCapacity, "all_fit", lambda self, tasks: calls.append(tasks))
+    assert on_tree.fast(tree).tolist() == expected.tolist() and calls
 
 
 def test_shares_without_a_short_common_unit_are_fractions(monkeypatch):
     pool = Pool.of(many_users())
     whole = placement.comparable(pool)
-    monkeypatch.setattr(placement, "_LONGEST_DENOMINATOR", 1)
+    monkeypatch.setattr(placement, "LONGEST_DENOMINATOR", 1)
     parts = placement.comparable(pool)
-    assert all(isinstance(part, Fraction) for part in parts)
-    assert [part / parts[0] for part in parts] == [Fraction(share, whole[0]) for share in whole]
+    assert all(isinstance(weight, Fraction) for weight in parts)
+    assert [weight / parts[0] for weight in parts] == [Fraction(share, whole[0]) for share in whole]
 
 
 def nobody():
@@ -305,8 +307,8 @@ def test_a_resource_of_which_there_is_nothing_counts_for_no_share():
 BY_WORD = "optimal as highs says, without duals that prove it"
 
 
-def one(demands, capacity, **more):
-    return fairlp.Instance.from_arrays(demands, [capacity], **more)
+def one(demands, capacity, **options):
+    return fairlp.Instance.from_arrays(demands, [capacity], **options)
 
 
 @pytest.mark.parametrize("short", [1e-15, 1e-12, 1e-10])
@@ -319,8 +321,10 @@ def test_what_no_multiple_tells_is_said_not_to_be_proved():
     """Two tasks and three use all of it but for what the last digits lack."""
     needs = [[1.2345678912345], [2.3456789123456]]
     capacity = 2 * needs[0][0] + 3 * needs[1][0]
-    most = fairlp.allocate(one(needs, [capacity * (1 + 1e-12)], task_limits=[2, 3]), "drf-milp")
-    assert most.unproved == BY_WORD
+    allocation = fairlp.allocate(
+        one(needs, [capacity * (1 + 1e-12)], task_limits=[2, 3]), "drf-milp"
+    )
+    assert allocation.unproved == BY_WORD
     answer = fairlp.allocate(one(needs, [capacity * (1 - 1e-12)], task_limits=[2, 3]), "drf-milp")
     assert answer.totals.tolist() == [2, 2]
     assert answer.unproved.startswith(

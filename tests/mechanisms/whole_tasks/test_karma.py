@@ -22,14 +22,14 @@ def quantum(demand, credits, slices, alpha):
     count = len(demand)
     guaranteed = int(alpha * slices // count)
     shared = slices - count * guaranteed
-    credits = [own + shared // count for own in credits]
-    donated = [max(0, guaranteed - wanted) for wanted in demand]
-    has = [min(wanted, guaranteed) for wanted in demand]
+    credits = [balance + shared // count for balance in credits]
+    donated = [max(0, guaranteed - slices_wanted) for slices_wanted in demand]
+    grants = [min(slices_wanted, guaranteed) for slices_wanted in demand]
     while True:
-        borrowers = [n for n in range(count) if has[n] < demand[n] and credits[n] > 0]
+        borrowers = [n for n in range(count) if grants[n] < demand[n] and credits[n] > 0]
         donors = [n for n in range(count) if donated[n] > 0]
         if not borrowers or not (donors or shared):
-            return has, credits
+            return grants, credits
         richest = max(borrowers, key=lambda n: credits[n])
         if donors:
             poorest = min(donors, key=lambda n: credits[n])
@@ -37,7 +37,7 @@ def quantum(demand, credits, slices, alpha):
             donated[poorest] -= 1
         else:
             shared -= 1
-        has[richest] += 1
+        grants[richest] += 1
         credits[richest] -= 1
 
 
@@ -62,12 +62,12 @@ def test_every_quantum_is_that_of_the_loop(seed):
     alpha, first = rng.choice([0.0, 0.3, 0.5, 0.7, 1.0]), int(rng.choice([0, 1, 3, 10, 10**6]))
     demands = rng.integers(0, 2 * slices // count + 3, (4, count))
     credits = [first] * count
-    for demand, found in zip(
+    for demand, allocation in zip(
         demands, run(demands, slices, alpha=alpha, credits=first), strict=True
     ):
-        has, credits = quantum(demand.tolist(), credits, slices, Fraction(str(alpha)))
-        assert found.totals.tolist() == has and found.state.tolist() == credits
-        assert found.residual == 0 and found.state.index.equals(found.totals.index)
+        grants, credits = quantum(demand.tolist(), credits, slices, Fraction(str(alpha)))
+        assert allocation.totals.tolist() == grants and allocation.state.tolist() == credits
+        assert allocation.residual == 0 and allocation.state.index.equals(allocation.totals.index)
 
 
 @settings(max_examples=many(40), deadline=None)
@@ -78,23 +78,23 @@ def test_nothing_is_left_that_somebody_wants_and_credits_are_conserved(seed):
     count, fair = int(rng.integers(2, 7)), int(rng.integers(1, 4)) * 2
     slices, before = count * fair, count * 10**12
     demands = rng.integers(0, 2 * fair + 2, (5, count))
-    for demand, found in zip(demands, run(demands, slices), strict=True):
-        totals = found.totals.to_numpy()
+    for demand, allocation in zip(demands, run(demands, slices), strict=True):
+        totals = allocation.totals.to_numpy()
         assert (
             totals.sum() == min(demand.sum(), slices)
             and (totals >= np.minimum(demand, fair // 2)).all()
         )
         donated = np.maximum(fair // 2 - demand, 0).sum()
         borrowed = totals.sum() - np.minimum(demand, fair // 2).sum()
-        after = int(found.state.sum())
+        after = int(allocation.state.sum())
         assert after - before == count * (fair // 2) - max(borrowed - donated, 0)
         before = after
-    assert fairlp.audit(found.instance, found, "Pareto-optimal")["holds"].all()
+    assert fairlp.audit(allocation.instance, allocation, "Pareto-optimal")["holds"].all()
 
 
 def totals_of(demands, slices, mechanism, **options):
     if mechanism == "karma":
-        return sum(found.totals.to_numpy() for found in run(demands, slices, **options))
+        return sum(allocation.totals.to_numpy() for allocation in run(demands, slices, **options))
     return sum(
         fairlp.allocate(instance_of(demand, slices), mechanism).totals.to_numpy()
         for demand in demands
@@ -112,7 +112,7 @@ def test_memory_evens_out_what_max_min_fairness_does_not():
         name: totals_of(demands, 12, name) / demands.sum(axis=0)
         for name in ("karma", "drf-discrete")
     }
-    evenness = {name: part.min() / part.max() for name, part in parts.items()}
+    evenness = {name: user_totals.min() / user_totals.max() for name, user_totals in parts.items()}
     assert evenness["karma"] > 0.8 and evenness["drf-discrete"] < 0.6
 
 
@@ -125,15 +125,15 @@ def test_asking_for_more_than_one_needs_does_not_pay_in_the_next_quanta(alpha):
     rng = np.random.default_rng(5)
     for _ in range(many(24)):
         demands = rng.integers(0, 5, (3, 3))
-        truth = [found.totals.to_numpy() for found in run(demands, 6, alpha=alpha)]
-        for user, more in itertools.product(range(3), (1, 2, 6)):
+        truth = [allocation.totals.to_numpy() for allocation in run(demands, 6, alpha=alpha)]
+        for user, excess in itertools.product(range(3), (1, 2, 6)):
             lied = demands.copy()
-            lied[0, user] += more
-            found = [
+            lied[0, user] += excess
+            lies = [
                 min(a.totals.iloc[user], d[user])
                 for a, d in zip(run(lied, 6, alpha=alpha), demands, strict=True)
             ]
-            assert sum(found) <= sum(has[user] for has in truth)
+            assert sum(lies) <= sum(grants[user] for grants in truth)
 
 
 def test_asking_for_more_than_one_needs_may_pay_a_slice():
@@ -152,13 +152,13 @@ def test_asking_for_more_than_one_needs_may_pay_a_slice():
             slices, credits = quantum(demand, credits, 12, 1)
             total += min(slices[0], needed[0])
         useful_slices.append(total)
-        own = [
+        user_grants = [
             min(allocation.totals.iloc[0], needed[0])
             for allocation, needed in zip(
                 run(demands, 12, alpha=1, credits=1000), truth, strict=True
             )
         ]
-        assert sum(own) == total
+        assert sum(user_grants) == total
     assert useful_slices == [12, 13]
 
 
@@ -196,14 +196,17 @@ def test_many_slices_at_once():
 def test_slices_are_counted_as_decimals_and_may_need_several_resources():
     """0.3 is three times 0.1, and α = 0.29 of 100 slices is 29, which floats call 28.999999999999996."""
     assert fairlp.allocate(instance_of([9], 3, 0.1), "karma").totals.tolist() == [3]
-    own = fairlp.allocate(instance_of([29, 0], 200), "karma", alpha=0.29, credits=0)
-    assert own.totals.tolist() == [29, 0] and own.state.tolist() == [71, 71]  # nothing is borrowed
+    allocation = fairlp.allocate(instance_of([29, 0], 200), "karma", alpha=0.29, credits=0)
+    assert allocation.totals.tolist() == [29, 0] and allocation.state.tolist() == [
+        71,
+        71,
+    ]  # nothing is borrowed
     bundle = Instance.from_arrays([[1, 2], [1, 2]], [[8, 9]], task_limits=[None, 1.5])
     assert fairlp.allocate(bundle, "karma").totals.tolist() == [3, 1]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"weights": [1, 2]}, "weights differ"),
         ({"demands": [[1], [2]]}, "a task of user 'user2' is another than one of user 'user1'"),
@@ -211,13 +214,13 @@ def test_slices_are_counted_as_decimals_and_may_need_several_resources():
         ({"rates": [[1], [1]]}, "rates are given"),
     ],
 )
-def test_what_it_is_not_defined_for(change, told):
-    with pytest.raises(NotDefinedError, match=f"karma is not defined here: .*{told}"):
+def test_what_it_is_not_defined_for(change, message):
+    with pytest.raises(NotDefinedError, match=f"karma is not defined here: .*{message}"):
         fairlp.allocate(instance_of([1, 1], 4).replace(**change), "karma")
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"alpha": 1.5}, "alpha is 1.5; expected the guaranteed part of the fair share"),
         ({"alpha": "half"}, "alpha is 'half'"),
@@ -236,8 +239,8 @@ def test_what_it_is_not_defined_for(change, told):
         ),
     ],
 )
-def test_bad_options_are_named(options, told):
-    with pytest.raises(InstanceError, match=told):
+def test_bad_options_are_named(options, message):
+    with pytest.raises(InstanceError, match=message):
         fairlp.allocate(instance_of([1, 1], 4), "karma", **options)
 
 

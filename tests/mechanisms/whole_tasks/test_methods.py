@@ -22,8 +22,8 @@ from fairlp.models.notation.model import Model
 INF = np.inf
 
 
-def one(demands, capacities, **more):
-    return Instance.from_arrays(demands, [capacities], **more)
+def one(demands, capacities, **options):
+    return Instance.from_arrays(demands, [capacities], **options)
 
 
 def test_a_pool_knows_who_can_run_a_whole_task_and_where():
@@ -86,10 +86,10 @@ def test_picks_below_a_level_are_counted_exactly():
                 [keys.at(np.arange(3), np.full(3, float(pick))) for pick in range(120)]
             )
             for level in every[rng.integers(1, 40, 6), 0]:
-                for at in (level, np.nextafter(level, 0), np.nextafter(level, INF)):
-                    expected = (every < at).sum(axis=0)
-                    found = keys.below(float(at))
-                    assert (found == expected)[expected < 120].all()
+                for bound in (level, np.nextafter(level, 0), np.nextafter(level, INF)):
+                    expected = (every < bound).sum(axis=0)
+                    counts = keys.below(float(bound))
+                    assert (counts == expected)[expected < 120].all()
 
 
 def awkward(seed):
@@ -123,8 +123,8 @@ def test_a_guess_of_a_level_where_all_fits_is_checked(monkeypatch):
     pool = Pool.of(one([[0.1], [0.3]], [1000.0]))
     honest = Filling.bracket
 
-    def too_high(self, part, keys, now, limits, going, level):
-        _, high = honest(self, part, keys, now, limits, going, level)
+    def too_high(self, pool, keys, counts, limits, users, level):
+        _, high = honest(self, pool, keys, counts, limits, users, level)
         return high * 1.5, high * 2
 
     expected = Filling(pool).run().tolist()
@@ -144,8 +144,8 @@ def test_of_resources_that_tie_by_rounding_the_smaller_one_counts():
     for order in ([0, 1], [1, 0]):
         ones = np.ones(1, dtype=object)
         demands = np.array([[3 * LARGE + 1, 3]], dtype=object)[:, order]
-        left = np.array([LARGE, 1], dtype=object)[order]
-        level = FluidLevel(Pool(demands, left, ones, ones, np.array([INF])), left)
+        capacity = np.array([LARGE, 1], dtype=object)[order]
+        level = FluidLevel(Pool(demands, capacity, ones, ones, np.array([INF])), capacity)
         assert level.exact == Fraction(LARGE, 3 * LARGE + 1) < Fraction(1, 3)
 
 
@@ -208,9 +208,9 @@ def test_a_first_level_that_is_not_the_best_is_raised(monkeypatch):
     instance = one([[1.0], [2.0]], [8.0])
     expected = discrete_leximin(instance, Pool.of(instance))
     lie_about(monkeypatch, lambda number, x: np.ones(2) if number == 0 else x)
-    found = discrete_leximin(instance, Pool.of(instance))
-    assert found.levels == expected.levels and found.tasks.tolist() == expected.tasks.tolist()
-    assert leximin.DiscreteLeximin(found.tasks).levels == []
+    optimum = discrete_leximin(instance, Pool.of(instance))
+    assert optimum.levels == expected.levels and optimum.tasks.tolist() == expected.tasks.tolist()
+    assert leximin.DiscreteLeximin(optimum.tasks).levels == []
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,8 @@ def test_more_tasks_than_floats_count_are_refused(mechanism):
     instance = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0]], [[1e25, 1e25]], users=["ann", "bob"])
     with pytest.raises(TooLargeError, match=r"user 'bob' has 3.33e\+24 whole tasks alone"):
         fairlp.allocate(instance, mechanism)
-    few = instance.replace(task_limits=[3, 2])
-    assert fairlp.allocate(few, mechanism).totals.to_list() == [3, 2]
+    few_tasks = instance.replace(task_limits=[3, 2])
+    assert fairlp.allocate(few_tasks, mechanism).totals.to_list() == [3, 2]
 
 
 def test_mechanisms_of_whole_tasks_say_so():

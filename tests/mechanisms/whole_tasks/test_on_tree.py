@@ -48,11 +48,13 @@ def test_heaps_are_the_loop_and_the_oracle(seed):
 def test_a_flat_tree_is_discrete_drf(seed):
     instance = tree_instance(np.random.default_rng(seed), flat=True)
     scaled = instance.replace(capacities=instance.capacities * 20)
-    for one in (instance, scaled, scaled.replace(queue=None, queues=None)):
-        tree = fairlp.allocate(one, "h-drf-discrete").totals
+    for case in (instance, scaled, scaled.replace(queue=None, queues=None)):
+        tree = fairlp.allocate(case, "h-drf-discrete").totals
         assert (
             tree.tolist()
-            == fairlp.allocate(one.replace(queue=None, queues=None), "drf-discrete").totals.tolist()
+            == fairlp.allocate(
+                case.replace(queue=None, queues=None), "drf-discrete"
+            ).totals.tolist()
         )
 
 
@@ -65,9 +67,9 @@ def test_the_more_there_is_the_nearer_to_divisible_tasks(seed, scale):
     allocation = fairlp.allocate(large, "h-drf-discrete")
     assert allocation.residual <= 0 and (allocation.totals % 1 == 0).all()
     divided = fairlp.allocate(large, "h-drf")
-    able = divided.totals > 0
-    slack = 1 / divided.tasks_per_level[able] * len(able)
-    assert allocation.levels[able].min() >= divided.levels[able].min() - slack.max()
+    able_users = divided.totals > 0
+    slack = 1 / divided.tasks_per_level[able_users] * len(able_users)
+    assert allocation.levels[able_users].min() >= divided.levels[able_users].min() - slack.max()
 
 
 def test_what_it_is_not_defined_for_and_what_it_says():
@@ -145,11 +147,11 @@ def test_counted_leaves_keep_the_share_of_their_queue_in_whole_tasks(tasks, limi
 @pytest.mark.parametrize("seed", range(many(60)))
 def test_tasks_counted_at_once_are_those_served_one_after_the_other(seed):
     rng = np.random.default_rng(seed)
-    one = tree_instance(rng, caps=seed % 2 == 0)
-    one = one.replace(capacities=one.capacities * rng.choice([1, 5, 20]))
+    instance = tree_instance(rng, caps=seed % 2 == 0)
+    instance = instance.replace(capacities=instance.capacities * rng.choice([1, 5, 20]))
     ties = ("larger", "smaller", "index")[seed % 3]
     counted, served = (
-        fairlp.allocate(one, "h-drf-counted-whole", method=method, ties=ties).totals
+        fairlp.allocate(instance, "h-drf-counted-whole", method=method, ties=ties).totals
         for method in ("fast", "loop")
     )
     assert counted.tolist() == served.tolist()
@@ -158,11 +160,13 @@ def test_tasks_counted_at_once_are_those_served_one_after_the_other(seed):
 @pytest.mark.parametrize("seed", range(many(60)))
 def test_a_weight_of_a_tenth_is_a_tenth(seed):
     rng = np.random.default_rng(seed)
-    one = tree_instance(rng)
-    rows = {path: {"weight": float(rng.choice([0.1, 0.2, 0.3]))} for path in one.tree.paths}
-    one = one.replace(queues=rows, weights=rng.choice([0.1, 0.2, 0.3], len(one.users)))
+    instance = tree_instance(rng)
+    rows = {path: {"weight": float(rng.choice([0.1, 0.2, 0.3]))} for path in instance.tree.paths}
+    instance = instance.replace(
+        queues=rows, weights=rng.choice([0.1, 0.2, 0.3], len(instance.users))
+    )
     counted, served = (
-        fairlp.allocate(one, "h-drf-counted-whole", method=method).totals.tolist()
+        fairlp.allocate(instance, "h-drf-counted-whole", method=method).totals.tolist()
         for method in ("fast", "loop")
     )
     assert counted == served
@@ -192,10 +196,10 @@ def test_billions_of_tasks_are_counted():
 
 @pytest.mark.parametrize("seed", range(many(30)))
 def test_without_limits_counting_changes_nothing(seed):
-    one = tree_instance(np.random.default_rng(seed), limits=False)
+    instance = tree_instance(np.random.default_rng(seed), limits=False)
     ties = ("larger", "smaller", "index")[seed % 3]
-    values = fairlp.allocate(one, "h-drf-counted-whole", ties=ties).totals.tolist()
-    assert values == fairlp.allocate(one, "h-drf-discrete", ties=ties).totals.tolist()
+    values = fairlp.allocate(instance, "h-drf-counted-whole", ties=ties).totals.tolist()
+    assert values == fairlp.allocate(instance, "h-drf-discrete", ties=ties).totals.tolist()
 
 
 @pytest.mark.parametrize("seed", range(many(12)))

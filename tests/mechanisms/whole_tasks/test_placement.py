@@ -55,8 +55,8 @@ def test_placements_equal_a_loop_in_rationals(seed, policy, table):
     expected = placement_oracle.place(policy=policy, ties=ties, slots=slots, unit=unit, **data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placement, "LARGEST_TABLE", 10**6 if table else 0)
-        found = placement.place(instance, policy, ties=ties, slots=slots, unit=unit)
-    assert found.tolist() == expected
+        tasks = placement.place(instance, policy, ties=ties, slots=slots, unit=unit)
+    assert tasks.tolist() == expected
 
 
 def test_the_papers_two_servers():

@@ -39,10 +39,10 @@ def test_floating_point_and_lp_differ_at_whole_numbers_only(seed):
     instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
     exact = fairlp.allocate(instance, "pdrf").totals.to_numpy()
     fluid = fairlp.allocate(instance, "pdrf", divisible=True).totals.to_numpy()
-    near = abs(fluid - np.rint(fluid)) <= 1e-9 * np.maximum(fluid, 1)
+    near_whole = abs(fluid - np.rint(fluid)) <= 1e-9 * np.maximum(fluid, 1)
     for method in ("floating-point", "lp"):
         values = fairlp.allocate(instance, "pdrf", method=method).totals.to_numpy()
-        assert (values == exact)[~near].all() and (abs(values - exact) <= 1).all()
+        assert (values == exact)[~near_whole].all() and (abs(values - exact) <= 1).all()
     assert fairlp.allocate(
         instance, "pdrf", method="lp", divisible=True
     ).totals.to_numpy() == pytest.approx(fluid, rel=1e-9)
@@ -95,10 +95,10 @@ def test_section_6_1_and_its_erratum():
     assert (table["basic_subcycle"] * [2, 4, 10]).sum() == 28 != 26
     assert sum(a * b for a, b in zip([4, 2, 1], [2, 4, 10], strict=True)) == 26
     assert fairlp.cycles.length(instance) == 17
-    found = fairlp.cycles.higher_order(instance)
-    assert found["turns"].tolist() == pytest.approx([7 / 6, 7 / 2])
-    assert found["tasks"].tolist() == [{"A": 5, "B": 2, "C": 1}, {"A": 3}]
-    assert found["left"].tolist() == [{"units": 7}, {"units": 1}]
+    orders = fairlp.cycles.higher_order(instance)
+    assert orders["turns"].tolist() == pytest.approx([7 / 6, 7 / 2])
+    assert orders["tasks"].tolist() == [{"A": 5, "B": 2, "C": 1}, {"A": 3}]
+    assert orders["left"].tolist() == [{"units": 7}, {"units": 1}]
 
 
 def test_what_the_papers_secondary_cycle_does_where_nine_are_left():
@@ -133,13 +133,17 @@ def test_repairs_and_higher_cycles_stay_within_capacity_and_repairs_are_maximal(
     plain = Plain(demands, capacity, weights, limits)
     first = fairlp.allocate(instance, "pdrf").totals
     for options in ({"repair": "ascending"}, {"repair": "filling"}, {"higher_order": True}):
-        found = fairlp.allocate(instance, "pdrf", **options).totals
-        assert (found >= first).all()
-        left = plain.left(found.astype(int).tolist())
-        assert min(left) >= 0
+        totals = fairlp.allocate(instance, "pdrf", **options).totals
+        assert (totals >= first).all()
+        free_capacity = plain.free_capacity(totals.astype(int).tolist())
+        assert min(free_capacity) >= 0
         if "repair" in options:
-            for i, able in enumerate(plain.able):
-                assert not able or found.iloc[i] == plain.limit[i] or not plain.fits(left, i)
+            for i, is_able in enumerate(plain.can_run):
+                assert (
+                    not is_able
+                    or totals.iloc[i] == plain.limit[i]
+                    or not plain.fits(free_capacity, i)
+                )
 
 
 @settings(max_examples=many(100), deadline=None)
@@ -152,11 +156,11 @@ def test_ascending_repair_is_pass_after_pass(seed):
     while True:
         before = list(tasks)
         order = sorted(
-            (i for i, able in enumerate(plain.able) if able),
+            (i for i, is_able in enumerate(plain.can_run) if is_able),
             key=lambda i: (before[i] * plain.ds[i], -plain.ds[i], i),
         )
         for i in order:
-            if tasks[i] != plain.limit[i] and plain.fits(plain.left(tasks), i):
+            if tasks[i] != plain.limit[i] and plain.fits(plain.free_capacity(tasks), i):
                 tasks[i] += 1
         if tasks == before:
             break
@@ -175,9 +179,9 @@ def test_how_far_floors_are_from_filling(seed):
     floors = fairlp.allocate(instance, "pdrf").totals.astype(int).tolist()
     for rule in ("stop", "exclude"):
         filled = fairlp.allocate(instance, "drf-discrete", rule=rule).totals.astype(int).tolist()
-        for i, able in enumerate(plain.able):
-            assert not able or (floors[i] - filled[i]) * plain.ds[i] < max(plain.ds)
-            assert not able or rule == "exclude" or filled[i] - floors[i] <= 1
+        for i, is_able in enumerate(plain.can_run):
+            assert not is_able or (floors[i] - filled[i]) * plain.ds[i] < max(plain.ds)
+            assert not is_able or rule == "exclude" or filled[i] - floors[i] <= 1
 
 
 def test_every_method_has_the_floors_of_divisible_drf():
@@ -235,7 +239,7 @@ def test_the_integer_program_reads_and_exports(tmp_path):
     model = fairlp.formulate(examples.load("ghodsi"), "drf-milp")
     assert "integer" in str(model)
     model.write(tmp_path / "round.mps")
-    again = fairlp.read_program(tmp_path / "round.mps").solve()
-    assert again.objective == pytest.approx(2 / 3)
+    solution = fairlp.read_program(tmp_path / "round.mps").solve()
+    assert solution.objective == pytest.approx(2 / 3)
     assert fairlp.formulate(examples.load("ghodsi"), "pdrf").solve().objective == pytest.approx(2.0)
     assert fairlp.validate(examples.load("cycles"), "drf-milp").agrees.all()

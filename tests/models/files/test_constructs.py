@@ -164,9 +164,13 @@ def test_continuous_columns_are_what_scip_takes_them_for(case, tmp_path_factory)
     """Without semi-continuous ones: SCIP 10 takes ``SC`` with the bounds 0 and 1 as 0 or 1."""
     lows, highs, _, *rest = case
     folder = tmp_path_factory.mktemp("case")
-    ours = optimum(read_text(folder, as_mps((lows, highs, [False] * COUNT, *rest), whole=False)))
-    theirs = scip(folder / "model.mps")
-    assert ours == (None if theirs is None else pytest.approx(theirs, abs=1e-5))
+    our_optimum = optimum(
+        read_text(folder, as_mps((lows, highs, [False] * COUNT, *rest), whole=False))
+    )
+    optimum_of_scip = scip(folder / "model.mps")
+    assert our_optimum == (
+        None if optimum_of_scip is None else pytest.approx(optimum_of_scip, abs=1e-5)
+    )
 
 
 @settings(max_examples=60)
@@ -177,14 +181,16 @@ def test_semicontinuous_columns_are_what_highs_takes_them_for(case, tmp_path_fac
     lows, highs, semi, rows, _, costs = case
     plain = [(coefficients, kind, side, None) for coefficients, kind, side, _ in rows]
     folder = tmp_path_factory.mktemp("case")
-    ours = optimum(read_text(folder, as_mps((lows, highs, semi, plain, [], costs), whole=False)))
+    our_optimum = optimum(
+        read_text(folder, as_mps((lows, highs, semi, plain, [], costs), whole=False))
+    )
     model = highspy.Highs()
     model.setOptionValue("output_flag", False)
     assert model.readModel(str(folder / "model.mps")) == highspy.HighsStatus.kOk
     model.run()
-    found = model.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    assert ours == (
-        pytest.approx(model.getInfo().objective_function_value, abs=1e-5) if found else None
+    is_optimal = model.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    assert our_optimum == (
+        pytest.approx(model.getInfo().objective_function_value, abs=1e-5) if is_optimal else None
     )
 
 
@@ -200,16 +206,16 @@ def test_the_native_profile_reads_back_and_scip_solves_it(case, tmp_path_factory
     assert scip(written) == (None if expected is None else pytest.approx(expected, abs=1e-6))
 
 
-def assert_same(found, program):
+def assert_same(other, program):
     """All numbers and names are the same."""
-    assert (found.row_names, found.column_names) == (program.row_names, program.column_names)
+    assert (other.row_names, other.column_names) == (program.row_names, program.column_names)
     assert (
-        (found.A != program.A).nnz == 0
-        and found.offset == program.offset
-        and found.sense == program.sense
+        (other.A != program.A).nnz == 0
+        and other.offset == program.offset
+        and other.sense == program.sense
     )
     for name in ("c", "row_lower", "row_upper", "col_lower", "col_upper", "integrality"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(program, name))
+        np.testing.assert_array_equal(getattr(other, name), getattr(program, name))
 
 
 def example(lower=-1.0, big_m=None):

@@ -19,7 +19,7 @@ from instance_strategies import full_instance, instances, written
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
         (b"user\tcpu\nann\t1\n", "line 1: columns are separated by tabs; expected commas"),
         (b"user;cpu\nann;1\n", "line 1: columns are separated by semicolons; expected commas"),
@@ -27,10 +27,10 @@ from instance_strategies import full_instance, instances, written
         ("user,cpu\nJosé,1\n".encode("latin-1"), "iconv -f LATIN1 -t UTF-8"),
     ],
 )
-def test_a_table_of_a_spreadsheet_is_refused_with_what_to_do(content, words, tmp_path):
+def test_a_table_of_a_spreadsheet_is_refused_with_what_to_do(content, message, tmp_path):
     (tmp_path / "users.csv").write_bytes(content)
     (tmp_path / "servers.csv").write_text("server,cpu\ns,4\n", encoding="utf-8")
-    with pytest.raises(FileFormatError, match=re.escape(words)):
+    with pytest.raises(FileFormatError, match=re.escape(message)):
         fairlp.read(tmp_path)
 
 
@@ -45,8 +45,8 @@ def test_a_user_may_run_on_several_servers_of_a_table(tmp_path):
     )
     case.write(tmp_path / "folder")
     (tmp_path / "folder" / "fairlp.json").unlink()  # it says how many rows there were
-    listed = pd.DataFrame({"user": ["a", "a", "b"], "server": ["s", "t", "t"]})
-    listed.to_csv(tmp_path / "folder" / "eligible.csv", index=False)
+    table = pd.DataFrame({"user": ["a", "a", "b"], "server": ["s", "t", "t"]})
+    table.to_csv(tmp_path / "folder" / "eligible.csv", index=False)
     users = pd.read_csv(tmp_path / "folder" / "users.csv")
     users.drop(columns="eligible", errors="ignore").to_csv(
         tmp_path / "folder" / "users.csv", index=False
@@ -182,9 +182,9 @@ fairlp.json: {"fairlp": 2, "rows": {"user.csv": 3}} => rows of 'user.csv'; did y
 
 @pytest.mark.parametrize("line", WRONG_FILES.strip().splitlines())
 def test_a_wrong_file_of_a_folder_is_named(tmp_path, line):
-    text, said = line.replace("⏎", "\n").split(" => ")
+    text, message = line.replace("⏎", "\n").split(" => ")
     name, text = text.split(": ", 1)
-    with pytest.raises((FileFormatError, InstanceError), match=said):
+    with pytest.raises((FileFormatError, InstanceError), match=message):
         files.read(folder_of(tmp_path, {"users.csv": USERS, "servers.csv": SERVERS, name: text}))
 
 
@@ -197,7 +197,7 @@ def folder_of(tmp_path, contents):
 
 
 @pytest.mark.parametrize(
-    ("contents", "said"),
+    ("contents", "message"),
     [
         ({}, "has no users.csv; it is empty"),
         (
@@ -222,15 +222,15 @@ def folder_of(tmp_path, contents):
         ),
     ],
 )
-def test_a_wrong_folder_says_where(tmp_path, contents, said):
-    with pytest.raises((FileFormatError, InstanceError), match=said):
+def test_a_wrong_folder_says_where(tmp_path, contents, message):
+    with pytest.raises((FileFormatError, InstanceError), match=message):
         files.read(folder_of(tmp_path, contents))
 
 
 def test_a_folder_whose_users_lack_a_column_of_servers_is_warned_of(tmp_path):
     (tmp_path / "users.csv").write_text("user,memory\nann,4\n", encoding="utf-8")
     (tmp_path / "servers.csv").write_text("server,cpu,memory,number\ns,16,64,3\n", encoding="utf-8")
-    with pytest.warns(FairlpWarning) as shown:
+    with pytest.warns(FairlpWarning) as warnings_shown:
         fairlp.read(tmp_path)
-    messages = [str(warning.message) for warning in shown]
+    messages = [str(warning.message) for warning in warnings_shown]
     assert "did you mean 'count'" in messages[0] and "servers have 'cpu'" in messages[1]

@@ -75,8 +75,8 @@ def test_units_in_headers_and_arguments():
         "cpu": "cores",
         "memory": "GiB",
     }
-    both = from_frames(with_unit, servers(), resources={"cpu": "cores", "memory": None})
-    assert (list(both.resources), both.units) == (["cpu", "memory"], {"cpu": "cores"})
+    instance = from_frames(with_unit, servers(), resources={"cpu": "cores", "memory": None})
+    assert (list(instance.resources), instance.units) == (["cpu", "memory"], {"cpu": "cores"})
     for options in ({"units": {"cpu": "millicores"}}, {"resources": {"cpu": "millicores"}}):
         with pytest.raises(
             InstanceError, match="'cpu' is in 'cores' in the table of users and in 'millicores' in"
@@ -153,7 +153,7 @@ def test_prefixes_settle_what_a_column_is():
 
 
 @pytest.mark.parametrize(
-    ("tables", "options", "said"),
+    ("tables", "options", "message"),
     [
         (([[1]], servers()), {}, "the table of users is list"),
         (
@@ -196,8 +196,8 @@ def test_prefixes_settle_what_a_column_is():
         ((users().set_axis(["ann", "ann"]), servers()), {}, "user 'ann' occurs twice"),
     ],
 )
-def test_wrong_tables_name_the_column(tables, options, said):
-    with pytest.raises(InstanceError, match=said):
+def test_wrong_tables_name_the_column(tables, options, message):
+    with pytest.raises(InstanceError, match=message):
         from_frames(*tables, **options)
 
 
@@ -210,11 +210,11 @@ def test_a_unit_that_a_header_cannot_hold_is_refused(unit):
 def test_attributes_that_a_table_cannot_tell_apart_are_refused():
     twice = pd.DataFrame([["x", "y"], ["x", "y"]], columns=["zone", "zone"], index=["s1", "s2"])
     numbers = pd.DataFrame({7: [1.0, 2.0]}, index=["ann", "bob"])
-    for attributes, said in (
+    for attributes, message in (
         ({"server_attributes": twice}, "zone"),
         ({"user_attributes": numbers}, "7.*name of text"),
     ):
-        with pytest.raises(InstanceError, match=said):
+        with pytest.raises(InstanceError, match=message):
             from_frames(users(), servers()).derived(**attributes).to_frames()
 
 
@@ -280,7 +280,7 @@ SERVERS = pd.DataFrame({"server": ["s1", "s2"], "cpu": [9, 16], "memory": [18, 6
 
 
 @pytest.mark.parametrize(
-    ("users", "servers", "words"),
+    ("users", "servers", "message"),
     [
         (SERVERS, USERS, "are the two tables swapped? The users come first"),
         (SERVERS.set_index("server"), USERS.set_index("user"), "are the two tables swapped?"),
@@ -307,8 +307,8 @@ SERVERS = pd.DataFrame({"server": ["s1", "s2"], "cpu": [9, 16], "memory": [18, 6
         ),
     ],
 )
-def test_a_table_with_other_columns_is_refused_with_what_was_meant(users, servers, words):
-    with pytest.raises(InstanceError, match=re.escape(words)):
+def test_a_table_with_other_columns_is_refused_with_what_was_meant(users, servers, message):
+    with pytest.raises(InstanceError, match=re.escape(message)):
         Instance.from_frames(users, servers)
 
 
@@ -323,11 +323,11 @@ def test_an_attribute_may_be_called_as_the_labels_of_the_other_table():
 
 
 def warnings_of(users, servers, **options):
-    with warnings.catch_warnings(record=True) as shown:
+    with warnings.catch_warnings(record=True) as warnings_shown:
         warnings.simplefilter("always")
         Instance.from_frames(pd.DataFrame(users), pd.DataFrame(servers), **options)
-    assert all(warning.filename == __file__ for warning in shown)
-    return [str(warning.message) for warning in shown]
+    assert all(warning.filename == __file__ for warning in warnings_shown)
+    return [str(warning.message) for warning in warnings_shown]
 
 
 NEEDS = {"user": ["ann"], "memory": [4]}

@@ -78,43 +78,49 @@ def texts():
     """A valid file for each reader: name → (text, reader)."""
     from tempfile import TemporaryDirectory
 
-    found = {}
+    contents = {}
     with TemporaryDirectory() as folder:
-        at = Path(folder)
+        directory = Path(folder)
         for suffix in (".json", ".yaml"):
-            INSTANCE.write(at / f"i{suffix}")
-            study.Study.from_dict(PLAIN).write(at / f"s{suffix}")
-            found[f"i{suffix}"] = (at / f"i{suffix}").read_text(encoding="utf-8"), fairlp.read
-            found[f"s{suffix}"] = (at / f"s{suffix}").read_text(encoding="utf-8"), study.Study.read
+            INSTANCE.write(directory / f"i{suffix}")
+            study.Study.from_dict(PLAIN).write(directory / f"s{suffix}")
+            contents[f"i{suffix}"] = (
+                (directory / f"i{suffix}").read_text(encoding="utf-8"),
+                fairlp.read,
+            )
+            contents[f"s{suffix}"] = (
+                (directory / f"s{suffix}").read_text(encoding="utf-8"),
+                study.Study.read,
+            )
         for case in ("ranges", "integers", "names"):
             for name, options in PROGRAMS.items():
-                write_program(CASES[case], path := at / name, **options)
-                found[f"{case} {name}"] = path.read_text(encoding="ascii"), read_sound
-        INSTANCE.write(at / "folder")
-        for path in (at / "folder").iterdir():
-            found[path.name] = (
+                write_program(CASES[case], path := directory / name, **options)
+                contents[f"{case} {name}"] = path.read_text(encoding="ascii"), read_sound
+        INSTANCE.write(directory / "folder")
+        for path in (directory / "folder").iterdir():
+            contents[path.name] = (
                 path.read_text(encoding="utf-8"),
                 lambda changed: fairlp.read(changed.parent),
             )
-        SIBLINGS.update({path.name: path.read_bytes() for path in (at / "folder").iterdir()})
-    found["jobs.csv"] = JOBS, Workload.read_csv
-    found["pods.csv"] = PODS, generators.alibaba
-    found["trace.csv"] = PODS, lambda changed: read_alibaba_gpu(_beside(changed, NODES), changed)
-    found["nodes.csv"] = NODES, lambda changed: read_alibaba_gpu(changed, _beside(changed, PODS))
-    found["machine_events.csv"] = MACHINES_2011, read_google2011
-    found["task_events.csv"] = EVENTS_2011, read_google2011_tasks
-    found["machine_attributes.csv"] = ATTRIBUTES_2011, partial(_in_a_trace, "machine_attributes")
-    found["task_constraints.csv"] = CONSTRAINTS_2011, partial(_in_a_trace, "task_constraints")
-    found["machines.csv"] = "m1,T4,96,512,2\nm2,P100,64,512,8\n", read_pai2020
-    found["wide.csv"] = (
+        SIBLINGS.update({path.name: path.read_bytes() for path in (directory / "folder").iterdir()})
+    contents["jobs.csv"] = JOBS, Workload.read_csv
+    contents["pods.csv"] = PODS, generators.alibaba
+    contents["trace.csv"] = PODS, lambda changed: read_alibaba_gpu(_beside(changed, NODES), changed)
+    contents["nodes.csv"] = NODES, lambda changed: read_alibaba_gpu(changed, _beside(changed, PODS))
+    contents["machine_events.csv"] = MACHINES_2011, read_google2011
+    contents["task_events.csv"] = EVENTS_2011, read_google2011_tasks
+    contents["machine_attributes.csv"] = ATTRIBUTES_2011, partial(_in_a_trace, "machine_attributes")
+    contents["task_constraints.csv"] = CONSTRAINTS_2011, partial(_in_a_trace, "task_constraints")
+    contents["machines.csv"] = "m1,T4,96,512,2\nm2,P100,64,512,8\n", read_pai2020
+    contents["wide.csv"] = (
         'user,server1,server2\nann,1,0.5\n"b,o",0,2\n',
         lambda path: read_tasks(path, INSTANCE),
     )
-    found["long.csv"] = (
+    contents["long.csv"] = (
         "user,server,tasks\nann,server1,1\nann,server2,2e0\n",
         lambda path: read_tasks(path, INSTANCE),
     )
-    return found
+    return contents
 
 
 def _beside(path, text):
@@ -188,30 +194,30 @@ def mutated(draw, text):
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
         stop = min(len(text), start + draw(st.sampled_from([0, 0, 1, 2, 10, 100])))
-        how = draw(st.sampled_from(["piece", "piece", "piece", "twice", "cut", "number"]))
-        if how == "piece":
+        kind = draw(st.sampled_from(["piece", "piece", "piece", "twice", "cut", "number"]))
+        if kind == "piece":
             text = text[:start] + draw(st.sampled_from(PIECES)) + text[stop:]
-        elif how == "twice":
+        elif kind == "twice":
             text = text[:stop] + text[start:]
-        elif how == "cut":
+        elif kind == "cut":
             text = text[:start]
         else:
             digits = [k for k, letter in enumerate(text) if letter.isdigit()]
             if digits:
-                at = draw(st.sampled_from(digits))
-                text = text[:at] + draw(st.sampled_from(PIECES)) + text[at + 1 :]
+                position = draw(st.sampled_from(digits))
+                text = text[:position] + draw(st.sampled_from(PIECES)) + text[position + 1 :]
     return text
 
 
-def check(read, path):
+def assert_read_or_refused_soon(read, path):
     """A file is refused by an error of fairlp that is not too long, or read; soon."""
-    begin = time.perf_counter()
+    start = time.perf_counter()
     try:
         read(path)
     except FairlpError as error:
         assert str(error) and len(str(error)) < 10_000
     finally:
-        assert time.perf_counter() - begin < SOON
+        assert time.perf_counter() - start < SOON
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
@@ -227,7 +233,7 @@ def test_a_mutated_file(name, data, tmp_path_factory):
             os.unlink(folder / "fairlp.json")
     path = folder / name
     path.write_bytes(data.draw(mutated(text)).encode("utf-8", "surrogatepass"))
-    check(read, path)
+    assert_read_or_refused_soon(read, path)
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
@@ -236,7 +242,7 @@ def test_a_mutated_file(name, data, tmp_path_factory):
 def test_any_bytes(name, content, tmp_path_factory):
     path = tmp_path_factory.mktemp("bytes") / name
     path.write_bytes(content)
-    check(TEXTS[name][1], path)
+    assert_read_or_refused_soon(TEXTS[name][1], path)
 
 
 VALUES = st.recursive(
@@ -257,10 +263,13 @@ def test_another_value_anywhere_in_a_document(name, data, tmp_path_factory):
     document = json.loads(text)
     places = [(document, key) for key in document]
     for place, key in places:  # grows while it is walked: every part of every part
-        part = place[key]
+        container = place[key]
         places += (
-            [(part, k) for k in (part if isinstance(part, dict) else range(len(part)))]
-            if isinstance(part, dict | list)
+            [
+                (container, k)
+                for k in (container if isinstance(container, dict) else range(len(container)))
+            ]
+            if isinstance(container, dict | list)
             else []
         )
     place, key = data.draw(st.sampled_from(places))
@@ -269,4 +278,4 @@ def test_another_value_anywhere_in_a_document(name, data, tmp_path_factory):
     path.write_text(
         json.dumps(document).replace("Infinity", "1e999").replace("NaN", "null"), encoding="utf-8"
     )
-    check(read, path)
+    assert_read_or_refused_soon(read, path)

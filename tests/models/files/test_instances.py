@@ -38,9 +38,14 @@ from instance_strategies import (
 )
 
 
-def small(**more):
-    how = {"users": ["a", "b"], "servers": ["s", "t"], "resources": ["cpu"], "name": "small"} | more
-    return Instance.from_arrays([[1.0], [2.0]], [[4.0], [8.0]], **how)
+def small(**changes):
+    fields = {
+        "users": ["a", "b"],
+        "servers": ["s", "t"],
+        "resources": ["cpu"],
+        "name": "small",
+    } | changes
+    return Instance.from_arrays([[1.0], [2.0]], [[4.0], [8.0]], **fields)
 
 
 def test_an_attribute_of_a_file_has_a_name_of_text(tmp_path):
@@ -56,29 +61,29 @@ def test_an_attribute_of_a_file_has_a_name_of_text(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "named"),
+    ("left_changes", "other", "named"),
     [
         ({"units": {"cpu": "cores"}}, {"units": {"cpu": "threads"}}, "units"),
         ({"name": "x"}, {"name": "y"}, "name"),
         ({"eligible": [["s"], ["s", "t"]]}, {"eligible": [["t"], ["s", "t"]]}, "eligible"),
     ],
 )
-def test_what_differs_is_named(one, other, named):
-    assert named in differences(small(**one), small(**other))
+def test_what_differs_is_named(left_changes, other, named):
+    assert named in differences(small(**left_changes), small(**other))
 
 
 def test_the_order_of_attributes_is_kept():
     frame = pd.DataFrame({"zone": ["x", "y"], "rack": ["1", "2"]}, index=["s", "t"])
-    one, other = small(server_attributes=frame), small(server_attributes=frame[["rack", "zone"]])
-    assert differences(one, other) == ["the order of server attributes"]
+    first, other = small(server_attributes=frame), small(server_attributes=frame[["rack", "zone"]])
+    assert differences(first, other) == ["the order of server attributes"]
 
 
 def test_a_condition_that_is_written_otherwise_is_another():
     zones = pd.DataFrame({"zone": ["x", "y"]}, index=["s", "t"])
-    one = small(server_attributes=zones, eligible=["zone == 'x'", None])
+    first = small(server_attributes=zones, eligible=["zone == 'x'", None])
     other = small(server_attributes=zones, eligible=["zone != 'y'", None])
-    assert (one.eligible == other.eligible).all() and "the condition of user 'a'" in differences(
-        one, other
+    assert (first.eligible == other.eligible).all() and "the condition of user 'a'" in differences(
+        first, other
     )
 
 
@@ -137,12 +142,12 @@ BOMBS = {
 def test_bombs_end_in_one_line(name, tmp_path):
     content, message = BOMBS[name]
     (path := tmp_path / name).write_text(content, encoding="utf-8")
-    begin = time.perf_counter()
+    start = time.perf_counter()
     for read in (fairlp.read, study.Study.read):
         with pytest.raises(FileFormatError, match=message) as caught:
             read(path)
         assert len(str(caught.value)) < 1000 and "\n" not in str(caught.value)
-    assert time.perf_counter() - begin < 10
+    assert time.perf_counter() - start < 10
 
 
 def test_a_few_aliases_are_no_bomb(tmp_path):
@@ -155,10 +160,10 @@ def test_everything_is_read_back(tmp_path, suffix):
     path = tmp_path / f"instance{suffix}"
     names = files.write(full_instance(), str(path))
     assert all(name.is_file() for name in names)
-    back = files.read(str(path))
-    assert back.equals(full_instance())
-    assert back.server_attributes["zip"].tolist() == ["007", "1"]
-    assert back.server_attributes["ssd"].tolist() == [True, False]
+    copy = files.read(str(path))
+    assert copy.equals(full_instance())
+    assert copy.server_attributes["zip"].tolist() == ["007", "1"]
+    assert copy.server_attributes["ssd"].tolist() == [True, False]
     assert sorted(tmp_path.iterdir()) == [path]
 
 
@@ -183,15 +188,15 @@ def changed(document, place, value):
     value = value.replace("DIGITS", "1" + "0" * 400)
     if place == ".":
         return json.loads(value)
-    found = part = copy.deepcopy(document)
+    changed_document = container = copy.deepcopy(document)
     *path, last = (int(key) if key.isdigit() else key for key in place.split("."))
     for key in path:
-        part = part[key]
+        container = container[key]
     if value == "absent":
-        del part[last]
+        del container[last]
     else:
-        part[last] = json.loads(value)
-    return found
+        container[last] = json.loads(value)
+    return changed_document
 
 
 MALFORMED = """
@@ -238,9 +243,9 @@ def schemas_of(form):
     yield form
     parts = [*form.get("properties", {}).values(), *form.get("$defs", {}).values()]
     parts += [form.get(key) for key in ("items", "additionalProperties", "propertyNames")]
-    for part in parts:
-        if isinstance(part, dict):
-            yield from schemas_of(part)
+    for value in parts:
+        if isinstance(value, dict):
+            yield from schemas_of(value)
 
 
 def test_the_schema_describes_what_it_expects():
@@ -342,7 +347,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("instance", "target", "said"),
+    ("instance", "target", "message"),
     [
         (
             full_instance(users=[1, "1", 2]),
@@ -403,14 +408,14 @@ def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
     ],
 )
 def test_what_a_format_cannot_hold_is_refused_and_the_old_file_stays(
-    tmp_path, instance, target, said
+    tmp_path, instance, target, message
 ):
     path = tmp_path / target
     older = full_instance(name="older")
     if path.parent.is_dir() and path.suffix != ".xlsx":
         files.write(older, path)
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(FileFormatError, match=said):
+    with pytest.raises(FileFormatError, match=message):
         files.write(instance, path)
     assert sorted(tmp_path.rglob("*")) == before
     if path.exists():
@@ -476,9 +481,9 @@ def test_large_whole_numbers_and_tiny_ones_are_exact(tmp_path):
     attributes = pd.DataFrame({"id": pd.Series([2**53 + 1, None], dtype=object)})
     instance = Instance.from_arrays(amounts, amounts, user_attributes=attributes)
     for suffix in SUFFIXES:
-        back = files.read(written(tmp_path, suffix, instance))
-        assert back.equals(instance)
-        assert back.user_attributes["id"].tolist()[0] == 2**53 + 1
+        copy = files.read(written(tmp_path, suffix, instance))
+        assert copy.equals(instance)
+        assert copy.user_attributes["id"].tolist()[0] == 2**53 + 1
 
 
 FORMULAS = [
@@ -622,16 +627,16 @@ users.1.queue  []  users\[1\] \('bob'\)\.queue: found a list; expected a path
 @pytest.mark.parametrize("line", WRONG.strip().splitlines())
 @pytest.mark.parametrize("suffix", [".json", ".yaml"])
 def test_a_wrong_document_says_where(tmp_path, line, suffix):
-    place, value, said = line.split("  ", 2)
+    place, value, message = line.split("  ", 2)
     bad = changed(document(), place, value)
     text = json.dumps(bad) if suffix == ".json" else yaml.safe_dump(bad)
-    with pytest.raises((FileFormatError, InstanceError), match=said) as caught:
+    with pytest.raises((FileFormatError, InstanceError), match=message) as caught:
         read_text(tmp_path, text, suffix)
     assert f"hand{suffix}" in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "suffix", "said"),
+    ("text", "suffix", "message"),
     [
         ("", ".json", "is empty"),
         (" \n", ".yaml", "is empty"),
@@ -672,8 +677,8 @@ def test_a_wrong_document_says_where(tmp_path, line, suffix):
         ("x", ".csv", "give the folder"),
     ],
 )
-def test_a_broken_file_says_where(tmp_path, text, suffix, said):
-    with pytest.raises(FileFormatError, match=said):
+def test_a_broken_file_says_where(tmp_path, text, suffix, message):
+    with pytest.raises(FileFormatError, match=message):
         read_text(tmp_path, text, suffix)
 
 
@@ -709,7 +714,7 @@ def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, suffix):
     for size in range(len(content)):
         path.write_bytes(content[:size])
         try:
-            back = files.read(path)
+            copy = files.read(path)
         except (FileFormatError, InstanceError):
             continue
-        assert back.equals(full_instance()), size
+        assert copy.equals(full_instance()), size

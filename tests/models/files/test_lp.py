@@ -44,9 +44,13 @@ def expected(p, constant):
         if np.isfinite([lower, upper]).all() and lower != upper:
             parts = {f"{name}.lower": (lower, INF), f"{name}.upper": (-INF, upper)}
         rows.update(parts)
-        for part in parts:
+        for part_content in parts:
             entries.update(
-                {(part, column): v for (row, column), v in content.entries.items() if row == name}
+                {
+                    (part_content, column): v
+                    for (row, column), v in content.entries.items()
+                    if row == name
+                }
             )
     content.rows, content.entries = rows, entries
     if constant == "column" and p.offset:
@@ -61,8 +65,8 @@ def test_highs_reads_what_was_written(case, constant, tmp_path):
     p = CASES[case]
     path = tmp_path / "model.lp"
     assert write_lp(p, path, constant=constant)[0] == path
-    found, highs = read(path)
-    assert found == expected(p, constant)
+    program_read, highs = read(path)
+    assert program_read == expected(p, constant)
     assert optimum(highs) == pytest.approx(solve(p))
     assert max(map(len, path.read_text(encoding="ascii").splitlines())) < 255
 
@@ -169,9 +173,9 @@ def test_every_split_or_changed_row_is_explained(tmp_path):
 def test_no_columns(tmp_path):
     p = program("max", [], [], [(-INF, 3), (-1, INF)], [], offset=4.0)
     write_lp(p, path := tmp_path / "model.lp", constant="term")
-    found, highs = read(path)
-    assert found.columns == {"objective_constant": (4, 1, 1, False)}
-    assert len(found.rows) == 2
+    program_read, highs = read(path)
+    assert program_read.columns == {"objective_constant": (4, 1, 1, False)}
+    assert len(program_read.rows) == 2
     assert optimum(highs) == by_glpk(path, "lp").optimum == by_scip(path, "lp").optimum == 4
     write_mps(p, path := tmp_path / "model.mps")
     assert (
@@ -185,8 +189,8 @@ def test_no_columns(tmp_path):
 def test_equal_programs_give_equal_bytes(tmp_path):
     write_lp(EXAMPLE, plain := tmp_path / "a.lp")
     write_lp(EXAMPLE, packed := tmp_path / "b.lp.gz")
-    write_lp(EXAMPLE, again := tmp_path / "c.lp.gz")
-    assert packed.read_bytes() == again.read_bytes()
+    write_lp(EXAMPLE, second := tmp_path / "c.lp.gz")
+    assert packed.read_bytes() == second.read_bytes()
     assert gzip.decompress(packed.read_bytes()) == plain.read_bytes() == TEXT.encode()
     assert read(packed)[0] == read(plain)[0]
 
@@ -256,13 +260,19 @@ def test_names_over_several_indices_and_a_mask():
 @given(st.lists(st.lists(st.text(alphabet="ab_2. ", max_size=4), max_size=8), max_size=4))
 def test_names_are_unique_and_every_change_is_explained(labels):
     blocks = [
-        Block("x", (("i", pd.Index(some, dtype=object)),), 0, len(some), np.arange(len(some)))
-        for some in labels
-        if some
+        Block(
+            "x",
+            (("i", pd.Index(labels_of_block, dtype=object)),),
+            0,
+            len(labels_of_block),
+            np.arange(len(labels_of_block)),
+        )
+        for labels_of_block in labels
+        if labels_of_block
     ]
     names, changed = file_names(blocks)
     assert len(set(names)) == len(names)
-    plain = ["x." + label for some in labels for label in some]
+    plain = ["x." + label for labels_of_block in labels for label in labels_of_block]
     for name, was in zip(names, plain, strict=True):
         assert changed[name]["labels"] == [was[2:]] if name in changed else name == was
     # a name that needs no change, and that nobody before it has, is kept

@@ -38,7 +38,7 @@ def outcome(text, shortest, piece):
     }
 
 
-def check(text, piece=2**17):
+def assert_same_outcome_in_pieces(text, piece=2**17):
     assert outcome(text, 0, piece) == outcome(text, len(text) + 1, piece)
 
 
@@ -55,18 +55,18 @@ def test_any_program_by_fairlp_and_by_highs(p, constant, piece, tmp_path_factory
     highs.readModel(str(folder / "fairlp.lp"))
     highs.writeModel(str(folder / "highs.lp"))
     for path in folder.glob("*.lp"):
-        check(path.read_text(encoding="utf-8"), piece)
+        assert_same_outcome_in_pieces(path.read_text(encoding="utf-8"), piece)
 
 
 @st.composite
 def lp_texts(draw):
     """LP files in which most words stand apart, with one odd thing now and then."""
 
-    def usual(*words):
-        return st.sampled_from(words)
+    def usual(*texts):
+        return st.sampled_from(texts)
 
-    def rare(strategy, *odd):
-        return strategy if draw(st.integers(0, 30)) else usual(*odd)
+    def rare(strategy, *rarities):
+        return strategy if draw(st.integers(0, 30)) else usual(*rarities)
 
     def name():
         return draw(rare(usual("x", "y", "z"), "inf", "nan", "st", "e5", "é", "a[1]", "2x", "free"))
@@ -133,7 +133,7 @@ def lp_texts(draw):
 @example("min\n x\nst\n x >= 1\nbounds\n inf <= x <= 5\nend\n", 2**17)
 @example("min\n x + bin\nst\n x >= 1\nint\n x bin\nend\n", 2**17)
 def test_usual_and_unusual_texts(text, piece):
-    check(text, piece)
+    assert_same_outcome_in_pieces(text, piece)
 
 
 @settings(deadline=None, max_examples=200)
@@ -145,7 +145,7 @@ def test_usual_and_unusual_texts(text, piece):
 )
 def test_mutated_texts(text, place, length, rest):
     start = int(place * len(text))
-    check(text[:start] + rest + text[start + length :])
+    assert_same_outcome_in_pieces(text[:start] + rest + text[start + length :])
 
 
 #: rows as their writers have them: fairlp, HiGHS, Pyomo, PuLP and CPLEX, OR-tools

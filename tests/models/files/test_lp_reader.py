@@ -103,9 +103,9 @@ e5: 2 x + y - 3 z => 2 1 -3 0
 def test_objectives(line, tmp_path):
     objective, numbers = line.replace("⏎", "\n").split(" => ")
     *costs, offset = map(float, numbers.split())
-    found = read_text(tmp_path, ONE.replace("obj: 2 x + y - 3z", objective), "x.lp")
-    by_name = dict(zip(found.column_names, found.c, strict=True))
-    assert ([by_name[name] for name in "xyz"], found.offset) == (costs, offset)
+    program = read_text(tmp_path, ONE.replace("obj: 2 x + y - 3z", objective), "x.lp")
+    by_name = dict(zip(program.column_names, program.c, strict=True))
+    assert ([by_name[name] for name in "xyz"], program.offset) == (costs, offset)
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_objectives(line, tmp_path):
 @pytest.mark.parametrize("to", ["st", "ST.", "s.t.", "Subject To", "subject  to", "such that"])
 def test_spellings(word, to, tmp_path):
     text = f"{word} 2 x\n{to} x <= 4\nbound\n x <= 3\nint\n x\nend\n"
-    found = read_text(tmp_path, text, "x.lp")
-    assert found.sense == word[:3].lower()
-    assert (found.row_upper[0], found.col_upper[0], found.integrality[0]) == (4, 3, 1)
+    program = read_text(tmp_path, text, "x.lp")
+    assert program.sense == word[:3].lower()
+    assert (program.row_upper[0], program.col_upper[0], program.integrality[0]) == (4, 3, 1)
 
 
 #: a row (⏎ ends a line); its bounds, and its entries of x and y
@@ -146,13 +146,13 @@ def test_rows(line, tmp_path):
     *bounds, a, b = map(float, numbers.split())
     entries = [a, b]
     text = f"min\n x + y\nst\n first: x + y >= 1\n {row}\n last: y >= 0\nend\n"
-    found = read_text(tmp_path, text, "x.lp")
-    assert (found.row_lower[1], found.row_upper[1], found.A.toarray()[1].tolist()) == (
+    program = read_text(tmp_path, text, "x.lp")
+    assert (program.row_lower[1], program.row_upper[1], program.A.toarray()[1].tolist()) == (
         *bounds,
         entries,
     )
-    assert found.row_names[::2] == ["first", "last"]
-    assert found.row_names[1] == (row.partition(":")[0].strip() if ":" in row else "c2")
+    assert program.row_names[::2] == ["first", "last"]
+    assert program.row_names[1] == (row.partition(":")[0].strip() if ":" in row else "c2")
 
 
 def test_rows_on_one_line_and_generic_names(tmp_path):
@@ -191,17 +191,17 @@ semi⏎sos => 0 inf 0
 def test_bounds(line, tmp_path):
     lines, numbers = line.replace("⏎", "\n").split(" => ")
     *bounds, kind = map(float, numbers.split())
-    found = read_text(tmp_path, f"min\n x\nst\n x >= -9\n{lines}\nend\n", "x.lp")
-    assert (found.col_lower[0], found.col_upper[0], found.integrality[0]) == (*bounds, kind)
+    program = read_text(tmp_path, f"min\n x\nst\n x >= -9\n{lines}\nend\n", "x.lp")
+    assert (program.col_lower[0], program.col_upper[0], program.integrality[0]) == (*bounds, kind)
 
 
 def test_odd_names(tmp_path):
     names = ["x(1,2)", "x[1]", "~r_1", "a/b", "é", "x#1.5", "'q'", "free2", "infinit", "_e"]
     text = f"min\n o: {' + 2 '.join(names)}\nst\n c[1]_e: {' + '.join(names)} >= 1\nend\n"
-    found = read_text(tmp_path, text, "x.lp")
-    assert (found.column_names, found.row_names) == (names, ["c[1]_e"])
-    write_lp(found, path := tmp_path / "again.lp")
-    assert_equal(read_program(path), found)
+    program = read_text(tmp_path, text, "x.lp")
+    assert (program.column_names, program.row_names) == (names, ["c[1]_e"])
+    write_lp(program, path := tmp_path / "again.lp")
+    assert_equal(read_program(path), program)
 
 
 def test_new_columns_in_bounds_warn(tmp_path):
@@ -210,8 +210,8 @@ def test_new_columns_in_bounds_warn(tmp_path):
         FairlpWarning,
         match=r"line 6: 'y' occurs neither in the objective nor in a constraint.*\(2 such",
     ):
-        found = read_text(tmp_path, text, "x.lp")
-    assert (found.column_names, found.col_upper.tolist()) == (["x", "y", "z"], [INF, 3, 1])
+        program = read_text(tmp_path, text, "x.lp")
+    assert (program.column_names, program.col_upper.tolist()) == (["x", "y", "z"], [INF, 3, 1])
 
 
 def test_the_constant_of_glpk(tmp_path):
@@ -289,17 +289,17 @@ def test_what_is_refused(line, tmp_path):
 @pytest.mark.parametrize("filler", ["\n" * 9, " " * 99 + "\n", "  \n\t\n", "\\ nothing\n"])
 def test_blank_lines_and_comments_cost_no_more_than_their_bytes(filler, tmp_path):
     """8 MB of them anywhere took up to 4 s."""
-    many = filler * (8_000_000 // len(filler))
-    lines = many.count("\n")
+    long_filler = filler * (8_000_000 // len(filler))
+    lines = long_filler.count("\n")
     parts = ["", "min\n", " x + y\nst\n", " c: x + y >= 2\nbounds\n", " x <= 3\nint\n", " x\nend\n"]
     for place in range(len(parts)):
-        text = "".join([*parts[:place], many, *parts[place:]])
+        text = "".join([*parts[:place], long_filler, *parts[place:]])
         start = time.process_time()
         assert read_text(tmp_path, text, "x.lp").solve().objective == 2
         assert time.process_time() - start < 1.5
-    wrong = "".join(parts[:4]) + many + " x <= \nend\n"
+    wrong_text = "".join(parts[:4]) + long_filler + " x <= \nend\n"
     with pytest.raises(FileFormatError, match=f"line {lines + 6}: "):
-        read_text(tmp_path, wrong, "x.lp")
+        read_text(tmp_path, wrong_text, "x.lp")
 
 
 def test_a_constant_of_ours_that_was_changed_by_hand_is_a_column(tmp_path):

@@ -48,15 +48,15 @@ def expected(p, profile):
     return content
 
 
-def assert_same(found, wanted):
+def assert_same(content, expected_content):
     """Equal, but for the last bit of a bound that RANGES gives as a difference."""
-    assert found.rows.keys() == wanted.rows.keys()
-    for name, bounds in wanted.rows.items():
+    assert content.rows.keys() == expected_content.rows.keys()
+    for name, bounds in expected_content.rows.items():
         last_bit = np.spacing(max(map(abs, bounds))) if np.isfinite(bounds).all() else 0.0
-        for a, b in zip(found.rows[name], bounds, strict=True):
+        for a, b in zip(content.rows[name], bounds, strict=True):
             assert a == b or abs(a - b) <= last_bit
-    found.rows = wanted.rows
-    assert found == wanted
+    content.rows = expected_content.rows
+    assert content == expected_content
 
 
 @pytest.mark.parametrize("profile", ["portable", "full"])
@@ -66,11 +66,11 @@ def test_highs_reads_what_was_written(case, profile, tmp_path):
     path = tmp_path / "model.mps"
     written = write_mps(p, path, profile=profile)
     assert written[0] == path
-    found, highs = read(path)
-    wanted = expected(p, profile)
-    assert list(found.columns) == list(wanted.columns)
-    assert list(found.rows) == list(wanted.rows)
-    assert_same(found, wanted)
+    content, highs = read(path)
+    expected_content = expected(p, profile)
+    assert list(content.columns) == list(expected_content.columns)
+    assert list(content.rows) == list(expected_content.rows)
+    assert_same(content, expected_content)
     sign = -1 if profile == "portable" and p.sense == "max" else 1
     assert sign * optimum(highs) == pytest.approx(solve(p))
 
@@ -182,7 +182,7 @@ def test_what_cannot_be_written(tmp_path):
 
 def test_a_range_is_given_from_the_side_that_gives_the_other_exactly_else_from_the_smaller():
     rng = np.random.default_rng(0)
-    seen = {"exact from the upper": 0, "neither": 0, "lower": 0}
+    counts = {"exact from the upper": 0, "neither": 0, "lower": 0}
     for low, high in np.sort(rng.normal(0, 3, (3000, 2)) ** 3, axis=1).tolist():
         (kind,), sides, widths = _rows(
             small_programs.program([[1.0]], [(low, high)], [(0, 1)]), rounded=False
@@ -190,5 +190,5 @@ def test_a_range_is_given_from_the_side_that_gives_the_other_exactly_else_from_t
         assert sides[0] == (high if kind == "L" else low)
         from_lower, from_upper = low + widths[0] == high, high - widths[0] == low
         assert kind == ("G" if from_lower else "L" if from_upper or abs(high) < abs(low) else "G")
-        seen["lower" if from_lower else "exact from the upper" if from_upper else "neither"] += 1
-    assert min(seen.values()) > 0, seen
+        counts["lower" if from_lower else "exact from the upper" if from_upper else "neither"] += 1
+    assert min(counts.values()) > 0, counts

@@ -31,8 +31,8 @@ def test_our_files_come_back(case, profile, tmp_path):
     compiled_program = read_program(path)
     assert_equal(compiled_program, p, 1e-9 if profile == "fixed" else 0.0)
     assert compiled_program.name == ("K?se & Brot" if case == "names" else p.name)
-    kept = np.isfinite(p.row_lower) | np.isfinite(p.row_upper)
-    if kept.all():
+    has_sides = np.isfinite(p.row_lower) | np.isfinite(p.row_upper)
+    if has_sides.all():
         assert [(b.name, b.start, b.stop) for b in compiled_program.rows] == [
             (b.name, b.start, b.stop) for b in p.rows if len(b)
         ]
@@ -88,10 +88,13 @@ def test_names_without_the_side_file_and_with_a_wrong_one(tmp_path):
     side = path.with_name("model.mps.names.json")
     content = side.read_text(encoding="utf-8")
     side.unlink()
-    bare = read_program(path)
-    assert (bare.sense, bare.offset) == ("max", 7.5)
-    assert bare.column_names == ["C0000001", "C0000002", "C0000003"]
-    assert bare.rows[0].name == "row" and bare.columns[0].name == "column"
+    program_without_names = read_program(path)
+    assert (program_without_names.sense, program_without_names.offset) == ("max", 7.5)
+    assert program_without_names.column_names == ["C0000001", "C0000002", "C0000003"]
+    assert (
+        program_without_names.rows[0].name == "row"
+        and program_without_names.columns[0].name == "column"
+    )
     write_mps(EXAMPLE, path)  # its side file explains cap.disk_1
     (tmp_path / "model.mps.names.json").unlink()
     assert read_program(path).row_names == ["cap[cpu]", "cap[disk_1]", "same"]
@@ -113,20 +116,25 @@ def test_names_without_the_side_file_and_with_a_wrong_one(tmp_path):
 def test_names_of_others_stay_theirs(tmp_path):
     text = "NAME t\nROWS\n N cost\n L cap.a(1)\n G R2\n N more\nCOLUMNS\n x[1] cost 1 cap.a(1) 2\n x[1] more 9\n"
     text += " x.b R2 1\nRHS\n RHS cap.a(1) 4 more 3\nENDATA\n"
-    found = read_text(tmp_path, text)
-    assert (found.row_names, found.column_names) == (["cap.a(1)", "R2"], ["x[1]", "x.b"])
-    assert [(b.name, b.axes[0][0]) for b in found.rows + found.columns] == [
+    program_read = read_text(tmp_path, text)
+    assert (program_read.row_names, program_read.column_names) == (
+        ["cap.a(1)", "R2"],
+        ["x[1]", "x.b"],
+    )
+    assert [(b.name, b.axes[0][0]) for b in program_read.rows + program_read.columns] == [
         ("row", "row"),
         ("column", "column"),
     ]
-    series = found.column_block("column").unpack(np.array([1.0, 2.0]))
+    series = program_read.column_block("column").unpack(np.array([1.0, 2.0]))
     assert isinstance(series, pd.Series) and series["x.b"] == 2
-    write_mps(found, path := tmp_path / "again.mps")
+    write_mps(program_read, path := tmp_path / "again.mps")
     assert " x_1_ cap.a_1_ 2\n" in path.read_text(encoding="ascii")
-    assert_equal(read_program(path), found)
-    write_lp(found, path := tmp_path / "again.lp")
-    assert_equal(read_program(path), found)
-    plain = found.replace(rows=(NamedBlock("row", (("row", pd.Index(["a.b", "c"])),), 0, 2),))
+    assert_equal(read_program(path), program_read)
+    write_lp(program_read, path := tmp_path / "again.lp")
+    assert_equal(read_program(path), program_read)
+    plain = program_read.replace(
+        rows=(NamedBlock("row", (("row", pd.Index(["a.b", "c"])),), 0, 2),)
+    )
     write_mps(plain, path := tmp_path / "again.mps")
     assert read_program(path).row_names == ["a.b", "c"]
 
@@ -152,8 +160,8 @@ E => 0 => 10 10
 def test_ranges(line, tmp_path):
     kind, width, bounds = line.split(" => ")
     bounds = tuple(map(float, bounds.split()))
-    found = read_text(tmp_path, ROWS.format(kind=kind) + f"RANGES\n RNG r {width}\nENDATA\n")
-    assert (found.row_lower[0], found.row_upper[0]) == bounds
+    program_read = read_text(tmp_path, ROWS.format(kind=kind) + f"RANGES\n RNG r {width}\nENDATA\n")
+    assert (program_read.row_lower[0], program_read.row_upper[0]) == bounds
 
 
 #: lines of BOUNDS (⏎ ends one); lower and upper bound, and whether the column is whole
@@ -186,16 +194,19 @@ BV B x 1 => 0 1 1
 def test_bounds(line, tmp_path):
     lines, numbers = line.replace("⏎", "\n").split(" => ")
     *bounds, integer = map(float, numbers.split())
-    found = read_text(tmp_path, ROWS.format(kind="L") + f"BOUNDS\n {lines}\nENDATA\n")
-    assert (found.col_lower[0], found.col_upper[0], found.integrality[0]) == (*bounds, integer)
+    program_read = read_text(tmp_path, ROWS.format(kind="L") + f"BOUNDS\n {lines}\nENDATA\n")
+    assert (program_read.col_lower[0], program_read.col_upper[0], program_read.integrality[0]) == (
+        *bounds,
+        integer,
+    )
 
 
 def test_negative_upper_bound_alone_means_no_lower_bound_and_warns(tmp_path):
     with pytest.warns(
         FairlpWarning, match=r"line 10: column 'x' has a negative upper bound.*HiGHS, GLPK and SCIP"
     ):
-        found = read_text(tmp_path, ROWS.format(kind="L") + "BOUNDS\n UP B x -3\nENDATA\n")
-    assert (found.col_lower[0], found.col_upper[0]) == (-INF, -3)
+        program_read = read_text(tmp_path, ROWS.format(kind="L") + "BOUNDS\n UP B x -3\nENDATA\n")
+    assert (program_read.col_lower[0], program_read.col_upper[0]) == (-INF, -3)
 
 
 #: lines of BOUNDS, and the bounds of a whole column
@@ -213,9 +224,9 @@ def test_integer_columns_between_markers(line, tmp_path):
     bounds = tuple(map(float, numbers.split()))
     text = "ROWS\n N obj\n L r\nCOLUMNS\n y obj 1\n M1 'MARKER' 'INTORG'\n x obj 1\n x r 1\n"
     text += " M1 'MARKER' 'INTEND'\n z r 1\n"
-    found = read_text(tmp_path, text + f"BOUNDS\n {lines}\nENDATA\n")
-    assert found.integrality.tolist() == [0, 1, 0]
-    assert (found.col_lower[1], found.col_upper[1]) == bounds
+    program_read = read_text(tmp_path, text + f"BOUNDS\n {lines}\nENDATA\n")
+    assert program_read.integrality.tolist() == [0, 1, 0]
+    assert (program_read.col_lower[1], program_read.col_upper[1]) == bounds
 
 
 @pytest.mark.parametrize(
@@ -258,9 +269,9 @@ def test_exponents_of_fortran(tmp_path):
         ROWS.format(kind="L").replace("RHS r 10", "RHS r 1.0D3")
         + "BOUNDS\n LO BND x -2.5d-1\n UP BND x 1D+02\nENDATA\n"
     )
-    found = read_text(tmp_path, text)
-    assert found.row_upper.tolist() == [1000]
-    assert (found.col_lower[0], found.col_upper[0]) == (-0.25, 100)
+    program_read = read_text(tmp_path, text)
+    assert program_read.row_upper.tolist() == [1000]
+    assert (program_read.col_lower[0], program_read.col_upper[0]) == (-0.25, 100)
 
 
 def test_text_after_the_end_is_not_read_and_warns(tmp_path):
@@ -268,16 +279,20 @@ def test_text_after_the_end_is_not_read_and_warns(tmp_path):
     with pytest.warns(
         FairlpWarning, match="line 10: what stands after ENDATA is no part of the program"
     ):
-        found = read_text(tmp_path, text + "IMPORTANCES\nx 2\n z 3\n\n")
-    assert_equal(found, read_text(tmp_path, text))
+        program_read = read_text(tmp_path, text + "IMPORTANCES\nx 2\n z 3\n\n")
+    assert_equal(program_read, read_text(tmp_path, text))
 
 
 def test_objective_row_and_constant(tmp_path):
     text = "NAME t\nOBJNAME\n two\nROWS\n N one\n N two\n L r\nCOLUMNS\n x one 1 two 2\n x r 1\nRHS\n RHS two 7 one 5\n"
-    found = read_text(tmp_path, text + " RHS r 10\nENDATA\n")
-    assert (found.c.tolist(), found.offset, found.row_names) == ([2], -7, ["r"])
-    found = read_text(tmp_path, text.replace("OBJNAME\n two\n", "") + "ENDATA\n")
-    assert (found.c.tolist(), found.offset) == ([1], -5)
+    program_read = read_text(tmp_path, text + " RHS r 10\nENDATA\n")
+    assert (program_read.c.tolist(), program_read.offset, program_read.row_names) == (
+        [2],
+        -7,
+        ["r"],
+    )
+    program_read = read_text(tmp_path, text.replace("OBJNAME\n two\n", "") + "ENDATA\n")
+    assert (program_read.c.tolist(), program_read.offset) == ([1], -5)
     nothing = read_text(tmp_path, "ROWS\n L r\nCOLUMNS\n x r 0\nENDATA\n")
     assert (nothing.c.tolist(), nothing.offset, nothing.A.nnz, nothing.name) == ([0], 0, 0, "model")
 
@@ -353,9 +368,9 @@ def test_rounded_bounds_of_ranges_come_back_exactly(tmp_path):
         text.replace("RNG row.0 2.1", "RNG row.0 2"), encoding="ascii"
     )  # edited: the comment is old
     assert read_program(path).row_upper[0] == 1.1
-    far = program("min", [1], [[1]], [(-1e308, 1.5e308)], [POS])
+    wide_program = program("min", [1], [[1]], [(-1e308, 1.5e308)], [POS])
     with pytest.raises(ModelError, match=r"row 'row\[0\]' has the bounds -1e\+308 and 1.5e\+308"):
-        write_mps(far, path)
+        write_mps(wide_program, path)
 
 
 def test_huge_bounds_are_numbers_in_our_files_and_none_in_others(tmp_path):
@@ -365,9 +380,12 @@ def test_huge_bounds_are_numbers_in_our_files_and_none_in_others(tmp_path):
         assert_equal(read_program(path), p)
         text = path.read_text(encoding="ascii").replace("written by fairlp", "written by somebody")
         path.with_name(name + ".names.json").unlink(missing_ok=True)
-        found = read_text(tmp_path, text, name)
-        assert (found.col_lower.tolist(), found.col_upper.tolist()) == ([-INF, 0], [INF, INF])
-        assert found.row_lower.min() == -INF
+        program_read = read_text(tmp_path, text, name)
+        assert (program_read.col_lower.tolist(), program_read.col_upper.tolist()) == (
+            [-INF, 0],
+            [INF, INF],
+        )
+        assert program_read.row_lower.min() == -INF
 
 
 def test_fixed_profile(tmp_path):
@@ -395,10 +413,10 @@ def test_fixed_profile(tmp_path):
         texts = short_decimals(values)
         assert max(map(len, texts)) <= 12
         np.testing.assert_allclose(np.array(texts, dtype=float), values, rtol=1e-5)
-    many = p.replace(rows=(Block("r", (), 0, 1),), name="huge")
-    object.__setattr__(many, "A", type("Shape", (), {"shape": (10**7, 2)})())
+    huge_program = p.replace(rows=(Block("r", (), 0, 1),), name="huge")
+    object.__setattr__(huge_program, "A", type("Shape", (), {"shape": (10**7, 2)})())
     with pytest.raises(ModelError, match="names of 8 characters count to 9999999 only"):
-        write_mps(many, path, profile="fixed")
+        write_mps(huge_program, path, profile="fixed")
     with pytest.raises(UnknownNameError, match="did you mean 'fixed'"):
         write_mps(p, path, profile="fixd")
 

@@ -48,12 +48,12 @@ LINES = [
 def outcome(path, size, monkeypatch):
     """What a file says, or what is wrong with it, and the warnings; read in pieces of about ``size`` bytes."""
     monkeypatch.setattr(mps_sections.MpsSections.pieces, "__defaults__", (size,))
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always")
         try:
             p = read_program(path)
         except FileFormatError as error:
-            return str(error), [str(one.message) for one in said]
+            return str(error), [str(message.message) for message in messages]
     arrays = (
         p.c,
         p.A.data,
@@ -66,35 +66,39 @@ def outcome(path, size, monkeypatch):
         p.integrality,
     )
     texts = (p.name, p.sense, p.offset, p.row_names, p.column_names)
-    return [array.tobytes() for array in arrays], texts, [str(one.message) for one in said]
+    return (
+        [array.tobytes() for array in arrays],
+        texts,
+        [str(message.message) for message in messages],
+    )
 
 
 @st.composite
 def changes(draw):
     """Places in a file, as fractions, with what happens there."""
     place = st.floats(0, 1, exclude_max=True)
-    what = st.sampled_from(["delete", "twice", "move", "word", "line", "join"])
-    return draw(st.lists(st.tuples(what, place, place, st.integers(0, 99)), max_size=3))
+    kind = st.sampled_from(["delete", "twice", "move", "word", "line", "join"])
+    return draw(st.lists(st.tuples(kind, place, place, st.integers(0, 99)), max_size=3))
 
 
 def changed(text, edits):
     lines = text.split("\n")
-    for what, edit, to, k in edits:
+    for kind, edit, to, k in edits:
         i, j = int(edit * len(lines)), int(to * len(lines))
-        words = lines[i].split()
-        if what == "delete":
+        fields = lines[i].split()
+        if kind == "delete":
             del lines[i]
-        elif what == "twice":
+        elif kind == "twice":
             lines.insert(j, lines[i])
-        elif what == "move":
+        elif kind == "move":
             lines.insert(j, lines.pop(i))
-        elif what == "line":
+        elif kind == "line":
             lines.insert(i, LINES[k % len(LINES)])
-        elif what == "join" and len(words) == 3 and i + 1 < len(lines):  # two rows in a line
+        elif kind == "join" and len(fields) == 3 and i + 1 < len(lines):  # two rows in a line
             lines[i : i + 2] = [lines[i] + " " + " ".join(lines[i + 1].split()[1:])]
-        elif what == "word" and words:
-            words[k % len(words)] = WORDS[k % len(WORDS)]
-            lines[i] = " " + " ".join(words)
+        elif kind == "word" and fields:
+            fields[k % len(fields)] = WORDS[k % len(WORDS)]
+            lines[i] = " " + " ".join(fields)
         lines = lines or [""]
     return "\n".join(lines)
 
@@ -122,8 +126,8 @@ def test_numbers_that_repeat_and_that_do_not_are_correctly_rounded(distinct):
     texts = [repr(value).encode() for value in values.tolist()]
     assert np.array_equal(numbers_in(texts), values)
     texts[4321:4325] = [b"1_0", b"1.5D2", b"inf", b"x"]
-    wanted = [*values[:4321], np.nan, 150, np.inf, np.nan, *values[4325:]]
-    np.testing.assert_array_equal(numbers_in(texts), wanted)
+    expected = [*values[:4321], np.nan, 150, np.inf, np.nan, *values[4325:]]
+    np.testing.assert_array_equal(numbers_in(texts), expected)
 
 
 def fixed(*rows):

@@ -20,11 +20,11 @@ USERS, SERVERS = Index("n", ["ann", "bob"], "user"), Index("i", ["s", "t"], "ser
 
 def written(folder, ending):
     """A model with ranges and two blocks of columns, written to a file."""
-    made = Model("m", indices=(USERS, SERVERS))
-    x, y = made.variable("x", USERS, SERVERS, upper=3), made.variable("y", USERS)
-    made.constraint("most", (x.sum(SERVERS) + y).between(1, 4))
-    made.maximize(x.sum() + 2 * y.sum())
-    made.write(path := folder / f"m{ending}")
+    users_model = Model("m", indices=(USERS, SERVERS))
+    x, y = users_model.variable("x", USERS, SERVERS, upper=3), users_model.variable("y", USERS)
+    users_model.constraint("most", (x.sum(SERVERS) + y).between(1, 4))
+    users_model.maximize(x.sum() + 2 * y.sum())
+    users_model.write(path := folder / f"m{ending}")
     return path
 
 
@@ -38,27 +38,33 @@ def edited(path, old, new):
 def test_two_rows_of_a_range_that_were_made_different_stay_two(tmp_path):
     path = written(tmp_path, ".lp")
     assert read_program(path).n_rows == 2
-    found = edited(path, "most.ann.upper: x.ann.s +", "most.ann.upper: 2 x.ann.s +")
-    assert found.n_rows == 3  # that of bob is one still
-    assert found.row_lower.tolist() == [1, -np.inf, 1] and found.row_upper.tolist() == [
+    edited_program = edited(path, "most.ann.upper: x.ann.s +", "most.ann.upper: 2 x.ann.s +")
+    assert edited_program.n_rows == 3  # that of bob is one still
+    assert edited_program.row_lower.tolist() == [
+        1,
+        -np.inf,
+        1,
+    ] and edited_program.row_upper.tolist() == [
         np.inf,
         4,
         4,
     ]
-    assert found.A.toarray()[:2, 0].tolist() == [1, 2]
+    assert edited_program.A.toarray()[:2, 0].tolist() == [1, 2]
 
 
 def test_columns_in_another_order_come_back_to_their_blocks(tmp_path):
     path = written(tmp_path, ".lp")
     program = read_program(path)
-    found = edited(
+    edited_program = edited(
         path,
         "x.ann.s + x.ann.t + x.bob.s + x.bob.t + 2 y.ann +",
         "x.ann.s + 2 y.ann + x.ann.t + x.bob.s + x.bob.t +",
     )
-    assert [block.name for block in found.columns] == ["x", "y"]
-    assert found.column_names == program.column_names
-    assert found.c.tolist() == program.c.tolist() and (found.A != program.A).nnz == 0
+    assert [block.name for block in edited_program.columns] == ["x", "y"]
+    assert edited_program.column_names == program.column_names
+    assert (
+        edited_program.c.tolist() == program.c.tolist() and (edited_program.A != program.A).nnz == 0
+    )
 
 
 def explained(path, names):
@@ -197,12 +203,12 @@ LARGE = {
 def test_long_lines_and_many_lines_take_no_quadratic_time(name, tmp_path):
     path = tmp_path / name
     path.write_text(LARGE[name](1_000_000), encoding="utf-8")
-    begin = time.perf_counter()
+    start = time.perf_counter()
     try:
         read_program(path)
     except FileFormatError as error:
         assert len(str(error)) < 1000
-    assert time.perf_counter() - begin < 10  # it takes tenths of a second; if quadratic, minutes
+    assert time.perf_counter() - start < 10  # it takes tenths of a second; if quadratic, minutes
 
 
 @pytest.mark.parametrize("ending", [".mps", ".lp"])

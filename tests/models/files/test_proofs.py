@@ -39,7 +39,7 @@ def two_rounds():
 @pytest.fixture
 def proof(tmp_path):
     data = written(two_rounds().certify(exact=True), tmp_path / "two.json")
-    assert [one[2] for one in data["statement"]["levels"]] == ["1/4", "3/4"] and len(
+    assert [level[2] for level in data["statement"]["levels"]] == ["1/4", "3/4"] and len(
         data["rounds"]
     ) == 2
     return data
@@ -73,11 +73,11 @@ def test_the_checker_is_short_and_needs_nothing_but_python():
 def test_a_proof_is_checked_by_an_interpreter_without_packages(tmp_path):
     path = tmp_path / "proof.json"
     data = written(first().certify(exact=True), path)
-    code, said = checked(path)
-    assert code == 0 and said.startswith(
+    code, message = checked(path)
+    assert code == 0 and message.startswith(
         "proved: the leximin of 'max-min', 3 levels in 1 rounds; statement "
     )
-    assert data["sha256"] in said
+    assert data["sha256"] in message
     assert python("-m", "fairlp_check", str(path)).returncode == 0
 
 
@@ -85,7 +85,7 @@ def test_a_proof_is_checked_by_an_interpreter_without_packages(tmp_path):
 def test_every_max_min_mechanism_is_proved(mechanism, tmp_path):
     """With weights, limits, eligibility, ties, zeros, equal servers and proportional users."""
     one_server = mechanism in ("drf", "edrf")
-    most = 0
+    largest_rounds = 0
     for seed in range(many(160) if one_server else many(32)):
         free = mechanism == "cdrf"
         instance = random_instance(
@@ -99,11 +99,11 @@ def test_every_max_min_mechanism_is_proved(mechanism, tmp_path):
             continue
         data = written(verdict, tmp_path / "proof.json")
         assert fairlp_check.check(data).startswith("the leximin")
-        assert [one[2] for one in data["statement"]["levels"]] == [
+        assert [level[2] for level in data["statement"]["levels"]] == [
             None if level is None else str(level) for level in verdict.levels
         ]
-        most = max(most, len(data["rounds"]))
-    assert most > 1 and checked(tmp_path / "proof.json")[0] == 0
+        largest_rounds = max(largest_rounds, len(data["rounds"]))
+    assert largest_rounds > 1 and checked(tmp_path / "proof.json")[0] == 0
 
 
 def test_weights_by_resource_and_names_that_collide(tmp_path):
@@ -116,14 +116,16 @@ def test_weights_by_resource_and_names_that_collide(tmp_path):
         servers=["c", "b,c"],
     )
     data = written(fairlp.allocate(instance, "drfh").certify(exact=True), tmp_path / "p.json")
-    names = [one[0] for one in data["statement"]["program"]["columns"]]
+    names = [column[0] for column in data["statement"]["program"]["columns"]]
     assert len(set(names)) < len(names) and fairlp_check.check(data)
 
 
 def test_a_leximin_of_any_model_and_a_mechanism_of_ones_own(tmp_path):
     model = fairlp.formulate(examples.load("wang-figure-1"), "drfh")
     data = written(fairlp.leximin(model).certify(exact=True), tmp_path / "any.json")
-    assert fairlp_check.check(data) and {one[3] for one in data["statement"]["levels"]} == {None}
+    assert fairlp_check.check(data) and {level[3] for level in data["statement"]["levels"]} == {
+        None
+    }
     verdict = fairlp.allocate(examples.load("ghodsi"), memory_first).certify(exact=True)
     assert fairlp_check.check(written(verdict, tmp_path / "own.json")).startswith(
         "the leximin of 'Memory first'"
@@ -141,16 +143,16 @@ def test_a_maximum_and_a_minimum_with_every_status(tmp_path):
         data = written(model.solve(method="simplex").certify(exact=True), tmp_path / "p.json")
         assert fairlp_check.check(data).startswith("an optimum of 'bounds'")
         assert {"basic", "fixed"} <= {
-            one[1] for side in ("columns", "rows") for one in data["rounds"][0][side]
+            entry[1] for side in ("columns", "rows") for entry in data["rounds"][0][side]
         }
 
 
 def test_only_what_is_proved_and_rests_on_programs_is_written(tmp_path):
     path, instance = tmp_path / "proof.json", examples.load("ghodsi")
     allocation = first()
-    wrong = dataclasses.replace(allocation, tasks_array=allocation.tasks_array * 0.9)
+    wrong_allocation = dataclasses.replace(allocation, tasks_array=allocation.tasks_array * 0.9)
     with pytest.raises(NoSolutionError, match="no proof to write: not optimal: user "):
-        wrong.certify(exact=True).write(path)
+        wrong_allocation.certify(exact=True).write(path)
     with pytest.raises(
         UnsupportedError, match=r"certify\(exact=True\) of an allocation by a max-min mechanism"
     ):
@@ -183,10 +185,10 @@ def test_whoever_is_blocked_too_early_is_refused(proof):
 
 
 def test_levels_of_the_allocation_agree_or_are_refused(proof):
-    for off, good in (("1/10000000000", True), ("1/100000000", False), ("1/10", False)):
+    for deviation, good in (("1/10000000000", True), ("1/100000000", False), ("1/10", False)):
         forged = copy.deepcopy(proof)
-        own = fairlp_check.Fraction(1, 4) * (1 - fairlp_check.Fraction(off))
-        forged["statement"]["levels"][0][3] = str(own)
+        level = fairlp_check.Fraction(1, 4) * (1 - fairlp_check.Fraction(deviation))
+        forged["statement"]["levels"][0][3] = str(level)
         if good:
             fingerprint(forged)
             assert fairlp_check.check(forged)
@@ -198,7 +200,7 @@ def test_programs_that_are_no_leximin_are_refused(proof):
     """By the row or column that is wrong, before any round is looked at."""
     program = proof["statement"]["program"]
     t = proof["statement"]["level_column"]
-    at = [row[0] for row in program["rows"]].index("fairness[user1]")
+    fairness_row = [row[0] for row in program["rows"]].index("fairness[user1]")
 
     def forged(change):
         data = copy.deepcopy(proof)
@@ -211,16 +213,16 @@ def test_programs_that_are_no_leximin_are_refused(proof):
     assert "column 't': a leximin" in forged(lambda p: p["columns"][t].__setitem__(1, "-1"))
     assert "a leximin maximises" in forged(lambda p: p.update(sense="min"))
     for change in (
-        lambda p: p["rows"][at].__setitem__(2, "100"),
-        lambda p: p["rows"][at].__setitem__(1, None),
-        lambda p: p["rows"][at][3].pop(),
-        lambda p: p["rows"][at][3][-1].__setitem__(1, "8"),
+        lambda p: p["rows"][fairness_row].__setitem__(2, "100"),
+        lambda p: p["rows"][fairness_row].__setitem__(1, None),
+        lambda p: p["rows"][fairness_row][3].pop(),
+        lambda p: p["rows"][fairness_row][3][-1].__setitem__(1, "8"),
     ):
         assert "row 'fairness[user1]': rows of levels" in forged(change)
     assert "row 'capacity[server1,resource1]': rows of levels" in forged(
         lambda p: p["rows"][0][3].append([t, "-1"])
     )
-    proof["statement"]["levels"].append(["user3", at, "1/4", None])
+    proof["statement"]["levels"].append(["user3", fairness_row, "1/4", None])
     assert why(proof) == "level of 'user3': no row of its own, or no level"
 
 
@@ -246,16 +248,16 @@ def test_hostile_files_are_unreadable_in_one_line(proof, tmp_path):
         text.replace('"max"', "[[]]"): "a name and a sense",
         json.dumps([proof]): "expected an object",
     }
-    for content, words in cases.items():
+    for content, message in cases.items():
         assert content != text
         path.write_text(content, encoding="utf-8")
-        code, said = checked(path)
+        code, output = checked(path)
         assert (
             code == 2
-            and said.startswith("unreadable: ")
-            and said.count("\n") == 1
-            and words in said
-        ), said[:300]
+            and output.startswith("unreadable: ")
+            and output.count("\n") == 1
+            and message in output
+        ), output[:300]
     path.write_bytes(b"\xff\xfe{")
     assert (
         checked(path)[0] == 2
@@ -272,12 +274,12 @@ def test_huge_numbers_and_strange_names_are_fine(proof, tmp_path):
     fingerprint(data)
     path = tmp_path / "strange.json"
     path.write_text(json.dumps(data), encoding="ascii")
-    code, said = checked(path)
+    code, message = checked(path)
     assert (
         code == 1
-        and said.isascii()
-        and "\x1b" not in said
-        and "row 'capacity[server1,resource1]'" in said
+        and message.isascii()
+        and "\x1b" not in message
+        and "row 'capacity[server1,resource1]'" in message
     )
 
 
@@ -315,7 +317,7 @@ def three_rounds(tmp_path):
     assert (
         len(data["rounds"]) == 3
         and data["notes"]
-        and None in [one[1] for one in data["statement"]["levels"]]
+        and None in [level[1] for level in data["statement"]["levels"]]
     )
     return data
 
@@ -333,47 +335,47 @@ def accepted(data):
     return True
 
 
-def tried(data, part, after=lambda: None):
+def tried(data, section, after=lambda: None):
     """Paths of all mutations of a part of a proof, and of those that were accepted."""
-    right, paths, kept = copy.deepcopy(data), [], []
-    for path, do, undo in mutations(data[part], (part,)) if part else mutations(data):
+    right, paths, accepted_changes = copy.deepcopy(data), [], []
+    for path, do, undo in mutations(data[section], (section,)) if section else mutations(data):
         do()
         after()
         paths.append(path)
         if accepted(data):
-            kept.append((path, copy.deepcopy(data["statement"])))
+            accepted_changes.append((path, copy.deepcopy(data["statement"])))
         undo()
         after()
     assert data == right and accepted(data)
-    return paths, kept
+    return paths, accepted_changes
 
 
 def test_every_change_is_refused_but_of_words_for_readers(three_rounds):
     """The fingerprint is of the statement alone: changes of the rounds are refused by what they ought to prove."""
-    paths, kept = tried(three_rounds, "")
-    assert len(paths) > 3000 and {path for path, _ in kept} == FREE
+    paths, accepted_changes = tried(three_rounds, "")
+    assert len(paths) > 3000 and {path for path, _ in accepted_changes} == FREE
     assert {path[0] for path in paths} == {*three_rounds, "new"}
     assert sum(path[0] == "rounds" for path in paths) > 1500
 
 
 def test_another_statement_is_accepted_only_when_it_is_true(three_rounds):
     """A forger can put the right fingerprint on another statement; what is then accepted is solved again, exactly."""
-    paths, kept = tried(three_rounds, "statement", lambda: fingerprint(three_rounds))
-    assert len(paths) > 500 and 0 < len(kept) < len(paths) / 10
+    paths, accepted_changes = tried(three_rounds, "statement", lambda: fingerprint(three_rounds))
+    assert len(paths) > 500 and 0 < len(accepted_changes) < len(paths) / 10
     solved = 0
-    for path, statement in kept:
+    for path, statement in accepted_changes:
         if path in NAMES:
             continue
-        rows = [one for one in statement["levels"] if one[1] is not None]
+        rows = [level for level in statement["levels"] if level[1] is not None]
         try:
             program = program_of(statement)
         except AssertionError:  # by a tiny step no float any more: as far off as nothing
             continue
         outcome = ServersInRationals(
-            program, [one[1] for one in rows], statement["level_column"]
+            program, [row[1] for row in rows], statement["level_column"]
         ).run()
         assert outcome.holds and [str(level) for level in outcome.levels] == [
-            one[2] for one in rows
+            row[2] for row in rows
         ], path
         solved += 1
     assert solved > 5
@@ -383,5 +385,5 @@ def test_an_optimum_of_one_program(tmp_path):
     solution = fairlp.formulate(instance(), "tsf").solve(method="simplex")
     data = written(solution.certify(exact=True), tmp_path / "one.json")
     assert checked(tmp_path / "one.json")[0] == 0
-    paths, kept = tried(data, "")
-    assert len(paths) > 500 and {path for path, _ in kept} <= FREE
+    paths, accepted_changes = tried(data, "")
+    assert len(paths) > 500 and {path for path, _ in accepted_changes} <= FREE

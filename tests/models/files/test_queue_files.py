@@ -18,7 +18,7 @@ from instance_strategies import SUFFIXES, written
 
 def queued(**changes):
     """Three users in a small tree."""
-    given = {
+    fields = {
         "demands": [[1, 2], [2, 1], [1, 1]],
         "capacities": [[30, 30]],
         "users": ["ann", "bob", "cy"],
@@ -26,7 +26,7 @@ def queued(**changes):
         "queue": ["org/a", "org/b", None],
         "queues": {"org": {"weight": 2, "guarantee": {"cpu": 3}, "cap": {"memory": 9}}, "idle": 4},
     }
-    return Instance.from_arrays(**(given | changes))
+    return Instance.from_arrays(**(fields | changes))
 
 
 HOSTILE = [
@@ -50,9 +50,9 @@ def test_names_of_queues_are_text_whatever_they_look_like(tmp_path, suffix):
     instance = Instance.from_arrays(
         np.ones((len(HOSTILE), 1)), [[9]], queue=HOSTILE, queues=dict.fromkeys(HOSTILE, 2)
     )
-    back = files.read(written(tmp_path, suffix, instance))
-    assert back.queue == tuple(HOSTILE) and back.equals(instance)
-    assert set(HOSTILE) <= set(back.queues.paths)
+    copy = files.read(written(tmp_path, suffix, instance))
+    assert copy.queue == tuple(HOSTILE) and copy.equals(instance)
+    assert set(HOSTILE) <= set(copy.queues.paths)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -72,14 +72,14 @@ def test_names_of_queues_are_text_whatever_they_look_like(tmp_path, suffix):
 )
 def test_any_tree_comes_back_also_one_that_says_nothing(tmp_path, suffix, tree):
     instance = queued(**tree)
-    back = files.read(written(tmp_path, suffix, instance))
-    assert back.queues is not None and back.equals(instance) and back.queue == instance.queue
+    copy = files.read(written(tmp_path, suffix, instance))
+    assert copy.queues is not None and copy.equals(instance) and copy.queue == instance.queue
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_no_tree_stays_no_tree(tmp_path, suffix):
-    back = files.read(written(tmp_path, suffix, queued(queue=None, queues=None)))
-    assert back.queues is None
+    copy = files.read(written(tmp_path, suffix, queued(queue=None, queues=None)))
+    assert copy.queues is None
 
 
 def test_defaults_are_left_out_of_a_document(tmp_path):
@@ -127,12 +127,12 @@ def test_queue_is_reserved_and_an_attribute_of_that_name_has_its_prefix():
     instance = queued(user_attributes=pd.DataFrame({"queue": ["x", "y", "z"]}))
     users, servers, queues = to_frames(instance)
     assert users["attribute:queue"].tolist() == ["x", "y", "z"]
-    back = from_frames(users, servers, queues)
-    assert back.equals(instance) and list(back.user_attributes) == ["queue"]
+    copy = from_frames(users, servers, queues)
+    assert copy.equals(instance) and list(copy.user_attributes) == ["queue"]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "quue,weight\norg,2\n",
@@ -152,11 +152,11 @@ def test_queue_is_reserved_and_an_attribute_of_that_name_has_its_prefix():
         ),
     ],
 )
-def test_a_wrong_table_of_queues(tmp_path, text, said):
+def test_a_wrong_table_of_queues(tmp_path, text, message):
     folder = written(tmp_path, "", queued())
     (folder / "fairlp.json").unlink()
     (folder / "queues.csv").write_text(text, encoding="utf-8")
-    with pytest.raises((FileFormatError, InstanceError), match=re.escape(said)):
+    with pytest.raises((FileFormatError, InstanceError), match=re.escape(message)):
         files.read(folder)
 
 
@@ -173,15 +173,15 @@ def test_a_file_of_another_schema_version_is_refused(tmp_path, suffix):
 
 
 def test_what_differs_is_named():
-    one = queued()
-    assert files.differences(one, queued(queues={"org": 2, "idle": 4})) == ["queues"]
-    assert files.differences(one, queued(queue=None, queues=None))[0] == "queues"
+    first = queued()
+    assert files.differences(first, queued(queues={"org": 2, "idle": 4})) == ["queues"]
+    assert files.differences(first, queued(queue=None, queues=None))[0] == "queues"
     moved = queued(queue=["org/a", "org", None])
-    assert files.differences(one, moved) == ["queues", "the queue of user 'bob'"]
+    assert files.differences(first, moved) == ["queues", "the queue of user 'bob'"]
 
 
 def test_a_notebook_shows_queues_with_their_names_as_text():
-    shown = queued(queue=["<b>x</b>", "org", ""], queues={"org": 2, "<i>": 1})._repr_html_()
-    assert "&lt;b&gt;x&lt;/b&gt;" in shown and "<b>x" not in shown
-    assert "queues</p>" in shown and "&lt;i&gt;" in shown and "weight" in shown
+    html = queued(queue=["<b>x</b>", "org", ""], queues={"org": 2, "<i>": 1})._repr_html_()
+    assert "&lt;b&gt;x&lt;/b&gt;" in html and "<b>x" not in html
+    assert "queues</p>" in html and "&lt;i&gt;" in html and "weight" in html
     assert "queue" not in Instance.from_arrays([[1]], [[2]])._repr_html_()

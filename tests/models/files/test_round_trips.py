@@ -96,27 +96,30 @@ def by_cbc(path, form):
         str(answer),
         "-quit",
     ]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "errors on input" not in said.replace(" 0 errors", "")
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "errors on input" not in output.replace(" 0 errors", "")
     first, *rest = answer.read_text(encoding="utf-8").splitlines()
     assert first.startswith("Optimal"), first
     entries = [
         line.replace("**", "").split() for line in rest
     ]  # number, name, value, dual: rows, then columns
-    begin = [i for i, (number, *_) in enumerate(entries) if number == "0"][-1]
+    column_start = [i for i, (number, *_) in enumerate(entries) if number == "0"][-1]
     rows, columns = (
-        [name for _, name, *_ in entries[:begin]],
-        [name for _, name, *_ in entries[begin:]],
+        [name for _, name, *_ in entries[:column_start]],
+        [name for _, name, *_ in entries[column_start:]],
     )
     if columns == [f"x{j}" for j in range(len(columns))]:
         return Read(
             float(first.split()[-1])
         )  # names of more than 100 characters in an LP file: COIN takes its own
-    said = parse_lp(_open(path)) if form == "lp" else parse_mps(_open(path))
-    values = {name: float(value) for _, name, value, _ in entries[begin:]}
+    program = parse_lp(_open(path)) if form == "lp" else parse_mps(_open(path))
+    values = {name: float(value) for _, name, value, _ in entries[column_start:]}
     value = (
-        sum(c * values[name] for name, c in zip(said.column_names, said.c.tolist(), strict=True))
-        + said.offset
+        sum(
+            c * values[name]
+            for name, c in zip(program.column_names, program.c.tolist(), strict=True)
+        )
+        + program.offset
     )
     assert value == pytest.approx(
         float(first.split()[-1]), abs=1e-8, rel=1e-7
@@ -165,17 +168,20 @@ def ortools_answers(tmp_path_factory):
     }
 
 
-def assert_read(found, path, form, name):
+def assert_read(answer, path, form, name):
     """The reader understood what our own parser says that the file says, and found the optimum."""
-    said = parse_lp(_open(path)) if form == "lp" else parse_mps(_open(path))
-    sign = -1 if said.sense != program_of(name).sense else 1
+    program = parse_lp(_open(path)) if form == "lp" else parse_mps(_open(path))
+    sign = -1 if program.sense != program_of(name).sense else 1
     # fixed format rounds numbers to 12 characters
-    near = {"rel": 1e-6 if name == "scales" and form == "fixed" else 1e-7, "abs": 1e-12}
-    assert sign * found.optimum == pytest.approx(optimum_of(name), **near)
-    for got, wanted in ((found.sense, said.sense), (found.offset, said.offset)):
-        assert got is None or got == wanted
-    for got, wanted in ((found.rows, said.row_names), (found.columns, said.column_names)):
-        assert got is None or sorted(got) == sorted(wanted)
+    tolerance = {"rel": 1e-6 if name == "scales" and form == "fixed" else 1e-7, "abs": 1e-12}
+    assert sign * answer.optimum == pytest.approx(optimum_of(name), **tolerance)
+    for number, expected in ((answer.sense, program.sense), (answer.offset, program.offset)):
+        assert number is None or number == expected
+    for names, expected in (
+        (answer.rows, program.row_names),
+        (answer.columns, program.column_names),
+    ):
+        assert names is None or sorted(names) == sorted(expected)
 
 
 @pytest.mark.parametrize(
@@ -238,8 +244,8 @@ def terms(p):
     """Sums of coefficient and column for the objective and for every row."""
     rows = p.A.tocsr()
     for i in range(p.n_rows):
-        part = slice(rows.indptr[i], rows.indptr[i + 1])
-        yield i, list(zip(rows.data[part].tolist(), rows.indices[part].tolist(), strict=True))
+        places = slice(rows.indptr[i], rows.indptr[i + 1])
+        yield i, list(zip(rows.data[places].tolist(), rows.indices[places].tolist(), strict=True))
 
 
 def pulp_writes(p, folder, suffix):
@@ -309,8 +315,8 @@ def test_we_read_what_others_write(name, writer, suffix, tmp_path):
     p = program_of(name)
     sign = WRITERS[writer](p, tmp_path, suffix) or 1
     program = read_program(tmp_path / f"out{suffix}")
-    wanted = optimum_of(name) - (p.offset if writer == "PuLP" else 0)  # PuLP drops the constant
-    assert sign * solve(program) == pytest.approx(wanted, rel=1e-7, abs=1e-12)
+    expected = optimum_of(name) - (p.offset if writer == "PuLP" else 0)  # PuLP drops the constant
+    assert sign * solve(program) == pytest.approx(expected, rel=1e-7, abs=1e-12)
     if sign == 1:
         assert program.sense == p.sense
 
@@ -383,13 +389,13 @@ def test_names_with_spaces_are_read_by_columns(tmp_path):
     path = text(
         tmp_path, f"NAME          t\n{rows}RHS\n    RHS       lim 1                4\nENDATA\n"
     )
-    found, by_columns = read_program(path), by_glpk(path, "fixed")
-    assert (found.row_names, found.column_names) == (["lim 1"], ["x one"])
+    program_read, by_columns = read_program(path), by_glpk(path, "fixed")
+    assert (program_read.row_names, program_read.column_names) == (["lim 1"], ["x one"])
     assert (by_columns.rows, by_columns.columns) == (
         ["lim1"],
         ["xone"],
     )  # GLPK takes the spaces out
-    assert solve(found) == by_columns.optimum == 6
+    assert solve(program_read) == by_columns.optimum == 6
     problem = g.glp_create_prob()
     assert g.glp_read_mps(problem, g.GLP_MPS_FILE, None, str(path)) != 0
 
@@ -416,18 +422,21 @@ def test_nl_is_read_by_scip_and_cbc(name, tmp_path):
     assert sorted(files[2].read_text(encoding="utf-8").split()) == sorted(
         program_of(name).column_names
     )
-    found = by_scip(files[0], "nl")
-    assert (found.optimum, found.sense) == (pytest.approx(optimum_of(name), rel=1e-7), "max")
+    scip_answer = by_scip(files[0], "nl")
+    assert (scip_answer.optimum, scip_answer.sense) == (
+        pytest.approx(optimum_of(name), rel=1e-7),
+        "max",
+    )
     command = [cbc_command(), str(files[0].with_suffix("")), "-AMPL"]
     subprocess.run(command, capture_output=True, check=True, cwd=tmp_path)
     answer = files[0].with_suffix(".sol").read_text(encoding="ascii").splitlines()[0]
     assert float(answer.split()[-1]) == pytest.approx(optimum_of(name), rel=1e-7)
-    for wrong, match in (
+    for path, match in (
         (tmp_path / "model.mps", "ends in .nl"),
         (tmp_path / "no" / "model.nl", "there is no folder"),
     ):
         with pytest.raises(fairlp.FairlpError, match=match):
-            write_nl(model, wrong)
+            write_nl(model, path)
 
 
 def test_nl_holds_logarithms(tmp_path):

@@ -69,8 +69,8 @@ def test_a_small_trace(tmp_path):
         [96000, 393216, 8000],
         [64000, 262144, 2000],
     ]
-    both = "gpu_model in ['G2', 'P100']"
-    assert instance.conditions == (None, both, both, None, "gpu_model in ['P100']")
+    condition = "gpu_model in ['G2', 'P100']"
+    assert instance.conditions == (None, condition, condition, None, "gpu_model in ['P100']")
     assert instance.eligible[1].tolist() == [False, True, True]
     assert instance.user_attributes["first_seen"].tolist() == [3, 5, 9, 9, 9]
     assert instance.server_attributes["gpu_model"].isna().tolist() == [True, False, False]
@@ -124,16 +124,16 @@ tasks: t4,4000 => t4,0 => user '0cpu-0GiB' demands nothing
 
 @pytest.mark.parametrize("line", MALFORMED.strip().splitlines())
 def test_a_malformed_line_of_a_trace_is_named(tmp_path, line):
-    old, new, said = line.replace("⏎", "\n").split(" => ")
+    old, new, message = line.replace("⏎", "\n").split(" => ")
     which, old = old.split(": ")
     rows = {"nodes": NODE_ROWS, "tasks": TASK_ROWS}
     rows[which] = rows[which].replace(old, new, 1)
-    with pytest.raises((FileFormatError, InstanceError), match=said):
+    with pytest.raises((FileFormatError, InstanceError), match=message):
         trace(tmp_path, **rows)
 
 
 @pytest.mark.parametrize(
-    ("nodes", "tasks", "said"),
+    ("nodes", "tasks", "message"),
     [
         (
             NODE_ROWS[:-1],
@@ -166,8 +166,8 @@ def test_a_malformed_line_of_a_trace_is_named(tmp_path, line):
         ),
     ],
 )
-def test_a_malformed_trace_says_where(tmp_path, nodes, tasks, said):
-    with pytest.raises((FileFormatError, InstanceError), match=said):
+def test_a_malformed_trace_says_where(tmp_path, nodes, tasks, message):
+    with pytest.raises((FileFormatError, InstanceError), match=message):
         trace(tmp_path, nodes, tasks)
 
 
@@ -193,7 +193,7 @@ def test_a_small_inventory(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ("a1,CPU,96,512,0\nb2,T4,64,-1,2\n", "machines.csv, line 2: column 'cap_mem' is '-1'"),
         ("a1,CPU,96,512,0\nb2,T4,,256,2\n", "machines.csv, line 2: column 'cap_cpu' is ''"),
@@ -210,9 +210,9 @@ def test_a_small_inventory(tmp_path):
         ("a1,CPU,96,512,0", "line 1: the last line does not end"),
     ],
 )
-def test_a_malformed_inventory_says_where(tmp_path, rows, said):
+def test_a_malformed_inventory_says_where(tmp_path, rows, message):
     (tmp_path / "machines.csv").write_text(rows)
-    with pytest.raises(FileFormatError, match=said):
+    with pytest.raises(FileFormatError, match=message):
         read_pai2020(tmp_path / "machines.csv")
 
 
@@ -328,14 +328,14 @@ def google(tmp_path, machines=MACHINES, events=EVENTS):
         (tmp_path / table).mkdir(exist_ok=True)
     (tmp_path / "machine_events" / "part-00000-of-00001.csv").write_text(machines)
     lines = events.splitlines(keepends=True)
-    for part, rows in enumerate((lines[:6], lines[6:])):
-        packed = tmp_path / "task_events" / f"part-0000{part}-of-00500.csv.gz"
+    for number, rows in enumerate((lines[:6], lines[6:])):
+        packed = tmp_path / "task_events" / f"part-0000{number}-of-00500.csv.gz"
         packed.write_bytes(gzip.compress("".join(rows).encode()))
     return tmp_path
 
 
 @pytest.mark.parametrize(
-    ("at", "counts", "capacities"),
+    ("moment", "counts", "capacities"),
     [
         (0, [2, 1], [[0.5, 0.2493], [1, 1]]),
         (600, [1, 1], [[0.5, 0.2493], [1, 1]]),
@@ -343,13 +343,13 @@ def google(tmp_path, machines=MACHINES, events=EVENTS):
         (800, [1, 1, 1], [[0.5, 0.2493], [1, 0.5], [0.25, 0.25]]),
     ],
 )
-def test_machines_of_2011_come_go_and_change(tmp_path, at, counts, capacities):
-    cluster = read_google2011(google(tmp_path), at=at)
+def test_machines_of_2011_come_go_and_change(tmp_path, moment, counts, capacities):
+    cluster = read_google2011(google(tmp_path), at=moment)
     assert cluster.counts.tolist() == counts
     assert cluster.capacities.tolist() == capacities
     assert cluster.server_attributes["platform"].tolist()[:2] == ["HofLGzk1", "70ZOvysY"]
     single = tmp_path / "machine_events" / "part-00000-of-00001.csv"
-    assert read_google2011(single, at=at).equals(cluster)
+    assert read_google2011(single, at=moment).equals(cluster)
 
 
 def test_tasks_of_2011_by_their_last_run(tmp_path):
@@ -367,8 +367,10 @@ def test_tasks_of_2011_by_their_last_run(tmp_path):
         [0.2, 0.1],
         [0.1, 0],
     ]
-    early = read_google2011_tasks(google(tmp_path), stop=655)  # evicted, and not begun again
-    assert early.loc[(1, 0), ["end", "ended", "runs"]].tolist() == [650, "evict", 1]
+    earlier_tasks = read_google2011_tasks(
+        google(tmp_path), stop=655
+    )  # evicted, and not begun again
+    assert earlier_tasks.loc[(1, 0), ["end", "ended", "runs"]].tolist() == [650, "evict", 1]
     with pytest.raises(InstanceError, match="no task that was submitted from 800 s to 900 s ran"):
         read_google2011_tasks(tmp_path, start=800, stop=900)
 
@@ -458,7 +460,7 @@ def constrained(tmp_path, attributes=ATTRIBUTES, constraints=CONSTRAINTS):
 
 
 @pytest.mark.parametrize(
-    ("at", "machines"),
+    ("moment", "machines"),
     [
         (
             0,
@@ -472,14 +474,16 @@ def constrained(tmp_path, attributes=ATTRIBUTES, constraints=CONSTRAINTS):
         (950, [(0.5, 8, "aa=", None), (1, 16, "7", None), (0.25, None, None, None)]),
     ],
 )
-def test_machines_of_2011_have_their_last_attributes(tmp_path, at, machines):
+def test_machines_of_2011_have_their_last_attributes(tmp_path, moment, machines):
     folder = constrained(tmp_path)
-    cluster = read_google2011(folder, at=at)
+    cluster = read_google2011(folder, at=moment)
     table = cluster.server_attributes
     assert list(table.columns) == ["platform", "cores", "kind", "new"]
     rows = table[["cores", "kind", "new"]].astype(object).where(table.notna(), None)
-    shown = zip(cluster.capacities[:, 0].tolist(), *rows.to_numpy().T.tolist(), strict=True)
-    assert list(shown) == machines
+    rows_of_machines = zip(
+        cluster.capacities[:, 0].tolist(), *rows.to_numpy().T.tolist(), strict=True
+    )
+    assert list(rows_of_machines) == machines
     for target in ("cluster.json", "cluster.yaml", "cluster"):
         files.write(cluster, tmp_path / target)
         assert files.read(tmp_path / target).equals(cluster)
@@ -500,8 +504,8 @@ def test_tasks_of_2011_run_where_their_constraints_hold(tmp_path):
         (2, 1): "not `kind` == `kind`",
         (2, 4): "False",
     }
-    early = read_google2011_tasks(folder, stop=640)  # before the second submission
-    assert early.loc[(1, 0), "eligible"] == "False"  # no machine ever is of the kind zz=
+    earlier_tasks = read_google2011_tasks(folder, stop=640)  # before the second submission
+    assert earlier_tasks.loc[(1, 0), "eligible"] == "False"  # no machine ever is of the kind zz=
     events = folder / "task_events" / "part-00000-of-00500.csv.gz"
     assert "eligible" not in read_google2011_tasks(events)
     (folder / "machine_attributes").rename(folder / "elsewhere")
@@ -511,8 +515,8 @@ def test_tasks_of_2011_run_where_their_constraints_hold(tmp_path):
 def is_fulfilled(attribute, operator, value):
     """Google's rule on texts: an absent attribute is "", or 0 where integers are compared."""
     if operator in (0, 1):
-        same = attribute == value or attribute.lstrip("0") == value.lstrip("0") != ""
-        return same if operator == 0 else not same
+        is_equal = attribute == value or attribute.lstrip("0") == value.lstrip("0") != ""
+        return is_equal if operator == 0 else not is_equal
     try:
         number, bound = int(attribute or 0), int(value or 0)
     except ValueError:
@@ -593,25 +597,25 @@ def test_a_malformed_line_of_attributes_or_constraints_is_named(tmp_path, line):
     tables = {"machine_attributes": ATTRIBUTES, "task_constraints": CONSTRAINTS}
     tables[table] = tables[table].replace(old, new, 1)
     folder = constrained(tmp_path)
-    (part,) = (folder / table).iterdir()
+    (table_file,) = (folder / table).iterdir()
     content = tables[table].encode()
-    part.write_bytes(gzip.compress(content) if part.suffix == ".gz" else content)
+    table_file.write_bytes(gzip.compress(content) if table_file.suffix == ".gz" else content)
     with pytest.raises(FileFormatError, match=message):
         read_google2011_tasks(folder)
 
 
 def test_a_broken_or_empty_table_of_constraints(tmp_path):
     folder = constrained(tmp_path)
-    (part,) = (folder / "task_constraints").iterdir()
-    part.write_bytes(part.read_bytes()[:-9])
+    (table_file,) = (folder / "task_constraints").iterdir()
+    table_file.write_bytes(table_file.read_bytes()[:-9])
     with pytest.raises(FileFormatError, match=r"part-00000-of-00500.csv.gz is not a whole gzip"):
         read_google2011_tasks(folder)
-    part.write_bytes(gzip.compress(b""))
+    table_file.write_bytes(gzip.compress(b""))
     with pytest.raises(FileFormatError, match=r"csv.gz is empty; expected at least one row"):
         read_google2011_tasks(folder)
-    part.write_bytes(gzip.compress(CONSTRAINTS.encode() + b"0,1,0,0,\xe9,1\n"))
+    table_file.write_bytes(gzip.compress(CONSTRAINTS.encode() + b"0,1,0,0,\xe9,1\n"))
     with pytest.raises(FileFormatError, match=r"csv.gz is not UTF-8: line 9"):
         read_google2011_tasks(folder, stop=1e13)
-    part.write_bytes(gzip.compress(b"0," * 9000))
+    table_file.write_bytes(gzip.compress(b"0," * 9000))
     with pytest.raises(FileFormatError, match=r"line 1: does not end with a line break within"):
         read_google2011_tasks(folder)

@@ -60,20 +60,20 @@ def test_every_changed_word_is_wrong_or_says_the_same(tmp_path):
     text = proof.write(tmp_path / "one.vipr").read_text(encoding="utf-8")
     assert vipr_checker.check(text) == (proof.objective,) * 2
     head, tail = text[: text.index("RTP")], text[text.index("RTP") :]
-    words = tail.split()
+    numbers = tail.split()
     refused = 0
-    for k, word in enumerate(words):
+    for k, word in enumerate(numbers):
         try:
             number = Fraction(word)
         except ValueError:
             continue
-        changed = [*words[:k], str(number + 1), *words[k + 1 :]]
+        changed = [*numbers[:k], str(number + 1), *numbers[k + 1 :]]
         try:
             vipr_checker.check(head + " ".join(changed))
         except vipr_checker.WrongError:
             refused += 1
         else:
-            assert k in (2, 3, len(words) - 1), (
+            assert k in (2, 3, len(numbers) - 1), (
                 word
             )  # a weaker range, and the index that only saves memory
     assert refused > 15
@@ -91,5 +91,5 @@ def test_viprchk_agrees(tmp_path):
         path = certificate(fairlp.formulate(examples.load(name), "drfh")).write(
             tmp_path / "one.vipr"
         )
-        done = subprocess.run(["viprchk", str(path)], capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0 and "Successfully verified" in done.stdout
+        process = subprocess.run(["viprchk", str(path)], capture_output=True, text=True, timeout=60)
+        assert process.returncode == 0 and "Successfully verified" in process.stdout

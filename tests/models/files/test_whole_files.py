@@ -105,8 +105,8 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_one(tmp_path):
     for _ in range(2):
         result = subprocess.run([sys.executable, "-c", KILLED, str(file), str(folder)], check=False)
         assert result.returncode == -signal.SIGKILL
-        left = list(tmp_path.iterdir())
-        assert len(left) == 2 and all(path.name.startswith(".") for path in left)
+        files = list(tmp_path.iterdir())
+        assert len(files) == 2 and all(path.name.startswith(".") for path in files)
     with drafts(file) as [draft], draft_folder(folder, ["a"]) as into:
         assert draft.name.endswith(".mps.gz") and not list(into.iterdir())
         draft.write_text("whole", encoding="utf-8")
@@ -190,18 +190,18 @@ READERS = {
 @pytest.mark.parametrize("name", READERS)
 def test_a_pipe_is_refused_at_once(name, tmp_path):
     os.mkfifo(tmp_path / name)
-    said = []
+    messages = []
 
     def read():
         try:
             READERS[name](tmp_path / name)
         except FileFormatError as error:
-            said.append(str(error))
+            messages.append(str(error))
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     reader.join(20)
-    assert said and said[0].endswith("it is a pipe or device; expected a file")
+    assert messages and messages[0].endswith("it is a pipe or device; expected a file")
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -230,8 +230,8 @@ def test_what_is_written_to_the_tilde_lies_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     instance = fairlp.examples.ghodsi()
     for name in ("i.json", "folder", "m.mps", "m.nl"):
-        what = instance if name in ("i.json", "folder") else fairlp.formulate(instance, "drf")
-        what.write(f"~/{name}")
+        content = instance if name in ("i.json", "folder") else fairlp.formulate(instance, "drf")
+        content.write(f"~/{name}")
         assert (tmp_path / name).exists()
     assert not (tmp_path / "~").exists() and fairlp.read("~/folder").equals(fairlp.read("~/i.json"))
 

@@ -98,15 +98,15 @@ def test_numbers_that_lie_too_far_apart_are_refused():
 
 @pytest.mark.parametrize("large", [1.0, 2.0**30])
 def test_products_and_equal_quotients_are_exact_beyond_floats(large):
-    left = np.array([3.0, 5.0, 0.0]) * large + np.array([1.0, 0.0, 0.0])
-    right = np.array([7.0, 1.0, 9.0]) * large + np.array([0.0, 1.0, 0.0])
-    expected = [int(a) * int(b) for a, b in zip(left.tolist(), right.tolist(), strict=True)]
-    assert [int(number) for number in product(left, right).tolist()] == expected
-    assert product(left[:0], right[:0]).tolist() == []
-    assert same_quotient(left, right, 2 * left, 2 * right).tolist() == [True] * 3
-    assert same_quotient(left, right, 2 * left + 1, 2 * right).tolist() == [False] * 3
-    assert same_quotient(left, right, left, right + 1).tolist() == [False, False, True]
-    assert same_quotient(left[:0], right[:0], left[:0], right[:0]).tolist() == []
+    first = np.array([3.0, 5.0, 0.0]) * large + np.array([1.0, 0.0, 0.0])
+    second = np.array([7.0, 1.0, 9.0]) * large + np.array([0.0, 1.0, 0.0])
+    expected = [int(a) * int(b) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
+    assert [int(number) for number in product(first, second).tolist()] == expected
+    assert product(first[:0], second[:0]).tolist() == []
+    assert same_quotient(first, second, 2 * first, 2 * second).tolist() == [True] * 3
+    assert same_quotient(first, second, 2 * first + 1, 2 * second).tolist() == [False] * 3
+    assert same_quotient(first, second, first, second + 1).tolist() == [False, False, True]
+    assert same_quotient(first[:0], second[:0], first[:0], second[:0]).tolist() == []
 
 
 def test_quotients_of_integers_are_rounded_once():
@@ -162,10 +162,10 @@ def test_numbers_are_extreme_beyond_the_exponents_whose_products_are_floats():
 
 
 def test_more_whole_tasks_than_floats_count_are_refused_unless_they_are_limited():
-    many = fairlp.Instance.from_arrays([[1], [2]], [[float(LARGEST_WHOLE)]], users=["a", "b"])
+    large_pool = fairlp.Instance.from_arrays([[1], [2]], [[float(LARGEST_WHOLE)]], users=["a", "b"])
     with pytest.raises(TooLargeError, match=r"user 'a' has 9\.01e\+15 whole tasks alone"):
-        require_countable(many)
-    require_countable(many.replace(task_limits=[5, np.inf]))
+        require_countable(large_pool)
+    require_countable(large_pool.replace(task_limits=[5, np.inf]))
     require_countable(fairlp.Instance.from_arrays([[1]], [[LARGEST_WHOLE - 2.0]]))
 
 

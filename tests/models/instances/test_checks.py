@@ -113,9 +113,9 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_instances_name_the_culprit(case):
     change, expected = BAD[case]
-    given = {"demands": D, "capacities": C, **NAMES, **change}
+    arguments = {"demands": D, "capacities": C, **NAMES, **change}
     with pytest.raises(InstanceError) as error:
-        Instance.from_arrays(given.pop("demands"), given.pop("capacities"), **given)
+        Instance.from_arrays(arguments.pop("demands"), arguments.pop("capacities"), **arguments)
     assert expected in str(error.value)
     assert isinstance(error.value, FairlpError) and isinstance(error.value, ValueError)
 
@@ -211,8 +211,8 @@ def test_a_task_that_fits_no_server_is_reported():
 
 @pytest.mark.filterwarnings("ignore::fairlp.errors.OversizedTaskWarning")
 def test_legal_oddities_work():
-    one = Instance.from_arrays([[2]], [[3]])
-    assert fairlp.allocate(one, "drf").totals.tolist() == [1.5]
+    instance = Instance.from_arrays([[2]], [[3]])
+    assert fairlp.allocate(instance, "drf").totals.tolist() == [1.5]
     zero_capacity = Instance.from_arrays([[1, 0], [1, 1]], [[4, 0], [2, 5]])
     assert fairlp.allocate(zero_capacity, "drfh").totals.sum() == pytest.approx(6)
     equal = Instance.from_arrays([[1, 2]] * 4, [[10, 10]])
@@ -237,13 +237,13 @@ def test_replace_checks_as_much_as_the_constructor():
     instance = Instance.from_arrays(
         [[1, 2], [3, 1]], [[9, 12]], users=["ann", "bob"], resources=["cpu", "memory"]
     )
-    for changes, said in (
+    for changes, message in (
         ({"weights": [1, -1]}, "'bob'"),
         ({"demands": [[1, 2, 3]] * 2}, "same number of resources"),
         ({"task_limits": [1, 2, 3]}, "task limits have shape"),
         ({"demands": [[1, 2], [0, 0]]}, "'bob'"),
     ):
-        with pytest.raises(InstanceError, match=said):
+        with pytest.raises(InstanceError, match=message):
             instance.replace(**changes)
     with pytest.raises(UnknownNameError, match="did you mean 'weights'"):
         instance.replace(weight=[1, 1])
@@ -251,7 +251,7 @@ def test_replace_checks_as_much_as_the_constructor():
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
+    ("name", "values"),
     [
         ("demands", np.ones((2, 2))),
         ("capacities", np.ones((1, 2))),
@@ -263,19 +263,19 @@ def test_replace_checks_as_much_as_the_constructor():
         ("eligible", np.ones((2, 1), dtype=bool)),
     ],
 )
-def test_the_callers_arrays_stay_the_callers(name, given):
-    before = given.copy()
-    arguments = {"demands": [[1, 2], [3, 1]], "capacities": [[9, 12]], name: given}
-    made = Instance.from_arrays(**arguments)
-    for instance in (made, made.replace(**{name: given})):
-        assert given.flags.writeable and not np.shares_memory(getattr(instance, name), given)
+def test_the_callers_arrays_stay_the_callers(name, values):
+    before = values.copy()
+    arguments = {"demands": [[1, 2], [3, 1]], "capacities": [[9, 12]], name: values}
+    original = Instance.from_arrays(**arguments)
+    for instance in (original, original.replace(**{name: values})):
+        assert values.flags.writeable and not np.shares_memory(getattr(instance, name), values)
         with pytest.raises(ValueError, match="read-only"):
             getattr(instance, name)[:] = 0
-    assert (given == before).all()
+    assert (values == before).all()
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"demands": np.array([[1, 2 + 3j]])}, "demands are not all numbers"),
         ({"demands": [[1, np.complex128(2 + 3j)]]}, "demands are not all numbers"),
@@ -290,8 +290,8 @@ def test_the_callers_arrays_stay_the_callers(name, given):
         ({"queues": {"a": np.complex128(1j)}, "queue": ["a"]}, "expected a number"),
     ],
 )
-def test_numbers_that_are_not_real_are_refused(change, said):
-    with pytest.raises(InstanceError, match=said):
+def test_numbers_that_are_not_real_are_refused(change, message):
+    with pytest.raises(InstanceError, match=message):
         Instance.from_arrays(**{"demands": [[1, 2]], "capacities": [[9, 9]]} | change)
 
 
@@ -302,7 +302,7 @@ DEMANDS, CAPACITIES = [[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0], [4.0, 6.0]]
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("change", "message"),
     [
         (
             {"demands": [[1, 2], [3, "many"]]},
@@ -347,13 +347,13 @@ DEMANDS, CAPACITIES = [[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0], [4.0, 6.0]]
         ),
     ],
 )
-def test_the_entry_that_is_wrong_is_named(given, words):
-    with pytest.raises(InstanceError, match=re.escape(words)):
-        Instance.from_arrays(**({"demands": DEMANDS, "capacities": CAPACITIES} | NAMES | given))
+def test_the_entry_that_is_wrong_is_named(change, message):
+    with pytest.raises(InstanceError, match=re.escape(message)):
+        Instance.from_arrays(**({"demands": DEMANDS, "capacities": CAPACITIES} | NAMES | change))
 
 
 @pytest.mark.parametrize(
-    ("option", "words"),
+    ("option", "message"),
     [
         ({"time_limit": "2"}, "time_limit is '2'; expected seconds >= 0"),
         ({"time_limit": True}, "time_limit is True; expected seconds >= 0"),
@@ -365,11 +365,11 @@ def test_the_entry_that_is_wrong_is_named(given, words):
         ({"extra": 3}, "extra is 3; expected a mapping"),
     ],
 )
-def test_an_option_of_another_kind_is_refused_in_its_own_words(option, words):
+def test_an_option_of_another_kind_is_refused_in_its_own_words(option, message):
     instance = Instance.from_arrays(DEMANDS, CAPACITIES, **NAMES)
-    with pytest.raises(fairlp.errors.UnsupportedError, match=re.escape(words)):
+    with pytest.raises(fairlp.errors.UnsupportedError, match=re.escape(message)):
         fairlp.allocate(instance, "drfh", method="lp", **option)
-    with pytest.raises(fairlp.errors.UnsupportedError, match=re.escape(words)):
+    with pytest.raises(fairlp.errors.UnsupportedError, match=re.escape(message)):
         fairlp.formulate(instance, "drfh").solve(**option)
 
 
@@ -398,8 +398,8 @@ DENORMAL = {
 }
 
 
-@pytest.mark.parametrize("words", DENORMAL)
-def test_numbers_that_have_lost_digits_are_refused_at_the_door(words):
+@pytest.mark.parametrize("message", DENORMAL)
+def test_numbers_that_have_lost_digits_are_refused_at_the_door(message):
     """Quotients of denormal floats are no floats, or wrong: H-DRF went on without end, others were wrong."""
     usual = {
         "demands": [[1, 1], [1, 1]],
@@ -409,9 +409,10 @@ def test_numbers_that_have_lost_digits_are_refused_at_the_door(words):
     }
     usual["resources"] = ["cpu", "gpu"]
     with pytest.raises(
-        InstanceError, match=rf"{words} is (1e-310|4.94066e-324); expected 0, or at least 2.23e-308"
+        InstanceError,
+        match=rf"{message} is (1e-310|4.94066e-324); expected 0, or at least 2.23e-308",
     ):
-        Instance.from_arrays(**{**usual, **DENORMAL[words]})
+        Instance.from_arrays(**{**usual, **DENORMAL[message]})
 
 
 def test_a_table_that_is_none_says_which_shape_is_expected():

@@ -98,9 +98,9 @@ def test_a_condition_that_holds_everywhere_is_kept_without_a_mask():
 
 
 def test_the_array_handed_in_stays_writable_and_apart():
-    given = np.array(MASK, dtype=bool)
-    instance = Instance.from_arrays([[1, 0], [1, 1]], CAPACITIES, eligible=given)
-    given[0, 0] = False
+    mask = np.array(MASK, dtype=bool)
+    instance = Instance.from_arrays([[1, 0], [1, 1]], CAPACITIES, eligible=mask)
+    mask[0, 0] = False
     assert instance.eligible[0, 0]
 
 
@@ -117,7 +117,7 @@ def test_whole_number_server_labels_are_labels_not_flags():
 
 
 @pytest.mark.parametrize(
-    ("eligible", "said"),
+    ("eligible", "message"),
     [
         (np.ones((3, 2), dtype=bool), r"shape \(3, 2\); expected \(2, 3\)"),
         (np.ones(2, dtype=bool), r"shape \(2,\); expected \(2, 3\)"),
@@ -148,8 +148,8 @@ def test_whole_number_server_labels_are_labels_not_flags():
         ([{3: "T4"}, None], "user 'ann' has a condition on attribute 3"),
     ],
 )
-def test_wrong_eligibility_names_the_user(eligible, said):
-    with pytest.raises(InstanceError, match=said):
+def test_wrong_eligibility_names_the_user(eligible, message):
+    with pytest.raises(InstanceError, match=message):
         mask_of(eligible)
 
 
@@ -191,7 +191,7 @@ def test_conditions(text, expected):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("gpu_model ==", r"condition of user 'ann', \"gpu_model ==\": .*at its end|position"),
         ("gpu_model = 'T4'", "position"),
@@ -229,8 +229,8 @@ def test_conditions(text, expected):
         ("ssd\0", "condition of user 'ann'"),
     ],
 )
-def test_wrong_conditions_say_where(text, said):
-    with pytest.raises(InstanceError, match=said):
+def test_wrong_conditions_say_where(text, message):
+    with pytest.raises(InstanceError, match=message):
         holds(text)
 
 
@@ -291,7 +291,7 @@ def test_many_users_and_servers_are_quick():
         }
     )
     start = time.perf_counter()
-    mask, kept = resolve(
+    mask, texts = resolve(
         conditions,
         Index("n", range(n_users), "user"),
         Index("i", range(n_servers), "server"),
@@ -300,5 +300,5 @@ def test_many_users_and_servers_are_quick():
         attributes,
     )
     assert mask.shape == (n_users, n_servers)
-    assert len(kept) == n_users
+    assert len(texts) == n_users
     assert time.perf_counter() - start < 10

@@ -22,17 +22,19 @@ def racks():
 
 
 def test_a_row_for_every_server():
-    given, found = racks(), racks().expanded()
-    assert list(found.servers) == ["big #1", "big #2", "big #3", "wide"]
-    assert (found.counts == 1).all() and found.capacities.sum() == given.pool.sum()
-    assert found.runnable().tolist() == [[True] * 4, [True, True, True, False]]
-    assert found.server_attributes["zone"].to_dict() == dict(
-        zip(found.servers, "aaab", strict=True)
+    grouped, single_servers = racks(), racks().expanded()
+    assert list(single_servers.servers) == ["big #1", "big #2", "big #3", "wide"]
+    assert (
+        single_servers.counts == 1
+    ).all() and single_servers.capacities.sum() == grouped.pool.sum()
+    assert single_servers.runnable().tolist() == [[True] * 4, [True, True, True, False]]
+    assert single_servers.server_attributes["zone"].to_dict() == dict(
+        zip(single_servers.servers, "aaab", strict=True)
     )
     for mechanism in ("c-drfh", "psdsf-rdm", "tsf"):
         np.testing.assert_allclose(
-            fairlp.allocate(found, mechanism).totals,
-            fairlp.allocate(given, mechanism).totals,
+            fairlp.allocate(single_servers, mechanism).totals,
+            fairlp.allocate(grouped, mechanism).totals,
             rtol=1e-9,
         )
 

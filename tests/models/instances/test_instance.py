@@ -48,8 +48,8 @@ def test_products_and_quotients_of_large_whole_numbers_are_exact():
         a, b = (
             int(rng.integers(2**53, 2**62)) * 2**20 + int(rng.integers(2**20)) for _ in range(2)
         )
-        found = quotient(np.array([a], dtype=object), np.array([b], dtype=object))
-        assert found.dtype == float and found[0] == a / b
+        quotients = quotient(np.array([a], dtype=object), np.array([b], dtype=object))
+        assert quotients.dtype == float and quotients[0] == a / b
 
 
 def test_whole_tasks_alone_are_counted_as_written():
@@ -57,19 +57,19 @@ def test_whole_tasks_alone_are_counted_as_written():
         assert whole_tasks_alone(np.array([[0.1]]), np.array([tenths / 10]))[0] == tenths
 
 
-def requests(**more):
+def requests(**options):
     return Requests.of(
-        Instance.from_arrays([[1.0, 0.1], [1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]], **more)
+        Instance.from_arrays([[1.0, 0.1], [1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]], **options)
     )
 
 
 def test_a_threshold_is_by_the_bottlenecks_that_a_user_uses():
-    asked = requests()
-    both = asked.thresholds(np.array([True, True]))
-    assert both.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3])
-    second = asked.thresholds(np.array([False, True]))
+    problem = requests()
+    thresholds = problem.thresholds(np.array([True, True]))
+    assert thresholds.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3])
+    second = problem.thresholds(np.array([False, True]))
     assert second.tolist() == pytest.approx([1, 1, 1 / 3])  # of 0.1 of it, a third is more than all
-    assert asked.thresholds(np.array([False, False])).tolist() == [1, 1, 1]
+    assert problem.thresholds(np.array([False, False])).tolist() == [1, 1, 1]
 
 
 def test_who_asks_for_nothing_has_all_of_it_and_a_request_for_more_than_all_is_for_all():
@@ -79,9 +79,13 @@ def test_who_asks_for_nothing_has_all_of_it_and_a_request_for_more_than_all_is_f
         and nothing.thresholds(np.array([True, True]))[0] == 1
     )
     assert nothing.granted(np.zeros(3)).tolist() == [1, 0, 0]
-    much = requests(task_limits=[50, 5, INF])
-    assert much.limited.tolist() == [False, True, False] and much.tasks.tolist() == [10, 5, 10]
-    assert much.fractions[0].tolist() == pytest.approx([1, 0.1])
+    large_requests = requests(task_limits=[50, 5, INF])
+    assert large_requests.limited.tolist() == [
+        False,
+        True,
+        False,
+    ] and large_requests.tasks.tolist() == [10, 5, 10]
+    assert large_requests.fractions[0].tolist() == pytest.approx([1, 0.1])
 
 
 def cluster(eligible, users=("a", "b", "c")):
@@ -96,26 +100,26 @@ def cluster(eligible, users=("a", "b", "c")):
 
 
 def test_a_condition_that_users_share_is_everyones():
-    found = cluster(["kind == 'new'", None, "kind == 'new'"]).eligible
-    assert found.tolist() == [[True, False], [True, True], [True, False]]
+    eligibility = cluster(["kind == 'new'", None, "kind == 'new'"]).eligible
+    assert eligibility.tolist() == [[True, False], [True, True], [True, False]]
 
 
 def test_a_series_goes_by_its_labels():
-    given = pd.Series([["server1"], ["server2"], None], index=[30, 10, 20])
-    found = cluster(given, users=(10, 20, 30)).eligible
-    assert found.tolist() == [[False, True], [True, True], [True, False]]
+    conditions = pd.Series([["server1"], ["server2"], None], index=[30, 10, 20])
+    eligibility = cluster(conditions, users=(10, 20, 30)).eligible
+    assert eligibility.tolist() == [[False, True], [True, True], [True, False]]
 
 
 @pytest.mark.parametrize(
-    ("eligible", "words"),
+    ("eligible", "message"),
     [
         ({"nobody": ["server1"]}, "unknown"),
         ([["server1"], [True], None], "unknown"),
         ([["server1"], ["server3"], None], "unknown"),
     ],
 )
-def test_names_that_are_nobodys_are_refused(eligible, words):
-    with pytest.raises(InstanceError, match=words):
+def test_names_that_are_nobodys_are_refused(eligible, message):
+    with pytest.raises(InstanceError, match=message):
         cluster(eligible)
 
 
@@ -146,28 +150,28 @@ def test_keywords_are_names_of_attributes_in_backticks():
     ],
 )
 def test_instances_that_differ_in_one_thing_are_not_equal(changes):
-    def made(**more):
-        return Instance.from_arrays([[1.0], [2.0]], [[4.0], [5.0]], **more)
+    def made(**options):
+        return Instance.from_arrays([[1.0], [2.0]], [[4.0], [5.0]], **options)
 
     assert made().equals(made()) and not made().equals(made(**changes))
 
 
-@pytest.mark.parametrize("off", [1e-6, 0.1, -1e-6, -0.1])
-def test_entitlements_sum_to_one(off):
+@pytest.mark.parametrize("deviation", [1e-6, 0.1, -1e-6, -0.1])
+def test_entitlements_sum_to_one(deviation):
     assert Instance.from_arrays(
         [[1.0], [1.0]], [[4.0]], entitlements=[0.4, 0.6]
     ).entitlements.tolist() == [0.4, 0.6]
     with pytest.raises(InstanceError, match="entitlements sum to"):
-        Instance.from_arrays([[1.0], [1.0]], [[4.0]], entitlements=[0.4, 0.6 + off])
+        Instance.from_arrays([[1.0], [1.0]], [[4.0]], entitlements=[0.4, 0.6 + deviation])
 
 
 # Labels of NumPy, numbers that are none, tables of the wrong length, what HTML shows, and what is
 # not equal.
 
 
-def small(**more):
+def small(**options):
     return Instance.from_arrays(
-        [[1.0], [2.0]], [[4.0], [8.0]], **({"users": ["a", "b"], "servers": ["s", "t"]} | more)
+        [[1.0], [2.0]], [[4.0], [8.0]], **({"users": ["a", "b"], "servers": ["s", "t"]} | options)
     )
 
 
@@ -178,7 +182,7 @@ def test_labels_of_numpy_are_those_of_python():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("changes", "message"),
     [
         ({"counts": ["many", 1]}, "counts are not all numbers"),
         ({"weights": [1, "heavy"]}, "weights are not all numbers"),
@@ -189,9 +193,9 @@ def test_labels_of_numpy_are_those_of_python():
         ),
     ],
 )
-def test_what_is_no_number_or_of_another_length_is_said(wrong, words):
-    with pytest.raises(InstanceError, match=words):
-        small(**wrong)
+def test_what_is_no_number_or_of_another_length_is_said(changes, message):
+    with pytest.raises(InstanceError, match=message):
+        small(**changes)
 
 
 def test_no_limit_may_be_none():
@@ -275,26 +279,26 @@ class Columns:
 
 
 @pytest.mark.parametrize(
-    ("demands", "told"),
+    ("demands", "message"),
     [
         (Columns([[1.0, "much"], [3.0, 4.0]]), r"'much' in row 1, column 2"),
         ([[1, 2], [3, 10**5000]], r"a number too large in row 2, column 2"),
     ],
     ids=["columns", "many digits"],
 )
-def test_what_is_no_table_of_numbers_is_told(demands, told):
+def test_what_is_no_table_of_numbers_is_told(demands, message):
     with pytest.raises(
         InstanceError,
-        match=rf"^demands are not all numbers \(.*{told}\); expected a table of numbers$",
+        match=rf"^demands are not all numbers \(.*{message}\); expected a table of numbers$",
     ):
         Instance.from_arrays(demands, [[4.0, 4.0]])
 
 
 def test_numbers_too_large_are_told_by_name():
-    for given in ("weights", "task_limits"):
+    for field in ("weights", "task_limits"):
         with pytest.raises(
             InstanceError, match=r"are not all numbers \(a number too large of user 'bob'\)$"
         ):
             Instance.from_arrays(
-                [[1.0], [2.0]], [[4.0]], users=["ann", "bob"], **{given: [1, 10**400]}
+                [[1.0], [2.0]], [[4.0]], users=["ann", "bob"], **{field: [1, 10**400]}
             )

@@ -27,27 +27,27 @@ GIVEN = {
 }
 
 
-def plain(given):
+def plain(values):
     """The same numbers without labels."""
-    return given.to_numpy()
+    return values.to_numpy()
 
 
-def reference(**more):
+def reference(**options):
     names = {"users": USERS, "servers": SERVERS, "resources": RESOURCES}
-    return Instance.from_arrays(DEMANDS.to_numpy(), CAPACITIES.to_numpy(), **names, **more)
+    return Instance.from_arrays(DEMANDS.to_numpy(), CAPACITIES.to_numpy(), **names, **options)
 
 
-def turned(given):
+def turned(values):
     """The same, with its labels in another order."""
-    given = given.iloc[::-1]
-    return given[given.columns[::-1]] if isinstance(given, pd.DataFrame) else given
+    values = values.iloc[::-1]
+    return values[values.columns[::-1]] if isinstance(values, pd.DataFrame) else values
 
 
-def nested(given):
+def nested(values):
     """The same as mappings from labels."""
-    if isinstance(given, pd.DataFrame):
-        return {row: given.loc[row].to_dict() for row in given.index}
-    return given.to_dict()
+    if isinstance(values, pd.DataFrame):
+        return {row: values.loc[row].to_dict() for row in values.index}
+    return values.to_dict()
 
 
 def test_the_capacities_of_one_server_are_found_by_their_labels():
@@ -63,7 +63,7 @@ def test_the_capacities_of_one_server_are_found_by_their_labels():
         assert fairlp.allocate(instance, "drf").totals.to_dict() == pytest.approx({"A": 3, "B": 2})
 
 
-@pytest.mark.parametrize("form", [turned, nested, lambda given: nested(turned(given))])
+@pytest.mark.parametrize("form", [turned, nested, lambda values: nested(turned(values))])
 def test_demands_and_capacities_are_put_in_the_order_of_the_labels(form):
     expected = reference()
     assert Instance.from_arrays(
@@ -79,30 +79,30 @@ def test_every_argument_is_put_in_the_order_of_the_labels(name):
     if "attributes" not in name and name != "eligible":
         forms += [nested(GIVEN[name]), nested(turned(GIVEN[name]))]
     for form in forms:
-        made = reference(**{name: form})
-        assert made.equals(expected)
+        instance = reference(**{name: form})
+        assert instance.equals(expected)
         if "attributes" in name:
-            assert getattr(made, name).to_dict() == GIVEN[name].to_dict()
+            assert getattr(instance, name).to_dict() == GIVEN[name].to_dict()
 
 
 @pytest.mark.parametrize("name", GIVEN)
 def test_missing_unknown_and_repeated_labels_are_named(name):
-    given = GIVEN[name]
-    first = given.index[0]
+    values = GIVEN[name]
+    first = values.index[0]
     kind = "user" if first == "ann" else "server"
-    wrong = {
-        f"names {kind} 'xyz'": given.rename(index={first: "xyz"}),
-        f"{kind} {first!r} twice": given.rename(index={given.index[1]: first}),
+    wrong_forms = {
+        f"names {kind} 'xyz'": values.rename(index={first: "xyz"}),
+        f"{kind} {first!r} twice": values.rename(index={values.index[1]: first}),
     }
     if "attributes" not in name:
-        wrong[f"has no {kind} {first!r}"] = given.iloc[1:]
-        wrong["names "] = pd.concat([given, given.iloc[:1].rename(index={first: "more"})])
-    if isinstance(given, pd.DataFrame) and "attributes" not in name:
-        wrong["names server 's3'"] = given.assign(s3=given["s1"])
-        wrong["has no server 's2'"] = given[["s1"]]
-        wrong["server 's1' twice"] = given.rename(columns={"s2": "s1"})
-    for said, bad in wrong.items():
-        with pytest.raises(InstanceError, match=said):
+        wrong_forms[f"has no {kind} {first!r}"] = values.iloc[1:]
+        wrong_forms["names "] = pd.concat([values, values.iloc[:1].rename(index={first: "more"})])
+    if isinstance(values, pd.DataFrame) and "attributes" not in name:
+        wrong_forms["names server 's3'"] = values.assign(s3=values["s1"])
+        wrong_forms["has no server 's2'"] = values[["s1"]]
+        wrong_forms["server 's1' twice"] = values.rename(columns={"s2": "s1"})
+    for message, bad in wrong_forms.items():
+        with pytest.raises(InstanceError, match=message):
             reference(**{name: bad})
 
 
@@ -133,11 +133,11 @@ def test_other_resources_in_one_table_are_refused():
 
 
 def test_a_default_index_is_labels_like_any_other():
-    bare = pd.DataFrame(DEMANDS.to_numpy(), columns=DEMANDS.columns)
-    for given in ({"demands": bare}, {"weights": pd.Series([1.0, 2.0, 5.0])}):
+    table = pd.DataFrame(DEMANDS.to_numpy(), columns=DEMANDS.columns)
+    for arguments in ({"demands": table}, {"weights": pd.Series([1.0, 2.0, 5.0])}):
         with pytest.raises(InstanceError, match=r"names user 0.*\.to_numpy\(\)"):
             Instance.from_arrays(
-                **{"demands": DEMANDS, "capacities": CAPACITIES, "users": USERS, **given}
+                **{"demands": DEMANDS, "capacities": CAPACITIES, "users": USERS, **arguments}
             )
     assert reference(weights=[1.0, 2.0, 5.0]).equals(reference(weights=BY_USER))
     turned_labels = Instance.from_arrays(
@@ -188,9 +188,9 @@ ALIKE = pd.DataFrame(
 )
 
 
-def alike(demands=((1.0, 4.0), (3.0, 1.0)), **given):
+def alike(demands=((1.0, 4.0), (3.0, 1.0)), **fields):
     return Instance.from_arrays(
-        demands, [[9, 18], [5, 7]], users=TWICE, servers=TWICE, resources=TWICE, **given
+        demands, [[9, 18], [5, 7]], users=TWICE, servers=TWICE, resources=TWICE, **fields
     )
 
 

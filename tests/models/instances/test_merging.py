@@ -134,10 +134,14 @@ def test_users_with_demands_beyond_a_quotient_of_floats_are_not_proportional(mec
 
 def test_users_whose_demands_are_too_far_apart_stay_apart():
     """A user of 2^1000 times another's demands is proportional to it, by a factor that no float is."""
-    far = fairlp.Instance.from_arrays([[2.0**-600, 2.0**-600], [2.0**500, 2.0**500]], [[1.0, 1.0]])
-    near = fairlp.Instance.from_arrays([[2.0**-400, 2.0**-400], [2.0**400, 2.0**400]], [[1.0, 1.0]])
-    assert not merge_users(far)[1].merges
-    assert merge_users(near)[1].factor.tolist() == [1.0, 2.0**800]
+    distant_users = fairlp.Instance.from_arrays(
+        [[2.0**-600, 2.0**-600], [2.0**500, 2.0**500]], [[1.0, 1.0]]
+    )
+    closer_users = fairlp.Instance.from_arrays(
+        [[2.0**-400, 2.0**-400], [2.0**400, 2.0**400]], [[1.0, 1.0]]
+    )
+    assert not merge_users(distant_users)[1].merges
+    assert merge_users(closer_users)[1].factor.tolist() == [1.0, 2.0**800]
 
 
 def test_a_few_pairs_that_make_many_servers_differ_are_left_out():
@@ -147,8 +151,8 @@ def test_a_few_pairs_that_make_many_servers_differ_are_left_out():
     capacities = [*[[4.0]] * 70, [9.0]]
     instance = fairlp.Instance.from_arrays(np.ones((72, 1)), capacities, eligible=eligible)
     assert len(merge_servers(instance)[1]) == 71
-    few = fewer_pairs(instance)
-    assert few[:2].all() and few[:, 70].all() and not few[2:, :70].any()
+    pairs = fewer_pairs(instance)
+    assert pairs[:2].all() and pairs[:, 70].all() and not pairs[2:, :70].any()
     # users of a server each and no other one keep it
     eligible[2:, 70] = False
     assert fewer_pairs(instance.replace(eligible=eligible)) is None

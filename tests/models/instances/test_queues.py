@@ -12,13 +12,13 @@ from profiles import many
 from tree_instances import tree_instance
 
 
-def made(**given):
+def made(**fields):
     return Instance.from_arrays(
         [[0, 1], [1, 0], [0, 1]],
         [[1, 1]],
         users=["n1", "a", "b"],
         resources=["cpu", "gpu"],
-        **given,
+        **fields,
     )
 
 
@@ -50,8 +50,8 @@ def test_mapping_and_table_say_the_same_and_labels_are_aligned():
     assert made(queue=["", "q", "q"], queues=table.rename_axis("queue").reset_index()).equals(
         by_table
     )
-    again = by_mapping.queues.table(by_mapping.resources)
-    assert made(queue=by_mapping.queue, queues=again).equals(by_mapping)
+    round_trip = by_mapping.queues.table(by_mapping.resources)
+    assert made(queue=by_mapping.queue, queues=round_trip).equals(by_mapping)
     assert repr(by_mapping.queues) == "<Queues: 2 below the root, depth 1, guarantees, caps>"
     assert "2 queues" in repr(by_mapping)
 
@@ -66,8 +66,8 @@ def test_what_stays_and_what_goes():
         and heavier.queues.weights.tolist() == [1, 5]
         and not heavier.queues.has_limits
     )
-    for bare in (first.replace(queues=None), first.replace(queue=None, queues=None)):
-        assert bare.queues is None and bare.queue is None and not bare.equals(first)
+    for queueless in (first.replace(queues=None), first.replace(queue=None, queues=None)):
+        assert queueless.queues is None and queueless.queue is None and not queueless.equals(first)
     assert not first.equals(heavier) and first.equals(first.replace())
     assert not heavier.equals(first.replace(queues={"q": 4})) and heavier.equals(
         first.replace(queues={"q": 5})
@@ -92,7 +92,7 @@ def test_the_callers_numbers_stay_the_callers():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("fields", "message"),
     [
         ({"queue": ["", "q"]}, "2 queues for 3 users"),
         ({"queue": "q"}, "queue is one text"),
@@ -119,9 +119,9 @@ def test_the_callers_numbers_stay_the_callers():
         ({"queues": pd.DataFrame({"wait": [1]}, index=["q"])}, "the table of queues has a column 'wait'"),
     ],
 )  # fmt: skip
-def test_what_is_refused_is_named(given, message):
+def test_what_is_refused_is_named(fields, message):
     with pytest.raises(InstanceError, match=message):
-        made(**given)
+        made(**fields)
 
 
 def test_a_list_of_paths_and_blank_amounts():

@@ -59,13 +59,13 @@ def test_users_outside_divide_what_no_quota_covers_by_weight_up_to_their_tasks(s
             **{f"out{k}": {"weight": float(weights[k])} for k in range(users)},
         },
     )
-    most = np.minimum(limits, pool / demands) * demands
+    largest_use = np.minimum(limits, pool / demands) * demands
     amount = max(pool - nominal, 0)
     low, high = 0.0, 1e3
     for _ in range(100):
         middle = (low + high) / 2
-        fits = np.minimum(weights * middle, most).sum() <= amount
+        fits = np.minimum(weights * middle, largest_use).sum() <= amount
         low, high = (middle, high) if fits else (low, middle)
     parts = uncovered(Lanes.of(instance), instance, np.array([float(nominal)]))
     assert parts[0] == 0
-    assert parts[1:, 0] == pytest.approx(np.minimum(weights * low, most), rel=1e-9, abs=1e-9)
+    assert parts[1:, 0] == pytest.approx(np.minimum(weights * low, largest_use), rel=1e-9, abs=1e-9)

@@ -48,8 +48,8 @@ def test_no_complaint_is_justified_from_the_entitlement_of_the_most_wanted_bottl
     requests = Requests.of(INSTANCE)
     assert requests.thresholds(np.array([True, False])).tolist() == [1 / 2, 1 / 2, 1]
     assert requests.thresholds(np.array([False, True])).tolist() == [1, 1, 1 / 3]
-    both = requests.thresholds(np.array([[True, True], [False, False]]))
-    assert both.tolist() == [[1 / 2, 1 / 2, 1 / 3], [1, 1, 1]]
+    thresholds = requests.thresholds(np.array([[True, True], [False, False]]))
+    assert thresholds.tolist() == [[1 / 2, 1 / 2, 1 / 3], [1, 1, 1]]
 
 
 def test_selected_users_are_entitled_to_everything_together():

@@ -51,8 +51,8 @@ def one():
 
 def test_variables_and_rows_of_an_objective_go_with_it():
     model, x, d = one()
-    near = abs(x - d)
-    model.minimize(near.sum() + (2 * near).sum() + abs(x.sum() - 1))
+    distance = abs(x - d)
+    model.minimize(distance.sum() + (2 * distance).sum() + abs(x.sum() - 1))
     assert list(model.constraints) == ["abs1_above", "abs1_below", "abs2_above", "abs2_below"]
     assert "minimize  ∑_n abs1[n] + ∑_n 2·abs1[n] + abs2" in str(model) and "|x[n] − d[n]|" in str(
         model

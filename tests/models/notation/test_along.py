@@ -37,8 +37,8 @@ class Dense:
     def over(self, symbols):
         missing = [s for s in symbols if s not in self.symbols]
         array = self.array[(None,) * len(missing)]
-        own = "".join(missing) + self.symbols
-        return array.transpose([*(own.index(s) for s in symbols), len(own)])
+        own_symbols = "".join(missing) + self.symbols
+        return array.transpose([*(own_symbols.index(s) for s in symbols), len(own_symbols)])
 
     def axis(self, symbol):
         return self.symbols.index(symbol)
@@ -51,25 +51,27 @@ def add(a, b, sign=1):
 
 def times(a, numbers, symbols):
     """Product with numbers over other indices."""
-    both = a.symbols + "".join(s for s in symbols if s not in a.symbols)
-    return Dense(both, a.over(both) * Dense(symbols, numbers[..., None]).over(both))
+    all_symbols = a.symbols + "".join(s for s in symbols if s not in a.symbols)
+    return Dense(
+        all_symbols, a.over(all_symbols) * Dense(symbols, numbers[..., None]).over(all_symbols)
+    )
 
 
 def shifted(a, symbol, steps):
     axis = a.axis(symbol)
-    found = np.zeros_like(a.array)
+    shifted_array = np.zeros_like(a.array)
     for k in range(a.array.shape[axis]):
         if 0 <= k - steps < a.array.shape[axis]:
-            at = (slice(None),) * axis
-            found[(*at, k)] = a.array[(*at, k - steps)]
-    return Dense(a.symbols, found)
+            prefix = (slice(None),) * axis
+            shifted_array[(*prefix, k)] = a.array[(*prefix, k - steps)]
+    return Dense(a.symbols, shifted_array)
 
 
 def grouped(a, mean):
     axis, teams = a.axis("n"), [OWNER[user] for user in N]
     parts = []
     for team in G:
-        rows = [k for k, own in enumerate(teams) if own == team]
+        rows = [k for k, team_of_row in enumerate(teams) if team_of_row == team]
         total = sum((a.array.take(k, axis) for k in rows), np.zeros_like(a.array.take(0, axis)))
         parts.append(total / max(len(rows), 1) if mean else total)
     return Dense(a.symbols.replace("n", "g"), np.stack(parts, axis))
@@ -121,7 +123,11 @@ class Twins:
                 return (groups.mean() if mean else groups.sum()), grouped(dense, mean)
             case 3 if dense.symbols:
                 symbol = str(rng.choice(list(dense.symbols)))
-                index = next(own for own in node.indices if own.symbol == symbol)
+                index = next(
+                    index_of_node
+                    for index_of_node in node.indices
+                    if index_of_node.symbol == symbol
+                )
                 rest = dense.symbols.replace(symbol, "")
                 return node.mean(index), Dense(rest, dense.array.mean(dense.axis(symbol)))
             case 4 if dense.symbols:
@@ -140,13 +146,13 @@ class Twins:
                 )
             case 6 if "g" not in dense.symbols:
                 a, numbers = self.sparse
-                found = times(dense, numbers, "nt")
+                product = times(dense, numbers, "nt")
                 if "n" in dense.symbols and rng.random() < 0.5:
                     shared = [s for s in "nt" if s in dense.symbols]
-                    axes = tuple(found.axis(s) for s in shared)
-                    rest = "".join(s for s in found.symbols if s not in shared)
-                    return a @ node, Dense(rest, found.array.sum(axes))
-                return 2 * a * node, Dense(found.symbols, 2 * found.array)
+                    axes = tuple(product.axis(s) for s in shared)
+                    rest = "".join(s for s in product.symbols if s not in shared)
+                    return a @ node, Dense(rest, product.array.sum(axes))
+                return 2 * a * node, Dense(product.symbols, 2 * product.array)
             case 7 if "n" in dense.symbols and "g" not in dense.symbols:
                 other = self.leaf()
                 return node + other[0], add(dense, other[1])
@@ -160,9 +166,15 @@ class Twins:
 
 def labelled(rng, numbers, symbols):
     """The numbers with labels in another order, named by the symbols of the indices."""
-    axes = [next(own for own in (N, I, T, G) if own.symbol == s).labels for s in symbols]
-    order = [rng.permutation(len(own)) for own in axes]
-    numbers, axes = numbers[np.ix_(*order)], [own[at] for own, at in zip(axes, order, strict=True)]
+    axes = [
+        next(candidate for candidate in (N, I, T, G) if candidate.symbol == s).labels
+        for s in symbols
+    ]
+    order = [rng.permutation(len(labels)) for labels in axes]
+    numbers, axes = (
+        numbers[np.ix_(*order)],
+        [labels[positions] for labels, positions in zip(axes, order, strict=True)],
+    )
     if len(axes) == 1:
         return pd.Series(numbers, axes[0].rename(symbols))
     if len(axes) == 2:
@@ -226,17 +238,17 @@ KEYS = {
 
 @pytest.mark.parametrize("name", KEYS)
 def test_some_labels_are_selected(name):
-    key, at, shown = KEYS[name]
+    key, positions, text = KEYS[name]
     model, _, y = one()
     expected = np.eye(18)[6:].reshape(3, 4, 18)
-    for axis, own in enumerate(at):
-        expected = expected if isinstance(own, (int, slice)) else expected.take(own, axis)
-    expected = expected[1] if at[0] == 1 else expected
-    part = y[key]
-    np.testing.assert_array_equal(rows(model, part <= 1), expected.reshape(-1, 18))
-    assert str(part) == shown
+    for axis, choice in enumerate(positions):
+        expected = expected if isinstance(choice, (int, slice)) else expected.take(choice, axis)
+    expected = expected[1] if positions[0] == 1 else expected
+    selection = y[key]
+    np.testing.assert_array_equal(rows(model, selection <= 1), expected.reshape(-1, 18))
+    assert str(selection) == text
     w = model.parameter("w", (N, T), np.arange(12.0).reshape(3, 4))
-    assert w[key].indices[0].labels.equals(part.indices[0].labels)
+    assert w[key].indices[0].labels.equals(selection.indices[0].labels)
 
 
 def test_parts_of_an_index_do_not_mix_and_have_rows_of_their_own():
@@ -248,17 +260,17 @@ def test_parts_of_an_index_do_not_mix_and_have_rows_of_their_own():
     for mixed in (lambda: y - y[:, 1:], lambda: y[:, 1:] - y):
         with pytest.raises(ModelError, match="select the same labels in both"):
             mixed()
-    part = model.constraint("part", y[:, :2] <= 1, where=np.eye(3, 2, dtype=bool))
-    assert part.rows == ["part[ann,0]", "part[bob,1]"] and "∀ n, t∈{0,1}" in repr(part)
+    block = model.constraint("part", y[:, :2] <= 1, where=np.eye(3, 2, dtype=bool))
+    assert block.rows == ["part[ann,0]", "part[bob,1]"] and "∀ n, t∈{0,1}" in repr(block)
     every = model.subset("E", (N, T), np.ones((3, 4), dtype=bool))
-    some = model.subset("S", (N, T), np.eye(3, 4, dtype=bool))
+    subset = model.subset("S", (N, T), np.eye(3, 4, dtype=bool))
     with pytest.raises(ModelError, match="is not over"):
-        model.constraint("wrong", y[:, :2] <= 1, where=some)
+        model.constraint("wrong", y[:, :2] <= 1, where=subset)
     with pytest.raises(ModelError, match="is not over"):
         model.constraint("wrong", y[:, :2] <= 1, where=every)
     assert y[:, 1:3].sum(T).indices == (N,) and (y[:, 1:3].sum(T) + x.sum(I)).indices == (N,)
     with pytest.raises(ModelError, match="is not over"):
-        model.replace("part", y[:, 1:] <= 1, where=some)
+        model.replace("part", y[:, 1:] <= 1, where=subset)
     assert model.constraint("other", y[:, :0] <= 1).rows == []
     model.compile()
 
@@ -329,10 +341,10 @@ def test_logarithms_and_coefficients_follow_their_parameters():
 def test_a_large_sparse_parameter_is_never_dense():
     p, q = Index("p", range(3000)), Index("q", range(2000))
     model = Model("m", indices=(p, q))
-    given = sp.random(3000, 2000, 1e-3, random_state=1)
-    a, x = model.parameter("a", (p, q), given), model.variable("x", q)
+    matrix = sp.random(3000, 2000, 1e-3, random_state=1)
+    a, x = model.parameter("a", (p, q), matrix), model.variable("x", q)
     model.constraint("k", a @ x <= 1)
-    assert abs(model.compile().A - given.tocsc()).max() == 0
+    assert abs(model.compile().A - matrix.tocsc()).max() == 0
     with pytest.raises(ModelError, match=r"'a' is sparse, and all its 6,000,000 numbers"):
         a.values  # noqa: B018
     model.constraint("halves", (a / 2) @ x <= 1)

@@ -37,11 +37,13 @@ def entries(values, *indices):
     return Entries(indices, coordinates, values[tuple(coordinates)], np.arange(count))
 
 
-def dense(found, *indices):
+def dense(triples, *indices):
     """The sum of triples over indices."""
     array = np.zeros([len(index) for index in indices])
-    places = dict(zip([index.symbol for index in found.indices], found.coordinates, strict=True))
-    np.add.at(array, tuple(places[index.symbol] for index in indices), found.values)
+    places = dict(
+        zip([index.symbol for index in triples.indices], triples.coordinates, strict=True)
+    )
+    np.add.at(array, tuple(places[index.symbol] for index in indices), triples.values)
     return array
 
 
@@ -56,13 +58,13 @@ def test_axes_are_turned_and_are_of_length_one_where_numbers_are_constant():
 
 
 def test_products_are_over_the_indices_of_both():
-    left, right = numbers(N, R), numbers(R, I, seed=2)
-    found = times(Labelled((N, R), left), Labelled((R, I), right))
-    assert found.indices == (N, R, I)
-    assert (found.values == np.einsum("nr,ri->nri", left, right)).all()
-    labelled = Labelled((N, R), left)
+    first, second = numbers(N, R), numbers(R, I, seed=2)
+    product = times(Labelled((N, R), first), Labelled((R, I), second))
+    assert product.indices == (N, R, I)
+    assert (product.values == np.einsum("nr,ri->nri", first, second)).all()
+    labelled = Labelled((N, R), first)
     assert times(scalar(1.0), labelled) is labelled
-    assert (times(scalar(2.0), labelled).values == 2 * left).all()
+    assert (times(scalar(2.0), labelled).values == 2 * first).all()
 
 
 @pytest.mark.parametrize("place", [0, 1, None])
@@ -71,33 +73,33 @@ def test_a_linear_map_goes_along_its_index(place):
     node = along_n(matrix)
     indices = {0: (N, R), 1: (R, N), None: (R,)}[place]
     values = numbers(*indices)
-    found = mapped_numbers(Labelled(indices, values), node)
+    image = mapped_numbers(Labelled(indices, values), node)
     formula = {0: "mn,nr->mr", 1: "mn,rn->rm"}.get(place)
     if formula:
         expected = np.einsum(formula, matrix.toarray(), values)
-        assert found.values.tolist() == expected.tolist()
+        assert image.values.tolist() == expected.tolist()
     else:
         expected = np.multiply.outer(matrix.toarray().sum(axis=1), values)
-        assert found.over((TO, R)).tolist() == expected.tolist()
+        assert image.over((TO, R)).tolist() == expected.tolist()
 
 
 def test_triples_have_places_in_the_order_of_c():
-    found = entries(numbers(N, R), N, R)
-    assert found.places((N, R)).tolist() == list(range(6))
-    assert found.places((R, N)).tolist() == [0, 3, 1, 4, 2, 5]
-    taken = found.taken(np.array([4, 4, 0]))
-    assert taken.places((N, R)).tolist() == [4, 4, 0] and taken.columns.tolist() == [4, 4, 0]
+    triples = entries(numbers(N, R), N, R)
+    assert triples.places((N, R)).tolist() == list(range(6))
+    assert triples.places((R, N)).tolist() == [0, 3, 1, 4, 2, 5]
+    sample = triples.taken(np.array([4, 4, 0]))
+    assert sample.places((N, R)).tolist() == [4, 4, 0] and sample.columns.tolist() == [4, 4, 0]
 
 
 def test_products_of_triples_meet_where_their_shared_indices_are_equal():
-    left, right = numbers(N, R), numbers(R, I, seed=2)
-    left[1, 0] = right[1, 2] = 0.0
-    found = entries(left, N, R).times(entries(right, R, I))
-    assert [index.symbol for index in found.indices] == ["n", "r", "i"]
-    assert (dense(found, N, R, I) == np.einsum("nr,ri->nri", left, right)).all()
-    scaled = entries(left, N, R).scaled(Labelled((R,), right[:, 0]))
-    assert (dense(scaled, N, R) == left * right[:, 0]).all()
-    assert (dense(entries(left, N, R).scaled(scalar(3.0)), N, R) == 3 * left).all()
+    first, second = numbers(N, R), numbers(R, I, seed=2)
+    first[1, 0] = second[1, 2] = 0.0
+    product = entries(first, N, R).times(entries(second, R, I))
+    assert [index.symbol for index in product.indices] == ["n", "r", "i"]
+    assert (dense(product, N, R, I) == np.einsum("nr,ri->nri", first, second)).all()
+    scaled = entries(first, N, R).scaled(Labelled((R,), second[:, 0]))
+    assert (dense(scaled, N, R) == first * second[:, 0]).all()
+    assert (dense(entries(first, N, R).scaled(scalar(3.0)), N, R) == 3 * first).all()
 
 
 def test_a_sum_over_an_index_leaves_it_out_and_multiplies_what_is_constant_there():
@@ -110,9 +112,9 @@ def test_a_sum_over_an_index_leaves_it_out_and_multiplies_what_is_constant_there
 def test_triples_are_mapped_along_an_index():
     matrix = sparse.csr_array(numbers(TO, N, seed=3) - 4.0)
     values = numbers(R, N)
-    found = entries(values, R, N).along(along_n(matrix))
-    assert {index.symbol for index in found.indices} == {"r", "m"}
-    assert (dense(found, R, TO) == np.einsum("mn,rn->rm", matrix.toarray(), values)).all()
+    image = entries(values, R, N).along(along_n(matrix))
+    assert {index.symbol for index in image.indices} == {"r", "m"}
+    assert (dense(image, R, TO) == np.einsum("mn,rn->rm", matrix.toarray(), values)).all()
 
 
 @pytest.mark.parametrize("layout", ["csr", "csc"])

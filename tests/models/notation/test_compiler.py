@@ -13,9 +13,11 @@ from fairlp.models.notation.arrays import assemble
 
 def test_entries_of_one_place_are_added_and_those_that_cancel_are_gone():
     rows, columns = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0])
-    made = assemble([(rows, columns, np.array([2.0, 3.0, 4.0, -4.0]))], (2, 2), "csc")
+    matrix = assemble([(rows, columns, np.array([2.0, 3.0, 4.0, -4.0]))], (2, 2), "csc")
     assert (
-        made.toarray().tolist() == [[0, 5], [0, 0]] and made.nnz == 1 and made.has_canonical_format
+        matrix.toarray().tolist() == [[0, 5], [0, 0]]
+        and matrix.nnz == 1
+        and matrix.has_canonical_format
     )
     by_rows = assemble([(rows, columns, np.array([2.0, 3.0, 4.0, -4.0]))], (2, 2), "csr")
     assert by_rows.nnz == 1 and sp.issparse(by_rows)
@@ -56,8 +58,8 @@ def test_logarithms_of_weight_0_are_left_out_and_of_the_wrong_sign_refused():
     logs = m.compile().logs
     assert logs.weights.tolist() == [1, 2] and logs.A.toarray().tolist() == [[1, 0, 0], [0, 0, 1]]
     for sense in ("maximize", "minimize"):
-        wrong = Model("logs", indices=(n,))
-        v, y = wrong.parameter("w", n, [1.0, -1.0, 0.0]), wrong.variable("x", n)
-        getattr(wrong, sense)((v * log(y)).sum(n))
+        wrong_model = Model("logs", indices=(n,))
+        v, y = wrong_model.parameter("w", n, [1.0, -1.0, 0.0]), wrong_model.variable("x", n)
+        getattr(wrong_model, sense)((v * log(y)).sum(n))
         with pytest.raises(ModelError, match="weights of logarithms"):
-            wrong.compile()
+            wrong_model.compile()

@@ -56,8 +56,8 @@ def compiled(act):
     """The program of a relation or of an expression <= 0, built by ``act`` of a variable over both indices."""
     model = Model("m", indices=(N, I))
     x = model.variable("x", N, I)
-    made = act(x)
-    model.constraint("k", made if not hasattr(made, "degree") else made <= 0)
+    expression = act(x)
+    model.constraint("k", expression if not hasattr(expression, "degree") else expression <= 0)
     program = model.compile()
     return program.A.toarray(), program.row_lower, program.row_upper
 
@@ -66,8 +66,8 @@ def by_parameter(over, values, act):
     """As `compiled`, with the numbers as a parameter."""
     model = Model("m", indices=(N, I))
     x, p = model.variable("x", N, I), model.parameter("p", over, values)
-    made = act(x, p)
-    model.constraint("k", made if not hasattr(made, "degree") else made <= 0)
+    expression = act(x, p)
+    model.constraint("k", expression if not hasattr(expression, "degree") else expression <= 0)
     program = model.compile()
     return program.A.toarray(), program.row_lower, program.row_upper
 
@@ -79,8 +79,10 @@ def test_every_operator_reads_labels_from_both_sides(over, sign):
     values = NUMBERS if over == "both" else np.array([7.0, 8, 9])
     for name, data in (SAME if over == "both" else USERS).items():
         expected = by_parameter(indices, values, lambda x, p: act(x, p))
-        for mine, theirs in zip(expected, compiled(lambda x, data=data: act(x, data)), strict=True):
-            np.testing.assert_array_equal(mine, theirs, err_msg=name)
+        for expected_array, array in zip(
+            expected, compiled(lambda x, data=data: act(x, data)), strict=True
+        ):
+            np.testing.assert_array_equal(expected_array, array, err_msg=name)
         if isinstance(data, KEEPS_INNER if sign == "@" else KEEPS):
             with pytest.raises(
                 (ModelError, TypeError), match=r"with the expression first|has shape|dot only"
@@ -89,18 +91,20 @@ def test_every_operator_reads_labels_from_both_sides(over, sign):
             continue
         mirrored = MIRRORED.get(sign, lambda x, p: act(p, x))
         expected = by_parameter(indices, values, mirrored)
-        for mine, theirs in zip(expected, compiled(lambda x, data=data: act(data, x)), strict=True):
-            np.testing.assert_array_equal(mine, theirs, err_msg=name)
+        for expected_array, array in zip(
+            expected, compiled(lambda x, data=data: act(data, x)), strict=True
+        ):
+            np.testing.assert_array_equal(expected_array, array, err_msg=name)
 
 
 def test_it_divides_stands_in_ranges_and_beside_sums():
     for act in (lambda x, p: x / p, lambda x, p: (x.sum(I) + 1) / p, lambda x, p: x.between(0, p)):
         for data in USERS.values():
             expected = by_parameter((N,), [7, 8, 9], act)
-            for mine, theirs in zip(
+            for expected_array, array in zip(
                 expected, compiled(lambda x, data=data, act=act: act(x, data)), strict=True
             ):
-                np.testing.assert_array_equal(mine, theirs)
+                np.testing.assert_array_equal(expected_array, array)
     ends = compiled(lambda x: x.between({"s2": 0, "s1": -np.inf}, None))[1]
     assert ends.tolist() == [-np.inf, 0] * 3
 
@@ -108,19 +112,19 @@ def test_it_divides_stands_in_ranges_and_beside_sums():
 def test_it_prints_short_and_the_numbers_are_not_those_of_the_caller():
     model = Model("m", indices=(N, I))
     x = model.variable("x", N, I)
-    given = np.array([1.0, 2, 3])
-    row = model.constraint("k", given * x <= pd.Series({"s1": 1, "s2": 2}, name="c"))
+    values = np.array([1.0, 2, 3])
+    row = model.constraint("k", values * x <= pd.Series({"s1": 1, "s2": 2}, name="c"))
     assert repr(row) == "<Constraint k: [3 numbers over n]·x[n,i] ≤ c[i] ∀ n, i: 6 rows>"
     assert r"\text{[3 numbers over n]}\, x_{n,i} \le c_{i}" in model.to_latex()
-    given[0] = 99
+    values[0] = 99
     assert model.compile().A.max() == 3 and str(3 * x <= np.array(5.0)) == "3·x[n,i] ≤ 5"
     assert model.copy().compile() is model.compile()
 
 
 def test_arrays_of_expressions_are_arrays_of_objects():
     x = Model("m", indices=(N, I)).variable("x", N, I)
-    found = np.array([x["ann", "s1"], 2 * x["bob", "s1"]])
-    assert found.dtype == object and str(found.sum()) == "x[ann,s1] + 2·x[bob,s1]"
+    terms = np.array([x["ann", "s1"], 2 * x["bob", "s1"]])
+    assert terms.dtype == object and str(terms.sum()) == "x[ann,s1] + 2·x[bob,s1]"
     with pytest.raises(ModelError, match=r"scipy.sparse as model.parameter"):
         sp.eye(3) @ x
 

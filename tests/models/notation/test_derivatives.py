@@ -36,24 +36,24 @@ def numbers(program):
 
 
 def test_slopes_are_differences_of_programs_with_other_numbers():
-    ours = model()
-    found = dependence(ours, "d", [])
-    program, values = ours.compile(), ours.parameters["d"].values.copy()
+    own_model = model()
+    slopes = dependence(own_model, "d", [])
+    program, values = own_model.compile(), own_model.parameters["d"].values.copy()
     base, n_columns = numbers(program), program.n_columns
     for element in range(values.size):
         changed = values.copy()
         changed.reshape(-1)[element] += 1.0
-        ours.parameters["d"].set(changed)
-        difference = numbers(ours.compile()) - base
+        own_model.parameters["d"].set(changed)
+        difference = numbers(own_model.compile()) - base
 
         A = np.zeros((program.n_rows, n_columns))
         sides, costs, offset = np.zeros((2, program.n_rows)), np.zeros(n_columns), 0.0
-        for k in np.flatnonzero(found.elements == element):
-            row, column, slope = found.rows[k], found.columns[k], found.slopes[k]
+        for k in np.flatnonzero(slopes.elements == element):
+            row, column, slope = slopes.rows[k], slopes.columns[k], slopes.slopes[k]
             if row >= 0 and column >= 0:
                 A[row, column] += slope
             elif row >= 0:
-                sides[:, row] += slope * np.array([found.lower[k], found.upper[k]])
+                sides[:, row] += slope * np.array([slopes.lower[k], slopes.upper[k]])
             elif column >= 0:
                 costs[column] += slope
             else:
@@ -64,9 +64,9 @@ def test_slopes_are_differences_of_programs_with_other_numbers():
 
 
 def test_a_formula_that_is_not_linear_is_named():
-    ours = model()
+    own_model = model()
     with pytest.raises(UnsupportedError, match=r"d\[n,r\]·w\[n\]·x\[n\].* is not linear in it"):
-        dependence(ours, "d", ["w"])
-    ours.constraint("inverse", ours["x"] <= 1 / ours.parameters["w"])
+        dependence(own_model, "d", ["w"])
+    own_model.constraint("inverse", own_model["x"] <= 1 / own_model.parameters["w"])
     with pytest.raises(UnsupportedError, match="none divided by it"):
-        dependence(ours, "w", [])
+        dependence(own_model, "w", [])

@@ -57,7 +57,7 @@ def test_set_reaches_the_same_parameter_over_other_symbols():
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ([1, 2, 3], r"parameter 'phi' has shape \(3,\), expected \(2,\)"),
         ([1, np.nan], "bob.* is nan; expected a finite number"),
@@ -65,8 +65,8 @@ def test_set_reaches_the_same_parameter_over_other_symbols():
         (pd.Series({"ann": 1, "cat": 2}), "parameter 'phi' names user 'cat', who is unknown"),
     ],
 )
-def test_set_checks_as_much_as_the_declaration(model, values, said):
-    with pytest.raises(ModelError, match=said):
+def test_set_checks_as_much_as_the_declaration(model, values, message):
+    with pytest.raises(ModelError, match=message):
         model.parameters["phi"].set(values)
     assert level(model) == pytest.approx(6)
     with pytest.raises(ModelError, match="a lower bound is above its upper bound"):
@@ -74,9 +74,9 @@ def test_set_checks_as_much_as_the_declaration(model, values, said):
 
 
 def test_values_and_bounds_are_read_only(model):
-    mine = np.array([1.0, 1.0])
-    model.parameters["phi"].set(mine)
-    mine[0] = 7  # the caller's array stays the caller's
+    values = np.array([1.0, 1.0])
+    model.parameters["phi"].set(values)
+    values[0] = 7  # the caller's array stays the caller's
     for array in (
         model.parameters["phi"].values,
         model.variables["x"].lower,
@@ -132,8 +132,8 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_assignments_that_would_be_swallowed_are_refused(model, name):
-    act, said = assignments(model)[name]
-    with pytest.raises(ModelError, match=said):
+    act, message = assignments(model)[name]
+    with pytest.raises(ModelError, match=message):
         act()
     assert level(model) == pytest.approx(6)
 

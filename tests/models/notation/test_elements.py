@@ -25,21 +25,21 @@ def fresh(mask=None):
 def rows(model, expression):
     """The coefficients of an expression as one array: its own indices, then the columns."""
     starts = {block.name: block.start for block in model.compile().columns}
-    found = np.zeros([len(index) for index in expression.indices] + [model.compile().n_columns])
+    table = np.zeros([len(index) for index in expression.indices] + [model.compile().n_columns])
     triples, _ = compile_rows(expression, starts, expression.indices, None)
-    flat = found.reshape(-1, found.shape[-1])
+    flat = table.reshape(-1, table.shape[-1])
     for triple, columns, values in triples:
         np.add.at(flat, (triple, columns), values)
-    return found
+    return table
 
 
 def grid(size, start, mask=None):
     """Unit vectors of a variable's columns on its grid: 0 where an element does not exist."""
     shape = (3, 2) if mask is not None or size == 6 else (3, 2, 3)
-    keep = np.flatnonzero(np.ones(shape) if mask is None else mask)
-    found = np.zeros((int(np.prod(shape)), 24 if mask is None else 18 + len(keep)))
-    found[keep, start + np.arange(len(keep))] = 1
-    return found.reshape(*shape, -1)
+    places = np.flatnonzero(np.ones(shape) if mask is None else mask)
+    table = np.zeros((int(np.prod(shape)), 24 if mask is None else 18 + len(places)))
+    table[places, start + np.arange(len(places))] = 1
+    return table.reshape(*shape, -1)
 
 
 KEYS = {
@@ -53,9 +53,9 @@ KEYS = {
 @pytest.mark.parametrize("mask", [None, MASK], ids=["dense", "masked"])
 @pytest.mark.parametrize("name", KEYS)
 def test_elements_of_a_variable_are_the_slices_of_its_columns(name, mask):
-    key, at = KEYS[name]
+    key, position = KEYS[name]
     model, _, g, _ = fresh(mask)
-    np.testing.assert_array_equal(rows(model, g[key]), grid(6, 0, mask)[at])
+    np.testing.assert_array_equal(rows(model, g[key]), grid(6, 0, mask)[position])
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,12 @@ def test_elements_of_a_variable_are_the_slices_of_its_columns(name, mask):
 def test_elements_over_three_indices_and_integer_labels_are_labels(key):
     model, d, _, h = fresh()
     labels = [list(N), list(I), list(K)]
-    at = tuple(
-        slice(None) if isinstance(one, (slice, Index)) else own.index(one)
-        for one, own in zip(key, labels, strict=False)
+    position = tuple(
+        slice(None) if isinstance(selector, (slice, Index)) else axis_labels.index(selector)
+        for selector, axis_labels in zip(key, labels, strict=False)
     )
-    np.testing.assert_array_equal(rows(model, h[key]), grid(18, 6)[at])
-    np.testing.assert_array_equal(d[key].values, d.values[at])
+    np.testing.assert_array_equal(rows(model, h[key]), grid(18, 6)[position])
+    np.testing.assert_array_equal(d[key].values, d.values[position])
     assert not d[key].values.flags.writeable
 
 
@@ -164,9 +164,9 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_no_element_is_refused_with_the_nearest_names(name):
-    act, error, said = WRONG[name]
+    act, error, message = WRONG[name]
     _, d, g, _ = fresh(MASK)
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         act(g, d)
 
 

@@ -73,9 +73,9 @@ def test_it_prints_is_pickled_and_copied(add):
     model.minimize(total)
     assert str(model).count("·x[") == 2 * TERMS
     assert model.to_latex().count(r"\, x_{") == 2 * TERMS
-    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), model.copy()):
-        assert again.equals(model)
-        assert str(again) == str(model)
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), model.copy()):
+        assert twin.equals(model)
+        assert str(twin) == str(model)
     assert str(pickle.loads(pickle.dumps(total))) == str(total)
 
 
@@ -144,8 +144,8 @@ def test_any_nesting_compiles_to_the_same_row(data):
             expected[name] += sign * factor
             return factor * expression
         minus = data.draw(st.booleans())
-        left, right = tree(sign, depth - 1), tree(-sign if minus else sign, depth - 1)
-        return left - right if minus else left + right
+        first, second = tree(sign, depth - 1), tree(-sign if minus else sign, depth - 1)
+        return first - second if minus else first + second
 
     model.constraint("row", tree(1.0, 4) + 0 * y <= 0, over=(n,))
     program = model.compile()
@@ -158,8 +158,8 @@ def test_any_nesting_compiles_to_the_same_row(data):
             column = (
                 expected["column"] if name.startswith("x[") and name.endswith(f",{label}]") else 0.0
             )
-            own = expected["y"] if name == f"y[{label}]" else 0.0
-            assert row[name] == single + column + own
+            element = expected["y"] if name == f"y[{label}]" else 0.0
+            assert row[name] == single + column + element
     assert program.row_upper.tolist() == [-2.0 * expected["one"]] * 2
 
 

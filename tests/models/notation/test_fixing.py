@@ -50,9 +50,9 @@ def test_a_solution_fixes_what_it_has_and_the_rest_is_solved_again():
     model, x, _ = knapsack()
     solution = model.solve()
     x.fix(solution)
-    again = model.solve()
-    assert again.objective == pytest.approx(solution.objective)
-    pd.testing.assert_frame_equal(again.values["x"], solution.values["x"].round())
+    second = model.solve()
+    assert second.objective == pytest.approx(solution.objective)
+    pd.testing.assert_frame_equal(second.values["x"], solution.values["x"].round())
     x.fix(solution.values["x"])  # labelled, NaN where nothing is
     assert model.solve().objective == pytest.approx(solution.objective)
     relaxed = model.relax_integrality()

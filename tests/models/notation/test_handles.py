@@ -19,11 +19,11 @@ N, R = Index("n", ["ann", "bob"], "user"), Index("r", ["cpu", "mem"], "resource"
 def model():
     model = Model("drf", indices=(N, R))
     d, c = model.parameter("d", (N, R), [[1, 4], [3, 1]]), model.parameter("c", R, [9, 18])
-    some = model.subset("S", N, [True, False], "early ones")
+    subset = model.subset("S", N, [True, False], "early ones")
     x, t = model.variable("x", N), model.variable("t")
     model.constraint("capacity", (d * x).sum(N) <= c)
     model.constraint("fairness", x >= t)
-    model.constraint("early", x <= 5, where=some)
+    model.constraint("early", x <= 5, where=subset)
     model.define("twice", 2 * x)
     model.maximize(t)
     return model
@@ -73,14 +73,14 @@ def test_the_handle_of_a_constraint(model):
 
 def test_what_is_used_is_not_removed_and_the_message_says_where(model):
     before = state(model)
-    for name, said in {
+    for name, message in {
         "x": r"variable 'x' is used in constraint 'capacity', constraint 'fairness', constraint 'early' and definition",
         "t": "variable 't' is used in constraint 'fairness' and the objective of model 'drf'",
         "c": "parameter 'c' is used in constraint 'capacity' of model 'drf'; remove or replace first",
         "S": "subset 'S' is used in constraint 'early'",
     }.items():
         for handle in (name, model[name]):
-            with pytest.raises(ModelError, match=said):
+            with pytest.raises(ModelError, match=message):
                 model.remove(handle)
     assert state(model) == before
     with pytest.raises(ModelError, match="a int is no handle"):
@@ -127,7 +127,7 @@ def test_replace_keeps_name_place_and_mask(model):
     model.replace(model["early"], model["x"] <= 3, where=np.array([False, True]))
     assert model["early"].rows == ["early[bob]"]
     before = state(model)
-    for act, said in (
+    for act, message in (
         (
             lambda: model.replace("early", model["x"].sum() <= 3),
             r"'early' holds for some of \(n\), and the new relation",
@@ -151,7 +151,7 @@ def test_replace_keeps_name_place_and_mask(model):
             "constraint 'fairness' uses variable 'v', which is of an",
         ),
     ):
-        with pytest.raises((ModelError, UnknownNameError), match=said):
+        with pytest.raises((ModelError, UnknownNameError), match=message):
             act()
         assert state(model) == before
     model.replace("early", model["x"].sum() <= 3, where=None)
@@ -210,7 +210,7 @@ def test_expressions_and_handles_of_the_original_are_not_valid_in_the_copy(model
     twin = model.copy()
     x, d, row = model["x"], model["d"], model["capacity"]
     before = state(twin)
-    for act, said in (
+    for act, message in (
         (
             lambda: twin.constraint("new", x <= 1),
             r"constraint 'new' uses variable 'x'.*take model\['x'\] of 'drf'",
@@ -236,7 +236,7 @@ def test_expressions_and_handles_of_the_original_are_not_valid_in_the_copy(model
         (lambda: twin.replace(row, twin["t"] <= 1), "constraint 'capacity' is of another model"),
         (lambda: twin.sweep(d, []), "parameter 'd' is of another model"),
     ):
-        with pytest.raises(ModelError, match=said):
+        with pytest.raises(ModelError, match=message):
             act()
         assert state(twin) == before
     twin.constraint("new", twin["x"] <= twin["d"].sum(R))
@@ -258,7 +258,7 @@ def test_copies_of_random_models_compile_to_the_same_bytes_and_survive_pickling(
 )
 def test_attributes_are_read_only_and_others_do_not_exist(model, name):
     x = model["x"]
-    one = {
+    handle = {
         "index": N,
         "expression": 2 * x + 1,
         "relation": x <= 1,
@@ -266,7 +266,7 @@ def test_attributes_are_read_only_and_others_do_not_exist(model, name):
         "element": x["ann"],
         "range": x.between(0, 1),
     }[name]
-    for attribute in (*list(vars(one))[:2], "typo"):
+    for attribute in (*list(vars(handle))[:2], "typo"):
         with pytest.raises(ModelError, match=attribute):
-            setattr(one, attribute, 3)
-    assert not hasattr(one, "typo")
+            setattr(handle, attribute, 3)
+    assert not hasattr(handle, "typo")

@@ -39,7 +39,7 @@ def test_a_parameter_is_put_in_the_order_of_its_indices():
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         (
             pd.Series({"memory": 18, "disk": 9}),
@@ -53,13 +53,13 @@ def test_a_parameter_is_put_in_the_order_of_its_indices():
         ("many", "not all numbers"),
     ],
 )
-def test_a_parameter_with_other_labels_is_refused(values, said):
-    with pytest.raises(ModelError, match=said):
+def test_a_parameter_with_other_labels_is_refused(values, message):
+    with pytest.raises(ModelError, match=message):
         Model("m").parameter("c", R, values)
 
 
 @pytest.mark.parametrize(
-    ("pairs", "said"),
+    ("pairs", "message"),
     [
         (
             ["ann cpu", "ann memory", "bob cpu"],
@@ -71,9 +71,9 @@ def test_a_parameter_with_other_labels_is_refused(values, said):
         ),
     ],
 )
-def test_a_series_over_pairs_has_each_pair_once(pairs, said):
+def test_a_series_over_pairs_has_each_pair_once(pairs, message):
     values = pd.Series(1.0, pd.MultiIndex.from_tuples(pair.split() for pair in pairs))
-    with pytest.raises(ModelError, match=f"parameter 'd' has {said}"):
+    with pytest.raises(ModelError, match=f"parameter 'd' has {message}"):
         Model("m").parameter("d", (N, R), values)
 
 
@@ -126,9 +126,9 @@ def test_a_frame_is_turned_by_the_names_of_its_axes():
     )
     for form in (frame, frame.rename_axis(columns=None), frame.rename_axis(index="node")):
         assert Model("m").parameter("p", (USER, MACHINE), form).values.tolist() == [[1, 3], [2, 4]]
-    bare = frame.rename_axis(index=None, columns=None)
+    nameless = frame.rename_axis(index=None, columns=None)
     assert (
-        Model("m").parameter("p", (USER, MACHINE), bare).values.tolist()
+        Model("m").parameter("p", (USER, MACHINE), nameless).values.tolist()
         == frame.to_numpy().tolist()
     )
     # other names, and labels that differ: there is one way to read it
@@ -142,7 +142,7 @@ def test_a_frame_is_turned_by_the_names_of_its_axes():
 
 def test_dimensions_of_other_names_are_refused():
     xarray = pytest.importorskip("xarray")
-    for array, said in (
+    for array, message in (
         (
             xarray.DataArray(CUBE[0], dims=["machine", "place"]),
             "over 'machine', 'place'; expected 'user', 'machine'",
@@ -153,7 +153,7 @@ def test_dimensions_of_other_names_are_refused():
             "names user 'c', who is unknown",
         ),
     ):
-        with pytest.raises(ModelError, match=said):
+        with pytest.raises(ModelError, match=message):
             Model("m").parameter("p", (USER, MACHINE), array)
     assert (
         Model("m").parameter("p", (USER, MACHINE), xarray.DataArray(CUBE[0])).values.tolist()
@@ -171,11 +171,11 @@ def test_an_answer_as_xarray_is_a_parameter_of_the_next_model():
 
 
 def test_complex_numbers_are_refused():
-    wrong = np.array([1, 2j])
+    numbers = np.array([1, 2j])
     with pytest.raises(ModelError, match="parameter 'c' is not all numbers"):
-        Model("m").parameter("c", R, wrong)
+        Model("m").parameter("c", R, numbers)
     with pytest.raises(ModelError, match="variable 'x': the upper bound is not all numbers"):
-        Model("m").variable("x", R, upper=wrong)
+        Model("m").variable("x", R, upper=numbers)
     with pytest.raises(ModelError, match="variable 'x': the lower bound is not all numbers"):
         Model("m").variable("x", R, lower="many")
 
@@ -190,20 +190,20 @@ def test_complex_numbers_are_refused():
 )
 def test_tuples_are_labels_of_one_index(arcs):
     a, k = Index("a", arcs, "arc"), Index("k", ["x", "y"])
-    most = pd.Series([3.0, 2.0, 1.0], pd.MultiIndex.from_tuples(list(a)))
+    limits = pd.Series([3.0, 2.0, 1.0], pd.MultiIndex.from_tuples(list(a)))
     model = Model("flow")
-    flow = model.variable("f", a, upper=most.iloc[::-1])
-    each = model.variable("g", a, k, upper={(arc, one): 1.0 for arc in a for one in k})
+    flow = model.variable("f", a, upper=limits.iloc[::-1])
+    pair_flow = model.variable("g", a, k, upper={(arc, label): 1.0 for arc in a for label in k})
     model.constraint("cap", flow <= dict.fromkeys(a, 9.0))
-    model.maximize(flow @ most + each.sum())
+    model.maximize(flow @ limits + pair_flow.sum())
     solution = model.solve()
     assert solution.objective == 9 + 4 + 1 + 6
     assert solution.values["f"].to_dict() == dict(zip(a, [3, 2, 1], strict=True))
     assert solution.values["g"]["y"][("s", "t")] == 1
     assert solution.reduced_costs["f"][("t", "u")] == 2 and solution.duals["cap"].eq(0).all()
     flow.fix({**solution.values["f"], ("t", "u"): 0.0})
-    again = model.solve(start=solution)
-    assert again.objective == 9 + 1 + 6 and again.values["f"][("t", "u")] == 0
+    second = model.solve(start=solution)
+    assert second.objective == 9 + 1 + 6 and second.values["f"][("t", "u")] == 0
 
 
 def test_a_mapping_may_have_a_tuple_for_each_element():
@@ -257,8 +257,8 @@ def test_a_point_of_another_length_is_refused():
 def test_a_mapping_of_mappings_may_have_tuples_as_labels():
     a, k = Index("a", [("s", "t"), ("t", "u")]), Index("k", ["x", "y"])
     for inner in ({"y": 2.0, "x": 1.0}, [1.0, 2.0], pd.Series({"y": 2.0, "x": 1.0})):
-        given = {("t", "u"): inner, ("s", "t"): inner}
-        assert Model("m").parameter("p", (a, k), given).values.tolist() == [[1, 2], [1, 2]]
+        mapping = {("t", "u"): inner, ("s", "t"): inner}
+        assert Model("m").parameter("p", (a, k), mapping).values.tolist() == [[1, 2], [1, 2]]
 
 
 def test_an_index_has_each_label_once():
@@ -284,22 +284,22 @@ def test_labels_that_are_tuples_of_several_types(labels, tmp_path):
     x = model.variable("x", t, N, upper=9)
     limits = {user: position + 1.0 for position, user in enumerate(N)}
     weights = {label: position + 1.0 for position, label in enumerate(t)}
-    both = {(label, user): weights[label] * limits[user] for label in t for user in N}
+    products = {(label, user): weights[label] * limits[user] for label in t for user in N}
     by_user = model.constraint("by_user", x <= limits)
     by_label = model.constraint(
         "by_label", x <= {label: 2 * weight for label, weight in weights.items()}
     )
-    by_both = model.constraint("by_both", x <= both)
+    by_both = model.constraint("by_both", x <= products)
     for row, expected in (
         (by_user, [limits[user] for _ in t for user in N]),
         (by_label, [2 * weights[label] for label in t for _ in N]),
-        (by_both, [both[label, user] for label in t for user in N]),
+        (by_both, [products[label, user] for label in t for user in N]),
     ):
         block = next(block for block in model.compile().rows if block.name == row.name)
         assert model.compile().row_upper[block.slice].tolist() == expected
     model.maximize(x.sum())
-    assert model.parameter("w", (t, N), both).values.tolist() == [
-        [both[label, user] for user in N] for label in t
+    assert model.parameter("w", (t, N), products).values.tolist() == [
+        [products[label, user] for user in N] for label in t
     ]
     answer = model.solve()
     built = model.to_pyomo()
@@ -460,7 +460,7 @@ def test_what_has_an_order_gives_labels():
 
 
 @pytest.mark.parametrize(
-    ("labels", "words"),
+    ("labels", "message"),
     [
         (5, r"is given 5; expected a list of labels, such as range\(5\)"),
         (None, "is given None"),
@@ -487,8 +487,8 @@ def test_what_has_an_order_gives_labels():
     ],
     ids=range(22),
 )
-def test_what_is_no_list_of_labels_is_refused_in_words(labels, words):
-    with pytest.raises(ModelError, match=words) as caught:
+def test_what_is_no_list_of_labels_is_refused_in_words(labels, message):
+    with pytest.raises(ModelError, match=message) as caught:
         Index("k", labels)
     assert len(str(caught.value)) < 300 and "np." not in str(caught.value)
 

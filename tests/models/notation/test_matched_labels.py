@@ -30,7 +30,7 @@ def over_k():
 
 
 @pytest.mark.parametrize(
-    ("labels", "words"),
+    ("labels", "message"),
     [
         ({"ann", "bob"}, "a set, which has no order"),
         (frozenset({"ann"}), "a frozenset, which has no order"),
@@ -46,8 +46,8 @@ def over_k():
     ],
     ids=range(11),
 )
-def test_labels_that_have_no_order_or_cannot_be_written_are_refused(labels, words):
-    with pytest.raises(ModelError, match=words):
+def test_labels_that_have_no_order_or_cannot_be_written_are_refused(labels, message):
+    with pytest.raises(ModelError, match=message):
         Index("k", labels)
 
 
@@ -305,7 +305,7 @@ def test_a_constraint_without_indices_that_has_no_row_prints():
 
 def test_indices_of_a_model_have_an_order_and_slices_whole_steps():
     model, x = over_k()
-    for use, words in (
+    for use, message in (
         (lambda: Model("m", indices={K}), "a set, which has no order"),
         (lambda: Model("m", indices=["k"]), "expected indices"),
         (lambda: model.variable("v", {K}), "a set, which has no order"),
@@ -313,5 +313,5 @@ def test_indices_of_a_model_have_an_order_and_slices_whole_steps():
         (lambda: x[::"a"], "in steps of 'a'"),
         (lambda: x[::0], "in steps of 0"),
     ):
-        with pytest.raises(ModelError, match=words):
+        with pytest.raises(ModelError, match=message):
             use()

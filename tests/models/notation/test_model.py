@@ -192,8 +192,8 @@ def test_masked_rows_and_definitions():
     np.testing.assert_array_equal(program.A.toarray(), [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 4]])
     np.testing.assert_array_equal(program.row_upper, [1, 2, 4])
     np.testing.assert_array_equal(program.col_upper, [1, 2, 2, 1])
-    found = model.evaluate("double", np.array([5.0, 6.0, 7.0, 8.0]))
-    np.testing.assert_array_equal(found, [[11, 13], [1, 15], [17, 1]])
+    values = model.evaluate("double", np.array([5.0, 6.0, 7.0, 8.0]))
+    np.testing.assert_array_equal(values, [[11, 13], [1, 15], [17, 1]])
 
 
 def test_solution_objects_are_labelled():
@@ -324,20 +324,20 @@ class Strange(Expression):
 
 
 def model():
-    made = Model("m", indices=(USERS,))
-    x = made.variable("x", USERS, upper=3)
-    made.constraint("most", x.sum() <= made.parameter("h", (), 4))
-    made.maximize(x["ann"] + 2 * x["bob"])
-    return made
+    users_model = Model("m", indices=(USERS,))
+    x = users_model.variable("x", USERS, upper=3)
+    users_model.constraint("most", x.sum() <= users_model.parameter("h", (), 4))
+    users_model.maximize(x["ann"] + 2 * x["bob"])
+    return users_model
 
 
 def test_an_expression_of_no_known_kind_is_named():
-    made = model()
-    made.maximize(Strange())
+    users_model = model()
+    users_model.maximize(Strange())
     with pytest.raises(ModelError, match="Strange cannot be compiled"):
-        made.compile()
+        users_model.compile()
     with pytest.raises(ModelError, match="Strange cannot be printed"):
-        str(made)
+        str(users_model)
 
 
 def test_a_constraint_of_no_model_cannot_be_removed():
@@ -368,14 +368,16 @@ def test_a_sweep_asks_again_where_the_solver_does_not_end():
         name = "slow"
 
         def run(self, program, options):
-            found = super().run(program, options)
+            result = super().run(program, options)
             ends.append(len(ends))
             return (
-                replace(found, termination=fairlp.Termination.UNKNOWN) if len(ends) == 2 else found
+                replace(result, termination=fairlp.Termination.UNKNOWN)
+                if len(ends) == 2
+                else result
             )
 
-    found = model().sweep("h", [1, 2, 3], solver=Slow())
-    assert found["objective"].tolist() == [2, 4, 6] and len(ends) == 4
+    table = model().sweep("h", [1, 2, 3], solver=Slow())
+    assert table["objective"].tolist() == [2, 4, 6] and len(ends) == 4
 
 
 # What people write who meet models for the first time: a relation, a sum or a name that is none is
@@ -384,9 +386,9 @@ def test_a_sweep_asks_again_where_the_solver_does_not_end():
 
 @pytest.fixture
 def small_model():
-    made = Model("small")
-    made.variable("x", Index("u", ["ann", "bob"], "user"))
-    return made
+    pair_model = Model("small")
+    pair_model.variable("x", Index("u", ["ann", "bob"], "user"))
+    return pair_model
 
 
 @pytest.mark.parametrize(
@@ -427,9 +429,9 @@ def test_several_indices_before_data_go_in_a_tuple(method):
 def test_an_index_is_taken_by_its_symbol_where_nothing_else_is_called_so(small_model):
     (index,) = small_model.indices
     assert small_model[index.symbol] is index
-    taken = Model("m", indices=(index,))
-    x = taken.variable(index.symbol, index)
-    assert taken[index.symbol] is x
+    users_model = Model("m", indices=(index,))
+    x = users_model.variable(index.symbol, index)
+    assert users_model[index.symbol] is x
 
 
 @pytest.mark.parametrize("sense", ["max", "Minimize", "maximise", -1])
@@ -460,10 +462,10 @@ def test_two_indices_of_one_symbol_are_told_apart_by_their_labels():
 
 @pytest.mark.parametrize("name", ["", None, 3])
 def test_a_name_is_text(name, small_model):
-    words = re.escape(f"cannot be called {name!r}; expected text")
-    with pytest.raises(ModelError, match=f"a constraint {words}"):
+    message = re.escape(f"cannot be called {name!r}; expected text")
+    with pytest.raises(ModelError, match=f"a constraint {message}"):
         small_model.constraint(name, small_model["x"] <= 1)
-    with pytest.raises(ModelError, match=words):
+    with pytest.raises(ModelError, match=message):
         small_model.variable(name)
     assert (
         list(small_model.variables) == ["x"]
@@ -477,96 +479,96 @@ def test_a_name_is_text(name, small_model):
 
 
 def odd_model(**bounds):
-    made = Model("m", indices=(USERS,))
-    made.variable("x", USERS, **({"upper": 3} | bounds))
-    made.constraint("most", made["x"].sum() <= 4)
-    made.maximize(made["x"].sum())
-    return made
+    users_model = Model("m", indices=(USERS,))
+    users_model.variable("x", USERS, **({"upper": 3} | bounds))
+    users_model.constraint("most", users_model["x"].sum() <= 4)
+    users_model.maximize(users_model["x"].sum())
+    return users_model
 
 
 def test_quotients_are_fractions_in_latex():
-    made = odd_model()
-    d = made.parameter("d", USERS, [2.0, 4.0])
-    made.constraint("part", made["x"] / d <= 1)
-    assert r"\frac{x_{n}}{d_{n}}" in made.to_latex() and "x[n]/d[n]" in str(made)
+    users_model = odd_model()
+    d = users_model.parameter("d", USERS, [2.0, 4.0])
+    users_model.constraint("part", users_model["x"] / d <= 1)
+    assert r"\frac{x_{n}}{d_{n}}" in users_model.to_latex() and "x[n]/d[n]" in str(users_model)
     assert (
-        r"\frac{x_{n}}{d_{n}}" in (made["x"] / d)._repr_latex_()
-        and (made["x"] / d)._repr_latex_()[0] == "$"
+        r"\frac{x_{n}}{d_{n}}" in (users_model["x"] / d)._repr_latex_()
+        and (users_model["x"] / d)._repr_latex_()[0] == "$"
     )
-    assert made.solve().objective == pytest.approx(4)
+    assert users_model.solve().objective == pytest.approx(4)
 
 
 def test_a_bound_above_only_and_a_model_without_constraints():
-    made = Model("bare", indices=(USERS,))
-    made.variable("x", USERS, lower=-np.inf, upper=2)
-    made.maximize(made["x"].sum())
-    assert "x[n] ≤ 2" in str(made) and "subject to" not in str(made)
-    assert r"x_{n} \le 2" in made.to_latex()
-    assert made.solve().objective == pytest.approx(4)
+    users_model = Model("bare", indices=(USERS,))
+    users_model.variable("x", USERS, lower=-np.inf, upper=2)
+    users_model.maximize(users_model["x"].sum())
+    assert "x[n] ≤ 2" in str(users_model) and "subject to" not in str(users_model)
+    assert r"x_{n} \le 2" in users_model.to_latex()
+    assert users_model.solve().objective == pytest.approx(4)
 
 
 def test_a_row_for_nothing_in_particular_has_no_scope():
-    made = odd_model()
-    assert "∀" not in next(line for line in str(made).splitlines() if "most" in line)
+    users_model = odd_model()
+    assert "∀" not in next(line for line in str(users_model).splitlines() if "most" in line)
 
 
 def test_logarithms_of_no_weight_are_no_part_of_a_program():
-    made = odd_model()
-    w = made.parameter("w", USERS, [0.0, 0.0])
-    made.maximize((w * log(made["x"])).sum() + made["x"].sum())
-    assert made.compile().logs is None and made.solve().objective == pytest.approx(4)
+    users_model = odd_model()
+    w = users_model.parameter("w", USERS, [0.0, 0.0])
+    users_model.maximize((w * log(users_model["x"])).sum() + users_model["x"].sum())
+    assert users_model.compile().logs is None and users_model.solve().objective == pytest.approx(4)
     w.set([1.0, 0.0])
-    assert made.compile().logs is not None
+    assert users_model.compile().logs is not None
 
 
 def test_variables_are_no_numbers():
-    made = odd_model()
-    d = made.parameter("d", USERS, [2.0, 4.0])
+    users_model = odd_model()
+    d = users_model.parameter("d", USERS, [2.0, 4.0])
     with pytest.raises(FairlpError):
-        made.constraint("bent", made["x"] / made["x"] <= d)
+        users_model.constraint("bent", users_model["x"] / users_model["x"] <= d)
     with pytest.raises(ModelError, match="has variables where numbers are expected"):
-        numbers(made["x"])
+        numbers(users_model["x"])
     assert numbers((d / 2).sum()).values == pytest.approx(3)
 
 
 def test_a_parameter_and_a_variable_of_no_model_are_changed_all_the_same():
-    made = odd_model()
-    d = made.parameter("d", USERS, [2.0, 4.0])
-    there = made["x"]
-    row = made["most"]
-    made.remove("most")
-    assert made.solve().objective == pytest.approx(6)
+    users_model = odd_model()
+    d = users_model.parameter("d", USERS, [2.0, 4.0])
+    variable = users_model["x"]
+    row = users_model["most"]
+    users_model.remove("most")
+    assert users_model.solve().objective == pytest.approx(6)
     with pytest.raises(ModelError, match="'most'"):
-        row.replace(there.sum() <= 5)
-    made.remove("d")
+        row.replace(variable.sum() <= 5)
+    users_model.remove("d")
     with pytest.raises(ModelError, match="of another model, or was removed"):
-        made.remove(d)
+        users_model.remove(d)
     d.set([1.0, 1.0])
     assert d.values.tolist() == [1.0, 1.0]
 
 
 def test_a_row_that_is_used_nowhere_else_is_removed():
-    made = odd_model()
-    made.define("total", made["x"].sum())
-    made.remove("total")
-    made.remove(made["most"])
-    assert made.solve().objective == pytest.approx(6)
+    users_model = odd_model()
+    users_model.define("total", users_model["x"].sum())
+    users_model.remove("total")
+    users_model.remove(users_model["most"])
+    assert users_model.solve().objective == pytest.approx(6)
 
 
 def test_a_sweep_of_integers_refuses_to_read_duals():
-    made = odd_model(integer=True)
-    most = made.parameter("h", (), 3.5)
-    made.constraint("cap", made["x"].sum() <= most)
-    assert made.sweep("h", [2.5, 3.5], read=["x"])["objective"].tolist() == [2.0, 3.0]
+    users_model = odd_model(integer=True)
+    limit = users_model.parameter("h", (), 3.5)
+    users_model.constraint("cap", users_model["x"].sum() <= limit)
+    assert users_model.sweep("h", [2.5, 3.5], read=["x"])["objective"].tolist() == [2.0, 3.0]
     with pytest.raises(NoSolutionError, match="'cap' has no duals to read"):
-        made.sweep("h", [2.5, 3.5], read=["x", "cap"])
+        users_model.sweep("h", [2.5, 3.5], read=["x", "cap"])
 
 
 def test_what_is_read_of_a_solution_prints():
     solution = odd_model().solve()
-    said = repr(solution.values)
+    text = repr(solution.values)
     assert (
-        said.startswith("x:\n") and "ann" in said and solution.values["x"].sum() == pytest.approx(4)
+        text.startswith("x:\n") and "ann" in text and solution.values["x"].sum() == pytest.approx(4)
     )
     with pytest.raises((NoSolutionError, KeyError, FairlpError)):
         solution.values["y"]
@@ -579,9 +581,9 @@ def test_a_definition_has_its_logarithms_powers_and_absolute_values():
     x, w = model.variable("x", n), model.parameter("w", n, [2.0, 3.0])
     model.define("utility", w * log(x) / 2 - abs(x - 2))
     model.define("total", (log(x) + power(x, 0.5) + w * x).sum(n) + 1)
-    at = np.array([4.0, 1.0])
-    assert model.evaluate("utility", at) == pytest.approx([2 * np.log(4.0) / 2 - 2, 0.0 - 1])
-    assert model.evaluate("total", at) == pytest.approx(np.log(4.0) + 2 + 1 + 8 + 3 + 1)
+    point = np.array([4.0, 1.0])
+    assert model.evaluate("utility", point) == pytest.approx([2 * np.log(4.0) / 2 - 2, 0.0 - 1])
+    assert model.evaluate("total", point) == pytest.approx(np.log(4.0) + 2 + 1 + 8 + 3 + 1)
 
 
 def test_a_sum_over_an_index_that_is_there_again():
@@ -599,8 +601,8 @@ def test_a_sum_over_an_index_that_is_there_again():
         model.constraint(name, row)
     ones, numbers = np.ones((3, 3)), np.array([1.0, 2, 3])
     free = np.eye(3) - ones / 3 - numbers[:, None] * ones
-    found = model.compile().A.toarray()
-    assert np.allclose(found, [6 * ones[0], 4 * ones[0], *free, (1 + 1 / 2 + 1 / 3) * ones[0]])
+    matrix = model.compile().A.toarray()
+    assert np.allclose(matrix, [6 * ones[0], 4 * ones[0], *free, (1 + 1 / 2 + 1 / 3) * ones[0]])
     model.maximize((log(x).sum(t) + x).sum(t))
     assert model.compile().logs.weights.tolist() == [3.0] * 3
     with pytest.raises(ModelError, match=r"sum over another symbol: m = t.alias"):
@@ -609,11 +611,11 @@ def test_a_sum_over_an_index_that_is_there_again():
 
 
 def test_a_sweep_says_where_there_is_no_optimum():
-    made = odd_model()
-    least = made.parameter("h", (), 0.0)
-    made.constraint("least", made["x"].sum() >= least)
-    found = made.sweep("h", [1.0, 9.0, 2.0], read=["x", "least"])
-    assert found["objective"].round(9).tolist()[::2] == [4.0, 4.0] and np.isnan(
-        found["objective"].iloc[1]
+    users_model = odd_model()
+    least = users_model.parameter("h", (), 0.0)
+    users_model.constraint("least", users_model["x"].sum() >= least)
+    table = users_model.sweep("h", [1.0, 9.0, 2.0], read=["x", "least"])
+    assert table["objective"].round(9).tolist()[::2] == [4.0, 4.0] and np.isnan(
+        table["objective"].iloc[1]
     )
-    assert found["status"].astype(str).str.contains("infeasible").tolist() == [False, True, False]
+    assert table["status"].astype(str).str.contains("infeasible").tolist() == [False, True, False]

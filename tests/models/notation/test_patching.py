@@ -48,36 +48,38 @@ def model():
 
 def compiled_blocks(monkeypatch):
     """Return the list that the names of blocks are put into whose entries, and whose sides, are compiled."""
-    seen = []
-    for what in ("entries", "sides"):
-        own = getattr(compiler, what)
+    blocks = []
+    for function_name in ("entries", "sides"):
+        function = getattr(compiler, function_name)
         monkeypatch.setattr(
             compiler,
-            what,
-            lambda row, *rest, own=own, what=what: seen.append((what, row.name)) or own(row, *rest),
+            function_name,
+            lambda row, *rest, function=function, function_name=function_name: (
+                blocks.append((function_name, row.name)) or function(row, *rest)
+            ),
         )
-    return seen
+    return blocks
 
 
 def test_only_what_a_parameter_stands_in_is_compiled(monkeypatch):
     m = model()
     before = m.compile()
-    seen = compiled_blocks(monkeypatch)
+    blocks = compiled_blocks(monkeypatch)
     m["c"].set(5)
     after = m.compile()
-    assert seen == [("sides", "first")] and after.A is before.A and after.c is before.c
+    assert blocks == [("sides", "first")] and after.A is before.A and after.c is before.c
     assert after.row_upper.tolist()[0] == 5 and before.row_upper.tolist()[0] == 4
-    seen.clear()
+    blocks.clear()
     m["d"].set([3, 4])
-    assert m.compile().A.toarray()[0].tolist() == [3, 4, 0, 0] and seen == [
+    assert m.compile().A.toarray()[0].tolist() == [3, 4, 0, 0] and blocks == [
         ("entries", "first"),
         ("sides", "first"),
     ]
-    seen.clear()
+    blocks.clear()
     m["x"].set(upper=[7, 8])
-    assert m.compile().col_upper.tolist() == [7, 8, np.inf, np.inf] and not seen
+    assert m.compile().col_upper.tolist() == [7, 8, np.inf, np.inf] and not blocks
     m["w"].set([2, 3])
-    assert m.compile().c.tolist() == [1, 1, -2, -3] and seen == [("sides", "second")]
+    assert m.compile().c.tolist() == [1, 1, -2, -3] and blocks == [("sides", "second")]
     assert m.compile() is m.compile()
 
 
@@ -108,7 +110,7 @@ def test_a_change_that_cannot_be_compiled_is_said_each_time_and_can_be_taken_bac
 
 
 def test_every_error_of_compiling_names_the_block():
-    one = N.alias("k")
+    alias = N.alias("k")
 
     def fresh():
         m = Model("m", indices=(N,))
@@ -127,7 +129,7 @@ def test_every_error_of_compiling_names_the_block():
     with pytest.raises(ModelError, match="the objective: division by zero"):
         m.compile()
     q.set([1, 2, 4])
-    m.constraint("alias", x[one].sum() <= q)
+    m.constraint("alias", x[alias].sum() <= q)
     m.compile()
     q.set([1, 0, 4])
     with pytest.raises(ModelError, match="the objective: division by zero"):

@@ -22,8 +22,8 @@ def cake(exponent, weights=(1.0, 2.0, 3.0), size=6.0):
     w, x = model.parameter("w", n, weights), model.variable("x", n)
     model.constraint("cake", x.sum() <= size)
     model.maximize((w * power(x, exponent) / exponent).sum(n))
-    part = np.array(weights) ** (1 / (1 - exponent))
-    return model, size * part / part.sum()
+    shares = np.array(weights) ** (1 / (1 - exponent))
+    return model, size * shares / shares.sum()
 
 
 @pytest.mark.parametrize("solver", ["highs", "cvxpy:CLARABEL", "cvxpy:SCS", "interior-point"])
@@ -59,8 +59,8 @@ def test_a_back_end_without_powers_is_given_tangents_or_refuses():
     model, expected = cake(-1.0)
     program = model.compile()
     assert needs(program) == {Capability.POWER} and not needs(program) <= Highs().capabilities
-    found = solve_on(Highs(), program, Options())
-    assert found.method == "tangents" and found.x == pytest.approx(expected, rel=CONVEX_POINT)
+    solution = solve_on(Highs(), program, Options())
+    assert solution.method == "tangents" and solution.x == pytest.approx(expected, rel=CONVEX_POINT)
     with pytest.raises(UnsupportedError, match="has logarithms or powers"):
         Highs().solve(program, Options())
 
@@ -77,11 +77,11 @@ def test_they_print_as_mathematics(exponent, text, tex):
     assert str(power(2 * model["x"] + 1, 0.5).sum(n)) == "∑_n (2·x[n] + 1)^0.5"
 
 
-@pytest.mark.parametrize("wrong", [0, 1, 2.5, float("nan"), float("-inf"), "half", True])
-def test_exponents_that_are_not_concave_are_refused(wrong):
+@pytest.mark.parametrize("exponent", [0, 1, 2.5, float("nan"), float("-inf"), "half", True])
+def test_exponents_that_are_not_concave_are_refused(exponent):
     model, _ = cake(0.5)
     with pytest.raises(ModelError, match="the exponent of a power is"):
-        power(model["x"], wrong)
+        power(model["x"], exponent)
 
 
 def test_what_would_not_be_concave_or_linear_is_refused():
@@ -127,15 +127,15 @@ def test_powers_and_logarithms_of_parameters_are_numbers():
     for values in ([2.0, 3.0], [1.0, 2.0]):
         c.set(values)
         solution = model.solve()
-        again = Model("numbers")
-        y, number = again.variable("x", n, upper=1), np.array(values)
-        again.constraint("cap", (number**2 * y).sum() <= 9)
-        again.maximize(
+        number_model = Model("numbers")
+        y, number = number_model.variable("x", n, upper=1), np.array(values)
+        number_model.constraint("cap", (number**2 * y).sum() <= 9)
+        number_model.maximize(
             ((np.log(number) + number**0.5) * y).sum()
             + (number**2 * log(y + number)).sum()
             + (number**2).sum()
         )
-        assert solution.objective == pytest.approx(again.solve().objective, rel=1e-7)
+        assert solution.objective == pytest.approx(number_model.solve().objective, rel=1e-7)
     c.set([0.0, 2.0])
     with pytest.raises(ModelError, match=r"log\(c\[n\]\) is not finite everywhere"):
         model.compile()

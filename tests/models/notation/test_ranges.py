@@ -13,13 +13,13 @@ from fairlp.errors import ModelError
 N, I = Index("n", ["ann", "bob"], "user"), Index("i", ["s1", "s2"], "server")  # noqa: E741
 
 
-def model(low=1, high=3, where=None):
+def model(low=1, high=3, mask=None):
     model = Model("ranges", indices=(N, I))
     w = model.parameter("w", N, [2, 1])
     x = model.variable("x", N, I, upper=4)
     named = {"w": w, "w + 1": w + 1}
     low, high = (named[end] if isinstance(end, str) else end for end in (low, high))
-    model.constraint("total", (x.sum(I) + 1).between(low, high), where=where)
+    model.constraint("total", (x.sum(I) + 1).between(low, high), where=mask)
     model.constraint("cap", x.sum() <= 7)
     model.maximize((w * x.sum(I)).sum() - 3 * x["bob", "s2"])
     return model
@@ -39,22 +39,22 @@ ENDS = {
 @pytest.mark.parametrize("name", ENDS)
 def test_one_block_has_both_bounds_everywhere(name, tmp_path):
     low, high, lower, upper = ENDS[name]
-    one = model(low, high)
-    program = one.compile()
+    ranged_model = model(low, high)
+    program = ranged_model.compile()
     assert program.row_lower[:2].tolist() == lower and program.row_upper[:2].tolist() == upper
     assert program.n_rows == 3
-    reference = one.solve()
+    reference = ranged_model.solve()
     assert reference.verify().is_optimal
     for suffix in ("mps", "lp"):
         path = tmp_path / f"range.{suffix}"
-        one.write(path)
-        back = fairlp.read_program(path)
+        ranged_model.write(path)
+        program_read = fairlp.read_program(path)
         bound = np.isfinite(program.row_lower) | np.isfinite(
             program.row_upper
         )  # files have no rows without bounds
-        np.testing.assert_array_equal(back.row_lower, program.row_lower[bound])
-        np.testing.assert_array_equal(back.row_upper, program.row_upper[bound])
-        np.testing.assert_array_equal(back.A.toarray(), program.A.toarray()[bound])
+        np.testing.assert_array_equal(program_read.row_lower, program.row_lower[bound])
+        np.testing.assert_array_equal(program_read.row_upper, program.row_upper[bound])
+        np.testing.assert_array_equal(program_read.A.toarray(), program.A.toarray()[bound])
     if name in ("numbers", "arrays"):
         assert "RANGES" in (tmp_path / "range.mps").read_text(encoding="utf-8")
 
@@ -62,9 +62,9 @@ def test_one_block_has_both_bounds_everywhere(name, tmp_path):
 @pytest.mark.parametrize("tool", ["highs", "cvxpy", "pyomo"])
 @pytest.mark.parametrize("name", ENDS)
 def test_other_tools_solve_it_to_the_same_duals(tool, name):
-    one = model(*ENDS[name][:2])
-    reference = one.solve()
-    built = getattr(one, f"to_{tool}")()
+    ranged_model = model(*ENDS[name][:2])
+    reference = ranged_model.solve()
+    built = getattr(ranged_model, f"to_{tool}")()
     if tool == "highs":
         built.run()
     elif tool == "cvxpy":
@@ -74,7 +74,7 @@ def test_other_tools_solve_it_to_the_same_duals(tool, name):
 
         built.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
         pyo.SolverFactory("appsi_highs").solve(built)
-    read = one.read_back(built)
+    read = ranged_model.read_back(built)
     assert read.status.is_optimal and read.objective == pytest.approx(reference.objective)
     assert read.verify().is_optimal
     np.testing.assert_allclose(read.duals["total"], reference.duals["total"], atol=1e-7)
@@ -99,12 +99,13 @@ def test_it_prints_as_one_line():
 
 
 def test_a_range_follows_its_parameters():
-    one = model("w", "w + 1")
-    one.compile()
-    one["w"].set([5, 0])
-    assert one.compile().row_lower[:2].tolist() == [4, -1] and one.compile().row_upper[
-        :2
-    ].tolist() == [5, 0]
+    ranged_model = model("w", "w + 1")
+    ranged_model.compile()
+    ranged_model["w"].set([5, 0])
+    assert ranged_model.compile().row_lower[:2].tolist() == [
+        4,
+        -1,
+    ] and ranged_model.compile().row_upper[:2].tolist() == [5, 0]
     ends = Model("ends", indices=(N,))
     low, x = ends.parameter("low", N, [1, 2]), ends.variable("x", N)
     ends.constraint("band", x.between(low, 3))
@@ -118,8 +119,8 @@ def test_a_range_follows_its_parameters():
 
 
 def test_ends_of_rows_that_do_not_exist_do_not_matter():
-    one = model([1, 9], [3, 4], where=[True, False])
-    assert one["total"].rows == ["total[ann]"] and one.compile().row_upper[0] == 2
+    ranged_model = model([1, 9], [3, 4], mask=[True, False])
+    assert ranged_model["total"].rows == ["total[ann]"] and ranged_model.compile().row_upper[0] == 2
 
 
 WRONG = {
@@ -156,9 +157,9 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_refused_with_the_label(name):
-    act, said = WRONG[name]
-    one = Model("m", indices=(N, I))
-    x = one.variable("x", N, I)
-    with pytest.raises(ModelError, match=said):
-        one.constraint("k", act(x))
-    assert not one.constraints
+    act, message = WRONG[name]
+    empty_model = Model("m", indices=(N, I))
+    x = empty_model.variable("x", N, I)
+    with pytest.raises(ModelError, match=message):
+        empty_model.constraint("k", act(x))
+    assert not empty_model.constraints

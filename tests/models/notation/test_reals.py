@@ -113,21 +113,21 @@ WRONG = {
 } | ({"long double": np.longdouble("1e400")} if IS_LONG else {})
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("kind", WRONG)
 @pytest.mark.parametrize("door", [*model_doors()])
-def test_what_is_no_number_of_a_model_is_refused_in_words(door, wrong):
+def test_what_is_no_number_of_a_model_is_refused_in_words(door, kind):
     if door == "sweep":
         return
     with pytest.raises(FairlpError) as caught:
-        model_doors()[door](WRONG[wrong])
+        model_doors()[door](WRONG[kind])
     assert "np." not in str(caught.value) and len(str(caught.value)) < 700
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("kind", WRONG)
 @pytest.mark.parametrize("door", [*instance_doors()])
-def test_what_is_no_number_of_an_instance_is_refused_in_words(door, wrong):
+def test_what_is_no_number_of_an_instance_is_refused_in_words(door, kind):
     with pytest.raises(FairlpError) as caught:
-        instance_doors()[door](WRONG[wrong])
+        instance_doors()[door](WRONG[kind])
     assert "np." not in str(caught.value) and len(str(caught.value)) < 700
 
 

@@ -178,8 +178,8 @@ def formulas(draw, x, depth=3):
             formula, dense = formula.shift(axis, steps), moved
         elif kind == "part":
             ends = st.none() | st.integers(-size, size)
-            part = slice(draw(ends), draw(ends))
-            formula, dense = formula[part], dense[part]
+            selection = slice(draw(ends), draw(ends))
+            formula, dense = formula[selection], dense[selection]
         elif kind == "labels" and size:
             places = draw(st.lists(st.integers(0, size - 1), min_size=1, unique=True))
             formula, dense = formula[[axis[k] for k in places]], dense[places]
@@ -224,13 +224,13 @@ def test_shifts_parts_and_sums_are_printed_and_are_what_they_say(data):
             relation = (y + formula <= k) if whole else relation
         rows = len(relation.indices[0]) if relation.indices else 1
         dense = np.broadcast_to(dense, (rows, len(HOURS)))
-        where = None
+        mask = None
         if relation.indices and data.draw(st.booleans()):
-            where = np.array(
+            mask = np.array(
                 data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)), dtype=bool
             )
-        model.constraint(f"c{k}", relation, where=where)
-        expected.append(dense if where is None else dense[where])
+        model.constraint(f"c{k}", relation, where=mask)
+        expected.append(dense if mask is None else dense[mask])
     if data.draw(st.booleans()):
         model.minimize(data.draw(formulas(x))[0].sum())
     else:
@@ -271,7 +271,7 @@ def test_a_shift_within_a_sum_and_of_a_part_is_printed():
 
 
 @pytest.mark.parametrize(
-    ("select", "words"),
+    ("select", "message"),
     [
         (lambda x, t: x.shift(t)["z"], "has no t 'z'; known"),
         (lambda x, t: (x + 1)[8, 9], "has 1 indices"),
@@ -282,7 +282,7 @@ def test_a_shift_within_a_sum_and_of_a_part_is_printed():
         (lambda x, t: (x <= 3)[8], "labels stand inside it"),
     ],
 )
-def test_what_cannot_be_selected_is_refused_in_words(select, words):
+def test_what_cannot_be_selected_is_refused_in_words(select, message):
     t = Index("t", HOURS)
-    with pytest.raises((ModelError, UnknownNameError), match=words):
+    with pytest.raises((ModelError, UnknownNameError), match=message):
         select(Model("m").variable("x", t), t)

@@ -54,9 +54,9 @@ def reprs(m):
     }
 
 
-@pytest.mark.parametrize("said", reprs(model()))
-def test_every_object_says_what_it_is(said):
-    assert repr(reprs(model())[said]) == said
+@pytest.mark.parametrize("text", reprs(model()))
+def test_every_object_says_what_it_is(text):
+    assert repr(reprs(model())[text]) == text
 
 
 def test_a_long_formula_is_one_line():
@@ -68,26 +68,27 @@ def test_a_long_formula_is_one_line():
 
 
 def test_the_model_in_a_notebook_has_masks_and_a_table_of_symbols():
-    shown = model()._repr_latex_()
-    assert r"g_{n,i} \ge 0 \quad \forall\, (n,i) \in E\ \text{(0 elsewhere)}" in shown
-    assert r"E = \{(\text{ann},\text{s1}), (\text{ann},\text{s2}), (\text{<b>},\text{s2})" in shown
-    assert r"\quad \text{(4 of 6)}" in shown and r"\forall\, n \in E1" not in shown
+    latex = model()._repr_latex_()
+    assert r"g_{n,i} \ge 0 \quad \forall\, (n,i) \in E\ \text{(0 elsewhere)}" in latex
+    assert r"E = \{(\text{ann},\text{s1}), (\text{ann},\text{s2}), (\text{<b>},\text{s2})" in latex
+    assert r"\quad \text{(4 of 6)}" in latex and r"\forall\, n \in E1" not in latex
     assert (
-        r"d_{n,i} \quad \text{units \& more} \\" in shown and r"& h \quad \text{given} \\" in shown
+        r"d_{n,i} \quad \text{units \& more} \\" in latex and r"& h \quad \text{given} \\" in latex
     )
-    assert r"& n \quad \text{user (2)} \\" in shown and shown.count(r"\text{with}") == 1
-    assert r"\text{with}" not in model().to_latex() and model().to_latex(symbols=True) in shown
+    assert r"& n \quad \text{user (2)} \\" in latex and latex.count(r"\text{with}") == 1
+    assert r"\text{with}" not in model().to_latex() and model().to_latex(symbols=True) in latex
     assert model()["capacity"]._repr_latex_() == r"$\displaystyle \sum_{n} d_{n,i}\, g_{n,i} \le h$"
 
 
 def test_a_solution_as_html_is_escaped_and_says_what_there_is():
-    shown = model().solve()._repr_html_()
-    assert "&lt;Solution of &#x27;&lt;m&gt;&#x27; by highs: optimal, objective" in shown
-    assert "<b>" not in shown.replace("</b>", "") and "&lt;b&gt;" in shown and "<th>t</th>" in shown
-    wrong = model()
-    wrong.constraint("never", wrong["t"] >= 2)
+    html = model().solve()._repr_html_()
+    assert "&lt;Solution of &#x27;&lt;m&gt;&#x27; by highs: optimal, objective" in html
+    assert "<b>" not in html.replace("</b>", "") and "&lt;b&gt;" in html and "<th>t</th>" in html
+    infeasible_model = model()
+    infeasible_model.constraint("never", infeasible_model["t"] >= 2)
     assert (
-        "infeasible" in wrong.solve()._repr_html_() and "<table" not in wrong.solve()._repr_html_()
+        "infeasible" in infeasible_model.solve()._repr_html_()
+        and "<table" not in infeasible_model.solve()._repr_html_()
     )
 
 
@@ -100,21 +101,21 @@ def test_an_instance_a_verdict_and_an_audit_as_html():
         task_limits=[None, 3],
         name="<x>",
     )
-    shown = instance._repr_html_()
+    instance_html = instance._repr_html_()
     assert (
-        "&lt;i&gt;ann" in shown
-        and "<i>" not in shown
-        and "&lt;x&gt;" in shown
-        and "task limit" in shown
+        "&lt;i&gt;ann" in instance_html
+        and "<i>" not in instance_html
+        and "&lt;x&gt;" in instance_html
+        and "task limit" in instance_html
     )
-    assert "inf" not in shown and "count" not in shown
+    assert "inf" not in instance_html and "count" not in instance_html
     assert Proof(False, "1 < 2")._repr_html_() == "<p><b>not proved</b>: 1 &lt; 2</p>"
     assert Proof(True, "optimal")._repr_html_() == "<p><b>proved</b>: optimal</p>"
     audit = fairlp.audit(instance, np.array([[0.5], [0.25]]))
     assert isinstance(audit, pd.DataFrame) and audit["witness"].str.len().max() > 60
-    for part in (audit, audit.iloc[:3], audit[["holds", "witness"]]):
-        html = part._repr_html_()
-        for witness in part["witness"]:
+    for table in (audit, audit.iloc[:3], audit[["holds", "witness"]]):
+        html = table._repr_html_()
+        for witness in table["witness"]:
             assert witness.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") in html
     assert "<i>" not in audit._repr_html_() and "None" not in audit._repr_html_()
 
@@ -122,12 +123,12 @@ def test_an_instance_a_verdict_and_an_audit_as_html():
 def test_answers_over_three_indices_are_a_series_and_a_dataset():
     xarray = pytest.importorskip("xarray")
     k = Index("k", [3, 1], "step")
-    one = Model("m", indices=(N, I, k))
-    weight = one.parameter("w", (N, I, k), np.arange(12.0).reshape(2, 3, 2))
-    x = one.variable("x", N, I, k, upper=weight.values)
-    one.variable("i", N, where=[True, False], upper=2)
-    one.maximize(x.sum() + one["i"].sum())
-    answer = one.solve()
+    cube_model = Model("m", indices=(N, I, k))
+    weight = cube_model.parameter("w", (N, I, k), np.arange(12.0).reshape(2, 3, 2))
+    x = cube_model.variable("x", N, I, k, upper=weight.values)
+    cube_model.variable("i", N, where=[True, False], upper=2)
+    cube_model.maximize(x.sum() + cube_model["i"].sum())
+    answer = cube_model.solve()
     series, dataset = answer.values["x"], answer.to_xarray()
     assert isinstance(series.index, pd.MultiIndex) and series.loc[("<b>", "s2", 1)] == 9
     assert isinstance(dataset, xarray.Dataset) and dataset["x"].dims == (

@@ -34,8 +34,8 @@ def model(h=1.0, d=(1.0, 2.0, 3.0), integer=False, logs=False):
     return model
 
 
-def afresh(one, name, value):
-    other = one.copy()
+def afresh(original, name, value):
+    other = original.copy()
     other[name].set(value)
     other.changed()
     return other.solve()
@@ -45,87 +45,95 @@ def afresh(one, name, value):
 @given(st.integers(0, 2**32 - 1))
 def test_every_step_is_what_solving_afresh_gives(seed):
     rng = np.random.default_rng(seed)
-    one = model()
-    before = one.compile()
+    swept_model = model()
+    before = swept_model.compile()
     for name in ("h", "d", "c", "w"):
-        shape = one[name].values.shape
+        shape = swept_model[name].values.shape
         values = [
             np.where(rng.random(shape) < 0.3, 0.0, rng.uniform(0.05, 8, shape)) for _ in range(8)
         ]
-        table = one.sweep(name, values)
+        table = swept_model.sweep(name, values)
         for (_, row), value in zip(table.iterrows(), values, strict=True):
-            expected = afresh(one, name, value)
+            expected = afresh(swept_model, name, value)
             assert row["status"] == expected.status.termination.value
             if expected.status.is_optimal:
                 assert row["objective"] == pytest.approx(expected.objective, rel=1e-9, abs=1e-9)
             else:
                 assert np.isnan(row["objective"])
-        assert same_bytes(one.compile(), before) == []
+        assert same_bytes(swept_model.compile(), before) == []
 
 
 def test_a_thousand_values():
-    one = model()
+    swept_model = model()
     values = np.linspace(0.05, 2, 1000)
-    table = one.sweep("h", values, read="total")
+    table = swept_model.sweep("h", values, read="total")
     assert len(table) == 1000 and (table["status"] == "optimal").all() and table.index.name == "h"
     for k in (0, 123, 500, 999):
-        assert table["objective"].iloc[k] == pytest.approx(afresh(one, "h", values[k]).objective)
+        assert table["objective"].iloc[k] == pytest.approx(
+            afresh(swept_model, "h", values[k]).objective
+        )
         assert (
             table[["total[ann]", "total[bob]", "total[cat]"]].iloc[k].max() <= 3 * values[k] + 1e-9
         )
 
 
 def test_values_duals_and_definitions_are_read_by_name():
-    one = model()
-    table = one.sweep(one["h"], {"low": 0.5, "high": 1}, read=["x", "capacity", "total"])
+    swept_model = model()
+    table = swept_model.sweep(
+        swept_model["h"], {"low": 0.5, "high": 1}, read=["x", "capacity", "total"]
+    )
     assert table.index.tolist() == ["low", "high"] and table.index.name == "h"
     elements = [f"x[{n},{i}]" for n in N for i in I]
     assert table.columns.tolist() == [
         *("objective", "status", *elements),
         *("capacity[s1]", "capacity[s2]", "total[ann]", "total[bob]", "total[cat]"),
     ]
-    expected = afresh(one, "h", 1)
+    expected = afresh(swept_model, "h", 1)
     assert table.loc["high", elements].sum() == pytest.approx(
         np.asarray(expected.values["x"]).sum()
     )
     assert table.loc["high", ["capacity[s1]", "capacity[s2]"]].tolist() == pytest.approx(
         expected.duals["capacity"].tolist()
     )
-    own = one.sweep("h", [1], read=lambda solution: {"most": solution.values["x"].to_numpy().max()})
-    assert own.columns.tolist() == ["objective", "status", "most"]
+    own_table = swept_model.sweep(
+        "h", [1], read=lambda solution: {"most": solution.values["x"].to_numpy().max()}
+    )
+    assert own_table.columns.tolist() == ["objective", "status", "most"]
 
 
 def test_the_rows_of_a_frame_are_values_with_labels():
-    one = model()
+    swept_model = model()
     frame = pd.DataFrame({"cat": [1, 4], "ann": [3, 1], "bob": [2, 1]}, index=["today", "tomorrow"])
-    table = one.sweep("d", frame)
+    table = swept_model.sweep("d", frame)
     assert table.index.tolist() == ["today", "tomorrow"]
     for label, row in zip(frame.index, ([3, 2, 1], [1, 1, 4]), strict=True):
-        assert table.loc[label, "objective"] == pytest.approx(afresh(one, "d", row).objective)
+        assert table.loc[label, "objective"] == pytest.approx(
+            afresh(swept_model, "d", row).objective
+        )
 
 
 def test_a_step_without_an_optimum_is_a_row_that_says_so():
-    one = model()
-    table = one.sweep("h", [1, 0.01, 2], read=["x"])
+    swept_model = model()
+    table = swept_model.sweep("h", [1, 0.01, 2], read=["x"])
     assert table["status"].tolist() == ["optimal", "infeasible", "optimal"]
     assert table.isna().sum(axis=1).tolist() == [0, 7, 0]
-    assert one.sweep("h", []).columns.tolist() == ["objective", "status"]
+    assert swept_model.sweep("h", []).columns.tolist() == ["objective", "status"]
 
 
 def test_a_value_that_is_refused_leaves_the_model_as_it_was():
-    one = model()
-    before = one.compile()
+    swept_model = model()
+    before = swept_model.compile()
     with pytest.raises(ModelError, match=r"parameter d\[bob\] is nan"):
-        one.sweep("d", [[1, 2, 3], [1, np.nan, 3]])
+        swept_model.sweep("d", [[1, 2, 3], [1, np.nan, 3]])
     with pytest.raises(
         ModelError, match=r"constraint band\[ann\]: the lower end 0 is above the upper end -3"
     ):
-        one.sweep("h", [1, -1])
-    assert same_bytes(one.compile(), before) == [] and one["h"].values == 1
+        swept_model.sweep("h", [1, -1])
+    assert same_bytes(swept_model.compile(), before) == [] and swept_model["h"].values == 1
 
 
 @pytest.mark.parametrize(
-    ("act", "error", "said"),
+    ("act", "error", "message"),
     [
         (
             lambda m: m.sweep("x", [1]),
@@ -161,17 +169,19 @@ def test_a_value_that_is_refused_leaves_the_model_as_it_was():
         ),
     ],
 )
-def test_what_is_wrong_is_said(act, error, said):
-    with pytest.raises(error, match=said):
+def test_what_is_wrong_is_said(act, error, message):
+    with pytest.raises(error, match=message):
         act(model())
 
 
 @pytest.mark.parametrize("solver", ["highs-simplex", "highs-ipm", "scipy"])
 def test_any_back_end_sweeps(solver):
-    one = model()
-    expected = one.sweep("d", [[1, 2, 3], [0, 2, 1], [2, 2, 2]])["objective"]
-    found = one.sweep("d", [[1, 2, 3], [0, 2, 1], [2, 2, 2]], solver=solver)["objective"]
-    pd.testing.assert_series_equal(found, expected, rtol=1e-7)
+    swept_model = model()
+    expected = swept_model.sweep("d", [[1, 2, 3], [0, 2, 1], [2, 2, 2]])["objective"]
+    objectives = swept_model.sweep("d", [[1, 2, 3], [0, 2, 1], [2, 2, 2]], solver=solver)[
+        "objective"
+    ]
+    pd.testing.assert_series_equal(objectives, expected, rtol=1e-7)
 
 
 def test_integer_models_and_logarithms_sweep_too():
@@ -186,36 +196,48 @@ def test_integer_models_and_logarithms_sweep_too():
     )
 
 
-def test_a_session_goes_on_from_the_last_basis(monkeypatch):
-    one = model()
-    loads, own = [], sweeps.ModelSession._loaded
-    monkeypatch.setattr(
-        sweeps.ModelSession, "_loaded", lambda *given: loads.append(given) or own(*given)
-    )
-    one.sweep("h", np.linspace(0.5, 1, 5))
-    one.sweep("c", [[6, 9], [5, 5]])
-    one.sweep("w", [[6, 9, 1], [5, 5, 2]])
-    one.sweep("d", [[1, 2, 3], [2, 2, 2]])
-    assert (
-        len(loads) == 4
-    )  # bounds and costs are changed in place, and so are coefficients of a few columns
-    one.sweep("d", [[1, 2, 3], [0, 2, 2]])  # an entry vanishes
-    assert len(loads) == 6
+class Counting(Highs):
+    """HiGHS, which counts its sessions and how often they solve."""
+
+    def __init__(self):
+        super().__init__()
+        self.sessions = self.solves = 0
+
+    def session(self, program, options):
+        self.sessions += 1
+        session = super().session(program, options)
+        solve = session.solve
+
+        def counted():
+            self.solves += 1
+            return solve()
+
+        session.solve = counted
+        return session
 
 
-def test_a_session_is_told_of_every_change(monkeypatch):
-    """Were it not, its answers would not be proved by the program that they are for, and all be solved twice."""
-    proved, own = [], sweeps._proved
-    monkeypatch.setattr(
-        sweeps, "_proved", lambda solution: proved.append(own(solution)) or proved[-1]
-    )
+def test_a_session_goes_on_from_the_last_basis():
+    """Bounds and costs are changed in place, and so are coefficients of a few columns."""
+    swept_model, solver = model(), Counting()
+    swept_model.sweep("h", np.linspace(0.5, 1, 5), solver=solver)
+    swept_model.sweep("c", [[6, 9], [5, 5]], solver=solver)
+    swept_model.sweep("w", [[6, 9, 1], [5, 5, 2]], solver=solver)
+    swept_model.sweep("d", [[1, 2, 3], [2, 2, 2]], solver=solver)
+    assert solver.sessions == 4
+    swept_model.sweep("d", [[1, 2, 3], [0, 2, 2]], solver=solver)  # an entry vanishes
+    assert solver.sessions == 6
+
+
+def test_a_session_is_told_of_every_change():
+    """Were it not, its answers would not be proved by the program that they are for, and be solved twice."""
+    solver = Counting()
     for name, values in (
         ("d", [[1, 2, 3], [2, 2, 3]]),
         ("w", [[1, 2, 1], [3, 1, 1]]),
         ("h", [1.0, 0.2]),
     ):
-        model().sweep(name, values)
-    assert proved == [True] * 6
+        model().sweep(name, values, solver=solver)
+    assert solver.solves == 6
 
 
 def test_an_answer_to_another_program_is_not_taken(monkeypatch):
@@ -233,9 +255,9 @@ def test_an_answer_to_another_program_is_not_taken(monkeypatch):
 
 
 def test_a_grid_is_a_dataset():
-    one = model()
-    table = one.sweep(
-        {"h": [0.5, 1.0], one["d"]: {"light": [1, 1, 1], "heavy": [1, 2, 3]}}, read="x"
+    swept_model = model()
+    table = swept_model.sweep(
+        {"h": [0.5, 1.0], swept_model["d"]: {"light": [1, 1, 1], "heavy": [1, 2, 3]}}, read="x"
     )
     assert dict(table.sizes) == {"h": 2, "d": 2} and table["d"].values.tolist() == [
         "light",
@@ -243,46 +265,46 @@ def test_a_grid_is_a_dataset():
     ]
     for h in (0.5, 1.0):
         for label, d in (("light", [1, 1, 1]), ("heavy", [1, 2, 3])):
-            at = table.sel(h=h, d=label)
+            step = table.sel(h=h, d=label)
             expected = model(h=h, d=d).solve()
             assert (
-                at["objective"].item() == pytest.approx(expected.objective)
-                and at["status"].item() == "optimal"
+                step["objective"].item() == pytest.approx(expected.objective)
+                and step["status"].item() == "optimal"
             )
-            assert sum(at[f"x[{n},{i}]"].item() for n in N for i in I) <= 9 * h + 1e-9
-    assert one["h"].values == 1 and one["d"].values.tolist() == [1, 2, 3]
+            assert sum(step[f"x[{n},{i}]"].item() for n in N for i in I) <= 9 * h + 1e-9
+    assert swept_model["h"].values == 1 and swept_model["d"].values.tolist() == [1, 2, 3]
     with pytest.raises(ModelError, match="or a mapping of parameters to their values"):
-        one.sweep({"h": [1]}, [1])
+        swept_model.sweep({"h": [1]}, [1])
     with pytest.raises(ModelError, match="or a mapping of parameters to their values"):
-        one.sweep("h")
+        swept_model.sweep("h")
 
 
-def edit(one, rng):
+def edit(original, rng):
     """One random edit of a model: other numbers, bounds, rows, columns, costs or sense."""
-    x = one["x"]
+    x = original["x"]
     kind = rng.integers(9)
     if kind == 0:
-        one["h"].set(rng.uniform(0.1, 2))
+        original["h"].set(rng.uniform(0.1, 2))
     elif kind == 1:
-        one["d"].set(np.where(rng.random(3) < 0.2, 0.0, rng.uniform(0.5, 4, 3)))
+        original["d"].set(np.where(rng.random(3) < 0.2, 0.0, rng.uniform(0.5, 4, 3)))
     elif kind == 2:
-        one["w"].set(rng.uniform(0.5, 4, 3))
+        original["w"].set(rng.uniform(0.5, 4, 3))
     elif kind == 3:
         x.set(lower=0, upper=rng.uniform(0.5, 3, (3, 2)))
-    elif kind == 4 and "extra" not in one:
-        one.constraint("extra", x.sum(I) <= rng.uniform(0.2, 2), where=rng.random(3) < 0.7)
-    elif kind == 5 and "extra" in one:
-        one.remove("extra")
-    elif kind == 6 and "y" not in one:
-        y = one.variable("y", N, upper=0.5, integer=bool(rng.integers(2)))
-        one.constraint("of y", y + x.sum(I) <= 2.5)
-        one.maximize((one["w"] * (x.sum(I) + 2 * y)).sum())
-    elif kind == 7 and "y" in one:
-        one.maximize((one["w"] * x.sum(I)).sum() + rng.uniform(-1, 1))
-        one.remove("of y")
-        one.remove("y")
+    elif kind == 4 and "extra" not in original:
+        original.constraint("extra", x.sum(I) <= rng.uniform(0.2, 2), where=rng.random(3) < 0.7)
+    elif kind == 5 and "extra" in original:
+        original.remove("extra")
+    elif kind == 6 and "y" not in original:
+        y = original.variable("y", N, upper=0.5, integer=bool(rng.integers(2)))
+        original.constraint("of y", y + x.sum(I) <= 2.5)
+        original.maximize((original["w"] * (x.sum(I) + 2 * y)).sum())
+    elif kind == 7 and "y" in original:
+        original.maximize((original["w"] * x.sum(I)).sum() + rng.uniform(-1, 1))
+        original.remove("of y")
+        original.remove("y")
     elif kind == 8:
-        one.replace("least", x.sum(I) >= rng.uniform(0.05, 0.2))
+        original.replace("least", x.sum(I) >= rng.uniform(0.05, 0.2))
 
 
 def loaded_arrays(highs):
@@ -297,7 +319,8 @@ def loaded_arrays(highs):
         lp.a_matrix_.value_,
     )
     return [
-        list(part) for part in (*arrays, lp.a_matrix_.index_, lp.a_matrix_.start_, lp.integrality_)
+        list(array)
+        for array in (*arrays, lp.a_matrix_.index_, lp.a_matrix_.start_, lp.integrality_)
     ]
 
 
@@ -305,69 +328,72 @@ def loaded_arrays(highs):
 @given(st.integers(0, 2**32 - 1))
 def test_a_session_solves_what_a_rebuild_gives_bit_for_bit(seed):
     rng = np.random.default_rng(seed)
-    one = model()
-    with one.session() as session:
+    swept_model = model()
+    with swept_model.session() as session:
         for _ in range(10):
             answer = session.solve()
-            rebuilt = one.copy()
+            rebuilt = swept_model.copy()
             rebuilt.changed()
             assert same_bytes(answer.program, rebuilt.compile()) == []
-            held = session._session
-            if held is not None and answer.program is held.program:
-                has, scaling = loaded_arrays(held._highs), held.scaling
-                held.restart()
+            inner_session = session._session
+            if inner_session is not None and answer.program is inner_session.program:
+                arrays, scaling = loaded_arrays(inner_session._highs), inner_session.scaling
+                inner_session.restart()
                 if all(
-                    np.array_equal(getattr(scaling, k), getattr(held.scaling, k))
+                    np.array_equal(getattr(scaling, k), getattr(inner_session.scaling, k))
                     for k in ("rows", "columns", "rhs")
                 ):
-                    assert has[1:] == loaded_arrays(held._highs)[1:]
+                    assert arrays[1:] == loaded_arrays(inner_session._highs)[1:]
             expected = rebuilt.solve()
             assert answer.status.termination is expected.status.termination
             if expected.status.is_optimal:
                 assert answer.objective == pytest.approx(expected.objective, rel=1e-9, abs=1e-9)
             for _ in range(rng.integers(1, 4)):
-                edit(one, rng)
+                edit(swept_model, rng)
 
 
 def big(rng):
     n, i = Index("n", range(40)), Index("i", range(30))
-    one = Model("big", indices=(n, i))
-    x, w = one.variable("x", n, i), one.parameter("w", (n, i), rng.uniform(1, 2, (40, 30)))
-    one.constraint("capacity", x.sum(n) <= one.parameter("c", i, rng.uniform(1, 2, 30)))
-    one.constraint("share", x.sum(i) <= one.parameter("s", n, rng.uniform(0.5, 1, 40)))
-    one.maximize((w * x).sum())
-    return one, x
+    big_model = Model("big", indices=(n, i))
+    x, w = (
+        big_model.variable("x", n, i),
+        big_model.parameter("w", (n, i), rng.uniform(1, 2, (40, 30))),
+    )
+    big_model.constraint("capacity", x.sum(n) <= big_model.parameter("c", i, rng.uniform(1, 2, 30)))
+    big_model.constraint("share", x.sum(i) <= big_model.parameter("s", n, rng.uniform(0.5, 1, 40)))
+    big_model.maximize((w * x).sum())
+    return big_model, x
 
 
 def test_the_basis_of_what_stays_is_kept():
     rng = np.random.default_rng(0)
-    one, x = big(rng)
-    with one.session("highs-simplex") as session:
+    big_model, x = big(rng)
+    with big_model.session("highs-simplex") as session:
         first = session.solve().iterations["simplex"]
-        one.constraint("floor", x[3].sum() >= 0.01)
-        y = one.variable("y", upper=0.5)
-        one.constraint("more", y + x[:, 4].sum() <= 0.9)
+        big_model.constraint("floor", x[3].sum() >= 0.01)
+        y = big_model.variable("y", upper=0.5)
+        big_model.constraint("more", y + x[:, 4].sum() <= 0.9)
         assert session.solve().iterations.get("simplex", 0) < first / 4
-        one.remove("floor")
+        big_model.remove("floor")
         assert session.solve().iterations.get("simplex", 0) < first / 4
 
 
 def test_a_closed_session_says_so():
-    one = model()
-    with one.session("scipy", time_limit=60) as session:
+    swept_model = model()
+    with swept_model.session("scipy", time_limit=60) as session:
         assert (
             session.solve().objective
             == session.last.objective
-            == pytest.approx(one.solve().objective)
+            == pytest.approx(swept_model.solve().objective)
         )
     with pytest.raises(ModelError, match="the session of model 'm' is closed"):
         session.solve()
     with pytest.raises(UnknownNameError, match="has no option 'timelimit'"):
-        one.session(timelimit=3)
+        swept_model.session(timelimit=3)
 
 
-@pytest.mark.parametrize("of", ["model", "program"])
-def test_several_threads_may_use_one_session(of):
+@pytest.mark.parametrize("kind", ["model", "program"])
+def test_several_threads_may_use_one_session(kind):
     """They are served one after the other: HiGHS ended the process with a segmentation fault."""
     code = """
 import sys, threading
@@ -397,66 +423,49 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 assert len(answers) == 90 and np.allclose(answers, expected, rtol=1e-9)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code, of], capture_output=True, text=True, timeout=120
+    process = subprocess.run(
+        [sys.executable, "-c", code, kind], capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 def test_elements_of_a_parameter_are_swept_and_the_others_stay():
-    one = model()
-    before = one.compile()
-    d = one["d"]
-    table = one.sweep(d["bob"], [1.0, 4.0])
-    expected = [afresh(one, "d", [1.0, value, 3.0]).objective for value in (1.0, 4.0)]
+    swept_model = model()
+    before = swept_model.compile()
+    d = swept_model["d"]
+    table = swept_model.sweep(d["bob"], [1.0, 4.0])
+    expected = [afresh(swept_model, "d", [1.0, value, 3.0]).objective for value in (1.0, 4.0)]
     assert table["objective"].tolist() == pytest.approx(expected)
     assert table.index.name == "d[bob]" and table.index.tolist() == [1.0, 4.0]
-    assert same_bytes(one.compile(), before) == []
+    assert same_bytes(swept_model.compile(), before) == []
 
 
 def test_a_grid_may_be_of_two_elements_of_one_parameter():
     pytest.importorskip("xarray")
-    one = model()
-    d = one["d"]
-    grid = one.sweep({d["ann"]: [1.0, 2.0], d["bob"]: [2.0, 5.0]})
+    swept_model = model()
+    d = swept_model["d"]
+    grid = swept_model.sweep({d["ann"]: [1.0, 2.0], d["bob"]: [2.0, 5.0]})
     for ann in (1.0, 2.0):
         for bob in (2.0, 5.0):
-            expected = afresh(one, "d", [ann, bob, 3.0]).objective
+            expected = afresh(swept_model, "d", [ann, bob, 3.0]).objective
             chosen = grid["objective"].sel({"d[ann]": ann, "d[bob]": bob})
             assert chosen.item() == pytest.approx(expected)
     assert d.values.tolist() == [1.0, 2.0, 3.0]
 
 
 def test_duals_of_integers_are_not_dropped_in_silence():
-    one = model(integer=True)
+    swept_model = model(integer=True)
     with pytest.raises(NoSolutionError, match=r"'capacity' has no duals .*relax_integrality"):
-        one.sweep("h", [1.0, 2.0], read="capacity")
-    table = one.relax_integrality().sweep("h", [1.0, 2.0], read="capacity")
+        swept_model.sweep("h", [1.0, 2.0], read="capacity")
+    table = swept_model.relax_integrality().sweep("h", [1.0, 2.0], read="capacity")
     assert table["capacity[s1]"].notna().all()
-
-
-class Counting(Highs):
-    """HiGHS, which counts how often its sessions solve."""
-
-    count = 0
-
-    def session(self, program, options):
-        session = super().session(program, options)
-        solve = session.solve
-
-        def counted():
-            Counting.count += 1
-            return solve()
-
-        session.solve = counted
-        return session
 
 
 @pytest.mark.parametrize("options", [{}, {"mip_gap": 0.5}])
 def test_an_integer_step_with_switched_rows_or_a_gap_is_solved_once(options):
-    one = model(integer=True)
-    on = one.variable("on", N, binary=True)
-    one.indicator("off", on, one["x"][:, "s1"] <= 1, active=0, big_m=9)
-    Counting.count = 0
-    table = one.sweep("h", [1.0, 2.0], solver=Counting(), **options)
-    assert set(table["status"]) <= {"optimal", "gap limit"} and Counting.count == 2
+    swept_model = model(integer=True)
+    switch = swept_model.variable("on", N, binary=True)
+    swept_model.indicator("off", switch, swept_model["x"][:, "s1"] <= 1, active=0, big_m=9)
+    solver = Counting()
+    table = swept_model.sweep("h", [1.0, 2.0], solver=solver, **options)
+    assert set(table["status"]) <= {"optimal", "gap limit"} and solver.solves == 2

@@ -25,8 +25,8 @@ SOLVERS = ("highs", "scipy", "glpk", "scip")
 
 def best(cost, boxes, cake):
     """The largest cost·x over a union of boxes with Σ x <= cake; −∞ where it is empty."""
-    found = (linprog(-cost, A_ub=[[1] * len(cost)], b_ub=[cake], bounds=box) for box in boxes)
-    return max((-one.fun for one in found if one.status == 0), default=-np.inf)
+    solutions = (linprog(-cost, A_ub=[[1] * len(cost)], b_ub=[cake], bounds=box) for box in boxes)
+    return max((-solution.fun for solution in solutions if solution.status == 0), default=-np.inf)
 
 
 def solved(model, seed):
@@ -85,10 +85,10 @@ def test_an_indicator_is_the_union_of_its_two_cases(seed):
     }[sign]
     expected = -np.inf
     for choice in product((0, 1), repeat=3):
-        held = np.array(choice) == active
+        is_switched = np.array(choice) == active
         box = (
-            np.where(held, np.maximum(low, ends[0]), low),
-            np.where(held, np.minimum(high, ends[1]), high),
+            np.where(is_switched, np.maximum(low, ends[0]), low),
+            np.where(is_switched, np.minimum(high, ends[1]), high),
         )
         expected = max(
             expected,
@@ -110,9 +110,9 @@ def test_sets_and_gaps_are_unions_of_boxes(seed, kind):
         patterns = [(1, 0, 0), (0, 1, 0), (0, 0, 1)] if kind == "sos1" else [(1, 1, 0), (0, 1, 1)]
     boxes = []
     for pattern in patterns:
-        on = np.array(pattern, dtype=bool)
+        is_on = np.array(pattern, dtype=bool)
         low_on = np.maximum(low, least) if kind == "semicontinuous" else low
-        box = np.where(on, low_on, 0), np.where(on, high, 0)
+        box = np.where(is_on, low_on, 0), np.where(is_on, high, 0)
         boxes += [np.transpose(box)] * int((box[0] <= box[1]).all())
     assert solved(model, seed) == pytest.approx(best(cost, boxes, cake), abs=1e-6)
     x.set(upper=high + 1)  # M follows
@@ -129,24 +129,24 @@ def test_piecewise_is_what_numpy_interpolates(seed, shared, masked):
     points = np.cumsum(rng.integers(1, 4, (3, count)), axis=1) - rng.integers(0, 9)
     points = points[0] if shared else points
     heights = rng.integers(-5, 6, (3, count))
-    there = rng.random(3) < 0.7 if masked else np.ones(3, dtype=bool)
+    exists = rng.random(3) < 0.7 if masked else np.ones(3, dtype=bool)
     model = Model("m", indices=(N,))
-    x = model.variable("x", N, lower=None, where=there)
+    x = model.variable("x", N, lower=None, where=exists)
     y = model.piecewise("f", x, points, heights)
     tilt = rng.normal(size=3)
     model.maximize(y.sum() + (x * tilt).sum())
     rows = np.broadcast_to(points, (3, count))
     # a piecewise linear function is largest at a breakpoint
-    expected = sum((heights[k] + tilt[k] * rows[k]).max() for k in np.flatnonzero(there))
+    expected = sum((heights[k] + tilt[k] * rows[k]).max() for k in np.flatnonzero(exists))
     assert solved(model, seed) == pytest.approx(expected, abs=1e-6)
-    at = np.array([rng.uniform(row[0], row[-1]) for row in rows])
-    x.fix(at)
+    abscissas = np.array([rng.uniform(row[0], row[-1]) for row in rows])
+    x.fix(abscissas)
     values = model.solve().values["f"].to_numpy()
-    wanted = [
+    interpolated = [
         np.interp(a, row, height) if ok else np.nan
-        for a, row, height, ok in zip(at, rows, heights, there, strict=True)
+        for a, row, height, ok in zip(abscissas, rows, heights, exists, strict=True)
     ]
-    assert values == pytest.approx(wanted, abs=1e-7, nan_ok=True)
+    assert values == pytest.approx(interpolated, abs=1e-7, nan_ok=True)
 
 
 def test_big_m_is_the_least_that_bounds_allow_and_follows_them():
@@ -191,12 +191,14 @@ def test_what_belongs_to_a_helper_goes_with_it_and_not_before():
     with pytest.raises(ModelError, match="'x' is used in constraint"):
         model.remove("x")
     copy = model.copy()
-    for one in (model, copy):
+    for switched_model in (model, copy):
         for name in ("user", "gap", "two", "y"):
-            one.remove(name)
-        assert not one.constraints and list(one.variables) == ["x"]
-        one.piecewise("y", one["x"], [0, 1, 5], [0, 1, 3])  # with other breakpoints
-        one.remove("y")
+            switched_model.remove(name)
+        assert not switched_model.constraints and list(switched_model.variables) == ["x"]
+        switched_model.piecewise(
+            "y", switched_model["x"], [0, 1, 5], [0, 1, 3]
+        )  # with other breakpoints
+        switched_model.remove("y")
     assert str(model).startswith(before[:30])
 
 
@@ -236,16 +238,16 @@ def test_what_is_wrong_is_refused_and_leaves_nothing(case):
 
 def test_a_big_m_of_the_users_own_stands_where_bounds_do_not():
     model = Model("m")
-    x, z, most = (
+    x, z, bound = (
         model.variable("x"),
         model.variable("z", binary=True),
         model.parameter("most", (), 7),
     )
-    model.indicator("k", z, x <= 1, big_m=most)
+    model.indicator("k", z, x <= 1, big_m=bound)
     model.constraint("sure", x <= 8)
     model.maximize(x - 3 * z)
     assert model.solve().objective == 8
-    most.set(2)  # which says that x is at most 3
+    bound.set(2)  # which says that x is at most 3
     assert model.solve().objective == 3
 
 
@@ -339,9 +341,9 @@ def test_a_solvers_tolerance_in_any_row_does_not_lose_the_optimum(seed):
     """What is off by 1e-9 is put right at the same integers; what is off by far is no point of the program."""
     rng = np.random.default_rng(seed)
     solution = one_of_two(seed % 2 == 0).solve()
-    off = replace(solution, x=solution.x + 1e-9 * rng.uniform(-1, 1, solution.x.size)).checked(
-        by_word=True
-    )
-    assert off.status.is_optimal and off.objective == pytest.approx(3)
-    wrong = replace(solution, x=solution.x + rng.uniform(2, 9)).checked(by_word=True)
-    assert not wrong.status.is_optimal
+    near_solution = replace(
+        solution, x=solution.x + 1e-9 * rng.uniform(-1, 1, solution.x.size)
+    ).checked(by_word=True)
+    assert near_solution.status.is_optimal and near_solution.objective == pytest.approx(3)
+    wrong_solution = replace(solution, x=solution.x + rng.uniform(2, 9)).checked(by_word=True)
+    assert not wrong_solution.status.is_optimal

@@ -59,7 +59,7 @@ def test_weights_per_resource_give_the_rates_of_their_definition(seed, mechanism
         max(Fraction(d, c * w) for d, c, w in zip(row, amounts, weights_of_user, strict=True))
         for row, weights_of_user in zip(rows, weights.tolist(), strict=True)
     ]
-    rates = [1 / worth for worth in worths]
+    rates = [1 / value for value in worths]
     expected = filled(rows, amounts, rates, limits.tolist(), [0] * len(rates))
     tasks = fairlp.allocate(instance, mechanism).totals.to_numpy()
     assert tasks == pytest.approx(np.array(expected, dtype=float), rel=1e-7, abs=1e-9)
@@ -76,5 +76,7 @@ def test_rounds_tell_who_stops_with_all_its_tasks(seed, mechanism):
         for user, tasks, limit in zip(instance.users, allocation.totals, limits, strict=True)
         if tasks >= limit * (1 - 1e-9)
     }
-    for users, told in zip(allocation.rounds["users"], allocation.rounds["satisfied"], strict=True):
-        assert set(told) == satisfied & set(users)
+    for users, satisfied_users in zip(
+        allocation.rounds["users"], allocation.rounds["satisfied"], strict=True
+    ):
+        assert set(satisfied_users) == satisfied & set(users)

@@ -30,9 +30,9 @@ SOLVERS = [
 
 def solvers():
     """Those that are here."""
-    there = fairlp.solvers()
+    table = fairlp.solvers()
     return [
-        pytest.param(name, marks=[] if there.loc[name, "available"] else pytest.mark.skip)
+        pytest.param(name, marks=[] if table.loc[name, "available"] else pytest.mark.skip)
         for name in SOLVERS
     ]
 
@@ -111,7 +111,7 @@ def test_the_wrong_one_of_infeasible_and_unbounded_is_put_right():
 
 
 @pytest.mark.parametrize(
-    ("x", "duals", "there"),
+    ("x", "duals", "point"),
     [
         ([3.0, 1.0], [0.0, 0.0], Point.FEASIBLE),  # optimal, and its duals do not say so
         ([3.0, 1.0], [1e8, 1 - 1e8], Point.OPTIMAL),  # they cancel, and prove it all the same
@@ -122,14 +122,14 @@ def test_the_wrong_one_of_infeasible_and_unbounded_is_put_right():
         ([3.0, 1.0], [np.nan, 0.0], Point.OPTIMAL),  # no duals: HiGHS finds some that prove it
     ],
 )
-def test_an_optimum_that_its_duals_do_not_prove_is_not_called_optimal(x, duals, there):
+def test_an_optimum_that_its_duals_do_not_prove_is_not_called_optimal(x, duals, point):
     # minimised: duals change their signs
     solution = bounded().solve(saying(Termination.OPTIMAL, np.array(x), -np.array(duals)))
-    assert solution.status.primal is there and solution.status.is_optimal == (
-        there is Point.OPTIMAL
+    assert solution.status.primal is point and solution.status.is_optimal == (
+        point is Point.OPTIMAL
     )
-    assert (solution.x is None) == (there is Point.NONE)
-    assert (solution.row_duals is None) == (there is not Point.OPTIMAL)
+    assert (solution.x is None) == (point is Point.NONE)
+    assert (solution.row_duals is None) == (point is not Point.OPTIMAL)
     assert ("duals by HiGHS" in solution.status.message) == bool(np.isnan(duals).any())
 
 
@@ -147,9 +147,9 @@ def test_integer_answers_are_by_the_solvers_word_and_feasible():
         model = whole()
         model.constraint("row", model["x"] <= 2)
         model.constraint("other", model["x"] >= 0.5)
-        wrong = model.solve(saying(Termination.OPTIMAL, np.array([beyond]), mip=True))
+        beyond_solution = model.solve(saying(Termination.OPTIMAL, np.array([beyond]), mip=True))
         # a bound is kept by the back ends' common part; rows show what that did
-        assert wrong.x is None or wrong.verify().is_feasible
+        assert beyond_solution.x is None or beyond_solution.verify().is_feasible
 
 
 @pytest.mark.parametrize("solver", ["highs", "scipy", "scip"])
@@ -263,8 +263,12 @@ def test_rows_without_sides_or_entries_do_not_scale_a_program():
     program = model.compile()
     free = program.replace(row_upper=np.array([3e4, np.inf, 1e12]))
     without = program.replace(row_upper=np.array([3e4, np.inf, np.inf]))
-    both, alone = equilibrate(free)[0], equilibrate(without)[0]
-    assert both.columns == alone.columns and both.rhs == alone.rhs and 0.1 < both.columns[0] < 10
+    scaling, alone = equilibrate(free)[0], equilibrate(without)[0]
+    assert (
+        scaling.columns == alone.columns
+        and scaling.rhs == alone.rhs
+        and 0.1 < scaling.columns[0] < 10
+    )
 
 
 def test_multipliers_that_a_back_end_gives_are_checked():
@@ -280,8 +284,10 @@ def test_multipliers_that_a_back_end_gives_are_checked():
         def solve(self, program, options):
             from fairlp.models.programs.solution import solution_at
 
-            found = solution_at(program, Termination.INFEASIBLE, "so", self.name, None, None, None)
-            return dataclasses.replace(found, row_ray=np.ones(program.n_rows))
+            solution = solution_at(
+                program, Termination.INFEASIBLE, "so", self.name, None, None, None
+            )
+            return dataclasses.replace(solution, row_ray=np.ones(program.n_rows))
 
         def session(self, program, options):
             raise NotImplementedError
@@ -378,9 +384,9 @@ def test_that_no_whole_numbers_fit_is_asked_twice_at_most(monkeypatch):
     assert no_whole_numbers().solve("highs").status.termination is Termination.INFEASIBLE
     assert solved.count(True) == 2
     solved.clear()
-    says = SaysOfIntegers(Termination.INFEASIBLE)
-    assert no_whole_numbers().solve(says).status.termination is Termination.INFEASIBLE
-    assert says.runs == 1 and solved.count(True) <= 2
+    back_end = SaysOfIntegers(Termination.INFEASIBLE)
+    assert no_whole_numbers().solve(back_end).status.termination is Termination.INFEASIBLE
+    assert back_end.runs == 1 and solved.count(True) <= 2
 
 
 def test_a_point_refutes_that_no_whole_numbers_fit():
@@ -412,17 +418,17 @@ def test_an_infeasible_program_that_simplex_does_not_settle_is_proved_by_another
     from fairlp.errors import SolverError
     from fairlp.solvers.backends import highs
 
-    solve, asked = highs.Highs.solve, []
+    solve, methods = highs.Highs.solve, []
 
     def without_simplex(self, program, options):
-        asked.append(options.method)
+        methods.append(options.method)
         if options.method == "simplex":
             raise SolverError("no basis")
         return solve(self, program, options)
 
     monkeypatch.setattr(highs.Highs, "solve", without_simplex)
     solution = crossed().solve(saying(Termination.UNKNOWN))
-    assert solution.status.termination is Termination.INFEASIBLE and "ipm" in asked
+    assert solution.status.termination is Termination.INFEASIBLE and "ipm" in methods
     assert proves_infeasible(solution.program, solution.row_ray)
 
 
@@ -447,7 +453,9 @@ def test_where_simplex_ends_unknown_another_method_is_tried(monkeypatch):
 
 
 # not ECOS, which keeps rows to 1e-8 of what they have only
-@pytest.mark.parametrize("solver", [one for one in solvers() if one.values != ("cvxpy:ECOS",)])
+@pytest.mark.parametrize(
+    "solver", [parameter for parameter in solvers() if parameter.values != ("cvxpy:ECOS",)]
+)
 def test_a_number_of_1e_16_in_a_unit_of_1_is_no_reason_to_refuse_an_answer(solver):
     model = Model("noise")
     h = model.parameter("h", (), 0.0)
@@ -479,11 +487,11 @@ WRONG_PARTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("wrong", WRONG_PARTS, ids=str)
-def test_an_answer_of_another_form_is_named(wrong):
+@pytest.mark.parametrize("fields", WRONG_PARTS, ids=str)
+def test_an_answer_of_another_form_is_named(fields):
     class Wrong(fairlp.Backend):
         def run(self, program, options):
-            return fairlp.Raw(fairlp.Termination.UNKNOWN, **wrong)
+            return fairlp.Raw(fairlp.Termination.UNKNOWN, **fields)
 
-    with pytest.raises(fairlp.errors.SolverError, match=f"Wrong gave {next(iter(wrong))} of "):
+    with pytest.raises(fairlp.errors.SolverError, match=f"Wrong gave {next(iter(fields))} of "):
         fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(Wrong())

@@ -60,9 +60,9 @@ def test_the_optimum_is_proved_in_both_senses():
         assert proof.primal_residual == proof.complementarity == proof.integrality_residual == 0
 
 
-@pytest.mark.parametrize("off", OFF)
+@pytest.mark.parametrize("deviation", OFF)
 @pytest.mark.parametrize(
-    ("what", "x"),
+    ("side", "x"),
     [
         ("a row over its upper side", (3.0, 1.0 + 8)),
         ("a row below its lower side", (0.0, 1 / 3 - 1)),
@@ -70,43 +70,46 @@ def test_the_optimum_is_proved_in_both_senses():
         ("a variable below its bound", (0.0 - 4, 3.0)),
     ],
 )
-def test_what_is_beyond_a_side_or_a_bound_is_seen(off, what, x):
+def test_what_is_beyond_a_side_or_a_bound_is_seen(deviation, side, x):
     inside = {"a row over its upper side": X, "a row below its lower side": np.array([0.0, 1 / 3])}
     inside |= {
         "a variable over its bound": np.array([3.0, 0.9]),
         "a variable below its bound": np.array([0.0, 3.0]),
     }
-    planted = inside[what] + off * (np.array(x) - inside[what])
-    assert certify(program(), inside[what], None).is_feasible
+    planted = inside[side] + deviation * (np.array(x) - inside[side])
+    assert certify(program(), inside[side], None).is_feasible
     proof = certify(program(), planted, None)
-    assert not proof.is_feasible and proof.primal_residual > off / 8
+    assert not proof.is_feasible and proof.primal_residual > deviation / 8
     assert not certify(program(), planted, DUALS).is_optimal
 
 
-@pytest.mark.parametrize("off", OFF)
-def test_a_feasible_point_that_is_not_optimal_has_a_gap(off):
-    proof = certify(program(), np.array([3.0, 1.0 - off]), DUALS)
+@pytest.mark.parametrize("deviation", OFF)
+def test_a_feasible_point_that_is_not_optimal_has_a_gap(deviation):
+    proof = certify(program(), np.array([3.0, 1.0 - deviation]), DUALS)
     assert proof.is_feasible and not proof.is_optimal
-    assert proof.gap == pytest.approx(2 * off / 11, rel=0.3) and proof.complementarity > off / 8
+    assert (
+        proof.gap == pytest.approx(2 * deviation / 11, rel=0.3)
+        and proof.complementarity > deviation / 8
+    )
 
 
-@pytest.mark.parametrize("off", OFF)
+@pytest.mark.parametrize("deviation", OFF)
 @pytest.mark.parametrize(("row", "sign"), [(0, -1.0), (1, 1.0)])
-def test_a_dual_of_the_wrong_sign_is_seen(off, row, sign):
+def test_a_dual_of_the_wrong_sign_is_seen(deviation, row, sign):
     """In a maximum, a row's upper side has a price >= 0 and its lower side one <= 0; the other side is not there."""
     for p, x, factor in ((program(), X, 1.0), (*mirrored()[:2], -1.0)):
         duals = np.zeros(2)
-        duals[row] = sign * off * factor
+        duals[row] = sign * deviation * factor
         proof = certify(p, x, duals)
-        assert proof.dual_residual > off / 16 and not proof.is_optimal
+        assert proof.dual_residual > deviation / 16 and not proof.is_optimal
 
 
-@pytest.mark.parametrize("off", OFF)
-def test_a_reduced_cost_without_a_bound_is_seen(off):
+@pytest.mark.parametrize("deviation", OFF)
+def test_a_reduced_cost_without_a_bound_is_seen(deviation):
     """y is free, so that its reduced cost must be 0: 2 less what the row charges."""
-    for change in (off, -off):
+    for change in (deviation, -deviation):
         proof = certify(program(), X, DUALS + np.array([change, 0.0]))
-        assert proof.dual_residual > off / 16 and not proof.is_optimal
+        assert proof.dual_residual > deviation / 16 and not proof.is_optimal
 
 
 def test_a_reduced_cost_belongs_to_the_bound_on_its_side():
@@ -115,13 +118,13 @@ def test_a_reduced_cost_belongs_to_the_bound_on_its_side():
     assert proof.is_feasible and proof.dual_residual == 0 and proof.gap == pytest.approx(2 / 11)
 
 
-@pytest.mark.parametrize("off", [10 * VERIFIED, 0.01, 0.5])
-def test_a_fraction_of_an_integer_variable_is_seen(off):
+@pytest.mark.parametrize("deviation", [10 * VERIFIED, 0.01, 0.5])
+def test_a_fraction_of_an_integer_variable_is_seen(deviation):
     whole = program(integrality=np.array([1, 0], dtype=np.uint8))
     assert certify(whole, X, None).is_feasible
-    proof = certify(whole, np.array([3.0 - off, 1.0]), None)
+    proof = certify(whole, np.array([3.0 - deviation, 1.0]), None)
     assert (
-        proof.integrality_residual == pytest.approx(off)
+        proof.integrality_residual == pytest.approx(deviation)
         and proof.primal_residual == 0
         and not proof.is_feasible
     )
@@ -228,9 +231,9 @@ def test_residuals_do_not_depend_on_the_units_of_rows_columns_and_objective(scal
         (X, DUALS + np.array([1e-3, 0])),
         (X, DUALS * [1, 0] - [0, 1e-3]),
     ):
-        one = dataclasses.astuple(certify(p, x, duals))[:7]
-        two = dataclasses.astuple(certify(instance, x / columns, 7 * duals / rows))[:7]
-        assert two == pytest.approx(one, rel=1e-6, abs=1e-12)
+        first = dataclasses.astuple(certify(p, x, duals))[:7]
+        second = dataclasses.astuple(certify(instance, x / columns, 7 * duals / rows))[:7]
+        assert second == pytest.approx(first, rel=1e-6, abs=1e-12)
 
 
 def test_multipliers_prove_infeasibility_only_if_they_do():
@@ -238,8 +241,8 @@ def test_multipliers_prove_infeasibility_only_if_they_do():
         row_lower=np.array([-INF, 20.0]), col_lower=np.array([0.0, 0.0])
     )  # x + 3y >= 20, x + y <= 4
     assert proves_infeasible(impossible, np.array([-3.0, 1.0]))
-    for wrong in ([0.0, 0.0], [3.0, -1.0], [-3.0, -1.0], [-1.0, 1.0], [0.0, 1.0]):
-        assert not proves_infeasible(impossible, np.array(wrong)), wrong
+    for multipliers in ([0.0, 0.0], [3.0, -1.0], [-3.0, -1.0], [-1.0, 1.0], [0.0, 1.0]):
+        assert not proves_infeasible(impossible, np.array(multipliers)), multipliers
     assert not proves_infeasible(program(), np.array([-3.0, 1.0]))
     # 12 = 3·4 is what the rows can give: at 12 a point is left, a little above none
     edge = program(row_lower=np.array([-INF, 12.0]), col_lower=np.array([0.0, 0.0]))
@@ -308,11 +311,11 @@ def test_duals_that_cancel_do_not_hide_a_gap():
     assert not proof.is_optimal and proof.gap > 0.1
 
 
-@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
-def test_what_is_not_a_number_is_neither_feasible_nor_optimal(wrong):
-    for at in range(2):
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_not_a_number_is_neither_feasible_nor_optimal(value):
+    for place in range(2):
         x, duals = X.copy(), DUALS.copy()
-        x[at], duals[at] = wrong, wrong
+        x[place], duals[place] = value, value
         assert (
             not certify(program(), x, DUALS).is_feasible
             and not certify(program(), x, DUALS).is_optimal
@@ -333,13 +336,13 @@ def test_a_bound_is_missed_by_a_part_of_what_its_rows_are_made_of():
     [((0, 1, 1), True), ((0, 1, 0), False), ((1, 0, 0), False), ((0, 0, 1), False)],
 )
 def test_a_direction_proves_unboundedness_only_if_it_does(direction, proves):
-    found = np.array(direction, dtype=float)
-    assert proves_unbounded(endless(1.0), found) is proves
-    assert proves_unbounded(endless(1.0).replace(sense="min", c=-endless(1.0).c), found) is proves
-    assert not proves_unbounded(endless(1.0), np.nan * found)
-    assert not proves_unbounded(endless(1.0), -found)
+    ray = np.array(direction, dtype=float)
+    assert proves_unbounded(endless(1.0), ray) is proves
+    assert proves_unbounded(endless(1.0).replace(sense="min", c=-endless(1.0).c), ray) is proves
+    assert not proves_unbounded(endless(1.0), np.nan * ray)
+    assert not proves_unbounded(endless(1.0), -ray)
     capped = endless(1.0).replace(col_upper=np.array([1.0, INF, 5.0]))
-    assert not proves_unbounded(capped, found)
+    assert not proves_unbounded(capped, ray)
 
 
 @pytest.mark.parametrize("noise", [1e-33, 1e-14])
@@ -362,13 +365,13 @@ def test_noise_in_a_program_that_has_no_unit_is_noise(noise):
 
 
 def test_an_optimum_of_zero_is_known_to_a_solvers_tolerance_of_what_the_objective_could_be():
-    near = program(
+    small_program = program(
         sense="min", c=np.array([2.0, 2.0]), col_lower=np.zeros(2), row_lower=np.full(2, -INF)
     )
-    assert certify(near, np.array([1e-11, 0.0]), np.zeros(2)).is_optimal
-    assert not certify(near, np.array([1e-6, 0.0]), np.zeros(2)).is_optimal
+    assert certify(small_program, np.array([1e-11, 0.0]), np.zeros(2)).is_optimal
+    assert not certify(small_program, np.array([1e-6, 0.0]), np.zeros(2)).is_optimal
     # a dual of 1e-12 beside costs of 3 is as good as none, one of 1e-6 is not
-    instance = near.replace(
+    instance = small_program.replace(
         c=np.array([3.0, 0.0]), col_lower=np.array([0.0, -INF]), row_lower=np.array([-6.0, -INF])
     )
     assert certify(instance, np.zeros(2), np.array([-1e-12, 0.0])).is_optimal
@@ -424,13 +427,13 @@ def test_what_is_left_at_the_integers_has_the_room_that_they_leave():
     model.constraint("both", 2 * x + y <= 9)
     model.constraint("least", x + y >= 5)
     model.maximize(y)
-    left = at_integers(model.compile(), np.array([3.0000001, 0.0]))
-    assert left.row_upper[0] == pytest.approx(3, rel=1e-12) and left.row_lower[1] == pytest.approx(
-        2, rel=1e-12
-    )
-    assert (left.A.toarray() == [[0, 1], [0, 1]]).all() and left.col_lower[0] == left.col_upper[
+    remainder = at_integers(model.compile(), np.array([3.0000001, 0.0]))
+    assert remainder.row_upper[0] == pytest.approx(3, rel=1e-12) and remainder.row_lower[
+        1
+    ] == pytest.approx(2, rel=1e-12)
+    assert (remainder.A.toarray() == [[0, 1], [0, 1]]).all() and remainder.col_lower[
         0
-    ] == 3
+    ] == remainder.col_upper[0] == 3
 
 
 @pytest.mark.parametrize("seed", range(20))

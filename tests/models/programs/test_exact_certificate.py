@@ -65,8 +65,10 @@ def by_hand(program, proof):
                 side = low if price > 0 else high
                 assert np.isfinite(side)
                 bound += price * Fraction(float(side))
-    own = sum(Fraction(float(c)) * v for c, v in zip(program.c, x, strict=True))
-    assert bound == sign * own and own + Fraction(float(program.offset)) == proof.objective
+    objective = sum(Fraction(float(c)) * v for c, v in zip(program.c, x, strict=True))
+    assert (
+        bound == sign * objective and objective + Fraction(float(program.offset)) == proof.objective
+    )
 
 
 @settings(max_examples=many(60), deadline=None)
@@ -94,7 +96,7 @@ def test_perturbed_bases_are_rejected_by_name():
         method="simplex"
     )
     columns, rows = statuses(solution)
-    wrong = 0
+    rejections = 0
     for j in range(len(columns)):
         for i in range(len(rows)):
             if (columns[j] == 1) == (rows[i] == 1):
@@ -105,13 +107,13 @@ def test_perturbed_bases_are_rejected_by_name():
             if verdict.holds:  # another optimal basis, of the same value
                 assert verdict.objective == solution.certify(exact=True).objective
             else:
-                wrong += 1
+                rejections += 1
                 assert (
                     "not " in verdict.message
                     or "singular" in verdict.message
                     or "no basis" in verdict.message
                 )
-    assert wrong > 3
+    assert rejections > 3
     assert (
         "not optimal" in prove_basis(solution.program, [0] * len(columns), [1] * len(rows)).message
     )
@@ -158,9 +160,10 @@ def test_a_basis_within_rounding_of_an_optimal_one_is_mended(chosen_seed, mechan
         assert proof.holds, proof.message
         by_hand(solution.program, proof)
     assert "pivots from" in case.certify(exact=True).message
-    wrong = dataclasses.replace(case, x=solution.x * (1 - 1e-5))
+    wrong_case = dataclasses.replace(case, x=solution.x * (1 - 1e-5))
     assert (
-        not wrong.certify(exact=True).holds and "not optimal" in wrong.certify(exact=True).message
+        not wrong_case.certify(exact=True).holds
+        and "not optimal" in wrong_case.certify(exact=True).message
     )
 
 
@@ -209,7 +212,7 @@ def test_the_right_basis_is_proved_and_its_numbers_are_exact():
 
 
 @pytest.mark.parametrize(
-    ("columns", "rows", "words"),
+    ("columns", "rows", "message"),
     [
         ([UPPER, BASIC], [LOWER, BASIC], "not feasible: row"),  # x = 3, y = -2
         ([LOWER, BASIC], [UPPER, BASIC], "not optimal: the reduced cost"),  # x = 0, y = 4
@@ -224,13 +227,13 @@ def test_the_right_basis_is_proved_and_its_numbers_are_exact():
         ),
     ],
 )
-def test_a_wrong_basis_is_refused_by_name(columns, rows, words):
+def test_a_wrong_basis_is_refused_by_name(columns, rows, message):
     proof = prove_basis(ranged(), columns, rows)
-    assert not proof.holds and proof.message.startswith(words), proof.message
+    assert not proof.holds and proof.message.startswith(message), proof.message
 
 
 @pytest.mark.parametrize(
-    ("bounds", "row", "statuses", "who"),
+    ("bounds", "row", "statuses", "name"),
     [
         ((0, 3), (-1, 5), (BASIC, LOWER), "column"),
         ((0, 3), (-1, 5), (BASIC, UPPER), "column"),
@@ -239,10 +242,10 @@ def test_a_wrong_basis_is_refused_by_name(columns, rows, words):
         ((0, 0.3), (0.1 + 0.2, INF), (BASIC, LOWER), "column"),  # by one bit
     ],
 )
-def test_a_vertex_out_of_a_bound_is_not_feasible(bounds, row, statuses, who):
+def test_a_vertex_out_of_a_bound_is_not_feasible(bounds, row, statuses, name):
     p = program([[1.0]], [row], [bounds])
     proof = prove_basis(p, [statuses[0]], [statuses[1]])
-    assert not proof.holds and proof.message.startswith(f"not feasible: {who}")
+    assert not proof.holds and proof.message.startswith(f"not feasible: {name}")
 
 
 @pytest.mark.parametrize("sense", ["min", "max"])
@@ -343,25 +346,25 @@ def test_pivots_reach_the_optimum_from_any_basis():
 
 def test_dual_pivots_keep_the_shifted_costs_right(monkeypatch):
     """Before and after every dual pivot, nothing that is not basic would lower the shifted objective."""
-    step, seen = exact_certificate.ExactBasis.dual_step, []
+    step, moves = exact_certificate.ExactBasis.dual_step, []
 
     def watched(self):
-        begun = [
+        line_numbers = [
             thing for thing in self.vertex.reduced if self.vertex.pays(thing, self.cost(thing))
         ]
         moved = step(self)
         ended = [
             thing for thing in self.vertex.reduced if self.vertex.pays(thing, self.cost(thing))
         ]
-        assert not begun and not ended
-        seen.append(moved)
+        assert not line_numbers and not ended
+        moves.append(moved)
         return moved
 
     monkeypatch.setattr(exact_certificate.ExactBasis, "dual_step", watched)
     for seed in range(120):
         p = awkward(seed)
         optimal_from(p, *random_basis(p, np.random.default_rng(seed)))
-    assert sum(seen) > 60
+    assert sum(moves) > 60
 
 
 def test_what_pivots_cannot_mend_is_not_proved():

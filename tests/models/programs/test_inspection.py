@@ -15,17 +15,19 @@ from random_models import Recipe
 
 def numbers(program):
     """Every number of a program by part, row and column."""
-    found = {("offset", "", ""): program.offset}
+    entries = {("offset", "", ""): program.offset}
     rows, columns = program.row_names, program.column_names
     for k, row in enumerate(rows):
-        found |= {(part, row, ""): getattr(program, part)[k] for part in ("row_lower", "row_upper")}
+        entries |= {
+            (field, row, ""): getattr(program, field)[k] for field in ("row_lower", "row_upper")
+        }
     for k, column in enumerate(columns):
         parts = ("c", "col_lower", "col_upper", "integrality")
-        found |= {(part, "", column): getattr(program, part)[k] for part in parts}
+        entries |= {(field, "", column): getattr(program, field)[k] for field in parts}
     dense = program.A.toarray()
-    for at in np.argwhere(dense):
-        found["coefficient", rows[at[0]], columns[at[1]]] = dense[tuple(at)]
-    return found
+    for place in np.argwhere(dense):
+        entries["coefficient", rows[place[0]], columns[place[1]]] = dense[tuple(place)]
+    return entries
 
 
 @settings(max_examples=many(30), deadline=None)
@@ -43,11 +45,11 @@ def test_differences_are_those_of_every_number(seed, changes):
         key for key in first.keys() | second.keys() if first.get(key, 0) != second.get(key, 0)
     }
     table = model.diff(other)
-    own = table[~table["part"].str.startswith("logarithm")]
-    assert set(map(tuple, own[["part", "row", "column"]].to_numpy())) == expected and len(
-        own
+    entries = table[~table["part"].str.startswith("logarithm")]
+    assert set(map(tuple, entries[["part", "row", "column"]].to_numpy())) == expected and len(
+        entries
     ) == len(expected)
-    for line in own.itertuples():
+    for line in entries.itertuples():
         key = (line.part, line.row, line.column)
         assert (line.first, line.second) == (first.get(key, 0), second.get(key, 0))
     assert model.equals(other) == table.empty

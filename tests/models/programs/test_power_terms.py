@@ -36,9 +36,9 @@ def test_a_slope_is_a_power_of_alpha():
     st.floats(0.2, 5.0),
 )
 def test_slopes_are_those_of_the_value(alpha, z):
-    one, step = terms(alpha), 1e-6
+    power_terms, step = terms(alpha), 1e-6
     for k in range(3):
         low, high = (np.where(np.arange(3) == k, z + side * step, z) for side in (-1, 1))
-        assert (one.value(high) - one.value(low)) / (2 * step) == pytest.approx(
-            one.slopes(np.full(3, z))[k], rel=1e-4
+        assert (power_terms.value(high) - power_terms.value(low)) / (2 * step) == pytest.approx(
+            power_terms.slopes(np.full(3, z))[k], rel=1e-4
         )

@@ -31,10 +31,17 @@ def test_vectors_of_another_length_are_refused():
 
 
 def test_the_size_of_a_program_is_that_of_its_arrays():
-    one = program()
-    vectors = (one.c, one.col_lower, one.col_upper, one.row_lower, one.row_upper, one.integrality)
-    matrix = one.A.data.nbytes + one.A.indices.nbytes + one.A.indptr.nbytes
-    assert one.nbytes == sum(vector.nbytes for vector in vectors) + matrix
+    case = program()
+    vectors = (
+        case.c,
+        case.col_lower,
+        case.col_upper,
+        case.row_lower,
+        case.row_upper,
+        case.integrality,
+    )
+    matrix = case.A.data.nbytes + case.A.indices.nbytes + case.A.indptr.nbytes
+    assert case.nbytes == sum(vector.nbytes for vector in vectors) + matrix
 
 
 def test_another_tools_name_that_is_not_known():
@@ -80,10 +87,10 @@ def test_what_a_constructor_says_is_kept():
 
 
 def test_html_of_a_solution_without_single_variables():
-    made = Model("m", indices=(n := Index("n", ["ann", "bob"], "user"),))
-    made.variable("x", n, upper=2)
-    made.maximize(made["x"].sum())
-    html = made.solve()._repr_html_()
+    users_model = Model("m", indices=(n := Index("n", ["ann", "bob"], "user"),))
+    users_model.variable("x", n, upper=2)
+    users_model.maximize(users_model["x"].sum())
+    html = users_model.solve()._repr_html_()
     assert "ann" in html and "<th>value" not in html.split("ann")[0].split("<table", 1)[0]
 
 
@@ -103,24 +110,28 @@ def test_no_proof_in_rationals_without_the_package(monkeypatch):
 
 def test_no_basis_proves_nothing():
     pytest.importorskip("flint")
-    one = program()
-    verdict, pivots = optimal_from(one, [0] * one.n_columns, [0] * one.n_rows)
+    case = program()
+    verdict, pivots = optimal_from(case, [0] * case.n_columns, [0] * case.n_rows)
     assert not verdict.holds and pivots == 0
 
 
 @pytest.mark.parametrize("positions", [None, [0, 2, 3, 5]])
 def test_a_block_takes_from_another_what_has_the_same_labels(positions):
-    ours = Block("x", (("n", pd.Index(["a", "b"])), ("i", pd.Index(["u", "v", "w"]))), 0, 6)
+    block = Block("x", (("n", pd.Index(["a", "b"])), ("i", pd.Index(["u", "v", "w"]))), 0, 6)
     labels = (("n", pd.Index(["b", "c", "a"])), ("i", pd.Index(["w", "u"])))
-    there = list(range(6)) if positions is None else positions
-    theirs = Block(
-        "x", labels, 1, 1 + len(there), positions=None if positions is None else np.array(positions)
+    places = list(range(6)) if positions is None else positions
+    other_block = Block(
+        "x",
+        labels,
+        1,
+        1 + len(places),
+        positions=None if positions is None else np.array(positions),
     )
-    known = {("bca"[k // 2], "wu"[k % 2]): 10.0 + k for k in there}
-    values = np.array([0.0, *known.values()])
-    expected = [known.get((n, i), -1.0) for n in "ab" for i in "uvw"]
-    assert ours.taken(theirs, values, -1.0).tolist() == expected
-    assert ours.taken(Block("x", (), 0, 1), values, -1.0).tolist() == [-1.0] * 6
+    value_of = {("bca"[k // 2], "wu"[k % 2]): 10.0 + k for k in places}
+    values = np.array([0.0, *value_of.values()])
+    expected = [value_of.get((n, i), -1.0) for n in "ab" for i in "uvw"]
+    assert block.taken(other_block, values, -1.0).tolist() == expected
+    assert block.taken(Block("x", (), 0, 1), values, -1.0).tolist() == [-1.0] * 6
 
 
 def test_numbers_by_label_are_taken_in_any_orientation_and_order():
@@ -135,10 +146,10 @@ def test_numbers_by_label_are_taken_in_any_orientation_and_order():
     assert block.pack({("b", "v"): 7}).tolist() == pytest.approx(
         [np.nan] * 4 + [7, np.nan], nan_ok=True
     )
-    part = Block("x", (("n", n), ("i", i)), 0, 2, positions=np.array([5, 0]))
-    assert part.pack(table).tolist() == [6, 1]
-    assert part.pack(2).tolist() == [2, 2]
-    for wrong, error, message in (
+    small_block = Block("x", (("n", n), ("i", i)), 0, 2, positions=np.array([5, 0]))
+    assert small_block.pack(table).tolist() == [6, 1]
+    assert small_block.pack(2).tolist() == [2, 2]
+    for numbers, error, message in (
         ([1, 2], ModelError, "are list; expected a Series, a DataFrame or a mapping"),
         ({("a", "x"): 1}, UnknownNameError, "which is no label of it"),
         (
@@ -148,7 +159,7 @@ def test_numbers_by_label_are_taken_in_any_orientation_and_order():
         ),
     ):
         with pytest.raises(error, match=message):
-            block.pack(wrong)
+            block.pack(numbers)
 
 
 def test_a_name_has_the_labels_of_its_element_whatever_their_kind():

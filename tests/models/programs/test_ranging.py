@@ -33,9 +33,9 @@ def random_program(rng, sense):
     return model
 
 
-def moved(program, of, place, value):
+def moved(program, kind, place, value):
     """The program with another right-hand side (the one that the range is of), or another cost."""
-    if of == "variables":
+    if kind == "variables":
         cost = program.c.copy()
         cost[place] = value
         return program.replace(c=cost)
@@ -55,14 +55,14 @@ def test_within_its_range_the_dual_tells_the_objective_and_rationals_agree(seed,
     if not solution.status.is_optimal:
         return
     program, best = solution.program, solution.objective
-    for of in ("constraints", "variables"):
-        table, proof = solution.ranges(of), solution.certify(exact=True)
+    for kind in ("constraints", "variables"):
+        table, proof = solution.ranges(kind), solution.certify(exact=True)
         middle, price = table.columns[-4:-2]
         if proof.holds and proof.basis == tuple(
-            [int(s) for s in part]
-            for part in (solution.basis.col_status, solution.basis.row_status)
+            [int(s) for s in statuses]
+            for statuses in (solution.basis.col_status, solution.basis.row_status)
         ):  # else rationals are those of another basis of a degenerate vertex
-            exact, numbers = solution.ranges(of, exact=True), [middle, price, "lower", "upper"]
+            exact, numbers = solution.ranges(kind, exact=True), [middle, price, "lower", "upper"]
             np.testing.assert_allclose(
                 table[numbers].astype(float), exact[numbers].astype(float), atol=1e-8
             )
@@ -71,20 +71,20 @@ def test_within_its_range_the_dual_tells_the_objective_and_rationals_agree(seed,
         )[np.isfinite(table[middle])].all()
         object.__setattr__(program, "of_side", table[middle].to_numpy())
         for place, row in enumerate(table.itertuples(index=False)):
-            here = getattr(row, middle)
+            value = getattr(row, middle)
             for end in (row.lower, row.upper):
-                if not np.isfinite(here):
+                if not np.isfinite(value):
                     continue
                 to = (
-                    here
-                    + (np.clip(end - here, -3, 3) if np.isfinite(end) else np.sign(end)) * 0.999
+                    value
+                    + (np.clip(end - value, -3, 3) if np.isfinite(end) else np.sign(end)) * 0.999
                 )
-                again = moved(program, of, place, to).solve("highs-simplex")
-                if of == "constraints":
-                    expected = best + row.dual * (to - here)
+                moved_solution = moved(program, kind, place, to).solve("highs-simplex")
+                if kind == "constraints":
+                    expected = best + row.dual * (to - value)
                 else:
-                    expected = best + (to - here) * solution.x[place]
-                assert again.objective == pytest.approx(expected, rel=1e-7, abs=1e-7)
+                    expected = best + (to - value) * solution.x[place]
+                assert moved_solution.objective == pytest.approx(expected, rel=1e-7, abs=1e-7)
 
 
 def test_ranges_are_those_of_highs():
@@ -99,23 +99,27 @@ def test_ranges_are_those_of_highs():
     highs.setOptionValue("presolve", "off")
     highs.setOptionValue("solver", "simplex")
     highs.run()
-    own = highs.getRanging()[1]
+    ranging = highs.getRanging()[1]
     solution = model.solve("highs-simplex")
     basic = [status.name == "kBasic" for status in solution.basis.row_status]
     rows, costs = solution.ranges(), solution.ranges("variables")
-    for side, found in (("lower", own.row_bound_dn), ("upper", own.row_bound_up)):
-        theirs = np.where(
-            np.abs(found.value_) > 1e20, np.copysign(np.inf, found.value_), found.value_
+    for side, side_ranges in (("lower", ranging.row_bound_dn), ("upper", ranging.row_bound_up)):
+        expected = np.where(
+            np.abs(side_ranges.value_) > 1e20,
+            np.copysign(np.inf, side_ranges.value_),
+            side_ranges.value_,
         )
         np.testing.assert_allclose(
-            rows[side][~np.array(basic)], theirs[~np.array(basic)], rtol=1e-7
+            rows[side][~np.array(basic)], expected[~np.array(basic)], rtol=1e-7
         )
-    for side, found in (("lower", own.col_cost_dn), ("upper", own.col_cost_up)):
-        found.value_ = found.value_[:12]
-        theirs = np.where(
-            np.abs(found.value_) > 1e20, np.copysign(np.inf, found.value_), found.value_
+    for side, cost_ranges in (("lower", ranging.col_cost_dn), ("upper", ranging.col_cost_up)):
+        cost_ranges.value_ = cost_ranges.value_[:12]
+        expected = np.where(
+            np.abs(cost_ranges.value_) > 1e20,
+            np.copysign(np.inf, cost_ranges.value_),
+            cost_ranges.value_,
         )
-        np.testing.assert_allclose(costs[side], theirs, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(costs[side], expected, rtol=1e-7, atol=1e-9)
 
 
 def test_the_price_of_a_mechanism_holds_within_its_range():
@@ -168,8 +172,10 @@ def test_frames_have_a_row_for_each_element():
         g.loc[expected.index, expected.columns].to_numpy().tolist() == expected.to_numpy().tolist()
     )
     capacity = solution.activity["capacity"]
-    at = rows[rows["constraint"] == "capacity"].set_index(["i", "r"])["activity"]
-    assert all(at[i, r] == capacity.loc[i, r] for i in capacity.index for r in capacity.columns)
+    activities = rows[rows["constraint"] == "capacity"].set_index(["i", "r"])["activity"]
+    assert all(
+        activities[i, r] == capacity.loc[i, r] for i in capacity.index for r in capacity.columns
+    )
     assert (solution.slack["capacity"].to_numpy() >= -1e-9).all() and len(
         rows
     ) == solution.program.n_rows
@@ -236,9 +242,9 @@ def test_ranges_of_an_answer_without_a_basis_are_of_its_own_point(point, x, y, e
 
 
 def test_a_point_that_is_no_vertex_has_no_ranges():
-    for of in ("variables", "constraints"):
+    for kind in ("variables", "constraints"):
         with pytest.raises(UnsupportedError, match=r"is no vertex.*solve\('highs-simplex'\)"):
-            several().solve(At(2, 2)).ranges(of)
+            several().solve(At(2, 2)).ranges(kind)
 
 
 @settings(max_examples=many(25), deadline=None)

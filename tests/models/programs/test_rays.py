@@ -40,8 +40,8 @@ def test_bounds_take_part_in_the_proof():
 def test_multipliers_of_a_side_that_is_not_there_and_rounding_count_as_nothing():
     y, price = farkas(EMPTY, [2.0, 1.0])
     assert y.tolist() == [0, 1] and price.tolist() == [1, -2]
-    near = program([[1, 1], [1, 1 + 1e-13]], [(0, 1), (0, 1)], [FREE, FREE])
-    y, price = farkas(near, [1.0, -1.0])
+    parallel_rows = program([[1, 1], [1, 1 + 1e-13]], [(0, 1), (0, 1)], [FREE, FREE])
+    y, price = farkas(parallel_rows, [1.0, -1.0])
     assert y.tolist() == [1, -1] and price.tolist() == [0, 0]
 
 

@@ -24,16 +24,16 @@ from fairlp.tolerances import VERIFIED
 from small_programs import INF, program
 
 
-@pytest.mark.parametrize("off", [2 * VERIFIED, 1e-6, 1.0])
+@pytest.mark.parametrize("deviation", [2 * VERIFIED, 1e-6, 1.0])
 @pytest.mark.parametrize(
-    "part", ["primal_residual", "integrality_residual", "dual_residual", "gap"]
+    "measure", ["primal_residual", "integrality_residual", "dual_residual", "gap"]
 )
-def test_one_wrong_number_is_enough(part, off):
+def test_one_wrong_number_is_enough(measure, deviation):
     right = Certificate(0.0, 0.0, 0.0, 0.0, 0.0)
     assert right.is_optimal and right.is_feasible
-    wrong = dataclasses.replace(right, **{part: off})
-    assert not wrong.is_optimal
-    assert wrong.is_feasible == (part in ("dual_residual", "gap"))
+    wrong_certificate = dataclasses.replace(right, **{measure: deviation})
+    assert not wrong_certificate.is_optimal
+    assert wrong_certificate.is_feasible == (measure in ("dual_residual", "gap"))
 
 
 def test_complementarity_alone_decides_nothing_and_missing_duals_do():
@@ -43,14 +43,14 @@ def test_complementarity_alone_decides_nothing_and_missing_duals_do():
     assert not dataclasses.replace(right, gap=None).is_optimal
 
 
-@pytest.mark.parametrize("off", [1e-6, 1.0])
-def test_a_wrong_dual_that_another_one_hides_is_seen(off):
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
+def test_a_wrong_dual_that_another_one_hides_is_seen(deviation):
     """max x: x <= 1 twice: duals 1 + off and −off leave the reduced cost at 0."""
     p = program([[1.0], [1.0]], [(-INF, 1.0)] * 2, [(0.0, INF)], [1.0])
     assert certify(p, np.ones(1), np.array([1.0, 0.0])).is_optimal
     assert certify(p, np.ones(1), np.array([0.25, 0.75])).is_optimal
-    certificate = certify(p, np.ones(1), np.array([1.0 + off, -off]))
-    assert certificate.dual_residual > off / 4 and not certificate.is_optimal
+    certificate = certify(p, np.ones(1), np.array([1.0 + deviation, -deviation]))
+    assert certificate.dual_residual > deviation / 4 and not certificate.is_optimal
 
 
 def test_a_dual_objective_above_the_primal_one_is_a_gap():
@@ -79,8 +79,8 @@ def test_rounding_of_a_row_without_a_right_hand_side_is_no_violation_and_more_is
 def test_a_row_is_as_large_as_its_larger_side_and_a_variable_as_its_tightest_row_lets_it():
     wide = program([[1.0]], [(0.0, 1e6)], [(-INF, INF)])
     assert certify(wide, np.full(1, -1e-3), None).is_feasible
-    two = program([[1.0], [1.0]], [(-INF, 1.0), (-INF, 1e9)], [(0.0, INF)])
-    assert not certify(two, np.full(1, -1e-3), None).is_feasible
+    two_rows = program([[1.0], [1.0]], [(-INF, 1.0), (-INF, 1e9)], [(0.0, INF)])
+    assert not certify(two_rows, np.full(1, -1e-3), None).is_feasible
 
 
 def logarithmic():
@@ -92,8 +92,8 @@ def logarithmic():
 def test_the_gradient_of_logarithms_is_certified():
     x = np.full(1, 3.0)
     assert certify(logarithmic(), x, np.full(1, 0.25)).is_optimal
-    for wrong in (0.0, 0.25 + 1e-5, 0.25 - 1e-5, 1 / 3, -0.25):
-        assert not certify(logarithmic(), x, np.full(1, wrong)).is_optimal, wrong
+    for dual in (0.0, 0.25 + 1e-5, 0.25 - 1e-5, 1 / 3, -0.25):
+        assert not certify(logarithmic(), x, np.full(1, dual)).is_optimal, dual
     assert logarithmic().objective_value(x) == pytest.approx(5 + np.log(4))
 
 
@@ -137,16 +137,19 @@ def test_optimal_needs_a_point_and_a_limit_is_never_optimal():
     nothing = answer(p, None)
     assert nothing.status.termination is Termination.UNKNOWN and not nothing.status.is_optimal
     assert "objective" not in repr(nothing) and "objective 1>" in repr(answer(p, np.ones(1)))
-    late = answer(p, np.ones(1), np.ones(1), Termination.TIME_LIMIT)
-    assert late.status.primal is late.status.dual is Point.FEASIBLE and not late.status.is_optimal
+    solution = answer(p, np.ones(1), np.ones(1), Termination.TIME_LIMIT)
+    assert (
+        solution.status.primal is solution.status.dual is Point.FEASIBLE
+        and not solution.status.is_optimal
+    )
     with pytest.raises(NoSolutionError, match="time limit"):
-        late.require_optimal()
+        solution.require_optimal()
     assert not Status(Termination.OPTIMAL, Point.FEASIBLE, Point.NONE, "").is_optimal
     assert not Status(Termination.TIME_LIMIT, Point.OPTIMAL, Point.OPTIMAL, "").is_optimal
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "options",
     [
         {"time_limit": np.nan},
         {"time_limit": -1.0},
@@ -154,9 +157,9 @@ def test_optimal_needs_a_point_and_a_limit_is_never_optimal():
         {"dual_tolerance": -1e-9},
     ],
 )
-def test_wrong_options_are_refused(wrong):
+def test_wrong_options_are_refused(options):
     with pytest.raises(UnsupportedError, match="expected"):
-        Options.from_keywords("highs", wrong)
+        Options.from_keywords("highs", options)
 
 
 def test_tightened_options_keep_what_was_given():
@@ -216,9 +219,9 @@ def test_an_answer_travels_without_the_basis_of_its_solver():
     model = fairlp.formulate(fairlp.examples.load("ghodsi"), "drfh")
     answers = model.solve(), model.solve("scipy"), fairlp.leximin(model)
     for answer in answers:
-        there = pickle.loads(pickle.dumps(answer))
-        assert there.values["g"].equals(answer.values["g"])
-        assert bool(there.certify()) and repr(there) == repr(answer)
+        second = pickle.loads(pickle.dumps(answer))
+        assert second.values["g"].equals(answer.values["g"])
+        assert bool(second.certify()) and repr(second) == repr(answer)
     assert copy.deepcopy(model.solve()).verify().is_optimal
 
 
@@ -233,8 +236,8 @@ def test_a_gap_needs_a_point_and_a_bound():
 
 def test_a_gap_beside_an_objective_of_0_is_0_or_infinite():
     nothing = program([[1.0]], [(-INF, 1.0)], [(0.0, 0.0)], [1.0])
-    found = solution_at(nothing, Termination.OPTIMAL, "", "nobody", np.zeros(1), None, None)
+    solution = solution_at(nothing, Termination.OPTIMAL, "", "nobody", np.zeros(1), None, None)
     assert (
-        dataclasses.replace(found, bound=0.0).gap == 0
-        and dataclasses.replace(found, bound=0.1).gap == INF
+        dataclasses.replace(solution, bound=0.0).gap == 0
+        and dataclasses.replace(solution, bound=0.1).gap == INF
     )

@@ -165,7 +165,7 @@ def test_noise_of_rounding_leaves_no_ordinary_program_undecided(kind, seed, expo
         sides[finite] if finite.any() else None,
         plain.A[equal] if equal.any() else None,
         plain.lower[equal] if equal.any() else None,
-        list(zip(plain.least, plain.most, strict=True)),
+        list(zip(plain.x_lower, plain.x_upper, strict=True)),
     )
     assert right.status == 0
     assert solution.status.is_optimal, solution.status
@@ -176,9 +176,9 @@ def test_noise_of_rounding_leaves_no_ordinary_program_undecided(kind, seed, expo
 def test_models_keep_their_digits_in_any_unit(unit):
     """x + y <= 3, x − y <= 0 in numbers about ``unit``: a violation of 1e-5 of them is one."""
     p = program([[1, 1], [1, -1]], [(-INF, 3 * unit), (-INF, 0)], [POS, POS], c=[1.0, 0.5])
-    at = fairlp.models.programs.certificate.certify
-    assert at(p, np.array([1.5, 1.5]) * unit, np.array([0.75, 0.25])).is_optimal
-    assert not at(p, np.array([1.50001, 1.5]) * unit, None).is_feasible
+    certify = fairlp.models.programs.certificate.certify
+    assert certify(p, np.array([1.5, 1.5]) * unit, np.array([0.75, 0.25])).is_optimal
+    assert not certify(p, np.array([1.50001, 1.5]) * unit, None).is_feasible
 
 
 def test_a_large_column_elsewhere_does_not_excuse_a_row_of_fractions():

@@ -35,26 +35,26 @@ def courses_after(instance, active, satisfied):
     return courses
 
 
-def follow(courses, instance, active, satisfied):
+def assert_courses_of_tree(courses, instance, active, satisfied):
     """Compare the courses with the whole tree, from kink to kink."""
     rates = rational_tree(instance, counted=True, number=decimal)
     point = rates.begin(np.array([Fraction(int(tasks)) for tasks in satisfied]))
     # before s[root] rises, children jump
     for motions, length in courses.from_place(CoursePlace(Fraction(0), Fraction(0))):
-        went = Fraction(0)
-        while went < length:
+        distance = Fraction(0)
+        while distance < length:
             pace = rates.pace(active, point)
             for n in np.flatnonzero(active).tolist():
                 motion, unit = motions[courses.of[n]], courses.unit[n]
                 assert pace.rate[n] == motion.rise / unit
-                own = motion.place.own + went * motion.rise
-                assert rates.tasks_at(point)[n] == own / unit
+                use = motion.place.own + distance * motion.rise
+                assert rates.tasks_at(point)[n] == use / unit
             if pace.end == np.inf:
                 assert length == np.inf
                 return
             point = pace.after(point, pace.end)
-            went += pace.end
-        assert went == length
+            distance += pace.end
+        assert distance == length
 
 
 @pytest.mark.parametrize("seed", range(many(120)))
@@ -63,7 +63,7 @@ def test_queues_go_from_kink_to_kink_as_the_whole_tree_does(seed):
     instance = tree_instance(rng, limits=False)
     active, satisfied = left(rng, instance)
     courses = courses_after(instance, active, satisfied)
-    follow(courses, instance, active, satisfied)
+    assert_courses_of_tree(courses, instance, active, satisfied)
 
 
 @pytest.mark.parametrize("seed", range(many(60)))
@@ -85,7 +85,7 @@ def test_a_course_that_begins_near_a_change_is_the_one_from_zero(seed, monkeypat
             active[n] = False
             satisfied[n] = rng.integers(0, 9)
             courses.leave(n, int(satisfied[n]))
-        follow(courses, instance, active, satisfied)
+        assert_courses_of_tree(courses, instance, active, satisfied)
         stretches = max(stretches, *(len(course.stretches) for course in courses.courses))
     assert stretches > 1
 

@@ -36,9 +36,9 @@ def seconds(limit):
         signal.signal(signal.SIGALRM, before)
 
 
-def pair(weights, **more):
+def pair(weights, **options):
     return fairlp.Instance.from_arrays(
-        [[1.0, 2.0], [2.0, 1.0]], [[10.0, 10.0]], weights=weights, queue=["a", "b"], **more
+        [[1.0, 2.0], [2.0, 1.0]], [[10.0, 10.0]], weights=weights, queue=["a", "b"], **options
     )
 
 

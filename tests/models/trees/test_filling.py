@@ -96,22 +96,24 @@ def test_a_user_with_all_its_tasks_stops_in_the_round_in_which_it_has_them():
     demands, limits = np.array([[1.0, 0], [1.0, 0], [0, 1.0]]), np.array([1.0, np.inf, np.inf])
     levels, history = fill_server(demands, np.array([4.0, 9.0]), np.ones(3), limits)
     assert levels.tolist() == [1, 3, 9]
-    assert [(level, who.tolist()) for level, who in history] == [(3.0, [0, 1]), (9.0, [2])]
+    assert [(level, users.tolist()) for level, users in history] == [(3.0, [0, 1]), (9.0, [2])]
     apart, alone = fill_server(np.eye(2), np.array([4.0, 9.0]), np.ones(2), np.array([np.inf, 2.0]))
-    assert apart.tolist() == [4, 2] and [who.tolist() for _, who in alone] == [[0, 1]]
+    assert apart.tolist() == [4, 2] and [users.tolist() for _, users in alone] == [[0, 1]]
 
 
 @pytest.mark.parametrize("seed", range(many(40)))
 def test_filling_a_pool_gives_what_curves_of_nodes_give(seed):
     instance = tree_instance(np.random.default_rng(seed))
     pool = PoolRows.of(instance.pool, instance.demands, instance.demands, instance.tree)
-    able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
-    rates, nothing = rates_on_tree(instance, counted=True), np.zeros(len(able))
-    end = rise(first_path(rates, nothing, instance.task_limits, able), pool)
+    able_users = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+    rates, nothing = rates_on_tree(instance, counted=True), np.zeros(len(able_users))
+    end = rise(first_path(rates, nothing, instance.task_limits, able_users), pool)
     tasks, history = end.path.tasks, end.history
     expected = counted(*for_the_oracle(instance))
     assert tasks == pytest.approx(expected, rel=2e-4, abs=2e-4 * (1 + expected.max()))
-    assert sorted(n for _, stopped in history for n in stopped) == np.flatnonzero(able).tolist()
+    assert (
+        sorted(n for _, stopped in history for n in stopped) == np.flatnonzero(able_users).tolist()
+    )
 
 
 def test_a_guarantee_is_shared_as_a_pool_of_its_own():

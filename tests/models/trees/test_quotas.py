@@ -168,8 +168,8 @@ def test_a_queue_that_borrows_less_rises_alone_until_it_borrows_as_much():
     assert segment.rate.tolist() == [40, 0] and segment.level(0) == pytest.approx(3 / 40)
     assert segment.end == pytest.approx(3 / 40)
     assert segment.level(segment.end) == pytest.approx(6 / 40)
-    both = segment.after(segment.end, np.zeros(2, dtype=bool))
-    assert both.tasks.tolist() == [10, 10] and both.rate.tolist() == [40, 40]
+    segment_of_both = segment.after(segment.end, np.zeros(2, dtype=bool))
+    assert segment_of_both.tasks.tolist() == [10, 10] and segment_of_both.rate.tolist() == [40, 40]
 
 
 def test_queues_within_their_quotas_rise_by_parts_of_the_pool_over_their_weights():

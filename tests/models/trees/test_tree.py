@@ -73,17 +73,17 @@ def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take
         pace = rates.pace(active, point)
         end = pace.end if pace.end < np.inf else 7
         for t in (end / 2, end):
-            at = pace.after(point, t)
-            tasks = np.where(active, rates.tasks_at(at), satisfied)
-            taken = (below @ (rates.use_per_task * tasks[:, None])).astype(float)
-            assert at.usage.astype(float) == pytest.approx(taken, rel=1e-9, abs=1e-9)
-            level = np.maximum(least, rates.branches.weights * at.level[queues.parents]).astype(
-                float
-            )
-            assert taken.max(axis=1)[rises] == pytest.approx(level[rises], rel=1e-9, abs=1e-9)
+            point_after = pace.after(point, t)
+            tasks = np.where(active, rates.tasks_at(point_after), satisfied)
+            use = (below @ (rates.use_per_task * tasks[:, None])).astype(float)
+            assert point_after.usage.astype(float) == pytest.approx(use, rel=1e-9, abs=1e-9)
+            level = np.maximum(
+                least, rates.branches.weights * point_after.level[queues.parents]
+            ).astype(float)
+            assert use.max(axis=1)[rises] == pytest.approx(level[rises], rel=1e-9, abs=1e-9)
         if pace.end == np.inf:
             return
-        point = at
+        point = point_after
     raise AssertionError("there is no end of kinks")
 
 

@@ -116,27 +116,29 @@ MILLI = {"100m": 100, "0.1": 100, "3": 3000}
 def test_what_is_observed_is_the_sum_over_pods(tmp_path_factory, pods):
     cluster = read(tmp_path_factory.mktemp("sum"), node("n1"), node("n2"), *pods)
     used = {(n, r): 0 for n in ("n1", "n2") for r in ("cpu", "memory", "pods")}
-    for one in pods:
-        on = one["spec"].get("nodeName")
-        if on:
-            requests = one["spec"]["containers"][0]["resources"]["requests"]
-            used[on, "cpu"] += MILLI[requests.get("cpu", "100m")] * ("cpu" in requests)
-            used[on, "memory"] += BYTES[requests.get("memory", "1Gi")] * ("memory" in requests)
-            used[on, "pods"] += 1
+    for pod_object in pods:
+        node_name = pod_object["spec"].get("nodeName")
+        if node_name:
+            requests = pod_object["spec"]["containers"][0]["resources"]["requests"]
+            used[node_name, "cpu"] += MILLI[requests.get("cpu", "100m")] * ("cpu" in requests)
+            used[node_name, "memory"] += BYTES[requests.get("memory", "1Gi")] * (
+                "memory" in requests
+            )
+            used[node_name, "pods"] += 1
     usage = cluster.observed.usage
     for (n, r), amount in used.items():
         if r in usage.columns:
             assert usage.loc[n, r] * (2**20 if r == "memory" else 1) == amount
         else:
             assert amount == 0
-    waiting = sum("nodeName" not in one["spec"] for one in pods)
+    waiting = sum("nodeName" not in pod_object["spec"] for pod_object in pods)
     assert cluster.waiting["tasks"].sum() == waiting
     assert cluster.instance.task_limits.sum() == len(pods)
-    told = cluster.not_understood[
+    lines = cluster.not_understood[
         "what"
     ]  # all that there is to tell: too much in use, and memory that nobody asks for
     assert (
-        told.str.contains("are in use, of") | (told == "nodes have it, but no task asks for it")
+        lines.str.contains("are in use, of") | (lines == "nodes have it, but no task asks for it")
     ).all()
 
 
@@ -148,19 +150,19 @@ def test_a_guarantee_above_a_cap_is_lowered(tmp_path):
     assert "above its cap, 2" in notes(page) and "lowered to the cap" in notes(page)
 
 
-@pytest.mark.parametrize(("cores", "told"), [(8, False), (8.001, True)])
-def test_a_guarantee_of_all_that_nodes_have_is_no_more_than_that(tmp_path, cores, told):
+@pytest.mark.parametrize(("cores", "is_noted"), [(8, False), (8.001, True)])
+def test_a_guarantee_of_all_that_nodes_have_is_no_more_than_that(tmp_path, cores, is_noted):
     queue = volcano("dev", {"weight": 1, "guarantee": {"resource": {"cpu": cores}}})
     page = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
-    assert ("above the 8000 of all nodes" in notes(page)) == told
+    assert ("above the 8000 of all nodes" in notes(page)) == is_noted
     queues = page.instance.queues
     assert queues.guarantees[queues.named("dev")][0] == 8000
 
 
-@pytest.mark.parametrize(("cores", "told"), [(2, False), (3, True)])
-def test_a_guarantee_of_all_that_a_cap_lets_be_used_is_no_more_than_that(tmp_path, cores, told):
+@pytest.mark.parametrize(("cores", "is_noted"), [(2, False), (3, True)])
+def test_a_guarantee_of_all_that_a_cap_lets_be_used_is_no_more_than_that(tmp_path, cores, is_noted):
     queue = volcano(
         "dev", {"weight": 1, "capability": {"cpu": 2}, "guarantee": {"resource": {"cpu": cores}}}
     )
     page = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
-    assert ("above its cap" in notes(page)) == told
+    assert ("above its cap" in notes(page)) == is_noted

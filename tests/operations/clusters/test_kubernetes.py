@@ -19,8 +19,8 @@ def small(tmp_path):
         node("n1"),
         node("n2", allocatable={"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": "4"}),
         *[
-            pod(f"web-7d4b9c6f5-{k}", "shop", on=on)
-            for k, on in enumerate(("n1", "n1", "n2", None))
+            pod(f"web-7d4b9c6f5-{k}", "shop", on=node_name)
+            for k, node_name in enumerate(("n1", "n1", "n2", None))
         ],
         pod(
             "train-1",
@@ -165,10 +165,10 @@ def test_the_pods_of_a_daemon_set_are_one_user(tmp_path):
 
 def test_a_quota_is_the_cap_of_its_namespace(tmp_path):
     hard = {"requests.cpu": "4", "memory": "8Gi", "pods": "10", "limits.cpu": "9", "services": "3"}
-    more = {"cpu": "3", "requests.nvidia.com/gpu": "1", "requests.storage": "1Ti"}
+    hard_limits = {"cpu": "3", "requests.nvidia.com/gpu": "1", "requests.storage": "1Ti"}
     quotas = [
         thing("ResourceQuota", "one", {"hard": hard}, namespace="ml"),
-        thing("ResourceQuota", "two", {"hard": more}, namespace="ml"),
+        thing("ResourceQuota", "two", {"hard": hard_limits}, namespace="ml"),
         thing("ResourceQuota", "later", {"hard": {"cpu": "5", "memory": "16Gi"}}, namespace="ml"),
         thing(
             "ResourceQuota",
@@ -184,8 +184,8 @@ def test_a_quota_is_the_cap_of_its_namespace(tmp_path):
         "memory": 8192,
         "pods": 10,
     }
-    for what in ("'limits.cpu'", "'services'", "'requests.storage'"):
-        assert said(cluster, what)[0][1] == "left out: pods do not request it"
+    for phrase in ("'limits.cpu'", "'services'", "'requests.storage'"):
+        assert said(cluster, phrase)[0][1] == "left out: pods do not request it"
     assert said(cluster, "scopes") == [("ResourceQuota 'ml/three'", "left out")]
     assert said(cluster, "cap of 'nvidia.com/gpu'") == [("queue 'ml'", "left out")]
     free = read(
@@ -237,9 +237,9 @@ def test_a_device_that_is_gone_is_no_part_of_what_runs(tmp_path):
 
 
 def test_a_node_of_kubernetes_without_amounts_is_left_out(tmp_path):
-    bare = node("n2")
-    bare["status"] = {"allocatable": {}, "conditions": []}
-    page = fairlp.snapshot(written(tmp_path, node("n1"), bare, pod("a", on="n1")))
+    empty_node = node("n2")
+    empty_node["status"] = {"allocatable": {}, "conditions": []}
+    page = fairlp.snapshot(written(tmp_path, node("n1"), empty_node, pod("a", on="n1")))
     assert list(page.instance.servers) == ["n1"]
     assert said(page, "it has no status.allocatable")[0][1] == "left out"
 

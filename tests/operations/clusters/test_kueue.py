@@ -24,27 +24,29 @@ _CPU = {"cpu": "1"}
 
 def group(flavors, covered=("cpu",)):
     """A resource group: flavor → resource → fields of its quota."""
-    made = [
+    flavor_entries = [
         {"name": flavor, "resources": [{"name": name} | quota for name, quota in resources.items()]}
         for flavor, resources in flavors.items()
     ]
-    return {"coveredResources": list(covered), "flavors": made}
+    return {"coveredResources": list(covered), "flavors": flavor_entries}
 
 
-def nominal(amount, **more):
+def nominal(amount, **limits):
     return {"nominalQuota": str(amount)} | {
-        f"{kind}Limit": str(value) for kind, value in more.items()
+        f"{kind}Limit": str(value) for kind, value in limits.items()
     }
 
 
-def queue(name, groups, cohort="all", weight=None, told=None, **spec):
+def queue(name, groups, cohort="all", weight=None, weighted_share=None, **spec):
     """A ClusterQueue and the LocalQueue of its name."""
     spec |= {"cohort": cohort, "resourceGroups": groups} | (
         {"fairSharing": {"weight": weight}} if weight else {}
     )
-    made = kueue("ClusterQueue", name, spec)
-    made["status"] = {} if told is None else {"fairSharing": {"weightedShare": told}}
-    return [made, kueue("LocalQueue", name, {"clusterQueue": name}, namespace="ml")]
+    cluster_queue = kueue("ClusterQueue", name, spec)
+    cluster_queue["status"] = (
+        {} if weighted_share is None else {"fairSharing": {"weightedShare": weighted_share}}
+    )
+    return [cluster_queue, kueue("LocalQueue", name, {"clusterQueue": name}, namespace="ml")]
 
 
 def running(queue, count, nodes, start=0, requests=None, **spec):
@@ -60,25 +62,29 @@ def workload(name, queue, count, status=None, requests=None, least=1, **spec):
     """A Workload of a job of the same name, which may start with its first pods (``least``)."""
     template = {"spec": {"containers": [{"resources": {"requests": requests or _CPU}}]} | spec}
     sets = [{"name": "main", "count": count, "minCount": least, "template": template}]
-    made = kueue("Workload", f"job-{name}", {"queueName": queue, "podSets": sets}, namespace="ml")
-    made["metadata"]["ownerReferences"] = [{"kind": "Job", "name": name, "controller": True}]
-    return made | {"status": status or {}}
+    workload_object = kueue(
+        "Workload", f"job-{name}", {"queueName": queue, "podSets": sets}, namespace="ml"
+    )
+    workload_object["metadata"]["ownerReferences"] = [
+        {"kind": "Job", "name": name, "controller": True}
+    ]
+    return workload_object | {"status": status or {}}
 
 
 def admitted(queue, count, flavor="default"):
     """The status of a Workload that has its quota, of one core for each pod."""
-    one = {
+    assignment = {
         "name": "main",
         "count": count,
         "flavors": {"cpu": flavor},
         "resourceUsage": {"cpu": str(count)},
     }
-    return {"admission": {"clusterQueue": queue, "podSetAssignments": [one]}}
+    return {"admission": {"clusterQueue": queue, "podSetAssignments": [assignment]}}
 
 
-def fair(found):
+def fair(cluster):
     """Tasks that are fair, by queue, under the rule that the report takes by itself."""
-    table = fairlp.fair_shares(found, by="queue")
+    table = fairlp.fair_shares(cluster, by="queue")
     return table["fair_tasks"].to_dict()
 
 
@@ -89,9 +95,9 @@ def test_what_is_lent_is_fair_by_weight(tmp_path):
     for name, (cores, weight) in quotas.items():
         items += queue(name, [group({"default": {"cpu": nominal(cores)}})], weight=weight)
         items += [workload(name, name, 14 if name == "A" else 40)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    assert ShareComparison.of(subject_of(found)).fair.mechanism == "kueue"
-    assert [fair(found)[f"all/{name}"] for name in "ABC"] == pytest.approx([14, 12, 14], rel=1e-9)
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    assert ShareComparison.of(subject_of(cluster)).fair.mechanism == "kueue"
+    assert [fair(cluster)[f"all/{name}"] for name in "ABC"] == pytest.approx([14, 12, 14], rel=1e-9)
 
 
 FLAVORS = [
@@ -109,17 +115,17 @@ _BEARS = [{"key": "spot", "operator": "Exists"}]
 
 def test_quotas_are_by_flavor_and_flavors_by_labels_and_taints(tmp_path):
     """Each flavor's quota counts on its own nodes; only who bears the taint may use spot nodes."""
-    both = [group({"plain": {"cpu": nominal(4)}, "spot": {"cpu": nominal(6)}})]
+    groups = [group({"plain": {"cpu": nominal(4)}, "spot": {"cpu": nominal(6)}})]
     items = [
         node("p1", {"pool": "plain"}),
         node("s1", {"pool": "spot"}, **_TAINTED),
         node("other"),
         *FLAVORS,
     ]
-    items += queue("A", both) + queue("B", [group({"plain": {"cpu": nominal(2)}})])
+    items += queue("A", groups) + queue("B", [group({"plain": {"cpu": nominal(2)}})])
     items += [workload("A", "A", 20, tolerations=_BEARS), workload("B", "B", 20)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    tasks = fairlp.allocate(found.instance, "kueue")
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    tasks = fairlp.allocate(cluster.instance, "kueue")
     assert tasks.totals.tolist() == pytest.approx([10, 2], rel=1e-9)
     assert tasks.tasks.loc["ml/A"].to_dict() == pytest.approx(
         {"p1": 4, "s1": 6, "other": 0}, abs=1e-8
@@ -127,21 +133,21 @@ def test_quotas_are_by_flavor_and_flavors_by_labels_and_taints(tmp_path):
     assert tasks.tasks.loc["ml/B"].to_dict() == pytest.approx(
         {"p1": 2, "s1": 0, "other": 0}, abs=1e-8
     )
-    found.instance.write(tmp_path / "out.json")
-    assert fairlp.read(tmp_path / "out.json").equals(found.instance)
+    cluster.instance.write(tmp_path / "out.json")
+    assert fairlp.read(tmp_path / "out.json").equals(cluster.instance)
 
 
 def test_a_flavor_whose_label_no_node_has_has_no_nodes(tmp_path):
-    gone = kueue("ResourceFlavor", "gone", {"nodeLabels": {"pool": "nowhere", "zone": "x"}})
+    flavor = kueue("ResourceFlavor", "gone", {"nodeLabels": {"pool": "nowhere", "zone": "x"}})
     items = [
         node("n1"),
-        gone,
+        flavor,
         *queue("A", [group({"gone": {"cpu": nominal(5)}})]),
         workload("A", "A", 3),
     ]
     items += [*queue("B", [group({"default": {"cpu": nominal(3)}})]), workload("B", "B", 9)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    assert fair(found)["all/A"] == 0 and fair(found)["all/B"] == pytest.approx(3, rel=1e-9)
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    assert fair(cluster)["all/A"] == 0 and fair(cluster)["all/B"] == pytest.approx(3, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -153,9 +159,9 @@ def test_a_workload_above_all_that_its_cohort_has_keeps_no_quota_from_others(tmp
     for name, cores in (("a", 3), ("b", 1), ("c", 4)):
         items += queue(name, [group({"default": {"cpu": nominal(cores)}})])
     items += [workload("a", "a", **pods), workload("b", "b", 8), workload("c", "c", 8)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    assert [fair(found)[f"all/{name}"] for name in "abc"] == pytest.approx([0, 2.5, 5.5])
-    assert found.held[["user", "tasks", "reason"]].to_numpy().tolist() == [
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    assert [fair(cluster)[f"all/{name}"] for name in "abc"] == pytest.approx([0, 2.5, 5.5])
+    assert cluster.held[["user", "tasks", "reason"]].to_numpy().tolist() == [
         [
             "ml/a",
             pods["count"],
@@ -165,7 +171,7 @@ def test_a_workload_above_all_that_its_cohort_has_keeps_no_quota_from_others(tmp
 
 
 @pytest.mark.parametrize(
-    ("most", "limits"),
+    ("largest", "limits"),
     [
         (10, {}),  # 4 + 4 of its own cohort, and 2 of the other
         (9, {"a": {"borrowing": 5}}),
@@ -175,7 +181,9 @@ def test_a_workload_above_all_that_its_cohort_has_keeps_no_quota_from_others(tmp
         (6, {"b": {"lending": 0}, "lab": {"borrowing": 2}}),
     ],
 )
-def test_what_a_queue_can_have_at_most_follows_borrowing_and_lending_limits(tmp_path, most, limits):
+def test_what_a_queue_can_have_at_most_follows_borrowing_and_lending_limits(
+    tmp_path, largest, limits
+):
     """a and b with 4 CPUs each in the cohort lab, beside rest with 2, below org."""
 
     def of(name, cores):
@@ -186,13 +194,13 @@ def test_what_a_queue_can_have_at_most_follows_borrowing_and_lending_limits(tmp_
     items += queue("a", of("a", 4), cohort="lab") + queue("b", of("b", 4), cohort="lab")
     items += queue("rest", of("rest", 2), cohort="org")
     items += [
-        workload("fits", "a", most, least=most),
-        workload("not", "a", most + 1, least=most + 1),
+        workload("fits", "a", largest, least=largest),
+        workload("not", "a", largest + 1, least=largest + 1),
     ]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    assert found.waiting["user"].tolist() == ["ml/fits"]
-    assert found.held["reason"].tolist() == [
-        f"{most + 1} CPU at once, more than the {most} CPU that ClusterQueue 'a' can ever have"
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    assert cluster.waiting["user"].tolist() == ["ml/fits"]
+    assert cluster.held["reason"].tolist() == [
+        f"{largest + 1} CPU at once, more than the {largest} CPU that ClusterQueue 'a' can ever have"
     ]
 
 
@@ -201,8 +209,8 @@ def test_a_workload_that_fits_one_of_two_flavors_waits(tmp_path):
     groups = [group({"one": {"cpu": nominal(4)}, "two": {"cpu": nominal(6)}})]
     items = [node("n0"), node("n1"), *queue("a", groups, cohort="")]
     items += [workload("fits", "a", 5, least=5), workload("not", "a", 7, least=7)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    assert found.waiting["user"].tolist() == ["ml/fits"] and found.held["tasks"].tolist() == [7]
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    assert cluster.waiting["user"].tolist() == ["ml/fits"] and cluster.held["tasks"].tolist() == [7]
 
 
 def test_the_words_of_kueue_for_a_workload_above_all_quotas_are_shown(tmp_path):
@@ -215,9 +223,9 @@ def test_the_words_of_kueue_for_a_workload_above_all_quotas_are_shown(tmp_path):
     }
     items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
     items += [workload("a", "a", 5, {"conditions": [condition]}), workload("b", "a", 3)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    assert found.held["reason"].tolist() == [message]
-    assert found.waiting["user"].tolist() == ["ml/b"]
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    assert cluster.held["reason"].tolist() == [message]
+    assert cluster.waiting["user"].tolist() == ["ml/b"]
 
 
 def test_where_no_workload_could_ever_run_the_error_says_why(tmp_path):
@@ -232,9 +240,9 @@ def test_a_pod_above_all_quotas_is_held(tmp_path):
     labels = {LABEL: "a"}
     items += [pod("big", owner=("Job", "big"), requests={"cpu": "5"}, labels=labels)]
     items += [pod("small", owner=("Job", "small"), requests={"cpu": "4"}, labels=labels)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    assert found.waiting["user"].tolist() == ["ml/small"]
-    assert found.held["user"].tolist() == ["ml/big"]
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    assert cluster.waiting["user"].tolist() == ["ml/small"]
+    assert cluster.held["user"].tolist() == ["ml/big"]
 
 
 def test_lending_limits_and_lone_queues(tmp_path):
@@ -243,9 +251,9 @@ def test_lending_limits_and_lone_queues(tmp_path):
     items += queue("A", [group({"default": {"cpu": nominal(20, lending=5)}})])
     items += [*queue("B", [group({"default": {"cpu": nominal(5)}})]), workload("B", "B", 40)]
     items += queue("lone", [group({"default": {"cpu": nominal(15)}})], cohort="")
-    found = fairlp.snapshot(written(tmp_path, *items, *running("B", 10, ["n0", "n1"])))
-    assert fair(found)["all/B"] == pytest.approx(10, rel=1e-9)
-    stopped = fairlp.fair_shares(found).loc["ml/B"]
+    cluster = fairlp.snapshot(written(tmp_path, *items, *running("B", 10, ["n0", "n1"])))
+    assert fair(cluster)["all/B"] == pytest.approx(10, rel=1e-9)
+    stopped = fairlp.fair_shares(cluster).loc["ml/B"]
     assert stopped["blocked_by"] == "quota of cpu" and stopped["where"] == "all"
 
 
@@ -254,19 +262,19 @@ def test_of_more_cohorts_than_one_none_borrows_from_another(tmp_path):
     for name, cohort in (("A", "x"), ("B", "x"), ("C", "y")):
         items += queue(name, [group({"default": {"cpu": nominal(8)}})], cohort=cohort)
     items += [workload("B", "B", 40), workload("C", "C", 40)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    assert [fair(found)[path] for path in ("x/B", "y/C")] == pytest.approx([16, 8], rel=1e-9)
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    assert [fair(cluster)[path] for path in ("x/B", "y/C")] == pytest.approx([16, 8], rel=1e-9)
 
 
 def test_a_resource_that_a_queue_does_not_cover_makes_its_workloads_inadmissible(tmp_path):
-    asks = {"cpu": "1", "nvidia.com/gpu": "1"}
+    requests = {"cpu": "1", "nvidia.com/gpu": "1"}
     items = [
         node("n1", allocatable={"nvidia.com/gpu": "4"}),
         *queue("A", [group({"default": {"cpu": nominal(4)}})]),
     ]
-    items += [workload("A", "A", 3, requests=asks), workload("more", "A", 3)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    table = fairlp.fair_shares(found)
+    items += [workload("A", "A", 3, requests=requests), workload("more", "A", 3)]
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    table = fairlp.fair_shares(cluster)
     assert table["fair_tasks"].tolist() == pytest.approx([0, 3], rel=1e-9)
     assert (
         table.loc["ml/A", "blocked_by"] == "no quota of nvidia.com/gpu"
@@ -275,30 +283,32 @@ def test_a_resource_that_a_queue_does_not_cover_makes_its_workloads_inadmissible
 
 
 def test_what_runs_though_no_queue_covers_it_is_no_matter_of_quotas(tmp_path):
-    asks = {"cpu": "1", "memory": "1Gi"}
+    requests = {"cpu": "1", "memory": "1Gi"}
     items = [
         node("n1"),
         *queue("A", [group({"default": {"cpu": nominal(4)}})]),
-        workload("A", "A", 9, requests=asks),
+        workload("A", "A", 9, requests=requests),
     ]
-    found = fairlp.snapshot(written(tmp_path, *items, *running("A", 1, ["n1"], requests=asks)))
-    assert fair(found)["all/A"] == pytest.approx(4, rel=1e-9)
-    assert said(found, "pods run with it in ClusterQueues that do not cover it")
+    cluster = fairlp.snapshot(
+        written(tmp_path, *items, *running("A", 1, ["n1"], requests=requests))
+    )
+    assert fair(cluster)["all/A"] == pytest.approx(4, rel=1e-9)
+    assert said(cluster, "pods run with it in ClusterQueues that do not cover it")
 
 
 def test_weighted_shares_beside_those_that_kueue_tells(tmp_path):
     """B has 4 cores beyond its 4, of the 12 that its cohort has: 1000 · 4 / 12, over its weight of 2."""
     items = [node("n1"), node("n2")]
-    items += queue("A", [group({"default": {"cpu": nominal(8)}})], told=0)
-    items += queue("B", [group({"default": {"cpu": nominal(4)}})], weight=2, told=166)
-    found = fairlp.snapshot(written(tmp_path, *items, *running("B", 8, ["n1"])))
-    printed = found.shares[["weighted_share", "told"]]
+    items += queue("A", [group({"default": {"cpu": nominal(8)}})], weighted_share=0)
+    items += queue("B", [group({"default": {"cpu": nominal(4)}})], weight=2, weighted_share=166)
+    cluster = fairlp.snapshot(written(tmp_path, *items, *running("B", 8, ["n1"])))
+    printed = cluster.shares[["weighted_share", "told"]]
     assert printed.loc["all/B"].tolist() == pytest.approx([1000 / 12 * 4 / 2, 166])
-    assert printed.loc["all/A"].tolist() == [0, 0] and math.isnan(found.shares.loc["all", "told"])
-    table = fairlp.fair_shares(found, by="queue")
+    assert printed.loc["all/A"].tolist() == [0, 0] and math.isnan(cluster.shares.loc["all", "told"])
+    table = fairlp.fair_shares(cluster, by="queue")
     assert table.loc["all/B", ["weighted_share", "told"]].tolist() == pytest.approx([1000 / 6, 166])
     page = tmp_path / "page.html"
-    fairlp.report(found, page)
+    fairlp.report(cluster, page)
     text = page.read_text(encoding="utf-8")
     for word in ("weighted share", "nominal", "lendable", "beyond the nominal quota"):
         assert word in text, word
@@ -331,10 +341,10 @@ def test_what_is_nominal_borrowed_and_lendable_stands_beside(tmp_path):
 def test_a_queue_without_a_cohort_shows_no_more_than_all_nodes(tmp_path):
     """A quota of 36 CPUs on 8: no guarantee of 450 %."""
     items = [node("n1"), *queue("lone", [group({"default": {"cpu": nominal(36)}})], cohort="")]
-    found = fairlp.snapshot(written(tmp_path, *items, *running("lone", 2, ["n1"])))
-    table = fairlp.fair_shares(found, by="queue")
+    cluster = fairlp.snapshot(written(tmp_path, *items, *running("lone", 2, ["n1"])))
+    table = fairlp.fair_shares(cluster, by="queue")
     assert table.loc["lone", "guarantee"] == 1 and math.isnan(table.loc["lone", "borrowed"])
-    assert said(found, "nominal quota of 'cpu', 36000, above the 8000 of its nodes")
+    assert said(cluster, "nominal quota of 'cpu', 36000, above the 8000 of its nodes")
 
 
 def test_a_queue_of_weight_0_that_borrows_nothing_has_a_share_of_0(tmp_path):
@@ -342,10 +352,10 @@ def test_a_queue_of_weight_0_that_borrows_nothing_has_a_share_of_0(tmp_path):
     items = [node("n1")]
     for name in "AB":
         items += queue(name, [group({"default": {"cpu": nominal(4)}})], weight="0")
-    found = fairlp.snapshot(
+    cluster = fairlp.snapshot(
         written(tmp_path, *items, *running("A", 2, ["n1"]), *running("B", 5, ["n1"]))
     )
-    assert found.shares["weighted_share"].to_dict() == {
+    assert cluster.shares["weighted_share"].to_dict() == {
         "all": 0,
         "all/A": 0,
         "all/B": math.inf,
@@ -358,10 +368,10 @@ def test_cohorts_below_cohorts_have_shares(tmp_path):
     items += queue("A", [group({"default": {"cpu": nominal(4)}})], cohort="lab")
     items += queue("B", [group({"default": {"cpu": nominal(2)}})], cohort="lab")
     items += queue("C", [group({"default": {"cpu": nominal(4)}})], cohort="org")
-    found = fairlp.snapshot(
+    cluster = fairlp.snapshot(
         written(tmp_path, *items, *running("A", 3, ["n1"]), *running("B", 5, ["n1"]))
     )
-    shares = found.shares
+    shares = cluster.shares
     assert shares["weighted_share"].to_dict() == pytest.approx(
         {"org": 0, "org/lab": 200, "org/lab/A": 0, "org/lab/B": 300, "org/C": 0}
     )
@@ -384,8 +394,8 @@ def test_flavors_without_labels_keep_their_own_quotas(tmp_path):
     items = [node("n1"), node("n2"), *_TWO_PLAIN]
     items += queue("A", two_plain_flavors(3, 3)) + queue("B", two_plain_flavors(3, 3))
     items += [workload("A", "A", 5, admitted("A", 5, "spot"))]
-    found = fairlp.snapshot(written(tmp_path, *items, *running("A", 5, ["n1"])))
-    shares = found.shares.loc["all/A"]
+    cluster = fairlp.snapshot(written(tmp_path, *items, *running("A", 5, ["n1"])))
+    shares = cluster.shares.loc["all/A"]
     assert shares["weighted_share"] == pytest.approx(1000 * 2 / 12)
     assert 16 * shares["lendable"] == pytest.approx(12)
 
@@ -397,8 +407,8 @@ def test_a_dump_with_quotas_and_caps_is_audited(tmp_path):
         items += queue(name, [group({"default": {"cpu": nominal(cores, borrowing=0)}})])
         items += running(name, 4, ["n1"])
     items.append(workload("more", "A", 9))
-    found = fairlp.snapshot(written(tmp_path, *items))
-    audit = fairlp.audit(found.instance, found.observed, ["Pareto-optimal"])
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    audit = fairlp.audit(cluster.instance, cluster.observed, ["Pareto-optimal"])
     assert audit.holds.tolist() == [False] and "4 more tasks" in audit.witness.iloc[0]
 
 
@@ -407,13 +417,13 @@ def test_tasks_count_in_any_flavor_of_the_same_nodes(tmp_path):
     items = [node("n1"), node("n2"), *_TWO_PLAIN]
     items += queue("A", two_plain_flavors(2, 4)) + queue("B", two_plain_flavors(1, 1))
     items += [workload("A", "A", 20), workload("B", "B", 20)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    allocation = fairlp.allocate(found.instance, "kueue")
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    allocation = fairlp.allocate(cluster.instance, "kueue")
     assert allocation.totals.tolist() == pytest.approx([6, 2])
-    audit = fairlp.audit(found.instance, allocation, ["Pareto-optimal"])
+    audit = fairlp.audit(cluster.instance, allocation, ["Pareto-optimal"])
     assert audit.holds.tolist() == [True]
-    less = fairlp.audit(found.instance, allocation.tasks * 0.9, ["Pareto-optimal"])
-    assert less.holds.tolist() == [False]
+    audit_of_less = fairlp.audit(cluster.instance, allocation.tasks * 0.9, ["Pareto-optimal"])
+    assert audit_of_less.holds.tolist() == [False]
     alone = fairlp.snapshot(written(tmp_path / "alone", *items[:-1]))
     assert fairlp.allocate(alone.instance, "kueue").totals.tolist() == pytest.approx([8])
 
@@ -427,8 +437,8 @@ def test_resources_of_one_group_have_one_flavor_together(tmp_path):
     }
     items = [node("n1"), *_TWO_PLAIN, *queue("A", [group(quotas, ("cpu", "memory"))])]
     items += [workload("A", "A", 9, requests=gib)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    assert fairlp.allocate(found.instance, "kueue").totals.tolist() == pytest.approx([2])
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    assert fairlp.allocate(cluster.instance, "kueue").totals.tolist() == pytest.approx([2])
 
 
 def test_quota_that_is_reserved_counts_though_no_pods_are_there(tmp_path):
@@ -439,21 +449,21 @@ def test_quota_that_is_reserved_counts_though_no_pods_are_there(tmp_path):
         workload("B", "B", 2, admitted("B", 2)),
         *running("B", 2, ["n1"]),
     ]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    assert found.shares["weighted_share"].to_dict() == pytest.approx(
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    assert cluster.shares["weighted_share"].to_dict() == pytest.approx(
         {"all": 0, "all/A": 1000 * 2 / 8, "all/B": 0}
     )
-    assert found.waiting.set_index("user")["tasks"].to_dict() == {"ml/A": 4}
+    assert cluster.waiting.set_index("user")["tasks"].to_dict() == {"ml/A": 4}
 
 
 def test_field_names_of_v1beta2(tmp_path):
     items = [node("n1"), kueue("Cohort", "org", {}), kueue("Cohort", "lab", {"parentName": "org"})]
-    one, local = queue("A", [group({"default": {"cpu": nominal(4)}})])
-    one["spec"]["cohortName"] = "lab"
-    del one["spec"]["cohort"]
+    cluster_queue, local = queue("A", [group({"default": {"cpu": nominal(4)}})])
+    cluster_queue["spec"]["cohortName"] = "lab"
+    del cluster_queue["spec"]["cohort"]
     items += [
         {**item, "apiVersion": "kueue.x-k8s.io/v1beta2"}
-        for item in (one, local, workload("A", "A", 9))
+        for item in (cluster_queue, local, workload("A", "A", 9))
     ]
     assert fair(fairlp.snapshot(written(tmp_path, *items)))["org/lab/A"] == pytest.approx(
         4, rel=1e-9
@@ -466,12 +476,12 @@ def test_nominal_quotas_without_nodes_are_told_and_nothing_is_refused(tmp_path):
     for name in "AB":
         items += queue(name, [group({"default": {"cpu": nominal(20)}})])
     items += [workload("A", "A", 40, nodeSelector={"a": "yes"}), workload("B", "B", 40)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    shared = fairlp.allocate(found.instance, "kueue")
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    shared = fairlp.allocate(cluster.instance, "kueue")
     assert shared.totals.tolist() == pytest.approx([8, 32], rel=1e-9)
     assert "12 of 20 CPU in the nominal quota of queue 'all/A' have no node" in shared.notes
-    assert said(found, "12 of 20 CPU of its guarantee have no node")
-    assert fairlp.compare(found.instance)["h-drf"].tolist() == pytest.approx([8, 32], rel=1e-6)
+    assert said(cluster, "12 of 20 CPU of its guarantee have no node")
+    assert fairlp.compare(cluster.instance)["h-drf"].tolist() == pytest.approx([8, 32], rel=1e-6)
 
 
 def test_free_capacity_has_no_quotas(tmp_path):
@@ -480,9 +490,10 @@ def test_free_capacity_has_no_quotas(tmp_path):
         *queue("A", [group({"default": {"cpu": nominal(4)}})]),
         *running("A", 1, ["n1"]),
     ]
-    found = fairlp.snapshot(written(tmp_path, *items, workload("more", "A", 3)), capacity="free")
+    cluster = fairlp.snapshot(written(tmp_path, *items, workload("more", "A", 3)), capacity="free")
     assert (
-        found.instance.queues.quotas is None and found.observed.instance.queues.quotas is not None
+        cluster.instance.queues.quotas is None
+        and cluster.observed.instance.queues.quotas is not None
     )
 
 
@@ -505,8 +516,8 @@ def test_where_no_program_is_solved_the_next_rule_is_taken_and_told(tmp_path, mo
     )
     monkeypatch.setattr(share_comparison, "allocate", failing)
     with pytest.warns(FairlpWarning, match="what is fair is that of 'h-drf-counted': planted"):
-        found = ShareComparison.of(subject)
-    assert headline(found)[-1].startswith(
+        comparison = ShareComparison.of(subject)
+    assert headline(comparison)[-1].startswith(
         "Fair is what h-drf-counted gives: Kubernetes itself promises no shares"
     )
     with pytest.raises(SolverError, match="planted"):
@@ -535,11 +546,11 @@ def test_what_a_workload_cannot_have_is_left_out(tmp_path):
     broken[1]["status"] = {"admission": {"clusterQueue": "A", "podSetAssignments": ["*"]}}
     broken[2]["status"] = admitted("A", 1)
     broken[2]["status"]["admission"]["podSetAssignments"][0]["resourceUsage"]["cpu"] = "x"
-    found = fairlp.snapshot(written(tmp_path, *items, *broken))
-    assert list(found.instance.users) == ["ml/A"]
-    assert said(found, "count is -3") == [("Workload 'job-B'", "left out")]
-    assert said(found, "it is '*'; expected a mapping") == [("Workload 'job-C'", "left out")]
-    assert said(found, "'x' is no quantity") == [("Workload 'job-D'", "left out")]
+    cluster = fairlp.snapshot(written(tmp_path, *items, *broken))
+    assert list(cluster.instance.users) == ["ml/A"]
+    assert said(cluster, "count is -3") == [("Workload 'job-B'", "left out")]
+    assert said(cluster, "it is '*'; expected a mapping") == [("Workload 'job-C'", "left out")]
+    assert said(cluster, "'x' is no quantity") == [("Workload 'job-D'", "left out")]
 
 
 def test_a_local_queue_of_no_cluster_queue(tmp_path):
@@ -550,12 +561,12 @@ def test_a_local_queue_of_no_cluster_queue(tmp_path):
 
 
 def test_flavors_need_no_word(tmp_path):
-    every, some = (
+    every, partial_flavor = (
         kueue("ResourceFlavor", "every", {}),
         kueue("ResourceFlavor", "some", {"nodeLabels": {"zone": "a"}}),
     )
-    said = notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), every, some))
-    assert "'some'" not in said and "'every'" not in said
+    text = notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), every, partial_flavor))
+    assert "'some'" not in text and "'every'" not in text
 
 
 def test_a_workload_that_names_its_node_may_run_on_that_node_only(tmp_path):
@@ -584,6 +595,6 @@ def test_what_local_queues_have_consumed_is_the_past_of_their_namespace(tmp_path
     local_queue["status"] = {"fairSharing": status}
     items = [node("n1"), cluster_queue, local_queue, *running("red", 1, ["n1"])]
     items += [workload("other", "red", 1)]
-    found = fairlp.snapshot(written(tmp_path, *items))
-    assert found.history.to_list() == pytest.approx([0.125 / math.log(2)] * 2)
-    assert found.fair_with_past().totals.to_list() == pytest.approx([1, 1])
+    cluster = fairlp.snapshot(written(tmp_path, *items))
+    assert cluster.history.to_list() == pytest.approx([0.125 / math.log(2)] * 2)
+    assert cluster.fair_with_past().totals.to_list() == pytest.approx([1, 1])

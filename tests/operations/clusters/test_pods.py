@@ -24,7 +24,7 @@ def test_numbers_of_json_are_quantities():
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "text",
     [
         "",
         "x",
@@ -44,15 +44,15 @@ def test_numbers_of_json_are_quantities():
         "inf",
     ],
 )
-def test_what_is_no_quantity_is_named(wrong):
+def test_what_is_no_quantity_is_named(text):
     with pytest.raises(EntryError, match="is no quantity; expected"):
-        quantity(wrong)
+        quantity(text)
 
 
-@pytest.mark.parametrize("wrong", [None, True, [], {"cpu": 1}])
-def test_what_is_no_text_is_named(wrong):
+@pytest.mark.parametrize("value", [None, True, [], {"cpu": 1}])
+def test_what_is_no_text_is_named(value):
     with pytest.raises(EntryError, match="is no quantity; expected text"):
-        quantity(wrong)
+        quantity(value)
 
 
 def test_a_negative_one_is_refused():
@@ -107,8 +107,8 @@ def test_the_controller_comes_before_other_owners():
     other, controller = {"kind": "Job", "name": "j"}, {"kind": "ReplicaSet", "name": "r"}
     for owners in ([other, controller | {"controller": True}], [controller | {"controller": True}]):
         assert owner_of({"metadata": {"ownerReferences": owners}}) == ("ReplicaSet", "r")
-    told = [other | {"controller": False}, controller]
-    assert owner_of({"metadata": {"ownerReferences": told}}) == ("Job", "j")
+    references = [other | {"controller": False}, controller]
+    assert owner_of({"metadata": {"ownerReferences": references}}) == ("Job", "j")
 
 
 def test_owners_are_called_by_what_a_person_made(tmp_path):
@@ -123,8 +123,8 @@ def test_owners_are_called_by_what_a_person_made(tmp_path):
     assert dict(cluster.observed.totals) == {"ml/plain": 1, "ml/nightly": 2, "kube-system/proxy": 2}
 
 
-def container(cpu, **more):
-    return {"resources": {"requests": {"cpu": cpu}}} | more
+def container(cpu, **fields):
+    return {"resources": {"requests": {"cpu": cpu}}} | fields
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ LABELS = [{"zone": "a", "size": "4"}, {"zone": "b", "size": "16"}, {"zone": "c"}
 
 
 @pytest.mark.parametrize(
-    ("spec", "where"),
+    ("spec", "mask"),
     [
         ({}, "1111"),
         ({"nodeSelector": {"zone": "a"}}, "1000"),
@@ -208,11 +208,11 @@ LABELS = [{"zone": "a", "size": "4"}, {"zone": "b", "size": "16"}, {"zone": "c"}
         (affinity({}, term("zone", "In", "c")), "0010"),  # an empty term selects nothing
     ],
 )
-def test_selectors_and_affinity(tmp_path, spec, where):
+def test_selectors_and_affinity(tmp_path, spec, mask):
     nodes = [node(f"n{k}", labels) for k, labels in enumerate(LABELS)]
-    found = read(tmp_path, *nodes, pod("a", **spec)).instance
-    assert "".join(str(int(one)) for one in found.eligible[0]) == where
-    assert found.server_attributes["zone"].tolist() == ["a", "b", "c", None]
+    instance = read(tmp_path, *nodes, pod("a", **spec)).instance
+    assert "".join(str(int(entry)) for entry in instance.eligible[0]) == mask
+    assert instance.server_attributes["zone"].tolist() == ["a", "b", "c", None]
 
 
 def taint(key, value="", effect="NoSchedule"):
@@ -220,7 +220,7 @@ def taint(key, value="", effect="NoSchedule"):
 
 
 @pytest.mark.parametrize(
-    ("tolerations", "where"),
+    ("tolerations", "mask"),
     [
         ([], "1001"),
         ([{"operator": "Exists"}], "1111"),
@@ -242,21 +242,23 @@ def taint(key, value="", effect="NoSchedule"):
         ([{"key": "", "operator": "Equal", "value": ""}], "1001"),
     ],
 )
-def test_taints_and_tolerations(tmp_path, tolerations, where):
+def test_taints_and_tolerations(tmp_path, tolerations, mask):
     taints = [
         [],
         [taint("gpu", "yes")],
         [taint("down", effect="NoExecute")],
         [taint("soft", effect="PreferNoSchedule")],
     ]
-    nodes = [node(f"n{k}", taints=own) for k, own in enumerate(taints)]
-    found = read(tmp_path, *nodes, pod("a", tolerations=tolerations)).instance
-    assert "".join(str(int(one)) for one in found.eligible[0]) == where
+    nodes = [node(f"n{k}", taints=node_taints) for k, node_taints in enumerate(taints)]
+    instance = read(tmp_path, *nodes, pod("a", tolerations=tolerations)).instance
+    assert "".join(str(int(entry)) for entry in instance.eligible[0]) == mask
 
 
-def node_affinity(*expressions, **more):
+def node_affinity(*expressions, **preferences):
     terms = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms, **more}}
+    return {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms, **preferences}
+    }
 
 
 def test_wishes_are_left_out_and_said(tmp_path):
@@ -266,11 +268,11 @@ def test_wishes_are_left_out_and_said(tmp_path):
 
 
 def test_a_line_of_affinity_that_is_none_is_left_out(tmp_path):
-    odd = node_affinity(
+    affinity = node_affinity(
         {"key": "zone", "operator": "Near", "values": ["a"]},
         {"key": "zone", "operator": "Gt", "values": []},
     )
-    page = snapshot(tmp_path, node("n1", {"zone": "a"}), pod("a", on="n1", affinity=odd))
+    page = snapshot(tmp_path, node("n1", {"zone": "a"}), pod("a", on="n1", affinity=affinity))
     assert "operator 'Near'" in notes(page) and "operator 'Gt'" in notes(page)
 
 

@@ -86,10 +86,12 @@ LINES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("item", "what", "where"), LINES, ids=[what for _, what, _ in LINES])
-def test_everything_else_is_one_clear_line(tmp_path, item, what, where):
+@pytest.mark.parametrize(
+    ("item", "phrase", "expected_place"), LINES, ids=[phrase for _, phrase, _ in LINES]
+)
+def test_everything_else_is_one_clear_line(tmp_path, item, phrase, expected_place):
     cluster = read(tmp_path, node("n1"), pod("run", on="n1"), item)
-    assert [place for place, _ in said(cluster, what)] == [where]
+    assert [place for place, _ in said(cluster, phrase)] == [expected_place]
     assert cluster.observed.totals["ml/web"] >= 1
 
 
@@ -108,15 +110,15 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize("made", [kubernetes, slurm, yarn], ids=lambda made: made.__name__)
+@pytest.mark.parametrize("dump", [kubernetes, slurm, yarn], ids=lambda dump: dump.__name__)
 @settings(
     max_examples=many(300 if PROFILE == "nightly" else 150),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
-def test_a_dump_with_anything_anywhere_is_read_or_refused(tmp_path_factory, made, data):
-    documents = copy.deepcopy(made())
+def test_a_dump_with_anything_anywhere_is_read_or_refused(tmp_path_factory, dump, data):
+    documents = copy.deepcopy(dump())
     path = data.draw(st.sampled_from([place for place in places(documents) if len(place) > 1]))
     inner = documents
     for key in path[:-1]:
@@ -127,7 +129,7 @@ def test_a_dump_with_anything_anywhere_is_read_or_refused(tmp_path_factory, made
         (folder / name).write_text(json.dumps(document), encoding="utf-8")
     for capacity in ("whole", "free"):
         try:
-            snapshot = fairlp.snapshot(folder, made.__name__, capacity=capacity)
+            snapshot = fairlp.snapshot(folder, dump.__name__, capacity=capacity)
         except (FileFormatError, InstanceError, TooLargeError):
             continue
         assert isinstance(snapshot.not_understood, pd.DataFrame) and len(snapshot.instance.users)

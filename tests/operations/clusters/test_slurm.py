@@ -80,14 +80,14 @@ def test_the_golden_dump(tmp_path):
             "priority": None,
         },
     ]
-    held = {
+    held_row = {
         "user": "physics/ann",
         "queue": "physics/ann",
         "tasks": 3,
         "reason": "array throttle (%2)",
     }
     assert (
-        cluster.held.to_dict("records") == [held]
+        cluster.held.to_dict("records") == [held_row]
         and "3 may not run yet" in repr(cluster)
         and cluster.hidden.empty
     )
@@ -115,13 +115,13 @@ def test_old_and_new_versions_say_the_same(tmp_path):
         "n1", cpus=wrapped(16), real_memory=wrapped(65536), state=["IDLE"], features=["a", "b"]
     )
     old_job = job(1, tres="cpu=4,mem=8192M,node=1", job_state="RUNNING", submit_time=1767225600)
-    found = []
-    for name, one, other in (("old", old_node, old_job), ("new", new_node, job(1))):
+    clusters = []
+    for name, old_or_new_node, other in (("old", old_node, old_job), ("new", new_node, job(1))):
         folder = tmp_path / name
         folder.mkdir()
-        found.append(read_dump(folder, [one], [other]))
-    assert found[0].instance.equals(found[1].instance)
-    assert (found[0].observed.tasks_array == found[1].observed.tasks_array).all()
+        clusters.append(read_dump(folder, [old_or_new_node], [other]))
+    assert clusters[0].instance.equals(clusters[1].instance)
+    assert (clusters[0].observed.tasks_array == clusters[1].observed.tasks_array).all()
 
 
 @pytest.mark.parametrize("version", ALLOCATIONS)
@@ -160,8 +160,8 @@ def test_priorities_that_differ_are_told_and_do_not_count(tmp_path):
     assert said(cluster, "their priorities differ, and slurm takes the highest first") == [
         ("tasks that wait", "priorities do not count here")
     ]
-    held = job(3, nodes="", priority=0, state_reason="JobHeldUser")
-    assert not said(read_dump(tmp_path, [node("n1")], [*jobs[:2], held]), "priorities differ")
+    held_job = job(3, nodes="", priority=0, state_reason="JobHeldUser")
+    assert not said(read_dump(tmp_path, [node("n1")], [*jobs[:2], held_job]), "priorities differ")
 
 
 LINES = [
@@ -191,12 +191,14 @@ LINES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("more", "what", "where"), LINES, ids=[f"{what}" for _, what, _ in LINES])
-def test_everything_odd_is_one_clear_line(tmp_path, more, what, where):
+@pytest.mark.parametrize(
+    ("document", "phrase", "expected_place"), LINES, ids=[f"{phrase}" for _, phrase, _ in LINES]
+)
+def test_everything_odd_is_one_clear_line(tmp_path, document, phrase, expected_place):
     write_dump(tmp_path, [node("n1")], [job(1)])
-    (tmp_path / "odd.json").write_text(json.dumps({"meta": {}} | more), encoding="utf-8")
+    (tmp_path / "odd.json").write_text(json.dumps({"meta": {}} | document), encoding="utf-8")
     page = fairlp.snapshot(tmp_path)
-    assert [place for place, _ in said(page, what)] == [where]
+    assert [place for place, _ in said(page, phrase)] == [expected_place]
     assert page.observed.totals["physics/ann"] >= 1
 
 
@@ -234,7 +236,7 @@ def test_what_is_observed_is_the_sum_over_jobs(tmp_path_factory, jobs):
 
 
 @pytest.mark.parametrize(
-    ("what", "reason"),
+    ("fields", "reason"),
     [
         ({"state_reason": "JobHeldUser"}, "JobHeldUser"),
         ({"state_reason": "Dependency"}, "Dependency"),
@@ -244,8 +246,8 @@ def test_what_is_observed_is_the_sum_over_jobs(tmp_path_factory, jobs):
         ({"het_job_id": wrapped(7)}, "part of a heterogeneous job"),
     ],
 )
-def test_what_may_not_run_yet_is_kept_apart_and_owed_nothing(tmp_path, what, reason):
-    cluster = read_dump(tmp_path, [node("n1")], [job(1), job(2, "bob", nodes="", **what)], SSHARE)
+def test_what_may_not_run_yet_is_kept_apart_and_owed_nothing(tmp_path, fields, reason):
+    cluster = read_dump(tmp_path, [node("n1")], [job(1), job(2, "bob", nodes="", **fields)], SSHARE)
     assert (
         cluster.held[["tasks", "reason"]].to_numpy().tolist() == [[1, reason]]
         and cluster.waiting.empty
@@ -292,9 +294,9 @@ def test_a_job_that_waits_for_two_nodes_is_two_tasks(tmp_path):
 
 
 def test_use_that_only_nodes_tell_of_counts_as_used(tmp_path):
-    told = {"alloc_cpus": 12, "alloc_memory": 8192, "tres_used": "cpu=12,mem=8G"}
+    amounts = {"alloc_cpus": 12, "alloc_memory": 8192, "tres_used": "cpu=12,mem=8G"}
     cluster = read_dump(
-        tmp_path, [node("n1", **told), node("n2")], [job(1), job(2, nodes="")], SSHARE
+        tmp_path, [node("n1", **amounts), node("n2")], [job(1), job(2, nodes="")], SSHARE
     )
     assert cluster.hidden.to_dict() == {"cpu": 8}
     assert cluster.instance.capacities[:, 0].tolist() == [8, 16] and cluster.observed.usage[
@@ -319,7 +321,7 @@ def test_jobs_of_another_cluster_are_refused_by_the_name_of_a_node(tmp_path):
 @pytest.mark.parametrize("count", [-2, 0.5, 4294967294, 1e299])
 def test_a_number_of_nodes_that_cannot_be_is_told(tmp_path, count):
     cluster = read_dump(tmp_path, [node("n1")], [job(1), job(2, nodes="", node_count=count)])
-    assert [where for where, _ in said(cluster, "its node_count is")] == ["jobs: 2"]
+    assert [place for place, _ in said(cluster, "its node_count is")] == ["jobs: 2"]
     assert cluster.instance.task_limits.tolist() == [1]
 
 

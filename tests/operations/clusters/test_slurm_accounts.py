@@ -24,12 +24,12 @@ c|pool|||1|loop|||
 """.replace("|\n", "\n")
 
 
-def limits(found, path):
-    queues = found.instance.queues
+def limits(cluster, path):
+    queues = cluster.instance.queues
     row = queues.caps[queues.named(path)]
     return {
         r: v
-        for r, v in zip(found.instance.resources, row.tolist(), strict=True)
+        for r, v in zip(cluster.instance.resources, row.tolist(), strict=True)
         if math.isfinite(v)
     }
 
@@ -50,7 +50,7 @@ def test_accounts_of_sacctmgr(tmp_path):
     assert limits(cluster, "physics") == {"cpu": 40, "memory": 2**20}
     queues = cluster.instance.queues
     assert queues.weights[queues.named("physics/lab")] == 1 / 1000
-    for what, where in (
+    for phrase, place in (
         ("limit of 'billing'", "line 2"),
         ("limit of 'node'", "line 3"),
         ("column 'GrpJobs'", "line 3"),
@@ -61,7 +61,7 @@ def test_accounts_of_sacctmgr(tmp_path):
         ("cap of 'gpu', which is no resource here", "queue 'physics'"),
         ("no line lists it", "account 'unknown'"),
     ):
-        assert said(cluster, what)[0][0] == where, what
+        assert said(cluster, phrase)[0][0] == place, phrase
     assert said(cluster, "it is above itself")
 
 
@@ -102,10 +102,10 @@ def write_shares(folder, entries, name="sshare.json"):
     (folder / name).write_text(text, encoding="utf-8")
 
 
-def weights_of(found):
+def weights_of(cluster):
     return {
-        path: found.instance.queues.weights[found.instance.queues.named(path)]
-        for path in found.instance.queues
+        path: cluster.instance.queues.weights[cluster.instance.queues.named(path)]
+        for path in cluster.instance.queues
     }
 
 
@@ -163,7 +163,7 @@ def test_those_below_an_account_with_its_parents_share_share_with_its_siblings(t
     write_dump(
         tmp_path,
         [node("n1", cpus=12)],
-        [one | {"array_task_string": "1-9", "tres_req_str": "cpu=1"} for one in jobs],
+        [job_entry | {"array_task_string": "1-9", "tres_req_str": "cpu=1"} for job_entry in jobs],
     )
     shares = [share("root", "", 1), share("physics", "root", 5), share("ann", "physics", 2, True)]
     shares += [

@@ -9,7 +9,7 @@ from fairlp.operations.clusters.slurm_nodes import feature_terms
 
 
 @pytest.mark.parametrize(
-    ("text", "there", "holds"),
+    ("text", "features", "holds"),
     [
         ("a", "a", True),
         ("a&b", "a", False),
@@ -19,12 +19,12 @@ from fairlp.operations.clusters.slurm_nodes import feature_terms
         ("(a|b)&(c|d)", "bd", True),
     ],
 )
-def test_constraints(text, there, holds):
-    assert any(term <= set(there) for term in feature_terms(text)) == holds
+def test_constraints(text, features, holds):
+    assert any(term <= set(features) for term in feature_terms(text)) == holds
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "text",
     [
         "a&",
         "&a",
@@ -37,9 +37,9 @@ def test_constraints(text, there, holds):
         "&".join(f"(a{k}|b{k})" for k in range(30)),
     ],
 )
-def test_wrong_constraints(wrong):
+def test_wrong_constraints(text):
     with pytest.raises(EntryError, match="constraint"):
-        feature_terms(wrong)
+        feature_terms(text)
     assert feature_terms("") is None
 
 

@@ -31,9 +31,9 @@ def test_gres_hosts_arrays_and_numbers():
     assert gres("gres:gpu:2") == {"gpu": 2} and gres("(null)") == {} and gres("gpu") == {"gpu": 1}
     assert hosts("a,b-[09-11],") == ["a", "b-09", "b-10", "b-11"] and hosts("") == []
     assert number({"set": True, "infinite": True, "number": 0}) is None and number(None) is None
-    for wrong in ("n[1-99999999]", "n[0-999][0-9999]", "n[1-2:2]", "n[a]", "n1]"):
+    for text in ("n[1-99999999]", "n[0-999][0-9999]", "n[1-2:2]", "n[a]", "n1]"):
         with pytest.raises(EntryError):
-            hosts(wrong)
+            hosts(text)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_lists_of_hosts_and_tasks_are_bounded(monkeypatch):
     monkeypatch.setattr(slurm_text, "MOST", 10)
     for right in ("n[0-9]", "n[0-4],m[0-4]", "r[1-2]n[1-5]"):
         assert len(hosts(right)) == array_tasks("1-5,11-15") == 10
-    for wrong in ("n[0-10]", "n[0-4],m[0-5]", "r[1-2]n[1-6]"):
+    for text in ("n[0-10]", "n[0-4],m[0-5]", "r[1-2]n[1-6]"):
         with pytest.raises(EntryError, match="more than 10 hosts"):
-            hosts(wrong)
+            hosts(text)
     with pytest.raises(EntryError, match="more than 10 tasks"):
         array_tasks("1-5,11-16")
 

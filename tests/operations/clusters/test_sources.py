@@ -101,12 +101,12 @@ def leaves(value):
 NUMBERS = ["1e400", "9" * 400, "9" * 5000, "-1e400", "1.7e308"]
 
 
-@pytest.mark.parametrize("made", [kubernetes, slurm, yarn], ids=lambda made: made.__name__)
-def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, made):
-    places = list(leaves(made()))
+@pytest.mark.parametrize("dump", [kubernetes, slurm, yarn], ids=lambda dump: dump.__name__)
+def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, dump):
+    places = list(leaves(dump()))
     # by day one number at some of the places, in turn
     for path, number in by_day(itertools.product(places, NUMBERS), 2 * len(NUMBERS) + 1):
-        documents = copy.deepcopy(made())
+        documents = copy.deepcopy(dump())
         inner = documents
         for key in path[:-1]:
             inner = inner[key]
@@ -115,7 +115,7 @@ def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, made):
             text = json.dumps(document).replace('"HERE"', number)
             (tmp_path / name).write_text(text, encoding="utf-8")
         try:
-            snapshot = fairlp.snapshot(tmp_path, made.__name__)
+            snapshot = fairlp.snapshot(tmp_path, dump.__name__)
         except (FileFormatError, InstanceError):
             continue
         assert (
@@ -124,22 +124,22 @@ def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, made):
         )
 
 
-@pytest.mark.parametrize("made", [kubernetes, slurm, yarn], ids=lambda made: made.__name__)
-def test_the_dumps_are_told_apart_by_what_is_in_them(tmp_path, made):
-    for name, document in made().items():
+@pytest.mark.parametrize("dump", [kubernetes, slurm, yarn], ids=lambda dump: dump.__name__)
+def test_the_dumps_are_told_apart_by_what_is_in_them(tmp_path, dump):
+    for name, document in dump().items():
         (tmp_path / name).write_text(json.dumps(document), encoding="utf-8")
-    assert fairlp.snapshot(tmp_path).scheduler == made.__name__
+    assert fairlp.snapshot(tmp_path).scheduler == dump.__name__
 
 
 @pytest.mark.parametrize(
-    ("text", "how"),
+    ("text", "command"),
     [
         ("    JOBID PARTITION NAME\n    7 cpu wrap\n", "squeue --json"),
         ("NodeName=n1 Arch=x86_64\n", "scontrol show nodes --json"),
         ("NAME   READY   STATUS\nweb-1  1/1  Running\n", "kubectl get … -o json"),
     ],
 )
-def test_a_table_for_people_is_refused_with_what_to_print(tmp_path, text, how):
+def test_a_table_for_people_is_refused_with_what_to_print(tmp_path, text, command):
     (tmp_path / "dump.txt").write_text(text, encoding="utf-8")
-    with pytest.raises(FileFormatError, match=f"print it with {how}"):
+    with pytest.raises(FileFormatError, match=f"print it with {command}"):
         fairlp.snapshot(tmp_path / "dump.txt")

@@ -13,17 +13,17 @@ from kubernetes_dumps import flavors, kueue, node, pod, said, thing, volcano
 from kueue_dumps import LABEL, TREE, workload
 
 
-def limits(found, path, what):
+def limits(cluster, path, field):
     """Guarantee or cap of a queue, by resource, as quotas name them: pods are left out."""
-    queues = found.instance.queues
+    queues = cluster.instance.queues
     row = zip(
-        found.instance.resources, getattr(queues, what)[queues.named(path)].tolist(), strict=True
+        cluster.instance.resources, getattr(queues, field)[queues.named(path)].tolist(), strict=True
     )
     return {r: v for r, v in row if v and math.isfinite(v) and r != "pods"}
 
 
-def weight(found, path):
-    return found.instance.queues.weights[found.instance.queues.named(path)]
+def weight(cluster, path):
+    return cluster.instance.queues.weights[cluster.instance.queues.named(path)]
 
 
 def in_queue(name, queue, on=None, namespace="ml"):
@@ -87,15 +87,19 @@ def test_workloads_that_are_not_admitted_wait_and_tell_queues_of_pods(tmp_path):
 
 
 def test_what_kueue_says_that_a_tree_cannot(tmp_path):
-    two = flavors(("cpu", 2, {}))
-    two[0]["flavors"].append(
+    group_of_two = flavors(("cpu", 2, {}))
+    group_of_two[0]["flavors"].append(
         {"name": "spot", "resources": [{"name": "cpu", "nominalQuota": 3, "borrowingLimit": 1}]}
     )
     items = [
         kueue(
             "ClusterQueue",
             "many",
-            {"cohort": "c", "resourceGroups": two, "preemption": {"withinClusterQueue": "Any"}},
+            {
+                "cohort": "c",
+                "resourceGroups": group_of_two,
+                "preemption": {"withinClusterQueue": "Any"},
+            },
         ),
         kueue("ClusterQueue", "zero", {"fairSharing": {"weight": 0}, "stopPolicy": "Hold"}),
         kueue("Cohort", "c", {"resourceGroups": flavors(("cpu", 7, {}))}),
@@ -111,7 +115,7 @@ def test_what_kueue_says_that_a_tree_cannot(tmp_path):
     assert limits(cluster, "c/many", "caps") == {}  # one flavor borrows without a limit
     assert limits(cluster, "c", "caps") == {"cpu": 12000}
     assert weight(cluster, "zero") == 1 / 1000
-    for what in (
+    for phrase in (
         "spec.preemption",
         "a weight of 0",
         "spec.stopPolicy",
@@ -120,7 +124,7 @@ def test_what_kueue_says_that_a_tree_cannot(tmp_path):
         "ClusterQueue 'gone' is not in the dump",
         "its quota also binds pods that are in queues",
     ):
-        assert said(cluster, what), what
+        assert said(cluster, phrase), phrase
     assert (
         dict(zip(cluster.instance.users, cluster.instance.queue, strict=True))["ml/b"]
         == "(no queue)/ml"
@@ -150,8 +154,8 @@ def test_guarantees_of_more_than_there_is_are_told(tmp_path):
         kueue("LocalQueue", "q", {"clusterQueue": "big"}, namespace="ml"),
     ]
     cluster = read(tmp_path, node("n1"), in_queue("a", "q"), *queues)
-    what = "nominal quota of 'cpu', 100000, above the 8000 of its nodes"
-    assert said(cluster, what) == [
+    phrase = "nominal quota of 'cpu', 100000, above the 8000 of its nodes"
+    assert said(cluster, phrase) == [
         ("queue 'big'", "unchanged: it counts as far as there are nodes")
     ]
     assert limits(cluster, "big", "guarantees") == {"cpu": 8000}
@@ -168,8 +172,8 @@ def test_guarantees_of_queues_of_more_than_there_is_together_are_told(tmp_path):
         ]
     pods = [in_queue("x", "to-a"), in_queue("y", "to-b")]
     cluster = read(tmp_path, node("n1"), *pods, *queues)
-    what = "guarantees of 'cpu' below it add up to 11000, more than 8000"
-    assert said(cluster, what) == [("the root", "unchanged")]
+    phrase = "guarantees of 'cpu' below it add up to 11000, more than 8000"
+    assert said(cluster, phrase) == [("the root", "unchanged")]
 
 
 def test_a_guarantee_above_all_nodes_is_lowered_and_told(tmp_path):
@@ -198,8 +202,8 @@ tiers:
 def configuration(plugin, hierarchy="false"):
     """The ConfigMap of Volcano's scheduler."""
     text = CONFIGURATION.format(plugin=plugin, hierarchy=hierarchy)
-    made = thing("ConfigMap", "volcano-scheduler-configmap", {}, namespace="volcano-system")
-    return made | {"data": {"volcano-scheduler.conf": text}}
+    config_map = thing("ConfigMap", "volcano-scheduler-configmap", {}, namespace="volcano-system")
+    return config_map | {"data": {"volcano-scheduler.conf": text}}
 
 
 def waiting(queue, count, requests=None):
@@ -211,8 +215,8 @@ def waiting(queue, count, requests=None):
     ]  # fmt: skip
 
 
-def fair_tasks(found):
-    return fairlp.fair_shares(found, by="queue")["fair_tasks"]
+def fair_tasks(cluster):
+    return fairlp.fair_shares(cluster, by="queue")["fair_tasks"]
 
 
 def test_a_guarantee_of_gpus_alone_does_not_limit_other_resources(tmp_path):
@@ -237,8 +241,8 @@ def test_the_proportion_plugin_divides_by_weights_caps_and_requests(tmp_path):
     assert cluster.plugin == "proportion"
     assert (16 * cluster.shares["deserved"]).to_dict() == pytest.approx({"a": 2, "b": 6, "c": 8})
     assert fair_tasks(cluster)[["a", "b", "c"]].tolist() == pytest.approx([2, 6, 8])
-    what = "they are shared by the plugin proportion (the default;"
-    assert [place for place, _ in said(cluster, what)] == ["queues of Volcano"]
+    phrase = "they are shared by the plugin proportion (the default;"
+    assert [place for place, _ in said(cluster, phrase)] == ["queues of Volcano"]
     fairlp.report(cluster, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "deserved" in text and "the plugin proportion" in text
@@ -262,8 +266,8 @@ def test_the_plugin_of_the_configuration_says_what_queues_deserve(tmp_path):
         assert cluster.plugin == plugin
         assert (16 * cluster.shares["deserved"]).tolist() == pytest.approx(tasks)
         assert fair_tasks(cluster)[["a", "b"]].tolist() == pytest.approx(tasks)
-        what = f"they are shared by the plugin {plugin} (the ConfigMap of the scheduler names it)"
-        assert len(said(cluster, what)) == 1
+        phrase = f"they are shared by the plugin {plugin} (the ConfigMap of the scheduler names it)"
+        assert len(said(cluster, phrase)) == 1
     without = read(tmp_path / "without", *items)
     assert without.plugin == "capacity"
     hierarchical = read(tmp_path / "drf", *items, configuration("nodeorder", "true"))
@@ -279,13 +283,13 @@ def test_a_hierarchy_by_annotation_is_shared_by_drf(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [("tiers: [", "is no YAML"), ("tiers: 3", "tiers is 3; expected a list")],
 )
-def test_a_configuration_that_is_odd(tmp_path, text, words):
-    made = configuration("capacity") | {"data": {"volcano-scheduler.conf": text}}
-    cluster = read(tmp_path, node("n1"), volcano("a", {}), made, *waiting("a", 1))
-    assert words in notes(cluster) and cluster.plugin == "proportion"
+def test_a_configuration_that_is_odd(tmp_path, text, message):
+    config_map = configuration("capacity") | {"data": {"volcano-scheduler.conf": text}}
+    cluster = read(tmp_path, node("n1"), volcano("a", {}), config_map, *waiting("a", 1))
+    assert message in notes(cluster) and cluster.plugin == "proportion"
 
 
 def test_the_proportion_of_several_resources():
@@ -313,8 +317,8 @@ def test_guarantees_come_before_proportions():
     assert in_proportion({"cpu": 8}, claims) == {"a": {"cpu": 6}, "b": {"cpu": 2}}
 
 
-def volcano_pod(name, queue, on=None, how="scheduling.volcano.sh/queue-name"):
-    return pod(name, "ml", ("Job", name), on, annotations={how: queue})
+def volcano_pod(name, queue, on=None, annotation="scheduling.volcano.sh/queue-name"):
+    return pod(name, "ml", ("Job", name), on, annotations={annotation: queue})
 
 
 def test_queues_of_volcano_by_parent(tmp_path):
@@ -334,8 +338,8 @@ def test_queues_of_volcano_by_parent(tmp_path):
             namespace="ml",
         ),
         volcano_pod("a", "dev", "n1"),
-        volcano_pod("b", "g", how="scheduling.k8s.io/group-name"),
-        volcano_pod("c", "lost", how="volcano.sh/queue-name"),
+        volcano_pod("b", "g", annotation="scheduling.k8s.io/group-name"),
+        volcano_pod("c", "lost", annotation="volcano.sh/queue-name"),
         pod("d", owner=("Job", "d"), schedulerName="volcano"),
         volcano_pod("e", "unknown"),
     ]
@@ -431,7 +435,7 @@ def test_a_nominal_quota_counts_though_it_does_not_name_pods(tmp_path, covered):
 
 
 @pytest.mark.parametrize(
-    ("queue", "words"),
+    ("queue", "message"),
     [
         (volcano("dev", {"weight": -2}), "its weight is -2"),
         (
@@ -444,8 +448,8 @@ def test_a_nominal_quota_counts_though_it_does_not_name_pods(tmp_path, covered):
         ),
     ],
 )
-def test_queues_of_volcano_that_are_odd(tmp_path, queue, words):
-    assert words in notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue))
+def test_queues_of_volcano_that_are_odd(tmp_path, queue, message):
+    assert message in notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue))
 
 
 def test_two_queues_of_volcano_at_one_place(tmp_path):

@@ -17,13 +17,13 @@ from yarn_dumps import CAPACITY as CAPACITY_SCHEDULER
 from yarn_dumps import app, asks, node
 
 
-def leaf(name, capacity, most=100.0, **more):
+def leaf(name, capacity, largest=100.0, **fields):
     return {
         "type": "capacitySchedulerLeafQueueInfo",
         "queueName": name,
         "capacity": capacity,
-        "maxCapacity": most,
-    } | more
+        "maxCapacity": largest,
+    } | fields
 
 
 TREE = [
@@ -50,16 +50,16 @@ def written(folder, nodes, apps, scheduler=None):
     return folder
 
 
-def read(folder, *given, **options):
-    return fairlp.snapshot(written(folder, *given), **options)
+def read(folder, *documents, **options):
+    return fairlp.snapshot(written(folder, *documents), **options)
 
 
-def limits(found, path, what):
-    queues = found.instance.queues
-    row = getattr(queues, what)[queues.named(path)]
+def limits(cluster, path, field):
+    queues = cluster.instance.queues
+    row = getattr(queues, field)[queues.named(path)]
     return {
         r: v
-        for r, v in zip(found.instance.resources, row.tolist(), strict=True)
+        for r, v in zip(cluster.instance.resources, row.tolist(), strict=True)
         if v and math.isfinite(v)
     }
 
@@ -67,11 +67,11 @@ def limits(found, path, what):
 def test_the_golden_dump(tmp_path):
     nodes = [node("n1", (3072, 3), (5120, 5)), node("n2", (1024, 1), (7168, 7))]
     apps = [
-        app(1, "root.a.x", has=(2048, 2)),
+        app(1, "root.a.x", usage=(2048, 2)),
         app(
             2,
             "x",
-            has=(1024, 1),
+            usage=(1024, 1),
             containers=1,
             priority=4,
             resourceRequests=[asks(3), asks(3, name="/rack1"), asks(0)],
@@ -124,25 +124,25 @@ def test_the_golden_dump(tmp_path):
         {"vcores": 11.52, "memory": 16384 * 0.72}
     )
     assert limits(cluster, "b", "caps") == pytest.approx({"vcores": 6.4, "memory": 16384 * 0.4})
-    for what, where in (
+    for phrase, expected_place in (
         ("it has finished (FINISHED)", "application 'application_1_0004'"),
         ("limits of single users", "queue 'b'"),
         ("its state is STOPPED", "queue 'stopped'"),
         ("a capacity of 0", "queue 'stopped'"),
         ("the dump does not say on which nodes containers run", "2 nodes"),
     ):
-        assert [place for place, _ in said(cluster, what)] == [where]
+        assert [place for place, _ in said(cluster, phrase)] == [expected_place]
     assert len(cluster.not_understood) == 5
     assert fairlp.snapshot(tmp_path, capacity="free").instance.capacities.tolist() == [[12, 12288]]
 
 
-def by_partition(name, capacity, gpu, **more):
+def by_partition(name, capacity, gpu, **fields):
     """A queue with these percentages of the default partition and of the partition gpu."""
     entries = [
         {"partitionName": "", "capacity": capacity, "maxCapacity": 100.0},
         {"partitionName": "gpu", "capacity": gpu, "maxCapacity": 100.0},
     ]
-    return leaf(name, capacity, capacities={"queueCapacitiesByPartition": entries}, **more)
+    return leaf(name, capacity, capacities={"queueCapacitiesByPartition": entries}, **fields)
 
 
 def wants(number, queue, count, partition="", user="ann", memory=1024):
@@ -152,8 +152,8 @@ def wants(number, queue, count, partition="", user="ann", memory=1024):
 
 
 TWO_PARTITIONS = [
-    node("n1", left=(102400, 100)),
-    node("g1", left=(20480, 20), nodeLabels=["gpu"]),
+    node("n1", free=(102400, 100)),
+    node("g1", free=(20480, 20), nodeLabels=["gpu"]),
 ]
 
 
@@ -233,8 +233,8 @@ def test_guarantees_have_nodes_though_tasks_that_fit_none_are_left_out(tmp_path)
     """
     queues = [leaf("ml", 10.0), leaf("web", 90.0)]
     nodes = [
-        node("n1", left=(74240, 19)),
-        node("g1", left=(3072, 10), nodeLabels=["gpu"]),
+        node("n1", free=(74240, 19)),
+        node("g1", free=(3072, 10), nodeLabels=["gpu"]),
     ]
     of_ml = [("cat", 4096, 3, 86), ("bob", 4096, 2, 86), ("cat", 3000, 2, 22), ("bob", 3000, 1, 24)]
     apps = [
@@ -289,14 +289,14 @@ def test_percentages_with_few_digits_do_not_guarantee_more_than_there_is(tmp_pat
     )
 
 
-@pytest.mark.parametrize("listed", [True, False])
-def test_the_fair_scheduler(tmp_path, listed):
-    def queue(name, least=(0, 0), most=(99999, 99), below=(), **more):
-        made = {"queueName": name, "schedulingPolicy": "fair"} | more
-        made |= {"minResources": dict(zip(("memory", "vCores"), least, strict=True))}
-        made |= {"maxResources": dict(zip(("memory", "vCores"), most, strict=True))}
-        return made | (
-            {"childQueues": list(below) if listed else {"queue": list(below)}} if below else {}
+@pytest.mark.parametrize("is_list", [True, False])
+def test_the_fair_scheduler(tmp_path, is_list):
+    def queue(name, least=(0, 0), largest=(99999, 99), below=(), **fields):
+        fair_queue = {"queueName": name, "schedulingPolicy": "fair"} | fields
+        fair_queue |= {"minResources": dict(zip(("memory", "vCores"), least, strict=True))}
+        fair_queue |= {"maxResources": dict(zip(("memory", "vCores"), largest, strict=True))}
+        return fair_queue | (
+            {"childQueues": list(below) if is_list else {"queue": list(below)}} if below else {}
         )
 
     below = [
@@ -322,12 +322,12 @@ def test_partitions_are_servers(tmp_path):
         {"partitionName": "gpu", "used": {"memory": 3072, "vCores": 3}},
     ]
     apps = [
-        app(1, has=(4096, 4), containers=4, resourceInfo={"resourceUsagesByPartition": usage}),
-        app(2, user="bob", has=(1024, 1), containers=1, appNodeLabelExpression="gpu"),
+        app(1, usage=(4096, 4), containers=4, resourceInfo={"resourceUsagesByPartition": usage}),
+        app(2, user="bob", usage=(1024, 1), containers=1, appNodeLabelExpression="gpu"),
         app(
             3,
             user="eve",
-            has=(0, 0),
+            usage=(0, 0),
             containers=0,
             resourceRequests=[asks(2, nodeLabelExpression="gpu")],
         ),
@@ -355,7 +355,7 @@ def test_other_resources_and_containers_that_are_not_alike(tmp_path):
     cluster = read(
         tmp_path,
         nodes,
-        [app(1, has=(10240, 4), containers=3, resourceInfo={"resourceUsagesByPartition": usage})],
+        [app(1, usage=(10240, 4), containers=3, resourceInfo={"resourceUsagesByPartition": usage})],
     )
     assert list(cluster.instance.resources) == ["vcores", "memory", "yarn.io/gpu"]
     assert cluster.instance.demands.tolist() == [
@@ -412,7 +412,7 @@ LINES = [
     ),
     (
         "apps",
-        app(9, has=("1", 1)),
+        app(9, usage=("1", 1)),
         "allocatedMB is '1'; expected a whole number",
         "application 'application_1_0009'",
     ),
@@ -424,15 +424,17 @@ LINES = [
     ),
     (
         "apps",
-        app(9, has=(0, 0), state="ACCEPTED"),
+        app(9, usage=(0, 0), state="ACCEPTED"),
         "the dump does not say what it asks for",
         "application 'application_1_0009'",
     ),
 ]
 
 
-@pytest.mark.parametrize(("key", "entry", "what", "where"), LINES, ids=[line[2] for line in LINES])
-def test_everything_odd_is_one_clear_line(tmp_path, key, entry, what, where):
+@pytest.mark.parametrize(
+    ("key", "entry", "phrase", "expected_place"), LINES, ids=[line[2] for line in LINES]
+)
+def test_everything_odd_is_one_clear_line(tmp_path, key, entry, phrase, expected_place):
     queues = [
         leaf("a", 50.0, queues={"queue": [leaf("same", 100.0)]}),
         leaf("b", 50.0, queues={"queue": [leaf("same", 100.0)]}),
@@ -440,11 +442,11 @@ def test_everything_odd_is_one_clear_line(tmp_path, key, entry, what, where):
     written(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": queues}})
     (tmp_path / "odd.json").write_text(json.dumps({key: {key[:-1]: [entry]}}), encoding="utf-8")
     snapshot = fairlp.snapshot(tmp_path, "yarn")
-    assert [place for place, _ in said(snapshot, what)] == [where]
+    assert [place for place, _ in said(snapshot, phrase)] == [expected_place]
 
 
 @pytest.mark.parametrize(
-    ("document", "what"),
+    ("document", "phrase"),
     [
         (
             {"scheduler": {"schedulerInfo": {"type": "fifoScheduler"}}},
@@ -458,12 +460,12 @@ def test_everything_odd_is_one_clear_line(tmp_path, key, entry, what, where):
         ({"clusterMetrics": {}}, "it is not read"),
     ],
 )
-def test_odd_schedulers(tmp_path, document, what):
+def test_odd_schedulers(tmp_path, document, phrase):
     written(tmp_path, [node("n1")], [app(1)])
     (tmp_path / "odd.json").write_text(json.dumps(document), encoding="utf-8")
     (tmp_path / "odd2.json").write_text('{"apps": {}}', encoding="utf-8")
     snapshot = fairlp.snapshot(tmp_path, "yarn")
-    assert len(said(snapshot, what)) == 1 or said(snapshot, "it is of no scheduler that is known")
+    assert len(said(snapshot, phrase)) == 1 or said(snapshot, "it is of no scheduler that is known")
 
 
 @settings(max_examples=many(60), deadline=None)
@@ -476,11 +478,11 @@ def test_odd_schedulers(tmp_path, document, what):
     )
 )
 def test_what_is_observed_is_the_sum_over_applications(tmp_path_factory, apps):
-    listed = [
-        app(k, user=user, has=(memory, cores), containers=count)
+    applications = [
+        app(k, user=user, usage=(memory, cores), containers=count)
         for k, (user, cores, memory, count) in enumerate(apps)
     ]
-    cluster = read(tmp_path_factory.mktemp("sum"), [node("n1")], listed)
+    cluster = read(tmp_path_factory.mktemp("sum"), [node("n1")], applications)
     assert cluster.observed.usage.loc["nodes", "vcores"] == sum(cores for _, cores, _, _ in apps)
     assert cluster.observed.usage.loc["nodes", "memory"] == sum(memory for _, _, memory, _ in apps)
 
@@ -500,7 +502,7 @@ def test_queues_that_are_configured_in_amounts(tmp_path):
 
     queues = {"queue": [absolute("big", 30), absolute("small", 10)]}
     apps = [app(1, "root.big", containers=2), app(2, "root.small", containers=2)]
-    cluster = read(tmp_path, [node("n1", left=(36864, 36))], apps, CAPACITY | {"queues": queues})
+    cluster = read(tmp_path, [node("n1", free=(36864, 36))], apps, CAPACITY | {"queues": queues})
     assert (
         limits(cluster, "big", "guarantees")["vcores"] == 30
         and limits(cluster, "small", "guarantees")["vcores"] == 10
@@ -523,7 +525,7 @@ def test_the_amounts_that_yarn_says_are_guaranteed_come_before_percentages(tmp_p
     queues = [effective("big", 30, capacity), effective("small", 10, capacity and 75.0)]
     apps = [wants(1, "root.big", 40), wants(2, "root.small", 40, user="bob")]
     scheduler = CAPACITY | {"queues": {"queue": queues}}
-    cluster = read(tmp_path, [node("n1", left=(40960, 40))], apps, scheduler)
+    cluster = read(tmp_path, [node("n1", free=(40960, 40))], apps, scheduler)
     assert limits(cluster, "big", "guarantees") == {"vcores": 30, "memory": 30720}
     assert fairlp.fair_shares(cluster, by="queue").loc["big", "fair_tasks"] == pytest.approx(30)
     queues = cluster.instance.queues
@@ -540,10 +542,10 @@ def test_children_in_percent_of_a_queue_in_amounts(tmp_path):
         "effectiveMaxResource": amounts(40, 40960),
     }
     below = [leaf("x", 50.0), leaf("y", 50.0)]
-    listed = {"queueCapacitiesByPartition": [entry]}
-    big = leaf("big", 0.0, capacities=listed, queues={"queue": below})
+    capacities = {"queueCapacitiesByPartition": [entry]}
+    big = leaf("big", 0.0, capacities=capacities, queues={"queue": below})
     apps = [wants(1, "x", 40), wants(2, "y", 40, user="bob")]
-    nodes = [node("n1", left=(40960, 40))]
+    nodes = [node("n1", free=(40960, 40))]
     cluster = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": [big]}})
     assert limits(cluster, "big/x", "guarantees") == {"vcores": 15, "memory": 15360}
 
@@ -551,7 +553,7 @@ def test_children_in_percent_of_a_queue_in_amounts(tmp_path):
 def test_a_node_that_was_resized_below_its_use_has_its_new_size(tmp_path):
     """10 GiB and 10 cores in use, −2 GiB and −1 core available: 8 GiB and 9 cores."""
     nodes = [node("n1", (10240, 10), (-2048, -1)), node("n2", (0, 0), (1024, 1))]
-    cluster = read(tmp_path, nodes, [app(1, has=(10240, 10), containers=10)])
+    cluster = read(tmp_path, nodes, [app(1, usage=(10240, 10), containers=10)])
     assert cluster.instance.capacities.tolist() == [[10, 9216]]
     assert said(cluster, "amounts are negative") == []
 
@@ -566,12 +568,12 @@ def test_a_queue_that_is_guaranteed_everything_and_has_two_sizes_of_container(tm
     """Guarantees are shared with task limits; without them the programs left no room, and the page ended in error 4."""
     scheduler = CAPACITY | {"queues": {"queue": [leaf("default", 100.0)]}}
     apps = [
-        app(1, "root.default", has=(8192, 2), containers=2, resourceRequests=[asks(30, 4096, 1)]),
+        app(1, "root.default", usage=(8192, 2), containers=2, resourceRequests=[asks(30, 4096, 1)]),
         app(
             2,
             "root.default",
             user="bob",
-            has=(2048, 2),
+            usage=(2048, 2),
             containers=2,
             resourceRequests=[asks(3, 1024, 1)],
         ),
@@ -597,19 +599,19 @@ def yarn_dump(folder, nodes, apps):
     )
 
 
-def manager(name, **more):
-    known = {"id": f"{name}:8041", "state": "RUNNING", "usedMemoryMB": 2048, "usedVirtualCores": 2}
-    return known | {"availMemoryMB": 8192, "availableVirtualCores": 8} | more
+def manager(name, **changes):
+    fields = {"id": f"{name}:8041", "state": "RUNNING", "usedMemoryMB": 2048, "usedVirtualCores": 2}
+    return fields | {"availMemoryMB": 8192, "availableVirtualCores": 8} | changes
 
 
-def application(number, **more):
-    known = {
+def application(number, **changes):
+    fields = {
         "id": f"application_1_{number:04}",
         "state": "RUNNING",
         "queue": "root.a",
         "user": "ann",
     }
-    return known | {"allocatedMB": 2048, "allocatedVCores": 2, "runningContainers": 2} | more
+    return fields | {"allocatedMB": 2048, "allocatedVCores": 2, "runningContainers": 2} | changes
 
 
 def test_yarn_amounts_that_are_not_known_and_keys_that_are_not_read(tmp_path):
@@ -623,9 +625,9 @@ def test_yarn_amounts_that_are_not_known_and_keys_that_are_not_read(tmp_path):
     ]
     divided = application(1, resourceInfo={"resourceUsagesByPartition": used})
     put(tmp_path, more={"apps": None, "clusterMetrics": {}})
-    found = yarn_dump(tmp_path, [manager("n1")], [divided, waiting, empty])
-    assert found.observed.totals.to_dict() == {"a/ann": 2}
-    assert said(found, "it is not read")[0] == ("key 'clusterMetrics'", "left out")
-    assert said(found, "the dump does not say what it asks for")[0][0].startswith(
+    cluster = yarn_dump(tmp_path, [manager("n1")], [divided, waiting, empty])
+    assert cluster.observed.totals.to_dict() == {"a/ann": 2}
+    assert said(cluster, "it is not read")[0] == ("key 'clusterMetrics'", "left out")
+    assert said(cluster, "the dump does not say what it asks for")[0][0].startswith(
         "application 'application_1_0002'"
     )

@@ -10,7 +10,7 @@ from report_instances import queued
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    instance, now = queued()
+    instance, observed = queued()
     path = tmp_path_factory.mktemp("page") / "report.html"
-    assert fairlp.report(instance, path, observed=now) == path
+    assert fairlp.report(instance, path, observed=observed) == path
     return path.read_text(encoding="utf-8")

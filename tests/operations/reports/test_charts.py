@@ -15,14 +15,14 @@ for package in ("altair", "jinja2", "vl_convert"):
 
 
 def test_charts_are_the_same_in_python(page):
-    instance, now = queued()
-    found = fairlp.charts(instance, observed=now)
+    instance, observed = queued()
+    charts = fairlp.charts(instance, observed=observed)
     inside = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])
-    assert {name: chart.to_dict()["description"] for name, chart in found.items()} == {
+    assert {name: chart.to_dict()["description"] for name, chart in charts.items()} == {
         name: spec["description"] for name, spec in inside.items()
     }
-    assert list(found) == ["who", "queues", "users", "servers", "mechanisms"]
-    parts = [row["part"] for rows in found["who"].to_dict()["datasets"].values() for row in rows]
+    assert list(charts) == ["who", "queues", "users", "servers", "mechanisms"]
+    parts = [row["part"] for rows in charts["who"].to_dict()["datasets"].values() for row in rows]
     assert sum(parts) == pytest.approx(len(instance.resources))  # with what is free, all of each
     assert list(fairlp.charts(fairlp.examples.load("wang-figure-1"))) == [
         "users",
@@ -32,9 +32,9 @@ def test_charts_are_the_same_in_python(page):
 
 
 def test_queues_are_drawn_at_the_first_level_that_has_several():
-    instance, now = queued()
+    instance, observed = queued()
     deep = instance.replace(queue=[f"all/{path}" for path in instance.queue], queues={})
-    spec = fairlp.charts(deep, observed=now)["who"].to_dict()
+    spec = fairlp.charts(deep, observed=observed)["who"].to_dict()
     assert "level 2" in spec["description"]
     assert {row["queue"] for rows in spec["datasets"].values() for row in rows} == {
         "all/org",

@@ -28,7 +28,7 @@ for package in ("altair", "jinja2", "vl_convert"):
 
 
 def test_many_pairs_are_asked_what_is_quick(monkeypatch):
-    instance, now = queued()
+    instance, observed = queued()
     assert (
         not is_large(instance)
         and "Pareto-optimal" in default_properties(instance)
@@ -40,9 +40,9 @@ def test_many_pairs_are_asked_what_is_quick(monkeypatch):
     ) and "leximin (tsf)" in costly_properties(instance)
     assert "caps kept" in default_properties(instance)
     free = instance.replace(queues=None)
-    names = [set(Facts(ShareComparison.of(subject_of(free, now)), None).compared)]
+    names = [set(Facts(ShareComparison.of(subject_of(free, observed)), None).compared)]
     monkeypatch.undo()
-    names.append(set(Facts(ShareComparison.of(subject_of(free, now)), None).compared))
+    names.append(set(Facts(ShareComparison.of(subject_of(free, observed)), None).compared))
     assert {"observed", "drfh", "tsf"} <= names[0] < names[1] and "ceei" in names[1] - names[0]
     assert names[1].isdisjoint(
         {"alpha-fair", "slots", "kueue"}
@@ -57,12 +57,12 @@ def test_the_dearest_price_is_what_more_of_it_adds():
         ShareComparison.of(subject_of(instance), "drf")
     ).prices  # found without prices, so once more by programs
     assert prices[["resource"]].to_numpy().tolist() == [["cpu"]]
-    one = fairlp.allocate(instance, "drf").levels.min()
-    more = fairlp.allocate(instance.replace(capacities=[[9.09, 100.0]]), "drf")
-    gained = (more.totals / fairlp.allocate(instance, "drf").totals - 1).min()
-    assert prices["price"][0] * 0.09 == pytest.approx(gained * one) and prices["price"][
+    level = fairlp.allocate(instance, "drf").levels.min()
+    allocation_of_more = fairlp.allocate(instance.replace(capacities=[[9.09, 100.0]]), "drf")
+    gained = (allocation_of_more.totals / fairlp.allocate(instance, "drf").totals - 1).min()
+    assert prices["price"][0] * 0.09 == pytest.approx(gained * level) and prices["price"][
         0
-    ] == pytest.approx(one / 9)
+    ] == pytest.approx(level / 9)
     assert prices[["worth", "server"]].to_numpy().tolist() == [[1.0, 1.0]]
 
 
@@ -89,10 +89,10 @@ def test_answers_in_three_words():
     names = ["envy-free", "feasible", "single-resource", "strategy-proof", "sharing incentive"]
     holds = [True, False, None, None, None]
     margins = [0.0, -1.0, np.nan, 0.0, np.nan]
-    shown, sentences = findings_in_words(
+    table, sentences = findings_in_words(
         pd.DataFrame({"holds": holds, "margin": margins, "witness": witnesses}, index=names)
     )
-    assert shown["holds"].to_dict() == {
+    assert table["holds"].to_dict() == {
         "envy-free": "kept",
         "feasible": "broken",
         "strategy-proof": "no lie found",
@@ -108,15 +108,15 @@ def test_definitions_of_other_mechanisms_are_no_broken_properties():
     instance = fairlp.examples.load("khamse-ashari-figure-1")
     names = ["envy-free", "leximin (drfh)", "leximin (tsf)", "PS-DSF (rdm)"]
     findings = fairlp.audit(instance, fairlp.allocate(instance, "drfh"), names)
-    shown, sentences = findings_in_words(findings)
-    assert shown["holds"].to_dict() == {"envy-free": "kept"}
+    table, sentences = findings_in_words(findings)
+    assert table["holds"].to_dict() == {"envy-free": "kept"}
     assert sentences == ["the answer of drfh; not the answer of tsf, psdsf-rdm (other mechanisms)"]
-    shown, sentences = findings_in_words(findings, with_definitions=True)
-    assert shown["holds"]["leximin (tsf)"] == "broken" and sentences == []
+    table, sentences = findings_in_words(findings, with_definitions=True)
+    assert table["holds"]["leximin (tsf)"] == "broken" and sentences == []
 
 
 def test_an_answer_of_a_mechanism_that_is_gone_has_no_prices():
     allocation = fairlp.allocate(examples.wang_figure_1(), "drfh")
-    gone = dataclasses.replace(allocation, mechanism="gone", prices_array=None)
-    assert prices.next_to_buy(gone, subject.Classes.among(gone.instance)) is None
+    orphan = dataclasses.replace(allocation, mechanism="gone", prices_array=None)
+    assert prices.next_to_buy(orphan, subject.Classes.among(orphan.instance)) is None
     assert prices.next_to_buy(allocation, subject.Classes.among(allocation.instance)) is not None

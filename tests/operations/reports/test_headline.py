@@ -17,7 +17,7 @@ from fairlp.operations.reports.tenants import Tenants
 UNITS = {"cpu": "1/1000 core", "memory": "MiB"}
 
 
-def lines(tasks, waiting, mechanism="drfh", demands=((8000, 32768), (1000, 2048)), **more):
+def lines(tasks, waiting, mechanism="drfh", demands=((8000, 32768), (1000, 2048)), **fields):
     """Two servers of 16 CPUs; users a and b, what runs, and what waits."""
     limits = np.asarray(tasks).sum(axis=1) + np.asarray(waiting)
     instance = Instance.from_arrays(
@@ -30,58 +30,59 @@ def lines(tasks, waiting, mechanism="drfh", demands=((8000, 32768), (1000, 2048)
         task_limits=limits,
     )
     subject = Subject(
-        instance, np.asarray(tasks, dtype=float), np.asarray(waiting, dtype=float), **more
+        instance, np.asarray(tasks, dtype=float), np.asarray(waiting, dtype=float), **fields
     )
     return headline(ShareComparison.of(subject, mechanism))
 
 
 def test_who_is_short_and_who_holds_too_much_is_said_first():
-    found = lines([[0, 0], [16, 16]], [4, 0])
-    assert found[:2] == [
+    text_lines = lines([[0, 0], [16, 16]], [4, 0])
+    assert text_lines[:2] == [
         "Not fair: a is 2 tasks short of its fair share (8 CPU, 32 GiB each). It has 0.0 % of the "
         "cluster, and 50.0 % is fair.",
         "b holds 16 CPU beyond fair shares on the servers where it could run. For 2 tasks to fit, "
         "16 tasks of b would be pre-empted.",
     ]
-    assert found[-1].startswith("Fair is what drfh gives: there are no queues")
+    assert text_lines[-1].startswith("Fair is what drfh gives: there are no queues")
 
 
 def test_where_there_is_room_the_scheduler_is_named():
-    found = lines([[0, 0], [1, 0]], [2, 0])
+    text_lines = lines([[0, 0], [1, 0]], [2, 0])
     assert (
-        found[0].startswith("Not fair: a is 2 tasks short")
-        and found[1] == "There is room for all 2 now on n2: the scheduler has not placed them yet."
+        text_lines[0].startswith("Not fair: a is 2 tasks short")
+        and text_lines[1]
+        == "There is room for all 2 now on n2: the scheduler has not placed them yet."
     )
 
 
 @pytest.mark.parametrize(
-    ("waiting", "said"), [([0, 0], "Nothing waits."), ([4, 0], "Tasks that wait: 4.")]
+    ("waiting", "sentence"), [([0, 0], "Nothing waits."), ([4, 0], "Tasks that wait: 4.")]
 )
-def test_where_nobody_is_short_it_is_fair(waiting, said):
-    found = lines([[1, 1], [8, 8]], waiting)
-    assert found[0] == f"Fair: no user is short of a whole task of its fair share. {said}"
+def test_where_nobody_is_short_it_is_fair(waiting, sentence):
+    text_lines = lines([[1, 1], [8, 8]], waiting)
+    assert text_lines[0] == f"Fair: no user is short of a whole task of its fair share. {sentence}"
 
 
 def test_what_was_not_counted_is_told():
-    held = pd.DataFrame(
+    held_tasks = pd.DataFrame(
         {"user": ["a"] * 5, "queue": "", "tasks": [5, 1, 2, 3, 4], "reason": list("vwxyz")}
     )
     homeless = pd.DataFrame({"user": ["lost"], "queue": [""], "tasks": [1], "why": ["no node"]})
     hidden = pd.Series({"cpu": 4000.0})
-    found = lines([[1, 1], [8, 8]], [0, 0], held=held, homeless=homeless, hidden=hidden)
-    assert found[0].startswith(
+    text_lines = lines([[1, 1], [8, 8]], [0, 0], held=held_tasks, homeless=homeless, hidden=hidden)
+    assert text_lines[0].startswith(
         "The dump does not show all tasks: 36 CPU in use by the nodes, 32 CPU by the tasks"
     )
     shows = (
         "Of the tasks that it shows: no user is short of a whole task of its fair share. No task "
         "that could run waits."
     )
-    assert found[2] == shows
+    assert text_lines[2] == shows
     assert (
         "Not runnable yet, and owed nothing: 15 tasks (v: 5; z: 4; y: 3; other reasons: 3)."
-        in found
+        in text_lines
     )
-    assert "Waiting, but no node may take them: 1 task (lost: no node)." in found
+    assert "Waiting, but no node may take them: 1 task (lost: no node)." in text_lines
 
 
 def test_amounts_are_said_as_people_say_them():
@@ -97,15 +98,16 @@ def test_a_task_of_a_dump_that_fits_no_server_is_owed_to_nobody():
     demands = ((24000, 1024), (1000, 2048))
     assert lines(tasks, [1, 0], demands=demands)[0].startswith("Not fair: a is 1 task short")
     with pytest.warns(OversizedTaskWarning, match="'a'"):
-        found = lines(tasks, [1, 0], demands=demands, scheduler="slurm")
+        text_lines = lines(tasks, [1, 0], demands=demands, scheduler="slurm")
     assert (
-        found[0] == "Fair: no user is short of a whole task of its fair share. Tasks that wait: 1."
+        text_lines[0]
+        == "Fair: no user is short of a whole task of its fair share. Tasks that wait: 1."
     )
-    assert found[1] == (
+    assert text_lines[1] == (
         "Waiting, but they fit on no server as it is now: 1 task (a: it needs 24 CPU, and no server "
         "where it may run has more than 16 CPU)."
     )
-    assert "Past use does not count: the dump has no usage of sshare" in found[-1]
+    assert "Past use does not count: the dump has no usage of sshare" in text_lines[-1]
 
 
 def test_others_who_are_short_are_named_or_counted():
@@ -139,8 +141,10 @@ def test_three_users_who_are_short_are_named_before_others_are_counted(count, na
         users=list("abcdef")[:users],
         task_limits=tasks[:, 0] + waiting,
     )
-    found = headline(ShareComparison.of(Subject(several, tasks, waiting), "drf"))
-    assert found[0].startswith("Not fair: b is 3 tasks short") and found[0].endswith(named)
+    text_lines = headline(ShareComparison.of(Subject(several, tasks, waiting), "drf"))
+    assert text_lines[0].startswith("Not fair: b is 3 tasks short") and text_lines[0].endswith(
+        named
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,18 +165,18 @@ def test_three_reasons_are_named_before_others_are_counted(count, named):
             "why": ["no node", "", "no node", "", ""][:count],
         }
     )
-    found = lines([[1, 1], [8, 8]], [0, 0], homeless=homeless)
-    assert found[0].endswith("No task that could run waits.")
-    assert found[1] == f"Waiting, but no node may take them: {named}"
+    text_lines = lines([[1, 1], [8, 8]], [0, 0], homeless=homeless)
+    assert text_lines[0].endswith("No task that could run waits.")
+    assert text_lines[1] == f"Waiting, but no node may take them: {named}"
 
 
 @pytest.mark.parametrize(("count", "others"), [(3, ""), (4, "; other reasons: 1")])
 def test_three_reasons_of_tasks_that_may_not_run_yet_are_named(count, others):
-    held = pd.DataFrame(
+    held_tasks = pd.DataFrame(
         {"user": "a", "queue": "", "tasks": [4, 3, 2, 1][:count], "reason": list("wxyz")[:count]}
     )
-    found = lines([[1, 1], [8, 8]], [0, 0], held=held)
-    assert f"(w: 4; x: 3; y: 2{others})." in found[1]
+    text_lines = lines([[1, 1], [8, 8]], [0, 0], held=held_tasks)
+    assert f"(w: 4; x: 3; y: 2{others})." in text_lines[1]
 
 
 def of_one_owner(sizes, tasks_of_others, waiting_of_sizes):
@@ -193,8 +197,8 @@ def of_one_owner(sizes, tasks_of_others, waiting_of_sizes):
 
 def test_what_an_owner_is_short_of_is_named_by_size():
     assert "fair share (2 cpu each). It has 0.0 %" in of_one_owner([2.0], 24.0, [9.0])[0]
-    found = of_one_owner([1.0, 2.0], 24.0, [1.0, 2.0])[0]
-    assert "ann is 3 tasks short of its fair share: 1 × (1 cpu), 2 × (2 cpu). It" in found
+    sentence = of_one_owner([1.0, 2.0], 24.0, [1.0, 2.0])[0]
+    assert "ann is 3 tasks short of its fair share: 1 × (1 cpu), 2 × (2 cpu). It" in sentence
 
 
 def test_three_sizes_are_named_before_others_are_counted():
@@ -229,15 +233,15 @@ def test_tasks_behind_others_of_an_owner_that_has_its_share_are_counted():
 
 def test_an_only_user_has_no_other_to_be_compared_with():
     alone = Instance.from_arrays([[1.0]], [[4.0]], users=["ann"], task_limits=[2.0])
-    found = headline(ShareComparison.of(Subject(alone, np.array([[2.0]]), np.zeros(1)), "drf"))
-    assert found[0] == "Fair: ann is the only user. Nothing waits."
+    text_lines = headline(ShareComparison.of(Subject(alone, np.array([[2.0]]), np.zeros(1)), "drf"))
+    assert text_lines[0] == "Fair: ann is the only user. Nothing waits."
 
 
 def test_all_that_a_task_needs_is_named_and_nothing_else():
-    found = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 1), (1000, 2048)))
-    assert "(8 CPU, 0.0009766 GiB each)" in found[0]
-    found = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 0), (1000, 2048)))
-    assert "(8 CPU each)" in found[0]
+    text_lines = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 1), (1000, 2048)))
+    assert "(8 CPU, 0.0009766 GiB each)" in text_lines[0]
+    text_lines = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 0), (1000, 2048)))
+    assert "(8 CPU each)" in text_lines[0]
 
 
 @pytest.mark.parametrize("holders", [2, 3, 4, 5, 8])
@@ -261,11 +265,11 @@ def test_who_holds_too_much_is_named_or_counted(holders):
         rest = holders - 3
         named.append(f"{rest} other {'user' if rest == 1 else 'users'} {rest} cpu")
         preempted.append(f"{rest} of {rest} other {'user' if rest == 1 else 'users'}")
-    held = ", ".join(named).replace("b 1 cpu", "b holds 1 cpu")
-    gone = ", ".join(preempted).replace("1 of b", "1 task of b")
+    holdings = ", ".join(named).replace("b 1 cpu", "b holds 1 cpu")
+    preemptions = ", ".join(preempted).replace("1 of b", "1 task of b")
     assert sentence == (
-        f"{held} beyond fair shares on the servers where it could run. For {holders} tasks to fit, "
-        f"{gone} would be pre-empted."
+        f"{holdings} beyond fair shares on the servers where it could run. For {holders} tasks to fit, "
+        f"{preemptions} would be pre-empted."
     )
 
 

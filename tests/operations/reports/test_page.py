@@ -30,7 +30,7 @@ class Parsed(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.words, self._inside = [], [], ""
+        self.tags, self.texts, self._inside = [], [], ""
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
@@ -44,7 +44,7 @@ class Parsed(HTMLParser):
 
     def handle_data(self, data):
         if not self._inside:
-            self.words.append(data)
+            self.texts.append(data)
 
 
 SECTIONS = [
@@ -93,11 +93,11 @@ def test_the_page_can_be_heard(page):
 
 
 def test_the_numbers_are_those_of_the_tables(page):
-    instance, now = queued()
-    table = fairlp.fair_shares(instance, observed=now, by="queue")
+    instance, observed = queued()
+    table = fairlp.fair_shares(instance, observed=observed, by="queue")
     rows = re.search(r'<table id="queue-table">.*?</table>', page, re.DOTALL)[0]
     values = [float(value or "nan") for value in re.findall(r'data-value="([^"]*)"', rows)]
-    found = np.array(values).reshape(len(table), -1)
+    numbers = np.array(values).reshape(len(table), -1)
     names = [
         "share",
         "fair_share",
@@ -109,26 +109,26 @@ def test_the_numbers_are_those_of_the_tables(page):
         "guarantee",
         "borrowed",
     ]
-    assert np.array_equal(found, table[names].to_numpy(dtype=float), equal_nan=True)
-    text = " ".join(Parsed(page).words)
-    for part in (
+    assert np.array_equal(numbers, table[names].to_numpy(dtype=float), equal_nan=True)
+    text = " ".join(Parsed(page).texts)
+    for phrase in (
         "not checked",
         "maximize",
         "there is room for them",
         "and of single servers one more of class",
     ):
-        assert part in text, part
+        assert phrase in text, phrase
 
 
 def test_hostile_names_are_data(tmp_path):
-    instance, now = hostile()
-    path = fairlp.report(instance, tmp_path / "hostile.html", observed=now)
+    instance, observed = hostile()
+    path = fairlp.report(instance, tmp_path / "hostile.html", observed=observed)
     text = path.read_text(encoding="utf-8")
     parsed = Parsed(text)
     assert sum(tag == "script" for tag, _ in parsed.tags) == 3
     assert not [a for _, a in parsed.tags if any(name.startswith("on") for name in a)]
-    words = "".join(parsed.words)
-    assert all(name in words for name in HOSTILE)
+    all_text = "".join(parsed.texts)
+    assert all(name in all_text for name in HOSTILE)
     inside = re.search(
         r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL
     )[1]
@@ -174,8 +174,8 @@ def test_an_instance_alone_is_reported_by_its_mechanism(tmp_path):
 
 
 def test_the_mechanisms_to_compare_can_be_named(tmp_path):
-    instance, now = queued()
-    facts = Facts(ShareComparison.of(subject_of(instance, now)), ["drfh", "h-drf"])
+    instance, observed = queued()
+    facts = Facts(ShareComparison.of(subject_of(instance, observed)), ["drfh", "h-drf"])
     assert facts.comparison.index.tolist() == ["observed", "h-drf-counted", "drfh", "h-drf"]
     procedure = Facts(
         ShareComparison.of(subject_of(fairlp.examples.load("ghodsi")), "drfh-first-fit")
@@ -202,17 +202,17 @@ def test_a_folder_that_is_not_there(tmp_path):
 def at_the_edge():
     """Clusters of which there is little to say, by name: instance, what runs, mechanism."""
     make = fairlp.Instance.from_arrays
-    two = [[1.0], [2.0]]
+    demands = [[1.0], [2.0]]
     return {
-        "nobody has a task": (make(two, [[4.0]], task_limits=[0, 0]), None, None),
-        "nothing runs": (make(two, [[4.0]], queue=["a", "a"]), [[0], [0]], None),
-        "all stand in the root": (make(two, [[4.0]], queue=[None, None]), [[1], [1]], None),
+        "nobody has a task": (make(demands, [[4.0]], task_limits=[0, 0]), None, None),
+        "nothing runs": (make(demands, [[4.0]], queue=["a", "a"]), [[0], [0]], None),
+        "all stand in the root": (make(demands, [[4.0]], queue=[None, None]), [[1], [1]], None),
         "labels are numbers": (
-            make(two, [[4.0]], users=[1, 2], servers=[7], resources=["cpu"]),
+            make(demands, [[4.0]], users=[1, 2], servers=[7], resources=["cpu"]),
             [[1], [1]],
             None,
         ),
-        "more runs than fits": (make(two, [[4.0]]), [[9], [3]], None),
+        "more runs than fits": (make(demands, [[4.0]]), [[9], [3]], None),
         "rates are given": (make([[1.0, 1.0]], [[4.0, 4.0]], rates=[[2.0]]), [[1]], None),
         "users arrive": (fairlp.examples.load("ghodsi"), None, "dynamic-drf"),
     }
@@ -220,8 +220,8 @@ def at_the_edge():
 
 @pytest.mark.parametrize("name", at_the_edge())
 def test_of_little_there_is_a_page_too(name, tmp_path):
-    instance, now, mechanism = at_the_edge()[name]
-    text = fairlp.report(instance, tmp_path / "r.html", mechanism, observed=now).read_text(
+    instance, observed, mechanism = at_the_edge()[name]
+    text = fairlp.report(instance, tmp_path / "r.html", mechanism, observed=observed).read_text(
         encoding="utf-8"
     )
     assert {"glance", "users", "servers", "mechanisms", "prices", "audit", "model"} <= {
@@ -252,25 +252,25 @@ def test_excluded_queues_use_but_are_owed_nothing(tmp_path):
         queue=["system/core", "a", "b"],
         task_limits=[20, 9, 9],
     )
-    now = subject.Subject(
+    snapshot = subject.Subject(
         cluster, np.array([[10.0], [6.0], [0.0]]), np.array([10.0, 3.0, 9.0]), scheduler="slurm"
     )
-    left = now.without(["system"])
-    assert list(left.instance.users) == ["ann", "bob"] and left.instance.pool.tolist() == [6]
-    assert left.excluded.to_dict() == {"resource1": 10.0} and left.without([]) is left
-    path = fairlp.report(now, tmp_path / "page.html", exclude=["system"])
-    text = " ".join(Parsed(path.read_text("utf-8")).words)
+    rest = snapshot.without(["system"])
+    assert list(rest.instance.users) == ["ann", "bob"] and rest.instance.pool.tolist() == [6]
+    assert rest.excluded.to_dict() == {"resource1": 10.0} and rest.without([]) is rest
+    path = fairlp.report(snapshot, tmp_path / "page.html", exclude=["system"])
+    text = " ".join(Parsed(path.read_text("utf-8")).texts)
     assert (
         "Not fair: bob is 3 tasks short" in text
         and "who are excluded" in text
         and "sys" not in text.split()
     )
     with pytest.raises(UnknownNameError, match="'systm'; did you mean 'system'"):
-        now.without(["systm"])
+        snapshot.without(["systm"])
     with pytest.raises(InstanceError, match="all users are excluded"):
-        now.without([""])
-    weighted = fairlp.report(left, tmp_path / "weighted.html", weights={"b": 5})
-    assert "Not fair: bob is 5 tasks short" in " ".join(Parsed(weighted.read_text("utf-8")).words)
+        snapshot.without([""])
+    weighted = fairlp.report(rest, tmp_path / "weighted.html", weights={"b": 5})
+    assert "Not fair: bob is 5 tasks short" in " ".join(Parsed(weighted.read_text("utf-8")).texts)
 
 
 def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
@@ -284,13 +284,13 @@ def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
 
     # f runs and waits as before, and is short of nothing; g has one task less that waits
     before = of(["a", "b", "c", "f", "g", "old"], [7, 1, 0, 1, 1, 2], [0, 8, 1, 0, 1, 0])
-    now = of(["a", "b", "c", "f", "g", "new"], [8, 1, 0, 1, 1, 1], [0, 8, 1, 0, 0, 0])
-    page = fairlp.report(now, tmp_path / "since.html", since=before).read_text("utf-8")
-    text = " ".join(Parsed(page).words)
+    snapshot = of(["a", "b", "c", "f", "g", "new"], [8, 1, 0, 1, 1, 1], [0, 8, 1, 0, 0, 0])
+    page = fairlp.report(snapshot, tmp_path / "since.html", since=before).read_text("utf-8")
+    text = " ".join(Parsed(page).texts)
     assert "2 users run more tasks than before, 1 fewer." in text
     cards = {
         name: (value, unit)
-        for name, value, unit in sections.sections(Facts(ShareComparison.of(now)))[0].cards
+        for name, value, unit in sections.sections(Facts(ShareComparison.of(snapshot)))[0].cards
     }
     assert cards["tasks that wait"] == ("9", "of 2 users") and cards["below fair"] == ("2", "users")
     assert (
@@ -324,6 +324,6 @@ def test_who_waits_for_no_server_and_what_was_not_understood_is_on_the_page(tmp_
         and "Lines of the dump" in text
     )
     assert "They wait, and no server may take them" in text and "ml/giant" in text
-    said = " ".join(run("audit", dump).stdout.split())
-    assert "more tasks wait of 1 users whom no server may take" in said
-    assert "lines of the dump are left out, not understood or interpreted" in said
+    output = " ".join(run("audit", dump).stdout.split())
+    assert "more tasks wait of 1 users whom no server may take" in output
+    assert "lines of the dump are left out, not understood or interpreted" in output

@@ -14,15 +14,15 @@ for package in ("altair", "jinja2", "vl_convert"):
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
-    with chromium(tmp_path_factory.mktemp("browser")) as made:
-        yield made
+    with chromium(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
-    for name, (instance, now) in {"plain": queued(), "hostile": hostile()}.items():
-        fairlp.report(instance, folder / f"{name}.html", observed=now)
+    for name, (instance, observed) in {"plain": queued(), "hostile": hostile()}.items():
+        fairlp.report(instance, folder / f"{name}.html", observed=observed)
     crowded = fairlp.Instance.from_arrays(
         [[1.0, 4.0]] * 5,
         [[40.0, 160.0]],
@@ -31,8 +31,8 @@ def pages(tmp_path_factory):
         resources=["cpu", "memory"],
         task_limits=[20] * 5,
     )
-    now = [[0], [20], [10], [10], [0]]
-    fairlp.report(crowded, folder / "crowded.html", observed=now)
+    observed = [[0], [20], [10], [10], [0]]
+    fairlp.report(crowded, folder / "crowded.html", observed=observed)
     return folder
 
 
@@ -94,14 +94,14 @@ def test_hovering_shows_the_numbers_as_text(driver, pages):
 
 def test_folding(driver, pages):
     opened(driver, pages / "plain.html")
-    seen = "return Array.from(document.querySelectorAll('#tree .leaf'), l => l.checkVisibility())"
-    assert driver.execute_script(seen) == [True, True, True]  # red, blue, lab
+    script = "return Array.from(document.querySelectorAll('#tree .leaf'), l => l.checkVisibility())"
+    assert driver.execute_script(script) == [True, True, True]  # red, blue, lab
     driver.find_element("css selector", "[data-fold=shut]").click()
-    assert driver.execute_script(seen) == [False] * 3
+    assert driver.execute_script(script) == [False] * 3
     driver.find_element("css selector", "#tree > li > details > summary").click()
-    assert driver.execute_script(seen) == [False, False, True]
+    assert driver.execute_script(script) == [False, False, True]
     driver.find_element("css selector", "[data-fold=open]").click()
-    assert driver.execute_script(seen) == [True] * 3
+    assert driver.execute_script(script) == [True] * 3
 
 
 def column(driver, table, number):

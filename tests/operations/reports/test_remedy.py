@@ -27,17 +27,17 @@ def test_tasks_of_who_is_furthest_beyond_its_fair_share_go_first(seed):
     ones = [1] * users
     fair = filled([[1]] * users, [capacity], ones, limits, [0] * users)
     owed = math.floor(fair[0])
-    gone = dict.fromkeys(range(users), 0)
+    preemptions = dict.fromkeys(range(users), 0)
     for _ in range(owed):
-        beyond = {n: tasks[n] - gone[n] - fair[n] for n in range(1, users)}
-        able = [n for n in beyond if beyond[n] >= 1]
-        if not able:
+        beyond = {n: tasks[n] - preemptions[n] - fair[n] for n in range(1, users)}
+        candidates = [n for n in beyond if beyond[n] >= 1]
+        if not candidates:
             break
-        gone[max(able, key=lambda n: beyond[n])] += 1
+        preemptions[max(candidates, key=lambda n: beyond[n])] += 1
 
     instance = Instance.from_arrays([[1]] * users, [[capacity]], task_limits=limits)
     subject = Subject(instance, tasks[:, None].astype(float), waiting.astype(float))
     solution = remedy(ShareComparison.of(subject, "drf"), 0)
     assert solution.count == owed
-    assert solution.preempted == {n: count for n, count in gone.items() if count}
-    assert solution.freed == sum(gone.values())
+    assert solution.preempted == {n: count for n, count in preemptions.items() if count}
+    assert solution.freed == sum(preemptions.values())

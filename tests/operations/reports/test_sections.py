@@ -29,15 +29,17 @@ def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
         users=[f"user {k}" for k in range(count)],
         queue=[f"q{k % 700}" for k in range(count)],
     )
-    now = np.zeros((count, 2))
-    now[:, 0] = 2
-    text = fairlp.report(instance, tmp_path / "many.html", observed=now).read_text(encoding="utf-8")
+    observed = np.zeros((count, 2))
+    observed[:, 0] = 2
+    text = fairlp.report(instance, tmp_path / "many.html", observed=observed).read_text(
+        encoding="utf-8"
+    )
     assert len(text.encode()) < 5_000_000
     assert "The 200 first of 900 rows; 700 are left out." in text
     assert "The whole table as text (CSV)" in text and "user 899," in text
     assert "… and 660 more" in text
     monkeypatch.setattr(sections, "MOST_CSV", 1000)
-    facts = Facts(ShareComparison.of(subject_of(instance, now)), ["drfh"])
+    facts = Facts(ShareComparison.of(subject_of(instance, observed)), ["drfh"])
     from fairlp.operations.reports.page import page as made
 
     assert "user 899," not in made(facts)
@@ -50,9 +52,9 @@ def tree_of(waits=True):
          "waiting": [3, 0, 0, 0, 2], "blocked_by": ["", "cpu", "", "", "cpu"], "owed": [0, 0, 0, 0, 1.0]},
         ["", "a", "a/x", "a/y", "b"],
     )  # fmt: skip
-    found = sections.tree_of(table, waits)
-    return found, {
-        child["name"]: child for node in (found, *found["children"]) for child in node["children"]
+    tree = sections.tree_of(table, waits)
+    return tree, {
+        child["name"]: child for node in (tree, *tree["children"]) for child in node["children"]
     }
 
 
@@ -77,7 +79,7 @@ def test_bars_of_queues_are_drawn_beside_those_of_their_siblings():
 
 
 @pytest.mark.parametrize(
-    ("limit", "most", "shown", "more", "unfolded"),
+    ("limit", "count", "names_shown", "numbers_of_rest", "unfolded"),
     [
         ("MOST_QUEUES", 2, {"a"}, {"": 1, "a": 2}, {"a"}),
         ("MOST_CHILDREN", 1, {"a", "x"}, {"": 1, "a": 1, "x": 0}, {"a", "x"}),
@@ -86,47 +88,49 @@ def test_bars_of_queues_are_drawn_beside_those_of_their_siblings():
     ],
 )
 def test_of_many_queues_the_largest_are_shown_and_few_unfolded(
-    limit, most, shown, more, unfolded, monkeypatch
+    limit, count, names_shown, numbers_of_rest, unfolded, monkeypatch
 ):
-    monkeypatch.setattr(sections, limit, most)
+    monkeypatch.setattr(sections, limit, count)
     root, queues = tree_of()
     assert (
-        set(queues) == shown and {name for name, node in queues.items() if node["open"]} == unfolded
+        set(queues) == names_shown
+        and {name for name, node in queues.items() if node["open"]} == unfolded
     )
     assert (
         root["open"]
-        and more.items() <= {"": root["more"], **{n: q["more"] for n, q in queues.items()}}.items()
+        and numbers_of_rest.items()
+        <= {"": root["more"], **{n: q["more"] for n, q in queues.items()}}.items()
     )
 
 
 def test_nothing_is_worth_buying_where_everybody_has_all_its_tasks():
     comparison = facts().share_comparison
     fair = dataclasses.replace(comparison.fair, prices_array=np.zeros((1, 1)))
-    found = sections._prices(Facts(dataclasses.replace(comparison, fair=fair)))
-    assert found.paragraphs == [sections._NO_PRICE] and not found.tables
+    section = sections._prices(Facts(dataclasses.replace(comparison, fair=fair)))
+    assert section.paragraphs == [sections._NO_PRICE] and not section.tables
 
 
 def test_who_waits_for_no_server_is_told_where_all_lines_are_understood():
     homeless = pd.DataFrame({"user": ["zoe"], "queue": ["q"], "tasks": [3]})
-    found = sections._reading(facts(homeless=homeless))
-    assert [table.id for table in found.tables] == ["homeless-table"]
-    assert found.tables[0].rows == [["zoe", "q", 3]]
+    section = sections._reading(facts(homeless=homeless))
+    assert [table.id for table in section.tables] == ["homeless-table"]
+    assert section.tables[0].rows == [["zoe", "q", 3]]
 
 
 def test_lines_that_were_not_understood_are_told_where_everybody_has_a_server():
-    odd = pd.DataFrame(
+    lines = pd.DataFrame(
         {"file": ["nodes.json"], "where": ["node 'n1'"], "what": ["no name"], "done": ["left out"]}
     )
-    found = sections._reading(facts(not_understood=odd))
-    assert [table.id for table in found.tables] == ["note-table"]
-    assert found.tables[0].rows == [["nodes.json", "node 'n1'", "no name", "left out"]]
+    section = sections._reading(facts(not_understood=lines))
+    assert [table.id for table in section.tables] == ["note-table"]
+    assert section.tables[0].rows == [["nodes.json", "node 'n1'", "no name", "left out"]]
 
 
 def test_of_a_tree_that_is_too_large_the_rest_is_counted(monkeypatch):
     queues = ShareComparison.of(subject_of(satisfied(), np.array([[2.0], [2.0]])), "drfh").queues
     monkeypatch.setattr(sections, "MOST_QUEUES", 1)
-    found = sections.tree_of(queues, False)
-    assert found["name"] == "whole cluster" and found["more"] == 2 and not found["children"]
+    tree = sections.tree_of(queues, False)
+    assert tree["name"] == "whole cluster" and tree["more"] == 2 and not tree["children"]
 
 
 def test_queues_without_tasks_are_folded():

@@ -99,8 +99,8 @@ def test_parts_of_what_is_left_that_fit_no_task_are_not_room():
 
 def stop(instance, tasks, user, whole=True):
     """Return what stops a user: why, the resource, the servers, the nearest of them, the queue."""
-    found = Blocking(instance, np.array(tasks, dtype=float), whole=whole).of(user)
-    return found.kind, found.resource, found.servers.tolist(), found.nearest, found.queue
+    stop = Blocking(instance, np.array(tasks, dtype=float), whole=whole).of(user)
+    return stop.kind, stop.resource, stop.servers.tolist(), stop.nearest, stop.queue
 
 
 def test_what_is_short_is_what_fewest_tasks_fit_of():
@@ -113,8 +113,8 @@ def test_what_is_short_is_what_fewest_tasks_fit_of():
     assert stop(instance, tasks, 2) == ("room", -1, [0, 1], 0, -1)
     # three servers like the second: [1, 9] and [1, 3] are left, and where memory is short there are
     # more servers
-    more = instance.replace(demands=[[3, 1], [2, 8], [0, 1]], counts=[1, 3])
-    assert stop(more, [[3, 1], [0, 7], [0, 0]], 1) == ("resource", 1, [1], 1, -1)
+    larger_instance = instance.replace(demands=[[3, 1], [2, 8], [0, 1]], counts=[1, 3])
+    assert stop(larger_instance, [[3, 1], [0, 7], [0, 0]], 1) == ("resource", 1, [1], 1, -1)
     just, too_large = (fairlp.Instance.from_arrays([[d]], [[6.0]]) for d in (6.0, 7.0))
     assert stop(just, [[0]], 0) == ("room", -1, [0], 0, -1)
     assert stop(too_large, [[0]], 0) == ("nowhere", -1, [], -1, -1)
@@ -175,7 +175,7 @@ def test_quotas_stop_where_nothing_is_left_to_borrow(queue, tasks, expected):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "error", "words"),
+    ("options", "error", "message"),
     [
         ({"by": "team"}, UnknownNameError, "by='team'"),
         ({"by": "queue"}, InstanceError, "has no queues"),
@@ -183,9 +183,9 @@ def test_quotas_stop_where_nothing_is_left_to_borrow(queue, tasks, expected):
         ({"mechanism": "drhf"}, UnknownNameError, "drfh"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(wrong, error, words):
-    with pytest.raises(error, match=words):
-        fairlp.fair_shares(fairlp.examples.load("ghodsi"), **wrong)
+def test_what_cannot_be_asked_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        fairlp.fair_shares(fairlp.examples.load("ghodsi"), **options)
 
 
 def test_options_of_the_mechanism_are_its_own():

@@ -40,14 +40,14 @@ def test_an_instance_for_which_nothing_is_defined_is_told(monkeypatch):
 
 
 def test_names_of_classes_are_short_and_told_apart():
-    found = list(subject.Classes.among(servers(["x" * 300, "same", "same"])).names)
-    assert len(found[0]) < 100 and found[0].endswith("…")
-    assert len(set(found)) == 3 and found[1].startswith("same") and found[2].startswith("same")
+    names = list(subject.Classes.among(servers(["x" * 300, "same", "same"])).names)
+    assert len(names[0]) < 100 and names[0].endswith("…")
+    assert len(set(names)) == 3 and names[1].startswith("same") and names[2].startswith("same")
     nearly = servers(["same", "same", "other"]).derived(
         capacities=np.array([[4.0], [4.0 + 1e-9], [9.0]])
     )
-    found = subject.Classes.among(nearly).names
-    assert len(set(found)) == 3 and any(name.endswith(" #2") for name in found)
+    names = subject.Classes.among(nearly).names
+    assert len(set(names)) == 3 and any(name.endswith(" #2") for name in names)
 
 
 def test_what_is_no_dump(tmp_path):
@@ -81,16 +81,16 @@ def test_classes_are_of_equal_servers_and_leave_host_names_out(tmp_path):
     classes = Classes.among(instance)
     assert len(classes.names) == 1 and classes.servers.tolist() == [2]
     assert "CPU" in classes.names[0]
-    two = fairlp.Instance.from_arrays(
+    two_users = fairlp.Instance.from_arrays(
         [[1.0]],
         [[4.0], [4.0], [4.0], [8.0]],
         counts=[1, 2, 1, 5],
         server_attributes=pd.DataFrame({"gpu": ["T4", "T4", "P100", "T4"]}),
     )
-    found = Classes.among(two)
-    assert found.names == ["T4: 8 resource1", "T4: 4 resource1", "P100"]
-    assert found.servers.tolist() == [5, 3, 1] and found.of.tolist() == [1, 1, 2, 0]
-    assert found.capacities.tolist() == [[40.0], [12.0], [4.0]]
+    grouping = Classes.among(two_users)
+    assert grouping.names == ["T4: 8 resource1", "T4: 4 resource1", "P100"]
+    assert grouping.servers.tolist() == [5, 3, 1] and grouping.of.tolist() == [1, 1, 2, 0]
+    assert grouping.capacities.tolist() == [[40.0], [12.0], [4.0]]
 
 
 def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_queues(tmp_path):
@@ -101,8 +101,8 @@ def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_que
         pod(f"a{k}", "web", owner=("Job", "a"), on="n1", requests={"cpu": "1"}) for k in range(2)
     ]
     items += [pod(f"b{k}", "web", owner=("Job", "b"), requests={"cpu": "1"}) for k in range(3)]
-    left = subject_of(fairlp.snapshot(written(tmp_path, *items))).without(["web/a"])
-    assert ShareComparison.of(left).fair.totals.to_dict() == {"web/b": 0}
+    rest = subject_of(fairlp.snapshot(written(tmp_path, *items))).without(["web/a"])
+    assert ShareComparison.of(rest).fair.totals.to_dict() == {"web/b": 0}
     instance = fairlp.Instance.from_arrays(
         [[1], [1]],
         [[10]],

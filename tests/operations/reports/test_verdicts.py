@@ -285,10 +285,10 @@ def test_of_sizes_that_different_resources_stop_the_first_is_freed(tmp_path):
     """Queue a runs all 4 GPUs that the cohort has and 10 of 14 CPUs; b waits with pods of both kinds."""
 
     def gpu_pods(name, count, on=None):
-        made = pods(name, count, 1, on=on, job="gpu")
-        for pod in made:
+        pod_objects = pods(name, count, 1, on=on, job="gpu")
+        for pod in pod_objects:
             pod["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1"
-        return made
+        return pod_objects
 
     items = [kubernetes.node("n0", allocatable={"cpu": "14", "nvidia.com/gpu": "4", "pods": "99"})]
     for name in ("a", "b"):

@@ -47,23 +47,23 @@ def test_more_servers_of_a_class_or_as_one():
 
 def test_other_weights_of_queues_and_users():
     assert after(weights={"b": 3}) == pytest.approx({"": 12, "a": 3, "b": 9})
-    two = queued().replace(queue=["a", "a"])
-    assert fairlp.what_if(two, weights={"y": 3}, by="user")[
+    queued_pair = queued().replace(queue=["a", "a"])
+    assert fairlp.what_if(queued_pair, weights={"y": 3}, by="user")[
         "tasks_after"
     ].to_dict() == pytest.approx({"x": 3, "y": 9})
 
 
 def test_a_name_of_both_says_which_it_is():
-    both = queued().replace(users=["a", "y"], queue=["a", "b"])
+    ambiguous = queued().replace(users=["a", "y"], queue=["a", "b"])
     with pytest.raises(InstanceError, match="'queue:a' or 'user:a'"):
-        fairlp.what_if(both, weights={"a": 3})
-    assert edited(both, None, {"queue:a": 3}, None).queues.weights.tolist() == [1, 3, 1]
-    assert edited(both, None, {"user:a": 3}, None).weights.tolist() == [3, 1]
+        fairlp.what_if(ambiguous, weights={"a": 3})
+    assert edited(ambiguous, None, {"queue:a": 3}, None).queues.weights.tolist() == [1, 3, 1]
+    assert edited(ambiguous, None, {"user:a": 3}, None).weights.tolist() == [3, 1]
 
 
 def test_a_queue_more_with_users_like_others_or_of_their_own():
-    found = after(queues={"c": {"like": "x"}})
-    assert found == pytest.approx({"": 12, "a": 4, "b": 4, "c": 4})
+    totals = after(queues={"c": {"like": "x"}})
+    assert totals == pytest.approx({"": 12, "a": 4, "b": 4, "c": 4})
     assert after(queues={"c": {"weight": 2, "like": "b", "tasks": 2}}) == pytest.approx(
         {"": 12, "a": 5, "b": 5, "c": 2}
     )
@@ -96,15 +96,23 @@ def test_what_belongs_to_users_stays_with_them():
         task_limits=[3, np.inf],
         user_attributes=pd.DataFrame({"mail": ["x@", "y@"]}),
     )
-    more = edited(instance, None, None, {"c": {"like": "a"}})
-    assert more.eligible.tolist() == [[True, False, False], [True] * 3, [True, False, False]]
-    assert more.task_limits.tolist() == [3, np.inf, 3]
-    assert list(more.users) == ["x", "y", "c (new)"] and more.queue == ("a", "b", "c")
-    assert more.user_attributes["mail"].tolist()[:2] == ["x@", "y@"]
+    edited_instance = edited(instance, None, None, {"c": {"like": "a"}})
+    assert edited_instance.eligible.tolist() == [
+        [True, False, False],
+        [True] * 3,
+        [True, False, False],
+    ]
+    assert edited_instance.task_limits.tolist() == [3, np.inf, 3]
+    assert list(edited_instance.users) == ["x", "y", "c (new)"] and edited_instance.queue == (
+        "a",
+        "b",
+        "c",
+    )
+    assert edited_instance.user_attributes["mail"].tolist()[:2] == ["x@", "y@"]
 
 
 @pytest.mark.parametrize(
-    ("edit", "error", "words"),
+    ("edit", "error", "message"),
     [
         ({}, InstanceError, "there is no edit"),
         ({"add_servers": {"slwo": 1}}, UnknownNameError, "did you mean 'slow'"),
@@ -133,8 +141,8 @@ def test_what_belongs_to_users_stays_with_them():
         ({"weights": {"a": 2}, "by": "team"}, UnknownNameError, "by='team'"),
     ],
 )
-def test_edits_that_make_no_sense_are_refused(edit, error, words):
-    with pytest.raises(error, match=words):
+def test_edits_that_make_no_sense_are_refused(edit, error, message):
+    with pytest.raises(error, match=message):
         fairlp.what_if(queued(), **edit)
 
 
@@ -145,8 +153,8 @@ def test_queues_are_asked_for_where_there_are_none():
 
 def test_whose_running_tasks_would_go():
     case = Instance.from_arrays(np.ones((2, 1)), [[10.0]], users=["a", "b"], task_limits=[8, 8])
-    now = Subject(case, np.array([[8.0], [2.0]]), np.array([0.0, 6.0]))
-    comparison = fairlp.what_if(now, weights={"b": 2.0})
+    subject = Subject(case, np.array([[8.0], [2.0]]), np.array([0.0, 6.0]))
+    comparison = fairlp.what_if(subject, weights={"b": 2.0})
     assert comparison["tasks_after"].tolist() == pytest.approx([10 / 3, 20 / 3]) and comparison[
         "would_go"
     ].tolist() == [5, 0]

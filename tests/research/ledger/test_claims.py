@@ -81,15 +81,15 @@ def test_water_filling_takes_a_stage_for_each_group_that_is_reached():
 @pytest.mark.parametrize("seed", range(20))
 def test_one_step_of_halving_is_the_largest_level_by_trying_every_user(seed):
     rng = np.random.default_rng(seed)
-    d, before, part = li_equations._last_step(int(rng.integers(3, 30)))
+    d, before, fraction = li_equations._last_step(int(rng.integers(3, 30)))
     levels = []
     for first in range(len(before)):
-        kept = d[:, :first] @ before[:first]
-        level = ((part - kept) / d[:, first:].sum(axis=1)).min()
+        use = d[:, :first] @ before[:first]
+        level = ((fraction - use) / d[:, first:].sum(axis=1)).min()
         shares = np.maximum(before, level)
-        if (d @ shares <= part * (1 + 1e-12)).all():
+        if (d @ shares <= fraction * (1 + 1e-12)).all():
             levels.append(level)
-    assert li_equations.one_step((d, before, part))[0] == pytest.approx(max(levels), rel=1e-9)
+    assert li_equations.one_step((d, before, fraction))[0] == pytest.approx(max(levels), rel=1e-9)
 
 
 def test_the_largest_share_of_the_example_is_five_sevenths():
@@ -123,12 +123,12 @@ def test_dominated_rows_are_those_that_no_corner_reaches():
     for _ in range(30):
         rows = rng.integers(0, 5, (2, 4)) / 4
         removed = dolev_equations.dominated(rows)
-        kept = [column for column in range(4) if column not in removed]
+        columns = [column for column in range(4) if column not in removed]
         grid = np.array(list(product(np.linspace(0, 1, 41), repeat=2)))
-        feasible = (grid @ rows[:, kept] <= 1 + 1e-9).all(axis=1)
+        feasible = (grid @ rows[:, columns] <= 1 + 1e-9).all(axis=1)
         assert (grid[feasible] @ rows[:, removed] <= 1 + 1e-9).all()
-        for column in kept:
-            others = [index for index in kept if index != column]
+        for column in columns:
+            others = [index for index in columns if index != column]
             inside = (grid @ rows[:, others] <= 1 + 1e-9).all(axis=1)
             assert (grid[inside] @ rows[:, column]).max() > 1 - 0.1
 
@@ -153,8 +153,8 @@ def test_half_of_what_is_granted_breaks_what_is_said_of_modest_users(monkeypatch
 def test_another_curve_has_no_such_normals(monkeypatch, key):
     real = dolev_equations.check.trajectory
 
-    def bent(instance, **how):
-        granted = real(instance, **how).granted
+    def bent(instance, **options):
+        granted = real(instance, **options).granted
         return SimpleNamespace(granted=granted * np.linspace(0.5, 0.9, granted.shape[1]))
 
     monkeypatch.setattr(dolev_equations, "check", SimpleNamespace(trajectory=bent))
@@ -175,10 +175,11 @@ def test_a_part_of_an_allocation_is_none_of_the_mechanism(monkeypatch, key):
     real = khamse_ashari_equations.allocate
 
     def less(instance, name):
-        found = real(instance, name)
-        part = np.linspace(0.3, 0.9, len(instance.users))
+        allocation = real(instance, name)
+        factors = np.linspace(0.3, 0.9, len(instance.users))
         return SimpleNamespace(
-            tasks_array=found.tasks_array * part[:, None], totals=found.totals * part
+            tasks_array=allocation.tasks_array * factors[:, None],
+            totals=allocation.totals * factors,
         )
 
     monkeypatch.setattr(khamse_ashari_equations, "allocate", less)
@@ -188,8 +189,8 @@ def test_a_part_of_an_allocation_is_none_of_the_mechanism(monkeypatch, key):
 def test_an_auction_in_which_money_does_not_count_is_none(monkeypatch):
     real = metin_claims.allocate
 
-    def blind(instance, name, **how):
-        return real(instance.replace(weights=np.ones(len(instance.users))), name, **how)
+    def blind(instance, name, **options):
+        return real(instance.replace(weights=np.ones(len(instance.users))), name, **options)
 
     monkeypatch.setattr(metin_claims, "allocate", blind)
     assert refuted("000 §6.3, an implicit auction")
@@ -198,12 +199,12 @@ def test_an_auction_in_which_money_does_not_count_is_none(monkeypatch):
 def test_levels_that_are_off_break_the_programs(monkeypatch):
     real = li_equations.arrivals
 
-    def off(instance, *given, **how):
-        found = real(instance, *given, **how)
+    def off(instance, *arguments, **options):
+        result = real(instance, *arguments, **options)
         return SimpleNamespace(
-            needs=found.needs,
-            levels=found.levels * 0.9,
-            step_levels=SimpleNamespace(after=lambda k: found.step_levels.after(k) * 0.9),
+            needs=result.needs,
+            levels=result.levels * 0.9,
+            step_levels=SimpleNamespace(after=lambda k: result.step_levels.after(k) * 0.9),
             competitive=lambda: pd.DataFrame({"cr2": [1.5]}),
         )
 

@@ -88,10 +88,10 @@ CHARTS = ["001 Theorem 2, worst case", "002 Figure 4", "003 Figure 6", "004 Figu
 
 @pytest.mark.parametrize("key", ENTRIES)
 def test_an_item_runs_and_has_the_verdict_of_the_page(key):
-    found = row(key)
-    answer = found.answer
-    assert isinstance(answer.verdict, Agreement) and found.says
-    assert verdicts_of_the_page()[key.replace("|", "\\|")] == found.judgement
+    item_row = row(key)
+    answer = item_row.answer
+    assert isinstance(answer.verdict, Agreement) and item_row.says
+    assert verdicts_of_the_page()[key.replace("|", "\\|")] == item_row.judgement
     assert answer.ours or answer.verdict is Agreement.NOT_CHECKABLE
     assert answer.why or answer.verdict not in (
         Agreement.NOT_CHECKABLE,
@@ -100,13 +100,13 @@ def test_an_item_runs_and_has_the_verdict_of_the_page(key):
     )
     for number in answer.numbers:
         assert isinstance(number.ours, bool) or math.isfinite(number.ours), number
-    wrong = any(number.agrees is False for number in answer.numbers)
-    assert not wrong or answer.verdict is Agreement.DIFFERS
+    has_difference = any(number.agrees is False for number in answer.numbers)
+    assert not has_difference or answer.verdict is Agreement.DIFFERS
     if answer.verdict in (Agreement.EQUAL, Agreement.NOISE):
         assert answer.numbers and all(number.agrees for number in answer.numbers)
     if answer.verdict in (Agreement.HOLDS, Agreement.REFUTED):
         assert answer.count >= 1
-    assert (answer.chart is not None) == (FOLDER / file_of(found)).exists() == (key in CHARTS)
+    assert (answer.chart is not None) == (FOLDER / file_of(item_row)).exists() == (key in CHARTS)
 
 
 def test_the_page_lists_the_items_in_their_order():
@@ -128,7 +128,9 @@ def test_sections_that_claim_something_have_items(paper):
 
 @pytest.mark.parametrize(("key", "name"), GOLDEN)
 def test_what_is_said_to_be_printed_is_printed(key, name):
-    (number,) = [one for one in row(key).answer.numbers if one.name == name]
+    (number,) = [
+        answer_number for answer_number in row(key).answer.numbers if answer_number.name == name
+    ]
     assert number.paper == GOLDEN[key, name]
 
 
@@ -139,8 +141,10 @@ def test_numbers_beside_those_of_the_paper_are_those_of_the_page(key):
             float(number) for number in re.findall(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?", text)
         ]
 
-    ours, _ = cells_of_the_page()[key.replace("|", "\\|")]
-    assert numbers_in(row(key).answer.ours) == pytest.approx(numbers_in(ours), rel=1e-3, abs=1e-6)
+    printed, _ = cells_of_the_page()[key.replace("|", "\\|")]
+    assert numbers_in(row(key).answer.ours) == pytest.approx(
+        numbers_in(printed), rel=1e-3, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -151,26 +155,28 @@ def test_a_verdict_does_not_hang_on_the_seed(key, seed):
 
 @pytest.mark.parametrize("key", CHARTS)
 def test_figures_of_the_page_are_small_and_the_same_each_time(key):
-    found = row(key)
-    text = (FOLDER / file_of(found)).read_text(encoding="utf-8")
-    assert len(text.encode()) < 60_000 and f"({FIGURES}/{file_of(found)})" in PAGE.read_text(
+    item_row = row(key)
+    text = (FOLDER / file_of(item_row)).read_text(encoding="utf-8")
+    assert len(text.encode()) < 60_000 and f"({FIGURES}/{file_of(item_row)})" in PAGE.read_text(
         encoding="utf-8"
     )
-    once = svg_of(found.answer.chart)
-    assert once == svg_of(found.answer.chart)
+    once = svg_of(item_row.answer.chart)
+    assert once == svg_of(item_row.answer.chart)
     assert (
-        "<svg" in text and found.answer.chart.ylabel in once and found.answer.chart.ylabel in text
+        "<svg" in text
+        and item_row.answer.chart.ylabel in once
+        and item_row.answer.chart.ylabel in text
     )
 
 
 def test_the_page_is_what_is_generated():
     """Head, headings and figures; the rows are compared one by one above, and their numbers are the machine's."""
     rows = []
-    for key, one in ENTRIES.items():
+    for key, entry in ENTRIES.items():
         answer = ItemAnswer(
             Agreement.EQUAL, "", chart=row(key).answer.chart if key in CHARTS else None
         )
-        rows.append(ItemRow(one.paper.number, one.item, one.says, answer))
+        rows.append(ItemRow(entry.paper.number, entry.item, entry.says, answer))
 
     def words(text):
         return [
@@ -190,10 +196,10 @@ def computed(key, seed=0):
     return ENTRIES[key].compute(Run(seed=seed))
 
 
-def fewer(monkeypatch, few):
+def fewer(monkeypatch, count):
     """Look at so few instances."""
     monkeypatch.setattr(
-        registry, "over", lambda run, draw, check, **how: over(run, draw, check, few=few)
+        registry, "over", lambda run, draw, check, **options: over(run, draw, check, few=count)
     )
 
 
@@ -236,10 +242,10 @@ def test_a_lie_that_pays_under_cdrf_is_the_answer(monkeypatch):
 
 def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeypatch):
     fewer(monkeypatch, 3)
-    seen = {}
+    cases_by_words = {}
 
     def nobodys(instance, tasks):
-        seen[in_words(instance)] = instance, tasks
+        cases_by_words[in_words(instance)] = instance, tasks
         return np.zeros((*tasks.shape, len(instance.resources)), dtype=bool)
 
     monkeypatch.setattr(khamse_ashari, "bottlenecks_of", nobodys)
@@ -247,7 +253,7 @@ def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeyp
     assert (
         answer.verdict is Agreement.REFUTED and answer.ours == "broken on 3 of 3 random instances"
     )
-    instance, tasks = seen[answer.witness.partition("; ")[2]]
+    instance, tasks = cases_by_words[answer.witness.partition("; ")[2]]
     n, i, r = numbers(answer.witness)
     assert len({n, i, r}) == 3  # of this seed: no two can stand for each other
     assert instance.demands[n, r] > 0 and instance.gamma()[n, i] > 0
@@ -256,16 +262,16 @@ def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeyp
 
 def test_users_who_would_gain_by_an_exchange_break_the_lemma(monkeypatch):
     fewer(monkeypatch, 3)
-    seen = {}
+    gammas_by_words = {}
 
     def everywhere(instance, _):
-        seen[in_words(instance)] = instance.gamma()
+        gammas_by_words[in_words(instance)] = instance.gamma()
         return SimpleNamespace(tasks_array=instance.gamma())
 
     monkeypatch.setattr(khamse_ashari, "allocate", everywhere)
     answer = computed("003 Lemma 2, where one gains")
     assert answer.verdict is Agreement.REFUTED
-    alone = seen[answer.witness.partition("; ")[2]]
+    alone = gammas_by_words[answer.witness.partition("; ")[2]]
     n, m, i, j = numbers(answer.witness)
     assert n != m and i != j and alone[m, i] / alone[n, i] > alone[m, j] / alone[n, j] > 0
 
@@ -274,19 +280,19 @@ def test_users_who_would_gain_by_an_exchange_break_the_lemma(monkeypatch):
     ("lowest", "verdict"), [(True, Agreement.HOLDS), (False, Agreement.DIFFERS)]
 )
 def test_instances_where_nobody_has_too_many_are_left_out(monkeypatch, lowest, verdict):
-    asked = []
+    instances = []
 
     def planted(instance, mechanism):
-        asked.append(instance)
+        instances.append(instance)
         totals = np.zeros(len(instance.users))
         share = (instance.demands / instance.pool).max(axis=1)
-        if mechanism == "pdrf" and len(asked) % 4 == 1:
+        if mechanism == "pdrf" and len(instances) % 4 == 1:
             totals[share.argmin() if lowest else share.argmax()] = 1
         return SimpleNamespace(totals=pd.Series(totals))
 
     monkeypatch.setattr(metin, "allocate", planted)
     answer = computed("000 §4, who has too many")
-    assert len(asked) == 20 and answer.count == 5 and answer.verdict is verdict
+    assert len(instances) == 20 and answer.count == 5 and answer.verdict is verdict
 
 
 def test_a_page_without_figures_has_no_folder_of_them(tmp_path):
@@ -342,8 +348,8 @@ def test_who_has_nothing_envies_the_others(monkeypatch):
 def test_a_curve_that_is_bent_is_another_curve(monkeypatch, key):
     real = dolev.check.trajectory
 
-    def bent(instance, **how):
-        path = real(instance, **how)
+    def bent(instance, **options):
+        path = real(instance, **options)
         parts = np.linspace(0.5, 1.0, len(instance.users)) if len(instance.users) > 1 else 0.5
         return SimpleNamespace(granted=path.granted * parts)
 
@@ -352,17 +358,19 @@ def test_a_curve_that_is_bent_is_another_curve(monkeypatch, key):
 
 
 def test_the_scale_of_the_paper_is_a_day_of_two_thousand_servers(monkeypatch):
-    asked = {}
+    arguments = {}
     monkeypatch.setattr(
-        wang, "synthetic", lambda jobs, users, **how: asked.update(jobs=jobs, **how)
+        wang, "synthetic", lambda jobs, users, **options: arguments.update(jobs=jobs, **options)
     )
-    monkeypatch.setattr(wang, "google_sample", lambda servers, seed: asked.update(servers=servers))
+    monkeypatch.setattr(
+        wang, "google_sample", lambda servers, seed: arguments.update(servers=servers)
+    )
     until = wang._draw(Scale.PAPER, 7)[2]
     assert (
         until == 24 * 3600
-        and asked["servers"] == 2000
-        and asked["jobs"] == 64_000
-        and asked["seed"] == 7
+        and arguments["servers"] == 2000
+        and arguments["jobs"] == 64_000
+        and arguments["seed"] == 7
     )
     assert wang._size(Run(scale=Scale.PAPER)) == "2,000 servers, a day, synthetic jobs"
 
@@ -371,15 +379,15 @@ def test_the_scale_of_the_paper_is_a_day_of_two_thousand_servers(monkeypatch):
 def test_steps_that_are_off_break_the_lemmas(monkeypatch, key):
     real = li.arrivals
 
-    def off(instance, *given, **how):
-        found = real(instance, *given, **how)
-        steps = found.steps.copy()
+    def off(instance, *arguments, **options):
+        result = real(instance, *arguments, **options)
+        steps = result.steps.copy()
         steps.iloc[-1, -1] *= 2  # who came last has twice as much
         return SimpleNamespace(
-            model=found.model,
-            needs=found.needs,
+            model=result.model,
+            needs=result.needs,
             steps=steps,
-            step_levels=SimpleNamespace(after=lambda k: found.step_levels.after(k) * 1.01),
+            step_levels=SimpleNamespace(after=lambda k: result.step_levels.after(k) * 1.01),
         )
 
     monkeypatch.setattr(li, "arrivals", off)

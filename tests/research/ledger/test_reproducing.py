@@ -26,7 +26,9 @@ from paths import DOCS
 def test_a_paper_goes_by_all_of_its_names(name):
     (expected,) = [paper for paper in OURS.values() if name in (paper.number, *paper.names)]
     assert (
-        {one.paper for one in find(name)} == {one.paper for one in find(name.upper())} == {expected}
+        {item.paper for item in find(name)}
+        == {item.paper for item in find(name.upper())}
+        == {expected}
     )
 
 
@@ -62,15 +64,15 @@ def test_a_paper_goes_by_all_of_its_names(name):
     ],
 )
 def test_an_item_goes_by_what_people_call_it(paper, item, expected):
-    assert [one.item for one in find(paper, item)] == expected
+    assert [entry.item for entry in find(paper, item)] == expected
 
 
 def test_an_item_without_its_paper_is_that_of_every_paper():
-    assert [one.paper.number for one in find(item="Lemma 1")] == ["001", "002", "003"]
+    assert [entry.paper.number for entry in find(item="Lemma 1")] == ["001", "002", "003"]
 
 
 @pytest.mark.parametrize(
-    ("given", "wrong", "told"),
+    ("arguments", "error", "message"),
     [
         (("006",), UnknownNameError, "no paper is called '006'"),
         (("wong-2014",), UnknownNameError, "did you mean 'wang-2014'"),
@@ -81,13 +83,13 @@ def test_an_item_without_its_paper_is_that_of_every_paper():
         (("002", "Fig"), UnknownNameError, "has no item 'Fig'"),
     ],
 )
-def test_what_there_is_not_is_refused_and_what_there_is_named(given, wrong, told):
-    with pytest.raises(wrong, match=told):
-        fairlp.reproduce(*given)
+def test_what_there_is_not_is_refused_and_what_there_is_named(arguments, error, message):
+    with pytest.raises(error, match=message):
+        fairlp.reproduce(*arguments)
 
 
 @pytest.mark.parametrize(
-    ("how", "wrong", "told"),
+    ("options", "error", "message"),
     [
         ({"scale": "huge"}, UnknownNameError, "no scale is called 'huge'"),
         ({"seed": -1}, StudyError, "whole number of at least 0"),
@@ -95,9 +97,9 @@ def test_what_there_is_not_is_refused_and_what_there_is_named(given, wrong, told
         ({"folder": "nowhere/at/all"}, FileFormatError, "there is no folder"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(how, wrong, told):
-    with pytest.raises(wrong, match=told):
-        fairlp.reproduce("002", "Figure 3", **how)
+def test_options_that_mean_nothing_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        fairlp.reproduce("002", "Figure 3", **options)
 
 
 def test_an_item_is_registered_once():
@@ -113,9 +115,9 @@ def test_a_ledger_goes_to_data_and_back():
         "004 Remarks 2 and 3",
         "004 §5.5, circle of four",
     ]
-    found = ledger(*keys)
-    assert Ledger.from_dict(json.loads(json.dumps(found.to_dict()))) == found
-    assert [str(one.verdict) for one in found] == [
+    small_ledger = ledger(*keys)
+    assert Ledger.from_dict(json.loads(json.dumps(small_ledger.to_dict()))) == small_ledger
+    assert [str(entry.verdict) for entry in small_ledger] == [
         "equal",
         "equal",
         "not reproduced",
@@ -133,33 +135,40 @@ def test_data_that_is_no_ledger_is_refused(broken):
 
 
 def test_a_ledger_is_a_table_and_counts():
-    found = ledger("002 Figure 3", "002 Proposition 2", "004 §4, envy-freeness")
-    table = found.table()
+    small_ledger = ledger("002 Figure 3", "002 Proposition 2", "004 §4, envy-freeness")
+    table = small_ledger.table()
     assert table.index.tolist()[0] == ("002", "Figure 3")
     assert table["verdict"].tolist() == ["equal", "holds on 20 instances", "refuted by an instance"]
-    assert found.counts().loc["002"].to_dict() == {"equal": 1, "holds": 1, "refuted": 0, "items": 2}
-    assert repr(found) == "<Ledger: 3 items, equal 1, holds 1, refuted 1>"
-    assert [one.item for one in found.errata] == ["§4, envy-freeness"]
+    assert small_ledger.counts().loc["002"].to_dict() == {
+        "equal": 1,
+        "holds": 1,
+        "refuted": 0,
+        "items": 2,
+    }
+    assert repr(small_ledger) == "<Ledger: 3 items, equal 1, holds 1, refuted 1>"
+    assert [entry.item for entry in small_ledger.errata] == ["§4, envy-freeness"]
     assert papers().loc[list(OURS), "items"].sum() == len(ENTRIES)
 
 
 def test_a_ledger_is_written_as_data_table_and_page(tmp_path):
-    found = ledger("001 Theorem 2, worst case", "004 §4, envy-freeness")
+    small_ledger = ledger("001 Theorem 2, worst case", "004 §4, envy-freeness")
     assert (
-        Ledger.from_dict(json.loads(found.write(tmp_path / "a.json").read_text(encoding="utf-8")))
-        == found
+        Ledger.from_dict(
+            json.loads(small_ledger.write(tmp_path / "a.json").read_text(encoding="utf-8"))
+        )
+        == small_ledger
     )
-    assert pd.read_csv(found.write(tmp_path / "a.csv"), dtype=str)["paper"].tolist() == [
+    assert pd.read_csv(small_ledger.write(tmp_path / "a.csv"), dtype=str)["paper"].tolist() == [
         "001",
         "004",
     ]
-    page = found.write(tmp_path / "a.md").read_text(encoding="utf-8")
+    page = small_ledger.write(tmp_path / "a.md").read_text(encoding="utf-8")
     assert "| §4, envy-freeness | No user prefers" in page and "Instance: demands 1; 1; 0.1" in page
     assert (tmp_path / "figures" / "ledger" / "001-theorem-2-worst-case.svg").exists()
     with pytest.raises(FileFormatError, match=r"expected \.json, \.csv, \.md or \.svg"):
-        found.write(tmp_path / "a.txt")
+        small_ledger.write(tmp_path / "a.txt")
     with pytest.raises(FileFormatError, match="there is no folder"):
-        found.write(tmp_path / "b" / "a.md")
+        small_ledger.write(tmp_path / "b" / "a.md")
 
 
 def test_the_scale_of_the_papers_is_larger_and_studies_go_on(tmp_path, monkeypatch):
@@ -167,15 +176,15 @@ def test_the_scale_of_the_papers_is_larger_and_studies_go_on(tmp_path, monkeypat
     from fairlp.research.ledger import metin
 
     monkeypatch.setattr(metin, "PAPER_RUNS", 12)
-    found = fairlp.reproduce(
+    first = fairlp.reproduce(
         "000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False
     )
-    (only,) = found
-    assert only.answer.size == "12 of 12 runs" and len(list(tmp_path.rglob("output.pkl"))) == 12
-    again = fairlp.reproduce(
+    (entry,) = first
+    assert entry.answer.size == "12 of 12 runs" and len(list(tmp_path.rglob("output.pkl"))) == 12
+    second = fairlp.reproduce(
         "000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False
     )
-    assert again == found and len(list(tmp_path.rglob("output.pkl"))) == 12
+    assert second == first and len(list(tmp_path.rglob("output.pkl"))) == 12
 
 
 def test_workers_give_the_same_ledger(tmp_path):
@@ -212,8 +221,8 @@ def test_the_command_writes_what_programs_read(tmp_path):
 
 
 def test_the_command_refuses_what_it_cannot_do(tmp_path):
-    done = fairlp_in_a_shell("reproduce", "002", "Figure 33")
-    assert done.returncode == 3 and "'Figure 3'" in error_line(done)
+    process = fairlp_in_a_shell("reproduce", "002", "Figure 33")
+    assert process.returncode == 3 and "'Figure 3'" in error_line(process)
     assert (
         "no .md or .svg file" in run("reproduce", "--write", tmp_path / "page.html", code=2).output
     )
@@ -224,8 +233,8 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path):
 def test_the_page_is_written_by_the_command(tmp_path, monkeypatch):
     import fairlp.research.ledger.reproducing as reproducing
 
-    few = [ENTRIES["002 Figure 3"], ENTRIES["004 Figure 5"]]
-    monkeypatch.setattr(reproducing, "find", lambda paper, item: few)
+    entries = [ENTRIES["002 Figure 3"], ENTRIES["004 Figure 5"]]
+    monkeypatch.setattr(reproducing, "find", lambda paper, item: entries)
     run("reproduce", "--write", tmp_path / "page.md", "--no-progress")
     assert "| 004 | 1 | 1 |" in (tmp_path / "page.md").read_text(encoding="utf-8")
     assert [path.name for path in (tmp_path / "figures" / "ledger").iterdir()] == [
@@ -244,9 +253,9 @@ def test_the_command_draws_the_figures_of_its_items(tmp_path):
 
 
 def test_items_without_a_figure_say_so_when_they_are_to_be_drawn(tmp_path):
-    done = run("reproduce", "002", "Figure 3", "--plot", tmp_path / "figure.svg", code=3)
-    assert "none of these items has a figure: Figure 3; items that have one: 001 " in done.stderr
-    matches = re.findall(r'(\d{3}) "([^"]+)"', done.stderr)
+    process = run("reproduce", "002", "Figure 3", "--plot", tmp_path / "figure.svg", code=3)
+    assert "none of these items has a figure: Figure 3; items that have one: 001 " in process.stderr
+    matches = re.findall(r'(\d{3}) "([^"]+)"', process.stderr)
     figures = {re.sub(r"[^a-z0-9]+", "-", f"{paper} {item}".lower()) for paper, item in matches}
     assert figures == {path.stem for path in (DOCS / "figures" / "ledger").glob("*.svg")}
     assert not (tmp_path / "figure.svg").exists()
@@ -279,14 +288,14 @@ def test_papers_of_files_and_folders_are_computed_as_ours_are(tmp_path):
         (tmp_path / f"ledger_{number}.py").write_text(
             THEIRS.format(number=number, printed=printed), encoding="utf-8"
         )
-    found = fairlp.reproduce(tmp_path)
-    assert [(row.paper, str(row.verdict)) for row in found] == [
+    papers_ledger = fairlp.reproduce(tmp_path)
+    assert [(row.paper, str(row.verdict)) for row in papers_ledger] == [
         *(("right", verdict) for verdict in ("equal", "holds", "not checkable")),
         *(("wrong", verdict) for verdict in ("differs", "holds", "not checkable")),
     ]
-    assert [paper.title for paper in found.papers] == ["A. Author, A paper, 2026"] * 2
-    again = Ledger.from_dict(json.loads(json.dumps(found.to_dict())))
-    assert again == found and again.counts().equals(found.counts())
+    assert [paper.title for paper in papers_ledger.papers] == ["A. Author, A paper, 2026"] * 2
+    copy = Ledger.from_dict(json.loads(json.dumps(papers_ledger.to_dict())))
+    assert copy == papers_ledger and copy.counts().equals(papers_ledger.counts())
     for workers in (1, 2):
         theorem = fairlp.reproduce(tmp_path / "ledger_right.py", "theorem 1", workers=workers)
         assert len(theorem) == 1 and theorem.rows[0].answer.count == 20
@@ -297,8 +306,10 @@ def test_papers_of_files_and_folders_are_computed_as_ours_are(tmp_path):
     assert "1 of 2 as printed" in badge.read_text(encoding="utf-8") and "#c60" in badge.read_text(
         encoding="utf-8"
     )
-    found = fairlp.reproduce(tmp_path / "ledger_right.py").write(badge).read_text(encoding="utf-8")
-    assert "2 of 2 as printed" in found and "#282" in found
+    papers_ledger = (
+        fairlp.reproduce(tmp_path / "ledger_right.py").write(badge).read_text(encoding="utf-8")
+    )
+    assert "2 of 2 as printed" in papers_ledger and "#282" in papers_ledger
 
 
 def test_a_file_without_a_paper_is_refused(tmp_path):
@@ -336,7 +347,7 @@ def test_an_installed_package_brings_papers(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         (lambda data: data["rows"][0].update(says=3), "rows, entry 0, says: 3; expected text"),
         (
@@ -351,7 +362,7 @@ def test_an_installed_package_brings_papers(tmp_path, monkeypatch):
         (lambda data: data["rows"][0].update(verdict="fine"), "'fine' is not a valid"),
     ],
 )
-def test_a_damaged_ledger_says_where(change, words):
+def test_a_damaged_ledger_says_where(change, message):
     row = {
         "paper": "001",
         "item": "Table 1",
@@ -366,7 +377,7 @@ def test_a_damaged_ledger_says_where(change, words):
     data["fairlp_ledger"] = VERSION
     assert len(Ledger.from_dict(json.loads(json.dumps(data)))) == 1
     change(data)
-    with pytest.raises(FileFormatError, match=re.escape(words)):
+    with pytest.raises(FileFormatError, match=re.escape(message)):
         Ledger.from_dict(data)
 
 

@@ -29,7 +29,7 @@ from ledger_rows import ENTRIES, row
 
 
 @pytest.mark.parametrize(
-    ("paper", "ours", "expected"),
+    ("paper", "computed", "expected"),
     [
         ("5/7", 5 / 7, True),
         ("5/7", 5 / 7 * (1 + 1e-5), False),
@@ -41,8 +41,8 @@ from ledger_rows import ENTRIES, row
         (3, np.float64(3), True),
     ],
 )
-def test_numbers_agree_to_the_printed_digits(paper, ours, expected):
-    assert agrees(paper, ours) is expected
+def test_numbers_agree_to_the_printed_digits(paper, computed, expected):
+    assert agrees(paper, computed) is expected
 
 
 def test_one_number_that_differs_makes_the_item_differ_and_is_told_first():
@@ -85,8 +85,8 @@ def test_noise_is_told_from_a_difference():
 def off(factor=1.001):
     """`allocate` of a mechanism that gives everybody a thousandth more."""
 
-    def wrong(instance, mechanism, **how):
-        allocation = fairlp.allocate(instance, mechanism, **how)
+    def wrong(instance, mechanism, **options):
+        allocation = fairlp.allocate(instance, mechanism, **options)
         return dataclasses.replace(allocation, tasks_array=allocation.tasks_array * factor)
 
     return wrong
@@ -121,9 +121,9 @@ def test_a_mechanism_off_by_a_thousandth_differs(module, key, monkeypatch):
 def test_a_mechanism_off_by_a_thousandth_is_refuted(key, monkeypatch):
     module = ENTRIES[key].function.__module__
 
-    def wrong(instance, mechanism, **how):
+    def wrong(instance, mechanism, **options):
         return off(1.001 if mechanism in ("pdrf", "drfh", "psdsf-rdm", "njc") else 1.0)(
-            instance, mechanism, **how
+            instance, mechanism, **options
         )
 
     monkeypatch.setattr(importlib.import_module(module), "allocate", wrong)
@@ -148,21 +148,21 @@ def test_an_erratum_ends_with_its_counterexample(monkeypatch):
     from fairlp.research.ledger import dolev
 
     assert row("004 §4, one dominant resource").verdict is Agreement.REFUTED
-    monkeypatch.setattr(dolev.check, "check", lambda *given: False)
+    monkeypatch.setattr(dolev.check, "check", lambda *arguments: False)
     assert ENTRIES["004 §4, one dominant resource"].compute(Run()).verdict is Agreement.HOLDS
 
 
 def test_instances_are_told_in_words():
-    told = in_words(fairlp.examples.khamse_ashari_figure_1())
-    assert told.startswith(
+    text = in_words(fairlp.examples.khamse_ashari_figure_1())
+    assert text.startswith(
         "demands 1, 2, 10; 1, 2, 1; 1, 2, 0, capacities 9, 12, 100; 12, 12, 0, weights 1, 1, 2"
     )
-    assert "may run on server1; server1; server1, server2" in told
+    assert "may run on server1; server1; server1, server2" in text
     assert shown([1e-20, 2]) == "1e-20, 2"
 
 
 @pytest.mark.parametrize(
-    ("paper", "ours", "expected"),
+    ("paper", "computed", "expected"),
     [
         ("≈2.5", 2.55, True),
         ("≈2.5", 2.45, True),
@@ -175,8 +175,8 @@ def test_instances_are_told_in_words():
         ("1/1000000", 1.1e-6, False),
     ],
 )
-def test_half_a_unit_of_the_last_place_agrees_and_no_more(paper, ours, expected):
-    assert agrees(paper, ours) is expected
+def test_half_a_unit_of_the_last_place_agrees_and_no_more(paper, computed, expected):
+    assert agrees(paper, computed) is expected
 
 
 def test_a_number_is_printed_with_the_papers_where_it_is_another():
@@ -245,6 +245,6 @@ def test_a_picture_says_what_is_seen_in_it_and_what_is_not():
 
 
 def test_statements_that_hold_or_are_refuted_count_their_instances():
-    held = holds(9, why="proved")
-    assert (held.ours, held.count, held.why) == ("never broken on 9 instances", 9, "proved")
+    answer = holds(9, why="proved")
+    assert (answer.ours, answer.count, answer.why) == ("never broken on 9 instances", 9, "proved")
     assert holds(9, ["this"]).count == 9

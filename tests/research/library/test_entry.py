@@ -64,9 +64,9 @@ def test_another_process_makes_the_same_numbers():
     )
     for line in python("-c", script, PYTHONHASHSEED="7").stdout.splitlines():
         name, *numbers = line.split()
-        made = library.load(name, seed=2).instance
-        own = np.concatenate([made.demands.ravel(), made.weights.ravel()]).tolist()
-        assert [float.fromhex(number) for number in numbers] == own
+        instance = library.load(name, seed=2).instance
+        expected = np.concatenate([instance.demands.ravel(), instance.weights.ravel()]).tolist()
+        assert [float.fromhex(number) for number in numbers] == expected
 
 
 def test_sizes_grow():
@@ -97,7 +97,7 @@ def test_an_entry_says_what_it_is():
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "words"),
+    ("arguments", "error", "message"),
     [
         (("tie",), fairlp.errors.UnknownNameError, "did you mean 'ties'"),
         ((3,), fairlp.errors.UnknownNameError, "by name, not int"),
@@ -115,9 +115,9 @@ def test_an_entry_says_what_it_is():
         (("ties", "small", True), fairlp.errors.InstanceError, "seed is True"),
     ],
 )
-def test_wrong_names_sizes_and_seeds_are_told(given, error, words):
-    with pytest.raises(error, match=words.replace("?", ".")):
-        library.load(*given)
+def test_wrong_names_sizes_and_seeds_are_told(arguments, error, message):
+    with pytest.raises(error, match=message.replace("?", ".")):
+        library.load(*arguments)
 
 
 def test_sets_asked_for_wrongly_are_told(tmp_path):
@@ -139,8 +139,8 @@ def test_sets_asked_for_wrongly_are_told(tmp_path):
 def test_what_needs_data_is_left_out_and_named(tmp_path):
     index = library.write_all(tmp_path, ["ties"])
     assert list(index.index) == ["ties"]
-    found, missing = chosen(None, "small", 0)
-    assert set(missing) == {"alibaba-gpu", "pai-2020"} and len(found) == len(GENERATED)
+    entries, missing = chosen(None, "small", 0)
+    assert set(missing) == {"alibaba-gpu", "pai-2020"} and len(entries) == len(GENERATED)
     assert "openb_node_list_all_node.csv" in missing["alibaba-gpu"]
 
 
@@ -150,9 +150,9 @@ def test_what_needs_data_is_left_out_and_named(tmp_path):
 def test_programs_come_back_from_mps_with_labels_and_the_same_optimum(name, tmp_path):
     entry = library.load(name, **({"users": 6, "servers": 4} if name in SHAPES else {}))
     written, *_ = entry.write_mps(tmp_path / "model.mps.gz")
-    read, ours = fairlp.read_program(written), entry.program()
-    assert read.column_names == ours.column_names and read.row_names == ours.row_names
-    assert (read.A != ours.A).nnz == 0 and read.sense == ours.sense == "max"
+    read, program = fairlp.read_program(written), entry.program()
+    assert read.column_names == program.column_names and read.row_names == program.row_names
+    assert (read.A != program.A).nnz == 0 and read.sense == program.sense == "max"
     assert read.solve("highs").require_optimal().objective == pytest.approx(
         float(entry.optimum.value), rel=1e-9
     )
@@ -166,8 +166,8 @@ def test_logarithms_have_no_mps(tmp_path):
 def test_all_are_written_with_an_index(tmp_path):
     names = ["ties", "few-pairs", "njc-circle", "whole-pool"]
     index = library.write_all(tmp_path / "set", names, seed=1)
-    there = {path.name for path in (tmp_path / "set").iterdir()}
-    assert {"ties.mps", "few-pairs.mps", "whole-pool.mps", "index.csv", "index.json"} <= there
+    file_names = {path.name for path in (tmp_path / "set").iterdir()}
+    assert {"ties.mps", "few-pairs.mps", "whole-pool.mps", "index.csv", "index.json"} <= file_names
     assert (
         list(index.index) == names
         and (index["sense"] == "max").all()
@@ -193,7 +193,7 @@ def test_all_are_written_with_an_index(tmp_path):
 
 
 def test_without_pyomo_concave_programs_have_no_file_and_the_index_says_so(tmp_path, monkeypatch):
-    def gone(*given, **more):
+    def gone(*arguments, **options):
         raise ImportError("no Pyomo")
 
     monkeypatch.setattr(fairlp.Model, "write", gone)
@@ -230,9 +230,9 @@ def test_optima_in_rationals_are_those_of_another_method(name, seed):
         and optimum.is_exact
         and optimum.words == "proved in rationals from a basis"
     )
-    ours = entry.model().solve("interior-point").require_optimal()
-    assert ours.verify().is_optimal
-    assert ours.objective == pytest.approx(float(optimum.value), rel=1e-9)
+    solution = entry.model().solve("interior-point").require_optimal()
+    assert solution.verify().is_optimal
+    assert solution.objective == pytest.approx(float(optimum.value), rel=1e-9)
     allocation = fairlp.allocate(entry.instance, entry.mechanism)
     verdict = allocation.certify(exact=True)
     assert verdict, verdict
@@ -274,15 +274,15 @@ def test_an_optimum_that_is_not_proved_is_not_known(monkeypatch):
         yield
 
     poor = [0] * program.n_columns, [0] * program.n_rows
-    for bases, words in (
+    for bases, message in (
         (lambda *_: iter(()), "no basis"),
         (absent, "python-flint"),
         (lambda *_: [poor], ""),
     ):
         monkeypatch.setattr(exact, "bases", bases)
-        found = recomputed(program)
+        optimum = recomputed(program)
         assert (
-            found.value is None
-            and found.words.startswith("not proved in rationals: ")
-            and words in found.words
+            optimum.value is None
+            and optimum.words.startswith("not proved in rationals: ")
+            and message in optimum.words
         )

@@ -19,13 +19,13 @@ SEEDS = range(many(4))
 @pytest.mark.parametrize(("users", "width"), [(4, 3), (5, 2), (7, 7), (6, 1), (9, 5)])
 def test_the_circle_is_optimal_in_rationals(users, width):
     entry = load("njc-circle", users=users, width=width)
-    granted, wanted = entry.optimum.levels, entry.instance.demands
+    granted, demands = entry.optimum.levels, entry.instance.demands
     price = entitlement = Fraction(1, users)
     for n in range(
         users
     ):  # Σ_j λ[j]·x[n]·r[n,j] = e[n], and every resource is used: the optimum, which is unique
-        assert sum(price * granted[n] * int(r) for r in wanted[n]) == entitlement
-        assert sum(granted[m] * int(wanted[m, n]) for m in range(users)) == 1
+        assert sum(price * granted[n] * int(r) for r in demands[n]) == entitlement
+        assert sum(granted[m] * int(demands[m, n]) for m in range(users)) == 1
     assert entry.optimum.value == pytest.approx(np.log(1 / width), rel=1e-15)
     tasks = fairlp.allocate(entry.instance, "njc").totals
     np.testing.assert_allclose(tasks, 1 / width, rtol=1e-12)
@@ -35,8 +35,8 @@ def test_the_circle_is_optimal_in_rationals(users, width):
 
 
 def test_the_circle_of_the_paper_is_there():
-    paper, ours = fairlp.examples.dolev_circle(), load("njc-circle", users=4, width=3)
-    assert sorted(map(tuple, ours.instance.demands)) == sorted(map(tuple, paper.demands))
+    paper, circle = fairlp.examples.dolev_circle(), load("njc-circle", users=4, width=3)
+    assert sorted(map(tuple, circle.instance.demands)) == sorted(map(tuple, paper.demands))
 
 
 def test_the_best_of_the_fair_allocations_uses_everything():

@@ -56,8 +56,8 @@ def test_a_process_that_asks_for_too_much_memory_is_told_so():
 def test_programs_that_the_solver_started_end_with_it():
     answer = solve(entry_with_rows(STARTS), time_limit=0.5)
     assert answer["status"] == "time limit"
-    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
-    assert "planted-by-moody" not in listed.stdout
+    processes = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    assert "planted-by-moody" not in processes.stdout
 
 
 def test_an_interrupt_ends_the_process(monkeypatch):
@@ -109,7 +109,7 @@ def test_main_answers_in_its_own_process_without_a_limit(monkeypatch):
         "import sys; sys.modules['resource'] = None\n"
         "from fairlp.research.library.process import main; main()"
     )
-    monkeypatch.setattr(process, "_CODE", script)
+    monkeypatch.setattr(process, "CODE_OF_PROCESS", script)
     assert solve(TIES, memory=1e-3)["status"] == "optimal"
 
 

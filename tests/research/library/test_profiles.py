@@ -64,11 +64,11 @@ def test_nothing_solved_and_nothing_there():
 
 
 @pytest.mark.parametrize(
-    "given", [{"times": -TIMES}, {"times": TIMES, "least": 0}, {"times": TIMES, "least": -1}]
+    "arguments", [{"times": -TIMES}, {"times": TIMES, "least": 0}, {"times": TIMES, "least": -1}]
 )
-def test_times_that_cannot_be_are_told(given):
+def test_times_that_cannot_be_are_told(arguments):
     with pytest.raises(fairlp.errors.InstanceError, match="expected seconds"):
-        profile(**given)
+        profile(**arguments)
 
 
 @pytest.mark.parametrize("factor", [0.5, 0, float("nan")])
@@ -78,8 +78,8 @@ def test_factors_below_1_are_told(factor):
 
 
 def test_the_figure_is_the_profile():
-    found = profile(TIMES)
-    figure = plot_profile(found.ratios)
+    times_profile = profile(TIMES)
+    figure = plot_profile(times_profile.ratios)
     (axis,) = figure.axes
     assert (
         axis.get_xscale() == "log"
@@ -88,9 +88,9 @@ def test_the_figure_is_the_profile():
     )
     assert [line.get_label() for line in axis.lines] == ["b", "a", "c"]
     for line in axis.lines:
-        at, within = line.get_data()
-        for factor, height in zip(at, within, strict=True):
-            assert height == found.within(max(factor, 1.0))[line.get_label()]
+        factors, within = line.get_data()
+        for factor, height in zip(factors, within, strict=True):
+            assert height == times_profile.within(max(factor, 1.0))[line.get_label()]
     assert len(figure.legends) == 1
 
 

@@ -12,7 +12,7 @@ library = fairlp.library
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters", "words"),
+    ("name", "parameters", "message"),
     [
         ("ties", {"users": 3}, "'ties' has no parameter 'users'"),
         ("zeros", {"users": 0}, "users is 0; expected a whole number of at least 1"),
@@ -40,11 +40,11 @@ library = fairlp.library
         ("pai-2020", {"data": "."}, "has no pai2020_machine_spec.csv"),
     ],
 )
-def test_wrong_parameters_are_told(name, parameters, words, tmp_path, monkeypatch):
+def test_wrong_parameters_are_told(name, parameters, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(fairlp.FairlpError) as told:
+    with pytest.raises(fairlp.FairlpError) as error:
         library.load(name, **parameters)
-    assert words in str(told.value)
+    assert message in str(error.value)
 
 
 def test_a_generator_that_is_declared_wrongly_is_refused():
@@ -61,8 +61,8 @@ def test_a_generator_that_is_declared_wrongly_is_refused():
 
 
 def test_every_mechanism_named_is_one_of_ours():
-    known = {row.mechanism for row in REGISTRY.values()}
-    assert known <= set(fairlp.mechanisms().index)
+    mechanisms = {row.mechanism for row in REGISTRY.values()}
+    assert mechanisms <= set(fairlp.mechanisms().index)
 
 
 #: Of each small entry of seed 1: rows and entries of its program, the sum of their sizes, and sums of demands,

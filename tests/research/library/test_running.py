@@ -78,9 +78,9 @@ def test_without_duals_and_without_a_known_optimum_nothing_is_proved(monkeypatch
 
 
 def test_a_certificate_beside_a_closed_form_that_is_wrong_is_not_counted():
-    told = solve_and_certify(TIES.program(), Dual())
-    wrong = {**told, "objective": told["objective"] * 1.001}
-    verdicts = judged(TIES, "one", wrong)
+    record = solve_and_certify(TIES.program(), Dual())
+    wrong_record = {**record, "objective": record["objective"] * 1.001}
+    verdicts = judged(TIES, "one", wrong_record)
     assert (
         not verdicts.accepted
         and verdicts.verdict == "not the optimum"
@@ -91,10 +91,12 @@ def test_a_certificate_beside_a_closed_form_that_is_wrong_is_not_counted():
 @pytest.mark.parametrize("width", [1, 3])
 def test_an_optimum_of_0_is_measured_by_its_terms(width):
     entry = library.load("njc-circle", users=5, width=width)
-    told = solve_and_certify(entry.program(), "interior-point")
-    assert judged(entry, "one", told).verdict == "certified" and told["terms"] == pytest.approx(1.0)
-    off = {**told, "objective": told["objective"] - 1e-6}
-    assert judged(entry, "one", off).verdict == "not the optimum"
+    record = solve_and_certify(entry.program(), "interior-point")
+    assert judged(entry, "one", record).verdict == "certified" and record["terms"] == pytest.approx(
+        1.0
+    )
+    wrong_by_little = {**record, "objective": record["objective"] - 1e-6}
+    assert judged(entry, "one", wrong_by_little).verdict == "not the optimum"
 
 
 def test_what_a_solver_cannot_do_is_told():
@@ -177,17 +179,17 @@ def results():
 
 
 def test_profiles_are_of_all_programs_or_of_a_kind():
-    found = results()
-    assert found.profile().ratios.to_numpy().tolist() == [[1, 3], [float("inf"), 1]]
-    assert found.profile("LP").ratios.to_numpy().tolist() == [[1, 3]]
+    library_results = results()
+    assert library_results.profile().ratios.to_numpy().tolist() == [[1, 3], [float("inf"), 1]]
+    assert library_results.profile("LP").ratios.to_numpy().tolist() == [[1, 3]]
     with pytest.raises(fairlp.errors.UnknownNameError, match="there are LP, MILP"):
-        found.profile("QP")
-    assert repr(found) == "<Results of 2 solvers: 3 of 4 answers accepted>"
+        library_results.profile("QP")
+    assert repr(library_results) == "<Results of 2 solvers: 3 of 4 answers accepted>"
 
 
 def test_results_are_written(tmp_path):
-    found = results()
-    data = json.loads(found.write(tmp_path / "r.json").read_text(encoding="utf-8"))
+    library_results = results()
+    data = json.loads(library_results.write(tmp_path / "r.json").read_text(encoding="utf-8"))
     assert (
         data["settings"] == {"size": "small"}
         and data["left_out"] == {"pai-2020": "no data"}
@@ -195,14 +197,14 @@ def test_results_are_written(tmp_path):
     )
     assert [row["seconds"] for row in data["results"]] == [1.0, 3.0, None, 2.0]
     assert {row["solver"]: row["solved"] for row in data["profile"]} == {"a": 0.5, "b": 1.0}
-    table = pd.read_csv(found.write(tmp_path / "r.csv"))
+    table = pd.read_csv(library_results.write(tmp_path / "r.csv"))
     assert table["verdict"].tolist() == ["certified", "certified", "not feasible", "known optimum"]
     with pytest.raises(fairlp.errors.FileFormatError, match=r"expected \.json or \.csv"):
-        found.write(tmp_path / "r.txt")
+        library_results.write(tmp_path / "r.txt")
 
 
 @pytest.mark.parametrize(
-    ("solvers", "more", "words"),
+    ("solvers", "options", "message"),
     [
         ("highs", {}, "expected a list of names, such as ['highs']"),
         ([], {}, "no solver was named"),
@@ -214,10 +216,10 @@ def test_results_are_written(tmp_path):
         (["highs"], {"size": "tiny"}, "no size is called 'tiny'"),
     ],
 )
-def test_what_is_asked_wrongly_is_told(solvers, more, words):
-    with pytest.raises(fairlp.FairlpError) as told:
-        library.run(solvers, **{"entries": ["ties"], **more})
-    assert words in str(told.value)
+def test_what_is_asked_wrongly_is_told(solvers, options, message):
+    with pytest.raises(fairlp.FairlpError) as error:
+        library.run(solvers, **{"entries": ["ties"], **options})
+    assert message in str(error.value)
 
 
 def test_a_solver_that_is_not_here_is_refused_before_anything_begins(monkeypatch):
@@ -240,8 +242,8 @@ def test_a_solver_that_is_named_twice_is_run_once(monkeypatch):
 
 
 def test_half_of_the_memory_is_had_where_the_system_tells(monkeypatch):
-    told = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 3 * 2**19}
-    monkeypatch.setattr(running.os, "sysconf", told.__getitem__, raising=False)
+    system_values = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 3 * 2**19}
+    monkeypatch.setattr(running.os, "sysconf", system_values.__getitem__, raising=False)
     assert running._half_of_memory() == 3.0
 
     def unknown(name):
@@ -265,9 +267,9 @@ def test_numbers_of_numpy_are_written_as_those_of_python():
         np.float32(0.5),
         np.float64("nan"),
     )
-    (found,) = json.loads(json.dumps(Results((row,), ("a",), {}, {}).to_dict()))["results"]
-    assert found["accepted"] is True and (found["seconds"], found["objective"]) == (1.5, 0.5)
-    assert None in found.values()
+    (record,) = json.loads(json.dumps(Results((row,), ("a",), {}, {}).to_dict()))["results"]
+    assert record["accepted"] is True and (record["seconds"], record["objective"]) == (1.5, 0.5)
+    assert None in record.values()
 
 
 def test_a_profile_says_how_much_it_is_of():

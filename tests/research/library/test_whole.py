@@ -23,7 +23,7 @@ def brute_force(demands, capacity):
     shares = [max(Fraction(d, c) for d, c in zip(row, capacity, strict=True)) for row in demands]
     alone = [min(c // d for d, c in zip(row, capacity, strict=True)) for row in demands]
     best = Fraction(0)
-    for x in product(*(range(most + 1) for most in alone)):
+    for x in product(*(range(largest + 1) for largest in alone)):
         if all(
             sum(k * row[r] for k, row in zip(x, demands, strict=True)) <= c
             for r, c in enumerate(capacity)

@@ -17,7 +17,7 @@ from fairlp.mechanisms.table import OWN
 from fairlp.research.simulation import Workload, policies, simulate
 from fairlp.tolerances import VERIFIED
 from profiles import many
-from simulation_cases import same_bytes_again
+from simulation_cases import assert_same_bytes_again
 
 
 def workload_of(rows):
@@ -49,24 +49,28 @@ def by_quanta(rows, share, period):
     """When each job ends: ``share`` says at every quantum how many tasks each user runs; its oldest jobs come first."""
     users = list(dict.fromkeys(user for user, *_ in rows))
     work = [Fraction(tasks * duration) for _, _, tasks, duration, _ in rows]
-    ends, now, has = [None] * len(rows), Fraction(0), dict.fromkeys(users, Fraction(0))
+    ends, moment, grants = [None] * len(rows), Fraction(0), dict.fromkeys(users, Fraction(0))
     while None in ends:
-        here = [k for k, end in enumerate(ends) if end is None and rows[k][1] <= now]
-        if here and now % period == 0:
-            asked = {user: sum(rows[k][2] for k in here if rows[k][0] == user) for user in users}
-            has = dict(zip(users, map(Fraction, share(list(asked.values()))), strict=True))
-        left, rate = dict(has), {}
-        for k in here:
-            rate[k] = min(left[rows[k][0]], Fraction(rows[k][2]))
-            left[rows[k][0]] -= rate[k]
-        coming = [Fraction(row[1]) for row in rows if row[1] > now]
-        ending = [now + work[k] / rate[k] for k in here if rate[k]]
-        then = min([*coming, *ending, *([(now // period + 1) * period] if here else [])])
-        for k in here:
-            work[k] -= rate[k] * (then - now)
+        active = [k for k, end in enumerate(ends) if end is None and rows[k][1] <= moment]
+        if active and moment % period == 0:
+            requests = {
+                user: sum(rows[k][2] for k in active if rows[k][0] == user) for user in users
+            }
+            grants = dict(zip(users, map(Fraction, share(list(requests.values()))), strict=True))
+        remaining, rate = dict(grants), {}
+        for k in active:
+            rate[k] = min(remaining[rows[k][0]], Fraction(rows[k][2]))
+            remaining[rows[k][0]] -= rate[k]
+        arrivals = [Fraction(row[1]) for row in rows if row[1] > moment]
+        ending = [moment + work[k] / rate[k] for k in active if rate[k]]
+        end_of_step = min(
+            [*arrivals, *ending, *([(moment // period + 1) * period] if active else [])]
+        )
+        for k in active:
+            work[k] -= rate[k] * (end_of_step - moment)
             if not work[k]:
-                ends[k] = then
-        now = then
+                ends[k] = end_of_step
+        moment = end_of_step
     return ends
 
 
@@ -77,21 +81,21 @@ def karma_of(count, slices, alpha, first):
     def share(demand):
         guaranteed = int(Fraction(str(alpha)) * slices // count)
         free = slices - count * guaranteed
-        credits[:] = [own + free // count for own in credits]
-        donated = [max(0, guaranteed - wanted) for wanted in demand]
-        has = [min(wanted, guaranteed) for wanted in demand]
+        credits[:] = [balance + free // count for balance in credits]
+        donated = [max(0, guaranteed - slices) for slices in demand]
+        grants = [min(slices, guaranteed) for slices in demand]
         while True:
-            borrowers = [n for n in range(count) if has[n] < demand[n] and credits[n] > 0]
+            borrowers = [n for n in range(count) if grants[n] < demand[n] and credits[n] > 0]
             donors = [n for n in range(count) if donated[n]]
             if not borrowers or not (donors or free):
-                return has
+                return grants
             if donors:
                 poorest = min(donors, key=lambda n: credits[n])
                 credits[poorest], donated[poorest] = credits[poorest] + 1, donated[poorest] - 1
             else:
                 free -= 1
             richest = max(borrowers, key=lambda n: credits[n])
-            has[richest], credits[richest] = has[richest] + 1, credits[richest] - 1
+            grants[richest], credits[richest] = grants[richest] + 1, credits[richest] - 1
 
     return share
 
@@ -111,7 +115,7 @@ def test_karma_over_time_is_its_loop_at_every_quantum(seed, period, first):
 
 
 def test_a_run_that_is_run_again_gives_the_same_bytes(monkeypatch):
-    same_bytes_again(pool(6), workload_of(drawn(1, jobs=40)), "karma", monkeypatch)
+    assert_same_bytes_again(pool(6), workload_of(drawn(1, jobs=40)), "karma", monkeypatch)
 
 
 @pytest.fixture
@@ -119,17 +123,17 @@ def in_turns():
     """Everything goes to the user who has had least so far."""
 
     def own(instance, state):
-        had = (
+        past = (
             np.zeros(len(instance.users))
             if state is None
             else state.reindex(instance.users.labels).to_numpy()
         )
         asking = np.flatnonzero(instance.task_limits > 0)
-        tasks = np.zeros(len(had))
+        tasks = np.zeros(len(past))
         if asking.size:
-            n = asking[had[asking].argmin()]
+            n = asking[past[asking].argmin()]
             tasks[n] = min(instance.task_limits[n], instance.gamma()[n, 0])
-        return tasks, had + tasks
+        return tasks, past + tasks
 
     yield fairlp.mechanism("in-turns")(own)
     del OWN["in-turns"]

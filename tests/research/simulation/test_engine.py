@@ -13,20 +13,20 @@ from fairlp.research.simulation.engine import Engine
 from fairlp.research.simulation.fluid import Fluid
 
 
-def cluster(*capacities, **more):
+def cluster(*capacities, **options):
     return Instance.from_arrays(
-        [[1.0]], np.array(capacities, dtype=float)[:, None], resources=["cpu"], **more
+        [[1.0]], np.array(capacities, dtype=float)[:, None], resources=["cpu"], **options
     )
 
 
-def workload(*jobs, **more):
+def workload(*jobs, **options):
     """Jobs as (user, arrival, tasks, duration, cpu)."""
     table = pd.DataFrame(jobs, columns=["user", "arrival", "tasks", "duration", "cpu"])
-    return Workload.of(table.assign(**more), ["cpu"])
+    return Workload.of(table.assign(**options), ["cpu"])
 
 
-def engine(jobs, *capacities, policy="first-fit", **more):
-    return Engine(cluster(*capacities), jobs, policy, **more)
+def engine(jobs, *capacities, policy="first-fit", **options):
+    return Engine(cluster(*capacities), jobs, policy, **options)
 
 
 BUSY = workload(("a", 0, 3, 5, 1), ("b", 0, 4, 7, 1), ("a", 2, 2, 3, 1))

@@ -136,9 +136,9 @@ def test_slot_sizes_are_runs_of_slots(crowd, sizes):
 def test_dedicated_clouds_hold_all_servers_once_and_figures_count_users(crowd, dedicated):
     cluster, load = crowd
     parts = divide(cluster, 15, seed=3)
-    assert [part.n_servers for part in parts] == [4] * 15
+    assert [subcluster.n_servers for subcluster in parts] == [4] * 15
     total = (
-        pd.concat([pd.Series(part.counts, list(part.servers)) for part in parts])
+        pd.concat([pd.Series(subcluster.counts, list(subcluster.servers)) for subcluster in parts])
         .groupby(level=0)
         .sum()
     )
@@ -165,7 +165,7 @@ def test_clouds_that_lack_a_resource_refuse_who_needs_it(policy):
         }
     )
     load = Workload.of(jobs, ["cpu", "gpu"])
-    without = next(part for part in divide(cluster, 2) if part.pool[1] == 0)
+    without = next(subcluster for subcluster in divide(cluster, 2) if subcluster.pool[1] == 0)
     simulation = simulate(without, load, policy, slots=4)
     assert simulation.jobs.refused.tolist() == [
         True,
@@ -199,15 +199,19 @@ def test_samples_windows_and_loads():
     assert sample(cluster, 20, seed=1).n_servers == 20 and set(sample(cluster, 20).servers) <= set(
         cluster.servers
     )
-    for call, words in (
+    for call, message in (
         (lambda: sample(cluster, 51), "cannot draw 51"),
         (lambda: divide(cluster, 51), "at least one"),
     ):
-        with pytest.raises(InstanceError, match=words):
+        with pytest.raises(InstanceError, match=message):
             call()
     load = synthetic(100, 5, seed=1)
-    part = load.window(3600, 7200)
-    assert part.jobs.arrival.min() >= 0 and part.jobs.arrival.max() < 3600 and len(part.jobs) < 100
+    window = load.window(3600, 7200)
+    assert (
+        window.jobs.arrival.min() >= 0
+        and window.jobs.arrival.max() < 3600
+        and len(window.jobs) < 100
+    )
     assert sum(len(load.only(user).jobs) for user in load.users) == 100
     with pytest.raises(InstanceError, match="no jobs of user 'nobody'"):
         load.only("nobody")
@@ -261,22 +265,22 @@ def test_every_experiment_has_a_figure_with_names_on_its_axes(compared, sizes, d
 
 
 def test_a_user_who_leaves_and_comes_back():
-    found = leaving_user(until=60, away={"user4": (20, 40)})
-    assert found.utilization["psdsf-rdm"].loc[[19, 39, 59], ("D", "cpu")].tolist() == pytest.approx(
-        [1, 0.75, 1], abs=0.01
-    )
+    tracking = leaving_user(until=60, away={"user4": (20, 40)})
+    assert tracking.utilization["psdsf-rdm"].loc[
+        [19, 39, 59], ("D", "cpu")
+    ].tolist() == pytest.approx([1, 0.75, 1], abs=0.01)
 
 
 # the command line
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def current_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_simulate_compares_policies_and_writes_everything(here):
+def test_simulate_compares_policies_and_writes_everything(current_folder):
     drawn = ["--draw", "jobs=40", "--draw", "users=3", "--draw", "seed=2"]
     written = run(
         *["simulate", "wang-figure-4", "synthetic", *drawn, "--save-jobs", "jobs.csv", "--json"],
@@ -291,9 +295,9 @@ def test_simulate_compares_policies_and_writes_everything(here):
     assert (
         rows[2]["cpu used"] == expected.loc["drfh", "cpu used"] and rows[0]["tasks completed"] == 1
     )
-    assert pd.read_csv(here / "out" / "drfh" / "jobs.csv")["finish"].notna().all()
-    assert (here / "used.png").exists()
-    again = run(
+    assert pd.read_csv(current_folder / "out" / "drfh" / "jobs.csv")["finish"].notna().all()
+    assert (current_folder / "used.png").exists()
+    process = run(
         "simulate",
         "wang-figure-4",
         "jobs.csv",
@@ -305,7 +309,7 @@ def test_simulate_compares_policies_and_writes_everything(here):
         600,
         "--csv",
     )
-    assert again.stdout.startswith("policy,cpu used") and "slots" in again.stdout
+    assert process.stdout.startswith("policy,cpu used") and "slots" in process.stdout
     text = run(
         "simulate",
         "wang-figure-4",
@@ -337,13 +341,13 @@ def test_simulate_compares_policies_and_writes_everything(here):
         (["bad.csv"], "no column 'user'"),
     ],
 )
-def test_what_simulate_refuses(here, arguments, expected):
-    (here / "bad.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+def test_what_simulate_refuses(current_folder, arguments, expected):
+    (current_folder / "bad.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     assert re.search(expected, error_line(run("simulate", "wang-figure-4", *arguments, code=3)))
 
 
-def test_usage_of_simulate(here):
-    (here / "jobs.csv").write_text(
+def test_usage_of_simulate(current_folder):
+    (current_folder / "jobs.csv").write_text(
         "user,arrival,tasks,duration,cpu\na,0,1,1,0.1\n", encoding="utf-8"
     )
     run("simulate", "wang-figure-4", "jobs.csv", "--draw", "jobs=3", code=2)
@@ -359,17 +363,17 @@ def folder_of_2011(folder):
     for job in range(30):
         for task in range(int(rng.integers(1, 9))):
             submitted = int(rng.integers(0, 3600)) * 10**6
-            begin = submitted + 10**6
+            start = submitted + 10**6
             tail = f"u{job % 3},2,9,{(0.1, 0.2)[task % 2]},0.1,0,0"
             head = f",,{job},{task}"
-            events += [(submitted, 0, tail, head), (begin, 1, tail, head)]
+            events += [(submitted, 0, tail, head), (start, 1, tail, head)]
             if task == 3:
                 events += [
-                    (begin + 5, 2, tail, head),
-                    (begin + 5, 0, tail, head),
-                    (begin + 9, 1, tail, head),
+                    (start + 5, 2, tail, head),
+                    (start + 5, 0, tail, head),
+                    (start + 9, 1, tail, head),
                 ]
-            events.append((begin + 10 + 60 * 10**6 * (1 + job % 4), 4, tail, head))
+            events.append((start + 10 + 60 * 10**6 * (1 + job % 4), 4, tail, head))
     for name, rows in (
         ("machine_events", machines),
         (

@@ -21,7 +21,7 @@ from fairlp.research.simulation.fluid import Fluid
 from fairlp.research.simulation.generators import google_sample, synthetic, three_users
 from fairlp.tolerances import FEASIBILITY, VERIFIED
 from profiles import many
-from simulation_cases import as_oracle, same_bytes_again, trace
+from simulation_cases import as_oracle, assert_same_bytes_again, trace
 
 #: On one server these are all DRF; where time is divided, DRF of the one resource time.
 LIKE_DRF = ("drf", "edrf", "drfh", "c-drfh", "tsf", "psdsf-rdm", "psdsf-tdm")
@@ -49,13 +49,16 @@ def test_event_by_event_in_rationals_agrees_on_one_server(seed, policy):
         job["ask"] = tuple(exactly(value) for value in job["need"])
 
     def share(requests):
-        demands, pool = [ask for _, ask, *_ in requests], capacity
+        demands, pool = [request for _, request, *_ in requests], capacity
         if policy == "psdsf-tdm":
             demands, pool = (
-                [[max(d / c for d, c in zip(ask, capacity, strict=True))] for ask in demands],
+                [
+                    [max(d / c for d, c in zip(request, capacity, strict=True))]
+                    for request in demands
+                ],
                 [Fraction(1)],
             )
-        phi = [weights[user] * part for user, _, _, part in requests]
+        phi = [weights[user] * fraction for user, _, _, fraction in requests]
         return simulation_oracle.drf(
             demands, phi, [Fraction(limit) for _, _, limit, _ in requests], pool
         )
@@ -76,20 +79,22 @@ def test_on_several_servers_it_is_the_mechanism_solved_afresh_at_every_event(see
     workload, cluster, kinds = trace(rng, jobs=8)
     jobs, eligible = as_oracle(workload, cluster, kinds)
     for k, job in enumerate(jobs):
-        own = None if eligible is None else eligible[k]
-        job["ask"] = (tuple(job["need"]), None if own is None or all(own) else tuple(own))
+        places = None if eligible is None else eligible[k]
+        job["ask"] = (tuple(job["need"]), None if places is None or all(places) else tuple(places))
     fits = [fits_somewhere(job["ask"], cluster) for job in jobs]
     for job, can in zip(jobs, fits, strict=True):
         job["tasks"] *= can
 
     def share(requests):
         moment = Instance.from_arrays(
-            [ask[0] for _, ask, *_ in requests],
+            [request[0] for _, request, *_ in requests],
             cluster.capacities,
             counts=cluster.counts,
-            eligible=np.array([ask[1] or [True] * len(cluster.counts) for _, ask, *_ in requests]),
+            eligible=np.array(
+                [request[1] or [True] * len(cluster.counts) for _, request, *_ in requests]
+            ),
             task_limits=[limit for _, _, limit, _ in requests],
-            weights=[float(part) for *_, part in requests],
+            weights=[float(fraction) for *_, fraction in requests],
         )
         return [Fraction(total) for total in fairlp.allocate(moment, policy).totals]
 
@@ -104,8 +109,8 @@ def test_on_several_servers_it_is_the_mechanism_solved_afresh_at_every_event(see
             assert row.start == pytest.approx(float(first[k]), rel=VERIFIED)
 
 
-def fits_somewhere(ask, cluster):
-    need, allowed = ask
+def fits_somewhere(request, cluster):
+    need, allowed = request
     rows = range(len(cluster.capacities))
     return any(
         (allowed is None or allowed[i]) and (np.array(need) <= cluster.capacities[i]).all()
@@ -134,23 +139,23 @@ def test_capacity_is_kept_and_work_is_conserved_at_every_event(seed, policy):
     run = Fluid(cluster, workload, policy, every=3, **options)
     served = np.zeros(len(run.tasks))
     capacity = cluster.capacities * cluster.counts[:, None]
-    asks = {
+    requests = {
         int(request): run.kinds[kind] for request, kind in zip(run.request, run.kind, strict=True)
     }
     while True:
-        now, rates, serving = run.now, run.rates, run.serving
+        moment, rates, serving = run.now, run.rates, run.serving
         over = run.run(float("inf"), most_events=1)
-        np.add.at(served, serving, rates * (run.now - now))
-        came = np.arange(len(run.tasks)) < run.next_job
-        came[run.refused] = False
-        left = np.where(came, run.work, run.tasks * run.duration)
-        assert served[came] == pytest.approx(
-            (run.tasks * run.duration - left)[came], abs=VERIFIED, rel=VERIFIED
+        np.add.at(served, serving, rates * (run.now - moment))
+        has_arrived = np.arange(len(run.tasks)) < run.next_job
+        has_arrived[run.refused] = False
+        remaining = np.where(has_arrived, run.work, run.tasks * run.duration)
+        assert served[has_arrived] == pytest.approx(
+            (run.tasks * run.duration - remaining)[has_arrived], abs=VERIFIED, rel=VERIFIED
         )
         waiting = [job for jobs in run.open.values() for job in jobs]
         assert len(set(waiting)) == len(waiting)  # every job waits or has ended, once
-        assert set(waiting) == set(np.flatnonzero(came & np.isnan(run.finish)).tolist())
-        demands = np.array([asks[request] for request in run.requests.tolist()]).reshape(
+        assert set(waiting) == set(np.flatnonzero(has_arrived & np.isnan(run.finish)).tolist())
+        demands = np.array([requests[request] for request in run.requests.tolist()]).reshape(
             -1, len(cluster.resources)
         )
         used = run.placed.T @ demands
@@ -158,7 +163,7 @@ def test_capacity_is_kept_and_work_is_conserved_at_every_event(seed, policy):
         assert run.rates.sum() <= run.placed.sum() * (1 + FEASIBILITY)
         if over:
             break
-    assert np.isfinite(run.finish[came]).all() and not run.rates.any()
+    assert np.isfinite(run.finish[has_arrived]).all() and not run.rates.any()
     assert run.completed().sum() == pytest.approx(
         workload.total_tasks - run.tasks[run.refused].sum()
     )
@@ -170,7 +175,7 @@ def test_capacity_is_kept_and_work_is_conserved_at_every_event(seed, policy):
 )
 def test_a_run_that_is_run_again_gives_the_same_bytes(policy, monkeypatch):
     workload, cluster, _ = trace(np.random.default_rng(5), jobs=40)
-    same_bytes_again(cluster, workload, policy, monkeypatch)
+    assert_same_bytes_again(cluster, workload, policy, monkeypatch)
 
 
 def test_a_trace_by_hand():
@@ -224,12 +229,14 @@ def test_the_limits_of_figure_4_of_wang_are_those_of_the_linear_program():
         assert shares.loc[
             time, [f"user{n + 1}" for n in range(len(limit))]
         ].tolist() == pytest.approx(limit)
-    far = []
+    distances = []
     for finer in (1, 3, 9):
         jobs = Workload.of(three_users(finer).jobs.assign(tasks=20_000), ["cpu", "memory"])
         whole = simulate(cluster, jobs, "best-fit", every=590, until=590).shares.loc[590].tolist()
-        far.append(np.abs(np.array(whole) - limits[2]).max())
-    assert far[0] > 0.15 and far[2] < 0.04 and far[0] > far[1] > far[2]
+        distances.append(np.abs(np.array(whole) - limits[2]).max())
+    assert (
+        distances[0] > 0.15 and distances[2] < 0.04 and distances[0] > distances[1] > distances[2]
+    )
 
 
 def test_an_allocation_is_used_again_while_no_limit_that_changes_is_reached():
@@ -244,11 +251,11 @@ def test_an_allocation_is_used_again_while_no_limit_that_changes_is_reached():
 def test_servers_on_their_own_come_to_table_iv():
     """Khamse-Ashari et al., Table IV, for endless tasks; with user 4 away, user 3 takes its server too."""
     cluster = examples.load("khamse-ashari-table-3")
-    asks = [dict(zip(cluster.resources, row, strict=True)) for row in cluster.demands]
+    requests = [dict(zip(cluster.resources, row, strict=True)) for row in cluster.demands]
     jobs = pd.DataFrame(
         [
-            {"user": user, "arrival": 0.0, "tasks": 1000, "duration": 60.0, **ask}
-            for user, ask in zip(cluster.users, asks, strict=True)
+            {"user": user, "arrival": 0.0, "tasks": 1000, "duration": 60.0, **request}
+            for user, request in zip(cluster.users, requests, strict=True)
         ]
     )
     servers = cluster.replace(

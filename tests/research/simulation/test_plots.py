@@ -40,19 +40,21 @@ def over_time(seconds):
 
 @pytest.mark.parametrize(("seconds", "unit", "scale"), [(7100.0, "s", 1.0), (7200.0, "h", 3600.0)])
 def test_shares_over_time_are_in_seconds_or_hours(seconds, unit, scale):
-    found = over_time(seconds)
-    figure = plots.plot_user_shares(found)
+    simulated = over_time(seconds)
+    figure = plots.plot_user_shares(simulated)
     assert [axis.get_title() for axis in figure.axes] == ["cpu", "memory", "dominant share"]
     for axis, table in zip(
-        figure.axes, (found.usage["cpu"], found.usage["memory"], found.shares), strict=True
+        figure.axes,
+        (simulated.usage["cpu"], simulated.usage["memory"], simulated.shares),
+        strict=True,
     ):
         assert axis.get_xlabel() == f"time [{unit}]" and axis.get_xlim() == (0, seconds / scale)
         drawn = lines_of(axis)
         assert list(drawn) == ["ann", "bob"]
         for user, (x, y) in drawn.items():
-            assert x == pytest.approx(found.shares.index / scale) and y == table[user].tolist()
-    one = plots.plot_user_shares(found, users=["bob"])
-    assert [list(lines_of(axis)) for axis in one.axes] == [["bob"]] * 3
+            assert x == pytest.approx(simulated.shares.index / scale) and y == table[user].tolist()
+    figure_of_bob = plots.plot_user_shares(simulated, users=["bob"])
+    assert [list(lines_of(axis)) for axis in figure_of_bob.axes] == [["bob"]] * 3
 
 
 def test_utilization_over_time_is_by_resource():
@@ -132,7 +134,7 @@ def test_bubbles_are_right_against_up_and_grow_with_the_tasks():
 
 
 @pytest.mark.parametrize(
-    ("submitted", "shown"),
+    ("submitted", "labels"),
     [
         ([1, 100], ["1", "10", "100"]),
         ([2, 90000], ["1", "100", "100,000"]),
@@ -140,14 +142,14 @@ def test_bubbles_are_right_against_up_and_grow_with_the_tasks():
         ([0, 0], ["1"]),
     ],
 )
-def test_a_legend_says_how_many_tasks_a_bubble_stands_for(submitted, shown):
+def test_a_legend_says_how_many_tasks_a_bubble_stands_for(submitted, labels):
     ratios = pd.DataFrame({"best-fit": [0.9, 0.8], "slots": [0.3, 0.4], "submitted": submitted})
     (axis,) = plots.plot_completion_ratios(SimpleNamespace(ratios=lambda: ratios)).axes
     legend = axis.get_legend()
     assert legend.get_title().get_text() == "tasks submitted"
-    assert [text.get_text() for text in legend.get_texts()] == shown
+    assert [text.get_text() for text in legend.get_texts()] == labels
     # a user who submitted so many has a bubble of the size that the legend shows
-    numbers = [float(text.replace(",", "")) for text in shown]
+    numbers = [float(text.replace(",", "")) for text in labels]
     users = pd.DataFrame({"best-fit": 0.5, "slots": 0.5, "submitted": numbers})
     (other,) = plots.plot_completion_ratios(SimpleNamespace(ratios=lambda: users)).axes
     sizes = [float(handle.get_sizes()[0]) for handle in legend.legend_handles]
@@ -175,35 +177,37 @@ def tracked():
 
 
 def test_tracking_draws_each_server_and_shades_who_is_away():
-    found = tracked()
-    figure = plots.plot_tracking(found)
-    first = found.instance.resources[0]
-    for axis, server in zip(figure.axes, found.instance.servers, strict=True):
+    tracking = tracked()
+    figure = plots.plot_tracking(tracking)
+    first = tracking.instance.resources[0]
+    for axis, server in zip(figure.axes, tracking.instance.servers, strict=True):
         assert axis.get_title() == f"{first} of {server}" and axis.get_xlim() == (0, 40)
         drawn = lines_of(axis)
         assert {name: y for name, (_, y) in drawn.items()} == {
-            name: found.utilization[name, server, first].tolist() for name in found.mechanisms
+            name: tracking.utilization[name, server, first].tolist() for name in tracking.mechanisms
         }
         shades = [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in axis.patches]
         assert shades == [(10, 20), (25, 26), (30, 40)]
         assert [text.get_text() for text in axis.texts] == ["ann away", "ann away", "bob away"]
-    second, server = found.instance.resources[1], found.instance.servers[1]
-    one = plots.plot_tracking(found, second, servers=[server], mechanisms=["c-drfh"])
-    assert [axis.get_title() for axis in one.axes] == [f"{second} of {server}"]
-    assert list(lines_of(one.axes[0])) == ["c-drfh"]
+    second, server = tracking.instance.resources[1], tracking.instance.servers[1]
+    figure_of_server = plots.plot_tracking(
+        tracking, second, servers=[server], mechanisms=["c-drfh"]
+    )
+    assert [axis.get_title() for axis in figure_of_server.axes] == [f"{second} of {server}"]
+    assert list(lines_of(figure_of_server.axes[0])) == ["c-drfh"]
 
 
 @pytest.mark.parametrize(
-    ("how", "what"),
+    ("options", "kind"),
     [
         ({"resource": "gpu"}, "resource"),
         ({"servers": ["x"]}, "server"),
         ({"mechanisms": ["drf"]}, "mechanism"),
     ],
 )
-def test_names_that_were_not_tracked(how, what):
-    with pytest.raises(UnknownNameError, match=f"no {what} is called"):
-        plots.plot_tracking(tracked(), **how)
+def test_names_that_were_not_tracked(options, kind):
+    with pytest.raises(UnknownNameError, match=f"no {kind} is called"):
+        plots.plot_tracking(tracked(), **options)
 
 
 def test_convergence_leaves_out_zeros_and_counts_from_one():
@@ -263,8 +267,8 @@ def test_effort_is_what_tasks_need():
     )
     allocation = fairlp.allocate(instance, "tsf")
     (axis,) = plots.plot_allocation(allocation, by="server").axes
-    own = next(container for container in axis.containers if container.get_label() == "ann")
-    assert [bar.get_height() for bar in own] == pytest.approx(
+    bars = next(container for container in axis.containers if container.get_label() == "ann")
+    assert [bar.get_height() for bar in bars] == pytest.approx(
         allocation.utilization.iloc[:, 0].tolist()
     )
 
@@ -296,10 +300,10 @@ def test_labels_of_classes():
         resources=["cpu", "memory"],
         server_attributes=attributes,
     )
-    labels, group, what = server_classes(instance)
+    labels, group, caption = server_classes(instance)
     assert labels == ["T4: 4, 8 (5)", "c", "T4: 8, 8 (2)"] and group.tolist() == [0, 0, 1, 2, 2]
-    assert what == "server class (number of servers); amounts are cpu, memory"
-    labels, group, what = server_rows(instance)
+    assert caption == "server class (number of servers); amounts are cpu, memory"
+    labels, group, caption = server_rows(instance)
     assert labels == ["a (2)", "b (3)", "c", "d", "e"] and group.tolist() == [0, 1, 2, 3, 4]
 
 

@@ -18,7 +18,7 @@ from fairlp.research.simulation.fluid import Fluid
 from fairlp.research.simulation.generators import google_sample, synthetic
 from paths import REAL_DATA
 from profiles import many
-from simulation_cases import as_oracle, cluster, jobs, same_bytes_again, trace, workload
+from simulation_cases import as_oracle, assert_same_bytes_again, cluster, jobs, trace, workload
 
 POLICIES = ("first-fit", "best-fit", "slots")
 
@@ -68,13 +68,13 @@ def test_nothing_is_over_capacity_and_no_task_is_lost(seed, policy):
         run.queued.sum() == 0
         and run.tasks_ended.sum() + run.tasks[run.refused].sum() == workload.total_tasks
     )
-    assert all(amount == 0 for held in run.amounts for amount in held)
+    assert all(amount == 0 for row in run.amounts for amount in row)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_run_that_is_run_again_gives_the_same_bytes(policy, monkeypatch):
     workload, cluster, _ = trace(np.random.default_rng(5), jobs=40)
-    same_bytes_again(cluster, workload, policy, monkeypatch)
+    assert_same_bytes_again(cluster, workload, policy, monkeypatch)
 
 
 def test_whole_numbers_beyond_64_bits_are_exact():
@@ -117,28 +117,28 @@ def test_the_three_levels_of_figure_4_of_wang():
     The pool of the paper's draw is 52.75 CPU and 51.32 memory; ours is another draw, so the levels
     agree within a few hundredths. The fluid optimum of one user is all of the memory: a server of
     0.5 holds one task of 0.3, not 1.67."""
-    found = joining_users(every=10)
+    simulated = joining_users(every=10)
     assert (
-        found.shares["user1"][150] == pytest.approx(0.62, abs=0.05)
-        and found.shares["user3"][490] == 0
+        simulated.shares["user1"][150] == pytest.approx(0.62, abs=0.05)
+        and simulated.shares["user3"][490] == 0
     )
-    assert found.shares.loc[450, ["user1", "user2"]].tolist() == pytest.approx(
+    assert simulated.shares.loc[450, ["user1", "user2"]].tolist() == pytest.approx(
         [0.44, 0.44], abs=0.05
     )
-    assert found.shares.loc[850].tolist() == pytest.approx([0.26, 0.26, 0.26], abs=0.05)
-    assert found.utilization.max().max() <= 1
-    assert found.jobs.set_index("user").finish["user1"] == pytest.approx(1080, abs=30)
-    assert found.usage.loc[150].tolist() == pytest.approx([0.40, 0.62, 0, 0, 0, 0], abs=0.02)
+    assert simulated.shares.loc[850].tolist() == pytest.approx([0.26, 0.26, 0.26], abs=0.05)
+    assert simulated.utilization.max().max() <= 1
+    assert simulated.jobs.set_index("user").finish["user1"] == pytest.approx(1080, abs=30)
+    assert simulated.usage.loc[150].tolist() == pytest.approx([0.40, 0.62, 0, 0, 0, 0], abs=0.02)
 
 
 def test_jobs_from_csv_and_what_is_wrong_with_them(tmp_path):
     path = tmp_path / "jobs.csv"
     workload, cluster, _ = trace(np.random.default_rng(3), constraints=False)
     workload.to_csv(path)
-    again = Workload.read_csv(path)
-    assert again.resources == workload.resources and again.total_tasks == workload.total_tasks
+    second = Workload.read_csv(path)
+    assert second.resources == workload.resources and second.total_tasks == workload.total_tasks
     good = {"user": ["a"], "arrival": [0.0], "tasks": [1], "duration": [1.0], "cpu": [1.0]}
-    for change, words in (
+    for change, message in (
         ({"arrival": [-1.0]}, "arrival -1.0"),
         ({"tasks": [1.5]}, "whole number"),
         ({"cpu": [0.0]}, "demand nothing"),
@@ -148,7 +148,7 @@ def test_jobs_from_csv_and_what_is_wrong_with_them(tmp_path):
         ({"tasks": [1e19]}, r"job 0 has 1e\+19 tasks; expected a whole number below 2\^53"),
         ({"user": [None]}, "job 0 has no user"),
     ):
-        with pytest.raises(InstanceError, match=words):
+        with pytest.raises(InstanceError, match=message):
             Workload.of(pd.DataFrame({**good, **change}), ["cpu"])
     with pytest.raises(InstanceError, match="no column 'duration'"):
         Workload.of(pd.DataFrame(good).drop(columns="duration"), ["cpu"])
@@ -165,12 +165,12 @@ def test_jobs_from_csv_and_what_is_wrong_with_them(tmp_path):
 def test_generators_are_seeded_and_what_they_say():
     from fairlp.research.simulation.generators import google_sample, sample, synthetic
 
-    first, again = synthetic(200, 10, seed=4), synthetic(200, 10, seed=4)
+    first, second = synthetic(200, 10, seed=4), synthetic(200, 10, seed=4)
     assert (
         synthetic(1, 1, tasks=1).jobs["tasks"].tolist() == [1]
         and sample(google_sample(60), 1).n_servers == 1
     )
-    assert first.jobs.equals(again.jobs) and not first.jobs.equals(synthetic(200, 10, seed=5).jobs)
+    assert first.jobs.equals(second.jobs) and not first.jobs.equals(synthetic(200, 10, seed=5).jobs)
     assert (
         first.jobs.arrival.is_monotonic_increasing
         and first.jobs[["cpu", "memory"]].max().max() <= 0.1
@@ -217,14 +217,14 @@ def waiting():
 
 
 @pytest.mark.parametrize(
-    ("rows", "what"),
+    ("rows", "message"),
     [
         ((), "there are no jobs; expected at least one row"),
         ((("j", "ann", 0, 1, 1, 1), ("j", "bob", 0, 1, 1, 1)), "job 'j' is there twice"),
     ],
 )
-def test_jobs_are_some_and_each_is_one(rows, what):
-    with pytest.raises(InstanceError, match=what):
+def test_jobs_are_some_and_each_is_one(rows, message):
+    with pytest.raises(InstanceError, match=message):
         workload(*rows)
 
 
@@ -236,8 +236,8 @@ def test_a_server_without_a_free_slot_takes_nobody():
     run.servers.free = run.servers.free + 4
     assert run._unblock(np.array([0])) == []
     run.servers.slots = run.servers.slots + 1
-    found = run._unblock(np.array([0]))
-    assert found and set(found) <= blocked
+    users = run._unblock(np.array([0]))
+    assert users and set(users) <= blocked
 
 
 def test_a_run_in_which_every_job_is_refused_ends():
@@ -278,20 +278,23 @@ def load():
 
 def test_a_result_says_what_was_done():
     result = simulate(google_sample(3, seed=1), load(), "best-fit", until=3600)
-    done, submitted = round(result.users["completed"].sum()), int(result.users["submitted"].sum())
+    completed, submitted = (
+        round(result.users["completed"].sum()),
+        int(result.users["submitted"].sum()),
+    )
     assert repr(result).startswith(
-        f"<SimulationResult by best-fit: {done} of {submitted} tasks completed; mean"
+        f"<SimulationResult by best-fit: {completed} of {submitted} tasks completed; mean"
     )
 
 
 def test_demands_in_other_units_are_the_same_simulation():
     cluster = google_sample(3, seed=1)
     case = cluster.replace(capacities=cluster.capacities * np.array([1.0, 2.0]))
-    found = [
+    allocations = [
         simulate(servers, jobs, "drfh", until=3600).users["completed"]
         for servers, jobs in ((cluster, load()), (case, load().scaled(demands={"memory": 2.0})))
     ]
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
+    np.testing.assert_allclose(allocations[0], allocations[1], rtol=1e-9)
 
 
 def test_a_mechanism_that_does_not_keep_limits_is_named():
@@ -326,12 +329,12 @@ def test_users_of_a_file_may_be_called_as_missing_values_are(tmp_path):
     head = "user,arrival,tasks,duration,cpu\n"
     path.write_text(head + "NA,0,1,1,1\nnan,0,1,1,1\nNone,0,1,1,1\n", encoding="utf-8")
     assert Workload.read_csv(path).users == ("NA", "nan", "None")
-    for rows, words in (
+    for rows, message in (
         (",0,1,1,1\n", "job 0 has no user"),
         ("a,0,1,1,1,9\n", "a row has more cells than there are columns"),
         ("a,0,nan,1,1\n", "has tasks nan"),
         ("a,0,,1,1\n", "has tasks nan"),
     ):
         path.write_text(head + rows, encoding="utf-8")
-        with pytest.raises((InstanceError, FileFormatError), match=words):
+        with pytest.raises((InstanceError, FileFormatError), match=message):
             Workload.read_csv(path)

@@ -58,8 +58,8 @@ def test_one_mechanism_and_one_statistic_need_no_list():
 
 def test_the_seed_of_a_run_is_that_of_the_documentation():
     experiment = make()
-    words = [int(experiment.keys[0][k : k + 8], 16) for k in range(0, 32, 8)]
-    rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(*words, 4)))
+    key_numbers = [int(experiment.keys[0][k : k + 8], 16) for k in range(0, 32, 8)]
+    rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(*key_numbers, 4)))
     instance = study_functions.noted(rng, users=3)
     assert experiment.instance(point=0, run=4).equals(instance)
     totals = allocate(instance, "asset").totals

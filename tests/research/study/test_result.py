@@ -102,9 +102,9 @@ def test_a_result_goes_to_a_file_and_back(tmp_path, experiment):
     result = experiment.run(on_error="record")
     path = result.write(tmp_path / "r.parquet")
     assert path == tmp_path / "r.parquet"
-    again = study.Result.read(path, allow_code=True)
-    pd.testing.assert_frame_equal(again.frame, result.frame, check_exact=True)
-    assert again.study == experiment == result.study and again.path == path
+    copy = study.Result.read(path, allow_code=True)
+    pd.testing.assert_frame_equal(copy.frame, result.frame, check_exact=True)
+    assert copy.study == experiment == result.study and copy.path == path
 
 
 def test_the_file_holds_the_study_and_other_tools_read_it(tmp_path, result):
@@ -154,12 +154,12 @@ def test_a_missing_package_is_named_with_the_remedy(tmp_path, result, monkeypatc
 
 
 def test_the_definition_in_a_file_does_not_run(tmp_path, result):
-    again = study.Result.read(result.write(tmp_path / "r.parquet"))
-    assert len(again.points) == 2 and len(again.summary())
+    copy = study.Result.read(result.write(tmp_path / "r.parquet"))
+    assert len(copy.points) == 2 and len(copy.summary())
     with pytest.raises(
         StudyError, match=r"'study_functions:noted' is a function .*allow_code=True"
     ):
-        assert again.study
+        assert copy.study
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 and no more", None])

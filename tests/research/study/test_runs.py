@@ -56,7 +56,7 @@ def calls(log):
     return count
 
 
-def same(first, second):
+def has_same_bits(first, second):
     """Whether two frames hold the same bits (equal floats may differ in the sign of a zero)."""
     pd.testing.assert_frame_equal(first, second, check_exact=True)
     for name in first.select_dtypes("float"):
@@ -71,12 +71,12 @@ def same(first, second):
     ("backend", "workers"), [("loky", 2), ("loky", 3), ("threading", 3), ("sequential", 1)]
 )
 def test_the_same_bits_on_every_back_end_and_number_of_workers(expected, backend, workers):
-    assert same(make().run(backend=backend, workers=workers).frame, expected)
+    assert has_same_bits(make().run(backend=backend, workers=workers).frame, expected)
 
 
 def test_runs_go_where_the_caller_configured_joblib(expected):
     with joblib.parallel_config(backend="threading", n_jobs=2):
-        assert same(make().run().frame, expected)
+        assert has_same_bits(make().run().frame, expected)
 
 
 def test_rows_and_columns(expected):
@@ -118,7 +118,7 @@ def test_functions_of_a_notebook_run_in_workers():
     )
     frame = experiment.run(workers=2).frame
     assert frame["size.n"].tolist() == [3] * 6 + [5] * 6
-    assert same(experiment.run().frame, frame)
+    assert has_same_bits(experiment.run().frame, frame)
 
 
 def test_rows_are_in_order_of_points_and_runs():
@@ -151,10 +151,10 @@ def test_the_studies_of_the_documentation_run(tmp_path, monkeypatch):
 
 def test_a_folder_keeps_runs_for_any_number_of_workers(tmp_path, log, expected):
     folder = tmp_path / "runs"
-    assert same(make().run(folder=folder, workers=2).frame, expected)
+    assert has_same_bits(make().run(folder=folder, workers=2).frame, expected)
     assert len(list(folder.rglob("output.pkl"))) == 12
     for backend in ("sequential", "threading", "loky"):
-        assert same(make().run(folder=folder, workers=2, backend=backend).frame, expected)
+        assert has_same_bits(make().run(folder=folder, workers=2, backend=backend).frame, expected)
     assert calls(log) == 0 and len(list(folder.rglob("output.pkl"))) == 12
 
 
@@ -163,9 +163,9 @@ def test_runs_and_points_are_added_to_those_of_a_folder(tmp_path, log):
     calls(log)
     frame = make(name="another", runs=6).run(folder=tmp_path).frame
     assert calls(log) == 8
-    assert same(frame, make(runs=6).run().frame)
+    assert has_same_bits(frame, make(runs=6).run().frame)
     calls(log)
-    assert same(make(runs=2).run(folder=tmp_path).frame, make(runs=2).run().frame)
+    assert has_same_bits(make(runs=2).run(folder=tmp_path).frame, make(runs=2).run().frame)
     assert calls(log) == 4  # of the study without a folder
 
 
@@ -178,7 +178,7 @@ def test_a_study_that_changed_takes_nothing_from_the_earlier_one(tmp_path, log, 
     calls(log)
     frame = make(**(without_labels | changes)).run(folder=tmp_path).frame
     assert calls(log) == 12
-    assert same(frame, make(**(without_labels | changes)).run().frame)
+    assert has_same_bits(frame, make(**(without_labels | changes)).run().frame)
 
 
 def test_a_function_that_a_folder_cannot_recognise_is_refused_first(tmp_path, log):
@@ -215,12 +215,12 @@ def test_a_study_that_is_killed_goes_on(tmp_path, log, workers):
     finally:
         os.killpg(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    kept = len(list(folder.rglob("output.pkl")))
-    assert 6 <= kept < 60
+    count = len(list(folder.rglob("output.pkl")))
+    assert 6 <= count < 60
     calls(log)
     frame = make(runs=30).run(folder=folder).frame
-    assert calls(log) == 60 - kept
-    assert same(frame, make(runs=30).run().frame)
+    assert calls(log) == 60 - count
+    assert has_same_bits(frame, make(runs=30).run().frame)
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups")
@@ -230,11 +230,11 @@ def test_an_interrupt_keeps_finished_runs(tmp_path, log):
     wait_for(folder, 6, process)
     process.send_signal(signal.SIGINT)
     assert process.wait(60) != 0
-    kept = len(list(folder.rglob("output.pkl")))
-    assert kept >= 6
+    count = len(list(folder.rglob("output.pkl")))
+    assert count >= 6
     calls(log)
     make(runs=30).run(folder=folder)
-    assert calls(log) == 60 - kept
+    assert calls(log) == 60 - count
 
 
 # errors
@@ -258,10 +258,10 @@ def test_a_run_that_fails_is_named_and_loses_no_other(tmp_path, log, backend, wo
     with pytest.raises(StudyError, match=message) as raised:
         failing.run(folder=tmp_path / "runs", backend=backend, workers=workers)
     assert "in noted" in raised.value.__notes__[0]
-    kept = len(list((tmp_path / "runs").rglob("output.pkl")))
+    count = len(list((tmp_path / "runs").rglob("output.pkl")))
     calls(log)
     result = failing.run(folder=tmp_path / "runs", on_error="record")
-    assert 0 < calls(log) <= 40 - kept
+    assert 0 < calls(log) <= 40 - count
     failing.run(folder=tmp_path / "runs", on_error="record")
     assert calls(log) == len(result.failed)  # failed runs are tried again
 
@@ -345,15 +345,17 @@ def client(cluster):
 
 def test_a_dask_cluster_gives_the_same_bits(client):
     expected = make(runs=20).run().frame
-    assert same(make(runs=20).run(backend="dask").frame, expected)
+    assert has_same_bits(make(runs=20).run(backend="dask").frame, expected)
     with joblib.parallel_config(backend="dask"):
-        assert same(make(runs=20).run().frame, expected)
+        assert has_same_bits(make(runs=20).run().frame, expected)
     assert list(client.run(worker_has_run).values()) == [True, True]
 
 
 def test_a_study_that_began_without_dask_goes_on_with_it(client, tmp_path):
     make(runs=3).run(folder=tmp_path, workers=2)
-    assert same(make(runs=9).run(folder=tmp_path, backend="dask").frame, make(runs=9).run().frame)
+    assert has_same_bits(
+        make(runs=9).run(folder=tmp_path, backend="dask").frame, make(runs=9).run().frame
+    )
     with joblib.parallel_config(backend="dask"):
         make(runs=12).run(folder=tmp_path)
     assert len(list(tmp_path.rglob("output.pkl"))) == 24
@@ -367,4 +369,4 @@ def test_errors_and_functions_of_a_notebook_on_dask(client):
     with pytest.raises(StudyError, match=r"run \d of point 0 .*a large demand"):
         failing.run(backend="dask")
     frame = failing.run(backend="dask", on_error="record").frame
-    assert same(frame, failing.run(on_error="record").frame)
+    assert has_same_bits(frame, failing.run(on_error="record").frame)

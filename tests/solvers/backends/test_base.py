@@ -30,14 +30,14 @@ def plain(sense="max", scale=1.0):
     return program(np.array([[1, 1], [1, 0]]) * scale, rows, [(0, INF)] * 2, c, sense)
 
 
-def whole(**more):
+def whole(**options):
     return program(
         [[2.0, 2.0]],
         [(-INF, 5.0)],
         [(0, 9)] * 2,
         [1.0, 1.0],
         integrality=np.ones(2, dtype=np.uint8),
-        **more,
+        **options,
     )
 
 
@@ -77,15 +77,16 @@ def read(model_status, primal=2, dual=2):
 
 
 @pytest.mark.parametrize(
-    ("status", "why"), [("kIterationLimit", "iteration limit"), ("kTimeLimit", "time limit")]
+    ("status", "termination"),
+    [("kIterationLimit", "iteration limit"), ("kTimeLimit", "time limit")],
 )
-def test_a_point_at_a_limit_is_feasible_only_if_it_is_and_never_optimal(status, why):
+def test_a_point_at_a_limit_is_feasible_only_if_it_is_and_never_optimal(status, termination):
     good = read(status)
     assert (
         good["x"].tolist() == [1, 1]
         and good["status"].primal is good["status"].dual is Point.FEASIBLE
     )
-    assert good["status"].termination.value == why
+    assert good["status"].termination.value == termination
     assert (
         read(status, primal=1)["x"] is None
         and read(status, primal=1)["status"].primal is Point.NONE
@@ -95,13 +96,13 @@ def test_a_point_at_a_limit_is_feasible_only_if_it_is_and_never_optimal(status, 
 
 
 def test_options_reach_highs():
-    made = highs.configured(Options(primal_tolerance=1e-8), "simplex")
+    solver = highs.configured(Options(primal_tolerance=1e-8), "simplex")
     for name, value in {
         "mip_rel_gap": 0,
         "mip_abs_gap": 0,
         "primal_feasibility_tolerance": 1e-8,
     }.items():
-        assert made.getOptionValue(name)[1] == value, name
+        assert solver.getOptionValue(name)[1] == value, name
     with pytest.raises(UnsupportedError, match="refused the option"):
         highs.configured(Options(extra={"no_such_option": 1}), "simplex")
 
@@ -160,11 +161,11 @@ def test_a_change_in_a_scaled_program_is_in_the_users_numbers(sense):
     assert session.scaling.columns[0] != 1
     session.solve()
     session.change(coefficients=(np.array([0, 1]), 0, np.array([2e7, 1e7])))
-    found, expected = session.solve(), Highs().solve(session.program, Options())
-    assert found.x == pytest.approx(expected.x) and found.row_duals == pytest.approx(
+    solution, expected = session.solve(), Highs().solve(session.program, Options())
+    assert solution.x == pytest.approx(expected.x) and solution.row_duals == pytest.approx(
         expected.row_duals
     )
-    assert found.verify().is_optimal
+    assert solution.verify().is_optimal
 
 
 # --- scales ----------------------------------------------------------------------------------------------------------
@@ -208,11 +209,11 @@ def test_an_entry_that_matters_at_the_value_of_its_column_is_no_noise():
 
 
 def test_a_side_beyond_solvers_is_infinite_for_them_and_refused_where_it_must_be_reached():
-    far = program([[1.0], [1.0]], [(-INF, 1.0), (-INF, 1e45)], [(0, INF)], [1.0])
-    scaling, _ = equilibrate(far)
-    assert scaling.row_bounds(far.row_upper)[1] == INF
+    wide_program = program([[1.0], [1.0]], [(-INF, 1.0), (-INF, 1e45)], [(0, INF)], [1.0])
+    scaling, _ = equilibrate(wide_program)
+    assert scaling.row_bounds(wide_program.row_upper)[1] == INF
     with pytest.raises(UnsupportedError, match="too large"):
-        equilibrate(far.replace(row_lower=np.array([-INF, 1e45])))
+        equilibrate(wide_program.replace(row_lower=np.array([-INF, 1e45])))
 
 
 # --- the shared part of all back ends --------------------------------------------------------------------------------
@@ -255,11 +256,11 @@ def test_where_a_stopped_method_stood_is_an_answer_only_if_it_is_feasible():
     assert Planted(limit, (1.0, 1.0)).solve(plain(), Options()).status.primal is Point.FEASIBLE
 
 
-@pytest.mark.parametrize("wrong", [np.nan, INF])
-def test_what_is_not_finite_is_not_there(wrong):
-    answer = Planted(x=(wrong, 1.0)).solve(plain(), Options())
+@pytest.mark.parametrize("value", [np.nan, INF])
+def test_what_is_not_finite_is_not_there(value):
+    answer = Planted(x=(value, 1.0)).solve(plain(), Options())
     assert answer.x is None and not answer.status.is_optimal
-    half = Planted(duals=(wrong, -1.0)).solve(plain(), Options())
+    half = Planted(duals=(value, -1.0)).solve(plain(), Options())
     assert half.x.tolist() == [3, 1] and half.row_duals is None
 
 
@@ -293,10 +294,10 @@ def test_an_entry_that_is_not_in_the_matrix_cannot_change(rows):
 # --- tangents --------------------------------------------------------------------------------------------------------
 
 
-def logarithmic(constant=0.0, **more):
+def logarithmic(constant=0.0, **options):
     """max log x + log y: x + y <= 2."""
     logs = LogTerms("log", np.ones(2), sp.csr_array(np.eye(2)), np.full(2, constant))
-    return program([[1.0, 1.0]], [(-INF, 2.0)], [(0.0, INF)] * 2, logs=logs, **more)
+    return program([[1.0, 1.0]], [(-INF, 2.0)], [(0.0, INF)] * 2, logs=logs, **options)
 
 
 class Lying(Highs):
@@ -371,11 +372,11 @@ def test_logarithms_of_nothing_and_of_whole_numbers_have_no_tangents():
     ],
 )
 def test_the_last_digits_are_those_of_the_least_error_whose_gap_is_closed(entries, best):
-    found = [(error, value, str(k)) for k, (error, value) in enumerate(entries)]
+    candidates = [(error, value, str(k)) for k, (error, value) in enumerate(entries)]
     arguments = (
         logarithmic(),
         Highs(),
-        found,
+        candidates,
         1.0 + 1e-9,
         max(value for _, value in entries),
         1.0,
@@ -401,9 +402,13 @@ def test_a_direction_that_gains_nothing_is_none(monkeypatch):
     p = program([[1.0, 0.0]], [(-INF, 4.0)], [(0, INF)] * 2, [1.0, 0.0])
     honest = explain.solve
 
-    def moving(asked, *how):
-        solution = honest(asked, *how)
-        return dataclasses.replace(solution, x=np.array([0.0, 1.0])) if asked.c.any() else solution
+    def moving(wanted_program, *arguments):
+        solution = honest(wanted_program, *arguments)
+        return (
+            dataclasses.replace(solution, x=np.array([0.0, 1.0]))
+            if wanted_program.c.any()
+            else solution
+        )
 
     monkeypatch.setattr(explain, "solve", moving)
     assert explain.explain(p).empty
@@ -443,8 +448,8 @@ def impossible():
 def test_a_conflict_comes_first_and_rounding_is_no_relaxation(monkeypatch):
     honest = explain.solve
 
-    def rounded(p, *how):
-        solution = honest(p, *how)
+    def rounded(p, *arguments):
+        solution = honest(p, *arguments)
         return (
             solution
             if "elastic" not in p.name
@@ -462,6 +467,6 @@ def test_a_conflict_comes_first_and_rounding_is_no_relaxation(monkeypatch):
 def test_costs_of_any_size_come_out_near_1():
     """The slopes of a power −49 at 1e-5 are some 1e250."""
     for size in (1e-300, 1e-250, 1e250, 1e300):
-        far = program([[1.0, 2.0**12]], [(-INF, 1.0)], [(0, INF)] * 2, [size, size])
-        scaling, _ = equilibrate(far)
-        assert 1e-3 < abs(scaling.costs(far.c)).max() < 1e3
+        steep_program = program([[1.0, 2.0**12]], [(-INF, 1.0)], [(0, INF)] * 2, [size, size])
+        scaling, _ = equilibrate(steep_program)
+        assert 1e-3 < abs(scaling.costs(steep_program.c)).max() < 1e3

@@ -79,11 +79,11 @@ def test_cone_solvers_solve_concave_models(solver, mechanism):
 
 def test_osqp_gives_the_same_answer_twice():
     model = fairlp.formulate(instance(20, 10, 3, 1), "drfh")
-    one, two = (model.solve("cvxpy:OSQP") for _ in range(2))
-    assert one.iterations == two.iterations and one.x.tolist() == two.x.tolist()
+    first, second = (model.solve("cvxpy:OSQP") for _ in range(2))
+    assert first.iterations == second.iterations and first.x.tolist() == second.x.tolist()
 
 
-def square(off, accuracy):
+def square(deviation, accuracy):
     """max x + y: x + y ≤ 4, answered by a point that is off by a part of the row."""
     model = Model("square")
     x, y = model.variable("x", upper=3), model.variable("y")
@@ -94,7 +94,9 @@ def square(off, accuracy):
         capabilities = frozenset({Capability.LP, Capability.DUALS})
 
         def run(self, program, options):
-            return Raw(Termination.OPTIMAL, "so", np.array([3.0, 1.0 + 4 * off]), np.array([-1.0]))
+            return Raw(
+                Termination.OPTIMAL, "so", np.array([3.0, 1.0 + 4 * deviation]), np.array([-1.0])
+            )
 
     Rough.accuracy = accuracy
     return model.solve(Rough())
@@ -113,9 +115,9 @@ def test_an_answer_within_the_accuracy_of_a_back_end_says_within_what():
     assert exact.status.tolerance == VERIFIED and "within" not in exact.status.message
 
 
-@pytest.mark.parametrize(("off", "accuracy"), [(3e-7, VERIFIED), (3e-6, CONFORMANCE)])
-def test_what_is_beyond_the_accuracy_is_not_called_optimal(off, accuracy):
-    answer = square(off, accuracy)
+@pytest.mark.parametrize(("deviation", "accuracy"), [(3e-7, VERIFIED), (3e-6, CONFORMANCE)])
+def test_what_is_beyond_the_accuracy_is_not_called_optimal(deviation, accuracy):
+    answer = square(deviation, accuracy)
     assert not answer.status.is_optimal and not answer.is_feasible
 
 

@@ -113,14 +113,14 @@ def test_a_parameter_of_many_elements_needs_no_table_of_pairs_of_elements():
     draw = np.random.default_rng(0)
     model = Model("large", indices=(users, servers))
     d = model.parameter("d", users, draw.uniform(1, 2, 200))
-    most = model.parameter("most", servers, draw.uniform(10, 20, 150))
-    worth = model.parameter("worth", (users, servers), draw.uniform(1, 2, (200, 150)))
+    limit = model.parameter("most", servers, draw.uniform(10, 20, 150))
+    values = model.parameter("worth", (users, servers), draw.uniform(1, 2, (200, 150)))
     x = model.variable("x", users, servers)
-    model.constraint("capacity", (d * x).sum(users) <= most)
-    model.maximize((worth * x).sum())
+    model.constraint("capacity", (d * x).sum(users) <= limit)
+    model.maximize((values * x).sum())
     problem = model.to_cvxpy(parameters=["d", "most", "worth"])
-    most.set(2 * most.values)
-    problem.param_dict["most"].value = most.values
+    limit.set(2 * limit.values)
+    problem.param_dict["most"].value = limit.values
     assert problem.solve(solver="HIGHS") == pytest.approx(model.solve().objective)
 
 

@@ -50,15 +50,15 @@ def test_the_conflict_is_named_and_irreducible():
     program = model.compile()
     names = program.row_names
     for left_out in conflict:  # without any one of them, the rest can hold
-        kept = [k for k, name in enumerate(names) if name in conflict and name != left_out]
-        part = program.replace(
-            A=program.A[kept].tocsc(),
-            row_lower=program.row_lower[kept],
-            row_upper=program.row_upper[kept],
+        rows = [k for k, name in enumerate(names) if name in conflict and name != left_out]
+        remainder = program.replace(
+            A=program.A[rows].tocsc(),
+            row_lower=program.row_lower[rows],
+            row_upper=program.row_upper[rows],
             rows=(),
             c=np.zeros(program.n_columns),
         )
-        assert backends.solve(part, "highs", fairlp.Options()).status.is_optimal
+        assert backends.solve(remainder, "highs", fairlp.Options()).status.is_optimal
 
 
 def test_the_certificate_of_infeasibility_proves_itself():
@@ -159,17 +159,17 @@ for solver in ("highs-ipm", "highs-hipo", "highs-pdlp", "highs-simplex"):
     assert solution.status.termination.value == "infeasible", (solver, solution.status)
     print(solver, solution.row_ray is not None)
 """
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("True") == 4
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.count("True") == 4
 
 
-def fits(program, kept):
+def fits(program, mask):
     """Whether a point satisfies these rows, bounds and integers of a program, by SciPy; None where time is up."""
     m, n = program.n_rows, program.n_columns
-    rows, bounds, whole = kept[:m], kept[m : m + n], kept[m + n :]
+    rows, bounds, whole = mask[:m], mask[m : m + n], mask[m + n :]
     answer = milp(
         np.zeros(n),
         integrality=program.integrality * whole,
@@ -214,17 +214,23 @@ def test_conflicts_are_irreducible_on_any_back_end(seed, solver, integer):
         "bound": program.column_names,
         "integer": program.column_names,
     }
-    shown = set(
+    rows_named = set(
         zip(table.index[table["in_conflict"]], table["kind"][table["in_conflict"]], strict=True)
     )
-    conflict = np.array([(name, kind) in shown for kind, of in names.items() for name in of])
+    conflict = np.array(
+        [
+            (name, kind) in rows_named
+            for kind, names_of_kind in names.items()
+            for name in names_of_kind
+        ]
+    )
     assert fits(program, conflict) is not True
     for place in np.flatnonzero(conflict):
         assert fits(program, conflict & (np.arange(len(conflict)) != place)) is not False
-    give = table["relax_by"].groupby(level=0).sum()
+    relief = table["relax_by"].groupby(level=0).sum()
     rows, columns = (
-        np.array([give.get(name, 0.0) for name in of]) + 1e-7
-        for of in (names["constraint"], names["bound"])
+        np.array([relief.get(name, 0.0) for name in names_of_kind]) + 1e-7
+        for names_of_kind in (names["constraint"], names["bound"])
     )
     relaxed = program.replace(
         row_lower=program.row_lower - rows,
@@ -237,12 +243,12 @@ def test_conflicts_are_irreducible_on_any_back_end(seed, solver, integer):
 
 def test_what_may_not_give_way_is_said_by_weights():
     model = impossible()
-    for rigid, gives in (
+    for rigid, names in (
         ("promise", {"capacity[cpu]"}),
         ("capacity", {"promise[ann]", "promise[bob]"}),
     ):
         table = model.explain(weights={rigid: np.inf})
-        assert set(table.index[table["relax_by"] > 0]) <= gives and table[
+        assert set(table.index[table["relax_by"] > 0]) <= names and table[
             "relax_by"
         ].sum() == pytest.approx(2)
     assert model.explain(weights={"promise": 10})["relax_by"]["capacity[cpu]"] == pytest.approx(2)

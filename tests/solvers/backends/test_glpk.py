@@ -12,12 +12,12 @@ from fairlp.models.programs.status import Termination
 swiglpk = pytest.importorskip("swiglpk")
 
 
-def whole(least=1, most=3):
+def whole(least=1, largest=3):
     """Two whole columns that together are odd, and so never 2·(a number)."""
     i = Index("i", ["a", "b"])
     model = Model("whole", indices=(i,))
     x = model.variable("x", i, upper=4, integer=True)
-    model.constraint("even", (2 * x).sum(i).between(least, most))
+    model.constraint("even", (2 * x).sum(i).between(least, largest))
     model.maximize(x.sum(i))
     return model
 

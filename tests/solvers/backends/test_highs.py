@@ -203,13 +203,13 @@ def test_a_certificate_believes_nobody(seed):
     if solution.objective == 0:
         return
     assert solution.verify().is_optimal
-    more = dataclasses.replace(solution, x=solution.x * 1.001)
-    assert not more.verify().is_feasible
-    less = dataclasses.replace(solution, x=solution.x * 0.999)
-    assert less.verify().is_feasible and not less.verify().is_optimal
-    assert less.verify().gap == pytest.approx(1e-3, rel=0.5)
-    wrong = dataclasses.replace(solution, row_duals=solution.row_duals * 1.001)
-    assert not wrong.verify().is_optimal
+    larger_solution = dataclasses.replace(solution, x=solution.x * 1.001)
+    assert not larger_solution.verify().is_feasible
+    smaller_solution = dataclasses.replace(solution, x=solution.x * 0.999)
+    assert smaller_solution.verify().is_feasible and not smaller_solution.verify().is_optimal
+    assert smaller_solution.verify().gap == pytest.approx(1e-3, rel=0.5)
+    wrong_duals = dataclasses.replace(solution, row_duals=solution.row_duals * 1.001)
+    assert not wrong_duals.verify().is_optimal
     flipped = dataclasses.replace(solution, row_duals=-solution.row_duals)
     assert not flipped.verify().is_optimal
     no_duals = dataclasses.replace(solution, row_duals=None).verify()
@@ -278,11 +278,11 @@ class Strange(Expression):
 
 
 def model():
-    made = Model("m", indices=(N,))
-    x = made.variable("x", N, upper=3)
-    made.constraint("most", x.sum() <= 4)
-    made.maximize(x["ann"] + 2 * x["bob"])
-    return made
+    small_model = Model("m", indices=(N,))
+    x = small_model.variable("x", N, upper=3)
+    small_model.constraint("most", x.sum() <= 4)
+    small_model.maximize(x["ann"] + 2 * x["bob"])
+    return small_model
 
 
 def test_a_basis_that_is_not_valid_is_none():
@@ -295,8 +295,8 @@ def test_a_solver_of_cvxpy_that_is_not_known_is_asked_for_linear_programs(monkey
     from fairlp.solvers.backends import cvxpy_backend
 
     monkeypatch.delitem(cvxpy_backend.KNOWN, "CLARABEL")
-    found = find_backend("cvxpy:CLARABEL")._ask()
-    assert found == cvxpy_backend.CvxpySolver("cvxpy", cvxpy_backend._LP, {})
+    solver = find_backend("cvxpy:CLARABEL")._ask()
+    assert solver == cvxpy_backend.CvxpySolver("cvxpy", cvxpy_backend._LP, {})
 
 
 def test_variables_without_values_are_no_point():
@@ -311,19 +311,19 @@ def test_variables_without_values_are_no_point():
 
 def test_pyomo_names_what_it_cannot_take():
     pytest.importorskip("pyomo")
-    made = model()
-    made.maximize(Strange())
+    small_model = model()
+    small_model.maximize(Strange())
     with pytest.raises(ModelError, match="Strange cannot be turned into a Pyomo expression"):
-        made.to_pyomo()
+        small_model.to_pyomo()
 
 
-@pytest.mark.parametrize(("most", "feasible"), [(4, True), (2, False)])
-def test_a_range_without_variables_is_kept_or_not_in_pyomo(most, feasible):
+@pytest.mark.parametrize(("upper", "feasible"), [(4, True), (2, False)])
+def test_a_range_without_variables_is_kept_or_not_in_pyomo(upper, feasible):
     pytest.importorskip("pyomo")
-    made = model()
-    h = made.parameter("h", (), 3)
-    made.constraint("constant", (h + 0 * made["x"]["ann"]).between(1, most))
-    row = made.to_pyomo().constant
+    small_model = model()
+    h = small_model.parameter("h", (), 3)
+    small_model.constraint("constant", (h + 0 * small_model["x"]["ann"]).between(1, upper))
+    row = small_model.to_pyomo().constant
     assert (row.body() <= row.upper) is feasible
 
 
@@ -331,12 +331,12 @@ def test_parts_of_pyomo_that_share_a_name_are_told_apart():
     pytest.importorskip("pyomo")
     from fairlp.models.programs.program import free_name
 
-    taken = {"n", "n_"}
-    assert free_name("n", taken) == "n__" and free_name("m", taken) == "m"
-    made = model()
-    (n,) = made["x"].indices
-    made.parameter(n.symbol, n, range(len(n)))
-    built = made.to_pyomo()
+    names = {"n", "n_"}
+    assert free_name("n", names) == "n__" and free_name("m", names) == "m"
+    small_model = model()
+    (n,) = small_model["x"].indices
+    small_model.parameter(n.symbol, n, range(len(n)))
+    built = small_model.to_pyomo()
     assert list(built.component(n.symbol)) == list(n)
     assert list(built.component(f"{n.symbol}_").extract_values().values()) == list(range(len(n)))
 
@@ -348,23 +348,23 @@ def test_a_process_that_died_is_told_as_no_answer(tmp_path):
         raise BrokenPipeError
 
     pipe = SimpleNamespace(write=broken, close=lambda: ended.append("pipe"))
-    one = ortools_backend.Process.__new__(ortools_backend.Process)
-    one.owner = os.getpid()
+    process = ortools_backend.Process.__new__(ortools_backend.Process)
+    process.owner = os.getpid()
     child = SimpleNamespace(kill=lambda: ended.append("child"), wait=lambda: None, returncode=7)
-    one.child = SimpleNamespace(stdin=pipe, stdout=pipe, **vars(child))
-    assert one.ask(tmp_path / "in.npz", tmp_path / "out.npz", None) == "exit 7"
+    process.child = SimpleNamespace(stdin=pipe, stdout=pipe, **vars(child))
+    assert process.ask(tmp_path / "in.npz", tmp_path / "out.npz", None) == "exit 7"
     assert ended == ["child", "pipe", "pipe"]
 
 
 def test_glpk_that_is_stopped_by_the_clock_says_so(monkeypatch):
     swiglpk = pytest.importorskip("swiglpk")
-    made = Model("whole", indices=(N,))
-    x = made.variable("x", N, upper=3, integer=True)
-    made.constraint("most", 2 * x["ann"] + 3 * x["bob"] <= 7)
-    made.maximize(x["ann"] + 2 * x["bob"])
-    assert made.solve(solver="glpk").status.is_optimal
+    whole_model = Model("whole", indices=(N,))
+    x = whole_model.variable("x", N, upper=3, integer=True)
+    whole_model.constraint("most", 2 * x["ann"] + 3 * x["bob"] <= 7)
+    whole_model.maximize(x["ann"] + 2 * x["bob"])
+    assert whole_model.solve(solver="glpk").status.is_optimal
     monkeypatch.setattr(swiglpk, "glp_intopt", lambda *_: swiglpk.GLP_ETMLIM)
-    answer = made.solve(solver="glpk", time_limit=1)
+    answer = whole_model.solve(solver="glpk", time_limit=1)
     assert answer.status.termination is fairlp.Termination.TIME_LIMIT
 
 
@@ -375,11 +375,11 @@ def test_glpk_that_is_stopped_by_the_clock_says_so(monkeypatch):
 def two_users(columns=True, rows=True):
     """max x[ann] + x[bob] + 5: x <= 3, and x <= 1 for those who have a row."""
     nobody = np.zeros(2, dtype=bool)
-    made = Model("m", indices=(N,))
-    x = made.variable("x", N, upper=3, where=None if columns else nobody)
-    made.constraint("most", x <= 1, over=(N,), where=None if rows else nobody)
-    made.maximize(x.sum() + 5)
-    return made
+    pair_model = Model("m", indices=(N,))
+    x = pair_model.variable("x", N, upper=3, where=None if columns else nobody)
+    pair_model.constraint("most", x <= 1, over=(N,), where=None if rows else nobody)
+    pair_model.maximize(x.sum() + 5)
+    return pair_model
 
 
 @pytest.mark.parametrize(
@@ -401,16 +401,16 @@ def test_a_constraint_over_nobody_is_none_in_cvxpy():
 
 
 def test_a_limit_of_interior_steps_is_the_callers():
-    how = {"method": "ipm", "extra": {"ipm_iteration_limit": 0}}
-    answer = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve("highs", **how)
+    options = {"method": "ipm", "extra": {"ipm_iteration_limit": 0}}
+    answer = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve("highs", **options)
     assert answer.status.termination is Termination.ITERATION_LIMIT
 
 
 def test_a_model_whose_numbers_highs_refuses():
-    made = two_users()
-    made.constraint("large", 1e16 * made["x"]["ann"] + made["x"]["bob"] <= 1)
+    pair_model = two_users()
+    pair_model.constraint("large", 1e16 * pair_model["x"]["ann"] + pair_model["x"]["bob"] <= 1)
     with pytest.raises(SolverError, match=r"HiGHS refused the model 'm' \(HighsStatus.kError\)"):
-        made.to_highs()
+        pair_model.to_highs()
 
 
 def test_a_change_that_highs_refuses():
@@ -419,43 +419,43 @@ def test_a_change_that_highs_refuses():
         session.change(rows=(np.zeros(1, dtype=int), np.full(1, np.inf), np.full(1, -np.inf)))
 
 
-@pytest.mark.parametrize(("limit", "told"), [(0.2, 1), (2.5, 3), (None, None)])
-def test_glpk_behind_pyomo_is_told_whole_seconds(monkeypatch, limit, told):
+@pytest.mark.parametrize(("limit", "seconds"), [(0.2, 1), (2.5, 3), (None, None)])
+def test_glpk_behind_pyomo_is_told_whole_seconds(monkeypatch, limit, seconds):
     pyo = pytest.importorskip("pyomo.environ")
-    asked = []
+    limits = []
 
     class Executable:
         def __init__(self):
             self.options = {}
 
-        def solve(self, two_users, **how):
-            asked.append(how.get("timelimit"))
+        def solve(self, two_users, **options):
+            limits.append(options.get("timelimit"))
             raise RuntimeError("not here")
 
     monkeypatch.setattr(pyo, "SolverFactory", lambda name: Executable())
     with pytest.raises(SolverError, match="pyomo:glpk failed: not here"):
         find_backend("pyomo:glpk").run(two_users().compile(), Options(time_limit=limit))
-    assert asked == [told] and isinstance(asked[0], type(told))
+    assert limits == [seconds] and isinstance(limits[0], type(seconds))
 
 
 def test_tangents_that_never_find_anything_positive_say_what_it_may_be(monkeypatch):
     """max log x + log y: x + y <= 2, by a solver for which segments are worth nothing."""
     logs = LogTerms("log", np.ones(2), sp.csr_array(np.eye(2)), np.zeros(2))
-    two = program([[1.0, 1.0]], [(-INF, 2.0)], [(0.0, INF)] * 2, logs=logs)
+    log_program = program([[1.0, 1.0]], [(-INF, 2.0)], [(0.0, INF)] * 2, logs=logs)
     solver, real = highs.Highs(), highs.Highs.solve
 
-    def blind(self, asked, options):
-        solution = real(self, asked, options)
-        first = asked.n_columns == 3  # of a point where everything is positive
+    def blind(self, program, options):
+        solution = real(self, program, options)
+        first = program.n_columns == 3  # of a point where everything is positive
         return solution if first else dataclasses.replace(solution, x=0 * solution.x)
 
     monkeypatch.setattr(highs.Highs, "solve", blind)
-    monkeypatch.setattr(tangents, "_MOST", 3)
+    monkeypatch.setattr(tangents, "MOST_PROGRAMS", 3)
     with pytest.raises(
         NotConvergedError,
         match="after 3 programs: what some terms are worth is below the tolerance",
     ):
-        tangents.solve_with_logs(solver, two, Options())
+        tangents.solve_with_logs(solver, log_program, Options())
 
 
 @pytest.mark.parametrize("solver", ["highs", "scipy", "scip", "glpk", "cvxpy:HIGHS", "pyomo:highs"])
@@ -499,13 +499,13 @@ def test_solvers_print_only_when_they_are_asked_to(solver, capfd):
 
 
 def test_pyomo_stops_the_solver_that_it_has_loaded():
-    stopped = SimpleNamespace(setOptionValue=lambda *pair: told.append(pair))
-    told = []
+    stopped = SimpleNamespace(setOptionValue=lambda *pair: options.append(pair))
+    options = []
     for loaded in (None, stopped):
         session = Pyomo.__new__(Pyomo)
         session._highs = SimpleNamespace(_solver_model=loaded)
         session.stop()
-    assert told == [("time_limit", 0.0)]
+    assert options == [("time_limit", 0.0)]
 
 
 @pytest.mark.parametrize(
@@ -513,17 +513,22 @@ def test_pyomo_stops_the_solver_that_it_has_loaded():
 )
 def test_equal_sides_without_variables_hold_in_pyomo(relation, feasible):
     pytest.importorskip("pyomo")
-    made = model()
-    h, nothing = made.parameter("h", (), 3), 0 * made["x"]["ann"]
-    left = h + nothing - (0 if relation != "<" else -1)
-    row = {"<=": left <= 3, ">=": left >= 3, "==": left == 3, "<": left <= 3}[relation]
-    made.constraint("constant", row)
-    made.to_pyomo()
-    assert made.solve("pyomo:highs").status.is_optimal is feasible
+    small_model = model()
+    h, nothing = small_model.parameter("h", (), 3), 0 * small_model["x"]["ann"]
+    expression = h + nothing - (0 if relation != "<" else -1)
+    row = {
+        "<=": expression <= 3,
+        ">=": expression >= 3,
+        "==": expression == 3,
+        "<": expression <= 3,
+    }[relation]
+    small_model.constraint("constant", row)
+    small_model.to_pyomo()
+    assert small_model.solve("pyomo:highs").status.is_optimal is feasible
 
 
 @pytest.mark.parametrize(
-    ("status", "words", "expected"),
+    ("status", "message", "expected"),
     [
         (0, "Optimization terminated successfully.", Termination.OPTIMAL),
         (1, "Time limit reached. (HiGHS Status 13: Time limit reached)", Termination.TIME_LIMIT),
@@ -537,8 +542,8 @@ def test_equal_sides_without_variables_hold_in_pyomo(relation, feasible):
         (99, "", Termination.UNKNOWN),
     ],
 )
-def test_what_scipy_says_is_the_status(status, words, expected):
-    assert scipy_linprog._termination(SimpleNamespace(status=status, message=words)) is expected
+def test_what_scipy_says_is_the_status(status, message, expected):
+    assert scipy_linprog._termination(SimpleNamespace(status=status, message=message)) is expected
 
 
 def test_the_bound_of_branch_and_bound_has_the_constant_of_a_scaled_objective():

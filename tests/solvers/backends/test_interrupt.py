@@ -47,27 +47,29 @@ def test_a_call_returns_and_raises_as_without():
 
 
 def test_an_interruption_comes_at_once_and_tells_the_solver():
-    told, ended = threading.Event(), threading.Event()
+    stop, ended = threading.Event(), threading.Event()
 
     def work():
-        told.wait(20)
+        stop.wait(20)
         ended.set()
 
     worker = interruptible(threading.current_thread)
     press()
-    begin = time.perf_counter()
+    start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        interruptible(work, told.set)
-    assert time.perf_counter() - begin < 2 and ended.wait(2)
+        interruptible(work, stop.set)
+    assert time.perf_counter() - start < 2 and ended.wait(2)
     assert interruptible(threading.current_thread) is not worker  # it might work still
 
 
 def test_other_threads_call_directly():
-    found = []
-    thread = threading.Thread(target=lambda: found.append(interruptible(threading.current_thread)))
+    threads = []
+    thread = threading.Thread(
+        target=lambda: threads.append(interruptible(threading.current_thread))
+    )
     thread.start()
     thread.join()
-    assert found == [thread]
+    assert threads == [thread]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -79,10 +81,10 @@ def test_a_forked_process_has_workers_of_its_own():
         "if not child:\n    os._exit(interruptible(lambda: 7))\n"
         "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60
     )
-    assert done.stdout.strip() == "7", done.stderr
+    assert process.stdout.strip() == "7", process.stderr
 
 
 def test_the_number_of_threads_is_that_of_the_solve():
@@ -136,10 +138,10 @@ CASES = [
 def test_every_back_end_is_interrupted_within_two_seconds(solver, kind):
     if not fairlp.solvers().loc[solver, "available"]:
         pytest.skip(solver)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", LONG, solver, kind], capture_output=True, text=True, timeout=120
     )
-    assert float(done.stdout) < 2, done.stdout + done.stderr
+    assert float(process.stdout) < 2, process.stdout + process.stderr
 
 
 def test_a_solver_that_is_not_there_yet_hides_no_interruption():
@@ -219,18 +221,18 @@ ENDS = {"caught": (3,), "raised": (130, -signal.SIGINT), "handler": (7,)}
 SOLVERS = ["highs", "highs-ipm", "highs-hipo", "cvxpy:HIGHS", "highs-pdlp"]
 
 
-@pytest.mark.parametrize("then", ENDS)
+@pytest.mark.parametrize("ending", ENDS)
 @pytest.mark.parametrize("solver", SOLVERS if PROFILE == "nightly" else SOLVERS[:2])
-def test_the_process_ends_cleanly_after_an_interruption(solver, then):
+def test_the_process_ends_cleanly_after_an_interruption(solver, ending):
     """HiGHS that still works when Python ends aborted the process (134, or 139)."""
     if not fairlp.solvers().loc[solver, "available"]:
         pytest.skip(solver)
-    done = subprocess.run(
-        [sys.executable, "-c", END, solver, then], capture_output=True, text=True, timeout=120
+    process = subprocess.run(
+        [sys.executable, "-c", END, solver, ending], capture_output=True, text=True, timeout=120
     )
     # CVXPY does not hand over its HiGHS, so that it cannot be told to stop: the process ends, and
     # says why
-    assert done.returncode in (*ENDS[then], *((130,) if solver == "cvxpy:HIGHS" else ())), (
-        done.stderr
+    assert process.returncode in (*ENDS[ending], *((130,) if solver == "cvxpy:HIGHS" else ())), (
+        process.stderr
     )
-    assert ("interrupted" in done.stdout) == (then != "handler")
+    assert ("interrupted" in process.stdout) == (ending != "handler")

@@ -118,13 +118,13 @@ def test_iterations_are_limited(solver):
     w = model.parameter("w", n, rng.random(60))
     model.constraint("rows", (a * x).sum(n) <= 1)
     model.maximize((w * x).sum())
-    right, found = model.solve(), model.solve(solver, iteration_limit=4)
-    assert found.status.termination is Termination.ITERATION_LIMIT
+    right, solution = model.solve(), model.solve(solver, iteration_limit=4)
+    assert solution.status.termination is Termination.ITERATION_LIMIT
     if solver == "highs-simplex":
-        assert right.objective <= found.bound < np.inf and np.isnan(found.gap)
+        assert right.objective <= solution.bound < np.inf and np.isnan(solution.gap)
         assert right.gap < 1e-9
-    again = model.solve(start=right)
-    assert again.iterations.get("simplex", 0) == 0 and again.objective == pytest.approx(
+    second = model.solve(start=right)
+    assert second.iterations.get("simplex", 0) == 0 and second.objective == pytest.approx(
         right.objective
     )
     with pytest.raises(
@@ -135,9 +135,9 @@ def test_iterations_are_limited(solver):
 
 def test_progress_is_told(hard, tmp_path):
     model, full = hard
-    told = []
-    model.solve(progress=told.append, log_file=tmp_path / "log")
-    assert isinstance(told[-1], fairlp.Progress) and told[-1].bound >= full.objective - 1e-6
+    reports = []
+    model.solve(progress=reports.append, log_file=tmp_path / "log")
+    assert isinstance(reports[-1], fairlp.Progress) and reports[-1].bound >= full.objective - 1e-6
     assert "HiGHS" in (tmp_path / "log").read_text(encoding="utf-8")
     assert model.solve(progress=lambda so_far: True).status.termination is Termination.INTERRUPTED
     with pytest.raises(ZeroDivisionError):
@@ -168,17 +168,17 @@ def test_a_start_is_taken(hard, solver):
 def test_a_pool_has_points_of_every_rank(hard, solver):
     model, full = hard
     pool = model.solve(solver, pool=3).pool
-    values = [one.objective for one in pool]
+    values = [member.objective for member in pool]
     assert (
         1 < len(pool) <= 3
         and values == sorted(values, reverse=True)
         and values[0] == pytest.approx(full.objective)
     )
-    assert all(one.verify().is_feasible for one in pool) and full.pool == ()
+    assert all(member.verify().is_feasible for member in pool) and full.pool == ()
 
 
 @pytest.mark.parametrize(
-    ("solver", "options", "said"),
+    ("solver", "options", "message"),
     [
         ("glpk", {"pool": 2}, "glpk cannot honour the option 'pool'"),
         ("scipy", {"start": {}}, "scipy cannot honour the option 'start'"),
@@ -195,8 +195,8 @@ def test_a_pool_has_points_of_every_rank(hard, solver):
         ("highs", {"log_file": 3}, "expected a path"),
     ],
 )
-def test_what_cannot_be_honoured_is_refused(hard, solver, options, said):
-    with pytest.raises(UnsupportedError, match=said):
+def test_what_cannot_be_honoured_is_refused(hard, solver, options, message):
+    with pytest.raises(UnsupportedError, match=message):
         hard[0].solve(solver, **options)
 
 
@@ -214,8 +214,8 @@ def test_labels_of_a_start_are_aligned_or_refused():
     model.variable("x", n, i, where=[[True, True], [False, True]])
     block = model.compile().column_block("x")
     frame = pd.DataFrame([[1, 2], [3, 4]], index=["a", "b"], columns=["s", "t"])
-    for given_ in (frame, frame.iloc[::-1, ::-1], frame.T.rename_axis(index="i", columns="n")):
-        assert block.pack(given_).tolist() == [1, 2, 4]
+    for table in (frame, frame.iloc[::-1, ::-1], frame.T.rename_axis(index="i", columns="n")):
+        assert block.pack(table).tolist() == [1, 2, 4]
     assert np.array_equal(block.pack({("b", "t"): 5}), [np.nan, np.nan, 5], equal_nan=True)
     with pytest.raises(UnknownNameError, match="more than once"):
         block.pack(pd.Series([1, 2], index=pd.MultiIndex.from_tuples([("a", "s")] * 2)))

@@ -26,7 +26,7 @@ CASES = [
 ]
 
 
-def same(model, solution, rel):
+def assert_same_optimum(model, solution, rel):
     expected = model.solve()
     assert solution.status.is_optimal, solution.status
     assert solution.objective == pytest.approx(expected.objective, rel=rel)
@@ -43,7 +43,7 @@ def test_highs_objects(name, mechanism):
     model = fairlp.formulate(examples.load(name), mechanism)
     highs = model.to_highs()
     highs.run()
-    solution = same(model, model.read_back(highs), 1e-9)
+    solution = assert_same_optimum(model, model.read_back(highs), 1e-9)
     assert solution.verify().is_optimal
     assert [highs.getRowName(k)[1] for k in range(highs.getNumRow())] == model.compile().row_names
     assert [
@@ -57,7 +57,7 @@ def test_highs_objects_without_names_are_read_back_all_the_same():
     assert not highs.getLp().col_names_
     assert not highs.getLp().row_names_
     highs.run()
-    assert same(model, model.read_back(highs), 1e-9).verify().is_optimal
+    assert assert_same_optimum(model, model.read_back(highs), 1e-9).verify().is_optimal
 
 
 @pytest.mark.parametrize(("name", "mechanism"), CASES)
@@ -65,7 +65,7 @@ def test_cvxpy_problems(name, mechanism):
     model = fairlp.formulate(examples.load(name), mechanism)
     problem = model.to_cvxpy()
     problem.solve(solver="HIGHS")
-    solution = same(model, model.read_back(problem), 1e-7)
+    solution = assert_same_optimum(model, model.read_back(problem), 1e-7)
     assert solution.verify().is_optimal and set(problem.var_dict) == set(model.variables)
     tasks = next(name for name in ("g", "x", "s") if name in model.variables)
     instance = examples.load(name)
@@ -84,7 +84,7 @@ def test_pyomo_models(name, mechanism):
     built.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
     assert not model.read_back(built).status.is_optimal  # not solved yet
     SolverFactory("highs").solve(built)
-    solution = same(model, model.read_back(built), 1e-7)
+    solution = assert_same_optimum(model, model.read_back(built), 1e-7)
     assert solution.verify().is_optimal
     n = next(index for index in model.indices if index.symbol == "n")
     assert list(built.n) == list(n)
@@ -137,10 +137,10 @@ def test_values_that_nothing_proves_are_not_called_optimal():
     model.constraint("c", v <= 1)
     model.maximize(v)
     built = model.to_pyomo()
-    for value, there in ((99.0, Point.INFEASIBLE), (0.5, Point.FEASIBLE)):
+    for value, point in ((99.0, Point.INFEASIBLE), (0.5, Point.FEASIBLE)):
         built.v.value = value
         read = model.read_back(built)
-        assert not read.status.is_optimal and read.status.primal is there
+        assert not read.status.is_optimal and read.status.primal is point
     built.v.value = 1.0
     read = model.read_back(built)  # HiGHS finds the dual that proves it
     assert read.status.is_optimal and read.duals["c"] == pytest.approx(1.0)
@@ -209,9 +209,9 @@ def test_a_block_that_mixes_whole_and_divisible_columns():
 
 def test_names_that_are_taken_are_read_back_where_they_went():
     model = Model("m")
-    for name, most in (("x", 3), ("x_", 1), ("objective", 4), ("name", 5)):
+    for name, limit in (("x", 3), ("x_", 1), ("objective", 4), ("name", 5)):
         n = Index(name, ["a", "b"])
-        model.constraint(name, model.variable(name, n, upper=most + 1) <= most)
+        model.constraint(name, model.variable(name, n, upper=limit + 1) <= limit)
     model.maximize(sum(variable.sum() for variable in model.variables.values()))
     for built in (model.to_pyomo(), model.to_pyomo().clone()):
         built.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)

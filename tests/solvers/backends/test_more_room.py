@@ -24,13 +24,15 @@ def test_it_is_looked_for_again_with_more_room(program):
 
 
 def test_what_is_not_certified_is_not_taken(program, monkeypatch):
-    asked, session = [], highs.HighsSession
+    tolerances, session = [], highs.HighsSession
 
-    def listening(back_end, given, options, series=True):
-        asked.append(options.primal_tolerance)
+    def listening(back_end, program_given, options, series=True):
+        tolerances.append(options.primal_tolerance)
         return session(
             back_end,
-            given.replace(row_upper=given.row_upper + 1.0) if len(asked) > 1 else given,
+            program_given.replace(row_upper=program_given.row_upper + 1.0)
+            if len(tolerances) > 1
+            else program_given,
             options,
             series,
         )
@@ -38,7 +40,7 @@ def test_what_is_not_certified_is_not_taken(program, monkeypatch):
     real = highs.Solution.verify
     monkeypatch.setattr(highs, "HighsSession", listening)
     monkeypatch.setattr(highs.Solution, "verify", lambda self: program_of(self, program, real))
-    assert program.solve("highs").x is None and asked[:2] == [None, 1e-6]
+    assert program.solve("highs").x is None and tolerances[:2] == [None, 1e-6]
 
 
 def program_of(solution, program, real):
@@ -59,12 +61,12 @@ def test_what_is_infeasible_stays_so():
 
 def test_a_time_limit_is_for_all_of_it(program, monkeypatch):
     answer = highs.HighsSession(highs.Highs(), program, fairlp.Options(), series=False).solve()
-    late = answer if answer.x is None else None
-    assert late is not None
-    again = highs.Highs()._with_more_room(
-        program, fairlp.Options(time_limit=late.times["solve"] / 2), late
+    answer_in_time = answer if answer.x is None else None
+    assert answer_in_time is not None
+    second_answer = highs.Highs()._with_more_room(
+        program, fairlp.Options(time_limit=answer_in_time.times["solve"] / 2), answer_in_time
     )
-    assert again is late
+    assert second_answer is answer_in_time
 
 
 def test_what_presolve_leaves_beyond_the_tolerance_is_solved_again_without_it():

@@ -28,7 +28,7 @@ for line in sys.stdin:
 def worker(tmp_path, monkeypatch):
     path = tmp_path / "worker.py"
     path.write_text(WORKER, encoding="utf-8")
-    monkeypatch.setattr(ortools_backend, "_WORKER", path)
+    monkeypatch.setattr(ortools_backend, "WORKER", path)
     monkeypatch.setattr(ortools_backend, "idle_processes", {})
     yield
     ortools_backend._end()
@@ -82,10 +82,10 @@ def test_threads_have_their_own():
 
 
 def test_a_process_of_another_owner_is_left_alone(monkeypatch):
-    ours = ask("who", "", False, None)
+    process_id = ask("who", "", False, None)
     process = ortools_backend.idle_processes[False]
     process.owner = -1  # as after a fork
-    assert ask("who", "", False, None) != ours
+    assert ask("who", "", False, None) != process_id
     assert process.child.wait() == 0, (
         "it was killed; it should only see that nobody asks here any more"
     )
@@ -101,7 +101,9 @@ def test_beside_or_tools_in_one_process_a_message_says_what_to_do():
         "model = fairlp.Model('empty')\nx = model.variable('x')\nrow = model.constraint('row', x <= -1)\n"
         "print(model.solve('scipy').status.termination.value)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    words, totals, status = done.stdout.splitlines()
-    assert "imported ortools; use solver='scipy'" in words and totals == "[3.0, 2.0]"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    message, totals, status = process.stdout.splitlines()
+    assert "imported ortools; use solver='scipy'" in message and totals == "[3.0, 2.0]"
     assert status == "infeasible or unbounded"  # HiGHS, which would prove it, is not there

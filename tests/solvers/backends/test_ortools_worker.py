@@ -28,23 +28,23 @@ GIVEN = {
 ROWS = csr_matrix(np.array([[1.0, 2.0]]))
 
 
-def planted(status, words="as told"):
+def planted(status, status_message="as told"):
     """Return a module in the place of OR-tools', and what it was asked."""
-    asked = {}
+    request = {}
 
     class Model:
         def __init__(self):
             self.helper = SimpleNamespace(fill_model_from_sparse_data=self.fill)
 
         def fill(self, col_lower, col_upper, c, row_lower, row_upper, matrix):
-            asked.update(
+            request.update(
                 col_lower=col_lower,
                 col_upper=col_upper,
                 c=c,
                 row_lower=row_lower,
                 row_upper=row_upper,
             )
-            asked["matrix"] = matrix.toarray().tolist()
+            request["matrix"] = matrix.toarray().tolist()
 
         def get_variables(self):
             return [0, 1]
@@ -53,19 +53,19 @@ def planted(status, words="as told"):
             return [0]
 
     class Solver:
-        status_string = words
+        status_string = status_message
 
         def __init__(self, algorithm):
-            asked["algorithm"] = algorithm
+            request["algorithm"] = algorithm
 
-        def enable_output(self, on):
-            asked["verbose"] = on
+        def enable_output(self, value):
+            request["verbose"] = value
 
         def set_time_limit_in_seconds(self, seconds):
-            asked["time_limit"] = seconds
+            request["time_limit"] = seconds
 
         def set_solver_specific_parameters(self, text):
-            asked["parameters"] = text
+            request["parameters"] = text
 
         def solve(self, model):
             return SimpleNamespace(name=status)
@@ -76,13 +76,13 @@ def planted(status, words="as told"):
         def dual_value(self, row):
             return (-1.0,)[row]
 
-    return SimpleNamespace(model_builder=SimpleNamespace(Model=Model, Solver=Solver)), asked
+    return SimpleNamespace(model_builder=SimpleNamespace(Model=Model, Solver=Solver)), request
 
 
 @pytest.fixture
 def source(tmp_path):
-    def written(**more):
-        arrays = {name: np.array(value) for name, value in {**GIVEN, **more}.items()}
+    def written(**changes):
+        arrays = {name: np.array(value) for name, value in {**GIVEN, **changes}.items()}
         matrix = {
             "data": ROWS.data,
             "indices": ROWS.indices,
@@ -95,42 +95,42 @@ def source(tmp_path):
     return written
 
 
-def solved(monkeypatch, source, status, words="as told"):
-    module, asked = planted(status, words)
+def solved(monkeypatch, source, status, status_message="as told"):
+    module, request = planted(status, status_message)
     monkeypatch.setitem(sys.modules, "ortools.linear_solver.python", module)
     times = iter([10.0, 12.5])
     monkeypatch.setattr(ortools_worker, "perf_counter", lambda: next(times))
     target = source.with_name("out.npz")
     ortools_worker.solve(str(source), str(target))
-    with np.load(target) as found:
-        return {name: found[name].tolist() for name in found}, asked
+    with np.load(target) as file:
+        return {name: file[name].tolist() for name in file}, request
 
 
 @pytest.mark.parametrize("status", ["OPTIMAL", "FEASIBLE"])
 def test_a_program_goes_to_the_solver_and_its_answer_comes_back(source, monkeypatch, status):
-    found, asked = solved(monkeypatch, source(), status)
-    assert found == {
+    answer, request = solved(monkeypatch, source(), status)
+    assert answer == {
         "status": status,
         "message": "as told",
         "x": [0.5, 1.75],
         "row_duals": [-1.0],
         "seconds": 2.5,
     }
-    assert asked.pop("matrix") == [[1.0, 2.0]]
-    assert {name: np.asarray(value).tolist() for name, value in asked.items()} == GIVEN
+    assert request.pop("matrix") == [[1.0, 2.0]]
+    assert {name: np.asarray(value).tolist() for name, value in request.items()} == GIVEN
 
 
 def test_without_a_point_the_status_is_all_and_without_a_limit_none_is_set(source, monkeypatch):
-    found, asked = solved(monkeypatch, source(time_limit=-1.0, verbose=False), "INFEASIBLE", "")
-    assert found == {"status": "INFEASIBLE", "message": "INFEASIBLE", "seconds": 2.5}
-    assert "time_limit" not in asked and asked["verbose"] is False
+    answer, request = solved(monkeypatch, source(time_limit=-1.0, verbose=False), "INFEASIBLE", "")
+    assert answer == {"status": "INFEASIBLE", "message": "INFEASIBLE", "seconds": 2.5}
+    assert "time_limit" not in request and request["verbose"] is False
 
 
 def test_questions_are_answered_one_by_one_and_nothing_else_is_said(monkeypatch):
-    answers, turned, handled, asked = io.StringIO(), [], [], []
+    answers, turned, handled, file_pairs = io.StringIO(), [], [], []
 
     def solve(*files):
-        asked.append(files)
+        file_pairs.append(files)
         print("a banner")
         if files[0] == "bad":
             raise ValueError("no such file")
@@ -138,7 +138,9 @@ def test_questions_are_answered_one_by_one_and_nothing_else_is_said(monkeypatch)
     system = SimpleNamespace(dup=lambda stream: stream, dup2=lambda *pair: turned.append(pair))
     system.fdopen = lambda stream, mode, encoding: answers if (stream, mode) == (1, "w") else None
     monkeypatch.setattr(ortools_worker, "os", system)
-    monkeypatch.setattr(ortools_worker.signal, "signal", lambda *how: handled.append(how))
+    monkeypatch.setattr(
+        ortools_worker.signal, "signal", lambda *arguments: handled.append(arguments)
+    )
     monkeypatch.setattr(ortools_worker, "solve", solve)
     monkeypatch.setattr(sys, "stdin", io.StringIO('["a", "b"]\n["bad", "c"]\n["d", "e"]\n'))
     ortools_worker.main()
@@ -147,5 +149,5 @@ def test_questions_are_answered_one_by_one_and_nothing_else_is_said(monkeypatch)
         "ValueError: no such file",
         None,
     ]
-    assert asked == [("a", "b"), ("bad", "c"), ("d", "e")]
+    assert file_pairs == [("a", "b"), ("bad", "c"), ("d", "e")]
     assert handled == [(signal.SIGINT, signal.SIG_IGN)] and turned == [(2, 1)]

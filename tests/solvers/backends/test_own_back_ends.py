@@ -91,23 +91,23 @@ def test_conformance_of_an_object_a_class_and_a_name(solver, monkeypatch):
 def test_an_object_goes_to_every_family(mechanism):
     instance = fairlp.examples.ghodsi()
     kind = {"method": "milp"} if mechanism == "njc" else {"method": "lp"}
-    own = Whole(0.0, licence="x") if mechanism == "njc" else Dual()
+    solver = Whole(0.0, licence="x") if mechanism == "njc" else Dual()
     allocation = fairlp.allocate(
-        instance, mechanism, solver=own, **({} if mechanism == "ceei" else kind)
+        instance, mechanism, solver=solver, **({} if mechanism == "ceei" else kind)
     )
     expected = fairlp.allocate(instance, mechanism, **({} if mechanism == "ceei" else kind))
     np.testing.assert_allclose(allocation.totals, expected.totals, rtol=1e-6)
-    assert allocation.solver == own.name and type(allocation.solver) is str
+    assert allocation.solver == solver.name and type(allocation.solver) is str
 
 
 def test_an_object_with_its_own_constructor_solves_whole_tasks():
-    own = Whole(0.0, licence="mine")
-    allocation = fairlp.allocate(INSTANCE, "drf-milp", solver=own)
+    solver = Whole(0.0, licence="mine")
+    allocation = fairlp.allocate(INSTANCE, "drf-milp", solver=solver)
     assert (
         allocation.totals.tolist() == fairlp.allocate(INSTANCE, "drf-milp").totals.tolist()
         and allocation.solver == "whole"
     )
-    assert "no duals" in fairlp.allocate(INSTANCE, "drf", solver=own).unproved
+    assert "no duals" in fairlp.allocate(INSTANCE, "drf", solver=solver).unproved
     with pytest.raises(UnsupportedError, match="needs MILP"):
         fairlp.allocate(INSTANCE, "drf-milp", solver=Dual())
     with pytest.raises(SolverError, match=r"Whole cannot be made: TypeError.*give an object"):
@@ -174,7 +174,7 @@ class Vague(Dual):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("solver", "message"),
     [
         (Nothing(), "Nothing lacks run;"),
         (Nothing, "Nothing lacks run;"),
@@ -183,22 +183,22 @@ class Vague(Dual):
         (Vague(), "Vague lacks capabilities, a set of fairlp.Capability"),
     ],
 )
-def test_what_an_object_lacks_is_named(given, message):
+def test_what_an_object_lacks_is_named(solver, message):
     for use in (
-        lambda: fairlp.allocate(INSTANCE, "drf", solver=given),
-        lambda: fairlp.formulate(INSTANCE, "drf").solve(given),
-        lambda: fairlp.conformance.check(given),
-        lambda: fairlp.register_solver("mine", given),
+        lambda: fairlp.allocate(INSTANCE, "drf", solver=solver),
+        lambda: fairlp.formulate(INSTANCE, "drf").solve(solver),
+        lambda: fairlp.conformance.check(solver),
+        lambda: fairlp.register_solver("mine", solver),
     ):
         with pytest.raises(UnsupportedError, match=message):
             use()
     assert "mine" not in backends.backend_names()
 
 
-@pytest.mark.parametrize("given", [None, 3, ["highs"], len])
-def test_what_is_no_back_end_at_all(given):
+@pytest.mark.parametrize("solver", [None, 3, ["highs"], len])
+def test_what_is_no_back_end_at_all(solver):
     with pytest.raises(UnknownNameError, match="a solver is asked for by name"):
-        fairlp.allocate(INSTANCE, "drf", solver=given)
+        fairlp.allocate(INSTANCE, "drf", solver=solver)
 
 
 def test_a_package_that_is_missing_is_named():
@@ -215,17 +215,17 @@ def test_a_package_that_is_missing_is_named():
 
 
 def test_options_are_heeded_or_refused():
-    seen = []
+    threads = []
 
     class Heeds(Dual):
         honours = frozenset({"threads"})
 
         def run(self, program, options):
-            seen.append(options.threads)
+            threads.append(options.threads)
             return super().run(program, options)
 
     fairlp.formulate(INSTANCE, "drf").solve(Heeds(), threads=3)
-    assert seen == [3]
+    assert threads == [3]
     with pytest.raises(
         UnsupportedError, match="Heeds cannot honour the option 'seed'; it honours: threads"
     ):
@@ -235,8 +235,8 @@ def test_options_are_heeded_or_refused():
 
 
 def test_registering_an_object_a_class_and_a_function():
-    for what in (Dual(), Dual, lambda: Dual(), lambda: Whole(0.0, licence="x")):
-        fairlp.register_solver("cbc", what)  # one's own is replaced
+    for solver in (Dual(), Dual, lambda: Dual(), lambda: Whole(0.0, licence="x")):
+        fairlp.register_solver("cbc", solver)  # one's own is replaced
         assert fairlp.solvers().loc["cbc", "available"] and backends.spelt("CBC") == "cbc"
         assert fairlp.allocate(INSTANCE, "drf", solver="cbc").solver == "cbc"
         assert fairlp.formulate(INSTANCE, "drf").solve("Cbc").solver == "cbc"
@@ -280,12 +280,12 @@ def test_the_name_that_carries_an_object_travels():
 
 
 def experiment(solver):
-    how = {"mechanism": "drf", "method": "lp", "solver": solver}
+    options = {"mechanism": "drf", "method": "lp", "solver": solver}
     return study.Study(
         "s",
         "uniform-integers",
         {"users": [3], "resources": [2]},
-        {"own": how, "theirs": "drf"},
+        {"own": options, "theirs": "drf"},
         ["summary"],
         runs=2,
     )
@@ -293,23 +293,23 @@ def experiment(solver):
 
 def test_a_study_takes_registered_names_into_its_workers():
     fairlp.register_solver("travelling", Dual)
-    found = experiment("travelling").run(workers=2, progress=False).frame
-    assert len(found) == 2
+    runs = experiment("travelling").run(workers=2, progress=False).frame
+    assert len(runs) == 2
     assert experiment("travelling").allocations()["own"].solver == "travelling"
 
 
 def test_a_study_refuses_objects():
-    for given in (Dual(), Dual):
+    for solver in (Dual(), Dual):
         with pytest.raises(StudyError, match=r"mechanisms\.own\.solver is .*register_solver"):
-            experiment(given)
+            experiment(solver)
 
 
 def test_the_command_line_takes_files_and_modules(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "tests" / "support" / "own_back_ends.py").read_text(encoding="utf-8")
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
-    for where in ("mine.py:Dual", "own_back_ends:Dual"):
-        result = run("allocate", "ghodsi", "-m", "drf", "--solver", where, "--json")
+    for reference in ("mine.py:Dual", "own_back_ends:Dual"):
+        result = run("allocate", "ghodsi", "-m", "drf", "--solver", reference, "--json")
         assert result.exit_code == 0 and json.loads(result.stdout)["solver"] == "Dual", (
             result.output
         )
@@ -317,24 +317,26 @@ def test_the_command_line_takes_files_and_modules(tmp_path, monkeypatch):
     result = run("solve", "drf.mps", "--compare", "mine.py:Dual,scipy", "--json")
     assert result.exit_code == 0 and "Dual" in result.stdout, result.output
     assert run("solvers", "mine.py:Dual", "--check").exit_code == 0
-    for wrong, expected in {
+    for name, expected in {
         "mine.py:Duel": "did you mean 'Dual'",
         "nothing.py:Dual": "there is no file",
         "no_such_module:Dual": "cannot import",
         "cvxpy:CLARABELL": "did you mean 'CLARABEL'",
         "mine.py:LIES": "a solver is asked for by name",
     }.items():
-        assert expected in run("allocate", "ghodsi", "-m", "drf", "--solver", wrong, code=3).stderr
+        assert expected in run("allocate", "ghodsi", "-m", "drf", "--solver", name, code=3).stderr
 
 
 def test_a_class_of_a_script_in_a_new_process(tmp_path):
     """`module:Class` by the installed command's own entry, in a process that knows nothing of it."""
     text = (ROOT / "tests" / "support" / "own_back_ends.py").read_text(encoding="utf-8")
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
-    done = fairlp_in_a_shell(
+    process = fairlp_in_a_shell(
         "allocate", "ghodsi", "-m", "drf", "--solver", f"{tmp_path}/mine.py:Dual", "--json"
     )
-    assert done.returncode == 0 and json.loads(done.stdout)["solver"] == "Dual", done.stderr
+    assert process.returncode == 0 and json.loads(process.stdout)["solver"] == "Dual", (
+        process.stderr
+    )
 
 
 @pytest.mark.parametrize("mechanism", ["drf-milp", "pdrf"])
@@ -360,8 +362,10 @@ def test_whole_tasks_of_a_back_end_that_lies_are_refused_or_by_its_word(mechanis
 
     method = honest.method
     try:
-        less = fairlp.allocate(INSTANCE, mechanism, method=method, solver=Less(0.0, licence="x"))
-        assert "says, without duals" in less.unproved
+        smaller_allocation = fairlp.allocate(
+            INSTANCE, mechanism, method=method, solver=Less(0.0, licence="x")
+        )
+        assert "says, without duals" in smaller_allocation.unproved
     except (SolverError, NoSolutionError):
         pass
     with pytest.raises((SolverError, NoSolutionError)):

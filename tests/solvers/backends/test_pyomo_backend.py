@@ -34,11 +34,11 @@ def cbc(tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "cbc").symlink_to(command.resolve())
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    found = fileutils.Executable("cbc")
-    found.rehash()  # Pyomo remembers where it found it
+    executable = fileutils.Executable("cbc")
+    executable.rehash()  # Pyomo remembers where it found it
     yield "pyomo:cbc"
     monkeypatch.undo()
-    found.rehash()
+    executable.rehash()
 
 
 def test_it_is_there_where_its_executable_is(cbc, monkeypatch):

@@ -20,11 +20,11 @@ def model():
 
 
 def whole():
-    made = Model("whole", indices=(n := Index("n", ["a", "b"], "user"),))
-    x = made.variable("x", n, upper=3, integer=True)
-    made.constraint("most", x.sum() <= 4.5)
-    made.maximize(x.sum())
-    return made
+    whole_model = Model("whole", indices=(n := Index("n", ["a", "b"], "user"),))
+    x = whole_model.variable("x", n, upper=3, integer=True)
+    whole_model.constraint("most", x.sum() <= 4.5)
+    whole_model.maximize(x.sum())
+    return whole_model
 
 
 def test_a_back_end_says_how_it_solves():
@@ -55,12 +55,12 @@ def test_what_is_not_installed_says_how_to_get_it(monkeypatch):
     lacking(monkeypatch, cvxpy_backend, "cvxpy")
     lacking(monkeypatch, pyomo_backend, "pyomo")
     lacking(monkeypatch, highs, "highspy_extras")
-    for solver, words in (
+    for solver, message in (
         ("cvxpy:CLARABEL", "cvxpy is not installed"),
         ("pyomo:highs", "pyomo is not installed"),
         ("highs-hipo", "HiPO needs highspy-extras"),
     ):
-        with pytest.raises(SolverNotAvailableError, match=words):
+        with pytest.raises(SolverNotAvailableError, match=message):
             model().solve(solver=solver)
     with pytest.raises(UnsupportedError, match="HiPO needs highspy-extras"):
         model().solve(solver="highs", method="hipo")
@@ -74,9 +74,11 @@ def test_large_even_programs_go_to_hipo_where_it_is(monkeypatch):
     even, uneven = (
         fairlp.Instance.from_arrays([[1.0, b], [b, 1.0]], [[4.0, 4.0]]) for b in (2.0, 1e4)
     )
-    found = [fairlp.formulate(each, "drf").solve() for each in (even, uneven)]
-    assert [one.method for one in found] == ["hipo", "simplex"]
-    assert found[0].verify().is_optimal
+    solutions = [
+        fairlp.formulate(program_instance, "drf").solve() for program_instance in (even, uneven)
+    ]
+    assert [solution.method for solution in solutions] == ["hipo", "simplex"]
+    assert solutions[0].verify().is_optimal
 
 
 @pytest.mark.parametrize(
@@ -137,8 +139,8 @@ def test_a_failure_of_pyomo_without_words_is_named(monkeypatch):
 
 def test_scip_takes_a_seed_and_its_own_parameters():
     pytest.importorskip("pyscipopt")
-    for how in ({"seed": 7}, {"extra": {"limits/nodes": 1000}}, {"verbose": True}):
-        assert whole().solve(solver="scip", **how).objective == pytest.approx(4)
+    for options in ({"seed": 7}, {"extra": {"limits/nodes": 1000}}, {"verbose": True}):
+        assert whole().solve(solver="scip", **options).objective == pytest.approx(4)
     with pytest.raises(FairlpError, match="Not a valid parameter name"):
         whole().solve(solver="scip", extra={"no_such/parameter": 1})
 
@@ -183,8 +185,10 @@ def test_options_of_ortools_reach_its_process(solver, options, parameters, monke
     pytest.importorskip("ortools")
 
     def ask(source, target, verbose, limit):
-        with np.load(source) as given:
-            assert parameters in str(given["parameters"]) and given["time_limit"] == 3 and limit > 3
+        with np.load(source) as arrays:
+            assert (
+                parameters in str(arrays["parameters"]) and arrays["time_limit"] == 3 and limit > 3
+            )
         return "nothing"
 
     monkeypatch.setattr(ortools_backend, "ask", ask)
@@ -195,11 +199,11 @@ def test_options_of_ortools_reach_its_process(solver, options, parameters, monke
 
 
 def test_an_equation_that_cannot_hold_is_explained_as_one():
-    made = Model("m", indices=(n := Index("n", ["a", "b"], "user"),))
-    x = made.variable("x", n, upper=1)
-    made.constraint("exactly", x.sum() == 5)
-    made.maximize(x.sum())
-    explanation = made.compile().explain()
+    small_model = Model("m", indices=(n := Index("n", ["a", "b"], "user"),))
+    x = small_model.variable("x", n, upper=1)
+    small_model.constraint("exactly", x.sum() == 5)
+    small_model.maximize(x.sum())
+    explanation = small_model.compile().explain()
     assert (
         explanation.loc[next(name for name in explanation.index if "exactly" in name), "requires"]
         == "= 5"

@@ -26,14 +26,14 @@ from fairlp.tolerances import ACCEPTED, BLOCKED_PRICE
 from small_programs import INF, program
 
 
-def model(users=6, servers=3, seed=0, **more):
+def model(users=6, servers=3, seed=0, **options):
     rng = np.random.default_rng(seed)
     demands, capacities = rng.lognormal(0, 1, (users, 2)), rng.lognormal(3, 1, (servers, 2))
-    return max_min.tsf(fairlp.Instance.from_arrays(demands, capacities, **more))
+    return max_min.tsf(fairlp.Instance.from_arrays(demands, capacities, **options))
 
 
-def problem(**how):
-    return Structure.of(model(**how).compile()).problem
+def problem(**options):
+    return Structure.of(model(**options).compile()).problem
 
 
 def iterate_of(problem: Problem) -> Iterate:
@@ -43,14 +43,14 @@ def iterate_of(problem: Problem) -> Iterate:
 # --- where it ends ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", ["gap", "primal_error", "dual_error"])
-@pytest.mark.parametrize("off", [1e-6, 1.0])
-def test_gap_and_both_residuals_have_to_be_small(monkeypatch, part, off):
+@pytest.mark.parametrize("measure", ["gap", "primal_error", "dual_error"])
+@pytest.mark.parametrize("deviation", [1e-6, 1.0])
+def test_gap_and_both_residuals_have_to_be_small(monkeypatch, measure, deviation):
     honest = Iterate.measure
 
     def planted(self):
         honest(self)
-        setattr(self, part, off)
+        setattr(self, measure, deviation)
 
     assert method.solve(problem()).error <= 1e-9
     monkeypatch.setattr(Iterate, "measure", planted)
@@ -100,7 +100,7 @@ def test_a_residual_of_any_row_is_measured():
         iterate.factor()
         iterate.point = method.next_point(iterate)
     good = iterate.point
-    for name, part in (
+    for name, measure in (
         ("s", "primal_error"),
         ("u", "primal_error"),
         ("v", "dual_error"),
@@ -108,7 +108,7 @@ def test_a_residual_of_any_row_is_measured():
     ):
         iterate.point = dataclasses.replace(good, **{name: getattr(good, name) + 1e-3})
         iterate.measure()
-        assert getattr(iterate, part) > 1e-5, name
+        assert getattr(iterate, measure) > 1e-5, name
     # prices of one level are what everything is measured by: all of them doubled leaves costs right
     # and the level's not
     iterate.point = dataclasses.replace(good, p=2 * good.p, v=2 * good.v, z=2 * good.z)
@@ -160,20 +160,24 @@ def test_a_demand_that_is_negative_on_every_server_is_not_for_it():
     p = model(users=2, servers=2).compile()
     A = p.A.copy()
     A.data = A.data.copy()
-    of = np.repeat(np.arange(p.n_columns), np.diff(A.indptr))
+    column_of_entry = np.repeat(np.arange(p.n_columns), np.diff(A.indptr))
     x, first = p.column_block("x"), p.row_block("capacity")
     rows = np.isin(A.indices, np.arange(first.start, first.stop, 2))
-    A.data[rows & (of >= x.start) & (of < x.start + 2)] *= -1
+    A.data[rows & (column_of_entry >= x.start) & (column_of_entry < x.start + 2)] *= -1
     assert Structure.of(p.replace(A=A)) is None
 
 
 def test_a_user_that_needs_nothing_or_may_have_nothing_is_not_for_it():
     p = model(users=2, servers=2).compile()
-    of = np.repeat(np.arange(p.n_columns), np.diff(p.A.indptr))
+    column_of_entry = np.repeat(np.arange(p.n_columns), np.diff(p.A.indptr))
     x, capacity = p.column_block("x"), p.row_block("capacity")
     A = p.A.copy()
     A.data = np.where(
-        (of < x.start + 2) & (of >= x.start) & (A.indices < capacity.stop), 0.0, A.data
+        (column_of_entry < x.start + 2)
+        & (column_of_entry >= x.start)
+        & (A.indices < capacity.stop),
+        0.0,
+        A.data,
     )
     A.eliminate_zeros()
     assert Structure.of(p.replace(A=A)) is None
@@ -190,10 +194,10 @@ def test_terms_whose_weights_are_no_floats_are_not_for_it():
 
 
 def test_tasks_over_capacity_by_rounding_are_brought_within():
-    found = Structure.of(model().compile())
-    point = method.solve(found.problem).point
-    x, _ = found.vectors(dataclasses.replace(point, x=point.x * 1.001))
-    p = found.program
+    structure = Structure.of(model().compile())
+    point = method.solve(structure.problem).point
+    x, _ = structure.vectors(dataclasses.replace(point, x=point.x * 1.001))
+    p = structure.program
     over = (p.A @ x - p.row_upper)[p.row_block("capacity").slice]
     assert (over <= 1e-12 * p.row_upper[p.row_block("capacity").slice]).all()
 
@@ -204,7 +208,9 @@ def test_tasks_over_capacity_by_rounding_are_brought_within():
 def test_its_own_answer_is_certified(monkeypatch):
     honest = Structure.vectors
     monkeypatch.setattr(
-        Structure, "vectors", lambda self, at: tuple(part * 0.9 for part in honest(self, at))
+        Structure,
+        "vectors",
+        lambda self, point: tuple(vector * 0.9 for vector in honest(self, point)),
     )
     answer = model().solve("interior-point")
     assert (
@@ -216,17 +222,17 @@ def test_its_own_answer_is_certified(monkeypatch):
 
 def test_highs_has_the_time_that_is_left(monkeypatch):
     monkeypatch.setattr(backend, "perf_counter", iter(range(0, 10**6, 7)).__next__)
-    asked = []
+    limits = []
 
     def solve_on(chosen, program, options):
-        asked.append(options.time_limit)
+        limits.append(options.time_limit)
         return solution_at(program, Termination.TIME_LIMIT, "planted", "nobody", None, None, None)
 
     monkeypatch.setattr(backend, "solve_on", solve_on)
     p = model().compile().replace(sense="min")
     find_backend("interior-point").solve(p, Options(time_limit=10.0))
     find_backend("interior-point").solve(p, Options(time_limit=5.0))
-    assert asked == [3.0, 0.0]
+    assert limits == [3.0, 0.0]
 
 
 def priced(prices, gap):
@@ -295,7 +301,7 @@ def test_bounds_of_columns_change_at_their_own_places():
     p = program([[1.0, 1.0, 1.0]], [(-INF, 4.0)], [(0, INF)] * 3, [1.0, 2.0, 3.0])
     started = session(p, ([0, 0, 4.0], [3.0]))
     started._show(np.array([False, False, True]))
-    at = np.array([0, 2])
-    started.change(columns=(at, np.zeros(2), np.array([5.0, 1.0])))
+    places = np.array([0, 2])
+    started.change(columns=(places, np.zeros(2), np.array([5.0, 1.0])))
     answer = started.solve()
     assert answer.x.tolist() == pytest.approx([0, 3, 1])

@@ -33,7 +33,7 @@ KINDS = [
 def instance(kind, users, servers, seed):
     """Log-normal data in the shapes of real clusters: zero demands, GPUs that few need and few have, two of five, …"""
     rng = np.random.default_rng(seed)
-    more = {}
+    fields = {}
     resources = 5 if kind == "two of five" else 3
     demands = rng.lognormal(size=(users, resources))
     capacities = rng.lognormal(size=(servers, resources)) * users / servers
@@ -43,34 +43,34 @@ def instance(kind, users, servers, seed):
         demands[rng.random(users) > 0.3, 2] = 0
         capacities[1:][rng.random(servers - 1) > 0.4, 2] = 0
     elif kind == "two of five":
-        wanted = rng.random((users, resources)).argsort(axis=1) < 2
-        demands = np.where(wanted, demands, 0.0)
+        is_needed = rng.random((users, resources)).argsort(axis=1) < 2
+        demands = np.where(is_needed, demands, 0.0)
     elif kind == "limits":
         demands[rng.random((users, resources)) < 0.2] = 0
         demands[~demands.any(axis=1), 0] = 1
         alone = fairlp.Instance.from_arrays(demands, capacities).gamma().sum(axis=1)
         limits = alone / users * rng.uniform(0.1, 10, users)
-        more["task_limits"] = np.where(rng.random(users) < 0.5, limits, np.inf)
+        fields["task_limits"] = np.where(rng.random(users) < 0.5, limits, np.inf)
     elif kind == "few pairs":
-        more["eligible"] = rng.random((users, servers)) < 0.2
-        more["eligible"][np.arange(users), rng.integers(servers, size=users)] = True
+        fields["eligible"] = rng.random((users, servers)) < 0.2
+        fields["eligible"][np.arange(users), rng.integers(servers, size=users)] = True
     elif kind == "chain":
         block, place = np.arange(users) * 4 // users, np.arange(servers) * 4 // servers
-        more["eligible"] = (block[:, None] == place) | (block[:, None] + 1 == place)
-        more["eligible"][:, 0] |= ~more["eligible"].any(axis=1)
+        fields["eligible"] = (block[:, None] == place) | (block[:, None] + 1 == place)
+        fields["eligible"][:, 0] |= ~fields["eligible"].any(axis=1)
     else:
         spread = (
             rng.lognormal(0, 4, users)
             if kind == "weights"
             else np.where(np.arange(users) == 0, 1e5, 1.0)
         )
-        more["weights"] = spread
+        fields["weights"] = spread
     demands[~demands.any(axis=1), 0] = 1
-    return fairlp.Instance.from_arrays(demands, capacities, **more)
+    return fairlp.Instance.from_arrays(demands, capacities, **fields)
 
 
-def levels(given, method):
-    allocation = fairlp.allocate(given, "drfh", method=method)
+def levels(case, method):
+    allocation = fairlp.allocate(case, "drfh", method=method)
     assert allocation.residual <= 1e-9
     return allocation.levels.to_numpy()
 
@@ -78,48 +78,48 @@ def levels(given, method):
 @pytest.mark.parametrize(("kind", "seed"), chequered(KINDS, range(many(12))))
 def test_equal_to_the_rounds_of_the_simplex_method(kind, seed):
     rng = np.random.default_rng(seed)
-    given = instance(kind, int(rng.integers(5, 40)), int(rng.integers(3, 40)), seed)
-    np.testing.assert_allclose(levels(given, "interior-point"), levels(given, "lp"), rtol=1e-9)
+    case = instance(kind, int(rng.integers(5, 40)), int(rng.integers(3, 40)), seed)
+    np.testing.assert_allclose(levels(case, "interior-point"), levels(case, "lp"), rtol=1e-9)
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def counts(monkeypatch):
     """How often rounds were solved on a face, and at a vertex."""
     counts = {"face": 0, "vertex": 0}
     on_face, on_columns = session.InteriorPointSession.solve_on_face, session.on_columns
 
-    def counted(self, *given, **named):
-        found = on_face(self, *given, **named)
-        counts["face"] += found is not None
-        return found
+    def counted(self, *arguments, **named):
+        decisions = on_face(self, *arguments, **named)
+        counts["face"] += decisions is not None
+        return decisions
 
-    def columns(*given):
+    def columns(*arguments):
         counts["vertex"] += 1
-        return on_columns(*given)
+        return on_columns(*arguments)
 
     monkeypatch.setattr(session.InteriorPointSession, "solve_on_face", counted)
     monkeypatch.setattr(session, "on_columns", columns)
     return counts
 
 
-def test_several_rounds_need_no_vertex(asked):
-    given = instance("two of five", 60, 60, 1)
-    found = levels(given, "interior-point")
-    assert len(np.unique(found.round(9))) >= 3 and asked["face"] >= 3 and asked["vertex"] == 0
-    np.testing.assert_allclose(found, levels(given, "lp"), rtol=1e-9)
+def test_several_rounds_need_no_vertex(counts):
+    case = instance("two of five", 60, 60, 1)
+    values = levels(case, "interior-point")
+    assert len(np.unique(values.round(9))) >= 3 and counts["face"] >= 3 and counts["vertex"] == 0
+    np.testing.assert_allclose(values, levels(case, "lp"), rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_shape_needs_a_vertex(asked, kind):
-    given = instance(kind, 60, 50, 2)
-    np.testing.assert_allclose(levels(given, "interior-point"), levels(given, "lp"), rtol=1e-9)
-    assert asked["vertex"] == 0
+def test_no_shape_needs_a_vertex(counts, kind):
+    case = instance(kind, 60, 50, 2)
+    np.testing.assert_allclose(levels(case, "interior-point"), levels(case, "lp"), rtol=1e-9)
+    assert counts["vertex"] == 0
 
 
 @pytest.mark.parametrize("unclear", [1, 100])
-def test_a_program_whose_vertex_takes_long_is_solved_inside_once(monkeypatch, asked, unclear):
+def test_a_program_whose_vertex_takes_long_is_solved_inside_once(monkeypatch, counts, unclear):
     """The first decisions are not clear: of the first round alone, or of all."""
-    given = instance("two of five", 60, 60, 1)
+    case = instance("two of five", 60, 60, 1)
     right = face.decisions_of
     results = [None] * unclear
 
@@ -129,50 +129,52 @@ def test_a_program_whose_vertex_takes_long_is_solved_inside_once(monkeypatch, as
     monkeypatch.setattr(session, "decisions_of", planted)
     monkeypatch.setattr(session, "LARGE", 0)
     monkeypatch.setattr(session, "QUICK_STEPS", 1)
-    np.testing.assert_allclose(levels(given, "interior-point"), levels(given, "lp"), rtol=1e-9)
-    assert asked["vertex"] == (1 if unclear == 1 else 2)
+    np.testing.assert_allclose(levels(case, "interior-point"), levels(case, "lp"), rtol=1e-9)
+    assert counts["vertex"] == (1 if unclear == 1 else 2)
 
 
-@pytest.mark.parametrize("wrong", ["pair", "capacity", "unclear", "no prices"])
-def test_what_is_wrong_about_a_face_ends_at_a_vertex(monkeypatch, asked, wrong):
-    given = instance("two of five", 60, 60, 1)
-    expected = levels(given, "lp")
+@pytest.mark.parametrize("fault", ["pair", "capacity", "unclear", "no prices"])
+def test_what_is_wrong_about_a_face_ends_at_a_vertex(monkeypatch, counts, fault):
+    case = instance("two of five", 60, 60, 1)
+    expected = levels(case, "lp")
     right = face.decisions_of
 
-    def planted(structure, at, sharp, before):
-        found = right(structure, at, sharp, before)
-        if wrong == "unclear" or found is None:
+    def planted(structure, point, sharp, before):
+        decisions = right(structure, point, sharp, before)
+        if fault == "unclear" or decisions is None:
             return None
-        if wrong == "pair":  # a pair that is used is said to be dear
-            usable_pairs = found.usable_pairs.copy()
-            i, n = np.unravel_index((at.x * usable_pairs).argmax(), usable_pairs.shape)
+        if fault == "pair":  # a pair that is used is said to be dear
+            usable_pairs = decisions.usable_pairs.copy()
+            i, n = np.unravel_index((point.x * usable_pairs).argmax(), usable_pairs.shape)
             usable_pairs[i, n] = False
-            return replace(found, usable_pairs=usable_pairs)
-        full = found.tight_capacities.copy()
-        if wrong == "capacity":  # one that has something left is said to be used up
+            return replace(decisions, usable_pairs=usable_pairs)
+        full = decisions.tight_capacities.copy()
+        if fault == "capacity":  # one that has something left is said to be used up
             full[
-                np.unravel_index((at.s / structure.problem.region.capacities).argmax(), full.shape)
+                np.unravel_index(
+                    (point.s / structure.problem.region.capacities).argmax(), full.shape
+                )
             ] = True
-        return replace(found, tight_capacities=full)
+        return replace(decisions, tight_capacities=full)
 
     monkeypatch.setattr(session, "decisions_of", planted)
-    if wrong == "no prices":
+    if fault == "no prices":
         monkeypatch.setattr(session, "with_whole_duals", lambda *_: None)
-    np.testing.assert_allclose(levels(given, "interior-point"), expected, rtol=1e-8)
-    assert asked["vertex"] >= 1
+    np.testing.assert_allclose(levels(case, "interior-point"), expected, rtol=1e-8)
+    assert counts["vertex"] >= 1
 
 
 @pytest.mark.parametrize(("gap", "vertex"), [(1.1 * INTERIOR_ROUGH, 1), (INTERIOR_ROUGH, 0)])
 def test_a_gap_that_prices_carry_over_is_told_and_beyond_reason_ends_at_a_vertex(
-    monkeypatch, asked, gap, vertex
+    monkeypatch, counts, gap, vertex
 ):
-    given = instance("two of five", 60, 60, 1)
-    expected = levels(given, "lp")
+    case = instance("two of five", 60, 60, 1)
+    expected = levels(case, "lp")
     right = Solution.verify
     monkeypatch.setattr(Solution, "verify", lambda self: replace(right(self), objective_gap=gap))
-    allocation = fairlp.allocate(given, "drfh", method="interior-point")
+    allocation = fairlp.allocate(case, "drfh", method="interior-point")
     np.testing.assert_allclose(allocation.levels, expected, rtol=1e-9)
-    assert asked["vertex"] == vertex and (asked["face"] >= 3) == (vertex == 0)
+    assert counts["vertex"] == vertex and (counts["face"] >= 3) == (vertex == 0)
     # prices prove the answer on the instance's own numbers all the same
     assert any(note.startswith("by rounding, levels may be off by") for note in allocation.notes)
     assert not allocation.unproved
@@ -186,48 +188,50 @@ def first_optimum(kind):
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "limits"])
 def test_a_sharpened_optimum_holds_in_every_row_that_is_used_up(kind):
-    structure, at = first_optimum(kind)
-    sharp = face.sharpened(structure.problem, at)
+    structure, point = first_optimum(kind)
+    sharp = face.sharpened(structure.problem, point)
     program = structure.program
     after = certify(program, *structure.vectors(sharp))
     assert after.gap <= SETTLED and after.is_optimal
     region, rows = structure.problem.region, structure.problem.rows
     used = (region.usage(sharp.x) / region.capacities)[sharp.s == 0]
-    has = region.totals(sharp.x)[rows.user][sharp.u == 0]
+    tasks = region.totals(sharp.x)[rows.user][sharp.u == 0]
     np.testing.assert_allclose(used[region.is_demanded[sharp.s == 0]], 1.0, rtol=SETTLED)
-    np.testing.assert_allclose(has, (rows.bound + rows.slope * sharp.t)[sharp.u == 0], rtol=SETTLED)
+    np.testing.assert_allclose(
+        tasks, (rows.bound + rows.slope * sharp.t)[sharp.u == 0], rtol=SETTLED
+    )
     assert (sharp.x * sharp.z == 0).all() and (sharp.s * sharp.p == 0).all()
 
 
 def test_users_of_several_rows_are_not_sharpened():
-    structure, at = first_optimum("zeros")
+    structure, point = first_optimum("zeros")
     rows = structure.problem.rows
     twice = replace(rows, user=np.append(rows.user[:-1], rows.user[0]))
-    assert face.sharpened(replace(structure.problem, rows=twice), at) is None
+    assert face.sharpened(replace(structure.problem, rows=twice), point) is None
 
 
 def test_equations_without_a_factor_leave_the_optimum_as_it_is(monkeypatch):
-    structure, at = first_optimum("zeros")
+    structure, point = first_optimum("zeros")
 
     def lost(self):
         raise NotConvergedError("lost")
 
     monkeypatch.setattr(face.Iterate, "factor", lost)
-    assert face.sharpened(structure.problem, at) is None
+    assert face.sharpened(structure.problem, point) is None
 
 
 @pytest.mark.parametrize("size", [60, 150])
-def test_many_levels_that_hang_on_the_first_are_proved_without_a_vertex(asked, size):
-    given = shaped("windows", size)
-    allocation = fairlp.allocate(given, "drfh", method="interior-point")
-    assert len(allocation.rounds) >= 15 and asked["vertex"] == 0
+def test_many_levels_that_hang_on_the_first_are_proved_without_a_vertex(counts, size):
+    case = shaped("windows", size)
+    allocation = fairlp.allocate(case, "drfh", method="interior-point")
+    assert len(allocation.rounds) >= 15 and counts["vertex"] == 0
     assert allocation.gap <= 1e-9 and not allocation.unproved
 
 
-def test_a_price_that_is_small_beside_others_tells_who_is_blocked(asked):
+def test_a_price_that_is_small_beside_others_tells_who_is_blocked(counts):
     """A user whose tasks are worth 1e-10 of the others' pays for every pair that it uses: its price is no rounding."""
     allocation = fairlp.allocate(shaped("spread", 60, seed=1), "drfh", method="interior-point")
-    assert len(allocation.rounds) == 1 and asked["vertex"] == 0 and allocation.gap <= 1e-12
+    assert len(allocation.rounds) == 1 and counts["vertex"] == 0 and allocation.gap <= 1e-12
     assert not allocation.unproved
     small = fairlp.allocate(shaped("spread", 16, seed=1), "drfh", method="interior-point")
     assert small.certify(exact=True).holds and not small.unproved

@@ -75,15 +75,15 @@ def draw(kind, seed, limits=True, weights=True):
     demands[empty, rng.integers(0, r, empty.sum())] = 1.0
     capacities[0] = np.maximum(capacities[0], 1.0)
     unit = 10.0 ** rng.integers(-6, 10) if kind == "scaled" else 1.0
-    given = {"counts": rng.integers(1, 5, k) if rng.random() < 0.3 else None}
+    fields = {"counts": rng.integers(1, 5, k) if rng.random() < 0.3 else None}
     if kind == "sparse":
-        given["eligible"] = rng.random((n, k)) < rng.choice([0.3, 0.7])
-        given["eligible"][np.arange(n), rng.integers(0, k, n)] = True
+        fields["eligible"] = rng.random((n, k)) < rng.choice([0.3, 0.7])
+        fields["eligible"][np.arange(n), rng.integers(0, k, n)] = True
     if weights and rng.random() < 0.5:
-        given["weights"] = rng.choice([0.5, 1.0, 2.0, 10.0], n)
+        fields["weights"] = rng.choice([0.5, 1.0, 2.0, 10.0], n)
     if limits and rng.random() < 0.5:
-        given["task_limits"] = np.where(rng.random(n) < 0.5, rng.integers(0, 12, n) * unit, np.inf)
-    return fairlp.Instance.from_arrays(demands, capacities * unit, **given)
+        fields["task_limits"] = np.where(rng.random(n) < 0.5, rng.integers(0, 12, n) * unit, np.inf)
+    return fairlp.Instance.from_arrays(demands, capacities * unit, **fields)
 
 
 def suited(instance, mechanism):
@@ -105,9 +105,9 @@ def check_feasible(allocation):
     assert (allocation.totals <= instance.task_limits * (1 + ROUNDED)).all()
 
 
-def check_equal(instance, mechanism, **how):
-    expected = fairlp.allocate(instance, mechanism, method="lp", **how)
-    outcome = fairlp.allocate(instance, mechanism, method="interior-point", **how)
+def check_equal(instance, mechanism, **options):
+    expected = fairlp.allocate(instance, mechanism, method="lp", **options)
+    outcome = fairlp.allocate(instance, mechanism, method="interior-point", **options)
     assert outcome.method == "interior-point"
     np.testing.assert_allclose(outcome.totals, expected.totals, rtol=EQUAL)
     np.testing.assert_allclose(outcome.levels, expected.levels, rtol=EQUAL)
@@ -147,14 +147,14 @@ def test_equal_to_one_scipy_program_a_user(mechanism):
         instance = random_instance(seed + 1000)
         arrays = instance.demands, instance.capacities, instance.counts
         runnable = brute_force.gamma(*arrays) * instance.eligible > 0
-        able = runnable.any(axis=1) & (instance.task_limits > 0)
-        if not able.any():
+        able_users = runnable.any(axis=1) & (instance.task_limits > 0)
+        if not able_users.any():
             continue
         rate = instance.user_weights * brute_force.normaliser(mechanism, *arrays, instance.eligible)
-        expected = np.zeros(len(able))
-        limits = instance.task_limits[able]
-        expected[able] = brute_force.leximin(
-            arrays[0][able], *arrays[1:], runnable[able], rate[able], limits
+        expected = np.zeros(len(able_users))
+        limits = instance.task_limits[able_users]
+        expected[able_users] = brute_force.leximin(
+            arrays[0][able_users], *arrays[1:], runnable[able_users], rate[able_users], limits
         )
         outcome = fairlp.allocate(instance, mechanism, method="interior-point")
         np.testing.assert_allclose(outcome.levels, expected, rtol=1e-6, atol=1e-9 * expected.max())
@@ -162,13 +162,13 @@ def test_equal_to_one_scipy_program_a_user(mechanism):
 
 def steps(allocation):
     """Levels of the rounds, and who stays there; rounds of one level are one."""
-    found = []
+    level_users = []
     for level, users in zip(allocation.rounds["level"], allocation.rounds["users"], strict=True):
-        if found and level <= found[-1][0] * (1 + 10 * AGREEMENT):
-            found[-1][1].update(users)
+        if level_users and level <= level_users[-1][0] * (1 + 10 * AGREEMENT):
+            level_users[-1][1].update(users)
         else:
-            found.append((level, set(users)))
-    return found
+            level_users.append((level, set(users)))
+    return level_users
 
 
 @pytest.mark.parametrize("mechanism", ["c-drfh", "tsf"])
@@ -178,12 +178,12 @@ def test_rounds_are_those_of_the_linear_programs(mechanism):
         instance = draw(
             ["sparse", "zeros", "integers", "equal"][seed % 4], seed + 100, limits=False
         )
-        one, other = (steps(found) for found in check_equal(instance, mechanism))
-        assert [users for _, users in other] == [users for _, users in one]
+        own_steps, other = (steps(allocation) for allocation in check_equal(instance, mechanism))
+        assert [users for _, users in other] == [users for _, users in own_steps]
         assert [level for level, _ in other] == pytest.approx(
-            [level for level, _ in one], rel=EQUAL
+            [level for level, _ in own_steps], rel=EQUAL
         )
-        several += len(one) > 1
+        several += len(own_steps) > 1
     assert several >= seeds / 4  # or there was nothing to compare
 
 
@@ -233,9 +233,9 @@ def test_proportional_fairness_equals_clarabel(kind):
         model = fairlp.formulate(instance, "ceei")
         if not (model.compile().logs.weights > 0).any():
             continue
-        found, other = model.solve("interior-point"), model.solve("cvxpy:CLARABEL")
-        proof = found.verify()
-        assert found.method == "interior point", found.status
+        solution, other = model.solve("interior-point"), model.solve("cvxpy:CLARABEL")
+        proof = solution.verify()
+        assert solution.method == "interior point", solution.status
         assert max(proof.primal_residual, proof.dual_residual, proof.gap) <= AGREEMENT, (
             seed,
             proof,
@@ -244,11 +244,14 @@ def test_proportional_fairness_equals_clarabel(kind):
         assert allocation.certificate
         check_feasible(allocation)
         if other.status.is_optimal:
-            theirs = other.verify()
-            accuracy = max(theirs.primal_residual, theirs.dual_residual, theirs.gap)
+            other_proof = other.verify()
+            accuracy = max(other_proof.primal_residual, other_proof.dual_residual, other_proof.gap)
             # entitlements sum to 1, so that a difference of objectives is a relative one of the
             # product
-            assert abs(found.objective - other.objective) <= 2 * accuracy + EQUAL, (seed, theirs)
+            assert abs(solution.objective - other.objective) <= 2 * accuracy + EQUAL, (
+                seed,
+                other_proof,
+            )
             compared += 1
     assert compared >= len(seeds) / 2
 
@@ -298,8 +301,8 @@ def test_a_zero_of_the_answer_is_zero():
     """Interior points are positive everywhere; what is handed out is not where nothing is due."""
     instance = draw("sparse", 3)
     outcome = fairlp.allocate(instance, "c-drfh", method="interior-point", merge=False)
-    some = outcome.tasks_array[outcome.tasks_array > 0]
-    assert some.min() > np.finfo(float).eps * some.max()
+    tasks = outcome.tasks_array[outcome.tasks_array > 0]
+    assert tasks.min() > np.finfo(float).eps * tasks.max()
 
 
 @pytest.mark.real_data
@@ -313,13 +316,13 @@ def test_the_real_cluster_unmerged():
         TRACE / "openb_node_list_all_node.csv", TRACE / "openb_pod_list_gpuspec33.csv"
     )
     assert (len(whole.users), len(whole.servers)) == (457, 1523) and whole.has_constraints
-    some = slice(None, None, 1 if PROFILE == "nightly" else 30)
-    served = whole.eligible[:, some].any(axis=1)
+    sample = slice(None, None, 1 if PROFILE == "nightly" else 30)
+    served = whole.eligible[:, sample].any(axis=1)
     instance = fairlp.Instance.from_arrays(
         whole.demands[served],
-        whole.capacities[some],
-        eligible=whole.eligible[served][:, some],
-        task_limits=np.ceil(whole.task_limits[served] / (some.step or 1)),
+        whole.capacities[sample],
+        eligible=whole.eligible[served][:, sample],
+        task_limits=np.ceil(whole.task_limits[served] / (sample.step or 1)),
     )
     assert instance.has_constraints
     expected = fairlp.allocate(instance, "tsf", method="lp")
@@ -332,10 +335,10 @@ def test_the_real_cluster_unmerged():
 # tell nothing.
 
 
-def instance(users=12, servers=6, **more):
+def instance(users=12, servers=6, **options):
     rng = np.random.default_rng(0)
     demands, capacities = rng.lognormal(size=(users, 3)), rng.lognormal(3, 1, (servers, 3))
-    return fairlp.Instance.from_arrays(demands, capacities, **more)
+    return fairlp.Instance.from_arrays(demands, capacities, **options)
 
 
 def program(formulation="drfh"):
@@ -358,9 +361,9 @@ def test_a_factor_that_fails_ends_at_the_best_point_where_that_is_accepted(monke
         monkeypatch.setattr(Iterate, "factor", planted)
 
     fails_below(ACCEPTED)
-    found = method.solve(problem)
-    assert found.error <= ACCEPTED
-    assert found.point.t == pytest.approx(optimum.point.t, rel=10 * ACCEPTED)
+    optimum_of_failure = method.solve(problem)
+    assert optimum_of_failure.error <= ACCEPTED
+    assert optimum_of_failure.point.t == pytest.approx(optimum.point.t, rel=10 * ACCEPTED)
     fails_below(100 * ACCEPTED)
     with pytest.raises(NotConvergedError, match="planted"):
         method.solve(problem)
@@ -382,9 +385,9 @@ def test_the_method_does_not_end_while_steps_still_gain(seed):
 
 def limited():
     """Task limits that some have long before the others have what they get."""
-    given = instance(15, 8)
-    fair = fairlp.allocate(given, "drfh", method="lp").totals.to_numpy()
-    return given.replace(
+    case = instance(15, 8)
+    fair = fairlp.allocate(case, "drfh", method="lp").totals.to_numpy()
+    return case.replace(
         task_limits=np.where(np.arange(15) % 3, fair * (0.2 + np.arange(15) / 20), np.inf)
     )
 
@@ -398,13 +401,13 @@ def not_converged(*_):
     raise NotConvergedError("planted")
 
 
-def levels(given, how="interior-point"):
-    return fairlp.allocate(given, "drfh", method=how).levels.to_numpy()
+def levels(case, method="interior-point"):
+    return fairlp.allocate(case, "drfh", method=method).levels.to_numpy()
 
 
 @pytest.mark.parametrize("answer", [late, not_converged])
 def test_levels_are_right_where_nothing_on_the_way_is_found(monkeypatch, answer):
-    given, right, calls = limited(), method.solve, []
+    case, right, calls = limited(), method.solve, []
 
     def planted(problem, deadline=np.inf, threads=1, start=None, accepted_error=0.0):
         calls.append(accepted_error)
@@ -413,7 +416,7 @@ def test_levels_are_right_where_nothing_on_the_way_is_found(monkeypatch, answer)
         )
 
     monkeypatch.setattr(method, "solve", planted)
-    assert levels(given) == pytest.approx(levels(given, "lp"), rel=1e-9) and any(calls)
+    assert levels(case) == pytest.approx(levels(case, "lp"), rel=1e-9) and any(calls)
 
 
 def test_a_session_that_finds_nothing_on_the_way_begins_afresh(monkeypatch):
@@ -422,27 +425,29 @@ def test_a_session_that_finds_nothing_on_the_way_begins_afresh(monkeypatch):
         session.reaches(1e-3) == pytest.approx(session.solve().objective, rel=1e-2)
         and session.warm_start is not None
     )
-    near = session.warm_start
+    start = session.warm_start
     for answer in (late, not_converged):
-        session.warm_start = near
+        session.warm_start = start
         monkeypatch.setattr(method, "solve", lambda *_, answer=answer: answer())
         assert session.reaches(1e-3) is None and session.warm_start is None
 
 
-@pytest.mark.parametrize(("off", "calls"), [(0.0, 1), (1e-3, 2)])
-def test_a_start_that_leads_nowhere_near_is_given_up(monkeypatch, off, calls):
-    structure, right, asked = Structure.of(program()), method.solve, []
-    wanted = right(structure.problem)
+@pytest.mark.parametrize(("deviation", "calls"), [(0.0, 1), (1e-3, 2)])
+def test_a_start_that_leads_nowhere_near_is_given_up(monkeypatch, deviation, calls):
+    structure, right, starts = Structure.of(program()), method.solve, []
+    optimum_there = right(structure.problem)
 
-    def planted(problem, deadline, threads, start=None, **how):
-        asked.append(start)
-        return replace(wanted, error=wanted.error + (off if start is not None else 0.0))
+    def planted(problem, deadline, threads, start=None, **options):
+        starts.append(start)
+        return replace(
+            optimum_there, error=optimum_there.error + (deviation if start is not None else 0.0)
+        )
 
     monkeypatch.setattr(method, "solve", planted)
-    near = warm_starts.WarmStart(wanted, structure.level_unit)
-    optimum = warm_starts.solve_near(structure, near, np.inf, Options())
-    assert optimum.error <= method.NEARLY * SETTLED and len(asked) == calls
-    assert [start is not None for start in asked] == [True, False][:calls]
+    start_near = warm_starts.WarmStart(optimum_there, structure.level_unit)
+    optimum = warm_starts.solve_near(structure, start_near, np.inf, Options())
+    assert optimum.error <= method.NEARLY * SETTLED and len(starts) == calls
+    assert [start is not None for start in starts] == [True, False][:calls]
 
 
 # --- faces -----------------------------------------------------------------------------------------------------------
@@ -452,40 +457,40 @@ def test_a_start_that_leads_nowhere_near_is_given_up(monkeypatch, off, calls):
 def solved():
     """A program, its structure and optimum, and what that decides."""
     structure = Structure.of(program())
-    at = method.solve(structure.problem).point
-    decided = face.decisions_of(structure, at, face.sharpened(structure.problem, at), None)
+    point = method.solve(structure.problem).point
+    decided = face.decisions_of(structure, point, face.sharpened(structure.problem, point), None)
     assert decided is not None and decided.blocked.any()
-    return structure, at, decided
+    return structure, point, decided
 
 
 def test_an_optimum_that_blocks_nobody_tells_nothing(solved):
-    structure, at, _ = solved
-    sharp = face.sharpened(structure.problem, at)
-    assert face.decisions_of(structure, at, replace(sharp, v=0.0 * sharp.v), None) is None
+    structure, point, _ = solved
+    sharp = face.sharpened(structure.problem, point)
+    assert face.decisions_of(structure, point, replace(sharp, v=0.0 * sharp.v), None) is None
     assert (
-        face.decisions_of(structure, at, at, None) is None
+        face.decisions_of(structure, point, point, None) is None
     )  # it is not sharpened: nothing is decided
 
 
 @pytest.mark.parametrize("paid", [True, False])
 def test_prices_below_0_are_paid_by_earlier_rounds_or_there_are_none(solved, paid):
-    structure, at, decided = solved
-    prices = at.p.copy()
+    structure, point, decided = solved
+    prices = point.p.copy()
     prices[0, 0] = -1.0
-    off = replace(at, p=prices)
+    other_point = replace(point, p=prices)
     first = replace(
         decided.rounds[0],
         tight_capacities=prices < 0,
         prices=np.full_like(prices, 1.0 if paid else 0.0),
     )
     before = replace(decided, rounds=(first,))
-    lifted = face.with_whole_duals(structure, off, before)
+    lifted = face.with_whole_duals(structure, other_point, before)
     assert (lifted is not None) == paid and (
-        face.decisions_of(structure, at, off, before) is not None
+        face.decisions_of(structure, point, other_point, before) is not None
     ) == paid
     if paid:
-        worth = structure.problem.rows.slope @ lifted.v
-        assert (lifted.p >= 0).all() and worth == pytest.approx(1)
+        value = structure.problem.rows.slope @ lifted.v
+        assert (lifted.p >= 0).all() and value == pytest.approx(1)
 
 
 def test_a_program_of_other_rows_has_another_face(solved):
@@ -502,33 +507,33 @@ def test_a_program_of_other_rows_has_another_face(solved):
 # --- programs of another kind ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", ["negative", "of two"])
-def test_users_rows_of_another_kind_are_solved_otherwise(what):
-    one = program()
-    matrix, row = one.A.tolil(copy=True), one.row_block("fairness").start
-    pairs = [j for j in matrix.rows[row] if j != one.column_block("t").start]
-    if what == "negative":
+@pytest.mark.parametrize("kind", ["negative", "of two"])
+def test_users_rows_of_another_kind_are_solved_otherwise(kind):
+    original = program()
+    matrix, row = original.A.tolil(copy=True), original.row_block("fairness").start
+    pairs = [j for j in matrix.rows[row] if j != original.column_block("t").start]
+    if kind == "negative":
         matrix[row, pairs] = -matrix[row, pairs].toarray()
     else:
         matrix[row, [j for j in matrix.rows[row + 1] if j not in matrix.rows[row]]] = 1.0
-    case = one.replace(A=matrix.tocsc())
-    assert Structure.of(one) is not None and Structure.of(case) is None
+    case = original.replace(A=matrix.tocsc())
+    assert Structure.of(original) is not None and Structure.of(case) is None
     objective = find_backend("highs").solve(case, Options()).objective
     assert find_backend("interior-point").solve(case, Options()).objective == pytest.approx(
         objective, rel=1e-7
     )
 
 
-@pytest.mark.parametrize("what", ["negative", "somewhere"])
-def test_logarithms_of_other_arguments_have_no_structure(what):
-    one = program("ceei")
-    terms = one.logs.A.tolil(copy=True)
-    if what == "negative":
+@pytest.mark.parametrize("kind", ["negative", "somewhere"])
+def test_logarithms_of_other_arguments_have_no_structure(kind):
+    original = program("ceei")
+    terms = original.logs.A.tolil(copy=True)
+    if kind == "negative":
         terms = -terms
     else:  # of its tasks on one server
         terms[0, terms.rows[0][1:]] = 0.0
-    assert Structure.of(one) is not None
-    assert Structure.of(one.replace(logs=replace(one.logs, A=terms.tocsr()))) is None
+    assert Structure.of(original) is not None
+    assert Structure.of(original.replace(logs=replace(original.logs, A=terms.tocsr()))) is None
 
 
 # --- vertices --------------------------------------------------------------------------------------------------------
@@ -540,15 +545,15 @@ def test_columns_are_added_where_the_whole_program_gives_no_prices(monkeypatch):
         Highs(), model.compile(), Options().tightened(Highs()), model.solve("interior-point")
     )
     objective = session.solve().objective
-    few = np.arange(session.program.n_columns) % 3 == 0
-    few[session.program.column_block("t").start] = True
-    session._show(few)
-    solve, asked = Highs.solve, []
+    columns = np.arange(session.program.n_columns) % 3 == 0
+    columns[session.program.column_block("t").start] = True
+    session._show(columns)
+    solve, programs = Highs.solve, []
 
     def without(self, whole, options):
-        asked.append(whole)
+        programs.append(whole)
         return replace(solve(self, whole, options), row_duals=None)
 
-    monkeypatch.setattr(pricing, "_ROUNDS", 1)
+    monkeypatch.setattr(pricing, "MOST_ROUNDS", 1)
     monkeypatch.setattr(Highs, "solve", without)
-    assert session.solve().objective == pytest.approx(objective, rel=1e-8) and asked
+    assert session.solve().objective == pytest.approx(objective, rel=1e-8) and programs

@@ -21,33 +21,33 @@ def problem(users, servers, seed):
 
 def equations(users, servers, seed=0):
     rng = np.random.default_rng(seed)
-    found = problem(users, servers, seed)
-    region = found.region
+    interior_problem = problem(users, servers, seed)
+    region = interior_problem.region
     theta = rng.lognormal(0, 6, (servers, users))
-    ratio, own = rng.lognormal(0, 6, (servers, 2)), rng.lognormal(0, 2, users)
+    ratio, user_terms = rng.lognormal(0, 6, (servers, 2)), rng.lognormal(0, 2, users)
     return (
         region,
-        normal_equations.NormalEquations(region, theta, ratio, own, None, 0.0),
-        (theta, ratio, own),
+        normal_equations.NormalEquations(region, theta, ratio, user_terms, None, 0.0),
+        (theta, ratio, user_terms),
     )
 
 
 @pytest.mark.parametrize("users", [2, 9])
 def test_answers_are_refined_until_what_is_left_does_not_matter(users):
-    region, normal, (theta, ratio, own) = equations(users, 3)
+    region, normal, (theta, ratio, user_terms) = equations(users, 3)
     first, second = np.ones((3, 2)), np.ones(users)
-    asked = []
+    errors = []
 
     def matters(error, other, last):
-        asked.append(max(abs(error).max(), abs(other).max()))
+        errors.append(max(abs(error).max(), abs(other).max()))
         return True
 
     prices, values, _, reduced_costs = normal.solve(first, second, 0.0, matters)
-    assert len(asked) == 5 and asked[-1] <= asked[0]
+    assert len(errors) == 5 and errors[-1] <= errors[0]
     assert reduced_costs == pytest.approx(region.reduced_costs(prices, values), rel=1e-9, abs=1e-12)
     moved = region.reduced_costs(prices, values) * theta
     assert moved @ region.demands + ratio * prices == pytest.approx(first, rel=1e-5, abs=1e-5)
-    assert own * values - region.totals(moved) == pytest.approx(second, rel=1e-5, abs=1e-5)
+    assert user_terms * values - region.totals(moved) == pytest.approx(second, rel=1e-5, abs=1e-5)
 
 
 def test_equations_that_are_nearly_singular_are_solved_by_all_corrections_together():
@@ -64,14 +64,14 @@ def test_equations_that_are_nearly_singular_are_solved_by_all_corrections_togeth
         return prices - 0.999 * np.vdot(direction, prices) * direction, values
 
     normal.schur.solve = poor
-    left = []
+    norms = []
 
     def matters(error, other, last):
-        left.append(np.linalg.norm(np.append(error, other)))
+        norms.append(np.linalg.norm(np.append(error, other)))
         return True
 
     normal.solve(right, np.ones(9), 0.0, matters)
-    first, plain, *weighted = left[1:]
+    first, plain, *weighted = norms[1:]
     assert plain >= 0.99 * first  # plain corrections stall
     assert weighted[-1] <= 1e-6 * plain
 
@@ -91,9 +91,9 @@ def test_a_matrix_that_is_not_quite_definite_is_shifted_and_one_that_is_not_is_r
 
 
 def test_blocks_that_rounding_left_indefinite_are_shifted():
-    off = 1.0 + 1e-13
-    root = normal_equations._inverse_roots(np.array([[[1.0, off], [off, 1.0]]]))
-    inverse = root[0] @ np.array([[1.0, off], [off, 1.0]]) @ root[0].T
+    entry = 1.0 + 1e-13
+    root = normal_equations._inverse_roots(np.array([[[1.0, entry], [entry, 1.0]]]))
+    inverse = root[0] @ np.array([[1.0, entry], [entry, 1.0]]) @ root[0].T
     assert np.isfinite(root).all() and abs(inverse - np.diag(np.diag(inverse))).max() < 10
 
 
@@ -135,9 +135,9 @@ def test_the_first_answer_is_that_of_the_dense_system_with_a_level(seed, users):
     rng = np.random.default_rng(seed)
     region = problem(users, servers, seed).region
     theta = rng.lognormal(0, 1, (servers, users))
-    ratio, own = rng.lognormal(0, 1, (servers, 2)), rng.lognormal(0, 1, users)
+    ratio, user_terms = rng.lognormal(0, 1, (servers, 2)), rng.lognormal(0, 1, users)
     border, corner = rng.lognormal(0, 1, users), float(rng.lognormal(0, 1))
-    normal = normal_equations.NormalEquations(region, theta, ratio, own, border, corner)
+    normal = normal_equations.NormalEquations(region, theta, ratio, user_terms, border, corner)
 
     contribution = np.ones((servers, users)) if region.contribution is None else region.contribution
     size = servers * 2
@@ -156,7 +156,7 @@ def test_the_first_answer_is_that_of_the_dense_system_with_a_level(seed, users):
     matrix[:size, :-1] = usage @ moved
     matrix[:size, :size] += np.diag(ratio.ravel())
     matrix[size:-1, :-1] = -totals @ moved
-    matrix[size:-1, size:-1] += np.diag(own)
+    matrix[size:-1, size:-1] += np.diag(user_terms)
     matrix[size:-1, -1] = -border
     matrix[-1, size:-1] = border
     matrix[-1, -1] = corner

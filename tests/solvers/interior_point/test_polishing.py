@@ -53,28 +53,28 @@ def test_what_is_polished_is_no_worse_and_nearer(seed, alpha):
     certificate = solution.verify()
     assert certificate.is_optimal
     x, duals = polished(program, solution.x, solution.row_duals)
-    again = certify(program, x, duals)
-    assert again.gap <= certificate.gap and again.primal_residual <= 1e-12
+    second = certify(program, x, duals)
+    assert second.gap <= certificate.gap and second.primal_residual <= 1e-12
 
 
 def test_what_is_told_wrongly_is_not_taken(monkeypatch):
     """One column or row too many or too few: the same optimum, or what was there before."""
     monkeypatch.setattr(polishing, "SOLVER_TIGHTEST", -1.0)
-    told, better = polishing._System.active, 0
+    active, better = polishing._System.active, 0
     for seed in range(6):
         program = program_of(random_instance(seed, servers=2))
         before = unpolished(program, monkeypatch)
         system = polishing._System(program, program.logs)
-        right = told(system, before.x, system.with_limits(before.x, before.row_duals))
+        right = active(system, before.x, system.with_limits(before.x, before.row_duals))
         for which, many_there in enumerate((len(system.columns), len(system.bound))):
             for k in range(many_there):
-                wrong = list(right)
-                wrong[which] = np.setxor1d(right[which], [k])
-                monkeypatch.setattr(polishing._System, "active", lambda *given, wrong=wrong: wrong)
+                sets = list(right)
+                sets[which] = np.setxor1d(right[which], [k])
+                monkeypatch.setattr(polishing._System, "active", lambda *arguments, sets=sets: sets)
                 x, duals = polished(program, before.x, before.row_duals)
                 assert x is before.x or certify(program, x, duals).gap <= before.verify().gap
                 better += x is not before.x
-        monkeypatch.setattr(polishing._System, "active", told)
+        monkeypatch.setattr(polishing._System, "active", active)
     assert better > 5
 
 
@@ -110,7 +110,7 @@ def test_a_point_that_is_worse_is_not_taken(monkeypatch):
     program = program_of(DEGENERATE)
     before = unpolished(program, monkeypatch)
     for x, duals in ((before.x * 0.999, before.row_duals), (before.x * 1.001, before.row_duals)):
-        monkeypatch.setattr(polishing, "newton", lambda *given, x=x, duals=duals: (x, duals))
+        monkeypatch.setattr(polishing, "newton", lambda *arguments, x=x, duals=duals: (x, duals))
         assert polished(program, before.x, before.row_duals)[0] is before.x
 
 
@@ -133,8 +133,8 @@ def test_where_interior_points_end_early_newton_goes_on(chosen_seed):
     program = program_of(random_instance(chosen_seed), 30.0)
     optimum = program.solve("interior-point")
     assert optimum.status.is_optimal and optimum.verify().gap <= SOLVER_TIGHTEST
-    early = optimum.x * (1 - ACCEPTED)
-    assert certify(program, early, optimum.row_duals).gap > SOLVER_TIGHTEST
-    x, duals = polished(program, early, optimum.row_duals)
+    early_x = optimum.x * (1 - ACCEPTED)
+    assert certify(program, early_x, optimum.row_duals).gap > SOLVER_TIGHTEST
+    x, duals = polished(program, early_x, optimum.row_duals)
     certificate = certify(program, x, duals)
     assert certificate.is_optimal and certificate.gap <= SOLVER_TIGHTEST

@@ -21,14 +21,14 @@ def whole(session):
     return Highs().solve(session.program, Options(method="simplex").tightened(Highs()))
 
 
-def same(session):
+def assert_vertex_of_whole_program(session):
     """The session's answer is one of the whole program, and a vertex of it."""
-    found, expected = session.solve(), whole(session)
-    assert found.status.is_optimal and found.program is session.program
-    assert found.objective == pytest.approx(expected.objective, rel=EQUAL)
-    assert found.verify().is_optimal
-    assert np.count_nonzero(found.x) <= session.program.n_rows
-    return found
+    solution, expected = session.solve(), whole(session)
+    assert solution.status.is_optimal and solution.program is session.program
+    assert solution.objective == pytest.approx(expected.objective, rel=EQUAL)
+    assert solution.verify().is_optimal
+    assert np.count_nonzero(solution.x) <= session.program.n_rows
+    return solution
 
 
 def pricing(users=30, servers=20, seed=0):
@@ -54,9 +54,9 @@ def test_vertices_of_many_programs_in_turn(seed):
         program.row_block("fairness"),
         program.column_block("t"),
     )
-    begun = len(session.columns)
-    assert begun < 0.7 * program.n_columns  # a part of the program is all that HiGHS sees
-    t = float(same(session).x[level.start])
+    first_size = len(session.columns)
+    assert first_size < 0.7 * program.n_columns  # a part of the program is all that HiGHS sees
+    t = float(assert_vertex_of_whole_program(session).x[level.start])
     free = np.full(len(fairness), np.inf)
     rows = np.arange(fairness.start, fairness.stop)
     for _ in range(3):  # floors for some, and slopes of others
@@ -68,25 +68,25 @@ def test_vertices_of_many_programs_in_turn(seed):
             )
         )
         session.change(coefficients=(rows, level.start, -rng.uniform(0.2, 3, len(rows))))
-        same(session)
+        assert_vertex_of_whole_program(session)
     which = np.arange(capacity.start, capacity.stop)
     upper = program.row_upper[which] * rng.uniform(0.5, 3, len(which))
     session.change(rows=(which, np.full(len(which), -np.inf), upper))
-    same(session)
+    assert_vertex_of_whole_program(session)
     # fix the level; let the tasks of some users be what counts
-    now = float(session.solve().x[level.start]) / 2
-    session.change(columns=(np.array([level.start]), np.array([now]), np.array([now])))
+    half = float(session.solve().x[level.start]) / 2
+    session.change(columns=(np.array([level.start]), np.array([half]), np.array([half])))
     costs = np.where(rng.random(program.n_columns) < 0.3, rng.random(program.n_columns), 0.0)
     costs[level.start] = 0.0
     session.change(costs=costs)
-    same(session)
-    some = np.flatnonzero(session.solve().x > 0)
-    some = some[some != level.start][::2]
-    session.change(columns=(some, np.zeros(len(some)), np.zeros(len(some))))
-    assert (same(session).x[some] == 0).all()
+    assert_vertex_of_whole_program(session)
+    columns = np.flatnonzero(session.solve().x > 0)
+    columns = columns[columns != level.start][::2]
+    session.change(columns=(columns, np.zeros(len(columns)), np.zeros(len(columns))))
+    assert (assert_vertex_of_whole_program(session).x[columns] == 0).all()
     session.restart()
-    same(session)
-    assert len(session.columns) > begun
+    assert_vertex_of_whole_program(session)
+    assert len(session.columns) > first_size
 
 
 def test_a_change_of_a_column_that_is_left_out_is_not_lost():
@@ -94,14 +94,14 @@ def test_a_change_of_a_column_that_is_left_out_is_not_lost():
     program = session.program
     out = int(np.flatnonzero(~session.active)[0])
     rows, values = (
-        part[slice(*program.A.indptr[out : out + 2])]
-        for part in (program.A.indices, program.A.data)
+        array[slice(*program.A.indptr[out : out + 2])]
+        for array in (program.A.indices, program.A.data)
     )
-    before = same(session).objective
+    before = assert_vertex_of_whole_program(session).objective
     assert not session.active[out]
     values = np.where(rows < program.row_block("capacity").stop, values / 1e3, values)
     session.change(coefficients=(rows, out, values))
-    objective = same(session).objective
+    objective = assert_vertex_of_whole_program(session).objective
     assert objective > before * (1 + 1e-3)  # its tasks need next to nothing now
     assert session.active[out]
 

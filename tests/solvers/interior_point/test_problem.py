@@ -20,11 +20,11 @@ def test_sums_and_minima_of_users_with_no_row_one_and_more():
     region = PlacedRegion(np.ones((9, 1)), np.ones((2, 1)))
     problem = Problem(region, UserRows(user, sign, nothing, nothing, nothing, nothing))
     sums, lowest = problem.sum_by_user(values), problem.min_by_user(values)
-    worth = problem.user_values(values)
+    user_values = problem.user_values(values)
     for n in range(9):
         assert sums[n] == pytest.approx(values[user == n].sum(), abs=1e-12)
         assert lowest[n] == values[user == n].min(initial=np.inf)
-        assert worth[n] == pytest.approx(-(sign * values)[user == n].sum(), abs=1e-12)
+        assert user_values[n] == pytest.approx(-(sign * values)[user == n].sum(), abs=1e-12)
     assert problem.to_rows(np.arange(9)).tolist() == user.tolist() and not problem.has_level
 
 

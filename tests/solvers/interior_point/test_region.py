@@ -20,10 +20,12 @@ def test_a_region_by_places_is_the_region_by_users():
         PlacedRegion(demands, capacities, allowed=allowed),
     )
     costs = np.where(allowed, prices @ demands.T, np.nan)
-    there = allowed.any(axis=0)
-    assert places.highest_costs(prices)[there] == pytest.approx(np.nanmax(costs[:, there], axis=0))
-    assert places.min_by_user(places.costs(prices))[there] == pytest.approx(
-        np.nanmin(costs[:, there], axis=0)
+    is_open = allowed.any(axis=0)
+    assert places.highest_costs(prices)[is_open] == pytest.approx(
+        np.nanmax(costs[:, is_open], axis=0)
+    )
+    assert places.min_by_user(places.costs(prices))[is_open] == pytest.approx(
+        np.nanmin(costs[:, is_open], axis=0)
     )
     x = rng.random((3, 3))
     dense = np.zeros((3, 5))

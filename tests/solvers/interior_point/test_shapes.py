@@ -25,12 +25,12 @@ def test_no_shape_is_left_out():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("part", range(PARTS))
-def test_small_ones_are_proved_exactly(kind, part):
-    for seed in range(part * SMALL // PARTS, (part + 1) * SMALL // PARTS):
+@pytest.mark.parametrize("fold", range(PARTS))
+def test_small_ones_are_proved_exactly(kind, fold):
+    for seed in range(fold * SMALL // PARTS, (fold + 1) * SMALL // PARTS):
         rng = np.random.default_rng(seed)
-        given = numerics.shaped(kind, int(rng.integers(2, 7)), int(rng.integers(2, 6)), seed)
-        verdict = fairlp.allocate(given, "drfh", method="interior-point").certify(exact=True)
+        case = numerics.shaped(kind, int(rng.integers(2, 7)), int(rng.integers(2, 6)), seed)
+        verdict = fairlp.allocate(case, "drfh", method="interior-point").certify(exact=True)
         assert verdict, f"seed {seed}: {verdict}"
 
 
@@ -38,12 +38,12 @@ def test_small_ones_are_proved_exactly(kind, part):
 @pytest.mark.parametrize("seed", range(many(3)))
 def test_middle_ones_have_the_levels_of_rounds_of_programs(kind, seed):
     rng = np.random.default_rng(1000 + seed)
-    given = numerics.shaped(kind, int(rng.integers(10, 60)), int(rng.integers(10, 40)), seed)
-    ours, rounds = (
-        fairlp.allocate(given, "drfh", method=method) for method in ("interior-point", "lp")
+    case = numerics.shaped(kind, int(rng.integers(10, 60)), int(rng.integers(10, 40)), seed)
+    inner, rounds = (
+        fairlp.allocate(case, "drfh", method=method) for method in ("interior-point", "lp")
     )
-    assert ours.residual <= 1e-9
-    np.testing.assert_allclose(ours.levels, rounds.levels, rtol=1e-8)
+    assert inner.residual <= 1e-9
+    np.testing.assert_allclose(inner.levels, rounds.levels, rtol=1e-8)
 
 
 @pytest.mark.parametrize("size, seed", [(400, 3), (500, 6)])

@@ -17,20 +17,20 @@ from profiles import many
 def sifts(monkeypatch):
     """Sifting at any size, and the shape of every region that the method was asked to solve."""
     monkeypatch.setattr(sifting, "MANY", 1)
-    monkeypatch.setattr(sifting, "_LEAST", 5)
-    monkeypatch.setattr(sifting, "_SERVERS", 2)
-    monkeypatch.setattr(sifting, "_COVERED", 0.5)
+    monkeypatch.setattr(sifting, "LEAST_USERS", 5)
+    monkeypatch.setattr(sifting, "SERVERS_OF_USER", 2)
+    monkeypatch.setattr(sifting, "COVERED_USAGE", 0.5)
     shapes, solve = [], method.solve
 
-    def listening(problem, *given, **named):
+    def listening(problem, *arguments, **named):
         shapes.append(problem.region.exists.shape)
-        return solve(problem, *given, **named)
+        return solve(problem, *arguments, **named)
 
     monkeypatch.setattr(method, "solve", listening)
     return shapes
 
 
-def instance(seed, kind="log-normal", users=60, servers=80, **more):
+def instance(seed, kind="log-normal", users=60, servers=80, **options):
     """Everybody demands everything."""
     rng = np.random.default_rng(seed)
     draw = (
@@ -38,43 +38,43 @@ def instance(seed, kind="log-normal", users=60, servers=80, **more):
         if kind == "log-normal"
         else (lambda size: rng.uniform(0.1, 1, size))
     )
-    return Instance.from_arrays(draw((users, 3)), 20 * draw((servers, 3)), **more)
+    return Instance.from_arrays(draw((users, 3)), 20 * draw((servers, 3)), **options)
 
 
-def levels(given, method="lp", mechanism="drfh"):
+def levels(case, method="lp", mechanism="drfh"):
     """Levels by a method."""
-    return fairlp.allocate(given, mechanism, method=method).levels.to_numpy()
+    return fairlp.allocate(case, mechanism, method=method).levels.to_numpy()
 
 
 @pytest.mark.parametrize("kind", ["log-normal", "uniform"])
 @pytest.mark.parametrize("seed", range(many(6)))
 def test_levels_are_those_of_linear_programs(sifts, monkeypatch, seed, kind):
-    monkeypatch.setattr(sifting, "_LEAST", 3 + seed % 3)
-    given = instance(seed, kind)
-    allocation = fairlp.allocate(given, "drfh", method="interior-point")
-    np.testing.assert_allclose(allocation.levels, levels(given), rtol=1e-9)
+    monkeypatch.setattr(sifting, "LEAST_USERS", 3 + seed % 3)
+    case = instance(seed, kind)
+    allocation = fairlp.allocate(case, "drfh", method="interior-point")
+    np.testing.assert_allclose(allocation.levels, levels(case), rtol=1e-9)
     assert allocation.certify() and allocation.residual <= 1e-12
     assert sifts[0] == (80, 60) and sifts[1][1] <= 30, "few pairs of every server"
 
 
 def test_pairs_that_are_worth_more_come_in(sifts, monkeypatch):
-    monkeypatch.setattr(sifting, "_LEAST", 2)
-    monkeypatch.setattr(sifting, "_FRACTIONS", (0.1, 0.1))
-    monkeypatch.setattr(sifting, "_COVERED", 0.0)
-    given = instance(1)
-    np.testing.assert_allclose(levels(given, "interior-point"), levels(given), rtol=1e-9)
+    monkeypatch.setattr(sifting, "LEAST_USERS", 2)
+    monkeypatch.setattr(sifting, "FRACTIONS_OF_USERS", (0.1, 0.1))
+    monkeypatch.setattr(sifting, "COVERED_USAGE", 0.0)
+    case = instance(1)
+    np.testing.assert_allclose(levels(case, "interior-point"), levels(case), rtol=1e-9)
     assert len(sifts) > 3 and 60 > sifts[-1][1] > sifts[2][1]
 
 
 @pytest.mark.parametrize(
     ("constant", "value", "seed"),
-    [("_COVERED", 1.1, 11), ("_ROUNDS", 0, 2), ("_LEAST", 40, 8)],
+    [("COVERED_USAGE", 1.1, 11), ("MOST_ROUNDS", 0, 2), ("LEAST_USERS", 40, 8)],
     ids=["few have little of what is given out", "they come in for too long", "half are not few"],
 )
 def test_all_pairs_are_solved_where_few_do_not_pay(sifts, monkeypatch, constant, value, seed):
     monkeypatch.setattr(sifting, constant, value)
-    given = instance(seed)
-    np.testing.assert_allclose(levels(given, "interior-point"), levels(given), rtol=1e-9)
+    case = instance(seed)
+    np.testing.assert_allclose(levels(case, "interior-point"), levels(case), rtol=1e-9)
     assert sifts == [(80, 60), (80, 60)]
 
 
@@ -82,43 +82,45 @@ def test_all_pairs_are_solved_where_few_do_not_pay(sifts, monkeypatch, constant,
 def test_a_start_on_few_pairs_is_inside(monkeypatch, seed):
     problem = problem_of(20 + seed)
     region, rows = problem.region, problem.rows
-    at = method.solve(problem, accepted_error=0.2).point
-    kept = np.random.default_rng(seed).random(at.x.shape) < 0.4
-    kept[np.arange(80), np.arange(80) % 60] = True
-    monkeypatch.setattr(sifting, "_COVERED", 0.0)
+    point = method.solve(problem, accepted_error=0.2).point
+    pairs = np.random.default_rng(seed).random(point.x.shape) < 0.4
+    pairs[np.arange(80), np.arange(80) % 60] = True
+    monkeypatch.setattr(sifting, "COVERED_USAGE", 0.0)
     monkeypatch.setattr("fairlp.solvers.interior_point.region.FEW_PAIRS", 1.0)
-    few = sifting._restricted(problem, kept)
+    small_problem = sifting._restricted(problem, pairs)
     # a value above all costs, as where a pair comes in
-    at = at_above(problem, at, 3)
-    start = sifting._start(problem, at, few)
-    there = few.region.exists
-    for values in (start.x[there], start.z[there], start.s, start.p, start.v):
+    point = at_above(problem, point, 3)
+    start = sifting._start(problem, point, small_problem)
+    exists = small_problem.region.exists
+    for values in (start.x[exists], start.z[exists], start.s, start.p, start.v):
         assert (values > 0).all()
     np.testing.assert_allclose(
-        start.z[there], few.region.reduced_costs(start.p, few.sum_by_user(start.v))[there]
+        start.z[exists],
+        small_problem.region.reduced_costs(start.p, small_problem.sum_by_user(start.v))[exists],
     )
     np.testing.assert_allclose(
-        start.s + few.region.usage(np.where(there, start.x, 0.0)), region.capacities
+        start.s + small_problem.region.usage(np.where(exists, start.x, 0.0)), region.capacities
     )
     assert (
-        few.region.totals(np.where(there, start.x, 0.0)) >= rows.slope * start.t + rows.bound
+        small_problem.region.totals(np.where(exists, start.x, 0.0))
+        >= rows.slope * start.t + rows.bound
     ).all()
 
 
-def at_above(problem, at, user):
+def at_above(problem, point, user):
     """The point with a user's value twice as high."""
-    v = at.v * np.where(problem.rows.user == user, 2.0, 1.0)
-    return replace(at, v=v, z=problem.region.reduced_costs(at.p, problem.sum_by_user(v)))
+    v = point.v * np.where(problem.rows.user == user, 2.0, 1.0)
+    return replace(point, v=v, z=problem.region.reduced_costs(point.p, problem.sum_by_user(v)))
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "tsf", "asset"])
 def test_weights_and_task_limits(sifts, mechanism):
     rng = np.random.default_rng(7)
-    given = instance(
+    case = instance(
         3, weights=rng.uniform(1, 4, 60), task_limits=np.where(rng.random(60) < 0.5, 2.0, np.inf)
     )
     np.testing.assert_allclose(
-        levels(given, "interior-point", mechanism), levels(given, mechanism=mechanism), rtol=1e-9
+        levels(case, "interior-point", mechanism), levels(case, mechanism=mechanism), rtol=1e-9
     )
 
 
@@ -127,12 +129,12 @@ def test_what_another_round_may_follow_on_is_not_sifted(monkeypatch):
     dense = instance(4)
     demands = dense.demands.copy()
     demands[0, 0] = 0.0
-    for given, suits in (
+    for case, suits in (
         (dense, True),
         (dense.replace(demands=demands), False),
         (dense.replace(eligible=np.random.default_rng(0).random((60, 80)) < 0.5), False),
     ):
-        structure = Structure.of(fairlp.formulate(given, "drfh").compile())
+        structure = Structure.of(fairlp.formulate(case, "drfh").compile())
         assert sifting.suits(structure.problem) is suits
     monkeypatch.setattr(sifting, "MANY", 60 * 80 + 1)
     assert not sifting.suits(Structure.of(fairlp.formulate(dense, "drfh").compile()).problem)
@@ -143,15 +145,15 @@ def test_the_bound_is_that_of_all_pairs():
     # cost
     case = Instance.from_arrays([[1.0], [1.0]], [[1.0], [1.0]])
     problem = Structure.of(fairlp.formulate(case, "c-drfh").compile()).problem
-    at = method.solve(problem).point
-    dear = problem.region.reduced_costs(at.p, problem.sum_by_user(-problem.rows.sign * at.v))
-    assert sifting._gap_of_all_pairs(problem, replace(at, z=np.maximum(dear, 0.0))) <= 1e-11
-    at.v *= np.array([1.0, 2.0])
-    dear = problem.region.reduced_costs(at.p, problem.sum_by_user(-problem.rows.sign * at.v))
+    point = method.solve(problem).point
+    dear = problem.region.reduced_costs(point.p, problem.sum_by_user(-problem.rows.sign * point.v))
+    assert sifting._gap_of_all_pairs(problem, replace(point, z=np.maximum(dear, 0.0))) <= 1e-11
+    point.v *= np.array([1.0, 2.0])
+    dear = problem.region.reduced_costs(point.p, problem.sum_by_user(-problem.rows.sign * point.v))
     lowered = problem.rows.slope @ np.minimum(
-        at.v, problem.region.min_by_user(problem.region.costs(at.p))
+        point.v, problem.region.min_by_user(problem.region.costs(point.p))
     )
-    assert sifting._gap_of_all_pairs(problem, replace(at, z=dear)) == pytest.approx(
+    assert sifting._gap_of_all_pairs(problem, replace(point, z=dear)) == pytest.approx(
         1 - lowered, rel=1e-9
     )
 
@@ -162,11 +164,13 @@ def test_a_time_limit_ends_it(sifts):
 
 
 def test_small_prices_are_told_from_none_without_a_vertex(sifts, monkeypatch):
-    monkeypatch.setattr(session, "on_columns", lambda *given: pytest.fail("a vertex was asked for"))
-    given = instance(6, users=120, servers=120, weights=10.0 ** np.linspace(-6, 0, 120))
-    allocation = fairlp.allocate(given, "drfh", method="interior-point")
+    monkeypatch.setattr(
+        session, "on_columns", lambda *arguments: pytest.fail("a vertex was asked for")
+    )
+    case = instance(6, users=120, servers=120, weights=10.0 ** np.linspace(-6, 0, 120))
+    allocation = fairlp.allocate(case, "drfh", method="interior-point")
     assert len(allocation.rounds) == 1 and sifts[-1][1] < 120
-    np.testing.assert_allclose(allocation.levels, levels(given), rtol=1e-9)
+    np.testing.assert_allclose(allocation.levels, levels(case), rtol=1e-9)
 
 
 def problem_of(seed):
@@ -177,25 +181,25 @@ def problem_of(seed):
 def test_all_pairs_where_interior_points_fail_on_few(sifts, monkeypatch):
     solve = method.solve
 
-    def failing(problem, *given, **named):
+    def failing(problem, *arguments, **named):
         if problem.region.place_users is not None:
             raise NotConvergedError("too few")
-        return solve(problem, *given, **named)
+        return solve(problem, *arguments, **named)
 
     monkeypatch.setattr(method, "solve", failing)
     whole = problem_of(9)
-    found = sifting.sifted(whole, np.inf, 1)
-    assert found.error <= 1e-10
-    assert found.point.t == pytest.approx(method.solve(whole).point.t, rel=1e-9)
+    optimum = sifting.sifted(whole, np.inf, 1)
+    assert optimum.error <= 1e-10
+    assert optimum.point.t == pytest.approx(method.solve(whole).point.t, rel=1e-9)
 
 
 @pytest.mark.parametrize("in_time", [0, 1, 2])
 def test_a_deadline_ends_every_part(sifts, monkeypatch, in_time):
     solve, calls = method.solve, []
 
-    def late(problem, *given, **named):
+    def late(problem, *arguments, **named):
         calls.append(problem)
-        return solve(problem, *given, **named) if len(calls) <= in_time else None
+        return solve(problem, *arguments, **named) if len(calls) <= in_time else None
 
     monkeypatch.setattr(method, "solve", late)
     assert sifting.sifted(problem_of(10), np.inf, 1) is None and len(calls) == in_time + 1

@@ -35,7 +35,7 @@ MAX_MIN = ["asset", "drfh", "c-drfh", "cdrf", "tsf"]
 EQUAL = 1e-8
 
 
-def cluster(users=8, servers=5, resources=3, seed=0, constraints=False, **given):
+def cluster(users=8, servers=5, resources=3, seed=0, constraints=False, **fields):
     """Log-normal demands and capacities: the optimum is unique, and so are the duals, almost surely."""
     rng = np.random.default_rng(seed)
     demands, capacities = (
@@ -43,9 +43,9 @@ def cluster(users=8, servers=5, resources=3, seed=0, constraints=False, **given)
         rng.lognormal(3, 1, (servers, resources)),
     )
     if constraints:
-        given["eligible"] = rng.random((users, servers)) < 0.6
-        given["eligible"][np.arange(users), rng.integers(0, servers, users)] = True
-    return fairlp.Instance.from_arrays(demands, capacities, **given)
+        fields["eligible"] = rng.random((users, servers)) < 0.6
+        fields["eligible"][np.arange(users), rng.integers(0, servers, users)] = True
+    return fairlp.Instance.from_arrays(demands, capacities, **fields)
 
 
 def limited(instance, seed=0):
@@ -57,15 +57,15 @@ def limited(instance, seed=0):
     return instance.replace(task_limits=limits)
 
 
-def solve_both(model, **how):
+def solve_both(model, **options):
     """The answers of HiGHS and of the interior-point method, which is the one that gave it."""
-    expected, found = model.solve("highs"), model.solve("interior-point", **how)
-    assert found.solver == "interior-point" and found.status.is_optimal
-    assert found.method == OURS, found.status
-    assert found.objective == pytest.approx(expected.objective, rel=EQUAL)
-    proof = found.verify()
+    expected, solution = model.solve("highs"), model.solve("interior-point", **options)
+    assert solution.solver == "interior-point" and solution.status.is_optimal
+    assert solution.method == OURS, solution.status
+    assert solution.objective == pytest.approx(expected.objective, rel=EQUAL)
+    proof = solution.verify()
     assert max(proof.primal_residual, proof.dual_residual, proof.gap) <= EQUAL
-    return expected, found
+    return expected, solution
 
 
 # --- what is recognised
@@ -80,9 +80,9 @@ def test_programs_of_users_who_share_servers(mechanism, constraints, with_limits
     model = fairlp.formulate(instance, mechanism)
     structure = Structure.of(model.compile())
     assert structure is not None
-    able = len(instance.users) - with_limits
+    unlimited = len(instance.users) - with_limits
     region = structure.problem.region
-    assert region.shape == (len(instance.servers), able, 3)
+    assert region.shape == (len(instance.servers), unlimited, 3)
     assert region.n_pairs == instance.runnable()[instance.task_limits > 0].sum()
     assert (structure.places.level >= 0) == structure.problem.has_level == (mechanism != "ceei")
     solve_both(model)
@@ -105,11 +105,11 @@ def test_no_justified_complaints(with_limits):
 
 def others():
     """Programs of another kind."""
-    several, one = cluster(seed=6), cluster(servers=1, seed=6)
+    several, single = cluster(seed=6), cluster(servers=1, seed=6)
     yield "naive-drf", fairlp.formulate(several, "naive-drf")
     yield "psdsf-tdm", fairlp.formulate(several, "psdsf-tdm")
-    yield "cautious-lp", fairlp.formulate(one, "cautious-lp", step=4)
-    yield "njc with bottlenecks", fairlp.formulate(one, "njc", bottlenecks="resource1")
+    yield "cautious-lp", fairlp.formulate(single, "cautious-lp", step=4)
+    yield "njc with bottlenecks", fairlp.formulate(single, "njc", bottlenecks="resource1")
     yield "ceei, first-order condition", better(several, np.ones(8))
     small = fairlp.Model("by hand")
     x = small.variable("x", upper=2)
@@ -162,16 +162,18 @@ def test_integer_programs_are_refused_with_what_it_can_do():
 def test_the_programs_own_places_are_filled():
     """Columns that do not exist or are fixed at 0 stay so; every row and column of the answer is in its place."""
     instance = limited(cluster(seed=9, constraints=True))
-    expected, found = solve_both(fairlp.formulate(instance, "tsf"))
-    program = found.program
-    assert found.x.shape == (program.n_columns,) and found.row_duals.shape == (program.n_rows,)
+    expected, solution = solve_both(fairlp.formulate(instance, "tsf"))
+    program = solution.program
+    assert solution.x.shape == (program.n_columns,) and solution.row_duals.shape == (
+        program.n_rows,
+    )
     fixed = program.col_upper <= 0
-    assert (found.x[fixed] == 0).all() and (found.x >= 0).all()
-    activity = program.A @ found.x
+    assert (solution.x[fixed] == 0).all() and (solution.x >= 0).all()
+    activity = program.A @ solution.x
     capacity = program.row_block("capacity").slice
     assert (activity[capacity] <= program.row_upper[capacity] * (1 + 1e-12)).all()
-    assert set(found.times) == set(expected.times)
-    assert found.iterations["interior point"] > 0
+    assert set(solution.times) == set(expected.times)
+    assert solution.iterations["interior point"] > 0
 
 
 # --- lower bounds
@@ -191,13 +193,13 @@ def test_lower_bounds_of_dynamic_drf(seed):
 
 def test_lower_bounds_that_keep_the_level_down():
     instance = cluster(users=4, servers=1, seed=2)
-    had = np.array([0.5, 0.01, 0.01, 0.0])
-    _, found = solve_both(dynamic_drf(instance, had, 0.9))
-    assert found.values["x"].iloc[0] >= 0.5 * (1 - 1e-12)
-    duals = found.duals["irrevocable"].to_numpy()
+    shares = np.array([0.5, 0.01, 0.01, 0.0])
+    _, solution = solve_both(dynamic_drf(instance, shares, 0.9))
+    assert solution.values["x"].iloc[0] >= 0.5 * (1 - 1e-12)
+    duals = solution.duals["irrevocable"].to_numpy()
     assert duals[0] < 0 and abs(duals[1:3]).max() <= EQUAL * -duals[0]
     _, free = solve_both(dynamic_drf(instance, np.zeros(4), 0.9))
-    assert free.objective > found.objective
+    assert free.objective > solution.objective
 
 
 def test_lower_bounds_that_contradict_the_capacities_are_infeasible():
@@ -220,27 +222,27 @@ def test_a_level_in_the_capacities_is_of_another_kind():
 @pytest.mark.parametrize("mechanism", ["drfh", "asset", "c-drfh", "tsf"])
 def test_duals_are_those_of_highs_where_they_are_unique(mechanism, seed):
     instance = cluster(12, 7, seed=seed, constraints=mechanism in ("c-drfh", "tsf"))
-    expected, found = solve_both(fairlp.formulate(instance, mechanism))
+    expected, solution = solve_both(fairlp.formulate(instance, mechanism))
     duals = abs(expected.row_duals)
     np.testing.assert_allclose(
-        found.row_duals, expected.row_duals, rtol=0, atol=EQUAL * duals.max()
+        solution.row_duals, expected.row_duals, rtol=0, atol=EQUAL * duals.max()
     )
-    terms = abs(found.program.A).T @ duals + abs(found.program.c)
-    assert (abs(found.column_duals - expected.column_duals) <= EQUAL * terms.max()).all()
+    terms = abs(solution.program.A).T @ duals + abs(solution.program.c)
+    assert (abs(solution.column_duals - expected.column_duals) <= EQUAL * terms.max()).all()
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_prices_of_an_allocation(seed):
     instance = cluster(12, 7, seed=seed)
-    one, other = (
+    prices, other = (
         fairlp.allocate(instance, "drfh", method=name).prices for name in ("interior-point", "lp")
     )
-    np.testing.assert_allclose(one, other, rtol=0, atol=EQUAL * other.to_numpy().max())
+    np.testing.assert_allclose(prices, other, rtol=0, atol=EQUAL * other.to_numpy().max())
 
 
 def test_a_dual_is_what_one_more_unit_adds():
     model = fairlp.formulate(cluster(seed=1), "ceei")
-    program, found = model.compile(), model.solve("interior-point")
+    program, solution = model.compile(), model.solve("interior-point")
     backend, step = find_backend("interior-point"), 1e-3
     capacity = program.row_block("capacity")
     for row in (capacity.start, capacity.start + 4, capacity.stop - 1):
@@ -250,7 +252,7 @@ def test_a_dual_is_what_one_more_unit_adds():
             upper[row] *= 1 + sign * step
             ends.append(backend.solve(program.replace(row_upper=upper), Options()).objective)
         slope = (ends[0] - ends[1]) / (2 * step * program.row_upper[row])
-        assert found.row_duals[row] == pytest.approx(slope, rel=1e-4, abs=1e-9)
+        assert solution.row_duals[row] == pytest.approx(slope, rel=1e-4, abs=1e-9)
 
 
 # --- where it fails, limits, options
@@ -260,37 +262,37 @@ def fail(*_, **__):
     raise NotConvergedError("it was told to fail")
 
 
-def stop_early(monkeypatch, how):
+def stop_early(monkeypatch, kind):
     """Let the method fail: at once, or after a few iterations."""
-    if how == "raise":
+    if kind == "raise":
         monkeypatch.setattr(method, "solve", fail)
         return "it was told to fail"
     monkeypatch.setattr(method, "MOST_ITERATIONS", 3)
     return "the interior-point method stopped .* from the optimum after 2 iterations"
 
 
-@pytest.mark.parametrize("how", ["raise", "iterations"])
+@pytest.mark.parametrize("kind", ["raise", "iterations"])
 @pytest.mark.parametrize("mechanism", ["drfh", "ceei"])
-def test_not_converging_falls_back_to_highs_and_says_so(monkeypatch, mechanism, how):
+def test_not_converging_falls_back_to_highs_and_says_so(monkeypatch, mechanism, kind):
     model = fairlp.formulate(cluster(), mechanism)
     expected = model.solve("highs")
-    words = stop_early(monkeypatch, how)
+    message = stop_early(monkeypatch, kind)
     answer = model.solve("interior-point")
     assert (
         answer.status.is_optimal
         and answer.solver == "interior-point"
         and answer.method.startswith(THEIRS)
     )
-    assert re.search(rf"\(by HiGHS: {words}\)", answer.status.message), answer.status.message
+    assert re.search(rf"\(by HiGHS: {message}\)", answer.status.message), answer.status.message
     assert answer.objective == pytest.approx(expected.objective, rel=EQUAL)
 
 
-@pytest.mark.parametrize("how", ["raise", "iterations"])
+@pytest.mark.parametrize("kind", ["raise", "iterations"])
 @pytest.mark.parametrize("mechanism", ["drf", "c-drfh", "ceei", "njc"])
-def test_an_allocation_survives_the_fall_back(monkeypatch, mechanism, how):
+def test_an_allocation_survives_the_fall_back(monkeypatch, mechanism, kind):
     instance = cluster(servers=1) if mechanism in ("drf", "njc") else cluster(constraints=True)
     expected = fairlp.allocate(instance, mechanism, method="interior-point")
-    stop_early(monkeypatch, how)
+    stop_early(monkeypatch, kind)
     allocation = fairlp.allocate(instance, mechanism, method="interior-point")
     # tangents of logarithms are right to the root of their gap
     close = 1e-5 if mechanism in ("ceei", "njc") else EQUAL
@@ -319,17 +321,17 @@ def test_time_that_is_enough_changes_nothing():
 
 
 def test_the_fall_back_keeps_what_is_left_of_the_time(monkeypatch):
-    given = []
+    options = []
     monkeypatch.setattr(method, "solve", fail)
     plain = Highs.solve
     monkeypatch.setattr(
-        Highs, "solve", lambda self, *args: given.append(args[1]) or plain(self, *args)
+        Highs, "solve", lambda self, *args: options.append(args[1]) or plain(self, *args)
     )
     model = fairlp.formulate(cluster(), "drfh")
     assert model.solve("interior-point", time_limit=100).status.is_optimal
-    assert 0 < given[-1].time_limit < 100
+    assert 0 < options[-1].time_limit < 100
     model.solve("interior-point")
-    assert given[-1].time_limit is None
+    assert options[-1].time_limit is None
 
 
 def test_an_allocation_with_too_little_time_says_so():
@@ -338,10 +340,12 @@ def test_an_allocation_with_too_little_time_says_so():
 
 
 def test_the_solver_by_name_is_the_method():
-    one, other = ({"solver": "interior-point"}, {"method": "interior-point"})
+    by_name, other = ({"solver": "interior-point"}, {"method": "interior-point"})
     instance = cluster()
-    one, other = (fairlp.allocate(instance, "drfh", **how).totals.tolist() for how in (one, other))
-    assert one == other
+    by_name, other = (
+        fairlp.allocate(instance, "drfh", **options).totals.tolist() for options in (by_name, other)
+    )
+    assert by_name == other
 
 
 def test_threads_are_an_option_and_are_given_back():
@@ -381,10 +385,10 @@ def test_unknown_options_are_refused():
 # linear programs.
 
 
-def instance(users=12, servers=6, seed=0, few=False):
+def instance(users=12, servers=6, seed=0, has_few_servers=False):
     rng = np.random.default_rng(seed)
     eligible = None
-    if few:
+    if has_few_servers:
         eligible = rng.random((users, servers)) < 0.02
         eligible[np.arange(users), rng.integers(servers, size=users)] = True
     demands, capacities = rng.lognormal(size=(users, 3)), rng.lognormal(3, 1, (servers, 3))
@@ -394,14 +398,14 @@ def instance(users=12, servers=6, seed=0, few=False):
 def rounds(users=30, servers=30, seed=1):
     """Everybody needs two of five resources, which takes several rounds."""
     rng = np.random.default_rng(seed)
-    wanted = rng.random((users, 5)).argsort(axis=1) < 2
+    is_needed = rng.random((users, 5)).argsort(axis=1) < 2
     return fairlp.Instance.from_arrays(
-        np.where(wanted, rng.lognormal(size=(users, 5)), 0.0), rng.lognormal(size=(servers, 5))
+        np.where(is_needed, rng.lognormal(size=(users, 5)), 0.0), rng.lognormal(size=(servers, 5))
     )
 
 
-def levels(given, how="interior-point"):
-    return fairlp.allocate(given, "drfh", method=how).levels.to_numpy()
+def levels(case, method="interior-point"):
+    return fairlp.allocate(case, "drfh", method=method).levels.to_numpy()
 
 
 def not_converged(*_, **__):
@@ -422,25 +426,25 @@ FAULTS = {
 @pytest.fixture(scope="module")
 def in_rounds():
     """An instance of several levels, and those."""
-    given = rounds()
-    wanted = levels(given, "lp")
-    assert len(np.unique(wanted.round(9))) >= 3
-    assert levels(given) == pytest.approx(wanted, rel=1e-9)
-    return given, wanted
+    case = rounds()
+    expected = levels(case, "lp")
+    assert len(np.unique(expected.round(9))) >= 3
+    assert levels(case) == pytest.approx(expected, rel=1e-9)
+    return case, expected
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_levels_are_right_whatever_fails(monkeypatch, fault, in_rounds):
-    given, wanted = in_rounds
+    case, expected = in_rounds
     monkeypatch.setattr(*FAULTS[fault])
-    assert levels(given) == pytest.approx(wanted, rel=1e-7)
+    assert levels(case) == pytest.approx(expected, rel=1e-7)
 
 
 def test_servers_of_few_users_are_added_group_by_group(monkeypatch):
-    given = instance(users=40, servers=60, few=True)
-    wanted = levels(given, "lp")
+    case = instance(users=40, servers=60, has_few_servers=True)
+    expected = levels(case, "lp")
     monkeypatch.setattr(normal_equations, "dense_pays", lambda region: False)
-    assert levels(given) == pytest.approx(wanted, rel=1e-7)
+    assert levels(case) == pytest.approx(expected, rel=1e-7)
 
 
 def program(formulation="drfh"):
@@ -450,10 +454,10 @@ def program(formulation="drfh"):
 def test_a_point_of_another_program_is_not_near():
     structure = Structure.of(program())
     point = method.solve(structure.problem)
-    near = warm_starts.WarmStart(point, structure.level_unit)
-    assert near.of(structure).point.t == pytest.approx(point.point.t)
+    start = warm_starts.WarmStart(point, structure.level_unit)
+    assert start.of(structure).point.t == pytest.approx(point.point.t)
     other = Structure.of(fairlp.formulate(instance(users=11), "drfh").compile())
-    assert near.of(other) is None
+    assert start.of(other) is None
 
 
 def test_without_duals_all_prices_count_as_clear():
@@ -465,30 +469,32 @@ def test_without_duals_all_prices_count_as_clear():
 # --- programs of another kind --------------------------------------------------------------------------------------
 
 
-def changed(**how):
-    one = program()
-    users = one.row_block("fairness").slice
-    first = one.column_block("x").start if "x" in {block.name for block in one.columns} else 0
-    matrix = one.A.tolil(copy=True)
-    lower, upper = one.col_lower.copy(), one.col_upper.copy()
-    rows = one.row_upper.copy()
-    if how.get("coefficient"):
+def changed(**options):
+    original = program()
+    users = original.row_block("fairness").slice
+    first = (
+        original.column_block("x").start if "x" in {block.name for block in original.columns} else 0
+    )
+    matrix = original.A.tolil(copy=True)
+    lower, upper = original.col_lower.copy(), original.col_upper.copy()
+    rows = original.row_upper.copy()
+    if options.get("coefficient"):
         row = users.start
-        column = next(j for j in matrix.rows[row] if j != one.column_block("t").start)
+        column = next(j for j in matrix.rows[row] if j != original.column_block("t").start)
         matrix[row, column] *= -1.0
-    if how.get("least"):
+    if options.get("least"):
         lower[first] = 1e-3
-    if how.get("most"):
-        upper[one.columns[0].slice] = 50.0
-    if how.get("between"):
+    if options.get("most"):
+        upper[original.columns[0].slice] = 50.0
+    if options.get("between"):
         rows[users.start] = 100.0
-    return one.replace(A=matrix.tocsc(), col_lower=lower, col_upper=upper, row_upper=rows)
+    return original.replace(A=matrix.tocsc(), col_lower=lower, col_upper=upper, row_upper=rows)
 
 
-@pytest.mark.parametrize("what", ["coefficient", "least", "most", "between"])
-def test_programs_of_another_kind_are_solved_otherwise(what):
+@pytest.mark.parametrize("kind", ["coefficient", "least", "most", "between"])
+def test_programs_of_another_kind_are_solved_otherwise(kind):
     assert Structure.of(changed()) is not None
-    other = changed(**{what: True})
+    other = changed(**{kind: True})
     assert Structure.of(other) is None
     answer = find_backend("highs").solve(other, Options())
     optimum = find_backend("interior-point").solve(other, Options())
@@ -497,13 +503,13 @@ def test_programs_of_another_kind_are_solved_otherwise(what):
         assert optimum.objective == pytest.approx(answer.objective, rel=1e-7, abs=1e-9)
 
 
-@pytest.mark.parametrize("what", ["constant", "weights"])
-def test_logarithms_of_another_kind_have_no_structure(what):
-    one = program("ceei")
-    assert Structure.of(one) is not None
-    logs = one.logs
-    value = {"constant": np.full_like(logs.constant, 0.5), "weights": -logs.weights}[what]
-    assert Structure.of(one.replace(logs=replace(logs, **{what: value}))) is None
+@pytest.mark.parametrize("field", ["constant", "weights"])
+def test_logarithms_of_another_kind_have_no_structure(field):
+    original = program("ceei")
+    assert Structure.of(original) is not None
+    logs = original.logs
+    value = {"constant": np.full_like(logs.constant, 0.5), "weights": -logs.weights}[field]
+    assert Structure.of(original.replace(logs=replace(logs, **{field: value}))) is None
 
 
 # --- vertices ------------------------------------------------------------------------------------------------------
@@ -517,19 +523,22 @@ def priced():
 
 def test_columns_without_end_and_without_a_basis_lead_to_the_optimum(monkeypatch):
     objective = priced().solve().objective
-    for owner, name, value in ((pricing, "_ROUNDS", 1), (HighsSession, "basic", lambda self: None)):
+    for owner, name, value in (
+        (pricing, "MOST_ROUNDS", 1),
+        (HighsSession, "basic", lambda self: None),
+    ):
         session = priced()
-        few = np.arange(session.program.n_columns) % 3 == 0
-        few[session.program.column_block("t").start] = True
+        columns = np.arange(session.program.n_columns) % 3 == 0
+        columns[session.program.column_block("t").start] = True
         monkeypatch.setattr(owner, name, value)
-        session._show(few)
+        session._show(columns)
         assert session.solve().objective == pytest.approx(objective, rel=1e-8)
         monkeypatch.undo()
 
 
 def test_an_answer_without_duals_has_no_reduced_costs():
     session = priced()
-    part = session.master.solve()
-    whole = session._of_whole_program(replace(part, row_duals=None), 0.0)
-    assert whole.column_duals is None and whole.x.sum() == pytest.approx(part.x.sum())
-    assert session._of_whole_program(part, 0.0).column_duals is not None
+    master_solution = session.master.solve()
+    whole = session._of_whole_program(replace(master_solution, row_duals=None), 0.0)
+    assert whole.column_duals is None and whole.x.sum() == pytest.approx(master_solution.x.sum())
+    assert session._of_whole_program(master_solution, 0.0).column_duals is not None

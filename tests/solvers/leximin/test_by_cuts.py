@@ -26,10 +26,10 @@ def stretch():
     return alike([6.0, 0.0], [np.inf, np.inf])
 
 
-def alike(has, limits):
+def alike(tasks, limits):
     """Return the path of users who all rise alike."""
-    everyone = np.ones(len(has), dtype=bool)
-    return ConstantPath.first(np.ones(len(has)), np.array(has), np.array(limits), everyone)
+    everyone = np.ones(len(tasks), dtype=bool)
+    return ConstantPath.first(np.ones(len(tasks)), np.array(tasks), np.array(limits), everyone)
 
 
 def formulation(instance):
@@ -83,7 +83,7 @@ def test_a_limit_within_rounding_of_what_there_is_is_reached_and_ends_nobody_els
     pool = Instance.from_arrays([[1.0, 0], [0, 1.0], [0, 1.0]], [[1.0, 2 * LIMIT * (1 - short)]])
     start = alike(np.zeros(3), [np.inf, LIMIT, np.inf])
     leximin = climb(pool, formulation, start)
-    assert [who.tolist() for _, who in leximin.rounds] == [[0], [1, 2]]
+    assert [users.tolist() for _, users in leximin.rounds] == [[0], [1, 2]]
     assert [level for level, _ in leximin.rounds] == pytest.approx([1, LIMIT], rel=1e-9)
     assert leximin.tasks.sum(axis=1) == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)
 
@@ -106,11 +106,11 @@ def test_a_point_of_a_round_that_nobody_rises_in_has_what_everybody_has():
     """Two have all of one resource; of the other one, the others have a trillionth more than there is."""
     room = np.array([[3.0, 0.5], [2.0, 1.5]])
     needs = np.array([[1.0, 0], [1.0, 0], [0, 1.0], [0, 1.0]])
-    has = np.array([3.5, 1.5, 1 + 1e-12, 1 + 1e-12])
-    start = alike(has, np.full(4, np.inf))
+    tasks = np.array([3.5, 1.5, 1 + 1e-12, 1 + 1e-12])
+    start = alike(tasks, np.full(4, np.inf))
     leximin = climb(Instance.from_arrays(needs, room), formulation, start)
-    assert leximin.tasks.sum(axis=1) == pytest.approx(has, rel=1e-9) and [
-        len(who) for _, who in leximin.rounds
+    assert leximin.tasks.sum(axis=1) == pytest.approx(tasks, rel=1e-9) and [
+        len(users) for _, users in leximin.rounds
     ] == [4]
     assert leximin.tasks.T @ needs == pytest.approx(room, rel=1e-9)
 
@@ -122,9 +122,9 @@ def test_limits_that_end_where_a_resource_does_are_those_of_sums(seed, over):
     """Half of the users have for a limit what they would get without, and next to nothing more."""
     rng = np.random.default_rng(seed)
     tree = tree_instance(rng, caps=False, limits=False)
-    most = fairlp.allocate(tree, "h-drf").totals.to_numpy() * (1 + over)
+    totals = fairlp.allocate(tree, "h-drf").totals.to_numpy() * (1 + over)
     tree = tree.replace(
-        task_limits=np.where((rng.random(len(most)) < 0.5) & (most > 0), most, np.inf)
+        task_limits=np.where((rng.random(len(totals)) < 0.5) & (totals > 0), totals, np.inf)
     )
     values = fairlp.allocate(tree, "h-drf").totals.to_numpy()
     assert fairlp.allocate(tree, "h-drf", method="lp").totals.to_numpy() == pytest.approx(
@@ -135,9 +135,9 @@ def test_limits_that_end_where_a_resource_does_are_those_of_sums(seed, over):
 N = Index("n", ["ann", "bob"], "user")
 
 
-def tree(**more):
+def tree(**options):
     rows = [[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]]
-    return Instance.from_arrays(rows, [[9.0, 6.0], [4.0, 8.0]], queue=["a", "a", "b"], **more)
+    return Instance.from_arrays(rows, [[9.0, 6.0], [4.0, 8.0]], queue=["a", "a", "b"], **options)
 
 
 def climbed(instance):
@@ -147,7 +147,13 @@ def climbed(instance):
 def test_a_round_that_stops_nobody_is_told(monkeypatch):
     monkeypatch.setattr(ladder, "MOST_EXACT", 0)
     monkeypatch.setattr(
-        ServersByCuts, "_blocked", lambda self, *_: np.zeros(len(self.path.tasks), dtype=bool)
+        PoolRows, "clearly_blocked", lambda self, path, t: np.zeros_like(path.active)
+    )
+    monkeypatch.setattr(
+        ServersByCuts, "with_price", lambda self, solution, unit, growing: np.zeros_like(growing)
+    )
+    monkeypatch.setattr(
+        ServersByCuts, "stuck", lambda self, t, candidates: np.zeros_like(candidates)
     )
     with pytest.raises(SolverError, match=r"a round stopped no user at t = .*price above rounding"):
         climbed(tree())
@@ -157,15 +163,15 @@ def test_a_round_that_leaves_somebody_open_is_solved_again(monkeypatch):
     case = Instance.from_arrays(
         [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [[9.0, 6.0], [4.0, 8.0]], queue=["a", "a", "b"]
     )
-    wanted, honest, asked = climbed(case), ServersByCuts.restart_if_undecided, []
+    expected, honest, solutions = climbed(case), ServersByCuts.restart_if_undecided, []
 
     def restart_if_undecided(self, solution):
-        asked.append(solution)
-        self.session.leaves_open = lambda *_: len(asked) == 1
+        solutions.append(solution)
+        self.session.leaves_open = lambda *_: len(solutions) == 1
         return honest(self, solution)
 
     monkeypatch.setattr(ServersByCuts, "restart_if_undecided", restart_if_undecided)
-    assert climbed(case) == pytest.approx(wanted, rel=1e-9) and len(asked) > 1
+    assert climbed(case) == pytest.approx(expected, rel=1e-9) and len(solutions) > 1
 
 
 def test_where_nobody_can_run_anything_no_program_is_solved(monkeypatch):

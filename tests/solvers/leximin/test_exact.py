@@ -60,27 +60,27 @@ def test_tasks_have_the_levels_on_servers_that_were_merged():
 
 def lie(monkeypatch, verdict, after=0):
     """Let the simplex method give this proof, from a call on, whatever is asked; return what it was asked."""
-    asked, honest = [], exact.optimal_from
+    bases, honest = [], exact.optimal_from
 
     def lying(program, columns, rows, *exact_parts):
-        asked.append((list(columns), list(rows)))
-        return (verdict, 0) if len(asked) > after else honest(program, columns, rows, *exact_parts)
+        bases.append((list(columns), list(rows)))
+        return (verdict, 0) if len(bases) > after else honest(program, columns, rows, *exact_parts)
 
     monkeypatch.setattr(exact, "optimal_from", lying)
-    return asked
+    return bases
 
 
 def test_a_round_that_is_not_proved_ends_it_and_leaves_no_point(monkeypatch):
     x = [Fraction(1)] * 5
     planted = BasisProof(False, "planted", objective=Fraction(1), x=x, row_duals=[Fraction(-1)] * 6)
-    asked = lie(monkeypatch, planted)
+    bases = lie(monkeypatch, planted)
     verdict, tasks = exact_leximin(thirds(), max_min.drf)
     assert (
         not verdict.holds
         and verdict.message == "round 1: planted"
         and verdict.levels == (None,) * 4
     )
-    assert (tasks == 0).all() and len(asked) == 2  # from the solver's basis, and from none
+    assert (tasks == 0).all() and len(bases) == 2  # from the solver's basis, and from none
 
 
 def test_a_later_round_that_is_not_proved_keeps_the_levels_before(monkeypatch):
@@ -107,19 +107,19 @@ def test_without_a_solver_the_rounds_begin_with_no_basis_and_go_on_from_the_last
         raise SolverError("planted")
 
     monkeypatch.setattr(Program, "solve", failing)
-    honest, asked, found = exact.optimal_from, [], []
+    honest, bases, proved_bases = exact.optimal_from, [], []
 
     def recorded(program, columns, rows, *exact_parts):
-        asked.append((list(columns), list(rows)))
+        bases.append((list(columns), list(rows)))
         proof, pivots = honest(program, columns, rows, *exact_parts)
-        found.append(proof.basis)
+        proved_bases.append(proof.basis)
         return proof, pivots
 
     monkeypatch.setattr(exact, "optimal_from", recorded)
     verdict = exact_leximin(thirds(), max_min.drf)[0]
     assert verdict.holds and verdict.levels[3] == Fraction(1, 2)
-    assert asked[0] == ([0] * 5, [1] * 6) and asked[1] == found[0]
-    assert 1 in asked[1][0] and asked[1] != asked[0]
+    assert bases[0] == ([0] * 5, [1] * 6) and bases[1] == proved_bases[0]
+    assert 1 in bases[1][0] and bases[1] != bases[0]
 
 
 def test_levels_are_tasks_over_the_first_rates():

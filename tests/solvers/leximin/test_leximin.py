@@ -22,20 +22,24 @@ SERVERS = ["asset", "drfh", "c-drfh", "cdrf", "tsf"]
 def expected_levels(instance, mechanism):
     """Levels by the oracle; users who cannot run anything have none."""
     arrays = instance.demands, instance.capacities, instance.counts, instance.eligible
-    able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
-    levels = np.zeros(len(able))
-    if able.any():
+    able_users = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+    levels = np.zeros(len(able_users))
+    if able_users.any():
         normaliser = brute_force.normaliser(mechanism, *arrays)
         rate = instance.user_weights * normaliser
         runnable = brute_force.gamma(*arrays[:3]) * instance.eligible > 0
-        levels[able] = brute_force.leximin(
-            arrays[0][able], *arrays[1:3], runnable[able], rate[able], instance.task_limits[able]
+        levels[able_users] = brute_force.leximin(
+            arrays[0][able_users],
+            *arrays[1:3],
+            runnable[able_users],
+            rate[able_users],
+            instance.task_limits[able_users],
         )
     return levels
 
 
-def check(instance, mechanism, **how):
-    allocation = fairlp.allocate(instance, mechanism, **how)
+def assert_levels_of_brute_force(instance, mechanism, **options):
+    allocation = fairlp.allocate(instance, mechanism, **options)
     assert allocation.residual <= VERIFIED / 100
     expected = expected_levels(instance, mechanism)
     np.testing.assert_allclose(
@@ -49,7 +53,7 @@ def check(instance, mechanism, **how):
 @settings(max_examples=many(24), deadline=None)
 @given(seed=seeds)
 def test_one_server_against_one_lp_a_user(mechanism, method, seed):
-    check(random_instance(seed, servers=1), mechanism, method=method)
+    assert_levels_of_brute_force(random_instance(seed, servers=1), mechanism, method=method)
 
 
 @pytest.mark.parametrize("mechanism", SERVERS)
@@ -58,7 +62,7 @@ def test_one_server_against_one_lp_a_user(mechanism, method, seed):
 @given(seed=seeds)
 def test_many_servers_against_one_lp_a_user(mechanism, merge, seed):
     instance = random_instance(seed, constraints=mechanism != "cdrf")
-    check(instance, mechanism, method="lp", merge=merge)
+    assert_levels_of_brute_force(instance, mechanism, method="lp", merge=merge)
 
 
 @pytest.mark.parametrize("mechanism", SERVERS)
@@ -68,15 +72,17 @@ def test_magnitudes_from_a_millionth_to_a_billion(mechanism, seed):
     instance = random_instance(
         seed, constraints=mechanism != "cdrf", magnitudes=True, integers=False
     )
-    check(instance, mechanism, method="lp")
+    assert_levels_of_brute_force(instance, mechanism, method="lp")
 
 
 @pytest.mark.parametrize("mechanism", ["drf", "edrf", *SERVERS, "naive-drf"])
 @settings(max_examples=many(12), deadline=None)
 @given(seed=seeds)
 def test_every_method_agrees_with_the_unmerged_lp(mechanism, seed):
-    one = mechanism in ("drf", "edrf") or seed % 3 == 0
-    instance = random_instance(seed, servers=1 if one else None, constraints=mechanism != "cdrf")
+    is_single = mechanism in ("drf", "edrf") or seed % 3 == 0
+    instance = random_instance(
+        seed, servers=1 if is_single else None, constraints=mechanism != "cdrf"
+    )
     table = fairlp.validate(instance, mechanism)
     assert table["agrees"].all(), table
 
@@ -153,18 +159,18 @@ def apart(seed, limits=True, blocks=None):
     capacities = rng.integers(0, 6, (servers, 2)).astype(float)
     capacities[:, 0] += 1
     capacities[0, 1] += 1
-    own, at = (
+    user_part, server_part = (
         rng.permutation(np.arange(users) % (blocks + 1)),
         rng.permutation(np.arange(servers) % (blocks + 1)),
     )
-    more = (
+    fields = (
         {"task_limits": np.where(rng.random(users) < 0.4, rng.integers(1, 5, users), np.inf)}
         if limits
         else {}
     )
     weights = rng.integers(1, 4, users).astype(float)
     return fairlp.Instance.from_arrays(
-        demands, capacities, eligible=own[:, None] == at, weights=weights, **more
+        demands, capacities, eligible=user_part[:, None] == server_part, weights=weights, **fields
     )
 
 
@@ -172,18 +178,18 @@ def apart(seed, limits=True, blocks=None):
 @pytest.mark.parametrize("seed", range(many(40)))
 def test_the_same_as_one_program(seed, mechanism):
     instance = apart(seed)
-    found, whole = (
+    allocation, whole = (
         fairlp.allocate(instance, mechanism, method="lp", merge=merge) for merge in (True, False)
     )
-    np.testing.assert_allclose(found.levels, whole.levels, rtol=1e-9, atol=1e-12)
-    assert found.residual <= 1e-9
+    np.testing.assert_allclose(allocation.levels, whole.levels, rtol=1e-9, atol=1e-12)
+    assert allocation.residual <= 1e-9
     # of users who are stopped at one level, one program may find some a round later
     for column in ("users", "satisfied"):
-        at, expected = (
-            {user: row.level for row in one.rounds.itertuples() for user in getattr(row, column)}
-            for one in (found, whole)
+        round_levels, expected = (
+            {user: row.level for row in answer.rounds.itertuples() for user in getattr(row, column)}
+            for answer in (allocation, whole)
         )
-        assert at == pytest.approx(expected, rel=1e-9)
+        assert round_levels == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(many(20)))
@@ -199,11 +205,11 @@ def test_prices_prove_the_first_level(seed):
     answer = fairlp.allocate(instance, "drfh", method="lp")
     prices, runs = answer.prices.to_numpy(), instance.runnable()
     cost = np.where(runs, instance.demands @ prices.T, np.inf).min(axis=1)
-    able = runs.any(axis=1)
+    able_users = runs.any(axis=1)
     due = instance.weights / (instance.demands / instance.pool).max(axis=1)
-    assert (cost[able] * due[able]).sum() == pytest.approx(1.0)
-    worth = (prices * instance.capacities * instance.counts[:, None]).sum()
-    assert worth == pytest.approx(answer.levels[able].min())
+    assert (cost[able_users] * due[able_users]).sum() == pytest.approx(1.0)
+    value = (prices * instance.capacities * instance.counts[:, None]).sum()
+    assert value == pytest.approx(answer.levels[able_users].min())
 
 
 @given(st.integers(0, 10**6))
@@ -224,9 +230,9 @@ def test_components_are_a_partition_without_pairs_between(seed):
         assert (
             runs[np.ix_(users, servers)].any(axis=1).all() and not runs[np.ix_(users, others)].any()
         )
-        own = select(instance, users, servers)
-        assert len(list(components(own))) == 1
-        np.testing.assert_array_equal(own.runnable(), runs[np.ix_(users, servers)])
+        component = select(instance, users, servers)
+        assert len(list(components(component))) == 1
+        np.testing.assert_array_equal(component.runnable(), runs[np.ix_(users, servers)])
 
 
 def test_many_components_take_few_programs():
@@ -241,8 +247,8 @@ def test_many_components_take_few_programs():
 def nearly_alike(rng, scarce):
     """A cluster of two kinds of servers in three zones, and users who may also run on a few servers elsewhere."""
     users, servers = 60, 160
-    zone, of = np.arange(servers) % 3, rng.integers(-1, 3, users)
-    eligible = (of[:, None] < 0) | (of[:, None] == zone)
+    zone, user_zone = np.arange(servers) % 3, rng.integers(-1, 3, users)
+    eligible = (user_zone[:, None] < 0) | (user_zone[:, None] == zone)
     eligible |= rng.random((users, servers)) < 0.03
     capacities = np.array([[8.0, 16.0], [4.0, 32.0]])[np.arange(servers) % 2]
     limits = rng.integers(1, 12, users) * (10.0 if scarce else 1.0)
@@ -257,21 +263,21 @@ def nearly_alike(rng, scarce):
 @pytest.mark.parametrize("scarce", [False, True])
 @pytest.mark.parametrize("seed", by_day(range(3), 3))
 def test_pairs_are_left_out_only_where_no_price_asks_for_them(mechanism, scarce, seed, monkeypatch):
-    one = nearly_alike(np.random.default_rng(seed), scarce)
+    case = nearly_alike(np.random.default_rng(seed), scarce)
     if mechanism == "kueue":  # quotas of the second resource come to more than there is
-        nominal = dict(zip(one.resources, one.pool / [8, 5], strict=True))
-        one = one.replace(queues={queue: {"nominal": nominal} for queue in one.tree.paths[1:]})
+        nominal = dict(zip(case.resources, case.pool / [8, 5], strict=True))
+        case = case.replace(queues={queue: {"nominal": nominal} for queue in case.tree.paths[1:]})
     tried = []
     of = left_out.LeftOutPairs.of
     monkeypatch.setattr(
         left_out.LeftOutPairs, "of", lambda *pairs: tried.append(of(*pairs)) or tried[-1]
     )
-    answer = fairlp.allocate(one, mechanism, method="lp")
+    answer = fairlp.allocate(case, mechanism, method="lp")
     assert tried and len(tried[0].user) > 100
     monkeypatch.setattr(leximin, "fewer_pairs", lambda instance: None)
-    whole = fairlp.allocate(one, mechanism, method="lp")
+    whole = fairlp.allocate(case, mechanism, method="lp")
     assert answer.totals.to_numpy() == pytest.approx(whole.totals.to_numpy(), rel=1e-9)
-    assert (answer.tasks.to_numpy()[~one.eligible] == 0).all()
+    assert (answer.tasks.to_numpy()[~case.eligible] == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -285,13 +291,13 @@ def test_pairs_that_were_left_out_are_taken_in_where_they_help(mechanism, due):
     eligible[np.arange(users), 70 + np.arange(users)] = True
     sizes = np.repeat([[1.0], [2.0]], 70, axis=0)
     queue = [f"q{n}" for n in range(users)]
-    quotas = {one: {due: {"resource1": 3}} for one in queue}
-    one = Instance.from_arrays(
+    quotas = {name: {due: {"resource1": 3}} for name in queue}
+    case = Instance.from_arrays(
         np.ones((users, 1)), sizes, eligible=eligible, queue=queue, queues=quotas
     )
-    kept = fewer_pairs(one)
-    assert kept is not None and not kept[:, 70:].any()
-    totals = fairlp.allocate(one, mechanism, method="lp").totals.to_numpy()
+    pairs = fewer_pairs(case)
+    assert pairs is not None and not pairs[:, 70:].any()
+    totals = fairlp.allocate(case, mechanism, method="lp").totals.to_numpy()
     assert totals == pytest.approx(np.full(users, 3.0), rel=1e-9)
 
 

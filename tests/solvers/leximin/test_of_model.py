@@ -145,8 +145,8 @@ def test_levels_of_two_indices_and_rows_the_other_way_round():
     t = model.variable("t")
     model.constraint("least", 2 * t <= x.sum(m))
     model.maximize(t)
-    both = fairlp.leximin(model, "least")
-    assert both.levels.to_dict() == pytest.approx({"a": 2.0, "b": 2.0, "c": 1.0})
+    answer = fairlp.leximin(model, "least")
+    assert answer.levels.to_dict() == pytest.approx({"a": 2.0, "b": 2.0, "c": 1.0})
     pairs = fairlp.leximin(model, x * model.parameter("one", (j, m), np.ones((3, 2))))
     assert pairs.levels.index.names == ["j", "m"] and pairs.levels[("a", "slow")] == 0.0
 
@@ -158,8 +158,11 @@ def test_a_wrong_answer_is_not_certified():
         for label in answer.levels.index:
             levels = answer.levels.copy()
             levels[label] += change
-            wrong = replace(answer, levels=levels)
-            assert not wrong.certify(exact=True) and not wrong.certify(), (change, label)
+            wrong_answer = replace(answer, levels=levels)
+            assert not wrong_answer.certify(exact=True) and not wrong_answer.certify(), (
+                change,
+                label,
+            )
 
 
 @pytest.mark.parametrize(
@@ -174,20 +177,20 @@ def test_levels_of_any_size_are_right_relative_to_themselves(upper, solver):
     answer = fairlp.leximin(model, x + 0, solver=solver)
     np.testing.assert_allclose(answer.levels, upper, rtol=AGREEMENT)
     assert answer.certify() and answer.certify(exact=True)
-    for k, off in ((0, 1e-6), (1, 1e-6), (0, -1e-6), (1, -1e-6)):
-        wrong = answer.levels.copy()
-        wrong.iloc[k] *= 1 + off
-        assert not replace(answer, levels=wrong).certify() and not replace(
-            answer, levels=wrong
+    for k, deviation in ((0, 1e-6), (1, 1e-6), (0, -1e-6), (1, -1e-6)):
+        levels = answer.levels.copy()
+        levels.iloc[k] *= 1 + deviation
+        assert not replace(answer, levels=levels).certify() and not replace(
+            answer, levels=levels
         ).certify(exact=True)
 
 
 def test_the_certificate_is_of_the_point_that_is_shown():
     model, x, _, m = jobs()
     answer = fairlp.leximin(model, x.sum(m))
-    for wrong in (answer.x / 2, answer.x * 2, answer.x * np.nan, answer.x[:-1]):
+    for point in (answer.x / 2, answer.x * 2, answer.x * np.nan, answer.x[:-1]):
         for exact in (False, True):
-            assert not replace(answer, x=wrong).certify(exact=exact)
+            assert not replace(answer, x=point).certify(exact=exact)
 
 
 def test_a_model_says_what_its_levels_are_whatever_they_are_called():
@@ -203,8 +206,10 @@ def test_a_model_says_what_its_levels_are_whatever_they_are_called():
         assert ("worst" if rows else "t_") in model.variables and str(model.objective) == (
             "worst" if rows else "t_"
         )
-        for one in (model, model.copy(), model.compile()):
-            assert fairlp.leximin(one).levels.to_dict() == pytest.approx({"a": 4, "b": 4, "c": 2})
+        for program in (model, model.copy(), model.compile()):
+            assert fairlp.leximin(program).levels.to_dict() == pytest.approx(
+                {"a": 4, "b": 4, "c": 2}
+            )
         assert model.solve().objective == pytest.approx(2)
     model.maximize(worst)
     assert model.levels is None
@@ -212,7 +217,7 @@ def test_a_model_says_what_its_levels_are_whatever_they_are_called():
     model.remove("served")
     with pytest.raises(ModelError, match="does not say what its levels are"):
         fairlp.leximin(model)
-    for wrong in (
+    for arguments in (
         (x.sum(), None),
         (x["a", "fast"] * 0 + 3, None),
         (solution, worst),
@@ -221,7 +226,7 @@ def test_a_model_says_what_its_levels_are_whatever_they_are_called():
         with pytest.raises(
             ModelError, match=r"have an index|rows of its own|more than once|linear"
         ):
-            model.leximin(*wrong)
+            model.leximin(*arguments)
     model.leximin(x.sum(m), where=[True, True, False])
     assert fairlp.leximin(model).levels.index.tolist() == ["a", "b"]
 
@@ -238,25 +243,25 @@ def test_levels_that_rounds_leave_doubtful_are_said_to_be():
 def test_what_is_refused():
     model, x, j, m = jobs()
 
-    def refused(match, levels=None, error=ModelError, **more):
+    def assert_refused(match, levels=None, error=ModelError, **options):
         with pytest.raises(error, match=match):
-            fairlp.leximin(model, levels, **more)
+            fairlp.leximin(model, levels, **options)
 
-    refused("does not say what its levels are")
-    refused("does not maximise one variable t", "hours")
-    refused("have an index", x.sum(j, m))
-    refused("weights of levels are above 0; found 0", x.sum(m), weights=[1, 0, 1])
-    refused("no j 'c'", x.sum(m), weights={"a": 1, "b": 1})
-    refused("levels are int", 3)
-    refused("levels are list", ["hours", 3])
-    refused("has no option 'tme_limit'", x.sum(m), UnknownNameError, tme_limit=3)
+    assert_refused("does not say what its levels are")
+    assert_refused("does not maximise one variable t", "hours")
+    assert_refused("have an index", x.sum(j, m))
+    assert_refused("weights of levels are above 0; found 0", x.sum(m), weights=[1, 0, 1])
+    assert_refused("no j 'c'", x.sum(m), weights={"a": 1, "b": 1})
+    assert_refused("levels are int", 3)
+    assert_refused("levels are list", ["hours", 3])
+    assert_refused("has no option 'tme_limit'", x.sum(m), UnknownNameError, tme_limit=3)
     t = model.variable("t")
     model.constraint("least", x.sum(m) >= t)
     model.constraint("most", t <= 5)
     model.maximize(t)
-    refused("uses t outside of rows 'least'", "least")
-    refused(r"row hours\[fast\] is not of the form", "hours")
-    refused("weights of their own", "least", weights=[1, 1, 1])
+    assert_refused("uses t outside of rows 'least'", "least")
+    assert_refused(r"row hours\[fast\] is not of the form", "hours")
+    assert_refused("weights of their own", "least", weights=[1, 1, 1])
 
 
 def test_nothing_and_no_end():
@@ -266,8 +271,8 @@ def test_nothing_and_no_end():
         fairlp.leximin(model, x.sum(m) + y)
     with pytest.raises(NoSolutionError, match="after 1 round all"):
         j = Index("k", ["one", "two"])
-        two = Model("two", indices=(j,))
-        fairlp.leximin(two, two.variable("z", j, upper=[1, np.inf]))
+        endless_model = Model("two", indices=(j,))
+        fairlp.leximin(endless_model, endless_model.variable("z", j, upper=[1, np.inf]))
     model.constraint("too_much", x.sum(m) >= 100)
     with pytest.raises(NoSolutionError, match="infeasible"):
         fairlp.leximin(model, x.sum(m))
@@ -320,9 +325,9 @@ def test_a_small_level_that_rises_without_a_price_is_not_taken_for_one_that_is_s
 N = Index("n", ["ann", "bob"], "user")
 
 
-def shared(solver="highs", **how):
+def shared(solver="highs", **options):
     model = Model("cake", indices=(N,))
-    x = model.variable("x", N, **how)
+    x = model.variable("x", N, **options)
     model.constraint("cake", x.sum() <= 3)
     model.constraint("bob", x["bob"] <= 1)
     return fairlp.leximin(model, x + 0, solver=solver)

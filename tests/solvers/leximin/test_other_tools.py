@@ -28,12 +28,12 @@ def as_theirs(tool, model):
         return problem, levels, lambda: levels.value, lambda: x.value
     built = model.to_pyomo()
     terms = (sum(slope * built.x[v] for v, slope in enumerate(row)) for row in slopes)
-    levels = [one + constant for one, constant in zip(terms, constants, strict=True)]
+    levels = [term + constant for term, constant in zip(terms, constants, strict=True)]
     return (
         built,
         levels,
-        lambda: [pyo.value(one) for one in levels],
-        lambda: [one.value for one in built.x.values()],
+        lambda: [pyo.value(level) for level in levels],
+        lambda: [variable.value for variable in built.x.values()],
     )
 
 
@@ -41,14 +41,14 @@ def as_theirs(tool, model):
 @pytest.mark.parametrize("seed", range(many(40)))
 def test_random_models_have_the_leximin_of_our_model(seed, tool):
     model, levels, weights = random_model(seed)
-    theirs, their_levels, reached, x = as_theirs(tool, model)
+    their_model, their_levels, reached, x = as_theirs(tool, model)
     try:
         expected = fairlp.leximin(model, levels, weights=weights)
     except NoSolutionError:
         with pytest.raises(NoSolutionError):
-            fairlp.leximin(theirs, their_levels, weights=weights)
+            fairlp.leximin(their_model, their_levels, weights=weights)
         return
-    answer = fairlp.leximin(theirs, their_levels, weights=weights)
+    answer = fairlp.leximin(their_model, their_levels, weights=weights)
     np.testing.assert_allclose(answer.levels, expected.levels, rtol=AGREEMENT, atol=AGREEMENT)
     np.testing.assert_allclose(reached() / weights, answer.levels, rtol=AGREEMENT, atol=AGREEMENT)
     np.testing.assert_array_equal(answer["x"], x())
@@ -65,12 +65,12 @@ def test_random_models_have_the_leximin_of_our_model(seed, tool):
 def test_random_integer_models_against_enumeration(seed, tool):
     model, _, _ = random_model(seed, integer=True)
     expected = by_enumeration(model, np.ones(len(model.parameters["l"].values)))
-    theirs, levels, _, _ = as_theirs(tool, model)
+    their_model, levels, _, _ = as_theirs(tool, model)
     if expected is None:
         with pytest.raises(NoSolutionError):
-            fairlp.leximin(theirs, levels)
+            fairlp.leximin(their_model, levels)
         return
-    answer = fairlp.leximin(theirs, levels)
+    answer = fairlp.leximin(their_model, levels)
     np.testing.assert_allclose(np.sort(answer.levels), expected, rtol=AGREEMENT, atol=AGREEMENT)
     assert answer.problem.program.is_mip
 
@@ -86,18 +86,18 @@ def test_some_elements_are_integer():
 def shares(**attributes):
     """Goods worth 5, 3, 0, 0 and 2, 4, 9, 0 to two agents, who end at 8 and 9 (the example of cvxpy_leximin)."""
     x = cp.Variable((2, 4), name="share", **attributes)
-    worth = np.array([[5, 3, 0, 0], [2, 4, 9, 0]])
-    return x, cp.sum(cp.multiply(worth, x), axis=1), [cp.sum(x, axis=0) <= 1]
+    values = np.array([[5, 3, 0, 0], [2, 4, 9, 0]])
+    return x, cp.sum(cp.multiply(values, x), axis=1), [cp.sum(x, axis=0) <= 1]
 
 
 @pytest.mark.parametrize(
     "attributes", [{}, {"nonneg": True}, {"bounds": [0, 1]}, {"boolean": True}]
 )
 def test_a_published_case_with_every_way_to_bound_a_variable(attributes):
-    x, worth, constraints = shares(**attributes)
+    x, values, constraints = shares(**attributes)
     problem = cp.Problem(cp.Maximize(-100 * cp.sum(x) + cp.Variable()), [*constraints, x >= 0])
     answer = fairlp.leximin(
-        problem, {"Alice": worth[0], "George": worth[1]}, weights={"George": 1, "Alice": 1}
+        problem, {"Alice": values[0], "George": values[1]}, weights={"George": 1, "Alice": 1}
     )
     assert answer.levels.to_dict() == pytest.approx({"Alice": 8.0, "George": 9.0})
     assert answer["share"].shape == x.value.shape == (2, 4)
@@ -178,19 +178,19 @@ def test_scalars_parameters_and_two_variables_of_one_name():
 def test_prices_are_what_one_more_unit_adds_to_the_lowest_level():
     x = cp.Variable(2, name="x", nonneg=True)
 
-    def solved(total, most):
+    def solved(total, upper):
         return fairlp.leximin(
-            cp.Problem(cp.Minimize(0), [x[0] + 3 * x[1] == total, x[0] <= most]), [x[0], x[1]]
+            cp.Problem(cp.Minimize(0), [x[0] + 3 * x[1] == total, x[0] <= upper]), [x[0], x[1]]
         )
 
-    for total, most in ((4, 5), (40, 2)):
-        answer = solved(total, most)
-        less = answer.levels.min()
+    for total, upper in ((4, 5), (40, 2)):
+        answer = solved(total, upper)
+        lowest = answer.levels.min()
         assert answer.prices["equalities"][0] == pytest.approx(
-            solved(total + 0.5, most).levels.min() * 2 - less * 2
+            solved(total + 0.5, upper).levels.min() * 2 - lowest * 2
         )
         assert answer.prices["inequalities"].sum() == pytest.approx(
-            solved(total, most + 0.5).levels.min() * 2 - less * 2
+            solved(total, upper + 0.5).levels.min() * 2 - lowest * 2
         )
 
 
@@ -198,21 +198,23 @@ def test_what_is_refused():
     x = cp.Variable(2, name="x")
     free = cp.Problem(cp.Minimize(0), [x <= 1])
 
-    def refused(match, levels=x, *constraints):
+    def assert_refused(match, levels=x, *constraints):
         with pytest.raises(ModelError, match=match):
             fairlp.leximin(cp.Problem(cp.Minimize(0), [x <= 1, *constraints]), levels)
         assert x.value is None
 
-    refused(r"level 1 is not affine: power\(x\[0\], 2.0\)|level 1 is not affine", [x[0], x[0] ** 2])
-    refused("level 'low' is not affine.*a variable v of its own", {"low": cp.min(x)})
-    refused("level 0 is str; levels of a CVXPY problem are its expressions", "fairness")
-    refused("there are no levels", [])
-    refused("level 0 is not affine", cp.Variable(complex=True))
-    refused("variable 'z' is complex", x, cp.real(cp.Variable(complex=True, name="z")) <= 1)
-    refused(r"constraint .*norm.*\(x, 2\) <= 1.0 is not linear", x, cp.norm(x) <= 1)
-    refused("constraint exp.* is not linear", x, cp.exp(x) <= 3)
-    refused("constraint .* is not linear", x, x[0] ** 2 >= 1)
-    refused("is semidefinite", x, cp.trace(cp.Variable((2, 2), PSD=True)) <= 1)
+    assert_refused(
+        r"level 1 is not affine: power\(x\[0\], 2.0\)|level 1 is not affine", [x[0], x[0] ** 2]
+    )
+    assert_refused("level 'low' is not affine.*a variable v of its own", {"low": cp.min(x)})
+    assert_refused("level 0 is str; levels of a CVXPY problem are its expressions", "fairness")
+    assert_refused("there are no levels", [])
+    assert_refused("level 0 is not affine", cp.Variable(complex=True))
+    assert_refused("variable 'z' is complex", x, cp.real(cp.Variable(complex=True, name="z")) <= 1)
+    assert_refused(r"constraint .*norm.*\(x, 2\) <= 1.0 is not linear", x, cp.norm(x) <= 1)
+    assert_refused("constraint exp.* is not linear", x, cp.exp(x) <= 3)
+    assert_refused("constraint .* is not linear", x, x[0] ** 2 >= 1)
+    assert_refused("is semidefinite", x, cp.trace(cp.Variable((2, 2), PSD=True)) <= 1)
     with pytest.raises(ModelError, match="weights of levels are above 0"):
         fairlp.leximin(free, x, weights=[0, 1])
     with pytest.raises(NoSolutionError, match=r"infeasible: no point keeps all rows; unbounded"):
@@ -275,7 +277,7 @@ def machines():
 
 def test_expressions_as_levels_and_an_objective_that_plays_no_part():
     model = machines()
-    model.cost = pyo.Objective(expr=sum(one**2 for one in model.x.values()))
+    model.cost = pyo.Objective(expr=sum(variable**2 for variable in model.x.values()))
     expected = {"a": 4.0, "b": 4.0, "c": 2.0}
     for levels in ("job", model.job, dict(model.job.items())):
         answer = fairlp.leximin(model, levels)
@@ -285,10 +287,10 @@ def test_expressions_as_levels_and_an_objective_that_plays_no_part():
         "hours"
     ].tolist() == pytest.approx([0, 1])
     assert answer.certify() and repr(answer) == "<Leximin of 'jobs' by highs: 3 levels>"
-    each = fairlp.leximin(
+    by_label = fairlp.leximin(
         model, model.x, weights={**dict.fromkeys(model.x, 1.0), ("b", "slow"): 3.0}
     )
-    assert each.levels["a", "fast"] == pytest.approx(4) and each.levels[
+    assert by_label.levels["a", "fast"] == pytest.approx(4) and by_label.levels[
         "b", "slow"
     ] == pytest.approx(0.5)
     assert fairlp.leximin(model, ["job[c]", model.job["a"] - 1]).levels.to_dict() == pytest.approx(
@@ -339,30 +341,32 @@ def test_a_fixed_variable_without_a_value_is_free():
 def test_what_is_refused_of_pyomo():
     model = machines()
 
-    def refused(match, levels="job"):
+    def assert_refused(match, levels="job"):
         with pytest.raises(ModelError, match=match):
             fairlp.leximin(model, levels)
 
-    refused("no component 'fairness' to be levels; give the name of a constraint", "fairness")
-    refused("there are no levels", [])
-    refused(
+    assert_refused(
+        "no component 'fairness' to be levels; give the name of a constraint", "fairness"
+    )
+    assert_refused("there are no levels", [])
+    assert_refused(
         "level 1 is not linear: .*a leximin needs linear", [model.job["a"], model.job["b"] ** 2]
     )
-    refused("level 0 has a variable of another model", [machines().job["a"]])
-    refused("level 0 cannot be read", [object()])
-    refused("has 0 active objectives", "hours")
+    assert_refused("level 0 has a variable of another model", [machines().job["a"]])
+    assert_refused("level 0 cannot be read", [object()])
+    assert_refused("has 0 active objectives", "hours")
     model.t = pyo.Var()
     model.most = pyo.Objective(expr=model.t, sense=pyo.maximize)
-    refused("is not of the form", "hours")
+    assert_refused("is not of the form", "hours")
     model.curved = pyo.Constraint(expr=pyo.exp(model.t) <= 1)
-    refused("constraint 'curved' is not linear")
+    assert_refused("constraint 'curved' is not linear")
     model.curved.deactivate()
     model.unknown = pyo.Param(mutable=True)
     model.row = pyo.Constraint(expr=model.unknown * model.t <= 1)
-    refused("constraint 'row' cannot be read")
+    assert_refused("constraint 'row' cannot be read")
     model.row.deactivate()
     model.one = pyo.SOSConstraint(var=model.x, sos=1)
-    refused("'one' of Pyomo model 'jobs' is a SOSConstraint.*deactivate it")
+    assert_refused("'one' of Pyomo model 'jobs' is a SOSConstraint.*deactivate it")
     with pytest.raises(ModelError, match="has no data yet"):
         fairlp.leximin(pyo.AbstractModel(), "job")
 

@@ -41,11 +41,13 @@ def panels(draw):
     features = np.array(
         draw(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=size, max_size=size))
     )
-    of = draw(st.integers(1, size))
-    quota = [draw(st.integers(0, min(of, int(column.sum())))) for column in features.T]
-    all_of_them = np.array([np.isin(range(size), some) for some in combinations(range(size), of)])
-    kept = all_of_them[(all_of_them @ features >= quota).all(axis=1)]
-    return (kept if len(kept) else all_of_them).astype(float)
+    panel_size = draw(st.integers(1, size))
+    quota = [draw(st.integers(0, min(panel_size, int(column.sum())))) for column in features.T]
+    all_of_them = np.array(
+        [np.isin(range(size), panel) for panel in combinations(range(size), panel_size)]
+    )
+    rows = all_of_them[(all_of_them @ features >= quota).all(axis=1)]
+    return (rows if len(rows) else all_of_them).astype(float)
 
 
 @settings(deadline=None, max_examples=many(100))
@@ -123,7 +125,7 @@ def test_a_certificate_asks_the_oracle_for_what_was_left_out():
 
 
 @pytest.mark.parametrize(
-    ("oracle", "error", "words"),
+    ("oracle", "error", "message"),
     [
         (lambda weight: ["eve"], UnknownNameError, "'eve'"),
         (lambda weight: np.ones(3), ModelError, "4"),
@@ -136,8 +138,8 @@ def test_a_certificate_asks_the_oracle_for_what_was_left_out():
         ),
     ],
 )
-def test_what_is_no_best_outcome_is_refused(oracle, error, words):
-    with pytest.raises(error, match=words):
+def test_what_is_no_best_outcome_is_refused(oracle, error, message):
+    with pytest.raises(error, match=message):
         fairlp.leximin(PEOPLE, oracle=oracle)
 
 

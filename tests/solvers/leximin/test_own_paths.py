@@ -130,10 +130,10 @@ def test_one_who_is_blocked_too_early_is_not_proved(seed):
     fewer[n] *= 0.9
     amounts = answer.tasks.copy()
     amounts.iloc[n] *= 0.9
-    wrong = replace(answer, tasks=amounts, reached=[*answer.reached[:-1], (fewer, blocked)])
-    assert not wrong.certify()
-    more = answer.tasks.copy() * 1.1
-    assert "not feasible" in replace(answer, tasks=more).certify().message
+    wrong_answer = replace(answer, tasks=amounts, reached=[*answer.reached[:-1], (fewer, blocked)])
+    assert not wrong_answer.certify()
+    larger_tasks = answer.tasks.copy() * 1.1
+    assert "not feasible" in replace(answer, tasks=larger_tasks).certify().message
 
 
 def test_rates_count_where_tasks_are_checked_to_fit():
@@ -142,8 +142,8 @@ def test_rates_count_where_tasks_are_checked_to_fit():
     path = FastFrom.start(cluster, speed=np.ones(2), fast_from=np.full(2, np.inf))
     answer = fairlp.rise(path, cluster)
     assert answer.totals.to_numpy() == pytest.approx([4, 4], rel=1e-9) and answer.certify()
-    more = replace(answer, tasks=answer.tasks + 0.1)
-    assert "not feasible: server 'server1'" in more.certify().message
+    larger_answer = replace(answer, tasks=answer.tasks + 0.1)
+    assert "not feasible: server 'server1'" in larger_answer.certify().message
 
 
 class Watts(fairlp.Region):
@@ -164,12 +164,12 @@ def test_a_region_of_ones_own_is_as_good_as_a_resource():
     watts = np.array([3.0, 5.0, 2.0])
     cluster = fairlp.Instance.from_arrays(watts[:, None], [[100]], task_limits=[4, np.inf, np.inf])
     path = FastFrom.start(cluster, speed=np.ones(3), fast_from=np.array([np.inf, 3, np.inf]))
-    own = fairlp.rise(path, Watts(watts, 100.0))
-    assert own.totals.to_numpy() == pytest.approx(fairlp.rise(path, cluster).totals.to_numpy())
-    assert own.rounds["users"].tolist() == [[0], [1, 2]] and own.rounds["blocked"][1] == []
-    assert own.prices is None and own.tasks is None and "3 users" in repr(own)
+    rise = fairlp.rise(path, Watts(watts, 100.0))
+    assert rise.totals.to_numpy() == pytest.approx(fairlp.rise(path, cluster).totals.to_numpy())
+    assert rise.rounds["users"].tolist() == [[0], [1, 2]] and rise.rounds["blocked"][1] == []
+    assert rise.prices is None and rise.tasks is None and "3 users" in repr(rise)
     with pytest.raises(NotDefinedError, match="region of your own"):
-        own.certify()
+        rise.certify()
 
 
 class Roots:
@@ -207,8 +207,8 @@ class LateByKink(fairlp.Path):
 
     @property
     def rate(self):
-        early = np.arange(len(self.tasks)) == 0
-        return np.where(early | (self.elapsed >= 3), 1.0, 0.0)
+        is_first = np.arange(len(self.tasks)) == 0
+        return np.where(is_first | (self.elapsed >= 3), 1.0, 0.0)
 
     @property
     def next_kink(self):
@@ -224,8 +224,8 @@ class LateByBase(fairlp.Path):
 
     @property
     def base(self):
-        early = np.arange(len(self.tasks)) == 0
-        return np.where(early, self.tasks, self.elapsed - 3.0)
+        is_first = np.arange(len(self.tasks)) == 0
+        return np.where(is_first, self.tasks, self.elapsed - 3.0)
 
 
 @pytest.mark.parametrize("path", [LateByKink, LateByBase])

@@ -46,7 +46,9 @@ def test_without_duals_the_levels_are_the_same(monkeypatch):
         and proof.gap is None
         and proof.prices is None
     )
-    assert [who.tolist() for _, who in proof.rounds] == [who.tolist() for _, who in expected.rounds]
+    assert [users.tolist() for _, users in proof.rounds] == [
+        users.tolist() for _, users in expected.rounds
+    ]
 
 
 def test_without_duals_a_tree_has_its_levels_and_no_gap(monkeypatch):
@@ -83,7 +85,7 @@ def test_ties_are_decided_at_once_and_not_one_a_round(capacity):
 def test_ties_do_not_freeze_whoever_can_be_raised():
     proof = by_hand(own_servers([1, 1, 1, 2, 3]), max_min.drfh)
     assert proof.levels == pytest.approx(np.array([1, 1, 1, 2, 3]) / 8)
-    assert sorted(n for _, who in proof.rounds for n in who) == list(range(5))
+    assert sorted(n for _, users in proof.rounds for n in users) == list(range(5))
 
 
 @pytest.mark.parametrize("demand", [1e-6, 1e-3, 1.0])
@@ -138,7 +140,9 @@ def test_whoever_can_run_nothing_does_not_hold_the_others():
         [[1, 1], [1, 0], [1, 0]], [[6, 0], [0, 9]], task_limits=[5, 0, np.inf]
     )
     proof = by_hand(instance, max_min.tsf, normalisers.task_share)
-    assert proof.levels.tolist() == [0, 0, 1] and [who.tolist() for _, who in proof.rounds] == [[2]]
+    assert proof.levels.tolist() == [0, 0, 1] and [users.tolist() for _, users in proof.rounds] == [
+        [2]
+    ]
     nobody = by_hand(fairlp.Instance.from_arrays([[1.0]], [[6.0]], task_limits=[0]))
     assert nobody.levels.tolist() == [0] and nobody.programs == 0
 
@@ -224,13 +228,13 @@ class Lying(ProgramSession):
 class LyingBackend:
     name = "lying"
 
-    def __init__(self, lie, calls, duals=True, **more):
-        self.lie, self.calls, self.more = lie, calls, more
+    def __init__(self, lie, calls, duals=True, **options):
+        self.lie, self.calls, self.options = lie, calls, options
         self.capabilities = frozenset({Capability.LP} | ({Capability.DUALS} if duals else set()))
         self.sessions = []
 
     def session(self, program, options):
-        self.sessions.append(Lying(program, options, self.lie, self.calls, **self.more))
+        self.sessions.append(Lying(program, options, self.lie, self.calls, **self.options))
         return self.sessions[-1]
 
 
@@ -247,7 +251,7 @@ def run(
     monkeypatch,
     lie,
     calls=lambda count: count == 1,
-    one=None,
+    instance=None,
     options=None,
     formulation=max_min.drf,
     **how,
@@ -255,7 +259,7 @@ def run(
     backend = LyingBackend(lie, calls, **how)
     monkeypatch.setattr(programs, "find_backend", lambda name: backend)
     gamma = normalisers.level_1_by(normalisers.dominant)
-    answer = leximin(one or two_levels(), formulation, gamma, merge=False, options=options)
+    answer = leximin(instance or two_levels(), formulation, gamma, merge=False, options=options)
     return answer, backend.sessions[0]
 
 
@@ -310,21 +314,21 @@ LIES = (
 
 
 def test_an_honest_back_end_needs_no_second_try(monkeypatch):
-    found, session = run(monkeypatch, None, lambda count: False)
+    answer, session = run(monkeypatch, None, lambda count: False)
     assert (
-        found.levels == pytest.approx(LEVELS, rel=1e-12)
+        answer.levels == pytest.approx(LEVELS, rel=1e-12)
         and session.restarts == []
-        and found.relaxed == 0
+        and answer.relaxed == 0
     )
-    assert found.programs == session.count == 2
+    assert answer.programs == session.count == 2
 
 
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize("call", [1, 2])
 def test_one_lie_is_seen_and_the_program_solved_again_by_another_method(monkeypatch, lie, call):
-    found, session = run(monkeypatch, lie, lambda count: count == call)
-    assert found.levels == pytest.approx(LEVELS, rel=1e-12)
-    assert session.restarts == [True] and session.count == 3 and found.gap <= VERIFIED
+    answer, session = run(monkeypatch, lie, lambda count: count == call)
+    assert answer.levels == pytest.approx(LEVELS, rel=1e-12)
+    assert session.restarts == [True] and session.count == 3 and answer.gap <= VERIFIED
 
 
 @pytest.mark.parametrize("lie", LIES)
@@ -344,19 +348,21 @@ def test_a_refused_answer_is_called_as_its_certificate_calls_it(monkeypatch, lie
 
 @pytest.mark.parametrize("lie", [infeasible, slightly_infeasible, no_word, failure])
 def test_without_duals_an_infeasible_point_is_seen(monkeypatch, lie):
-    found, session = run(monkeypatch, lie, duals=False)
+    answer, session = run(monkeypatch, lie, duals=False)
     assert (
-        found.levels == pytest.approx(LEVELS, rel=1e-6)
+        answer.levels == pytest.approx(LEVELS, rel=1e-6)
         and session.restarts == [True]
-        and found.gap is None
+        and answer.gap is None
     )
 
 
 def test_floors_give_way_little_by_little_and_the_answer_says_so(monkeypatch):
     """Seven lies in the second round: two tries with all floors, two at each of the smallest relaxations."""
-    found, session = run(monkeypatch, failure, lambda count: 2 <= count <= 6)
+    answer, session = run(monkeypatch, failure, lambda count: 2 <= count <= 6)
     assert session.restarts == [True, False, True, False, True]
-    assert found.relaxed == FLOOR_RELAXATIONS[2] and found.levels == pytest.approx(LEVELS, rel=1e-9)
+    assert answer.relaxed == FLOOR_RELAXATIONS[2] and answer.levels == pytest.approx(
+        LEVELS, rel=1e-9
+    )
     block = session.program.row_block("fairness")
     floors = np.array(session.floors)[:, block.start]
     assert floors[1] == floors[2] == floors[3] > 0
@@ -388,8 +394,8 @@ def test_the_gap_is_the_largest_of_all_programs(monkeypatch):
     def off(solution):
         return dataclasses.replace(solution, x=solution.x * (1 - 2e-8))
 
-    found, session = run(monkeypatch, off)
-    assert session.restarts == [] and 1e-9 < found.gap <= 1e-7
+    answer, session = run(monkeypatch, off)
+    assert session.restarts == [] and 1e-9 < answer.gap <= 1e-7
 
 
 def test_the_gap_of_a_program_that_is_no_round_counts_too():
@@ -409,9 +415,11 @@ def test_the_gap_of_a_program_that_is_no_round_counts_too():
 
 
 def test_a_round_that_is_open_is_solved_again(monkeypatch):
-    found, session = run(monkeypatch, None, lambda count: False, open_rounds=1)
+    answer, session = run(monkeypatch, None, lambda count: False, open_rounds=1)
     assert (
-        session.restarts == [False] and session.count == 3 and found.levels == pytest.approx(LEVELS)
+        session.restarts == [False]
+        and session.count == 3
+        and answer.levels == pytest.approx(LEVELS)
     )
 
 
@@ -426,7 +434,7 @@ def test_a_round_that_freezes_nobody_is_an_error(monkeypatch):
     monkeypatch.setattr(
         by_levels.ServersByLevels,
         "stuck",
-        lambda self, level, who: honest(self, level, who) & False,
+        lambda self, level, users: honest(self, level, users) & False,
     )
     with pytest.raises(SolverError, match="stopped no user"):
         run(
@@ -444,8 +452,8 @@ def test_a_price_that_is_noise_freezes_nobody(monkeypatch):
         duals[solution.program.row_block("fairness").stop - 1] -= 1e-9
         return dataclasses.replace(solution, row_duals=duals)
 
-    found, session = run(monkeypatch, noisy)
-    assert session.restarts == [] and found.levels == pytest.approx(LEVELS)
+    answer, session = run(monkeypatch, noisy)
+    assert session.restarts == [] and answer.levels == pytest.approx(LEVELS)
 
 
 class LyingAboutIntegers:
@@ -454,8 +462,8 @@ class LyingAboutIntegers:
     name = "lying"
     capabilities = frozenset({Capability.LP, Capability.MILP})
 
-    def __init__(self, own):
-        self.own, self.calls = own, 0
+    def __init__(self, own_columns):
+        self.own_columns, self.calls = own_columns, 0
 
     def solve(self, program, options):
         self.calls += 1
@@ -463,7 +471,7 @@ class LyingAboutIntegers:
         if self.calls < 2:
             return solution
         x = solution.x.copy()
-        x[: self.own] = 0.0
+        x[: self.own_columns] = 0.0
         return dataclasses.replace(solution, x=x)
 
 

@@ -28,10 +28,10 @@ _DECADES = 17
 _FIRST_END = 4
 #: Newton steps at one τ, halvings of one step, sets of priced resources that one end tries, Newton
 #: steps of each.
-_STEPS = 30
-_HALVINGS = 40
-_SETS = 40
-_END_STEPS = 30
+MOST_STEPS = 30
+MOST_HALVINGS = 40
+MOST_SETS = 40
+MOST_END_STEPS = 30
 #: Decrease that a step must bring, as a part of what its slope promises; part of the way to the
 #: boundary that it goes; decrease at one τ, in τ, at which the next one begins; slope, of the
 #: first, at which a step of the end may end.
@@ -133,7 +133,7 @@ class MarketProblem:
         Slacks scale the steps.
         """
         value, x, curvature = self._smooth(price, tau)
-        for step in range(_STEPS):
+        for step in range(MOST_STEPS):
             slope = 1.0 - x @ self.r - tau / price
             move = -self._solve_hessian(curvature, slack / price, slope)
             promised = float(-slope @ move)
@@ -143,7 +143,7 @@ class MarketProblem:
             largest_fall = float((-move / price).max(initial=_BOUNDARY))
             size = min(1.0, _BOUNDARY / largest_fall)
             rounding = np.finfo(float).eps * abs(value)
-            for _ in range(_HALVINGS):
+            for _ in range(MOST_HALVINGS):
                 after = self._smooth(price + size * move, tau)
                 if after[0] <= value - _ARMIJO * size * promised + rounding:
                     break
@@ -155,7 +155,7 @@ class MarketProblem:
             slack = np.clip(moved_slack, 0.1 * tau / price, 10 * tau / price)
             if promised <= _CENTRED * tau and size > _BOUNDARY / 2:
                 return price, slack, step + 1
-        return price, slack, _STEPS
+        return price, slack, MOST_STEPS
 
     def _solve_hessian(
         self, curvature: np.ndarray, diagonal: np.ndarray, rhs: np.ndarray
@@ -206,7 +206,7 @@ class MarketProblem:
         priced = priced.copy()
         steps = 0
         best = Market(np.zeros(len(self.e)), price, np.inf, 0)
-        for _ in range(_SETS):
+        for _ in range(MOST_SETS):
             endless = ~self.limited & ~(self.r[:, priced] > 0).any(axis=1)
             if endless.any():  # a user without a limit uses something that has a price
                 uses = self.r[endless.argmax()] > 0
@@ -250,7 +250,7 @@ class MarketProblem:
         x = self._take(r @ prices)
         excess = 1.0 - x @ r
         steps = 0
-        for steps in range(1, _END_STEPS + 1):  # noqa: B007
+        for steps in range(1, MOST_END_STEPS + 1):  # noqa: B007
             if abs(excess).max(initial=0.0) <= np.finfo(float).eps:
                 break
             sensitivity = np.where(self.limited & (x >= 1.0), 0.0, x * x / self.e)
@@ -266,7 +266,7 @@ class MarketProblem:
                 )
                 low = 0.0
                 high = size
-                for _ in range(_HALVINGS):
+                for _ in range(MOST_HALVINGS):
                     x = self._take(r @ (prices + size * move))
                     next_excess = 1.0 - x @ r
                     slope = float(next_excess @ move)

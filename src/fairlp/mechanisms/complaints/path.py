@@ -24,7 +24,7 @@ END = 10.0**13
 #: Factor of c from one Newton point to the next; corrections at one point; part of the way to the
 #: boundary.
 _FACTOR = 2.0
-_CORRECTIONS = 30
+MOST_CORRECTIONS = 30
 _BOUNDARY = 0.9
 
 
@@ -159,7 +159,7 @@ def by_newton(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = EN
     steps = 0
     points = []
     while True:
-        for _ in range(_CORRECTIONS):
+        for _ in range(MOST_CORRECTIONS):
             missing = c * e - field.gradient(x, s, y)
             if float((abs(missing) / (c * e)).max()) <= AGREEMENT:
                 break

@@ -275,7 +275,8 @@ class Keys:
 
 
 RULES: tuple[str, ...] = ("exclude", "stop")
-_FIRST_CHUNK = 64
+#: Picks that are tried at once, to begin with.
+FIRST_CHUNK = 64
 _GIVE_UP = 4
 
 
@@ -495,7 +496,7 @@ class Filling:
         A user whose task does not fit is out; with the rule ``stop``, the service ends.
         """
         position = 0
-        size = _FIRST_CHUNK
+        size = FIRST_CHUNK
         while position < len(queue):
             chunk = queue[position : position + size]
             demands = pool.demands[chunk]
@@ -517,7 +518,7 @@ class Filling:
             if count < len(waiting):
                 self.alive[current[waiting[count]]] = False
                 position += int(np.flatnonzero(fits)[count]) + 1
-                size = max(size // 2, _FIRST_CHUNK)
+                size = max(size // 2, FIRST_CHUNK)
             else:
                 position += len(chunk)
                 size *= 2

@@ -37,7 +37,7 @@ __all__ = ["POLICIES", "SLOTS", "Servers", "pick_by_pick"]
 
 #: A common denominator of all shares is used up to this many bits; beyond, each share is a fraction
 #: of its own.
-_LONGEST_DENOMINATOR = 4096
+LONGEST_DENOMINATOR = 4096
 
 
 @dataclass
@@ -138,7 +138,7 @@ def common_denominator(denominators: Iterable[int]) -> int:
     common = 1
     for denominator in set(denominators):
         common = math.lcm(common, denominator)
-        if common.bit_length() > _LONGEST_DENOMINATOR:
+        if common.bit_length() > LONGEST_DENOMINATOR:
             return 0
     return common
 

@@ -28,7 +28,7 @@ from .entry import Entry, load
 #: Seconds for imports, reading the program and a first small solve, beyond any time limit.
 PREPARING = 300.0
 #: Python code of the process.
-_CODE = f"from {__name__} import main; main()"
+CODE_OF_PROCESS = f"from {__name__} import main; main()"
 #: Beginning of the text that ``faulthandler`` writes when the time is over.
 _TIME_IS_OVER = b"Timeout ("
 
@@ -54,7 +54,7 @@ def solve_apart(
     task = cloudpickle.dumps((entry.program(), solver, time_limit, memory, repeat))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen(
-        [sys.executable, "-c", _CODE],
+        [sys.executable, "-c", CODE_OF_PROCESS],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

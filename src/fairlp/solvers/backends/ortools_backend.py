@@ -24,10 +24,9 @@ from ...models.programs.status import Termination
 from ...tolerances import ACCEPTED, CONFORMANCE, SOLVER_TIGHTEST
 from .base import BaseBackend, Raw
 
-# The process that OR-tools runs in: started when first needed, kept for the next program, ended
-# with ours.
-
-_WORKER = Path(__file__).with_name("ortools_worker.py")
+#: The script of the process that OR-tools runs in: started when first needed, kept for the next
+#: program, ended with ours.
+WORKER = Path(__file__).with_name("ortools_worker.py")
 
 
 class Process:
@@ -36,7 +35,7 @@ class Process:
     def __init__(self, verbose: bool) -> None:
         self.owner = os.getpid()
         self.child = subprocess.Popen(
-            [sys.executable, str(_WORKER)],
+            [sys.executable, str(WORKER)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None if verbose else subprocess.DEVNULL,

@@ -29,7 +29,7 @@ from .base import reduced_costs, sign
 #: Tangents of one logarithm; programs solved before giving up (10 to 15 are usual); first and
 #: widest half-width of the grid, in logarithms.
 _POINTS = 32
-_MOST = 80
+MOST_PROGRAMS = 80
 _WIDEST = 12.0
 #: Grids are never finer than the solvers' own tolerance.
 _FINEST = SOLVER_TIGHTEST
@@ -66,7 +66,7 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
     candidates: list[
         tuple[float, float, Solution]
     ] = []  # error of the optimality conditions, value, answer
-    for step in range(1, _MOST + 1):
+    for step in range(1, MOST_PROGRAMS + 1):
         if options.time_limit is not None and perf_counter() - start_time >= options.time_limit:
             return _stopped(
                 program, backend, _best(candidates), Termination.TIME_LIMIT, spent, step

@@ -32,7 +32,7 @@ from ..backends.highs import Highs, HighsSession
 #: all are tried at once.
 _FIRST = 4
 _ADDED = 1
-_ROUNDS = 10
+MOST_ROUNDS = 10
 
 
 def on_columns(program: Program, options: Options, warm_start: Solution) -> PricingSession:
@@ -116,7 +116,7 @@ class PricingSession(ProgramSession):
                 return self._of_whole_program(solution, seconds)
 
             rounds += 1
-            if rounds == _ROUNDS:  # many columns cost much the same: each round brings others
+            if rounds == MOST_ROUNDS:  # many columns cost much the same: each round brings others
                 options = Options(time_limit=self.options.time_limit)
                 optimum = self.backend.solve(self.program, options)
                 if optimum.status.is_optimal and optimum.row_duals is not None:

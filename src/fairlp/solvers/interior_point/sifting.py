@@ -26,12 +26,12 @@ from .region import PlacedRegion, users_of_places
 MANY = 150_000
 #: The fractions of the users that every server keeps, at least so many for each resource, and the
 #: servers that every user keeps.
-_FRACTIONS = (0.2, 0.05)
-_LEAST = 16
-_SERVERS = 4
+FRACTIONS_OF_USERS = (0.2, 0.05)
+LEAST_USERS = 16
+SERVERS_OF_USER = 4
 #: The part of the usage that few pairs must have at least; how often pairs come in, at most.
-_COVERED = 0.7
-_ROUNDS = 4
+COVERED_USAGE = 0.7
+MOST_ROUNDS = 4
 #: A start on few pairs: the new size of values that are above their lowest cost, as a part of it;
 #: how often tasks are brought to what users had and servers gave, by a factor of at most so much;
 #: t, as a part of the smallest level.
@@ -70,15 +70,15 @@ def _sifted(
     iterations = rough.iterations
     chosen = region.exists
     accepted_errors = (*INTERIOR_EARLY[1:], 0.0)
-    for fraction, accepted_error in zip(_FRACTIONS, accepted_errors, strict=True):
+    for fraction, accepted_error in zip(FRACTIONS_OF_USERS, accepted_errors, strict=True):
         # The pairs of least cost above worth, beside their cost.
         begin = point
-        users_each = max(int(fraction * region.shape[1]), _LEAST * region.shape[2])
+        users_each = max(int(fraction * region.shape[1]), LEAST_USERS * region.shape[2])
         excess_cost = np.where(chosen, begin.z / region.costs(begin.p), np.inf)
         of_servers = _smallest_of_rows(excess_cost, users_each)
-        of_users = _smallest_of_rows(excess_cost.T, _SERVERS).T
+        of_users = _smallest_of_rows(excess_cost.T, SERVERS_OF_USER).T
         chosen = chosen & (of_servers | of_users)
-        for _ in range(_ROUNDS):
+        for _ in range(MOST_ROUNDS):
             few = _restricted(problem, chosen)
             start = _start(problem, begin, few)
             optimum = method.solve(few, deadline, threads, start, accepted_error)
@@ -97,7 +97,7 @@ def _sifted(
             excess_cost = np.where(chosen, np.inf, point.z / region.costs(point.p))
             worst = _smallest_of_rows(excess_cost, max(users_each // 3, 1))
             chosen = chosen | (worst & (excess_cost < 0))
-    raise NotConvergedError(f"pairs came in for {_ROUNDS} rounds and more")
+    raise NotConvergedError(f"pairs came in for {MOST_ROUNDS} rounds and more")
 
 
 def _smallest_of_rows(numbers: np.ndarray, count: int) -> np.ndarray:
@@ -142,7 +142,7 @@ def _start(problem: Problem, point: Variables, few: Problem) -> Variables:
     assert region.place_users is not None
     x = np.where(region.exists, np.take_along_axis(point.x, region.place_users, axis=1), 0.0)
     usage = region.capacities - point.s
-    if region.usage(x).sum() < _COVERED * usage.sum():
+    if region.usage(x).sum() < COVERED_USAGE * usage.sum():
         raise NotConvergedError("few pairs are not enough")
 
     # Values and reduced costs.
