@@ -203,3 +203,17 @@ def test_rises_that_begin_one_after_the_other_are_those_of_curves(seed):
     state = pd.Series(past, index=list(instance.users))
     allocation = fairlp.allocate(instance, "h-drf-counted", method="lp", state=state)
     assert allocation.totals.to_numpy() == pytest.approx(expected, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(many(150)))
+def test_rises_on_servers_that_begin_one_after_the_other_are_proved(seed):
+    """Tasks of several sizes, limits and a past, by programs whose prices cut targets off."""
+    rng = np.random.default_rng([83, seed])
+    instance = tree_instance(rng, servers=3)
+    size = rng.choice([1.0, 8.0, 64.0], len(instance.users))
+    limits = instance.task_limits / size
+    instance = instance.replace(demands=instance.demands * size[:, None], task_limits=limits)
+    past = pd.Series(rng.choice([0, 0.1, 0.3, 0.7], len(size)), index=list(instance.users))
+    allocation = fairlp.allocate(instance, "h-drf-counted", method="lp", state=past)
+    proof = allocation.certify()
+    assert proof.holds, proof.message
