@@ -112,3 +112,6 @@ SMALLEST_COST: Final = 1e-6
 #: HiGHS takes bounds of at least this size, in the numbers that it is given (after scaling), as
 #: infinite.
 LARGEST_BOUND: Final = 1e20
+#: A column near 0 whose reduced cost is near 0 may be in use or not: by the larger of the two, then
+#: as used, then as not.
+DOUBTS: Final = (1.0, 1e-4, 1e4)

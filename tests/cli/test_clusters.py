@@ -371,3 +371,19 @@ def test_who_is_excluded_need_not_be_in_the_earlier_dump(dump, tmp_path):
     assert "Changes since the earlier dump" in Path("report.html").read_text("utf-8")
     error = error_line(run("report", dump, "--exclude", "org/bleu", "--since", earlier, code=3))
     assert "'org/bleu'" in error
+
+
+def test_shares_are_printed_in_percent_and_columns_of_nothing_are_left_out():
+    table = pd.DataFrame(
+        {"share": [0.5, 0.125], "fair_share": [0.0, 0.0], "cap": [0.0, 0.0], "tasks": [2.5, 4.0],
+         "waiting": [np.inf, 3.0], "borrowed": [0.0, 0.25], "nothing": ["", "–"]}
+    )  # fmt: skip
+    shown = clusters.for_people(table)
+    assert list(shown.columns) == ["share", "fair_share", "tasks", "waiting", "borrowed"]
+    assert [shown[name].tolist() for name in shown] == [
+        ["50", "12.5"],
+        ["0", "0"],
+        ["2.5", "4"],
+        ["no limit", "3"],
+        ["0", "25"],
+    ]

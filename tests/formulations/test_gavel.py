@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,12 @@ import fairlp
 import leximin_oracle
 from fairlp import Instance
 from fairlp.errors import NotDefinedError
-from fairlp.formulations.gavel import fastest_throughputs, isolated_throughputs, throughputs
+from fairlp.formulations.gavel import (
+    WaterLevels,
+    fastest_throughputs,
+    isolated_throughputs,
+    throughputs,
+)
 from fairlp.tolerances import AGREEMENT, VERIFIED
 from profiles import many
 from scripts import benchmark
@@ -219,3 +225,20 @@ def test_a_job_that_would_be_busy_for_more_than_all_time_has_each_kind_for_less(
     assert throughputs(instance).tolist() == [[1, 2], [0.5, 0.5]]
     # 3 and 1 workers for a job at a time: three quarters of its time on the first kind
     assert isolated_throughputs(instance).tolist() == pytest.approx([3 / 4 + 2 / 4, 1 / 2])
+
+
+def test_the_levels_after_rounds_are_those_that_the_rounds_gave():
+    """Queues of weights 1 and 3 at the root: a rises by 1 for each unit, b and c by 3/2 each, then c alone by 3."""
+    instance = Instance.from_arrays(
+        [[1]] * 3,
+        [[1]],
+        rates=[[1.0]] * 3,
+        users=["a", "b", "c"],
+        queue=["p", "q", "q"],
+        queues={"p": 1, "q": 3},
+    )
+    rounds = pd.DataFrame({"level": [0.1, 0.15], "users": [("b",), ("a",)]})
+    state = WaterLevels.after_rounds(instance, rounds)
+    assert state.levels.tolist() == pytest.approx([0.15, 0.15, 0.15 + 0.15])
+    assert state.active.tolist() == [False, False, True]
+    assert state.units == pytest.approx(0.15)

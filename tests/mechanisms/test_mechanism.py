@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -402,3 +403,31 @@ def test_a_solver_that_is_the_method_itself_may_be_named():
     instance = fairlp.examples.wang_figure_1()
     options = {"method": "interior-point", "solver": "interior-point"}
     assert fairlp.allocate(instance, "drfh", **options).method == "interior-point"
+
+
+@pytest.mark.parametrize("name", ["njc", "drf", "h-drf", "tsf"])
+def test_an_option_that_a_method_does_not_take_names_each_method_that_does(name):
+    row = find(name)
+    for method in row.methods:
+        for option in row.options:
+            if method.options is None or option in method.options:
+                continue
+            takers = [
+                repr(other.name)
+                for other in row.methods
+                if other.options is None or option in other.options
+            ]
+            with pytest.raises(UnknownNameError, match=f"has no option '{option}'") as refusal:
+                fairlp.allocate(pool(), name, method=method.name, **{option: 1})
+            assert str(refusal.value).endswith(" and ".join(takers)), refusal.value
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [("drf", "auto"), ("drfh", "lp"), ("njc", "milp"), ("h-drf", "lp")]
+)
+def test_the_phases_of_a_call_take_no_longer_than_the_call(name, method):
+    begin = perf_counter()
+    allocation = fairlp.allocate(pool(), name, method=method)
+    seconds = perf_counter() - begin
+    assert all(phase >= 0 for phase in allocation.times.values())
+    assert 0 < sum(allocation.times.values()) <= seconds

@@ -345,7 +345,7 @@ def random_instance(
         capacities[rng.random((k, r)) < 0.25] = 0
         capacities[0] = np.maximum(capacities[0], 1)
 
-    # Weights, constraints, limits, rates and queues
+    # Weights, constraints, limits and queues
     options: dict[str, Any] = {}
     if rng.random() < 0.3 and EQUAL_WEIGHTS not in row.domain:
         options["weights"] = rng.integers(1, 4, n)
@@ -355,10 +355,6 @@ def random_instance(
         options["eligible"] = eligible
     limited_part = 0.5 if is_blocked else _LIMITED
     is_limited = row.limits == "always" or (row.limits == "any" and rng.random() < limited_part)
-    takes_rates = everything and NO_RATES not in row.domain and rng.random() < _RATED
-    if RATES in row.domain or takes_rates:
-        can_run = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
-        options["rates"] = can_run * rng.integers(0, 5, (n, k))
     takes_limits = NO_QUEUE_LIMITS not in row.domain and (everything or property_row.tree)
     has_limits = takes_limits and rng.random() < (_LIMITED_TREES if has_tree else _LIMITED_QUEUES)
     if has_tree or has_limits:
@@ -380,6 +376,12 @@ def random_instance(
         pool = capacities.sum(axis=0)
         needed = quotients(demands * pool[0], pool).max(axis=1)
         demands[:, 0] = np.maximum(np.ceil(needed), 1)
+
+    # Rates where tasks can run
+    takes_rates = everything and NO_RATES not in row.domain and rng.random() < _RATED
+    if RATES in row.domain or takes_rates:
+        can_run = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
+        options["rates"] = can_run * rng.integers(0, 5, (n, k))
     instance = Instance.from_arrays(demands, capacities, **options)
     if is_limited:
         instance = instance.derived(task_limits=_binding_limits(rng, instance, row))

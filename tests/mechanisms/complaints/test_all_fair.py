@@ -125,3 +125,21 @@ def test_a_fair_allocation_in_rationals_near_the_optimum(seed):
     low = [float(v) for v in least(r, e, bottlenecks)]
     granted = Requests.of(instance).granted(x)
     assert (granted >= np.array(low) * (1 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("chosen_seed", [10, 15, 17])
+def test_a_segment_of_fair_allocations_has_its_two_ends(chosen_seed):
+    r, e = random_rationals(chosen_seed)
+    r = [[row[j] for j in used(r)] for row in r]
+    segments = {
+        bottlenecks: points for bottlenecks, points in all_sets(r, e).items() if len(points) == 2
+    }
+    assert segments
+    names = [f"resource{j + 1}" for j in range(len(r[0]))]
+    for fair_set in fairlp.complaints.solutions(instance_of(r, e)):
+        bottlenecks = frozenset(names.index(name) for name in fair_set.bottlenecks)
+        if bottlenecks in segments:
+            assert fair_set.dimension == 1
+            ends = sorted(fair_set.vertices.to_numpy().tolist())
+            exact_ends = sorted([float(v) for v in point] for point in segments[bottlenecks])
+            assert ends == [pytest.approx(end, abs=1e-8) for end in exact_ends]

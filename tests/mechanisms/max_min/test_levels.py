@@ -150,3 +150,12 @@ def test_in_rationals_a_round_begins_where_a_leaf_rises():
     allocation = fairlp.allocate(instance, "h-drf-counted")
     assert allocation.totals.tolist() == pytest.approx([2, 10])
     assert allocation.certify() and allocation.certify(exact=True)
+
+
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_guarantees_of_tasks_that_are_64_times_as_large_hold_a_64th_of_them(seed):
+    rng = np.random.default_rng(seed)
+    instance = tree_instance(rng, servers=2, guarantees=True, limits=False)
+    larger = instance.replace(demands=64 * instance.demands)
+    expected = guaranteed(instance, PricedRegion(instance).can_run) / 64
+    assert guaranteed(larger, PricedRegion(larger).can_run) == pytest.approx(expected, rel=1e-9)

@@ -186,3 +186,11 @@ def test_users_who_can_run_no_whole_task_are_counted(unable, others):
     notes = fairlp.allocate(instance, "drfh", whole=True, oversized="divide").notes
     note = f"user 'large0'{others} could not run one whole task even alone"
     assert [text.startswith(note) for text in notes].count(True) == 1
+
+
+def test_tasks_that_fit_together_but_not_on_one_of_the_servers_are_refused():
+    """Of one server of 3 and two of 5, each holds one task of 3; three on the two of 5 use 9 of 10."""
+    instance = Instance.from_arrays([[3]], [[3], [5]], counts=[1, 2])
+    assert fairlp.allocate(instance, "drfh", whole=True).totals.tolist() == [3]
+    refused = planted(instance, [[1, 3]])
+    assert not refused.holds and "one by one" in refused.message

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 import fairlp
 import placement_oracle
+from discrete_oracle import Plain
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError
 from fairlp.mechanisms.whole_tasks import placement
 from fairlp.mechanisms.whole_tasks.filling import Pool
+from fairlp.mechanisms.whole_tasks.placement import pick_by_pick
 from profiles import PROFILE, many
 
 MECHANISMS = {"first-fit": "drfh-first-fit", "best-fit": "drfh-best-fit", "slots": "slots"}
@@ -198,3 +200,23 @@ def test_what_runs_on_a_small_server_only_is_few_tasks():
         [[1e-9], [1]], [[1e-8], [10]], eligible=[[True, False], [True, True]]
     )
     assert fairlp.allocate(instance, "drfh-best-fit").totals.tolist() == [10, 10]
+
+
+@pytest.mark.parametrize("ties", ["larger", "smaller", "index"])
+@pytest.mark.parametrize(("rule", "offset"), [("exclude", 0), ("stop", 0), ("exclude", 1)])
+def test_one_task_at_a_time_is_that_of_rationals(rule, offset, ties):
+    for seed in range(many(200)):
+        rng = np.random.default_rng([80, seed])
+        users, resources = int(rng.integers(1, 6)), int(rng.integers(1, 4))
+        demands = rng.integers(0, 4, (users, resources)).astype(float)
+        demands[~demands.any(axis=1), 0] = 1
+        capacity = rng.integers(2, 20, resources).astype(float)
+        limits = rng.choice([0, 1, 3, np.inf], users)
+        weights = rng.integers(1, 4, users)
+        instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
+        trace = []
+        tasks = pick_by_pick(Pool.of(instance), rule=rule, ties=ties, offset=offset, trace=trace)
+        oracle = Plain(demands, capacity, weights, limits)
+        assert tasks.tolist() == oracle.serve(rule, ties, offset)
+        served = [pick.user for pick in trace if pick.runs]
+        assert np.bincount(served, minlength=users).tolist() == tasks.tolist()

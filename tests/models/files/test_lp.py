@@ -17,6 +17,7 @@ from fairlp.errors import ModelError, UnknownNameError
 from fairlp.models.files.lp import write_lp
 from fairlp.models.files.model_text import LONGEST_NAME, decimal, decimals, file_names, unused
 from fairlp.models.files.mps import write_mps
+from fairlp.models.files.programs import read_program
 from fairlp.models.programs.program import Block, LogTerms
 from program_files import (
     CASES,
@@ -304,3 +305,25 @@ def test_names_that_readers_take_for_something_else_are_changed(name):
     names, changed = file_names([Block(name, (), 0, 1)])
     assert names == ["_" + name.replace(".", "_")] or not names[0].lower().startswith(name.lower())
     assert names[0] in changed
+
+
+@settings(deadline=None)
+@given(p=programs(), names=st.sampled_from(["labels", "numbers"]))
+def test_any_program_is_read_back_by_our_own_reader(p, names, tmp_path_factory):
+    path = tmp_path_factory.mktemp("own") / "model.lp"
+    write_lp(p, path, names=names)
+    found = read_program(path)
+    kept = np.isfinite(p.row_lower) | np.isfinite(p.row_upper)
+    assert (found.sense, found.offset) == (p.sense, p.offset)
+    # names may be the same, and columns stand where a row first has them
+    for sides, wanted in (
+        (
+            (found.c, found.col_lower, found.col_upper, found.integrality, abs(found.A).sum(0)),
+            (p.c, p.col_lower, p.col_upper, p.integrality, abs(p.A[kept]).sum(0)),
+        ),
+        (
+            (found.row_lower, found.row_upper, abs(found.A).sum(1)),
+            (p.row_lower[kept], p.row_upper[kept], abs(p.A[kept]).sum(1)),
+        ),
+    ):
+        assert sorted(zip(*sides, strict=True)) == sorted(zip(*wanted, strict=True))

@@ -12,19 +12,22 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import small_programs
-from fairlp.errors import ModelError, UnknownNameError
+from fairlp.errors import FileFormatError, ModelError, UnknownNameError
 from fairlp.models.files.model_text import unused
 from fairlp.models.files.mps import _rows, write_mps
+from fairlp.models.files.programs import read_program
 from fairlp.models.programs.program import LogTerms
 from program_files import (
     CASES,
     EXAMPLE,
     POS,
+    assert_equal,
     content_of,
     optimum,
     program,
     programs,
     read,
+    read_text,
     solve,
     without_free_rows,
 )
@@ -192,3 +195,79 @@ def test_a_range_is_given_from_the_side_that_gives_the_other_exactly_else_from_t
         assert kind == ("G" if from_lower else "L" if from_upper or abs(high) < abs(low) else "G")
         counts["lower" if from_lower else "exact from the upper" if from_upper else "neither"] += 1
     assert min(counts.values()) > 0, counts
+
+
+@settings(deadline=None)
+@given(p=programs(), names=st.sampled_from(["labels", "numbers"]))
+def test_any_program_is_read_back_by_our_own_reader(p, names, tmp_path_factory):
+    path = tmp_path_factory.mktemp("own") / "model.mps"
+    write_mps(p, path, names=names, profile="full")
+    assert_equal(read_program(path), p)
+
+
+SMALL = """\
+NAME small
+ROWS
+ N cost
+ L room
+ G floor
+ E even
+COLUMNS
+ x cost 1 room 2
+ M1 'MARKER' 'INTORG'
+ b cost -3 floor 1
+ b even 1
+ M1 'MARKER' 'INTEND'
+RHS
+ RHS room 8 floor -1
+ RHS cost 5
+RANGES
+ RNG room 3 floor 4
+ RNG even -2
+BOUNDS
+ UP BND b 1
+{}INDICATORS
+ IF room b 1
+ENDATA
+"""
+
+
+def test_ranges_bounds_and_indicators_are_read_as_the_format_says(tmp_path):
+    """A range of R: from an L row down, from a G row up, from an E row towards the sign of R."""
+    plain = SMALL.replace("INDICATORS\n IF room b 1\n", "")
+    program = read_text(tmp_path, plain.format(" MI BND x\n UP BND x 4\n"))
+    assert program.row_names == ["room", "floor", "even"]
+    assert program.row_lower.tolist() == [5, -1, -2] and program.row_upper.tolist() == [8, 3, 0]
+    assert program.col_lower.tolist() == [-np.inf, 0] and program.col_upper.tolist() == [4, 1]
+    assert program.integrality.tolist() == [0, 1]
+    assert (program.sense, program.c.tolist(), program.offset) == ("min", [1, -3], -5)
+    assert program.A.toarray().tolist() == [[2, 0], [0, 1], [0, 1]]
+
+
+@pytest.mark.parametrize(("value", "best"), [(0, -4 - 5), (1, -9 - 5)])
+def test_a_row_holds_where_its_indicator_has_the_value_of_the_file(value, best, tmp_path):
+    """even makes b 0, so that 2x <= 8 binds where the indicator is b = 0, and else x <= 9."""
+    text = SMALL.format(" UP BND x 9\n").replace("x cost 1", "x cost -1")
+    text = text.replace("RNG room 3", "RNG").replace("IF room b 1", f"IF room b {value}")
+    assert read_text(tmp_path, text).solve().objective == pytest.approx(best)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (
+            "INDICATORS\n IF room b 1\n IF room b 0\n",
+            "line 23: .*row 'room' has an indicator before",
+        ),
+        ("INDICATORS\n IF cost b 1\n", "line 22: .*row 'cost' is of type N"),
+        ("INDICATORS\n IF rom b 1\n", "line 22: .*no row is called 'rom'"),
+        ("INDICATORS\n IF room b 2\n", "line 22: .*expected IF, a row"),
+        ("INDICATORS\n IF room x 1\n", "line 22: .*column 'x' is not binary"),
+        ("SOS\n S1 s\n y 1\n", "line 23: .*no column is called 'y'"),
+        ("RHS\n RHS nowhere 1\n", "a second section RHS; the first is in line 13"),
+        ("COLUMNS\n z cost 1\n", "line 21: .*COLUMNS"),
+    ],
+)
+def test_a_file_that_breaks_a_rule_is_refused_with_its_line(wrong, words, tmp_path):
+    with pytest.raises(FileFormatError, match=words):
+        read_text(tmp_path, SMALL.format("").replace("INDICATORS\n IF room b 1\n", wrong))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import warnings
 
 import numpy as np
@@ -15,7 +16,7 @@ from fairlp.models.files import mps_sections
 from fairlp.models.files.model_text import numbers_in
 from fairlp.models.files.mps import write_mps
 from fairlp.models.files.programs import read_program
-from program_files import EXAMPLE, programs
+from program_files import EXAMPLE, programs, read_text
 
 #: What is put in place of a word, or as a line: wrong words, numbers in other writing, markers,
 #: comments.
@@ -166,3 +167,34 @@ def test_a_line_of_fixed_format_without_a_column_goes_on_with_the_last_one(tmp_p
     program = read_program(path)
     assert program.column_names == ["x", "y"] and program.c.tolist() == [12.5, 0]
     assert program.A.toarray().tolist() == [[3, 3]]
+
+
+HEAD = "NAME small\nOBJSENSE\n MAX\nROWS\n N cost\n L room\nCOLUMNS\n x cost 1 room 1\n b cost 1 room 1\n"
+TAILS = {
+    "RHS": "RHS\n RHS room 8\n",
+    "RANGES": "RANGES\n RNG room 3\n",
+    "BOUNDS": "BOUNDS\n UP BND x 4\n UP BND b 1\n",
+    "SOS": "SOS\n S1 s\n x 1\n b 2\n",
+}
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(TAILS)), ids="-".join)
+def test_sections_after_the_columns_come_in_any_order(order, tmp_path):
+    text = HEAD + "".join(TAILS[name] for name in order) + "ENDATA\n"
+    program = read_text(tmp_path, text)
+    assert (program.row_lower[0], program.row_upper[0]) == (5, 8)
+    assert program.col_upper[:2].tolist() == [4, 1] and program.sense == "max"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (HEAD.replace("ROWS\n N cost\n L room\n", ""), "COLUMNS"),
+        (HEAD + TAILS["RHS"] + "ROWS\n L more\nENDATA\n", "line 12: .*ROWS"),
+        (HEAD + TAILS["BOUNDS"] + "COLUMNS\n z cost 1\nENDATA\n", "line 13: .*COLUMNS"),
+        (HEAD + "ENDATA\n" + TAILS["RHS"], "RHS"),
+    ],
+)
+def test_sections_that_others_build_on_come_first(text, words, tmp_path):
+    with pytest.raises(FileFormatError, match=words):
+        read_text(tmp_path, text)

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from fairlp import Index, Model, power
 from fairlp.errors import ModelError
+from profiles import many
+from random_formulas import RandomFormulas
 
 #: Far beyond Python's limit of nested calls.
 TERMS = 2_000
@@ -172,3 +174,94 @@ def test_a_sum_is_over_an_index_of_the_same_labels_or_over_the_part_that_was_sel
     for other in (Index("n", ["ann", "dan"]), x[:2].indices[0]):
         with pytest.raises(ModelError, match=r"index 'n' stands for 3 labels .* and 2 labels"):
             x.sum(other)
+
+
+@pytest.mark.parametrize("seed", range(many(500)))
+def test_rows_of_any_formula_are_its_numbers_by_numpy(seed):
+    rng = np.random.default_rng([76, seed])
+    formulas = RandomFormulas(rng)
+    formula = formulas.draw(int(rng.integers(1, 6)))
+    anchor = formulas.model.variable("u")  # so that no row is empty
+    expression = formula.expression + anchor
+    assert tuple(index.symbol for index in expression.indices) == formula.axes
+    relations = [expression <= 5, expression >= -2, expression == 1, expression.between(-2, 5)]
+    bounds = [(-np.inf, 5), (-2, np.inf), (1, 1), (-2, 5)]
+    kind = rng.integers(4)
+    formulas.model.constraint("row", relations[kind])
+    program = formulas.model.compile()
+    rows = formula.rows()
+    np.testing.assert_allclose(program.A.toarray()[:, :-1], rows[:, :-1], atol=1e-12)
+    assert (program.A.toarray()[:, -1] == 1).all()
+    for sides, bound in zip((program.row_lower, program.row_upper), bounds[kind], strict=True):
+        np.testing.assert_allclose(sides, bound - rows[:, -1], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("key", "places"),
+    [
+        (slice(1, 3), [1, 2]),
+        (slice(None, None, 2), [0, 2]),
+        (slice(None, None, -1), [3, 2, 1, 0]),
+        (slice("b", "c"), [1, 2]),
+        (slice(None, "b"), [0, 1]),
+        (slice("c", None), [2, 3]),
+        (["d", "a"], [3, 0]),
+        ([True, False, False, True], [0, 3]),
+    ],
+)
+def test_a_part_is_by_position_label_or_mask(key, places):
+    k = Index("k", list("abcd"))
+    model = Model("m")
+    x = model.variable("x", k)
+    weights = model.parameter("weights", k, [1, 2, 3, 4])
+    model.constraint("part", x[key] <= weights[key])
+    program = model.compile()
+    assert program.A.toarray().tolist() == np.eye(4)[places].tolist()
+    assert program.row_upper.tolist() == [place + 1.0 for place in places]
+
+
+def test_what_is_fixed_or_bounded_is_so_in_the_program():
+    k = Index("k", list("abc"))
+    model = Model("m")
+    x = model.variable("x", k, upper=5, where=[True, False, True], integer=True)
+    assert (x.size, x.shape) == (2, (3,))
+    x.set(lower=1, upper={"a": 2, "b": 9, "c": 4})
+    assert (x.lower.tolist(), x.upper.tolist()) == ([1, 1], [2, 4])
+    x.fix({"a": 1, "b": 0, "c": 4})
+    model.maximize(x.sum())
+    assert model.compile().col_lower.tolist() == model.compile().col_upper.tolist() == [1, 4]
+    for numbers, words in ((0, "fixed at 0, outside its bounds 1 and 2"), (3, "fixed at 3")):
+        with pytest.raises(ModelError, match=words):
+            x.fix(numbers)
+    x.unfix()
+    assert model.solve().objective == 6
+    with pytest.raises(ModelError):
+        x.set(lower=3)
+
+
+def test_relations_that_are_not_linear_are_refused():
+    model = Model("m")
+    x, y = model.variable("x"), model.variable("y")
+    refused = [
+        lambda: x * y,
+        lambda: 1 / x,
+        lambda: x / 0,
+        lambda: power(x, 1),
+        lambda: power(x, 0),
+        lambda: power(x, 3),
+        lambda: power(power(x, 2), 2),
+        lambda: abs(abs(x)),
+        lambda: abs(x) >= 2,
+        lambda: abs(x) <= y,
+        lambda: power(x, 2) <= 4,
+        lambda: x.between(None, None),
+        lambda: x.between(y, None),
+        lambda: x.between(np.inf, None),
+        lambda: x <= float("nan"),
+        lambda: x.shift(Index("k", [1]), 1),
+    ]
+    for make in refused:
+        with pytest.raises(ModelError):
+            make()
+    bounded = abs(x - 1) <= 3
+    assert [str(end) for end in bounded.ends] == ["−3", "3"]

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from fairlp import Index, Model, examples, formulate
 from fairlp.errors import (
@@ -18,7 +19,7 @@ from fairlp.errors import (
 )
 from fairlp.models.programs import backends
 from fairlp.models.programs.exact_certificate import optimal_from
-from fairlp.models.programs.program import Block
+from fairlp.models.programs.program import Block, LogTerms
 
 
 def program():
@@ -172,3 +173,20 @@ def test_a_name_has_the_labels_of_its_element_whatever_their_kind():
         assert block.names() == expected
     assert block.names()[1] == "x[2026-01-01 00:00:00,(2, 'b'),3.0]"
     assert Block("x", axes, 0, 0, positions[:0]).names() == []
+
+
+def test_utilities_and_their_slopes_are_those_of_the_alpha_of_each_term():
+    """Weights 2, 3, 5 and 7; alpha 1: log z, 2: -1/z, 0: z, 1/2: 2·sqrt z. At z = (1, 2, 3, 4)."""
+    terms = LogTerms(
+        "utility",
+        np.array([2.0, 3, 5, 7]),
+        csr_array(np.eye(4)),
+        np.array([0.0, 0, 1, 0]),
+        alpha=np.array([1.0, 2, 0, 0.5]),
+    )
+    z = terms.arguments(np.array([1.0, 2, 2, 4]))
+    assert z.tolist() == [1, 2, 3, 4]
+    assert terms.value(z) == pytest.approx(2 * 0 - 3 / 2 + 5 * 3 + 7 * 2 * 2)
+    assert terms.slopes(z) == pytest.approx([2, 3 / 4, 5, 7 / 2])
+    logs = LogTerms("fairness", np.array([2.0, 3]), csr_array(np.eye(2)), np.zeros(2))
+    assert logs.value(np.array([2.0, 5])) == pytest.approx(2 * np.log(2) + 3 * np.log(5))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import fairlp
@@ -9,7 +11,8 @@ from fairlp.mechanisms.max_min.levels import guaranteed
 from fairlp.mechanisms.max_min.proof import PricedRegion
 from fairlp.models.trees.guarantees import floors
 from profiles import many
-from tree_instances import guaranteed_tree
+from tree_instances import for_the_oracle, guaranteed_tree, tree_instance
+from tree_oracle import counted
 
 
 @pytest.mark.parametrize("count", ["total", "borrowed"])
@@ -27,3 +30,16 @@ def test_guarantees_below_caps_of_nothing_come_to_the_same_by_two_implementation
     instance = guaranteed_tree(seed)
     can_run = PricedRegion(instance).can_run
     assert guaranteed(instance, can_run) == pytest.approx(floors(instance), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(many(120)))
+def test_rises_with_limits_and_a_past_are_those_of_curves(seed):
+    """On one server, satisfied users counted; no two pasts are the same."""
+    rng = np.random.default_rng([77, seed])
+    instance = tree_instance(rng)
+    users = len(instance.users)
+    past = rng.choice([0, 0.1, 0.3, 0.7], users) * rng.uniform(0.9, 1.1, users)
+    state = pd.Series(past, index=list(instance.users))
+    expected = counted(*for_the_oracle(instance), past)
+    allocation = fairlp.allocate(instance, "h-drf-counted", state=state)
+    assert allocation.totals.to_numpy() == pytest.approx(expected, rel=1e-3, abs=1e-3)

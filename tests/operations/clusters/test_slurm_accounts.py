@@ -274,3 +274,25 @@ def test_users_without_a_line_weigh_1_below_an_account_with_its_parents_share(tm
     write_shares(tmp_path, shares)
     weights = weights_of(fairlp.snapshot(tmp_path))
     assert weights["lab"] == 4 and weights["lab/bob"] == 3 and weights["lab/new"] == 1
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "Account|User|ParentName|Share\nphysics|||3\nlab||physics|4\n",
+        "Account|User|Share\nroot||1\n physics||3\n  lab||4\n",
+        "Account|User|ParentName|Share\nroot|||1\n physics||root|3\n  lab||physics|4\n",
+    ],
+    ids=["parents", "indentation", "both"],
+)
+def test_parents_and_indentation_tell_each_which_account_is_above(tmp_path, table):
+    cluster = read_dump(tmp_path, [node("n1")], [job(1, "ann", "lab")], table)
+    assert not said(cluster, "neither parents nor indentation")
+    assert list(cluster.instance.queue) == ["physics/lab/ann"]
+
+
+def test_a_past_of_less_than_a_second_counts(tmp_path):
+    write_dump(tmp_path, [node("n1")], [job(1)])
+    rows = [("root", "", 0.5), (" physics", "", 0.5), ("  physics", "ann", 0.5)]
+    model = with_texts(tmp_path, used(rows, "00:00:04"))
+    assert model.history.to_dict() == pytest.approx({"physics/ann": 0.5 / 4 / 16})

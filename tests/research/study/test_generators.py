@@ -85,3 +85,14 @@ def test_the_table_has_parameters_and_defaults():
     table = study.generators()
     assert list(table.index) == ["uniform-integers", "zero-demands", "log-normal", "google-cluster"]
     assert table.loc["log-normal", "parameters"].startswith("users, servers, resources=2")
+
+
+def test_what_is_left_out_is_as_the_documentation_says():
+    sizes = {"users": 4, "servers": 3}
+    left_out = generators.log_normal(rng(), **sizes)
+    said = generators.log_normal(
+        rng(), **sizes, resources=2, size=20, demand_sigma=1, server_sigma=0.5, eligible=1
+    )
+    assert (left_out.demands == said.demands).all() and (
+        left_out.capacities == said.capacities
+    ).all()

@@ -116,3 +116,21 @@ def test_levels_are_rows_or_expressions_one_by_one_or_together(levels, labels):
     assert answer.levels.tolist() == pytest.approx([2, 2])
     assert answer.levels.index.tolist() == labels
     assert model.x["ann"].value == pytest.approx(2)
+
+
+def test_values_that_somebody_else_found_are_read_back():
+    """Where a variable has no value yet, there is no point; at the optimum, duals prove it."""
+    model = Model("pool")
+    n = Index("n", ["ann", "bob"])
+    x = model.variable("x", n, upper=4)
+    model.constraint("room", x["ann"] + 2 * x["bob"] <= 6)
+    model.maximize(x.sum())
+    built = model.to_pyomo()
+    first, second = built.x.values()
+    first.set_value(4.0)
+    assert model.read_back(built).x is None
+    for value, is_best in ((1.0, True), (0.5, False)):
+        second.set_value(value)
+        solution = model.read_back(built)
+        assert solution.values["x"].tolist() == [4, value]
+        assert solution.status.is_optimal == is_best

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -15,7 +16,9 @@ from fairlp.models.paths.levels import ConstantPath
 from fairlp.models.paths.pool import PoolRows
 from fairlp.solvers.leximin.by_cuts import ServersByCuts
 from fairlp.solvers.leximin.leximin import climb
-from tree_instances import tree_instance
+from profiles import many
+from tree_instances import for_the_oracle, tree_instance
+from tree_oracle import counted, hierarchical
 
 #: Two leaves of one server of 10, tasks of 1: the first begins with 6, of which rates know nothing.
 POOL = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
@@ -177,3 +180,46 @@ def test_a_round_that_leaves_somebody_open_is_solved_again(monkeypatch):
 def test_where_nobody_can_run_anything_no_program_is_solved(monkeypatch):
     monkeypatch.setattr(ServersByCuts, "run", lambda *_: pytest.fail("a program was opened"))
     assert climbed(tree(task_limits=np.zeros(3))).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(many(100)))
+def test_tasks_of_any_size_on_servers_are_those_of_one_program_for_each_raise(seed):
+    """Users whose tasks are 64 times as large as those of others; SciPy raises each user alone."""
+    rng = np.random.default_rng([81, seed])
+    instance = tree_instance(rng, servers=3, caps=seed % 2 == 0)
+    size = rng.choice([1.0, 8.0, 64.0], len(instance.users))
+    instance = instance.replace(
+        demands=instance.demands * size[:, None], task_limits=instance.task_limits / size
+    )
+    expected = hierarchical(*for_the_oracle(instance))
+    allocation = fairlp.allocate(instance, "h-drf", method="lp")
+    assert allocation.totals.to_numpy() * size == pytest.approx(
+        expected * size, abs=1e-6 * (1 + (expected * size).max())
+    )
+
+
+@pytest.mark.parametrize("seed", range(many(100)))
+def test_rises_that_begin_one_after_the_other_are_those_of_curves(seed):
+    """With a past, each begins where its own level is reached."""
+    rng = np.random.default_rng([82, seed])
+    instance = tree_instance(rng)
+    users = len(instance.users)
+    past = rng.choice([0, 0.1, 0.3, 0.7], users) * rng.uniform(0.9, 1.1, users)
+    expected = counted(*for_the_oracle(instance), past)
+    state = pd.Series(past, index=list(instance.users))
+    allocation = fairlp.allocate(instance, "h-drf-counted", method="lp", state=state)
+    assert allocation.totals.to_numpy() == pytest.approx(expected, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(many(150)))
+def test_rises_on_servers_that_begin_one_after_the_other_are_proved(seed):
+    """Tasks of several sizes, limits and a past, by programs whose prices cut targets off."""
+    rng = np.random.default_rng([83, seed])
+    instance = tree_instance(rng, servers=3)
+    size = rng.choice([1.0, 8.0, 64.0], len(instance.users))
+    limits = instance.task_limits / size
+    instance = instance.replace(demands=instance.demands * size[:, None], task_limits=limits)
+    past = pd.Series(rng.choice([0, 0.1, 0.3, 0.7], len(size)), index=list(instance.users))
+    allocation = fairlp.allocate(instance, "h-drf-counted", method="lp", state=past)
+    proof = allocation.certify()
+    assert proof.holds, proof.message

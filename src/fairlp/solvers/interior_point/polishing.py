@@ -10,12 +10,10 @@ import scipy.sparse as sp
 from ...blas import blas_threads
 from ...models.programs.certificate import certify
 from ...models.programs.program import LogTerms, Program
-from ...tolerances import SETTLED, SOLVER_TIGHTEST
+from ...tolerances import DOUBTS, SETTLED, SOLVER_TIGHTEST
 
 #: Points of more unknowns are left as they are: least squares cost their cube.
 MOST_UNKNOWNS = 600
-#: Columns near 0 whose reduced cost is near 0 may be in use or not: by the larger one, then as used, then as not.
-DOUBTS = (1.0, 1e-4, 1e4)
 #: Newton's steps.
 _STEPS = 8
 
