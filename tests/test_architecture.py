@@ -264,6 +264,7 @@ def test_no_two_classes_have_one_name():
     assert len(names) == len(set(names)), sorted({name for name in names if names.count(name) > 1})
 
 
+@pytest.mark.slow
 def test_functions_are_short():
     for path in FILES:
         for node, lines, count in functions(path):
@@ -330,6 +331,7 @@ def test_importing_loads_nothing_heavy():
     assert run(code).strip() == "[]"
 
 
+@pytest.mark.slow
 def test_an_allocation_loads_no_optional_solver():
     code = (
         "import sys, fairlp; fairlp.allocate(fairlp.examples.wang_figure_1(), 'drfh');"
@@ -369,6 +371,7 @@ def wheel(built_files):
     return built_files[1]
 
 
+@pytest.mark.slow
 def test_the_sdist_holds_what_its_tests_read(built_files):
     with tarfile.open(built_files[0]) as packed:
         inside = {name.partition("/")[2] for name in packed.getnames()}

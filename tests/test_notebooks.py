@@ -115,6 +115,7 @@ def test_most_cells_run_by_day():
     assert 0 < len(by_night) < len(cells) / 10
 
 
+@pytest.mark.slow
 @quiet_jupyter
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs(path, kernel):
@@ -128,6 +129,7 @@ def test_runs(path, kernel):
     assert not files, f"the notebook left files behind: {files}"
 
 
+@pytest.mark.slow
 @quiet_jupyter
 @pytest.mark.skipif(PROFILE == NIGHTLY, reason="at night each notebook has a kernel of its own")
 def test_a_clean_kernel_knows_nothing_of_the_last_notebook(kernel):

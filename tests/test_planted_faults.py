@@ -9,6 +9,7 @@ from paths import ROOT
 from scripts import benchmark
 
 
+@pytest.mark.slow
 def test_each_planted_fault_has_its_place_and_leaves_a_program():
     with benchmark("faults") as script:
         _, faults = script.planted_faults()

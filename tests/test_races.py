@@ -88,6 +88,7 @@ def test_parts_are_parts_of_the_whole_and_one_part_is_all(peers, seed, count):
     assert levels.min() <= right.min() * (1 + AGREEMENT)
 
 
+@pytest.mark.slow
 def test_the_script_prints_its_tables(monkeypatch, capsys):
     monkeypatch.setattr(
         sys, "argv", ["races.py", *["gavel", "pop", "--jobs", "4", "--pop", "12", "--parts", "2"]]

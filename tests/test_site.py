@@ -84,6 +84,7 @@ def test_the_picture_of_the_front_page_has_colours_for_dark_pages():
     assert "@media (prefers-color-scheme: dark)" in picture
 
 
+@pytest.mark.slow
 def test_the_gallery_has_fifteen_pictures_of_some_ten_lines_and_each_is_drawn(site, monkeypatch):
     pytest.importorskip("matplotlib").use("agg")
     import gallery

@@ -51,6 +51,7 @@ def test_coming_late_that_pays_is_found_and_told(monkeypatch):
     assert list(verdict.misreport.users) != list(result.instance.users)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["dynamic-drf", "cautious-lp"])
 def test_no_lie_found_is_not_called_proof(mechanism):
     instance = Instance.from_arrays([[2, 1], [1, 2], [1, 1], [3, 1]], [[10, 10]])

@@ -611,6 +611,7 @@ def test_envy_across_weights_names_the_ratio_of_the_weights():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["drf", "naive-drf", "psdsf-tdm", "h-drf", "drf-discrete", "slots"]
 )

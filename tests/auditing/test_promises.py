@@ -106,6 +106,7 @@ def test_promises_hold_on_random_instances_or_are_refuted(mechanism, seed):
     assert (frame.audited[~frame.promised] == 0).all()
 
 
+@pytest.mark.slow
 def test_what_is_refuted_says_who_promised_it():
     """Table I of Khamse-Ashari et al. gives TSF the sharing incentive, which by their definition it lacks."""
     refuted = EVERY[EVERY.standing == "refuted"]
@@ -245,6 +246,7 @@ def test_what_has_nothing_to_check_is_not_called_kept(property_name):
     )
 
 
+@pytest.mark.slow
 def test_what_has_nothing_to_check_is_not_counted():
     pair_instance = Instance.from_arrays([[2, 1], [1, 2]], [[4, 4]])
     findings = fairlp.audit(
@@ -321,6 +323,7 @@ def test_conditions_are_what_they_say():
     assert CONDITIONS["no queue has a guarantee or a cap"](pair_instance.replace(queues={"a": 2}))
 
 
+@pytest.mark.slow
 def test_a_promise_of_which_nothing_was_audited_does_not_stand(equal_time):
     """Without rates nothing is known of the promise, and that is what the table says."""
 
@@ -554,6 +557,7 @@ def test_options_of_no_instance_are_refused_with_those_that_have_one():
         fairlp.counterexample("drfh", "envy-free", options={"alpha": 3})
 
 
+@pytest.mark.slow
 def test_instances_on_which_the_solver_fails_do_not_count(monkeypatch):
     assert promises.count_broken("drf", "Pareto-optimal", 2, 0)[:2] == (2, 0)
     monkeypatch.setattr(promises, "allocate", fails)

@@ -263,6 +263,7 @@ def limited_tree(draw):
             return case
 
 
+@pytest.mark.slow
 def test_random_trees_have_what_breaks_hierarchical_drf():
     """One pool, three resources with zero demands, nested queues: on such trees leaves are blocked and lies pay."""
     draw = np.random.default_rng(0)
@@ -282,6 +283,7 @@ def test_random_trees_have_what_breaks_hierarchical_drf():
     assert fairlp.audit(case, counted, "hierarchical share guarantee").holds.iloc[0] is True
 
 
+@pytest.mark.slow
 def test_with_satisfied_leaves_counted_the_search_finds_nothing_on_one_server():
     for name in ("hierarchical share guarantee", "queue share guarantee"):
         case = fairlp.counterexample(

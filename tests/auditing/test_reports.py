@@ -120,6 +120,7 @@ def gain_by_amounts(instance, mechanism, lie):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["tsf", "psdsf-rdm", "psdsf-tdm", "cdrf"])
 def test_where_rates_are_given_twice_the_demand_is_the_same_claim(mechanism):
     """A task that is twice as large takes the same: that much of the server that the user runs its rate alone."""

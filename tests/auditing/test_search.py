@@ -33,6 +33,7 @@ def test_a_search_takes_clear_violations_only(monkeypatch, holds, margin, breaks
     assert dataclasses.replace(case(instance, [[1], [1]]), whole=True).whole
 
 
+@pytest.mark.slow
 def test_the_search_is_seeded_shrinks_and_gives_up_honestly():
     options = {"search": True, "seed": 3, "users": 3, "servers": 2}
     first, second = (
@@ -110,6 +111,7 @@ def test_a_search_says_on_how_many_instances_the_mechanism_failed():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["drfh", "psdsf-tdm", "tsf", "h-drf"])
 def test_task_limits_that_are_drawn_bind(name):
     """Without them the mechanism would give some user more: on nearly all instances that have any."""
@@ -148,6 +150,7 @@ def test_a_lie_is_run_to_the_same_bits_as_an_allocation(name, options):
     assert too_large
 
 
+@pytest.mark.slow
 def test_a_search_finds_what_the_full_allocations_of_its_lies_find(monkeypatch):
     for name, property_name in (("psdsf-rdm", "strategy-proof"), ("drfh", "population-monotonic")):
         search = Search(tries=40, lies=20)

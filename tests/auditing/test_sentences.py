@@ -61,6 +61,7 @@ def test_one_sentence_for_a_promise_that_is_broken_and_none_for_another(row, sen
     assert in_words(promises)["standing"].tolist() == [standing]
 
 
+@pytest.mark.slow
 def test_every_refuted_promise_of_ours_has_its_sentence_and_nothing_else():
     promises = fairlp.promises()
     refuted = promises[promises["standing"] == "refuted"]

@@ -224,6 +224,7 @@ def test_debug_shows_the_traceback(monkeypatch):
     assert "Traceback" in run("allocate nothing", code=3).stderr
 
 
+@pytest.mark.slow
 def test_other_warnings_are_left_alone():
     script = (
         "import warnings, fairlp.api, sys\n"
@@ -315,6 +316,7 @@ def test_a_reader_who_leaves_is_no_error_of_ours(monkeypatch):
     assert "error: " not in result.stderr
 
 
+@pytest.mark.slow
 def test_streams_that_cannot_be_set_are_left_as_they_are():
     script = (
         "import io, sys\n"
@@ -366,6 +368,7 @@ def test_the_package_runs_as_a_module():
     assert process.stdout == f"fairlp {fairlp.__version__}\n", process.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("commands", "needless"),
     [
@@ -382,6 +385,7 @@ def test_a_command_imports_nothing_that_it_does_not_use(commands, needless):
     assert "fairlp.cli" in modules
 
 
+@pytest.mark.slow
 def test_what_is_imported_late_is_the_package():
     script = (
         "import sys\n"
@@ -555,6 +559,7 @@ def test_a_bug_is_told_in_lines_of_bounded_length(current_folder):
     assert max(map(len, process.stderr.splitlines())) < MOST_LETTERS + 200
 
 
+@pytest.mark.slow
 def test_a_table_of_a_process_is_read(current_folder):
     """A stream that this process was given is no stranger's pipe."""
     import subprocess
@@ -571,6 +576,7 @@ def test_a_table_of_a_process_is_read(current_folder):
     assert process.returncode == 0 and process.stdout.startswith("policy,"), process.stderr
 
 
+@pytest.mark.slow
 def test_the_exit_code_of_a_shell(current_folder):
     (current_folder / "x.json").write_bytes(b"\0" * 100)
     process = fairlp_in_a_shell("allocate x.json")
@@ -580,6 +586,7 @@ def test_the_exit_code_of_a_shell(current_folder):
 CLOSED = [">&-", ">/dev/full"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
 @pytest.mark.parametrize(
     ("command", "stream"),
@@ -600,6 +607,7 @@ def test_an_answer_without_a_place_is_an_error(command, stream, current_folder):
     assert message in error_line(outcome)
 
 
+@pytest.mark.slow
 def test_a_file_is_not_opened_in_the_place_of_a_closed_stream(current_folder):
     code = "from fairlp.cli import main; main()"
     command = (

@@ -68,6 +68,7 @@ def test_a_broken_promise_ends_with_1(monkeypatch, broken, code):
     run("promises", code=code)
 
 
+@pytest.mark.slow
 def test_a_search_says_what_it_tried():
     output = run("counterexample drf envy-free --search --tries 3 --users 2", code=1).stdout
     assert output.strip() == (
@@ -129,6 +130,7 @@ def test_promises_takes_names_by_commas():
     assert set(frame["mechanism"]) == {"drf", "tsf"}
 
 
+@pytest.mark.slow
 def test_a_search_takes_the_sizes_and_says_what_is_too_small():
     run("counterexample drfh bottleneck --search --users 2 --servers 2 --no-shrink")
     message = run("counterexample drfh bottleneck --search --users 1", code=3).stderr

@@ -83,6 +83,7 @@ def test_an_audit_of_a_dump_says_who_has_what_and_who_holds_it(dump):
     assert "envy-free" in text and "broken: " in text
 
 
+@pytest.mark.slow
 def test_the_exit_code_is_that_of_the_properties_that_were_asked_for(dump):
     assert "broken: " in run("audit", dump, code=0).stdout
     run("audit", dump, "-p", "feasible", code=0)
@@ -95,6 +96,7 @@ def test_the_exit_code_is_that_of_the_properties_that_were_asked_for(dump):
     assert "broken: " in run("audit khamse-ashari-figure-1 -m tsf", code=0).stdout
 
 
+@pytest.mark.slow
 def test_a_dump_for_programs(dump):
     data = json.loads(run("audit", dump, "--json").stdout)
     assert data["fair"] == "kueue"
@@ -182,6 +184,7 @@ def test_a_dump_that_is_cut_off_is_bad_input(dump):
     assert "cut off" in error_line(run("audit", file, code=3))
 
 
+@pytest.mark.slow
 def test_a_report_of_a_dump_and_of_an_instance(dump, tmp_path):
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
@@ -235,6 +238,7 @@ def test_what_if_of_a_dump(dump):
     assert "running tasks that would go: ml/train" in text
 
 
+@pytest.mark.slow
 def test_a_report_for_cron(dump):
     result = run("report", dump, "--exit-code", "--since", dump, code=1)
     assert "unfair: Not fair: org/blue is" in result.stderr
@@ -297,6 +301,7 @@ def test_a_report_is_not_called_what_it_is_not(folder_with_newcomers):
     assert not (folder_with_newcomers / "report.pdf").exists()
 
 
+@pytest.mark.slow
 def test_what_runs_may_come_from_a_table_where_no_reader_knows_the_scheduler(cluster):
     """Long or wide: who has what, beside what each should have; the page; what an edit would take."""
     instance, observed = queued()
@@ -352,6 +357,7 @@ def test_messages_name_the_standard_input():
         assert message.startswith("error: the standard input: ") and problem in message
 
 
+@pytest.mark.slow
 def test_an_earlier_dump_of_another_cluster_is_warned_of(dump, tmp_path):
     pytest.importorskip("altair")
     other = written(tmp_path / "other", node("m1"), pod("p", on="m1", requests={"cpu": "1"}))
@@ -360,6 +366,7 @@ def test_an_earlier_dump_of_another_cluster_is_warned_of(dump, tmp_path):
     assert "the earlier dump" not in run("report", dump, "--since", dump).stderr
 
 
+@pytest.mark.slow
 def test_who_is_excluded_need_not_be_in_the_earlier_dump(dump, tmp_path):
     pytest.importorskip("altair")
     earlier = written(

@@ -21,6 +21,7 @@ from paths import SUPPORT
 from report_instances import queued
 
 
+@pytest.mark.slow
 def test_the_command_line_draws_by_queue(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
@@ -168,6 +169,7 @@ def test_compare_shows_summary_and_tasks_and_what_is_left_out():
     assert result.stderr == ""
 
 
+@pytest.mark.slow
 def test_compare_ends_with_what_it_showed_and_a_command_to_go_on_with():
     last, command = run("compare wang-figure-1 -m drfh,naive-drf").stdout.strip().splitlines()[-2:]
     assert last == (
@@ -332,6 +334,7 @@ def test_what_the_line_says_of_what_is_not_proved():
     assert sound and "no linear program" in text
 
 
+@pytest.mark.slow
 def test_plots_are_written(current_folder):
     assert "wrote a.png" in run("allocate wang-figure-1 --csv --plot a.png").stderr
     run("compare wang-figure-1 --csv --plot b.svg")

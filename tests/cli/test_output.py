@@ -143,6 +143,7 @@ def test_output_goes_to_a_file(current_folder, file, options):
         assert all(line == line.rstrip() for line in text.splitlines())
 
 
+@pytest.mark.slow
 def test_a_pipe_cuts_and_colours_nothing():
     result = fairlp_in_a_shell("example")
     assert result.returncode == 0
@@ -151,6 +152,7 @@ def test_a_pipe_cuts_and_colours_nothing():
     assert all(line in result.stdout for line in about)
 
 
+@pytest.mark.slow
 def test_json_survives_a_narrow_encoding(current_folder):
     fairlp.Instance.from_arrays([[1.0]], [[9.0]], users=["é∑"], resources=["cpu"]).write("odd.json")
     commands = ("allocate odd.json -m drf --json", "export odd.json -m drf")
@@ -202,6 +204,7 @@ def test_names_move_no_cursor_and_start_no_line(current_folder):
     assert "\x1b[31mred" not in run("allocate i.json", code=3).output
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 @pytest.mark.parametrize("command", by_day(["allocate i.json --csv", "allocate i.json"], 2))
 def test_names_do_not_reach_a_terminal_as_commands(command, current_folder):
@@ -228,6 +231,7 @@ def test_names_do_not_reach_a_terminal_as_commands(command, current_folder):
     assert b"\x1b[31mred" not in printed and "\x9b2J".encode() not in printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", by_day(["png", "pdf", "svg"], 3))
 def test_a_figure_that_cannot_be_written_leaves_the_old_one(suffix, current_folder, monkeypatch):
     pytest.importorskip("matplotlib")

@@ -74,6 +74,7 @@ for line in lines:
 """
 
 
+@pytest.mark.slow
 def test_the_shell_completes_names():
     result = python("-c", ASKED, *COMPLETED)
     *answers, rest = result.stdout.split("--\n")

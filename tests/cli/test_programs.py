@@ -78,6 +78,7 @@ def test_errors(drfh, monkeypatch, arguments, code, expected):
     assert expected in error_line(run(arguments, code=code))
 
 
+@pytest.mark.slow
 def test_conformance_counts_the_cases():
     result = run("solvers highs scipy --check --json")
     table = json.loads(result.stdout)

@@ -88,6 +88,7 @@ def test_a_folder_keeps_runs(current_folder, monkeypatch):
     ).read_bytes()
 
 
+@pytest.mark.slow
 def test_functions_may_be_in_a_file_beside_the_study(current_folder):
     (current_folder / "sub").mkdir()
     (current_folder / "sub" / "beside_the_study.py").write_text(
@@ -105,6 +106,7 @@ def test_functions_may_be_in_a_file_beside_the_study(current_folder):
     assert study.Result.read("s.parquet").frame["size.users"].tolist() == [2] * 6
 
 
+@pytest.mark.slow
 def test_a_module_beside_a_study_replaces_none_that_fairlp_loads(current_folder):
     (current_folder / "sub").mkdir()
     (current_folder / "sub" / "joblib.py").write_text(
@@ -179,6 +181,7 @@ def test_recorded_errors_make_the_exit_code_1(current_folder):
     )
 
 
+@pytest.mark.slow
 def test_the_list_is_the_table():
     text = run("library").stdout
     assert "Why they are hard" in text and all(name in text for name in fairlp.library.names())
@@ -351,6 +354,7 @@ def test_a_solver_that_is_not_here_is_refused():
     assert "is not available" in outcome.output
 
 
+@pytest.mark.slow
 def test_a_process_that_is_real():
     outcome = run("library", "--solvers", "highs", "--only", "ties", "--json", "--no-progress")
     (row,) = json.loads(outcome.stdout)["results"]

@@ -308,6 +308,7 @@ def test_logs_that_can_never_be_positive():
     assert not solution.status.is_optimal and solution.x is None
 
 
+@pytest.mark.slow
 def test_an_installed_third_party_is_found_by_its_entry_point(tmp_path):
     """A real package on the path, in a new process: module, dist-info, entry point."""
     (tmp_path / "my_solver.py").write_text(
@@ -337,6 +338,7 @@ def test_an_installed_third_party_is_found_by_its_entry_point(tmp_path):
     assert process.stdout.split() == ["mine", "True", "mine"]
 
 
+@pytest.mark.slow
 def test_the_module_prints_the_tables_of_the_documentation(monkeypatch, capsys):
     """As ``python -m fairlp.conformance scipy pyomo:xpress``; who is not there is left out."""
     monkeypatch.setattr(sys, "argv", ["fairlp.conformance", "scipy", "pyomo:xpress"])
@@ -518,6 +520,7 @@ def test_what_is_absent_cannot_be_read_as_zeros():
 # The zoo without names of solvers, and a back end that makes up a point.
 
 
+@pytest.mark.slow
 def test_without_names_all_that_are_here_are_asked(monkeypatch):
     monkeypatch.setattr(backends, "available_backends", lambda: ["highs"])
     matrix = conformance.matrix()

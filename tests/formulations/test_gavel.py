@@ -50,6 +50,7 @@ def instance_of(jobs):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("like_gavel", [True, False])
 @pytest.mark.parametrize("seed", range(many(8)))
 def test_levels_are_those_of_gavels_water_filling(peers, seed, like_gavel):
@@ -134,6 +135,7 @@ def in_rationals(instance):
     return [float(levels.get(n, 0)) for n in range(users)]
 
 
+@pytest.mark.slow
 @settings(max_examples=many(50), deadline=None)
 @given(st.integers(0, 10**9))
 def test_the_leximin_is_that_in_rationals(seed):

@@ -87,6 +87,7 @@ def test_proofs_take_demands_as_they_are_not_rounded_shares():
     assert allocation.certify(exact=True).holds and allocation.certify().holds
 
 
+@pytest.mark.slow
 def test_what_is_proved_by_programs_is_proved_in_rationals():
     for seed in range(25):
         instance = random_instance(seed)

@@ -64,6 +64,7 @@ def of_usual(mechanism):
     pytest.skip("it needs data of its own")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", fairlp.mechanisms().index)
 def test_extreme_magnitudes(mechanism):
     pooled, usual = of_usual(mechanism)

@@ -114,6 +114,7 @@ def test_validate_compares_all_ways(row):
     assert table["agrees"].all() and len(table) == (1 if row.formulation is None else 2)
 
 
+@pytest.mark.slow
 def test_the_fast_method_is_the_model():
     """Filling against the leximin by HiGHS and by SciPy, on drawn instances; where it is not exact it is not taken."""
     rng = np.random.default_rng(5)
@@ -168,6 +169,7 @@ def test_procedures_have_no_model(row):
         fairlp.formulate(INSTANCE, row)
 
 
+@pytest.mark.slow
 def test_promises_are_kept_or_found_broken():
     table = fairlp.promises(audits=12, mechanisms=EVERY)
     assert set(table.index.get_level_values(0)) == set(TASKS) and table["promised"].all()

@@ -51,6 +51,7 @@ def test_a_study_in_other_processes_is_the_same_by_reference(tmp_path):
     assert (tmp_path / "r.parquet").exists()
 
 
+@pytest.mark.slow
 def test_a_study_on_a_cluster_of_dask():
     distributed = pytest.importorskip("distributed")
     expected = experiment(ALL).run(progress=False).frame
@@ -107,6 +108,7 @@ def script(path, *arguments, level="1", times="1"):
     )
 
 
+@pytest.mark.slow
 def test_a_study_takes_a_mechanism_of_a_script_into_its_workers(tmp_path):
     process = script(tmp_path / "own_script.py", "lp,division")
     assert process.stdout.splitlines() == ["True 4 False True True"], process.stderr
@@ -116,6 +118,7 @@ def kept_runs(folder):
     return len(list(folder.rglob("output.pkl")))
 
 
+@pytest.mark.slow
 def test_a_study_does_not_go_on_with_another_function(tmp_path):
     for _ in range(2):
         process = script(tmp_path / "own_script.py", "lp", "runs")
@@ -169,6 +172,7 @@ def typed(home, *arguments):
     return shell(home, "-c", "from fairlp.cli import main; main()", *arguments)
 
 
+@pytest.mark.slow
 def test_an_installed_package_brings_mechanisms(package):
     code = (
         "import fairlp; i = fairlp.examples.ghodsi();"
@@ -185,6 +189,7 @@ def test_an_installed_package_brings_mechanisms(package):
     assert "one-by-one" in typed(package, "mechanisms", "--json").stdout
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_a_name_a_module_or_a_file(package):
     names = ["memory-first", "their_package.rules:memory_first", "loose.py:memory_first"]
     process = shell(
@@ -242,6 +247,7 @@ def test_every_command_takes_a_file(tmp_path, monkeypatch):
     ]
 
 
+@pytest.mark.slow
 def test_a_broken_package_does_not_break_the_rest(tmp_path):
     info = tmp_path / "broken-1.0.dist-info"
     info.mkdir()
@@ -281,6 +287,7 @@ for how in ({"mechanism": "lost-rule"}, {"mechanism": "no-rule"}, {"solver": "lo
     )
 
 
+@pytest.mark.slow
 def test_an_error_in_somebody_elses_function_is_no_bug_of_ours(tmp_path):
     text = (
         "import fairlp\n@fairlp.mechanism('careless')\ndef careless(instance):\n    return 1 / 0\n"

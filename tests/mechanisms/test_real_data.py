@@ -94,6 +94,7 @@ def test_the_one_task_that_fits_nowhere_is_reported(constrained):
     assert report["resource"].iloc[0] == "memory"
 
 
+@pytest.mark.slow
 def test_compare_every_mechanism(constrained, unconstrained):
     table = fairlp.compare(constrained, MECHANISMS)
     assert (
@@ -104,6 +105,7 @@ def test_compare_every_mechanism(constrained, unconstrained):
     assert fairlp.compare(constrained.pooled(), ["drf", "edrf"]).notna().all(axis=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["asset", "drfh", "c-drfh", "tsf"])
 def test_feasible_and_leximin_optimal_with_constraints(constrained, mechanism):
     allocation = fairlp.allocate(constrained, mechanism)
@@ -165,6 +167,7 @@ def test_merged_equals_unmerged_users(constrained):
         np.testing.assert_allclose(merged.totals, plain.totals, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("load", "conditions"), chequered([1.5, 2.5, 4], [True, False]))
 def test_any_load_of_the_real_cluster(constrained, load, conditions):
     """Many rounds, with entries set to zero on the way: a basis that misleads must not end the series."""

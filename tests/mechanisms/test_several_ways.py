@@ -72,6 +72,7 @@ def test_levels_are_those_of_another_program(either_gpu, seed):
     assert findings["holds"].all()
 
 
+@pytest.mark.slow
 def test_it_is_a_mechanism_everywhere(either_gpu, tmp_path):
     table = fairlp.promises(audits=5, mechanisms=[either_gpu], generator=draw)
     assert table[["audited", "broken"]].to_numpy().tolist() == [[5, 0]]

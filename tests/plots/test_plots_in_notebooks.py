@@ -44,6 +44,7 @@ def pictures(cell):
     return [kind for kind in kinds if kind]
 
 
+@pytest.mark.slow
 @quiet_jupyter
 def test_every_figure_is_stored_once_in_the_format_that_was_asked_for(tmp_path):
     nbformat = pytest.importorskip("nbformat")

@@ -51,6 +51,7 @@ NAMES_OF_BARS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("resources", "bars"), chequered([2, 3], NAMES_OF_BARS))
 def test_bar_names_do_not_meet_in_narrow_panels(resources, bars):
     names, slanted = bars
@@ -165,6 +166,7 @@ def test_missing_matplotlib_is_explained(monkeypatch):
         assert isinstance(caught.value, ImportError)
 
 
+@pytest.mark.slow
 def test_no_pyplot_and_no_import_before_a_figure_is_drawn(tmp_path):
     script = (
         "import sys, fairlp\n"
@@ -221,6 +223,7 @@ def test_labels_are_not_cut_in_a_low_figure(draw):
         ), box
 
 
+@pytest.mark.slow
 def test_names_are_no_formulas():
     r"""A user called ``$\foo$`` ended the drawing of every figure."""
     from io import BytesIO

@@ -147,6 +147,7 @@ def test_each_point_is_what_it_is_alone(seed):
         assert frontier.allocations[alpha].gap <= ACCEPTED and frontier.allocations[alpha].certify()
 
 
+@pytest.mark.slow
 def test_points_from_the_last_one_take_fewer_steps(monkeypatch):
     iterations = []
     plain = method.solve

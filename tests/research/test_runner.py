@@ -45,6 +45,7 @@ def workers(request):
         yield request.param
 
 
+@pytest.mark.slow
 def test_values_come_with_the_position_of_their_call(workers, recwarn):
     calls = [(number, 2) for number in range(20)]
     values = dict(run_calls("halves", divide, calls))
@@ -56,6 +57,7 @@ def test_no_calls_are_no_values(workers):
     assert list(run_calls("none", divide, [])) == []
 
 
+@pytest.mark.slow
 def test_an_error_is_raised_or_is_a_value(workers):
     calls = [(1, 1), (1, 0), (2, 1)]
     with pytest.raises(ZeroDivisionError):
@@ -66,12 +68,14 @@ def test_an_error_is_raised_or_is_a_value(workers):
     assert values[1].message == "ZeroDivisionError: division by zero"
 
 
+@pytest.mark.slow
 def test_blas_has_one_thread_in_every_process(workers):
     results = [value for _, value in run_calls("threads", blas_threads, [(k,) for k in range(4)])]
     assert all(set(threads) <= {1} for threads, _ in results)
     assert any(process != os.getpid() for _, process in results) == (workers == "loky")
 
 
+@pytest.mark.slow
 def test_the_configuration_of_the_caller_says_where_calls_run():
     with joblib.parallel_config(backend="loky", n_jobs=2):
         processes = {value[1] for _, value in run_calls("where", blas_threads, [(1,), (2,)])}
@@ -83,6 +87,7 @@ def test_the_configuration_of_the_caller_says_where_calls_run():
     assert process == os.getpid()
 
 
+@pytest.mark.slow
 def test_a_caller_may_stop_early():
     with run_on(2):
         for position, _ in run_calls("many", divide, [(1, 1)] * 500):
@@ -95,6 +100,7 @@ def test_a_caller_may_stop_early():
 # a folder
 
 
+@pytest.mark.slow
 def test_a_folder_keeps_values_by_the_arguments_that_count(workers, tmp_path):
     log, folder = tmp_path / "log", tmp_path / "values"
     calls = [(str(log), number, object) for number in range(6)]
@@ -108,6 +114,7 @@ def test_a_folder_keeps_values_by_the_arguments_that_count(workers, tmp_path):
     assert sorted(log.read_text(encoding="utf-8").split()) == [str(number) for number in range(6)]
 
 
+@pytest.mark.slow
 def test_a_relative_folder_is_that_of_the_caller(workers, tmp_path, monkeypatch):
     list(run_calls("begin the workers", divide, [(1, 1)] * 4))
     monkeypatch.chdir(tmp_path)
@@ -241,6 +248,7 @@ def test_a_worker_with_another_fairlp_refuses(monkeypatch):
 # progress
 
 
+@pytest.mark.slow
 def test_without_a_terminal_nothing_is_printed(workers, capfd):
     list(run_calls("quiet", divide, [(1, 1)] * 4))
     assert capfd.readouterr() == ("", "")

@@ -150,6 +150,7 @@ def test_weights_that_fill_the_horizon_but_for_rounding():
     arrivals.result()
 
 
+@pytest.mark.slow
 def test_an_arrival_costs_the_same_at_the_end_as_at_the_beginning():
     n = 60_000
     demands = np.random.default_rng(0).uniform(0.01, 1, (n, 3)).tolist()

@@ -98,6 +98,7 @@ def drawn_or_none(kind, seed):
 KINDS = st.sampled_from(["caps", "guarantees", "caps and guarantees"])
 
 
+@pytest.mark.slow
 @settings(max_examples=many(25), deadline=None)
 @given(st.integers(0, 10**6), KINDS, st.sampled_from(ALPHAS))
 @example(59, "caps and guarantees", 4.0)

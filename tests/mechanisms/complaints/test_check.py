@@ -269,6 +269,7 @@ def test_criteria_and_their_errors():
     assert fairlp.allocate(instance, "njc", threads=1).method == "convex"
 
 
+@pytest.mark.slow
 def test_more_than_twenty_resources_are_not_enumerated():
     rng = np.random.default_rng(0)
     instance = examples.requests(rng.random((30, 22)), np.full(30, 1 / 30))
@@ -307,6 +308,7 @@ def test_units_of_data_do_not_matter():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dolev-section-3", "dolev-circle", "ghodsi"])
 def test_validate_compares_the_methods(name):
     table = fairlp.validate(examples.load(name), "njc")

@@ -97,6 +97,7 @@ def weighted_path(requests, entitled, weights, dummies, c):
 EXAMPLES = ["dolev-section-3", "dolev-section-5", "dolev-circle", "dolev-figure-2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", by_day(EXAMPLES, 2))
 @pytest.mark.parametrize("seed", range(many(2)))
 def test_weighted_terms_lead_elsewhere_and_end_at_the_same_point(name, seed):

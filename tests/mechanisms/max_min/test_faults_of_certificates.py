@@ -21,6 +21,7 @@ def right():
         return script.answers(SEEDS, None)
 
 
+@pytest.mark.slow
 def test_without_a_fault_nothing_is_wrong_and_other_right_answers_are_believed(right):
     with benchmark("faults") as script:
         assert len(right) > 10
@@ -31,6 +32,7 @@ def test_without_a_fault_nothing_is_wrong_and_other_right_answers_are_believed(r
         assert lied_to["wrong"] == lied_to["believed"] == lied_to["answers"]
 
 
+@pytest.mark.slow
 def test_with_a_fault_that_gives_wrong_answers_none_is_believed(right, monkeypatch):
     """Guarantees without task limits, limits that are reached too early, and tasks that are split by the wrong sums."""
     floors, split, full = guarantees.floors, leximin._split, path.Path.satisfied_at

@@ -413,6 +413,7 @@ def test_every_period_is_pareto_optimal(seed, mechanism):
     assert findings["holds"].tolist() == [True, True]
 
 
+@pytest.mark.slow
 @settings(max_examples=many(40), deadline=None)
 @given(st.integers(0, 10**9))
 def test_with_constant_demands_the_mean_of_levels_tends_to_the_leximin(seed):

@@ -450,6 +450,7 @@ def small_quotas(seed):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=many(400))
 @given(st.integers(0, 2**32 - 1))
 def test_small_whole_quotas_are_shared_by_every_solver_alike(seed):

@@ -352,6 +352,7 @@ def test_what_prices_prove_is_proved_though_levels_may_be_off(monkeypatch):
     assert "no user lacks more than" in note
 
 
+@pytest.mark.slow
 def test_floors_that_contradict_each_other_give_way_once_and_stay(uncertain):
     # earlier levels were raised again after they had given way, and no point was left: an error
     allocation = fairlp.allocate(chained(150, 3), "c-drfh", method="lp")
@@ -361,6 +362,7 @@ def test_floors_that_contradict_each_other_give_way_once_and_stay(uncertain):
     assert bool(allocation.unproved) == (is_doubted and not allocation.certify().holds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", by_day(HARD, 2))
 def test_what_has_grown_is_right_to_the_last_round(seed):
     instance = chained(60, seed)

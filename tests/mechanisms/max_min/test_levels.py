@@ -116,6 +116,7 @@ def trees(seed):
 ONCE_WRONG = (19, 37, 44)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sorted({*range(many(40)), *ONCE_WRONG}))
 @pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-counted"])
 def test_larger_trees_are_proved(seed, mechanism):

@@ -78,6 +78,7 @@ def test_without_ages_it_is_the_max_min_of_throughput_over_that_in_isolation():
         assert other.totals.to_numpy() == pytest.approx(outcome.totals.to_numpy(), rel=1e-8)
 
 
+@pytest.mark.slow
 @settings(max_examples=many(15), deadline=None)
 @given(st.integers(0, 10**9))
 def test_finish_time_fairness_is_that_of_bisections(seed):
@@ -99,6 +100,7 @@ def test_finish_time_fairness_is_that_of_bisections(seed):
     assert not moved.certify()
 
 
+@pytest.mark.slow
 @settings(max_examples=many(15), deadline=None)
 @given(st.integers(0, 10**9))
 def test_the_time_that_isolation_would_have_needed_counts_on_its_own(seed):
@@ -237,6 +239,7 @@ def test_a_job_that_is_as_fast_on_two_kinds_as_written_leaves_room_for_another_i
     assert not wrong_allocation.certify(exact=True).holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quarter", range(4))
 def test_what_programs_prove_rationals_prove_from_the_numbers_as_written(quarter, tmp_path):
     for seed in range(quarter * many(12), (quarter + 1) * many(12)):
@@ -421,6 +424,7 @@ def test_weights_of_queues_stand_above_those_of_jobs():
     assert outcome.levels.to_numpy() == pytest.approx([1 / 2, 1 / 6, 1 / 3], rel=AGREEMENT)
 
 
+@pytest.mark.slow
 @settings(max_examples=many(25), deadline=None)
 @given(st.integers(0, 10**9))
 def test_the_hierarchical_policy_is_that_of_linprog_round_by_round(seed):

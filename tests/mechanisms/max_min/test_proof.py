@@ -104,6 +104,7 @@ def test_guarantees_of_more_than_their_users_can_use_are_kept(mechanism, guarant
         assert allocation.certify()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(many(20)))
 def test_answers_are_proved_by_prices_and_by_rationals(seed):
     count = "borrowed" if seed % 4 == 0 else "total"

@@ -67,6 +67,7 @@ def test_answers_are_proved(seed, drawn):
         allocation.certify(exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(many(100)))
 def test_other_tasks_are_refused(seed):
     """A user has a little less, or all have, or none has anything: so little may be rounding, more is not."""
@@ -100,6 +101,7 @@ def refusals(change, seeds):
         yield seed, read_back.certify(), fairlp.audit(instance, read_back, ["quotas kept"]).iloc[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "breaks"),
     [

@@ -41,6 +41,7 @@ def small(rng, constraints):
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=many(240), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(MECHANISMS))
 def test_levels_equal_enumeration_in_rationals_and_are_proved(seed, mechanism):
@@ -92,6 +93,7 @@ def test_a_wrong_allocation_is_refused():
     assert not halves.holds and "one by one" in halves.message
 
 
+@pytest.mark.slow
 def test_one_server_is_the_integer_program_of_one_server():
     rng = np.random.default_rng(5)
     for _ in range(10):
@@ -101,6 +103,7 @@ def test_one_server_is_the_integer_program_of_one_server():
         assert np.sort(placed.levels) == pytest.approx(np.sort(outcome.levels))
 
 
+@pytest.mark.slow
 def test_a_limit_leaves_bound_and_gap_and_says_not_proved():
     rng = np.random.default_rng(0)
     instance = Instance.from_arrays(rng.integers(1, 10, (12, 3)), rng.integers(20, 60, (12, 3)))

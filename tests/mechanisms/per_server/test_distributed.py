@@ -117,6 +117,7 @@ def test_servers_never_exceed_their_capacity_on_the_way():
         assert (used <= instance.capacities * instance.counts[:, None] * (1 + 1e-12)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_late_messages_oscillate_without_damping(division):
     """Servers that hear of each other after three periods give and take, until chance ends it; damped, they settle."""
@@ -208,6 +209,7 @@ def test_tracking_averages_and_plots(figure_6):
     assert axis.get_xlabel() == "sweep" and "fraction" in axis.get_ylabel()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_users_who_come_late_leave_and_come_back(division):
     for seed in by_day(range(8), 4):

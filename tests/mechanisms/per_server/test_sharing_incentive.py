@@ -159,6 +159,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("instance", SMALL, ids=range(len(SMALL)))
 def test_all_fixed_points_of_small_instances(instance):
     """Every bottleneck and every support is guessed: no fixed point, found by a method or not, gives anyone less.

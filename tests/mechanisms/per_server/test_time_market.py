@@ -78,6 +78,7 @@ def test_a_fixed_point_that_wastes_is_not_the_market_s_optimum():
     )  # bob of two users could have 1
 
 
+@pytest.mark.slow
 def test_with_one_resource_it_is_the_leximin():
     """By linear programs that know nothing of markets: of one resource, max-min fairness within the limits."""
     for seed in range(40):
@@ -88,6 +89,7 @@ def test_with_one_resource_it_is_the_leximin():
             assert answer.totals.to_numpy() == pytest.approx(expected, rel=1e-9), (seed, mechanism)
 
 
+@pytest.mark.slow
 def test_it_keeps_what_is_proved_of_it():
     for seed in range(100, 140):
         instance = limited(seed)
@@ -100,6 +102,7 @@ def test_it_keeps_what_is_proved_of_it():
         assert answer.certify().holds and not answer.unproved, seed
 
 
+@pytest.mark.slow
 def test_every_method_finds_it():
     for seed in range(200, 212):
         compared = fairlp.validate(limited(seed), "psdsf-tdm")
@@ -139,6 +142,7 @@ def test_without_prices_nothing_is_proved(monkeypatch):
     assert not answer.certify().holds
 
 
+@pytest.mark.slow
 def test_under_resource_division_a_note_names_who_could_gain():
     noted = 0
     for seed in range(400, 460):

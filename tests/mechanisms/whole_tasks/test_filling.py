@@ -73,6 +73,7 @@ def test_shares_that_floats_cannot_tell_apart():
     assert Plain([[0.1], [0.3]], [0.9]).serve() == [3, 2]
 
 
+@pytest.mark.slow
 @settings(max_examples=many(300), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from([1, 3, 64]), st.sampled_from([1, 2, 64]))
 def test_fast_equals_loop_equals_rationals(seed, window, chunk):

@@ -101,6 +101,7 @@ def totals_of(demands, slices, mechanism, **options):
     )
 
 
+@pytest.mark.slow
 def test_memory_evens_out_what_max_min_fairness_does_not():
     """Users of one mean demand, their fair share, in bursts of 2, 4 or 8: which part of its demand each of them has.
 

@@ -100,6 +100,7 @@ def awkward(seed):
     return Pool.of(one(demands, (rng.integers(5, 400, r) / 10.0).tolist()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["exclude", "stop"])
 @pytest.mark.parametrize("offset", [0, 1])
 def test_filling_is_the_loop_where_everything_ties(rule, offset):

@@ -43,6 +43,7 @@ def small(rng):
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=many(2000), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(["first-fit", "best-fit", "slots"]), st.booleans())
 def test_placements_equal_a_loop_in_rationals(seed, policy, table):
@@ -85,6 +86,7 @@ def google():
     return instance, fairlp.allocate(instance, "drfh")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS.values())
 def test_google_servers_are_not_over_capacity_and_near_the_fluid_optimum(google, mechanism):
     instance, fluid = google
@@ -95,6 +97,7 @@ def test_google_servers_are_not_over_capacity_and_near_the_fluid_optimum(google,
     assert allocation.levels.min() <= fluid.levels.min() * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_best_fit_uses_more_than_first_fit_and_both_more_than_slots_on_googles_servers():
     cluster = examples.google_cluster(users=20, seed=1)
     cluster = cluster.replace(counts=-(-cluster.counts // 4))  # a quarter of it, rounded up

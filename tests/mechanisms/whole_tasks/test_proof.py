@@ -124,6 +124,7 @@ def test_leximins_on_one_server_are_enumerated(seed):
     assert dataclasses.replace(best, tasks_array=heuristic.tasks_array).certify().holds == is_best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(many(80)))
 def test_leximins_on_servers_are_enumerated_as_programs_prove_them(seed):
     instance = drawn(seed)

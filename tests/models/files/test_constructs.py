@@ -149,6 +149,7 @@ def scip(path):
     return model.getObjVal() if model.getStatus() == "optimal" else None
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(case=cases())
 def test_the_optimum_is_that_of_enumeration(case, tmp_path_factory):
@@ -158,6 +159,7 @@ def test_the_optimum_is_that_of_enumeration(case, tmp_path_factory):
         assert optimum(program) == (None if expected is None else pytest.approx(expected, abs=1e-6))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(case=cases())
 def test_continuous_columns_are_what_scip_takes_them_for(case, tmp_path_factory):
@@ -173,6 +175,7 @@ def test_continuous_columns_are_what_scip_takes_them_for(case, tmp_path_factory)
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(case=cases())
 def test_semicontinuous_columns_are_what_highs_takes_them_for(case, tmp_path_factory):
@@ -194,6 +197,7 @@ def test_semicontinuous_columns_are_what_highs_takes_them_for(case, tmp_path_fac
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(case=cases())
 def test_the_native_profile_reads_back_and_scip_solves_it(case, tmp_path_factory):
@@ -233,6 +237,7 @@ def example(lower=-1.0, big_m=None):
     return model
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(lower=st.floats(-5, 0))
 def test_a_model_of_ours_is_written_without_big_m(lower, tmp_path_factory):

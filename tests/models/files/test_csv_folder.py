@@ -117,6 +117,7 @@ def test_a_number_of_many_digits_in_csv_is_refused(digits, name, tmp_path):
         fairlp.read(tmp_path / "folder")
 
 
+@pytest.mark.slow
 def test_a_csv_cut_off_anywhere_is_refused(tmp_path):
     path = written(tmp_path, "")
     assert {file.name for file in path.iterdir()} == {

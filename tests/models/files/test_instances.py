@@ -707,6 +707,7 @@ def test_a_file_that_may_not_be_read(tmp_path):
         files.read(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".json", ".yaml"])
 def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, suffix):
     path = written(tmp_path, suffix)

@@ -123,6 +123,7 @@ def lp_texts(draw):
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(text=lp_texts(), piece=PIECES)
 @example("min\n x\nst\n a: x >= 1 y\n + z >= 2\nend\n", 2**17)
@@ -136,6 +137,7 @@ def test_usual_and_unusual_texts(text, piece):
     assert_same_outcome_in_pieces(text, piece)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(
     text=lp_texts(),

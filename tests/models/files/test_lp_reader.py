@@ -286,6 +286,7 @@ def test_what_is_refused(line, tmp_path):
     assert str(tmp_path / "x.lp") in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filler", ["\n" * 9, " " * 99 + "\n", "  \n\t\n", "\\ nothing\n"])
 def test_blank_lines_and_comments_cost_no_more_than_their_bytes(filler, tmp_path):
     """8 MB of them anywhere took up to 4 s."""

@@ -226,6 +226,7 @@ def test_programs_that_are_no_leximin_are_refused(proof):
     assert why(proof) == "level of 'user3': no row of its own, or no level"
 
 
+@pytest.mark.slow
 def test_hostile_files_are_unreadable_in_one_line(proof, tmp_path):
     path = tmp_path / "hostile.json"
     text = json.dumps(proof)
@@ -350,6 +351,7 @@ def tried(data, section, after=lambda: None):
     return paths, accepted_changes
 
 
+@pytest.mark.slow
 def test_every_change_is_refused_but_of_words_for_readers(three_rounds):
     """The fingerprint is of the statement alone: changes of the rounds are refused by what they ought to prove."""
     paths, accepted_changes = tried(three_rounds, "")
@@ -358,6 +360,7 @@ def test_every_change_is_refused_but_of_words_for_readers(three_rounds):
     assert sum(path[0] == "rounds" for path in paths) > 1500
 
 
+@pytest.mark.slow
 def test_another_statement_is_accepted_only_when_it_is_true(three_rounds):
     """A forger can put the right fingerprint on another statement; what is then accepted is solved again, exactly."""
     paths, accepted_changes = tried(three_rounds, "statement", lambda: fingerprint(three_rounds))
@@ -381,6 +384,7 @@ def test_another_statement_is_accepted_only_when_it_is_true(three_rounds):
     assert solved > 5
 
 
+@pytest.mark.slow
 def test_an_optimum_of_one_program(tmp_path):
     solution = fairlp.formulate(instance(), "tsf").solve(method="simplex")
     data = written(solution.certify(exact=True), tmp_path / "one.json")

@@ -223,6 +223,7 @@ def test_a_wrong_header_of_an_inventory(tmp_path):
         read_pai2020(tmp_path / "machines.csv", tmp_path / "columns")
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @needs(NODES)
 @needs(TASKS)

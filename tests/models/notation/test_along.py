@@ -338,6 +338,7 @@ def test_logarithms_and_coefficients_follow_their_parameters():
     )
 
 
+@pytest.mark.slow
 def test_a_large_sparse_parameter_is_never_dense():
     p, q = Index("p", range(3000)), Index("q", range(2000))
     model = Model("m", indices=(p, q))

@@ -68,6 +68,7 @@ def test_signs_of_nested_differences_are_multiplied_out():
     assert model.compile().A.toarray().tolist() == [(weights * signs).tolist()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("add", [sum, appended, prepended, alternating])
 def test_it_prints_is_pickled_and_copied(add):
     model, _, total, _ = long_model(add)

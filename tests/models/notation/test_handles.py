@@ -244,6 +244,7 @@ def test_expressions_and_handles_of_the_original_are_not_valid_in_the_copy(model
     assert "new" not in model and "capacity" in model
 
 
+@pytest.mark.slow
 def test_copies_of_random_models_compile_to_the_same_bytes_and_survive_pickling():
     for seed in range(40):
         model = Recipe(seed).build()

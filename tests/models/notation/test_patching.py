@@ -14,6 +14,7 @@ from profiles import many
 from random_models import N, Recipe, draw, same_bytes
 
 
+@pytest.mark.slow
 @settings(max_examples=many(150), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1), st.integers(1, 3))
 def test_a_change_gives_the_same_program_as_building_anew(seed, changes, times):

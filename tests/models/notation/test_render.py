@@ -207,6 +207,7 @@ def formulas(draw, x, depth=3):
     return formula, dense
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=many(1600), deadline=None)
 def test_shifts_parts_and_sums_are_printed_and_are_what_they_say(data):

@@ -41,6 +41,7 @@ def afresh(original, name, value):
     return other.solve()
 
 
+@pytest.mark.slow
 @settings(max_examples=many(10), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_every_step_is_what_solving_afresh_gives(seed):
@@ -63,6 +64,7 @@ def test_every_step_is_what_solving_afresh_gives(seed):
         assert same_bytes(swept_model.compile(), before) == []
 
 
+@pytest.mark.slow
 def test_a_thousand_values():
     swept_model = model()
     values = np.linspace(0.05, 2, 1000)
@@ -392,6 +394,7 @@ def test_a_closed_session_says_so():
         swept_model.session(timelimit=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["model", "program"])
 def test_several_threads_may_use_one_session(kind):
     """They are served one after the other: HiGHS ended the process with a segmentation fault."""

@@ -128,6 +128,7 @@ def test_pivots_mend_a_basis_from_anywhere():
     assert proof.holds and pivots > 0 and proof.objective == solution.certify(exact=True).objective
 
 
+@pytest.mark.slow
 @settings(max_examples=many(50), deadline=None)
 @given(st.integers(0, 10**9))
 def test_allocations_are_proved_and_changed_ones_are_not(seed):
@@ -327,6 +328,7 @@ def random_basis(p, rng):
     return columns, rows
 
 
+@pytest.mark.slow
 def test_pivots_reach_the_optimum_from_any_basis():
     """From hundreds of random bases: primal and dual infeasible, at either bound, with boxes and ties."""
     tried = 0

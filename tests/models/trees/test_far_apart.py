@@ -100,6 +100,7 @@ def test_whole_tasks_are_counted_where_rows_are_hundreds_of_powers_of_ten_apart(
     assert totals.tolist() == [(10**10 - 3) // 3, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_numbers_of_any_size_along_a_tree_come_to_an_end(mechanism):
     answers = 0

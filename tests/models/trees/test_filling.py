@@ -50,6 +50,7 @@ def exactly(demands, capacity, rate, limits, past):
     return [float(gain) for gain in gains]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_past", [False, True])
 @settings(max_examples=many(200), deadline=None)
 @given(st.data())

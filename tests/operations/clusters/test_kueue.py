@@ -296,6 +296,7 @@ def test_what_runs_though_no_queue_covers_it_is_no_matter_of_quotas(tmp_path):
     assert said(cluster, "pods run with it in ClusterQueues that do not cover it")
 
 
+@pytest.mark.slow
 def test_weighted_shares_beside_those_that_kueue_tells(tmp_path):
     """B has 4 cores beyond its 4, of the 12 that its cohort has: 1000 · 4 / 12, over its weight of 2."""
     items = [node("n1"), node("n2")]

@@ -110,6 +110,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dump", [kubernetes, slurm, yarn], ids=lambda dump: dump.__name__)
 @settings(
     max_examples=many(300 if PROFILE == "nightly" else 150),

@@ -109,6 +109,7 @@ def weights_of(cluster):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["a-sshare.json", "z-sshare.json"]
 )  # read before and after the associations

@@ -101,6 +101,7 @@ def leaves(value):
 NUMBERS = ["1e400", "9" * 400, "9" * 5000, "-1e400", "1.7e308"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dump", [kubernetes, slurm, yarn], ids=lambda dump: dump.__name__)
 def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, dump):
     places = list(leaves(dump()))

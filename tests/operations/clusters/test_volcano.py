@@ -228,6 +228,7 @@ def test_a_guarantee_of_gpus_alone_does_not_limit_other_resources(tmp_path):
     assert fair_tasks(cluster)[["a", "b"]].tolist() == pytest.approx([3, 1])
 
 
+@pytest.mark.slow
 def test_the_proportion_plugin_divides_by_weights_caps_and_requests(tmp_path):
     """16 cores, weights 1, 2 and 1: 4, 8 and 4. a wants 2 only, and b may have 6: 2, 6 and 8 of 8 for c."""
     items = [node("n1"), node("n2"), volcano("a", {"weight": 1})]

@@ -196,6 +196,7 @@ def test_caps_are_by_partition_too(tmp_path):
     assert 120 * shares.loc["ml", "guarantee"] == pytest.approx(110)
 
 
+@pytest.mark.slow
 def test_a_guarantee_without_nodes_is_lowered_and_no_error(tmp_path):
     """Percentages of all 120 cores: 108 for web, which may use the 100 of the default partition only.
 
@@ -212,6 +213,7 @@ def test_a_guarantee_without_nodes_is_lowered_and_no_error(tmp_path):
     fairlp.report(cluster, tmp_path / "page.html")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [15, 16, 72, 118])
 def test_no_report_ends_in_an_error_because_a_guarantee_has_no_node(tmp_path, seed):
     """Users of one queue in both partitions, with guarantees of all nodes: what is missing halves in each step."""

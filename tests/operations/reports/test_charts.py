@@ -14,6 +14,7 @@ for package in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(package)
 
 
+@pytest.mark.slow
 def test_charts_are_the_same_in_python(page):
     instance, observed = queued()
     charts = fairlp.charts(instance, observed=observed)

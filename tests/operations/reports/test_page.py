@@ -60,6 +60,7 @@ SECTIONS = [
 ]
 
 
+@pytest.mark.slow
 def test_every_section_is_there_and_nothing_is_fetched(page):
     tags = Parsed(page).tags
     assert [a["id"] for tag, a in tags if tag == "section"] == SECTIONS
@@ -137,6 +138,7 @@ def test_hostile_names_are_data(tmp_path):
     assert json.dumps(HOSTILE[0])[1:-1] in content
 
 
+@pytest.mark.slow
 def test_names_with_separators_of_lines_do_not_stop_the_pictures(tmp_path):
     """Vega compiles names into expressions, in which U+2028 ends a line: each picture is drawn, without a browser."""
     import vl_convert
@@ -243,6 +245,7 @@ def test_a_cluster_without_queues_has_no_table_of_them():
         ShareComparison.of(subject_of(examples.ghodsi(), np.array([[1.0], [1.0]]))).queues  # noqa: B018
 
 
+@pytest.mark.slow
 def test_excluded_queues_use_but_are_owed_nothing(tmp_path):
     """The system has 10 of 16 CPUs; of the rest each of two queues may have 3."""
     cluster = Instance.from_arrays(
@@ -304,6 +307,7 @@ def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
 HALF = {"cpu": "500m", "memory": "1Gi"}
 
 
+@pytest.mark.slow
 def test_who_waits_for_no_server_and_what_was_not_understood_is_on_the_page(tmp_path, monkeypatch):
     for package in ("altair", "jinja2", "vl_convert"):
         pytest.importorskip(package)

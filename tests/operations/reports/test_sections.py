@@ -19,6 +19,7 @@ for package in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(package)
 
 
+@pytest.mark.slow
 def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
     rng = np.random.default_rng(5)
     count = 900

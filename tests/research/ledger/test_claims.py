@@ -36,6 +36,7 @@ def refuted(key):
     return answer.verdict is Agreement.REFUTED and bool(answer.witness)
 
 
+@pytest.mark.slow
 def test_the_draw_with_an_overallocation_has_one_by_a_loop_of_picks():
     rng = np.random.default_rng(metin_claims.SEED)
     for _ in range(metin_claims.DRAW + 1):

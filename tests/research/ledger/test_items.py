@@ -86,6 +86,7 @@ FOLDER = PAGE.parent / FIGURES
 CHARTS = ["001 Theorem 2, worst case", "002 Figure 4", "003 Figure 6", "004 Figure 5"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ENTRIES)
 def test_an_item_runs_and_has_the_verdict_of_the_page(key):
     item_row = row(key)
@@ -134,6 +135,7 @@ def test_what_is_said_to_be_printed_is_printed(key, name):
     assert number.paper == GOLDEN[key, name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ENTRIES)
 def test_numbers_beside_those_of_the_paper_are_those_of_the_page(key):
     def numbers_in(text):

@@ -20,6 +20,7 @@ def document():
     return json.loads(json.dumps(ledger(*KEYS).to_dict()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["json", "csv", "md", "svg"])
 def test_a_changed_ledger_is_written_or_refused_in_words(document, tmp_path, suffix):
     written = 0

@@ -91,6 +91,7 @@ def test_an_item_has_claims_unless_it_says_that_nothing_can_be_checked(key):
     assert bool(claims(ENTRIES[key])) == (not verdict.startswith(NO_CLAIM))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [key for key in ENTRIES if not key.startswith(LONG)])
 def test_a_claim_of_an_item_made_another_is_seen(key):
     item = ENTRIES[key]

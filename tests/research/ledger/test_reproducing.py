@@ -187,6 +187,7 @@ def test_the_scale_of_the_papers_is_larger_and_studies_go_on(tmp_path, monkeypat
     assert second == first and len(list(tmp_path.rglob("output.pkl"))) == 12
 
 
+@pytest.mark.slow
 def test_workers_give_the_same_ledger(tmp_path):
     items = ["Proposition 4", "Proposition 7", "Table II"]
     for item in items:
@@ -220,6 +221,7 @@ def test_the_command_writes_what_programs_read(tmp_path):
     assert "Verdicts" in several or "Program (7)" in several
 
 
+@pytest.mark.slow
 def test_the_command_refuses_what_it_cannot_do(tmp_path):
     process = fairlp_in_a_shell("reproduce", "002", "Figure 33")
     assert process.returncode == 3 and "'Figure 3'" in error_line(process)
@@ -283,6 +285,7 @@ PAPER.uncheckable("Remark", "It is nice", "a matter of taste")
 """
 
 
+@pytest.mark.slow
 def test_papers_of_files_and_folders_are_computed_as_ours_are(tmp_path):
     for number, printed in (("right", 2), ("wrong", 4)):
         (tmp_path / f"ledger_{number}.py").write_text(
@@ -381,6 +384,7 @@ def test_a_damaged_ledger_says_where(change, message):
         Ledger.from_dict(data)
 
 
+@pytest.mark.slow
 def test_letters_of_properties_are_explained():
     text = run("reproduce", "003", "Table I, C-DRFH").stdout
     assert "SI: sharing incentive, EF: envy-free" in text and "BF: bottleneck fairness" in text

@@ -54,6 +54,7 @@ def test_the_same_seed_gives_the_same_numbers_whatever_else_is_drawn():
             assert not instance.instance.equals(library.load(name, seed=4).instance), name
 
 
+@pytest.mark.slow
 def test_another_process_makes_the_same_numbers():
     script = (
         "import fairlp, numpy as np\n"

@@ -31,27 +31,32 @@ def solve(entry, time_limit=30.0, memory=8.0):
     return solve_apart(entry, backends.carried(backends.spelt(Moody)), time_limit, memory, 1)
 
 
+@pytest.mark.slow
 def test_the_answer_comes_back_though_the_solver_prints():
     answer = solve(TIES)
     assert answer["status"] == "optimal" and answer["optimal"] and 0 < answer["seconds"] < 30
     assert answer["objective"] == pytest.approx(float(TIES.optimum.value), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [SLEEPS, HANGS], ids=["sleeps", "holds the interpreter"])
 def test_a_process_that_takes_too_long_ends(rows):
     answer = solve(entry_with_rows(rows), time_limit=0.5)
     assert answer == {"status": "time limit", "message": "ended after 0.5 s"}
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_named_with_its_exit_code():
     answer = solve(entry_with_rows(DIES))
     assert answer == {"status": "died", "message": "its process ended (exit code 7)"}
 
 
+@pytest.mark.slow
 def test_a_process_that_asks_for_too_much_memory_is_told_so():
     assert solve(entry_with_rows(EATS))["status"] == "out of memory"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups")
 def test_programs_that_the_solver_started_end_with_it():
     answer = solve(entry_with_rows(STARTS), time_limit=0.5)
@@ -73,6 +78,7 @@ def test_an_interrupt_ends_the_process(monkeypatch):
     assert processes[0].returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_a_process_is_killed_where_there_are_no_groups_of_processes(monkeypatch):
     monkeypatch.delattr(os, "killpg", raising=False)
     assert solve(entry_with_rows(DIES))["status"] == "died"
@@ -102,6 +108,7 @@ def test_the_shortest_of_repeated_solves_counts(monkeypatch):
     assert solve_and_certify(TIES.program(), Dual, repeat=3)["seconds"] == 2.0
 
 
+@pytest.mark.slow
 def test_main_answers_in_its_own_process_without_a_limit(monkeypatch):
     """A system that cannot bound memory has no module ``resource``."""
     monkeypatch.setitem(sys.modules, "resource", None)
@@ -113,6 +120,7 @@ def test_main_answers_in_its_own_process_without_a_limit(monkeypatch):
     assert solve(TIES, memory=1e-3)["status"] == "optimal"
 
 
+@pytest.mark.slow
 def test_half_an_answer_is_none(monkeypatch):
     complete = subprocess.Popen.communicate
 

@@ -99,6 +99,7 @@ def test_the_figure_of_many_solvers_has_room_for_their_names():
     assert plot_profile(ratios).get_figheight() > plot_profile(ratios.iloc[:, :3]).get_figheight()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ratios", [pd.DataFrame({"a": [INF]}), pd.DataFrame({"a": []}, dtype=float)]
 )

@@ -118,6 +118,7 @@ def test_what_a_solver_cannot_do_is_told():
     assert not judgement.accepted and judgement.status == "iteration limit"
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_harms_no_other_solve():
     dying = library.load("zeros", users=DIES - 18, servers=6)
     results = library.run([Moody], [TIES, dying, library.load("uniform", users=5, servers=2)])
@@ -128,6 +129,7 @@ def test_a_process_that_dies_harms_no_other_solve():
     assert results.profile().within(1e9).to_dict() == {"moody": pytest.approx(2 / 3)}
 
 
+@pytest.mark.slow
 def test_solves_run_where_the_caller_configured_joblib():
     with joblib.parallel_config(backend="threading", n_jobs=2):
         results = library.run(["highs"], ["ties", "zeros", "njc-circle"])

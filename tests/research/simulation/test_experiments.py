@@ -59,6 +59,7 @@ def dedicated(crowd):
     return dedicated_clouds(*crowd, until=HOUR, seed=3)
 
 
+@pytest.mark.slow
 def test_a_comparison_says_of_each_policy_what_its_own_run_says(crowd, compared):
     cluster, load = crowd
     alone = simulate(cluster, load, "slots", until=HOUR, every=60)
@@ -76,6 +77,7 @@ def test_a_comparison_says_of_each_policy_what_its_own_run_says(crowd, compared)
     )
 
 
+@pytest.mark.slow
 def test_a_folder_and_workers_give_the_same_comparison(crowd, compared, tmp_path):
     options = {"until": HOUR, "every": 60, "folder": tmp_path}
     with joblib.parallel_config(n_jobs=2):
@@ -238,6 +240,7 @@ def test_users_of_the_alibaba_trace_are_its_demand_classes(tmp_path):
     assert len(alibaba(file, users=1).users) == 1
 
 
+@pytest.mark.slow
 def test_every_experiment_has_a_figure_with_names_on_its_axes(compared, sizes, dedicated, tmp_path):
     figures = {
         "shares": plots.plot_user_shares(joining_users(every=20)),
@@ -280,6 +283,7 @@ def current_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_simulate_compares_policies_and_writes_everything(current_folder):
     drawn = ["--draw", "jobs=40", "--draw", "users=3", "--draw", "seed=2"]
     written = run(

@@ -170,6 +170,7 @@ def test_capacity_is_kept_and_work_is_conserved_at_every_event(seed, policy):
     assert np.array([sample.used for sample in run.samples]).max() <= 1 + FEASIBILITY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy", ["drfh", "tsf", "c-drfh", "psdsf-rdm", "psdsf-tdm", *DISTRIBUTED]
 )
@@ -217,6 +218,7 @@ def test_a_job_without_duration_ends_when_its_turn_comes_and_one_too_large_is_re
     assert nothing.users.completed.sum() == 0 and nothing.decisions == 0
 
 
+@pytest.mark.slow
 def test_the_limits_of_figure_4_of_wang_are_those_of_the_linear_program():
     """Whole tasks cut finer and finer come near the fluid DRFH: 1 of the memory, then 0.606 each, then 0.454 each."""
     cluster = examples.load("wang-figure-4")

@@ -183,6 +183,7 @@ def test_generators_are_seeded_and_what_they_say():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_alibaba_tasks_run_on_its_servers():
 
@@ -287,6 +288,7 @@ def test_a_result_says_what_was_done():
     )
 
 
+@pytest.mark.slow
 def test_demands_in_other_units_are_the_same_simulation():
     cluster = google_sample(3, seed=1)
     case = cluster.replace(capacities=cluster.capacities * np.array([1.0, 2.0]))
@@ -309,6 +311,7 @@ def test_a_mechanism_that_does_not_keep_limits_is_named():
         simulate(google_sample(1, seed=1), load(), "too-much", until=3600)
 
 
+@pytest.mark.slow
 def test_few_answers_are_kept_and_the_rest_found_anew(monkeypatch):
     whole = simulate(google_sample(3, seed=1), load(), "drfh", until=1800).users
     monkeypatch.setattr(allocators, "MOST_KEPT", 2)

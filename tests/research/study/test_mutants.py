@@ -53,6 +53,7 @@ def test_a_changed_study_makes_instances_or_says_why_not(generator):
     assert instances > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["json", "yaml"])
 def test_a_changed_file_is_a_study_or_refused_in_words(tmp_path, suffix):
     file = tmp_path / f"study.{suffix}"

@@ -109,6 +109,7 @@ def test_a_run_depends_on_nothing_but_the_seed_its_point_and_its_number(expected
     assert other["awkward.third"].tolist() != expected["awkward.third"].tolist()
 
 
+@pytest.mark.slow
 def test_functions_of_a_notebook_run_in_workers():
     def local(rng, *, users, factor=2):
         return Instance.from_arrays([[1.0]] * users, [[float(rng.integers(5, 9)) * factor]])
@@ -205,6 +206,7 @@ def wait_for(folder, count, process):
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups")
 @pytest.mark.parametrize("workers", by_day([2, 1], 2))
 def test_a_study_that_is_killed_goes_on(tmp_path, log, workers):
@@ -223,6 +225,7 @@ def test_a_study_that_is_killed_goes_on(tmp_path, log, workers):
     assert has_same_bits(frame, make(runs=30).run().frame)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups")
 def test_an_interrupt_keeps_finished_runs(tmp_path, log):
     folder = tmp_path / "runs"
@@ -343,6 +346,7 @@ def client(cluster):
         yield client
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_bits(client):
     expected = make(runs=20).run().frame
     assert has_same_bits(make(runs=20).run(backend="dask").frame, expected)
@@ -361,6 +365,7 @@ def test_a_study_that_began_without_dask_goes_on_with_it(client, tmp_path):
     assert len(list(tmp_path.rglob("output.pkl"))) == 24
 
 
+@pytest.mark.slow
 def test_errors_and_functions_of_a_notebook_on_dask(client):
     failing = make(
         grid={"users": [3], "fail_at": [6.0]},

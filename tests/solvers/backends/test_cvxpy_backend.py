@@ -77,6 +77,7 @@ def test_cone_solvers_solve_concave_models(solver, mechanism):
         )
 
 
+@pytest.mark.slow
 def test_osqp_gives_the_same_answer_twice():
     model = fairlp.formulate(instance(20, 10, 3, 1), "drfh")
     first, second = (model.solve("cvxpy:OSQP") for _ in range(2))

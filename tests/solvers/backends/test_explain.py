@@ -139,6 +139,7 @@ def test_an_infeasible_fair_share_names_user_and_resource():
     } <= set(conflict)
 
 
+@pytest.mark.slow
 def test_no_proof_is_looked_for_for_ever():
     """HiGHS's interior points, asked for a ray of a program with an empty row and free columns, came to no end."""
     code = """
@@ -187,6 +188,7 @@ def fits(program, mask):
     return {0: True, 2: False}.get(answer.status)
 
 
+@pytest.mark.slow
 @settings(max_examples=many(15), deadline=None)
 @given(
     st.integers(0, 2**32 - 1),

@@ -72,6 +72,7 @@ def test_other_threads_call_directly():
     assert threads == [thread]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_process_has_workers_of_its_own():
     interruptible(lambda: None)
@@ -134,6 +135,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("solver", "kind"), CASES if PROFILE == "nightly" else CASES[1:2])
 def test_every_back_end_is_interrupted_within_two_seconds(solver, kind):
     if not fairlp.solvers().loc[solver, "available"]:
@@ -221,6 +223,7 @@ ENDS = {"caught": (3,), "raised": (130, -signal.SIGINT), "handler": (7,)}
 SOLVERS = ["highs", "highs-ipm", "highs-hipo", "cvxpy:HIGHS", "highs-pdlp"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDS)
 @pytest.mark.parametrize("solver", SOLVERS if PROFILE == "nightly" else SOLVERS[:2])
 def test_the_process_ends_cleanly_after_an_interruption(solver, ending):

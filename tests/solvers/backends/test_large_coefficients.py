@@ -73,6 +73,7 @@ def test_instances_that_were_wrong(seed):
         assert solution.status.termination is not Termination.INFEASIBLE or right is None
 
 
+@pytest.mark.slow
 def test_nearly_all_are_solved():
     unknown = [
         seed

@@ -146,6 +146,7 @@ def test_progress_is_told(hard, tmp_path):
     assert "SCIP" in (tmp_path / "scip").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["highs", "scip"])
 def test_a_start_is_taken(hard, solver):
     model, full = hard

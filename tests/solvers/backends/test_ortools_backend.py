@@ -91,6 +91,7 @@ def test_a_process_of_another_owner_is_left_alone(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_beside_or_tools_in_one_process_a_message_says_what_to_do():
     code = (
         "import ortools.linear_solver.pywraplp, fairlp\n"

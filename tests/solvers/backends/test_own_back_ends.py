@@ -71,6 +71,7 @@ def test_an_infeasible_model_is_explained(solver):
     )
 
 
+@pytest.mark.slow
 def test_conformance_of_ones_own():
     counts = fairlp.conformance.summary(fairlp.conformance.check(Dual))
     assert (
@@ -122,6 +123,7 @@ def test_an_integer_leximin_by_an_object():
     assert optimum.solver == "whole" and optimum["x"].tolist() == pytest.approx([3, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", LIES)
 def test_a_back_end_that_lies_is_caught(lie):
     Liar = liar(LIES[lie])
@@ -304,6 +306,7 @@ def test_a_study_refuses_objects():
             experiment(solver)
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_files_and_modules(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "tests" / "support" / "own_back_ends.py").read_text(encoding="utf-8")
@@ -327,6 +330,7 @@ def test_the_command_line_takes_files_and_modules(tmp_path, monkeypatch):
         assert expected in run("allocate", "ghodsi", "-m", "drf", "--solver", name, code=3).stderr
 
 
+@pytest.mark.slow
 def test_a_class_of_a_script_in_a_new_process(tmp_path):
     """`module:Class` by the installed command's own entry, in a process that knows nothing of it."""
     text = (ROOT / "tests" / "support" / "own_back_ends.py").read_text(encoding="utf-8")

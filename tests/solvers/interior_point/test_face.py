@@ -116,6 +116,7 @@ def test_no_shape_needs_a_vertex(counts, kind):
     assert counts["vertex"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unclear", [1, 100])
 def test_a_program_whose_vertex_takes_long_is_solved_inside_once(monkeypatch, counts, unclear):
     """The first decisions are not clear: of the first round alone, or of all."""
@@ -133,6 +134,7 @@ def test_a_program_whose_vertex_takes_long_is_solved_inside_once(monkeypatch, co
     assert counts["vertex"] == (1 if unclear == 1 else 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["pair", "capacity", "unclear", "no prices"])
 def test_what_is_wrong_about_a_face_ends_at_a_vertex(monkeypatch, counts, fault):
     case = instance("two of five", 60, 60, 1)
@@ -164,6 +166,7 @@ def test_what_is_wrong_about_a_face_ends_at_a_vertex(monkeypatch, counts, fault)
     assert counts["vertex"] >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gap", "vertex"), [(1.1 * INTERIOR_ROUGH, 1), (INTERIOR_ROUGH, 0)])
 def test_a_gap_that_prices_carry_over_is_told_and_beyond_reason_ends_at_a_vertex(
     monkeypatch, counts, gap, vertex
@@ -220,6 +223,7 @@ def test_equations_without_a_factor_leave_the_optimum_as_it_is(monkeypatch):
     assert face.sharpened(structure.problem, point) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [60, 150])
 def test_many_levels_that_hang_on_the_first_are_proved_without_a_vertex(counts, size):
     case = shaped("windows", size)

@@ -305,6 +305,7 @@ def test_a_zero_of_the_answer_is_zero():
     assert tasks.min() > np.finfo(float).eps * tasks.max()
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.skipif(not TRACE.is_dir(), reason="the Alibaba GPU trace is not beside the checkout")
 def test_the_real_cluster_unmerged():

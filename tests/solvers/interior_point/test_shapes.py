@@ -46,6 +46,7 @@ def test_middle_ones_have_the_levels_of_rounds_of_programs(kind, seed):
     np.testing.assert_allclose(inner.levels, rounds.levels, rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size, seed", [(400, 3), (500, 6)])
 def test_pairs_of_tiny_reduced_cost_do_not_bring_rounds_to_vertices(size, seed):
     """The simplex method took minutes here; each round is solved on the face of the last."""

@@ -113,6 +113,7 @@ def at_above(problem, point, user):
     return replace(point, v=v, z=problem.region.reduced_costs(point.p, problem.sum_by_user(v)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["drfh", "tsf", "asset"])
 def test_weights_and_task_limits(sifts, mechanism):
     rng = np.random.default_rng(7)

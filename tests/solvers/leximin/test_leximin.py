@@ -129,6 +129,7 @@ def test_a_user_left_out_is_not_called_merged():
     assert fairlp.allocate(instance, "drfh").notes == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [4, 6, 15, 60])
 def test_floors_that_rounding_makes_contradict(seed):
     """Weights over many orders of magnitude: what frozen users have cannot all be kept to the last digit."""

@@ -223,6 +223,7 @@ def test_what_is_refused():
         fairlp.leximin(cp.Problem(cp.Minimize(0), [x[0] + x[1] >= 2]), x)
 
 
+@pytest.mark.slow
 def test_our_models_load_neither_tool():
     code = (
         "import sys, fairlp; fairlp.leximin(fairlp.formulate(fairlp.examples.ghodsi(), 'drf'));"

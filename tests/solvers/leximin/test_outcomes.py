@@ -50,6 +50,7 @@ def panels(draw):
     return (rows if len(rows) else all_of_them).astype(float)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=many(100))
 @given(panels(), st.randoms(use_true_random=False))
 def test_levels_are_those_of_all_outcomes(outcomes, random):
@@ -76,6 +77,7 @@ def test_outcomes_may_be_any_numbers(seed):
     assert (answer.outcomes["probability"] > 0).all()
 
 
+@pytest.mark.slow
 def test_an_oracle_may_be_an_integer_program():
     draw = np.random.default_rng(0)
     n = Index("n", [f"p{k}" for k in range(30)], "person")

@@ -96,6 +96,7 @@ def test_a_price_counts_for_what_it_is_worth_to_a_share(demand):
     assert by_hand(instance, max_min.asset, normalisers.asset).programs == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("merge", [True, False])
 def test_limits_are_reached_to_the_last_digit(merge):
     for limit in range(1, 40):
