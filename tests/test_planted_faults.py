@@ -5,13 +5,10 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
-import pytest
-
 from paths import ROOT
 from scripts import benchmark
 
 
-@pytest.mark.slow
 def test_each_planted_fault_has_its_place_and_leaves_a_program():
     with benchmark("faults") as script:
         _, faults = script.planted_faults()
