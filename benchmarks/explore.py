@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis.errors import UnsatisfiedAssumption
 
 import fairlp
 
@@ -115,7 +116,7 @@ def call(oracle: Oracle, arguments: dict[str, Any]) -> Find | None:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             oracle.function(**arguments)
-    except pytest.skip.Exception:
+    except (pytest.skip.Exception, UnsatisfiedAssumption):
         return None
     except (Exception, pytest.fail.Exception) as error:
         return Find(oracle, arguments, error, list(instances_in(error)))

@@ -284,9 +284,9 @@ def solved():
     return market.eisenberg_gale(problem.fractions, problem.entitlements, problem.limited)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_market_of_users_with_limits_takes_about_twenty_newton_steps(seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.parametrize("chosen_seed", range(4))
+def test_a_market_of_users_with_limits_takes_about_twenty_newton_steps(chosen_seed):
+    rng = np.random.default_rng(chosen_seed)
     fractions = rng.random((8, 3)) / 2
     path = market.MarketProblem(fractions, rng.dirichlet(np.ones(8)), np.ones(8, dtype=bool))
     end, steps = path.solve()

@@ -66,7 +66,8 @@ def test_fixed_points_from_anywhere_in_any_order(division, seed):
 @pytest.mark.parametrize("seed", range(many(4)))
 def test_fixed_points_of_every_method(method, division, seed):
     instance = random_instance(seed, limits=False, servers=2)
-    assert instance.gamma().max() > 0
+    if not instance.gamma().any():
+        pytest.skip("nobody can run anything")
     options = {"clock_seed": seed} if method == "distributed" else {}
     allocation = fairlp.allocate(instance, f"psdsf-{division}", method=method, **options)
     assert worst(instance, allocation.totals) >= 1 - AGREEMENT

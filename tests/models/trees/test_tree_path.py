@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import fairlp
+from fairlp.errors import InstanceError
 from fairlp.mechanisms.max_min.levels import guaranteed
 from fairlp.mechanisms.max_min.proof import PricedRegion
 from fairlp.models.trees.guarantees import floors
@@ -20,7 +21,11 @@ from tree_oracle import counted
 @pytest.mark.parametrize("seed", range(many(100)))
 def test_rises_from_guarantees_are_proved(seed, mechanism, count):
     instance = guaranteed_tree(seed, servers=1 + seed % 2)
-    allocation = fairlp.allocate(instance, mechanism, count=count)
+    try:
+        allocation = fairlp.allocate(instance, mechanism, count=count)
+    except InstanceError as error:
+        assert "the guarantees of queues cannot all be kept" in str(error)
+        pytest.skip("what is guaranteed does not fit on two servers")
     proof = allocation.certify()
     assert proof.holds, proof.message
 
