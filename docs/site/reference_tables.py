@@ -51,7 +51,7 @@ def _mechanisms() -> str:
         lines += [_markdown(pd.DataFrame(methods)), ""]
         if name in promises.index.get_level_values(0):
             table = promises.loc[name].reset_index()
-            shown = table[["property", "standing", "condition", "source"]]
+            shown = table[["property", "standing", "instances", "condition", "source"]]
             lines += [_markdown(shown), ""]
     return "\n".join(lines)
 
