@@ -179,3 +179,9 @@ def test_instances_for_bottleneck_fairness_have_one_resource_that_all_need_most(
             parts = demand[needed] / capacities[(capacities > 0).all(axis=1)]
             assert needed[0]
             assert (parts[:, [0]] >= parts * (1 - 1e-12)).all()
+
+
+def test_a_server_without_a_resource_that_a_user_needs_counts_for_nothing():
+    """On the first server only, 2 of 4 of the other resource are half of 8: the second has none of it."""
+    least = search._dominating(np.array([[0.0, 2.0]]), np.array([[8.0, 4.0], [99.0, 0.0]]), None)
+    assert least.tolist() == [4]

@@ -522,3 +522,34 @@ def test_such_an_answer_fits_and_is_certified(mechanism):
         fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=limits), mechanism
     )
     assert allocation.method == "eg" and allocation.residual <= 1e-15 and allocation.certify()
+
+
+NJC_METHODS = ["eg", "convex", "trajectory", "newton", "interior-point"]
+
+
+@pytest.mark.parametrize("method", NJC_METHODS)
+def test_users_entitled_to_nothing_share_what_the_others_leave_by_their_weights(method):
+    """Two with halves have their two tasks each, and leave 4 of 8: a third and two thirds of 4."""
+    pool = Instance.from_arrays(
+        [[1.0]] * 4,
+        [[8.0]],
+        entitlements=[0.5, 0.5, 0, 0],
+        task_limits=[2, 2, 9, 9],
+        weights=[1, 1, 1, 2],
+    )
+    allocation = fairlp.allocate(pool, "njc", method=method)
+    assert allocation.totals.tolist() == pytest.approx([2, 2, 4 / 3, 8 / 3], rel=1e-5)
+
+
+@pytest.mark.parametrize("method", NJC_METHODS)
+def test_users_pay_for_what_they_have_by_their_entitlements(method):
+    """Who is entitled to a half has no tasks; the others are entitled to a quarter each, and pay that for 4 of 8."""
+    pool = Instance.from_arrays(
+        [[1.0]] * 3,
+        [[8.0]],
+        entitlements=[0.25, 0.25, 0.5],
+        task_limits=[np.inf, np.inf, 0],
+    )
+    allocation = fairlp.allocate(pool, "njc", method=method)
+    assert allocation.totals.tolist() == pytest.approx([4, 4, 0], rel=1e-6)
+    assert allocation.prices_array.tolist() == [[pytest.approx(0.25 / 4, rel=1e-6)]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairlp
@@ -156,7 +157,25 @@ def test_in_rationals_a_round_begins_where_a_leaf_rises():
 @pytest.mark.parametrize("seed", range(many(60)))
 def test_guarantees_of_tasks_that_are_64_times_as_large_hold_a_64th_of_them(seed):
     rng = np.random.default_rng(seed)
-    instance = tree_instance(rng, servers=2, guarantees=True, limits=False)
-    larger = instance.replace(demands=64 * instance.demands)
+    instance = tree_instance(rng, servers=2, guarantees=True)
+    larger = instance.replace(demands=64 * instance.demands, task_limits=instance.task_limits / 64)
     expected = guaranteed(instance, PricedRegion(instance).can_run) / 64
     assert guaranteed(larger, PricedRegion(larger).can_run) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(many(120)))
+def test_answers_with_a_past_along_a_tree_of_small_weights_are_proved(seed):
+    """Queues of weights far below 1, whose levels rise slowly past what users have had."""
+    rng = np.random.default_rng([85, seed])
+    drawn = tree_instance(rng)
+    queues = {
+        path: {"weight": weight / 16}
+        for path, weight in drawn.queues.table(drawn.resources)["weight"].to_dict().items()
+        if path
+    }
+    instance = drawn.replace(queues=queues)
+    past = rng.choice([0, 0, 0.1, 0.3, 0.7], len(instance.users))
+    state = pd.Series(past, index=list(instance.users))
+    allocation = fairlp.allocate(instance, "h-drf-counted", state=state)
+    proof = allocation.certify()
+    assert proof.holds, proof.message

@@ -233,3 +233,13 @@ def test_where_interior_points_do_not_converge_best_responses_begin_anew(monkeyp
     monkeypatch.setattr(rows, "time_market", lost)
     allocation = fairlp.allocate(instance, "psdsf-tdm", method="interior-point")
     np.testing.assert_allclose(allocation.totals, expected, rtol=1e-12)
+
+
+def test_more_than_there_is_is_no_optimum():
+    """Twice the optimum is as far from the market's maximum as half of it, by log 2."""
+    instance = limited(300)
+    market = time_market(instance)
+    totals = market.tasks.sum(axis=1)
+    for factor in (0.5, 2.0):
+        gap = market_gap(instance, factor * totals, market.prices)
+        assert gap == pytest.approx(np.log(2), rel=1e-6)

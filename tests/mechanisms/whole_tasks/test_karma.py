@@ -252,3 +252,15 @@ def test_mechanisms_without_a_memory_take_no_state():
         fairlp.allocate(instance_of([1, 1], 4), "njc", state=pd.Series([1, 1]))
     assert fairlp.allocate(instance_of([1, 1], 4), "njc").state is None
     assert fairlp.mechanisms("karma").remembers and not fairlp.mechanisms("njc").remembers
+
+
+@pytest.mark.parametrize(("alpha", "guaranteed"), [(0.3, 1), (0.5, 1), (0.8, 2), (1.0, 3)])
+def test_what_is_guaranteed_is_the_part_of_an_exact_equal_share(alpha, guaranteed):
+    """Of 7 slices for 2 users alpha times 3.5, rounded down: without credits nobody has more."""
+    allocation = fairlp.allocate(instance_of([9, 9], 7), "karma", alpha=alpha, credits=0)
+    shared = 7 - 2 * guaranteed
+    assert allocation.totals.tolist() == [guaranteed + shared // 2] * 2
+    for demand in ([9, 9], [0, 9], [1, 2]):
+        answer = fairlp.allocate(instance_of(demand, 7), "karma", alpha=alpha, credits=0)
+        has, credits = quantum(demand, [0, 0], 7, Fraction(str(alpha)))
+        assert answer.totals.tolist() == has and answer.state.tolist() == credits

@@ -243,3 +243,20 @@ def test_the_integer_program_reads_and_exports(tmp_path):
     assert solution.objective == pytest.approx(2 / 3)
     assert fairlp.formulate(examples.load("ghodsi"), "pdrf").solve().objective == pytest.approx(2.0)
     assert fairlp.validate(examples.load("cycles"), "drf-milp").agrees.all()
+
+
+def test_cycles_of_a_higher_order_give_nobody_more_than_it_asks_for():
+    """Tasks of 1, 5 and 5 on 12: the first cycle gives ann its 3, and the second, of ann alone, has 9 left for it."""
+    instance = fairlp.Instance.from_arrays([[1], [5], [5]], [[12]], task_limits=[3, np.inf, np.inf])
+    allocation = fairlp.allocate(instance, "pdrf", higher_order=True)
+    assert allocation.totals.tolist()[0] == 3
+    for seed in range(many(200)):
+        rng = np.random.default_rng([84, seed])
+        users, resources = int(rng.integers(2, 6)), int(rng.integers(1, 3))
+        demands = rng.integers(1, 7, (users, resources))
+        limits = rng.integers(1, 6, users)
+        drawn = fairlp.Instance.from_arrays(
+            demands, rng.integers(10, 40, (1, resources)), task_limits=limits
+        )
+        allocation = fairlp.allocate(drawn, "pdrf", higher_order=True)
+        assert (allocation.totals.to_numpy() <= limits).all()

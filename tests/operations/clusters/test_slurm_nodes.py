@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairlp.operations.clusters.cluster import EntryError
-from fairlp.operations.clusters.slurm_nodes import feature_terms
+from fairlp.operations.clusters.slurm_nodes import feature_terms, node_amounts, node_use
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,20 @@ def test_parentheses_are_bounded():
     assert feature_terms("((a))") == {frozenset({"a"})}
     with pytest.raises(EntryError, match="has more than 100 parentheses"):
         feature_terms("(" * 5000 + "a" + ")" * 5000)
+
+
+def test_a_node_has_what_jobs_may_use_of_it():
+    entry = {"cpus": 32, "effective_cpus": 30, "real_memory": 1000, "specialized_memory": 200}
+    assert node_amounts(entry | {"gres": "gpu:2"}) == {"cpu": 30, "memory": 800, "gpu": 2}
+    assert node_amounts({"cpus": 32, "real_memory": 1000}) == {"cpu": 32, "memory": 1000}
+    assert node_amounts(entry | {"specialized_memory": 1200})["memory"] == 0
+    for broken in ({"cpus": 32}, {"real_memory": 9}, {"cpus": -1, "real_memory": 9}):
+        with pytest.raises(EntryError, match="no cpus and real_memory"):
+            node_amounts(broken)
+
+
+def test_what_a_node_says_is_allocated_is_in_use():
+    entry = {"tres_used": "cpu=3,mem=2G,gres/gpu=1", "alloc_cpus": 4}
+    assert node_use(entry) == {"cpu": 4, "memory": 2048, "gpu": 1}
+    assert node_use(entry | {"alloc_memory": 512})["memory"] == 512
+    assert node_use({}) == {}

@@ -119,3 +119,20 @@ def test_jobs_end_and_lists_and_refusals():
         simulate(cluster.replace(counts=[2]), Workload.of(jobs, ["cpu"]), "largest-gap")
     with pytest.raises(InstanceError, match="several servers, or task limits"):
         mean_tasks(TWO_DEVICES.replace(task_limits=[1, 2, 3]))
+
+
+def test_a_gap_is_at_the_end_of_the_users_own_next_task():
+    """One slot; ann's tasks take 1 second, bob's 4; each is entitled to a half.
+
+    ann begins, bob is next: 1 to 5. Then ann has had 1 of 3, bob 4 of 4.5; at 6 ann 2 of 3.5 and bob
+    4 of 5. At 7 ann has had 3 of the 4 that are due at 8, bob 4 of the 5.5 that are due at 11: bob
+    lacks 3/11 and ann 1/4.
+    """
+    jobs = pd.DataFrame(
+        {"user": ["ann"] * 4 + ["bob"] * 2, "arrival": 0, "tasks": 1, "cpu": 1,
+         "duration": [1] * 4 + [4] * 2}
+    )  # fmt: skip
+    slot = Instance.from_arrays([[1]], [[1]], resources=["cpu"])
+    for policy in GAPS:
+        result = simulate(slot, Workload.of(jobs, ["cpu"]), policy, every=1)
+        assert result.jobs.finish.tolist() == [1, 6, 7, 12, 5, 11]
