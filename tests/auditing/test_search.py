@@ -182,6 +182,14 @@ def test_instances_for_bottleneck_fairness_have_one_resource_that_all_need_most(
 
 
 def test_a_server_without_a_resource_that_a_user_needs_counts_for_nothing():
-    """On the first server only, 2 of 4 of the other resource are half of 8: the second has none of it."""
-    least = search._dominating(np.array([[0.0, 2.0]]), np.array([[8.0, 4.0], [99.0, 0.0]]), None)
-    assert least.tolist() == [4]
+    """Where it can run, a task needs 2 of 4, which of 8 of the first is 4; elsewhere it would be 2 of 4 of 99."""
+    demands = np.array([[0.0, 2.0, 1.0]])
+    capacities = np.array([[8.0, 4.0, 4.0], [99.0, 4.0, 0.0]])
+    assert search._dominating(demands, capacities, None).tolist() == [4]
+
+
+def test_a_demand_that_is_to_dominate_is_a_whole_task_at_least():
+    demands, capacities = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[9.0, 9.0]])
+    assert search._dominating(demands, capacities, None).tolist() == [1, 1]
+    rich = np.array([[1.0, 99.0]])
+    assert search._dominating(np.array([[0.0, 1.0]]), rich, None).tolist() == [1]

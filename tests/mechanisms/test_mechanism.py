@@ -431,3 +431,15 @@ def test_the_phases_of_a_call_take_no_longer_than_the_call(name, method):
     seconds = perf_counter() - begin
     assert all(phase >= 0 for phase in allocation.times.values())
     assert 0 < sum(allocation.times.values()) <= seconds
+
+
+def test_the_mechanisms_of_one_server_refuse_two():
+    two_servers = Instance.from_arrays([[1, 2], [2, 1]], [[9, 9], [9, 9]])
+    for name in ("drf", "edrf", "drfh", "tsf", "njc", "drf-discrete"):
+        row = find(name)
+        if row.shares_one_server:
+            with pytest.raises(NotDefinedError, match="server"):
+                fairlp.allocate(two_servers, name)
+        else:
+            assert len(fairlp.allocate(two_servers, name).totals) == 2
+    assert find("edrf").shares_one_server and not find("drfh").shares_one_server

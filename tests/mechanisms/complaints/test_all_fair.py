@@ -143,3 +143,14 @@ def test_a_segment_of_fair_allocations_has_its_two_ends(chosen_seed):
             ends = sorted(fair_set.vertices.to_numpy().tolist())
             exact_ends = sorted([float(v) for v in point] for point in segments[bottlenecks])
             assert ends == [pytest.approx(end, abs=1e-8) for end in exact_ends]
+
+
+@pytest.mark.parametrize("chosen_seed", [10, 15, 17])
+def test_ranges_of_all_sets_reach_from_the_least_to_the_most_of_any(chosen_seed):
+    r, e = random_rationals(chosen_seed)
+    r = [[row[j] for j in used(r)] for row in r]
+    points = [[float(v) for v in p] for found in all_sets(r, e).values() for p in found]
+    fair = fairlp.complaints.solutions(instance_of(r, e))
+    assert fair.ranges["least"].to_numpy() == pytest.approx(np.min(points, axis=0), abs=1e-8)
+    assert fair.ranges["most"].to_numpy() == pytest.approx(np.max(points, axis=0), abs=1e-8)
+    assert fair.dimension == max(fair_set.dimension for fair_set in fair.sets)

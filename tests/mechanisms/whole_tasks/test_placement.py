@@ -222,4 +222,10 @@ def test_one_task_at_a_time_is_that_of_rationals(rule, offset, ties):
         oracle = Plain(demands, capacity, weights, limits)
         assert tasks.tolist() == oracle.serve(rule, ties, offset)
         served = [pick.user for pick in trace if pick.runs]
+        counts = [0] * users
+        for pick in trace:
+            dominant_share = (demands[pick.user] / capacity).max() / weights[pick.user]
+            assert pick.share == pytest.approx(counts[pick.user] * dominant_share)
+            counts[pick.user] += pick.runs
+            assert pick.tasks == counts[pick.user]
         assert np.bincount(served, minlength=users).tolist() == tasks.tolist()

@@ -287,3 +287,12 @@ def test_what_cannot_be_selected_is_refused_in_words(select, message):
     t = Index("t", HOURS)
     with pytest.raises((ModelError, UnknownNameError), match=message):
         select(Model("m").variable("x", t), t)
+
+
+def test_one_label_is_singular_and_several_are_plural():
+    user, hour = Index("u", ["ann"], "user"), Index("h", [8, 9], "hour")
+    model = Model("m")
+    assert repr(model.variable("x", user, hour, lower=None)).endswith("1 user × 2 hours>")
+    assert repr(model.parameter("p", (hour, Index("k", [1])), [[1], [2]])).endswith(
+        "2 hours × 1 label>"
+    )
