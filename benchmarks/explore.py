@@ -139,7 +139,7 @@ def explore(oracles: list[Oracle], minutes: float, seed: int, folder: Path | Non
     waiting = list(oracles)
     n_finds = 0
     while waiting and time.monotonic() < end:
-        oracle = min(waiting, key=lambda one: one.seconds)
+        oracle = min(waiting, key=lambda oracle: oracle.seconds)
         case = oracle.cases[int(rng.integers(len(oracle.cases)))]
         arguments = case | {"seed": int(rng.integers(LARGEST_SEED))}
         begin = time.monotonic()
@@ -208,7 +208,7 @@ def main() -> int:
     cases = sum(len(oracle.cases) for oracle in oracles)
     print(f"seed {seed}: {len(oracles)} tests take a seed, {cases} cases", flush=True)
     n_finds = explore(oracles, options.minutes, seed, options.write)
-    for oracle in sorted(oracles, key=lambda one: one.calls):
+    for oracle in sorted(oracles, key=lambda oracle: oracle.calls):
         print(f"{oracle.calls:7} calls {oracle.seconds:6.1f} s  {oracle.file}::{oracle.name}")
     calls = sum(oracle.calls for oracle in oracles)
     print(f"seed {seed}: {calls} calls of {len(oracles)} tests, {n_finds} finds")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 import fairlp
 
@@ -81,6 +82,13 @@ def guaranteed_tree(seed, servers=1):
         weights=rng.integers(1, 4, users),
         task_limits=np.where(rng.random(users) < 0.6, rng.integers(1, 5, users), np.inf),
     )
+
+
+def random_past(rng, instance):
+    """Return a level that each user had before, as `state=` takes it; no two that are not 0 are the same."""
+    users = len(instance.users)
+    past = rng.choice([0, 0.1, 0.3, 0.7], users) * rng.uniform(0.9, 1.1, users)
+    return pd.Series(past, index=list(instance.users))
 
 
 def for_the_oracle(instance):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairlp
@@ -12,7 +11,7 @@ from fairlp.mechanisms.max_min.levels import guaranteed
 from fairlp.mechanisms.max_min.proof import PricedRegion
 from fairlp.models.trees.guarantees import floors
 from profiles import many
-from tree_instances import for_the_oracle, guaranteed_tree, tree_instance
+from tree_instances import for_the_oracle, guaranteed_tree, random_past, tree_instance
 from tree_oracle import counted
 
 
@@ -42,9 +41,7 @@ def test_rises_with_limits_and_a_past_are_those_of_curves(seed):
     """On one server, satisfied users counted; no two pasts are the same."""
     rng = np.random.default_rng([77, seed])
     instance = tree_instance(rng)
-    users = len(instance.users)
-    past = rng.choice([0, 0.1, 0.3, 0.7], users) * rng.uniform(0.9, 1.1, users)
-    state = pd.Series(past, index=list(instance.users))
-    expected = counted(*for_the_oracle(instance), past)
-    allocation = fairlp.allocate(instance, "h-drf-counted", state=state)
+    past = random_past(rng, instance)
+    expected = counted(*for_the_oracle(instance), past.to_numpy())
+    allocation = fairlp.allocate(instance, "h-drf-counted", state=past)
     assert allocation.totals.to_numpy() == pytest.approx(expected, rel=1e-3, abs=1e-3)

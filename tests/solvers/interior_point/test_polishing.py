@@ -60,21 +60,24 @@ def test_what_is_polished_is_no_worse_and_nearer(seed, alpha):
 def test_what_is_told_wrongly_is_not_taken(monkeypatch):
     """One column or row too many or too few: the same optimum, or what was there before."""
     monkeypatch.setattr(polishing, "SOLVER_TIGHTEST", -1.0)
-    active, better = polishing._System.active, 0
+    active, better = polishing._Evidence.active, 0
     for seed in range(6):
         program = program_of(random_instance(seed, servers=2))
         before = unpolished(program, monkeypatch)
         system = polishing._System(program, program.logs)
-        right = active(system, before.x, system.with_limits(before.x, before.row_duals))
+        prices = system.with_limits(before.x, before.row_duals)
+        right = active(system.evidence(before.x, prices), 1.0)
         for which, many_there in enumerate((len(system.columns), len(system.bound))):
             for k in range(many_there):
                 sets = list(right)
                 sets[which] = np.setxor1d(right[which], [k])
-                monkeypatch.setattr(polishing._System, "active", lambda *arguments, sets=sets: sets)
+                monkeypatch.setattr(
+                    polishing._Evidence, "active", lambda *arguments, sets=sets: sets
+                )
                 x, duals = polished(program, before.x, before.row_duals)
                 assert x is before.x or certify(program, x, duals).gap <= before.verify().gap
                 better += x is not before.x
-        monkeypatch.setattr(polishing._System, "active", active)
+        monkeypatch.setattr(polishing._Evidence, "active", active)
     assert better > 5
 
 

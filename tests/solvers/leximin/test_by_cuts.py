@@ -17,7 +17,7 @@ from fairlp.models.paths.pool import PoolRows
 from fairlp.solvers.leximin.by_cuts import ServersByCuts
 from fairlp.solvers.leximin.leximin import climb
 from profiles import many
-from tree_instances import for_the_oracle, tree_instance
+from tree_instances import for_the_oracle, random_past, tree_instance
 from tree_oracle import counted, hierarchical
 
 #: Two leaves of one server of 10, tasks of 1: the first begins with 6, of which rates know nothing.
@@ -203,11 +203,9 @@ def test_rises_that_begin_one_after_the_other_are_those_of_curves(seed):
     """With a past, each begins where its own level is reached."""
     rng = np.random.default_rng([82, seed])
     instance = tree_instance(rng)
-    users = len(instance.users)
-    past = rng.choice([0, 0.1, 0.3, 0.7], users) * rng.uniform(0.9, 1.1, users)
-    expected = counted(*for_the_oracle(instance), past)
-    state = pd.Series(past, index=list(instance.users))
-    allocation = fairlp.allocate(instance, "h-drf-counted", method="lp", state=state)
+    past = random_past(rng, instance)
+    expected = counted(*for_the_oracle(instance), past.to_numpy())
+    allocation = fairlp.allocate(instance, "h-drf-counted", method="lp", state=past)
     assert allocation.totals.to_numpy() == pytest.approx(expected, rel=1e-3, abs=1e-3)
 
 

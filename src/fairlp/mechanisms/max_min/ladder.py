@@ -76,10 +76,10 @@ def of_tree(
     return exact_leximin(instance, formulation, partial(first_path, tree, count=count))
 
 
-def _are_far_apart(call: MethodCall, part: float = NOISE) -> bool:
+def _are_far_apart(call: MethodCall, fraction: float = NOISE) -> bool:
     """Return whether the smallest number of the instance may be a solver's noise.
 
-    Demands, capacities and weights (along the tree) are each compared with this part of their
+    Demands, capacities and weights (along the tree) are each compared with this fraction of their
     largest.
     """
     mechanism = call.mechanism
@@ -89,7 +89,7 @@ def _are_far_apart(call: MethodCall, part: float = NOISE) -> bool:
         numbers[numbers > 0]
         for numbers in (instance.demands, instance.capacities, instance.weights, weights)
     )
-    return any(numbers.size and numbers.min() < part * numbers.max() for numbers in positive)
+    return any(numbers.size and numbers.min() < fraction * numbers.max() for numbers in positive)
 
 
 def settled(
@@ -142,8 +142,8 @@ def _without_noise(
 ) -> TasksResult:
     """Return an outcome that is right to rounding; in rationals where numbers may be left out.
 
-    A solver leaves out numbers that are rounding beside others, and what such a number alone blocks
-    then rises at nobody's cost.
+    A solver leaves out numbers that are rounding beside others. A user whom only such a number
+    blocks then rises, and no other user loses.
     """
     if rationals is None or not _are_far_apart(call, NOISE_COEFFICIENT):
         return outcome

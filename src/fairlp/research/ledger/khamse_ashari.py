@@ -127,9 +127,7 @@ def section_3a(run: Run) -> ItemAnswer:
 def shares_3a(run: Run) -> ItemAnswer:
     """Levels x/γ of the allocation."""
     instance = examples.khamse_ashari_section_3a()
-    totals = allocate(instance, RDM).totals.to_numpy()
-    alone = instance.gamma()
-    level = quotients(totals[:, None], alone)
+    level = _levels(instance, allocate(instance, RDM).tasks_array)
     printed = named("server 1, user", ["0.6", "0.6", "8/12", "12/12"]) | named(
         "server 2, user", ["8/12", "8/12"]
     )
@@ -144,8 +142,7 @@ def shares_3a(run: Run) -> ItemAnswer:
 def misprinted_indices(run: Run) -> ItemAnswer:
     """Levels x/γ of users 3 and 4 on the first server, which these indices name."""
     instance = examples.khamse_ashari_section_3a()
-    totals = allocate(instance, RDM).totals.to_numpy()
-    level = quotients(totals[:, None], instance.gamma())
+    level = _levels(instance, allocate(instance, RDM).tasks_array)
     why = (
         f"s[3,2] and s[4,2] are meant: {shown(level[2:, 1])}; two sentences before, s[4,1] is 12/12"
     )

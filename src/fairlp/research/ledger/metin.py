@@ -639,6 +639,12 @@ def sums(run: Run) -> ItemAnswer:
     )
 
 
+def beyond_filling(instance: Instance) -> np.ndarray:
+    """Return the tasks that each user has more than by progressive filling, or fewer (below 0)."""
+    tasks = allocate(instance, "pdrf").totals - allocate(instance, "drf-discrete").totals
+    return np.asarray(tasks.to_numpy())
+
+
 @PAPER.item("§4, who has too many", "Too many tasks go to users of low dominant shares")
 def who(run: Run) -> ItemAnswer:
     """Mean share per task of those who have too many, over that of all."""
@@ -647,9 +653,7 @@ def who(run: Run) -> ItemAnswer:
     ratios = []
     for _ in range(count):
         instance = generators.uniform_integers(rng, users=1000, resources=2, demands=(1, 100))
-        has_more = (
-            allocate(instance, "pdrf").totals - allocate(instance, "drf-discrete").totals
-        ).to_numpy() > 0
+        has_more = beyond_filling(instance) > 0
         share = (instance.demands / instance.pool).max(axis=1)
         if has_more.any():
             ratios.append(share[has_more].mean() / share.mean())

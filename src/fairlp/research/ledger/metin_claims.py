@@ -15,7 +15,7 @@ from ...mechanisms.whole_tasks.filling import Pool
 from ...tolerances import AGREEMENT, AUDIT
 from ..study import generators
 from .growth import judged, measured
-from .metin import PAPER
+from .metin import PAPER, beyond_filling
 from .registry import CheckAnswer, Run, integers
 from .verdicts import Agreement, ItemAnswer, beside, on_instance, shown
 
@@ -126,8 +126,7 @@ def _excess(rng: np.random.Generator, resources: int) -> tuple[np.ndarray, np.nd
     """Return ds*/ds[n] and the tasks that each user has too many, of a draw of 1,000 users."""
     instance = generators.uniform_integers(rng, users=1000, resources=resources, demands=(1, 100))
     share = (instance.demands / instance.pool).max(axis=1)
-    difference = allocate(instance, "pdrf").totals - allocate(instance, "drf-discrete").totals
-    return share.max() / share, difference.to_numpy().clip(min=0)
+    return share.max() / share, beyond_filling(instance).clip(min=0)
 
 
 #: What "predominantly" and "very rarely" are taken to mean, as parts of all deviations.
@@ -170,8 +169,7 @@ def _difference(rng: np.random.Generator, resources: int, largest: int) -> np.nd
     instance = generators.uniform_integers(
         rng, users=1000, resources=resources, demands=(1, largest)
     )
-    tasks = allocate(instance, "pdrf").totals - allocate(instance, "drf-discrete").totals
-    return np.asarray(tasks.to_numpy())
+    return beyond_filling(instance)
 
 
 @PAPER.item(
@@ -186,9 +184,8 @@ def demands_of_one(run: Run) -> ItemAnswer:
     excess = []
     for _ in range(count):
         instance = generators.uniform_integers(rng, users=1000, resources=2, demands=(1, 10))
-        tasks = allocate(instance, "pdrf").totals - allocate(instance, "drf-discrete").totals
         ones.append((instance.demands == 1).sum(axis=1))
-        excess.append(tasks.to_numpy().clip(min=0))
+        excess.append(beyond_filling(instance).clip(min=0))
     demands_that_are_one = np.concatenate(ones)
     mean = [np.concatenate(excess)[demands_that_are_one == k].mean() for k in (0, 1, 2)]
     ours = f"tasks too many of users with no demand of 1, one, and two: {shown(mean)}"

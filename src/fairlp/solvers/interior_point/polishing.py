@@ -33,33 +33,36 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray) -> tuple[np.nda
     if logs is None or not _suits(program, logs) or not (logs.arguments(x) > 0).all():
         return x, duals
     # numbers beyond floats are of no optimum: the point stays as it was
-    gap = certify(program, x, duals).gap or 0.0
     with blas_threads(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         system = _System(program, logs)
+        prices = system.with_limits(x, duals)
+        evidence = system.evidence(x, prices)
+        if evidence.is_clear:
+            return x, duals
+        gap = certify(program, x, duals).gap or 0.0
         for doubt in DOUBTS:
-            solution = newton(system, x, duals, doubt)
+            solution = newton(system, evidence.active(doubt), x, prices)
             if solution is None:
                 continue
-            after = certify(program, *solution)
+            point, row_duals = solution[0], solution[1][: len(duals)]
+            after = certify(program, point, row_duals)
             error = max(after.gap or 0.0, after.dual_residual or 0.0)
             if after.is_optimal and error <= gap:
-                return solution
+                return point, row_duals
     return x, duals
 
 
 def newton(
-    system: _System, x: np.ndarray, duals: np.ndarray, doubt: float = 1.0
+    system: _System, active: tuple[np.ndarray, np.ndarray], x: np.ndarray, prices: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return point and duals by Newton's method; None where all is clear, or it fails."""
-    prices = system.with_limits(x, duals)
-    active = system.active(x, prices, doubt)
-    if active is None or sum(map(len, active)) > MOST_UNKNOWNS:
+    """Return point and prices by Newton's method; None where it fails, or takes too long."""
+    if sum(map(len, active)) > MOST_UNKNOWNS:
         return None
     solution = system.solve(*active, x, prices)
     if solution is None:
         return None
     point, row_prices = solution
-    return np.maximum(point, 0.0), np.maximum(row_prices[: len(duals)], 0.0)
+    return np.maximum(point, 0.0), np.maximum(row_prices, 0.0)
 
 
 def _suits(program: Program, logs: LogTerms) -> bool:
@@ -92,6 +95,43 @@ class _Units:
     gradient: np.ndarray
     column: np.ndarray
     price: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """What a point nearby says of which columns are in use, and which rows are full.
+
+    Attributes
+    ----------
+    fraction : ndarray
+        The part of each column in its user's total.
+    loss : ndarray
+        The part of its worth that each column loses.
+    price, slack : ndarray
+        Of each row, in its own units.
+    """
+
+    fraction: np.ndarray
+    loss: np.ndarray
+    price: np.ndarray
+    slack: np.ndarray
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether of each pair one number is none, so that the point has its last digits."""
+        unclear = np.concatenate(
+            [np.minimum(self.fraction, self.loss), np.minimum(self.slack, self.price)]
+        )
+        return bool(unclear.max(initial=0.0) <= SOLVER_TIGHTEST)
+
+    def active(self, doubt: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the columns in use and the full rows.
+
+        A column is in use when its part exceeds its loss times ``doubt``; a row is full when its
+        price exceeds its slack.
+        """
+        is_used = self.fraction > doubt * self.loss
+        return np.flatnonzero(is_used), np.flatnonzero(self.price > self.slack)
 
 
 class _System:
@@ -128,24 +168,14 @@ class _System:
             price=float(slopes @ arguments) / self.bound,
         )
 
-    def active(
-        self, x: np.ndarray, prices: np.ndarray, doubt: float = 1.0
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the columns in use and the full rows, by a point nearby; None where all is clear.
-
-        A column is in use when it is a larger part of its user's total than the part of its worth
-        that it loses, times ``doubt``; a row is full when its price exceeds its slack.
-        """
+    def evidence(self, x: np.ndarray, prices: np.ndarray) -> _Evidence:
+        """Return what a point nearby says of columns in use and full rows."""
         units = self.units(x)
         fraction = x[self.columns] / units.column
         loss = abs((self.A.T @ prices) / units.gradient - 1.0)
         usage = (self.A @ x[self.columns]) / self.bound
         slack = np.where(self.is_bound, abs(1.0 - usage), 1.0)
-        price = prices / units.price
-        unclear = np.concatenate([np.minimum(fraction, loss), np.minimum(slack, price)])
-        if unclear.max(initial=0.0) <= SOLVER_TIGHTEST:
-            return None
-        return np.flatnonzero(fraction > doubt * loss), np.flatnonzero(price > slack)
+        return _Evidence(fraction, loss, prices / units.price, slack)
 
     def solve(
         self, used: np.ndarray, full: np.ndarray, x: np.ndarray, prices: np.ndarray
