@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis.errors import UnsatisfiedAssumption
 
 import fairlp
 
@@ -112,6 +111,8 @@ def collected(only: str) -> list[Oracle]:
 
 def call(oracle: Oracle, arguments: dict[str, Any]) -> Find | None:
     """Call a test; return what it found."""
+    from hypothesis.errors import UnsatisfiedAssumption  # pytest has to load hypothesis first
+
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
@@ -166,7 +167,7 @@ from pathlib import Path
 from paths import ROOT
 
 
-def test_{name}_{number}():
+def {name}_{number}():
     spec = importlib.util.spec_from_file_location("explored", ROOT / "{file}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -186,7 +187,7 @@ def write(find: Find, folder: Path, number: int) -> None:
         number=number,
         file=find.oracle.file,
         arguments=", ".join(f"{key}={value!r}" for key, value in find.arguments.items()),
-    ).replace(f"def test_{find.oracle.name}", f"def {find.oracle.name}")
+    )
     (folder / f"test_{name}_{number}.py").write_text(text, encoding="utf-8")
     for k, instance in enumerate(find.instances):
         with contextlib.suppress(Exception):  # of a label that no file holds
