@@ -14,6 +14,8 @@ def filled(demands, capacity, rates, limits, past):
     users = range(len(demands))
     resources = range(len(capacity))
     remaining = [Fraction(amount) for amount in capacity]
+    # in floats a user never comes to its limit, and the loop does not end
+    limits = [Fraction(limit) if limit < math.inf else limit for limit in limits]
     tasks = [Fraction(0)] * len(demands)
     active = set(users)
     level = Fraction(0)

@@ -47,7 +47,7 @@ def test_a_server_is_filled_as_in_fractions(seed, has_past):
 
 
 @pytest.mark.parametrize("mechanism", ["drf", "edrf", "drfh"])
-@pytest.mark.parametrize("seed", range(many(100)))
+@pytest.mark.parametrize("seed", [*range(many(100)), 1965882484])
 def test_weights_per_resource_give_the_rates_of_their_definition(seed, mechanism):
     """A task is worth the largest of its parts of resources, each over the weight of that resource."""
     demands, capacity, _, limits, _ = small_server(seed)
