@@ -489,7 +489,10 @@ def _waiting_table(rows: list[Row]) -> pd.DataFrame:
         group = row.group
         if group.waiting > 0:
             priority = max(group.priorities, default=None)
-            message = max(group.messages, key=group.messages.__getitem__, default="")
+            messages: Counter[str] = Counter()
+            for request, count in group.requests.items():
+                messages[request.message] += count if request.message else 0
+            message = max(messages, key=messages.__getitem__, default="")
             entries.append(
                 (
                     row.leaf.label,

@@ -160,6 +160,9 @@ class Node:
     """A machine: amounts by resource, attributes, and why it takes no new tasks (empty: it does).
 
     ``in_use`` is what the machine itself reports as allocated, by resource, where it reports that.
+    ``asleep`` is the state of a machine that sleeps, and starts when tasks need it. Of a server
+    that stands for several machines, ``pieces`` are the amounts that are free on each of them: a
+    task has to fit on one.
     """
 
     name: str
@@ -168,6 +171,8 @@ class Node:
     closed: str = ""
     file: str = ""
     in_use: Mapping[str, float] = field(default_factory=dict)
+    asleep: str = ""
+    pieces: tuple[Mapping[str, float], ...] = ()
 
 
 class Leaf(NamedTuple):
@@ -186,41 +191,121 @@ class Leaf(NamedTuple):
     tenant: str = ""
 
 
+class Request(NamedTuple):
+    """What tasks that wait have in common, besides their leaf.
+
+    ``message`` is what the scheduler itself says of them, and ``left_out`` names the constraints of
+    the dump on where they run that do not count here (such as ``pod anti-affinity``).
+    """
+
+    priority: float | None = None
+    message: str = ""
+    left_out: tuple[str, ...] = ()
+
+
 @dataclass
 class Group:
     """The tasks of a leaf: those that run, by node; those that wait; those that may not run yet.
 
     ``since`` is when the first that waits was submitted, ``held_tasks`` counts those that may not
-    run yet by the scheduler's own reason, ``priorities`` are those of the tasks that wait, and
-    ``messages`` counts these by what the scheduler itself says of them.
+    run yet by the scheduler's own reason, ``requests`` those that wait, and
+    ``running_priorities`` those that run by node and priority, where it is known.
     """
 
     running: dict[str, int] = field(default_factory=dict)
     waiting: int = 0
     since: str | None = None
     held_tasks: dict[str, int] = field(default_factory=dict)
-    priorities: set[float] = field(default_factory=set)
-    messages: Counter[str] = field(default_factory=Counter)
+    requests: Counter[Request] = field(default_factory=Counter)
+    running_priorities: Counter[tuple[str, float]] = field(default_factory=Counter)
 
     def add(self, other: Group) -> None:
         """Add the tasks of another group."""
         add_amounts(self.running, other.running)
         add_amounts(self.held_tasks, other.held_tasks)
-        self.wait(other.waiting, other.since)
-        self.priorities |= other.priorities
-        self.messages += other.messages
+        self.waiting += other.waiting
+        self.since = first_time(self.since, other.since)
+        self.requests += other.requests
+        self.running_priorities += other.running_priorities
 
-    def wait(
-        self, count: int, since: str | None, priority: float | None = None, message: str = ""
-    ) -> None:
+    def wait(self, count: int, since: str | None, request: Request) -> None:
         """Count tasks that wait."""
         self.waiting += count
-        if message:
-            self.messages[message] += count
-        if priority is not None:
-            self.priorities.add(priority)
-        if since is not None and (self.since is None or since < self.since):
-            self.since = since
+        self.requests[request] += count
+        self.since = first_time(self.since, since)
+
+    @property
+    def priorities(self) -> set[float]:
+        """The priorities of the tasks that wait."""
+        return {request.priority for request in self.requests if request.priority is not None}
+
+
+def first_time(time: str | None, other: str | None) -> str | None:
+    """Return the earlier of two times, None where neither is known.
+
+    >>> first_time(None, "2026-11-28T10:00:00Z"), first_time("b", "a")
+    ('2026-11-28T10:00:00Z', 'a')
+    """
+    return min(filter(None, (time, other)), default=None)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Tasks that wait, and run at once or not at all: a Workload, a PodGroup, a job of Slurm.
+
+    Attributes
+    ----------
+    name : str
+        As its scheduler calls it.
+    tasks : mapping
+        Of one such job, by leaf.
+    copies : int
+        So many equal jobs wait: the tasks of an array of jobs.
+    one_a_node : bool
+        Whether each of its tasks needs a node of its own.
+    since : str or None
+    request : Request
+    """
+
+    name: str
+    tasks: Mapping[Leaf, int]
+    copies: int = 1
+    one_a_node: bool = False
+    since: str | None = None
+    request: Request = field(default_factory=Request)
+
+
+@dataclass
+class RunningJob:
+    """Tasks that came at once, and go at once: their numbers by leaf and node."""
+
+    tasks: Counter[tuple[Leaf, str]] = field(default_factory=Counter)
+    priority: float | None = None
+
+
+@dataclass(frozen=True)
+class Preemption:
+    """Whom the scheduler lets give way to whom, as far as the dump says.
+
+    Attributes
+    ----------
+    refusal : str
+        Why no task gives way to others; empty where some do.
+    protected : mapping
+        Tenants whose tasks do not give way, each with the reason.
+    refused : mapping
+        Tenants to whom no task of others gives way, each with the reason.
+    lower_only : bool
+        Whether only tasks of lower priority give way.
+    rule : str
+        The rule in words, for a reader; empty where the dump does not say it.
+    """
+
+    refusal: str = ""
+    protected: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    lower_only: bool = False
+    rule: str = ""
 
 
 class Cluster:
@@ -252,6 +337,15 @@ class Cluster:
         self.plugin = ""
         #: Decayed use by queue and namespace (empty: the whole queue), in amounts times half-lives.
         self.past: dict[tuple[str, str], Floats] = {}
+        #: Jobs that wait whose tasks run at once or not at all, and those that run, by name.
+        self.waiting_jobs: list[Job] = []
+        self.running_jobs: dict[str, RunningJob] = defaultdict(RunningJob)
+        #: Whom the scheduler lets give way to whom.
+        self.preemption = Preemption()
+        #: Why what queues lend is not shared fairly; empty where the scheduler shares it so.
+        self.no_fair_sharing = ""
+        #: Limits besides queues and nodes that are used up, in words, by name (such as licences).
+        self.limits_reached: dict[str, str] = {}
         #: Nodes that tasks run on, and that are not in the dump.
         self.absent: list[str] = []
         #: The scheduler's word for those whom it promises a share.
@@ -271,25 +365,48 @@ class Cluster:
         else:
             self.nodes[node.name] = node
 
-    def run(self, leaf: Leaf, node: str, where: Where, count: int = 1) -> None:
-        """Count tasks that run on a node; ``where`` is for a note that the dump lacks the node."""
+    def run(
+        self,
+        leaf: Leaf,
+        node: str,
+        where: Where,
+        count: int = 1,
+        job: str = "",
+        priority: float | None = None,
+    ) -> None:
+        """Count tasks that run on a node; ``where`` is for a note that the dump lacks the node.
+
+        Tasks of one ``job`` came at once and go at once; without a name each is a job by itself.
+        """
         if node not in self.nodes:
             self.absent.append(node)
             message = f"it runs on {node!r}, a node that is not in the dump"
             self.note(*where, message, "left out of what runs")
             return
         add_amounts(self.groups[leaf].running, {node: count})
+        if job:
+            running_job = self.running_jobs[job]
+            running_job.tasks[leaf, node] += count
+            running_job.priority = priority
+        elif priority is not None:
+            self.groups[leaf].running_priorities[node, priority] += count
 
     def wait(
         self,
         leaf: Leaf,
         count: int,
         since: str | None,
-        priority: float | None = None,
-        message: str = "",
+        request: Request = Request(),  # noqa: B008 — it is immutable
     ) -> None:
-        """Count tasks that wait; the message is what the scheduler says of them."""
-        self.groups[leaf].wait(count, since, priority, message)
+        """Count tasks that wait, each a job by itself."""
+        self.groups[leaf].wait(count, since, request)
+
+    def wait_together(self, job: Job) -> None:
+        """Count the tasks of a job that run at once or not at all."""
+        for leaf, count in job.tasks.items():
+            self.groups[leaf].wait(count * job.copies, job.since, job.request)
+        if sum(job.tasks.values()) > 1:
+            self.waiting_jobs.append(job)
 
     def hold(self, leaf: Leaf, count: int, reason: str) -> None:
         """Count tasks that may not run yet, by the scheduler's reason; they are owed nothing."""

@@ -19,6 +19,7 @@ from .cluster import (
     Notes,
     ReadEntry,
     Record,
+    Request,
     list_at,
     mapping_at,
     name_in_path,
@@ -236,7 +237,8 @@ class KubernetesReader:
         if pod.gate:
             self.cluster.hold(leaf, pod.tasks, pod.gate)
         else:
-            self.cluster.wait(leaf, pod.tasks, pod.since, pod.priority, pod.message)
+            request = Request(pod.priority, pod.message)
+            self.cluster.wait(leaf, pod.tasks, pod.since, request)
 
     def finish(self) -> tuple[Cluster, Allowed]:
         """Return the cluster, and the function that says where its pods may be."""

@@ -17,6 +17,7 @@ from .cluster import (
     Leaf,
     Node,
     Record,
+    Request,
     Where,
     demand_of,
     list_at,
@@ -306,7 +307,8 @@ class SlurmReader:
                     cluster.run(leaf, node, job.where)
                     continue
                 if job.waiting_portions:
-                    cluster.wait(leaf, job.waiting_portions, job.since, job.priority, job.message)
+                    request = Request(job.priority, job.message)
+                    cluster.wait(leaf, job.waiting_portions, job.since, request)
                 for reason, portions in job.held_portions.items():
                     cluster.hold(leaf, portions, reason)
         cluster.jobs = self._job_counts()

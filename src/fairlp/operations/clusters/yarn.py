@@ -27,6 +27,7 @@ from .cluster import (
     Node,
     Notes,
     Record,
+    Request,
     Where,
     add_amounts,
     demand_of,
@@ -611,7 +612,7 @@ class YarnReader:
             priority = None
         for count, demand, partition in waiting_containers:
             waiting += count
-            self.cluster.wait(leaf_in(partition, demand), count, since, priority)
+            self.cluster.wait(leaf_in(partition, demand), count, since, Request(priority))
         if not waiting and entry["state"] != "RUNNING":
             message = f"it is {entry['state']}, and the dump does not say what it asks for"
             self.note(*where, message, "left out")
