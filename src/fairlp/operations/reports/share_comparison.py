@@ -17,7 +17,9 @@ from ...models.instances.arithmetic import largest_first
 from ...models.trees.guarantees import floors
 from ...tolerances import AUDIT
 from ..clusters.past import fair_with_past
+from ..clusters.volcano import CAPACITY, PROPORTION
 from .blocking import Blocking, Obstacle
+from .jobs import WaitingJob, jobs_that_wait
 from .subject import ClusterSource, Subject, mechanism_or_default, subject_of
 from .tenants import TenantShares
 
@@ -139,8 +141,27 @@ class ShareComparison:
     @cached_property
     def tenant_shares(self) -> TenantShares:
         """The shares of tenants, of which the users are parts."""
+        return self._shares_beside(self.fair_tasks)
+
+    def _shares_beside(self, fair_tasks: np.ndarray) -> TenantShares:
+        """Return the shares of tenants beside fair tasks of users."""
         subject = self.subject
-        return TenantShares(self.instance, subject.tenants, self.has, self.fair_tasks, self.waiting)
+        return TenantShares(
+            self.instance,
+            subject.tenants,
+            self.has,
+            fair_tasks,
+            self.waiting,
+            self.waiting_jobs,
+            by_resource=subject.plugin in (CAPACITY, PROPORTION),
+        )
+
+    @cached_property
+    def waiting_jobs(self) -> list[WaitingJob]:
+        """The jobs that wait."""
+        if self.subject.tasks is not None:
+            return self.subject.waiting_jobs
+        return jobs_that_wait(self.instance, self.waiting)
 
     @cached_property
     def fair_with_past(self) -> Allocation | None:
@@ -155,9 +176,7 @@ class ShareComparison:
         """The shares of tenants beside those that are fair with past use counted."""
         if self.fair_with_past is None:
             return None
-        fair_tasks = np.asarray(self.fair_with_past.tasks_array.sum(axis=1))
-        tenants = self.subject.tenants
-        return TenantShares(self.instance, tenants, self.has, fair_tasks, self.waiting)
+        return self._shares_beside(np.asarray(self.fair_with_past.tasks_array.sum(axis=1)))
 
     @property
     def owed(self) -> np.ndarray:
