@@ -515,6 +515,21 @@ class Blocking:
 
     # Who holds a resource, a cap or a quota
 
+    def kept(self, quota: Obstacle) -> dict[int, float]:
+        """Return how much of a resource queues below a quota keep back by lending limits, unused."""
+        tree = self.instance.tree
+        if tree.quotas is None:
+            return {}
+        quota_tree, _ = self._quotas
+        columns = tree.quotas.resource == quota.resource
+        count = len(tree)
+        reserved = quota_tree.reserved[:count, columns]
+        unused = np.maximum(reserved - self._quota_use[:count, columns], 0.0).sum(axis=1)
+        is_below = np.array([quota.queue in tree.chain(v)[1:] for v in range(count)])
+        rounding = AUDIT * reserved.sum(axis=1)
+        kept = np.where(is_below & (unused > rounding), unused, 0.0)
+        return {int(v): float(kept[v]) for v in largest_first(kept) if kept[v] > 0}
+
     def loans(self, quota: Obstacle) -> tuple[dict[int, float], dict[int, float]]:
         """Return how much of a resource queues below a quota lend and borrow, largest first.
 

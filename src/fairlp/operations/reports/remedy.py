@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from ...models.instances.arithmetic import largest_first
 from ...tolerances import AUDIT
 from .blocking import Blocking, Obstacle, Placement, fitting_copies
 from .jobs import RunningJob, WaitingJob
-from .share_comparison import ShareComparison
+
+if TYPE_CHECKING:
+    from .share_comparison import ShareComparison
 
 #: So many jobs are looked at that would give way; a list of more is of no use.
 MOST_PREEMPTED = 2000
@@ -65,11 +68,7 @@ def remedy(comparison: ShareComparison, t: int) -> Remedy:
     give way × (jobs that run + servers × R)).
     """
     shares = comparison.tenant_shares
-    owed = [
-        k
-        for k in np.flatnonzero(shares.owed_jobs).tolist()
-        if comparison.subject.tenants.of[next(iter(shares.jobs[k].tasks))] == t
-    ]
+    owed = comparison.owed_jobs_of(t)
     sizes = np.array([shares.jobs[k].parts(shares.parts).max() for k in owed])
     order = [owed[k] for k in largest_first(sizes * shares.owed_jobs[owed])]
     jobs = int(shares.owed_jobs[owed].sum())
