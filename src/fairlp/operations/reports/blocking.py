@@ -515,6 +515,16 @@ class Blocking:
 
     # Who holds a resource, a cap or a quota
 
+    def remaining(self, quota: Obstacle) -> float:
+        """Return how much of a quota of a queue is left; 0 where it is what rounding leaves."""
+        tree = self.instance.tree
+        assert tree.quotas is not None
+        quota_tree, _ = self._quotas
+        columns = tree.quotas.resource == quota.resource
+        limits = quota_tree.limits[quota.queue, columns]
+        left = np.maximum(limits - self._quota_use[quota.queue, columns], 0.0)
+        return float(np.where(left > AUDIT * limits, left, 0.0).sum())
+
     def kept(self, quota: Obstacle) -> dict[int, float]:
         """Return how much of a resource queues below a quota keep back by lending limits, unused."""
         tree = self.instance.tree

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,7 +40,7 @@ class Remedy:
         The first job that does not fit, and what stops it.
     preempted, preempted_jobs : dict of {int: int}
         Tasks and jobs of each tenant, by position, that would give way to the others: of tenants
-        beyond their fair shares, none of which falls below it.
+        beyond their fair shares, none of which falls below it. With a refusal: if it were not.
     freed, freed_jobs : int
         Tasks and jobs that fit once those have gone.
     refusal : str
@@ -100,9 +100,9 @@ def remedy(comparison: ShareComparison, t: int) -> Remedy:
     first = missing[0][0]
     obstacle = blocking.of_job(first)
     result = Remedy(count, jobs, fitting, fitting_jobs, servers, first, obstacle)
-    refusal = _refusal(comparison, t)
-    if obstacle.kind not in ("cap", "resource") or comparison.instance.has_rates or refusal:
-        return Remedy(**{**vars(result), "refusal": refusal})
+    result = replace(result, refusal=_refusal(comparison, t))
+    if obstacle.kind not in ("cap", "resource") or comparison.instance.has_rates:
+        return result
     preemption = _Preemption(comparison, t, blocking)
     freed = freed_jobs = 0
     for job, copies in missing:
@@ -111,13 +111,13 @@ def remedy(comparison: ShareComparison, t: int) -> Remedy:
                 break
             freed += job.size
             freed_jobs += 1
-    changes = {
-        "preempted": dict(preemption.tasks.most_common()),
-        "preempted_jobs": dict(preemption.jobs),
-        "freed": freed,
-        "freed_jobs": freed_jobs,
-    }
-    return Remedy(**{**vars(result), **changes})
+    return replace(
+        result,
+        preempted=dict(preemption.tasks.most_common()),
+        preempted_jobs=dict(preemption.jobs),
+        freed=freed,
+        freed_jobs=freed_jobs,
+    )
 
 
 def _refusal(comparison: ShareComparison, t: int) -> str:
@@ -295,12 +295,14 @@ class _Preemption:
         No tenant falls below it.
         """
         rule = self.comparison.subject.preemption
+        name = str(self.comparison.subject.tenants.names[self.tenant])
+        lower_only = rule.lower_only or name in rule.lower_for
         candidates = []
         for k in jobs:
             running = self.running[k]
             if self.copies[k] <= gone[k]:
                 continue
-            if rule.lower_only and not _is_lower(running, job):
+            if lower_only and not _is_lower(running, job):
                 continue
             t = int(self._tenant_of[k])
             parts = sum(count * self.shares.parts[m] for (m, _), count in running.tasks.items())
