@@ -37,7 +37,7 @@ def pareto(
         Tasks of each user, x[n].
     division : {"rdm", "tdm"}
     whole : bool
-        Tasks are whole: an integer program.
+        Tasks are whole, and so are jobs: an integer program.
     allocation : ndarray, shape (N, K), optional
         Tasks of an allocation that takes more than there is: what it takes of a server counts as
         there, so that the question is whether a user could gain with that.
@@ -66,6 +66,11 @@ def pareto(
     )
     if runnable.any():
         model.constraint("nobody_loses", y.sum(i) >= floor, where=runnable)
+    if whole and instance.has_jobs:
+        in_jobs = runs.any(axis=1) & (instance.job_sizes > 1)
+        sizes = model.parameter("m", n, instance.job_sizes.astype(float), "tasks of a job of n")
+        jobs = model.variable("jobs", n, where=in_jobs, integer=True, doc="whole jobs of n")
+        model.constraint("whole_jobs", y.sum(i) == sizes * jobs, where=in_jobs)
     per_alone = model.parameter("w", n, inverse(alone), "1/Γ[n], Γ[n] the tasks n could run alone")
     model.define("tasks", y)
     model.maximize((per_alone * y).sum(n, i))

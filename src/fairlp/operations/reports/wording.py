@@ -154,7 +154,7 @@ def waits_for(comparison: ShareComparison, summary: WaitingSummary) -> str:
         if summary.is_beyond_fair:
             resource = comparison.instance.resources[r]
             rest = quantity_text(comparison, resource, float(share[r]))
-            text += f"; {rest} are left of its fair share"
+            text += f"; {rest} is left of its fair share"
         sentences.append(f"{text}.")
     if obstacle.kind in ("cap", "resource"):
         sentences.append(stopped_by(comparison, next(iter(job.tasks)), obstacle, holders=False))
@@ -217,7 +217,7 @@ def stopped_by(
     if remaining > 0:
         amount = quantity_text(comparison, resource, remaining)
         return (
-            f"Of the quota of {resource} in {place}, {amount} are left{'; ' if lent else ''}{lent}."
+            f"Of the quota of {resource} in {place}, {amount} is left{'; ' if lent else ''}{lent}."
         )
     return f"All quota of {resource} in {place} is in use{': ' if lent else ''}{lent}."
 
