@@ -11,7 +11,7 @@ from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
 from ..models.notation.model import Model
 from ..models.programs.solution import Solution
-from ..tolerances import FEASIBILITY
+from ..tolerances import AUDIT, FEASIBILITY
 from . import region
 from .max_min import max_min
 from .region import caps, inverse, runnable_users, server_needs, task_limits, time_shares
@@ -60,6 +60,10 @@ def pareto(
         doc="tasks of n on i",
     )
     feasible_region(model, instance, y, division, allocation)
+    if whole:  # tasks of a job that is cut are worth nothing
+        sizes_of_jobs = instance.job_sizes
+        in_jobs = sizes_of_jobs * np.floor(totals / sizes_of_jobs * (1 + AUDIT))
+        totals = np.where(sizes_of_jobs > 1, in_jobs, totals)
     runnable = runs.any(axis=1) & (totals > 0)
     floor = model.parameter(
         "x", n, np.where(runnable, totals * (1 - FEASIBILITY), 0.0), "tasks of n in the allocation"
