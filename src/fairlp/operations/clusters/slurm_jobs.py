@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import NamedTuple
 
 from .cluster import (
@@ -76,7 +77,7 @@ class SlurmJob(NamedTuple):
     node_count: int
     message: str
     left_out: tuple[str, ...] = ()
-    licences: Needs | None = None
+    licences: Mapping[str, int] = MappingProxyType({})
     components: str = ""
     component_count: int = 1
     qos: str = ""

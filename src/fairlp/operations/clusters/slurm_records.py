@@ -100,9 +100,27 @@ _NAMES = {
     },
 }
 _NUMBERS = frozenset(
-    "cpus effective_cpus alloc_cpus real_memory alloc_memory specialized_memory job_id array_job_id"
-    " array_max_tasks het_job_id priority node_count required_switches contiguous tier"
-    " Total Used Free Reserved".split()
+    {
+        "cpus",
+        "effective_cpus",
+        "alloc_cpus",
+        "real_memory",
+        "alloc_memory",
+        "specialized_memory",
+        "job_id",
+        "array_job_id",
+        "array_max_tasks",
+        "het_job_id",
+        "priority",
+        "node_count",
+        "required_switches",
+        "contiguous",
+        "tier",
+        "Total",
+        "Used",
+        "Free",
+        "Reserved",
+    }
 )
 #: A number, or the first of a range of them such as ``2-4`` nodes, or ``1@00:10:00``.
 _NUMBER = re.compile(r"(\d{1,18})(?:[-@].*)?")
