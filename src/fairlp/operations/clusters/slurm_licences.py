@@ -60,7 +60,7 @@ class Licences:
         return [f"{name}:{count}" for name, count in needs.items() if name not in self._licences]
 
     def lacking(self, needs: Mapping[str, int]) -> str:
-        """Return why one job cannot have its licences; empty where enough are free, or not known."""
+        """Return why one job lacks licences; empty where enough are free, or not known."""
         for name, count in needs.items():
             if name in self._licences and self._licences[name].free < count:
                 return self._reason(name, count)
