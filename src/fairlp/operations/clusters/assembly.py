@@ -458,8 +458,9 @@ def _nodes_and_rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[N
     rows: dict[tuple[Any, ...], Row] = {}
     for leaf, group in cluster.groups.items():
         if by == "queue":
-            name = leaf.queue or "all"
-            leaf = leaf._replace(owner="", label=name, tenant=name)
+            queue = cluster.queues_of_owners.get(leaf.queue, leaf.queue)
+            name = queue or "all"
+            leaf = leaf._replace(queue=queue, owner="", label=name, tenant=name)
         if leaf.place not in masks:
             of_place = allowed(leaf.place)
             mask = is_open if of_place is None else of_place[counts] & is_open

@@ -100,9 +100,8 @@ class YarnReader:
         self.nodes: set[str] = set()
         self.nodes_of_state: Counter[str] = Counter()
         self.partitions_of_queue: dict[str, set[str]] = {}
-        #: Of queues that stand for one user: its limit, the queue above, and what the user has.
+        #: Of queues that stand for one user: its limit, and what the user has.
         self.user_limits: dict[str, UserLimit] = {}
-        self.queues_of_users: dict[str, str] = {}
         self.use_of_users: dict[str, Resources] = defaultdict(dict)
 
     def read(self, path: Path) -> None:
@@ -272,7 +271,7 @@ class YarnReader:
         """Return whose containers give way to whom, by the settings and what queues print."""
         protected = {}
         for leaf in self.cluster.groups:
-            queue = self.queues_of_users.get(leaf.queue, leaf.queue)
+            queue = self.cluster.queues_of_owners.get(leaf.queue, leaf.queue)
             for path in lineage(queue):
                 info = self.queues.infos.get(path)
                 if info is not None and info.takes_no_part:
@@ -387,7 +386,7 @@ class YarnReader:
             path = f"{path}/{name_in_path(user)}".lstrip("/")
             self.cluster.queue(path).update(weight=1.0, cap=dict(limit.amounts))
             self.user_limits[path] = limit
-            self.queues_of_users[path] = queue_above
+            self.cluster.queues_of_owners[path] = queue_above
         return Leaf(path, user, name, demand, partition, tenant=name)
 
     def _hold_reason(self, application: _Application, message: str) -> str:
