@@ -44,7 +44,7 @@ class Setting(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Whether memory alone counts among the resources, and by which setting; whether it is known."""
+    """Whether memory alone counts, and by which setting; and whether that setting is known."""
 
     memory_only: bool
     setting: str
