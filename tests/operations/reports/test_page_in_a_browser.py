@@ -54,7 +54,7 @@ def test_the_page_draws_everything_without_an_error_and_names_are_inert(driver, 
     assert said(driver) == []
     assert driver.execute_script("return window.broken") is None
     assert driver.execute_script("return document.querySelectorAll('.canvas svg').length") == 5
-    assert driver.execute_script("return document.querySelectorAll('section').length") == 9
+    assert driver.execute_script("return document.querySelectorAll('section').length") == 10
     assert driver.execute_script("return document.querySelectorAll('img').length") == 0
     marks = (
         "return Array.from(document.querySelectorAll('.canvas'), c => "

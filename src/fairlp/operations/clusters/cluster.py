@@ -276,7 +276,7 @@ class Job:
 
 
 @dataclass
-class RunningJob:
+class StartedJob:
     """Tasks that came at once, and go at once: their numbers by leaf and node."""
 
     tasks: Counter[tuple[Leaf, str]] = field(default_factory=Counter)
@@ -339,7 +339,7 @@ class Cluster:
         self.past: dict[tuple[str, str], Floats] = {}
         #: Jobs that wait whose tasks run at once or not at all, and those that run, by name.
         self.waiting_jobs: list[Job] = []
-        self.running_jobs: dict[str, RunningJob] = defaultdict(RunningJob)
+        self.running_jobs: dict[str, StartedJob] = defaultdict(StartedJob)
         #: Whom the scheduler lets give way to whom.
         self.preemption = Preemption()
         #: Why what queues lend is not shared fairly; empty where the scheduler shares it so.

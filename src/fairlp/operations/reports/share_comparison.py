@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -17,9 +17,13 @@ from ...models.instances.arithmetic import largest_first
 from ...models.trees.guarantees import floors
 from ...tolerances import AUDIT
 from ..clusters.past import fair_with_past
-from .blocking import Blocking, Obstacle
+from ..clusters.volcano import CAPACITY, PROPORTION
+from .blocking import Blocking, Obstacle, fitting_copies
+from .jobs import RunningJob, WaitingJob, jobs_that_run, jobs_that_wait
+from .remedy import Remedy, remedy
 from .subject import ClusterSource, Subject, mechanism_or_default, subject_of
 from .tenants import TenantShares
+from .waiting import WaitingSummary, summaries
 
 #: So many holders of an obstacle are named, those with most first; all who hold more than is fair.
 HOLDERS = 3
@@ -92,6 +96,8 @@ class ShareComparison:
         if subject.scheduler:
             options = {"oversized": "drop", **options}
         instance = subject.instance
+        if subject.no_fair_sharing and mechanism is None:
+            instance = _without_borrowing(instance)
         try:
             fair = allocate(instance, mechanism_or_default(instance, mechanism), **options)
         except SolverError as error:
@@ -139,8 +145,55 @@ class ShareComparison:
     @cached_property
     def tenant_shares(self) -> TenantShares:
         """The shares of tenants, of which the users are parts."""
+        shares = self._shares_beside(self.fair_tasks)
+        if self.subject.asleep.any() and self.subject.tasks is not None:
+            self._start(shares)
+        return shares
+
+    def _start(self, shares: TenantShares) -> None:
+        """Take off what tenants are owed the jobs that fit on servers that sleep, which start."""
+        blocking = self.blocking
+        asleep = self.subject.asleep
+        starting = np.zeros(len(shares.jobs), dtype=int)
+        for k in np.flatnonzero(shares.owed_jobs).tolist():
+            job = shares.jobs[k]
+            placements, _ = fitting_copies(blocking, job, int(shares.owed_jobs[k]))
+            blocking = blocking.beside(placements)
+            if job.size == 1:
+                starting[k] = sum(
+                    int(placement.tasks[asleep[placement.servers]].sum())
+                    for placement in placements
+                )
+                continue
+            copies = [
+                placements[c : c + len(job.tasks)]
+                for c in range(0, len(placements), len(job.tasks))
+            ]
+            starting[k] = sum(
+                any(placement.tasks[asleep[placement.servers]].any() for placement in of_copy)
+                for of_copy in copies
+            )
+        shares.start(starting)
+
+    def _shares_beside(self, fair_tasks: np.ndarray) -> TenantShares:
+        """Return the shares of tenants beside fair tasks of users."""
         subject = self.subject
-        return TenantShares(self.instance, subject.tenants, self.has, self.fair_tasks, self.waiting)
+        return TenantShares(
+            self.instance,
+            subject.tenants,
+            self.has,
+            fair_tasks,
+            self.waiting,
+            self.waiting_jobs,
+            by_resource=subject.plugin in (CAPACITY, PROPORTION),
+        )
+
+    @cached_property
+    def waiting_jobs(self) -> list[WaitingJob]:
+        """The jobs that wait."""
+        if self.subject.tasks is not None:
+            return self.subject.waiting_jobs
+        return jobs_that_wait(self.instance, self.waiting)
 
     @cached_property
     def fair_with_past(self) -> Allocation | None:
@@ -155,9 +208,15 @@ class ShareComparison:
         """The shares of tenants beside those that are fair with past use counted."""
         if self.fair_with_past is None:
             return None
-        fair_tasks = np.asarray(self.fair_with_past.tasks_array.sum(axis=1))
-        tenants = self.subject.tenants
-        return TenantShares(self.instance, tenants, self.has, fair_tasks, self.waiting)
+        return self._shares_beside(np.asarray(self.fair_with_past.tasks_array.sum(axis=1)))
+
+    @cached_property
+    def tenant_shares_with_fair_sharing(self) -> TenantShares | None:
+        """The shares of tenants beside those that fair sharing would give, where it is off."""
+        if not self.subject.no_fair_sharing or self.instance.tree.quotas is None:
+            return None
+        shared = allocate(self.instance, "kueue", oversized="drop")
+        return self._shares_beside(np.asarray(shared.tasks_array.sum(axis=1)))
 
     @property
     def owed(self) -> np.ndarray:
@@ -172,7 +231,42 @@ class ShareComparison:
     @cached_property
     def blocking(self) -> Blocking:
         """The obstacles of users beside these tasks."""
-        return Blocking(self.instance, self.tasks, whole=self.subject.tasks is not None)
+        return Blocking(
+            self.instance,
+            self.tasks,
+            whole=self.subject.tasks is not None,
+            pieces=self.subject.pieces,
+            asleep=self.subject.asleep,
+        )
+
+    def owed_jobs_of(self, t: int) -> list[int]:
+        """Return the positions of the jobs that a tenant is owed."""
+        of = self.subject.tenants.of
+        return [
+            k
+            for k in np.flatnonzero(self.tenant_shares.owed_jobs).tolist()
+            if of[next(iter(self.waiting_jobs[k].tasks))] == t
+        ]
+
+    @cached_property
+    def summaries(self) -> dict[int, WaitingSummary]:
+        """What waits, by tenant; those first of whom most does."""
+        return summaries(self)
+
+    @cached_property
+    def _remedies(self) -> dict[int, Remedy]:
+        return {}
+
+    def remedy(self, t: int) -> Remedy:
+        """Return how a tenant could run the jobs that it is owed; computed once."""
+        if t not in self._remedies:
+            self._remedies[t] = remedy(self, t)
+        return self._remedies[t]
+
+    @cached_property
+    def running_jobs(self) -> list[RunningJob]:
+        """The jobs that run; a task of no job is one by itself."""
+        return jobs_that_run(self.instance, self.tasks, self.subject.running_jobs)
 
     @cached_property
     def waiting_users(self) -> np.ndarray:
@@ -184,7 +278,38 @@ class ShareComparison:
         """The obstacle of each user who waits (of ``MOST_USERS``, by what they are owed)."""
         order = largest_first((self.owed * self.share_of_a_task)[self.waiting_users])
         users = self.waiting_users[order][:MOST_USERS]
-        return {int(n): self.blocking.of(int(n)) for n in users}
+        return {int(n): self._obstacle(int(n)) for n in users}
+
+    @cached_property
+    def _jobs_of_users(self) -> dict[int, list[int]]:
+        """Positions of the jobs that wait by user: those that are owed first, the smallest first."""
+        owed_jobs = self.tenant_shares.owed_jobs
+        jobs: dict[int, list[int]] = {}
+        for k, job in enumerate(self.waiting_jobs):
+            for n in job.tasks:
+                jobs.setdefault(n, []).append(k)
+
+        def order(k: int) -> tuple[bool, int]:
+            return owed_jobs[k] == 0, self.waiting_jobs[k].size
+
+        return {n: sorted(of_user, key=order) for n, of_user in jobs.items()}
+
+    def _obstacle(self, n: int) -> Obstacle:
+        """Return what stops the next job of a user, behind those that it is owed and that fit."""
+        jobs = self._jobs_of_users.get(n, [])
+        if self.subject.tasks is None or not jobs:
+            return self.blocking.of(n)
+        owed_jobs = self.tenant_shares.owed_jobs
+        blocking = self.blocking
+        for k in jobs:
+            job = self.waiting_jobs[k]
+            if not owed_jobs[k]:
+                break
+            placements, count = fitting_copies(blocking, job, int(owed_jobs[k]))
+            blocking = blocking.beside(placements)
+            if count < owed_jobs[k]:
+                return blocking.of_job(job)
+        return self.blocking.of_job(self.waiting_jobs[jobs[0]])
 
     @cached_property
     def users(self) -> pd.DataFrame:
@@ -328,23 +453,13 @@ class ShareComparison:
         )
 
     def _obstacle_of_tenant(self, t: int) -> ObstacleRow:
-        """Return the obstacle of the tasks that a tenant is owed, else of those that wait.
-
-        Where some of the tasks that it is owed fit, the obstacle of the next one.
-        """
+        """Return the obstacle of the tasks that a tenant is owed, else of those that wait."""
         users = self.subject.tenants.users[t]
         users = users[[int(n) in self.obstacles for n in users]]
         if not users.size:
             return ObstacleRow.without_holders()
         owed_share = self.owed[users] * self.share_of_a_task[users]
-        n = int(users[owed_share.argmax()])
-        count = int(self.tenant_shares.owed_whole[n])
-        if self.obstacles[n].kind != "room" or not count or self.subject.tasks is None:
-            return self._obstacles_of_users[n]
-        servers, tasks = self.blocking.fitting(n, count)
-        if tasks.sum() == count:
-            return self._obstacles_of_users[n]
-        return self.with_holders(n, self.blocking.with_tasks(n, servers, tasks).of(n))
+        return self._obstacles_of_users[int(users[owed_share.argmax()])]
 
     def _obstacle_of_queue(self, v: int) -> ObstacleRow:
         """Return the obstacle of most tasks that wait below a queue, with its holders."""
@@ -435,6 +550,17 @@ class ShareComparison:
         return ObstacleRow.without_holders(
             str(instance.resources[obstacle.resource]), count, nearest
         )
+
+
+def _without_borrowing(instance: Instance) -> Instance:
+    """Return the instance in which no queue borrows: what quotas promise without fair sharing."""
+    tree = instance.tree
+    if tree.quotas is None:
+        return instance
+    nominal, borrowing, lending = tree.quotas.amounts
+    limits = np.where(tree.quotas.listed, 0.0, borrowing)
+    quotas = replace(tree.quotas, amounts=np.array([nominal, limits, lending]))
+    return instance.derived(queues=replace(tree, quotas=quotas))
 
 
 # ``fair_shares``: the comparison as a table.
