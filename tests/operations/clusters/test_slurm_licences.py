@@ -58,7 +58,7 @@ def test_jobs_for_which_too_few_licences_are_free_are_held(tmp_path):
         "fay": {"licence ansys: needs 1, 0 of 4 free": 1},
         "gil": {"licence ansys: needs 2, 0 of 4 free": 1},
     }
-    assert cluster.limits_reached == {"licence ansys": "all 4 are in use"}
+    assert cluster.limits_reached == {"licence ansys": "all 4 of licence ansys are in use"}
 
 
 def test_as_many_tasks_of_an_array_wait_as_there_are_licences_for(tmp_path):

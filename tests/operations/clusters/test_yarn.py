@@ -830,7 +830,7 @@ def test_a_user_has_no_more_than_the_factor_times_the_capacity_of_the_queue(tmp_
     cluster = cluster_of(tmp_path, nodes, HALF, two_queues(factor), None)
     place = ", the default" if factor is None else ""
     name = f"user limit of queue a (userLimitFactor 1{place}), user ann"
-    words = "8192 of 8192 MiB of memory are in use"
+    words = f"the {name.removesuffix(', user ann')} stops ann: 8192 of 8192 MiB of memory in use"
     assert cluster.limits_reached == ({name: words} if fair == 8 else {})
 
 
@@ -916,8 +916,9 @@ def test_a_limit_on_masters_that_is_used_up_holds_without_diagnostics(tmp_path):
     reason = "ApplicationMasters of queue default have 2048 of 2048 MiB of memory (AMResourceLimit)"
     assert held_and_waiting(cluster)["default/bob"] == (0, {reason: 1})
     assert cluster.limits_reached == {
-        "limit on ApplicationMasters of queue default (AMResourceLimit)": (
-            "2048 of 2048 MiB of memory are in use"
+        "ApplicationMasters of queue default": (
+            "ApplicationMasters of queue default are at their limit (AMResourceLimit): "
+            "2048 of 2048 MiB of memory"
         )
     }
 

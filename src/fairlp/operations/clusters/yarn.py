@@ -256,15 +256,17 @@ class YarnReader:
             limit = self.user_limits[path]
             for resource, amount in limit.amounts.items():
                 if used.get(resource, 0) >= amount:
-                    name = f"{limit.name}, user {path.rpartition('/')[2]}"
-                    words = f"{used[resource]} of {amount:g} {_of_unit(resource)} are in use"
-                    cluster.limits_reached[name] = words
+                    user = path.rpartition("/")[2]
+                    has = f"{used[resource]} of {amount:g} {_of_unit(resource)}"
+                    words = f"the {limit.name} stops {user}: {has} in use"
+                    cluster.limits_reached[f"{limit.name}, user {user}"] = words
         for path, info in self.queues.infos.items():
             used, most = info.masters
             for resource, amount in most.items():
                 if 0 < amount <= used.get(resource, 0):
-                    words = f"{used[resource]} of {amount} {_of_unit(resource)} are in use"
-                    name = f"limit on ApplicationMasters of queue {path} (AMResourceLimit)"
+                    has = f"{used[resource]} of {amount} {_of_unit(resource)}"
+                    name = f"ApplicationMasters of queue {path}"
+                    words = f"{name} are at their limit (AMResourceLimit): {has}"
                     cluster.limits_reached[name] = words
 
     def _preemption(self, kind: str) -> Preemption:
