@@ -404,6 +404,12 @@ def test_a_list_of_one_is_that_one_and_an_empty_one_is_null(tmp_path):
 
 
 LINES = [
+    (
+        "apps",
+        app(9, resourceRequests=[asks(2**31)]),
+        "numContainers is 2147483648; expected at most 2147483647",
+        "application 'application_1_0009'",
+    ),
     ("nodes", node("n1"), "an earlier node has this name", "node 'n1:8041'"),
     ("nodes", node("n9", state="LOST"), "it does not work (LOST)", "node 'n9:8041'"),
     ("nodes", node("n9", state="DECOMMISSIONING"), "it takes no new containers", "node 'n9:8041'"),

@@ -257,7 +257,7 @@ class SlurmReader:
         """
         nodes = self.cluster.nodes
         for name, job in self.jobs.items():
-            if not (job.waiting_portions and job.message.startswith(NAMED_NODE_NOT_AVAILABLE)):
+            if not job.waiting_portions or job.reason != NAMED_NODE_NOT_AVAILABLE:
                 continue
             required = job.place.required
             are_open = all(host in nodes and not nodes[host].closed for host in required)

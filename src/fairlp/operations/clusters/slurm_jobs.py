@@ -56,8 +56,8 @@ class SlurmJob(NamedTuple):
     ``portions`` are the node and the amounts of each portion that runs; of a job that waits, the
     amounts of one portion, with no node. ``held_portions`` count by reason those that may not run
     yet. ``array`` is the number of the job's array, empty for none; ``throttle`` counts tasks of
-    it, each on ``node_count`` nodes. ``message`` is Slurm's description of why the job waits, and
-    ``left_out`` names what it asks of nodes that does not count here. ``licences`` are those of
+    it, each on ``node_count`` nodes. ``reason`` is Slurm's code of why the job waits, ``message`` its
+    description, and ``left_out`` names what it asks of nodes that does not count here. ``licences`` are those of
     each task of the array. ``components`` is the number of the heterogeneous job that it is a part
     of, and ``component_count`` how many parts that has; empty, and 1, for none.
     """
@@ -75,6 +75,7 @@ class SlurmJob(NamedTuple):
     throttle: int | None
     priority: float | None
     node_count: int
+    reason: str
     message: str
     left_out: tuple[str, ...] = ()
     licences: Mapping[str, int] = MappingProxyType({})
@@ -113,6 +114,7 @@ def job_of(entry: Record, where: Where, notes: Notes) -> SlurmJob:
     runs = not states & WAITING_STATES
     total, node_count = _job_amounts(entry, runs)
     needs, left_out = _licences(entry, total, where, notes)
+    reason = str(entry.get("state_reason") or "")
     waiting_portions = 0
     held_portions: dict[str, int] = {}
     if runs:
@@ -120,7 +122,6 @@ def job_of(entry: Record, where: Where, notes: Notes) -> SlurmJob:
     else:
         waiting_portions = _array_tasks(entry, where, notes) * node_count
         portions = [("", _even_portion(total, node_count, where, notes))]
-        reason = str(entry.get("state_reason") or "")
         if reason not in REASONS_OF_LACK_OF_ROOM | {NAMED_NODE_NOT_AVAILABLE}:
             held_portions = {reason: waiting_portions}
             waiting_portions = 0
@@ -143,6 +144,7 @@ def job_of(entry: Record, where: Where, notes: Notes) -> SlurmJob:
         throttle=None if runs else array_throttle(entry),
         node_count=node_count,
         priority=number(entry.get("priority")),
+        reason=reason,
         message=_message(entry),
         left_out=(*constraints, *left_out),
         licences=needs,

@@ -69,7 +69,7 @@ class PreemptionRules:
 
     def read_qos_table(self, text: str, file: str) -> None:
         """Read what ``sacctmgr show qos -P format=Name,Preempt,PreemptMode`` prints."""
-        lines = text.splitlines()
+        lines = text.lstrip("\n").splitlines()
         headers = [header.strip() for header in lines[0].split("|")]
         for count, line in enumerate(lines[1:], 2):
             cells = line.split("|")

@@ -134,13 +134,13 @@ _REASON_CODE = re.compile(r"[A-Za-z]+(?=$|,)")
 
 def is_text_record(text: str) -> bool:
     """Whether a text begins with a record such as ``NodeName=n1``."""
-    return _HEAD.match(text) is not None
+    return _HEAD.match(text.lstrip("\n")) is not None
 
 
 def text_blocks(text: str) -> Iterator[list[str]]:
     """Yield the lines of each record of a text; a record may be one line (``scontrol -o``)."""
     block: list[str] = []
-    for line in text.splitlines():
+    for line in text.lstrip("\n").splitlines():
         if _HEAD.match(line):
             if block:
                 yield block

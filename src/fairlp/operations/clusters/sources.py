@@ -79,7 +79,7 @@ def is_xml(text: str) -> bool:
 
 def is_slurm_qos(text: str) -> bool:
     """Whether a text is a table of QOS, as ``sacctmgr show qos --parsable2`` prints it."""
-    headers = text.partition("\n")[0].strip().split("|")
+    headers = text.lstrip("\n").partition("\n")[0].strip().split("|")
     return {"Name", "Preempt"} <= set(headers)
 
 
@@ -89,7 +89,7 @@ def scheduler_of(path: Path) -> str | None:
     if is_xml(text):
         return "yarn" if _YARN_XML.search(text[:_BEGINNING]) else None
     if not is_json(text):
-        header = text.partition("\n")[0]
+        header = text.lstrip("\n").partition("\n")[0]
         if header.startswith(("apiVersion:", "---")):
             return "kubernetes"  # YAML, whose reader says what to print instead
         if header.startswith((SLURM_CONFIG, *SLURM_RECORDS)) or is_slurm_qos(text):
