@@ -89,3 +89,20 @@ def test_a_job_that_needs_no_licence_takes_none():
     assert licences.take({"a": 0}, 7) == (7, "") and licences.take({"b": 1}, 7) == (7, "")
     assert licences.take({"a": 1}, 1) == (1, "")
     assert licences.take({"a": 1}, 1)[0] == 0
+
+
+def test_licences_of_which_none_is_free_are_limits_that_are_reached():
+    licences = Licences()
+    for name, total, free in (("none", 0, 0), ("one", 1, 0), ("left", 2, 1)):
+        licences.read({"LicenseName": name, "Total": total, "Free": free}, "")
+    assert licences.limits_reached() == {"licence one": "all 1 of licence one are in use"}
+
+
+def test_the_last_licence_goes_to_the_first_job():
+    licences = Licences()
+    licences.read({"LicenseName": "a", "Total": 2, "Free": 1}, "")
+    assert licences.take({"a": 1}, 1) == (1, "")
+    reason = "licence a: needs 1, 1 of 2 free, of which jobs before it take 1"
+    assert licences.take({"a": 1}, 1) == (0, reason)
+    assert licences.lacking({"a": 1}) == "" and licences.lacking({"b": 9}) == ""
+    assert licences.lacking({"a": 2}) == "licence a: needs 2, 1 of 2 free"

@@ -124,3 +124,31 @@ def test_a_cut_row_of_qos_is_noted(tmp_path):
     notes = cluster.notes.table()
     (what,) = notes[notes["where"] == "line 5"]["what"]
     assert what == "2 cells, where the header has 4 (is it cut off?)"
+
+
+TIERS = """PartitionName=low PriorityTier=1 PreemptMode=REQUEUE
+PartitionName=high PriorityTier=5 PreemptMode=REQUEUE
+PartitionName=safe PriorityTier=1 PreemptMode=OFF
+"""
+
+
+@pytest.mark.parametrize(
+    ("running", "waiting", "gives_way"),
+    [
+        ("low", "high", True),
+        ("low", "low,high", True),  # in the one of its partitions with the higher tier
+        ("low", "low", False),  # of equal tiers none gives way
+        ("high", "low", False),
+        ("safe", "high", False),
+        ("unlisted", "low", True),  # the dump does not say that it does not
+        ("low", "unlisted", True),
+        ("high", "unlisted,low", True),
+        ("", "low", True),
+        ("high", "", True),
+    ],
+)
+def test_tiers_of_partitions_decide(tmp_path, running, waiting, gives_way):
+    jobs = [job(1, "ann", partition=running), job(2, "bob", nodes="", partition=waiting)]
+    rules = preemption(tmp_path, jobs, config=BY_PARTITION, tiers=TIERS)
+    assert ("physics/ann" not in rules.protected) == gives_way
+    assert ("physics/bob" not in rules.refused) == gives_way

@@ -146,14 +146,12 @@ class PreemptionRules:
                 return True
             return running.qos in qos.preempts and other_qos.mode.upper() != _OFF
         partitions = [self._partitions.get(name) for name in waiting.partitions]
-        others = [self._partitions.get(name) for name in running.partitions]
+        other_partitions = [self._partitions.get(name) for name in running.partitions]
         known = [partition for partition in partitions if partition is not None]
-        known_others = [partition for partition in others if partition is not None]
-        if len(known) < len(partitions) or len(known_others) < len(others):
+        known_others = [partition for partition in other_partitions if partition is not None]
+        if known != partitions or known_others != other_partitions or not (known and known_others):
             return True
-        if not known or not known_others:
-            return True
-        if all(partition.mode.upper() == _OFF for partition in known_others):
-            return False
+        # A job that waits may name several partitions; one that runs has that which it runs in.
+        tiers = [partition.tier for partition in known_others if partition.mode.upper() != _OFF]
         highest = max(partition.tier for partition in known)
-        return highest > min(partition.tier for partition in known_others)
+        return any(highest > tier for tier in tiers)
