@@ -437,14 +437,15 @@ def parts(count, numbers="20-21", **fields):
 
 def test_the_parts_of_a_heterogeneous_job_are_one_job(tmp_path):
     jobs = parts(2)
-    jobs[1] |= {"partition": "gpu", "state_description": "Resources, soon"}
+    jobs[0]["priority"] = 3
+    jobs[1] |= {"partition": "gpu", "state_description": "Resources, soon", "priority": 5}
     nodes = [node("n1"), node("g1", partitions=["gpu"]), node("g2", partitions=["gpu"])]
     cluster = read_cluster(tmp_path, nodes, jobs)
     (waiting,) = cluster.waiting_jobs
     assert waiting.name == "job 20" and waiting.copies == 1
     assert sorted(waiting.tasks.values()) == [1, 2]
     assert {leaf.place.partitions for leaf in waiting.tasks} == {("cpu",), ("gpu",)}
-    assert waiting.request.message == "Resources, soon"
+    assert waiting.request.message == "Resources, soon" and waiting.request.priority == 5
 
 
 def test_a_heterogeneous_job_waits_only_if_all_of_its_parts_do(tmp_path):
@@ -455,6 +456,8 @@ def test_a_heterogeneous_job_waits_only_if_all_of_its_parts_do(tmp_path):
         "Dependency",
         "another part of heterogeneous job 20 is held: Dependency",
     ]
+    alone = read_dump(tmp_path, [node("n1")], [job(1), *parts(1, "")]).held
+    assert alone["reason"].tolist() == ["other parts of heterogeneous job 20 are not in the dump"]
     held = read_dump(tmp_path, [node("n1")], [job(1), *parts(2, "20-22")]).held
     assert set(held["reason"]) == {"other parts of heterogeneous job 20 are not in the dump"}
 

@@ -106,3 +106,19 @@ def test_the_last_licence_goes_to_the_first_job():
     assert licences.take({"a": 1}, 1) == (0, reason)
     assert licences.lacking({"a": 1}) == "" and licences.lacking({"b": 9}) == ""
     assert licences.lacking({"a": 2}) == "licence a: needs 2, 1 of 2 free"
+
+
+def test_tasks_on_two_nodes_each_take_their_licences_once(tmp_path):
+    """3 licences of matlab are free for 5 tasks of 2 nodes each: 2 tasks, or 4 portions, are held."""
+    wide = job(
+        1,
+        nodes="",
+        tres="cpu=4,mem=8G,node=2",
+        node_count=2,
+        licenses="matlab",
+        array_task_string="1-5",
+    )
+    cluster = read_cluster(tmp_path, [node("n1"), node("n2")], [wide], **{"lic.txt": TEXT})
+    (group,) = cluster.groups.values()
+    assert group.waiting == 6 and sum(group.held_tasks.values()) == 4
+    assert cluster.jobs == {"run": 0, "wait": 3, "are held": 2}

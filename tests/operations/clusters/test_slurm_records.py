@@ -175,3 +175,50 @@ def test_changed_text_never_ends_in_another_error(tmp_path, seed):
         except FairlpError:
             continue
         assert (snapshot.instance.capacities >= 0).all()
+
+
+def record_of_job(entry, **changes):
+    text = job_as_text(entry)
+    for old, new in changes.items():
+        assert f"{old}=" in text
+        text = "\n".join(
+            " ".join(f"{old}={new}" if word.startswith(f"{old}=") else word for word in line.split(" "))
+            for line in text.splitlines()
+        )  # fmt: skip
+    (block,) = text_blocks(text)
+    return record_of(block)[1]
+
+
+def test_a_reason_with_a_description_has_both():
+    description = "ReqNodeNotAvail, UnavailableNodes:n2"
+    record = record_of_job(job(1, nodes="", state_description=description))
+    assert record["state_reason"] == "ReqNodeNotAvail"
+    assert record["state_description"] == description
+    record = record_of_job(job(1, nodes="", state_reason="Dependency"))
+    assert record["state_reason"] == "Dependency" and "state_description" not in record
+    record = record_of_job(job(1, nodes="", state_description="launch failed requeued held"))
+    assert record["state_reason"] == "launch failed requeued held"
+
+
+def test_other_fields_are_in_the_words_of_json():
+    record = record_of_job(job(1, nodes=""), Contiguous=1, OverSubscribe="USER", SubmitTime="Fri")
+    assert record["contiguous"] is True and record["shared"] == ["user"]
+    assert "submit_time" not in record
+    record = record_of_job(job(1, nodes=""), Contiguous=0)
+    assert record["contiguous"] is False and record["shared"] == ["ok"]
+
+
+def test_what_a_job_has_on_each_node_is_read_with_its_devices():
+    text = job_as_text(job(1, nodes="n[1-3]"))
+    lines = (
+        "Nodes=n[1-2] CPU_IDs=0-3,8 Mem=4096 GRES=gpu:2(IDX:0-1)\n     Nodes=n3 CPU_IDs= Mem= GRES="
+    )
+    (block,) = text_blocks(text.replace("MinCPUsNode=1", f"{lines}\n   MinCPUsNode=1"))
+    record = record_of(block)[1]
+    first = {"gres": "gpu:2(IDX:0-1)", "cpus": {"count": 5}, "memory": {"allocated": 4096}}
+    assert record["job_resources"]["nodes"]["allocation"] == [
+        {"name": "n1"} | first,
+        {"name": "n2"} | first,
+        {"name": "n3", "gres": ""},
+    ]
+    assert record["gres_detail"] == ["gpu:2(IDX:0-1)", "gpu:2(IDX:0-1)", ""]

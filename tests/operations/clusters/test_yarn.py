@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
+from fairlp.operations.clusters.cluster import EntryError
 from fairlp.operations.clusters.yarn import YarnReader
+from fairlp.operations.clusters.yarn_settings import YarnSettings
 from kubernetes_dumps import said
 from profiles import many
 from yarn_dumps import CAPACITY as CAPACITY_SCHEDULER
@@ -808,11 +810,30 @@ def test_weights_of_the_allocation_file_are_those_of_queues_that_print_none(tmp_
     assert queues.weights[queues.named("a")] == 3 and not said(snapshot, "is not printed")
 
 
-@pytest.mark.parametrize("text", ["<configuration><property>", "<!DOCTYPE a><configuration/>"])
-def test_xml_that_is_none_is_noted(tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("<configuration><property>", "it is no XML"),
+        ("<!DOCTYPE a><configuration/>", "it defines a type or entities of its own"),
+        ("<configuration><!ENTITY a></configuration>", "it defines a type or entities of its own"),
+    ],
+)
+def test_xml_that_is_none_is_noted(tmp_path, text, phrase):
     (tmp_path / "conf.xml").write_text(text, encoding="utf-8")
     snapshot = read(tmp_path, [node("n1")], [app(1)], ONE_QUEUE)
-    assert len(snapshot.not_understood.query("file == 'conf.xml'")) == 1
+    assert said(snapshot, phrase) == [("the file", "left out")]
+
+
+def test_queues_of_an_allocation_file_may_be_named_by_their_path():
+    settings = YarnSettings()
+    text = """<allocations>
+      <pool name="root.a.b"><weight>2</weight></pool>
+      <queue name="c"><queue name="root"><weight>4</weight></queue></queue>
+    </allocations>"""
+    settings.read_xml(text, "fair-scheduler.xml")
+    assert settings.weights == {"a/b": 2, "c/root": 4}
+    with pytest.raises(EntryError, match="weight is 'x'; expected a number"):
+        settings.read_xml(text.replace(">2<", ">x<"), "fair-scheduler.xml")
 
 
 def two_queues(factor=None, **fields):
@@ -1035,3 +1056,20 @@ def test_the_fair_scheduler_takes_containers_only_if_it_is_told_to(tmp_path, val
         f"({name} in conf.json)"
     )
     assert rules.protected == {"a/ann": "containers of queue a do not give way (preemptable)"}
+
+
+def test_users_with_a_limit_share_their_queue_equally(tmp_path):
+    """a may have all of 16 GiB, and each of its users 12; ann and bob want all, and bob has one size more."""
+    queues = [bare("a", 50.0, userLimitFactor=1.5), bare("b", 50.0, userLimitFactor=1.5)]
+    apps = [
+        app(1, "a", "ann", (0, 0), 0, resourceRequests=[asks(20)]),
+        app(2, "a", "bob", (0, 0), 0, resourceRequests=[asks(20), asks(20, 512)]),
+    ]
+    scheduler = CAPACITY | {"queues": {"queue": queues}}
+    snapshot = read(tmp_path, [node("n1", free=(16384, 16))], apps, scheduler, None)
+    weights = snapshot.instance.queues.weights
+    named = snapshot.instance.queues.named
+    assert weights[named("a/ann")] == weights[named("a/bob")] == 1
+    amounts_of_users = fairlp.fair_shares(snapshot)["fair_tasks"] * snapshot.instance.demands[:, 0]
+    of_bob = amounts_of_users[amounts_of_users.index.str.startswith("a/bob")].sum()
+    assert amounts_of_users["a/ann"] == pytest.approx(8192) == of_bob

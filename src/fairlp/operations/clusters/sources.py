@@ -41,7 +41,7 @@ SLURM_CONFIG = "Configuration data as of"
 #: How records of ``scontrol show …`` begin, as text.
 SLURM_RECORDS = ("NodeName=", "JobId=", "LicenseName=", "PartitionName=")
 #: The elements at the top of settings of YARN, as XML.
-_YARN_XML = re.compile(r"<(configuration|allocations)[\s>]")
+_YARN_XML = re.compile(r"<(configuration|allocations)[\s>/]")
 #: So many letters at the beginning of a file tell what XML it is.
 _BEGINNING = 4000
 _SCHEDULERS = {key: scheduler for scheduler, keys in _KEYS.items() for key in keys}
