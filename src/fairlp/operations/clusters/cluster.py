@@ -297,6 +297,8 @@ class Preemption:
         Tenants to whom no task of others gives way, each with the reason.
     lower_only : bool
         Whether only tasks of lower priority give way.
+    lower_for : frozenset of str
+        Tenants to whom only tasks of lower priority give way.
     rule : str
         The rule in words, for a reader; empty where the dump does not say it.
     """
@@ -305,6 +307,7 @@ class Preemption:
     protected: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     lower_only: bool = False
+    lower_for: frozenset[str] = frozenset()
     rule: str = ""
 
 

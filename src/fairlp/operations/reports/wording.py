@@ -38,12 +38,14 @@ def help_for(comparison: ShareComparison, t: int) -> str:
     sentences.append(stopped_by(comparison, n, solution.obstacle))
     if solution.refusal:
         sentences.append(f"{solution.refusal[0].upper()}{solution.refusal[1:]}.")
+        if solution.freed:
+            sentences.append(f"If it did: {_preempted(comparison, solution)}")
     elif solution.freed:
         sentences.append(_preempted(comparison, solution))
-    elif solution.obstacle.kind == "resource" and _beyond(comparison, n, solution.obstacle):
+    elif _beyond(comparison, n, solution.obstacle):
         sentences.append(
-            "None of their jobs can give way so that it fits, and leave them their fair share: it "
-            "waits until jobs end."
+            "No jobs can give way so that it fits, and leave their owners their fair shares: it waits "
+            "until jobs end."
         )
     return " ".join(sentences)
 
@@ -152,7 +154,7 @@ def waits_for(comparison: ShareComparison, summary: WaitingSummary) -> str:
         if summary.is_beyond_fair:
             resource = comparison.instance.resources[r]
             rest = quantity_text(comparison, resource, float(share[r]))
-            text += f"; {rest} are left of its fair share"
+            text += f"; {rest} is left of its fair share"
         sentences.append(f"{text}.")
     if obstacle.kind in ("cap", "resource"):
         sentences.append(stopped_by(comparison, next(iter(job.tasks)), obstacle, holders=False))
@@ -211,6 +213,12 @@ def stopped_by(
             f"{names} keeps back what is free."
         )
     lent = _lent(comparison, obstacle)
+    remaining = comparison.blocking.remaining(obstacle)
+    if remaining > 0:
+        amount = quantity_text(comparison, resource, remaining)
+        return (
+            f"Of the quota of {resource} in {place}, {amount} is left{'; ' if lent else ''}{lent}."
+        )
     return f"All quota of {resource} in {place} is in use{': ' if lent else ''}{lent}."
 
 
