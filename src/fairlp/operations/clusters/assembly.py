@@ -716,8 +716,9 @@ def _nodes_and_rows(
     for leaf, group in cluster.groups.items():
         original_leaf = leaf
         if by == "queue":
-            name = leaf.queue or "all"
-            leaf = leaf._replace(owner="", label=name, tenant=name)
+            queue = cluster.queues_of_owners.get(leaf.queue, leaf.queue)
+            name = queue or "all"
+            leaf = leaf._replace(queue=queue, owner="", label=name, tenant=name)
         if leaf.place not in masks:
             of_place = allowed(leaf.place)
             mask = is_open if of_place is None else of_place[counts] & is_open
