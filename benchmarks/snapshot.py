@@ -153,7 +153,11 @@ def pod(k: int, owner: int, nodes: int, chance: random.Random) -> dict:
         spec["tolerations"].append({"key": "nvidia.com/gpu", "operator": "Exists"})
     waits = chance.random() < 0.1
     if not waits:
-        spec["nodeName"] = f"node-{chance.randrange(nodes)}"
+        k_node = chance.randrange(nodes)
+        zone = owner % 3 if owner % 5 == 0 else k_node % 3
+        while not _may_be_on(k_node, owner, zone):
+            k_node = chance.randrange(nodes)
+        spec["nodeName"] = f"node-{k_node}"
     metadata = {
         "name": f"app-{owner}-7d4b9c6f5-{k:05x}",
         "namespace": f"team-{owner % 40}",
@@ -174,6 +178,11 @@ def pod(k: int, owner: int, nodes: int, chance: random.Random) -> dict:
         "conditions": [{"type": "PodScheduled", "status": "True"}] * 4,
     }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+def _may_be_on(k_node: int, owner: int, zone: int) -> bool:
+    """Whether a node is of the zone, and has GPUs exactly where the pods of the owner need them."""
+    return k_node % 3 == zone and (k_node % 10 == 0) == (owner % 10 == 0)
 
 
 def write(path: Path, nodes: int, pods: int, owners: int, indent: int | None) -> None:

@@ -147,7 +147,7 @@ def in_whole_jobs(case: AuditCase, tasks: np.ndarray) -> np.ndarray:
 
 
 def whole_jobs(case: AuditCase) -> Finding:
-    """No job is cut: every user runs a multiple of its job size. Margin: −(tasks cut / job size)."""
+    """Every user runs a multiple of its job size. Margin: −(tasks of a cut job / job size)."""
     sizes = case.instance.job_sizes
     if not case.instance.has_jobs:
         return Finding.vacuous("every task is a job by itself")

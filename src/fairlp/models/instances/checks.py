@@ -264,15 +264,15 @@ def task_limits(limits: Any, users: Index) -> np.ndarray:
 
 
 def job_sizes(values: Any, limits: np.ndarray, users: Index) -> np.ndarray | None:
-    """Return job sizes N, whole and >= 1, of which task limits are multiples; None where all are 1."""
+    """Return job sizes N, of which task limits are multiples; None where all are 1."""
     if values is None:
         return None
     ordered = _in_order(values, "job_sizes", users)
     if isinstance(ordered, (list, tuple)) or getattr(ordered, "ndim", 0) == 1:
-        ordered = [1 if item is None or item != item else item for item in ordered]
+        ordered = [1 if item is None else item for item in ordered]
     sizes = _whole_numbers(ordered, users, "job size of user")
     finite = np.where(np.isfinite(limits), limits, 0.0)
-    for n in np.flatnonzero(finite % sizes).tolist():
+    for n in np.flatnonzero((sizes > 1) & (finite % sizes > 0)).tolist():
         raise InstanceError(
             f"task limit of user {quoted(users[n])} is {limits[n]:g}, which is no multiple of its job "
             f"size, {sizes[n]}; its tasks run {sizes[n]} at once or not at all"

@@ -820,7 +820,7 @@ def _hidden_use(nodes: list[Node], resources: list[str], used: np.ndarray) -> np
 
 
 def _may_run(cluster: Cluster, row: Row, allowed: Allowed) -> bool:
-    """Return whether a row has tasks that run, or a node that takes new ones; note what has none."""
+    """Return whether a row has tasks that run, or a node that takes new ones."""
     if row.allowed is None:
         return True
     place = f"user {row.leaf.label!r}"

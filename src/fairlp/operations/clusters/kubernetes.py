@@ -230,7 +230,7 @@ class KubernetesReader:
         self.cluster.add(Node(name, amounts, attributes, closed, file))
 
     def _read_config_map(self, manifest: Record, file: str) -> None:
-        """Read the ConfigMap of Volcano's scheduler or of Kueue's manager; no other says of shares."""
+        """Read the ConfigMap of Volcano's scheduler or of Kueue's manager."""
         readers = (self.volcano.read_configuration, self.kueue.read_configuration)
         if not any(read_configuration(manifest) for read_configuration in readers):
             raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
@@ -400,7 +400,7 @@ class KubernetesReader:
             self._wait_together(gang.name, leaves, max(gang.least - running[gang.name], 0))
 
     def _run_admitted(self, pod: Pod, places: Nodes) -> None:
-        """Count pods of an admitted Workload that are not in the dump: they run where there is room.
+        """Count pods of an admitted Workload that the dump lacks: they run where there is room.
 
         Those without room wait, with their quota.
         """

@@ -390,7 +390,7 @@ class Kueue:
         }
 
     def gang_of(self, pod: Pod) -> Gang | None:
-        """Return the group of pods that a pod is of, or the Workload of pods that run; else None."""
+        """Return the group of a pod, or the Workload of one that runs; else None."""
         group = str(pod.annotations.get(_POD_GROUP, ""))
         if group:
             size = str(pod.annotations.get(_POD_GROUP_SIZE, ""))
@@ -463,7 +463,7 @@ class Kueue:
         return pod._replace(place=places[0] if len(places) == 1 else AnyOf(tuple(places)))
 
     def _stopped(self, pod: Pod, name: str) -> str:
-        """Return why nothing more starts in a pod's ClusterQueue or LocalQueue; empty where it may."""
+        """Return why nothing more starts in the queues of a pod; empty where it may."""
         policy = self._queues[name].stopped
         if policy:
             return f"ClusterQueue {name!r} is stopped (stopPolicy: {policy})"

@@ -530,7 +530,7 @@ class Blocking:
         return float(np.where(left > AUDIT * limits, left, 0.0).sum())
 
     def kept(self, quota: Obstacle) -> dict[int, float]:
-        """Return how much of a resource queues below a quota keep back by lending limits, unused."""
+        """Return how much of a resource queues below keep back by lending limits, unused."""
         tree = self.instance.tree
         if tree.quotas is None:
             return {}

@@ -108,7 +108,8 @@ def _waiting(comparison: ShareComparison) -> list[str]:
     if len(others) > NAMED:
         noun = comparison.subject.tenants.noun
         rest = other_text(len(others) - NAMED, noun)
-        sentences.append(f"{rest[0].upper()}{rest[1:]} wait: see the table of what waits.")
+        verb = "waits" if len(others) == NAMED + 1 else "wait"
+        sentences.append(f"{rest[0].upper()}{rest[1:]} {verb}: see the table of what waits.")
     return sentences
 
 

@@ -37,7 +37,7 @@ class Packing(NamedTuple):
 
 
 class Keeping(NamedTuple):
-    """What a tenant keeps: its jobs (by position) may give way as far as this part of a resource."""
+    """What jobs of a tenant, by position, may give back: so large a part of a resource."""
 
     jobs: list[int]
     resource: int
@@ -54,10 +54,11 @@ def packed(
     leaving: Sequence[RunningJob] = (),
     keepings: Sequence[Keeping] = (),
 ) -> Packing | None:
-    """Return the most jobs that have room together, with the fewest that give way; None for no answer.
+    """Return the most jobs that have room together, where the fewest give way.
 
-    Maximise (number of leaving jobs + 1)·Σ z[j] − Σ y[k] over whole numbers: z[j] copies of job j, x[j,n,i]
-    tasks of its user n on server i, y[k] of the jobs that run:
+    None where there is no answer. Maximise (number of leaving jobs + 1)·Σ z[j] − Σ y[k] over whole
+    numbers: z[j] copies of job j, x[j,n,i] tasks of its user n on server i, y[k] of the jobs that
+    run:
 
     * Σ_i x[j,n,i] = (tasks of n in j)·z[j]; where each needs a node of its own Σ_n x[j,n,i] ≤
       count[i]·z[j] (a bipartite graph of degree z[j] falls into so many matchings, one for each copy)

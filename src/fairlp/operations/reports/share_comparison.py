@@ -282,7 +282,7 @@ class ShareComparison:
 
     @cached_property
     def _jobs_of_users(self) -> dict[int, list[int]]:
-        """Positions of the jobs that wait by user: those that are owed first, the smallest first."""
+        """Positions of the jobs that wait by user: those owed first, the smallest first."""
         owed_jobs = self.tenant_shares.owed_jobs
         jobs: dict[int, list[int]] = {}
         for k, job in enumerate(self.waiting_jobs):

@@ -210,7 +210,7 @@ class TenantShares:
         return [sorted(of_tenant, key=order) for of_tenant in jobs]
 
     def _owe(self, t: int, jobs: list[int], owed: np.ndarray, owed_jobs: np.ndarray) -> None:
-        """Add what a tenant is owed until it has its fair share: whole jobs, one after the other."""
+        """Add the whole jobs that a tenant is owed until it has its fair share."""
         amounts = self.amounts[t].copy()
         for k in jobs:
             job = self.jobs[k]

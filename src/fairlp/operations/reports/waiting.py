@@ -104,7 +104,7 @@ def _summary(comparison: ShareComparison, t: int, jobs: list[WaitingJob]) -> Wai
 
 
 def in_turn(job: WaitingJob) -> tuple[float, str, int]:
-    """Return the key of the scheduler's order: the highest priority, the longest wait, the smallest."""
+    """Return the key of the scheduler's order: the highest priority, then the longest wait."""
     priority = 0.0 if job.priority is None else job.priority
     return -priority, job.since or "~", job.size
 
