@@ -35,7 +35,8 @@ MOST_OPEN = 60
 class TableColumn(NamedTuple):
     """A column: its name, the kind of its values, and a description.
 
-    The kind is ``label``, ``text``, ``words`` (longer text), ``number``, ``percent`` or ``answer``.
+    The kind is ``label``, ``text``, ``words`` (longer text), ``number``, ``percent``, ``share`` or
+    ``answer``.
     """
 
     name: str
@@ -74,19 +75,24 @@ class Section(NamedTuple):
 def shown(value: Any, kind: str = "number") -> str:
     """Return a number for people: four digits, percent with one after the point, a dash for none.
 
-    Percentages below 1 have two digits.
+    Percentages below 1 have two digits. A ``share`` is a percentage that may be of more than the
+    whole cluster, as a quota is.
 
     >>> [shown(value) for value in (1234567.0, 0.33333, 3.0, float("nan"), float("inf"))]
     ['1,234,567', '0.3333', '3', '–', 'no limit']
     >>> shown(0.12345, "percent"), shown(0.00057, "percent"), shown(0.0, "percent")
     ('12.3 %', '0.057 %', '0.0 %')
+    >>> shown(0.5, "share"), shown(4.5, "share")
+    ('50.0 %', '4.5 × the cluster')
     """
     number = float(value) + 0.0  # without the sign of a zero
     if number != number:
         return "–"
     if not abs(number) < np.inf:
         return "no limit"
-    if kind == "percent":
+    if kind == "share" and number > 1 + AUDIT:
+        return f"{number:.3g} × the cluster"
+    if kind in ("percent", "share"):
         is_small = 0 < abs(number) < 0.00995
         return f"{100 * number:.2g} %" if is_small else f"{100 * number:.1f} %"
     if number == int(number) or abs(number) >= 1000:
@@ -228,7 +234,7 @@ def _figures(row: Any, waits: bool, noun: str) -> str:
     figures = [f"has {shown(row.share, 'percent')}"] if waits else []
     figures.append(f"fair {shown(row.fair_share, 'percent')}")
     if row.guarantee > 0:
-        figures.append(f"guaranteed {shown(row.guarantee, 'percent')}")
+        figures.append(f"guaranteed {shown(row.guarantee, 'share')}")
     figures.append(counted(row.users, noun, f"{noun}s"))
     if waits and 0 < row.waiting < np.inf:
         figures.append(f"{shown(row.waiting)} tasks wait")
@@ -426,13 +432,13 @@ def _queues(facts: Facts) -> Section:
     noun = "user" if facts.share_comparison.subject.tenants.are_users else "job size"
     figures = list(_QUEUE_FIGURES)
     due = [
-        TableColumn("guarantee", "percent", _SHARE),
+        TableColumn("guarantee", "share", _SHARE),
         TableColumn("borrowed", "percent", "beyond the guarantee"),
     ]
     if "nominal" in queues:  # the words of Kueue
         figures[figures.index("guarantee")] = "nominal"
         due = [
-            TableColumn("nominal", "percent", "its nominal quota, and those that lend to it"),
+            TableColumn("nominal", "share", "its nominal quota, and those that lend to it"),
             TableColumn("borrowed", "percent", "beyond the nominal quota"),
         ]
     columns = [
@@ -452,7 +458,7 @@ def _queues(facts: Facts) -> Section:
     for name in share_columns:
         about = _SCHEDULER_SHARES[name]
         if name in _PERCENTAGES:
-            columns.append(TableColumn(name, "percent", about))
+            columns.append(TableColumn(name, "share", about))
         else:
             columns.append(TableColumn(name.replace("_", " "), about=about))
 
@@ -503,7 +509,7 @@ def _users(facts: Facts) -> Section:
         TableColumn("fair tasks"),
         TableColumn("has", "percent", _SHARE),
         TableColumn("fair", "percent", _SHARE),
-        TableColumn("guarantee", "percent", "its part of the guarantees of its queues"),
+        TableColumn("guarantee", "share", "its part of the guarantees of its queues"),
         TableColumn("borrowed", "percent", "beyond that"),
         TableColumn("waiting", about="tasks"),
     ]
