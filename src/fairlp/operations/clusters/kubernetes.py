@@ -12,6 +12,7 @@ from typing import Any
 from ...errors import FileFormatError
 from ...models.files.whole_files import read_text
 from .assembly import Allowed
+from .autoscaler import CONFIG_MAP, NodeGroup, groups_of, nodes_to_come
 from .cluster import (
     Cluster,
     EntryError,
@@ -153,6 +154,7 @@ class KubernetesReader:
         self.has_queues = False  # other than namespaces
         self.taints: dict[str, Taints] = {}
         self.priorities: dict[str, float] = {}  # of PriorityClasses
+        self.groups: list[NodeGroup] = []  # of the autoscaler
         #: Pods that a controller was refused, and why.
         self.refused: list[Pod] = []
         notes = self.cluster.notes
@@ -230,7 +232,10 @@ class KubernetesReader:
         self.cluster.add(Node(name, amounts, attributes, closed, file))
 
     def _read_config_map(self, manifest: Record, file: str) -> None:
-        """Read the ConfigMap of Volcano's scheduler or of Kueue's manager."""
+        """Read the ConfigMap of Volcano's scheduler, of Kueue's manager, or of the autoscaler."""
+        if name_of(manifest) == CONFIG_MAP:
+            self.groups += groups_of(manifest)
+            return
         readers = (self.volcano.read_configuration, self.kueue.read_configuration)
         if not any(read_configuration(manifest) for read_configuration in readers):
             raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
@@ -332,6 +337,9 @@ class KubernetesReader:
     def finish(self) -> tuple[Cluster, Allowed]:
         """Return the cluster, and the function that says where its pods may be."""
         cluster = self.cluster
+        for node, model in nodes_to_come(self.groups, list(cluster.nodes.values()), cluster.notes):
+            cluster.add(node)
+            self.taints[node.name] = self.taints[model.name]
         self.kueue.fill(cluster)
         self.volcano.fill(cluster)
         self.has_queues = bool(self.kueue or self.volcano)
@@ -411,7 +419,7 @@ class KubernetesReader:
         mask = places.allowed(pod.place)
         remaining = pod.tasks
         for k, node in enumerate(self.cluster.nodes.values()):
-            if node.closed or (mask is not None and not mask[k]):
+            if node.closed or node.asleep or (mask is not None and not mask[k]):
                 continue
             free = self._free[node.name]
             room = [int(free.get(name, 0.0) // amount) for name, amount in leaf.demand if amount]

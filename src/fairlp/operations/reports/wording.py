@@ -129,7 +129,11 @@ def waits_for(comparison: ShareComparison, summary: WaitingSummary) -> str:
     start = f"{name}: {number} {verb}"
     if summary.fitting_jobs == summary.jobs:
         pronoun = "it" if summary.jobs == 1 else "all of them"
-        place = f"there is room for {pronoun} now on {on_servers(comparison, summary.servers)}"
+        servers = on_servers(comparison, summary.servers)
+        if comparison.subject.asleep[list(summary.servers)].all():
+            started = "it starts" if summary.jobs == 1 else "they start"
+            return f"{start}; {started} on {servers}, when that is awake."
+        place = f"there is room for {pronoun} now on {servers}"
         if not summary.messages and not summary.left_out:
             return f"{start}; {place}: the scheduler has not placed {'it' if summary.jobs == 1 else 'them'} yet."
         words = reasons(summary.messages, summary.left_out)

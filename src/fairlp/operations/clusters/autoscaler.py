@@ -1,0 +1,106 @@
+"""Nodes to come: what the status of the Kubernetes cluster autoscaler says that it may add."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import yaml
+
+from .cluster import EntryError, Node, Notes, Record, list_at, mapping_at, text_at, value_at
+
+#: The ConfigMap of the cluster autoscaler, and its key.
+CONFIG_MAP = "cluster-autoscaler-status"
+_KEY = "status"
+#: Labels by which clouds and tools say of which group a node is.
+_GROUP_LABELS = (
+    "cloud.google.com/gke-nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "alpha.eksctl.io/nodegroup-name",
+    "kubernetes.azure.com/agentpool",
+    "agentpool",
+    "kops.k8s.io/instancegroup",
+    "node.kubernetes.io/nodegroup",
+)
+#: Before version 1.30 the status is text for people.
+_GROUP_IN_TEXT = re.compile(
+    r"Name:\s+(?P<name>\S+)\s+Health:.*?cloudProviderTarget=(?P<target>\d{1,6}) "
+    r"\(minSize=(?P<least>\d{1,6}), maxSize=(?P<most>\d{1,6})\)",
+    re.DOTALL,
+)
+#: So many nodes of one group are counted at most.
+_MOST_NODES = 5000
+
+
+class NodeGroup(NamedTuple):
+    """A group of equal nodes: how many it is to have now, and how many it may have."""
+
+    name: str
+    target: int
+    most: int
+
+
+def groups_of(manifest: Record) -> list[NodeGroup]:
+    """Return the groups of nodes of the autoscaler's ConfigMap.
+
+    >>> text = "Name:  pool-a Health: Healthy (ready=1 cloudProviderTarget=1 (minSize=0, maxSize=4))"
+    >>> groups_of({"data": {"status": text}})
+    [NodeGroup(name='pool-a', target=1, most=4)]
+    """
+    text = text_at(manifest, "data", _KEY)
+    in_text = [
+        NodeGroup(match["name"], int(match["target"]), int(match["most"]))
+        for match in _GROUP_IN_TEXT.finditer(text)
+    ]
+    if in_text:
+        return in_text
+    try:
+        status = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise EntryError(f"its {_KEY} is no YAML") from error
+    groups = []
+    for entry in list_at(status, "nodeGroups"):
+        health = mapping_at(entry, "health")
+        target = value_at(health, "cloudProviderTarget", kind=int, default=0)
+        most = value_at(health, "maxSize", kind=int, default=0)
+        groups.append(NodeGroup(text_at(entry, "name"), target, most))
+    return groups
+
+
+def nodes_to_come(
+    groups: Iterable[NodeGroup], nodes: Iterable[Node], notes: Notes
+) -> list[tuple[Node, Node]]:
+    """Return the nodes that may be added, each with the node of its group that it is like.
+
+    They sleep. A group of which the dump has no open node is noted: what its nodes have is not known.
+    """
+    open_nodes = [node for node in nodes if not node.closed]
+    additions = []
+    for group in groups:
+        count = min(group.most - group.target, _MOST_NODES)
+        if count <= 0:
+            continue
+        model = next((node for node in open_nodes if _is_of(node, group.name)), None)
+        size = f"{group.target} of {group.most} nodes"
+        place = f"node group {group.name!r}"
+        if model is None:
+            message = f"it has {size}, and none of them is in the dump"
+            notes.add("", place, message, "those that may be added do not count")
+            continue
+        notes.add("", place, f"it has {size}", "those that may be added count as asleep")
+        for k in range(count):
+            name = f"{group.name} (to be added {k + 1})"
+            state = f"may be added by the autoscaler ({size})"
+            added = Node(name, model.amounts, model.attributes, asleep=state)
+            additions.append((added, model))
+    return additions
+
+
+def _is_of(node: Node, group: str) -> bool:
+    """Whether a node's labels say that it is of a group; a group's name may have more around it."""
+    for label in _GROUP_LABELS:
+        name = node.attributes.get(label)
+        if name and (name == group or re.search(rf"(^|[-/]){re.escape(name)}($|[-/])", group)):
+            return True
+    return False
