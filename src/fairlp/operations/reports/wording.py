@@ -132,7 +132,7 @@ def waits_for(comparison: ShareComparison, summary: WaitingSummary) -> str:
         servers = on_servers(comparison, summary.servers)
         if comparison.subject.asleep[list(summary.servers)].all():
             started = "it starts" if summary.jobs == 1 else "they start"
-            return f"{start}; {started} on {servers}, when that is awake."
+            return f"{start}; {started} on {servers}."
         place = f"there is room for {pronoun} now on {servers}"
         if not summary.messages and not summary.left_out:
             return f"{start}; {place}: the scheduler has not placed {'it' if summary.jobs == 1 else 'them'} yet."
