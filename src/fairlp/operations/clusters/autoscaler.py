@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import yaml
-
-from .cluster import EntryError, Node, Notes, Record, list_at, mapping_at, text_at, value_at
+from .cluster import Node, Notes, Record, list_at, mapping_at, text_at, value_at, yaml_at
 
 #: The ConfigMap of the cluster autoscaler, and its key.
 CONFIG_MAP = "cluster-autoscaler-status"
@@ -55,10 +53,7 @@ def groups_of(manifest: Record) -> list[NodeGroup]:
     ]
     if in_text:
         return in_text
-    try:
-        status = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise EntryError(f"its {_KEY} is no YAML") from error
+    status = yaml_at(text, _KEY)
     groups = []
     for entry in list_at(status, "nodeGroups"):
         health = mapping_at(entry, "health")

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import pandas as pd
+import yaml
 
 from ...models.instances.queues import LEAST_WEIGHT
 
@@ -122,6 +123,14 @@ def mapping_at(value: Any, *path: str) -> Record:
     """Return the mapping at a path, empty where the path has none; see `value_at`."""
     mapping: Record = value_at(value, *path, default={})
     return mapping
+
+
+def yaml_at(text: str, name: str) -> Any:
+    """Return what a text of YAML says; `EntryError` where it is none."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise EntryError(f"its {name} is no YAML") from error
 
 
 def entry_label(entry: Any, *keys: str) -> str:

@@ -11,8 +11,6 @@ from functools import cached_property
 from itertools import chain, product
 from typing import NamedTuple
 
-import yaml
-
 from ...models.instances.arithmetic import quantity as quantity_text
 from ...models.instances.conditions import condition_text
 from ...models.instances.queues import lineage
@@ -34,6 +32,7 @@ from .cluster import (
     positive_weight,
     text_at,
     value_at,
+    yaml_at,
 )
 from .pods import (
     PODS,
@@ -290,10 +289,7 @@ class Kueue:
         configurations = [text for text in texts if "kueue.x-k8s.io" in text]
         if not configurations:
             return False
-        try:
-            configuration = yaml.safe_load(configurations[0])
-        except yaml.YAMLError as error:
-            raise EntryError("its configuration is no YAML") from error
+        configuration = yaml_at(configurations[0], "configuration")
         section = mapping_at(configuration, "fairSharing")
         by_default = bool(section) and text_at(configuration, "apiVersion").endswith("v1beta2")
         self._fair_sharing = value_at(section, "enable", kind=bool, default=by_default)

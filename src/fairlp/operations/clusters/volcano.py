@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import yaml
-
 from ...models.instances.queues import lineage
 from ...tolerances import ROUNDING
 from .cluster import (
@@ -25,6 +23,7 @@ from .cluster import (
     name_in_path,
     text_at,
     value_at,
+    yaml_at,
 )
 from .pods import PODS, Gang, Pod, in_units, name_of, namespace_of, quantities, quantity
 
@@ -131,10 +130,7 @@ class Volcano:
         text = text_at(manifest, "data", _CONFIGURATION)
         if not text:
             return False
-        try:
-            configuration = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise EntryError(f"its {_CONFIGURATION} is no YAML") from error
+        configuration = yaml_at(text, _CONFIGURATION)
         plugins = []
         for tier in list_at(configuration, "tiers"):
             for plugin in list_at(tier, "plugins"):

@@ -457,15 +457,8 @@ class Blocking:
             packing = self.pack([job._replace(copies=1)], masks)
             if packing is None or not packing.copies.any():
                 continue
-            placements = [
-                Placement(
-                    n,
-                    np.flatnonzero(packing.tasks[n]),
-                    packing.tasks[n][packing.tasks[n] > 0],
-                    lane,
-                )
-                for n, (lane, _) in zip(users, lanes, strict=True)
-            ]
+            lane_of = {n: lane for n, (lane, _) in zip(users, lanes, strict=True)}
+            placements = [p._replace(lane=lane_of[p.user]) for p in placements_of(packing)]
             if self._within_limits(placements):
                 return placements
         return None
@@ -577,6 +570,13 @@ class Blocking:
         on_servers[servers] = 1.0
         tasks = self.sparse_tasks @ on_servers
         return np.asarray(tasks * self.instance.demands[:, resource])
+
+
+def placements_of(packing: Packing) -> list[Placement]:
+    """Return the tasks of a packing on servers, in no lane."""
+    return [
+        Placement(n, np.flatnonzero(tasks), tasks[tasks > 0]) for n, tasks in packing.tasks.items()
+    ]
 
 
 def fitting_copies(blocking: Blocking, job: WaitingJob, copies: int) -> tuple[list[Placement], int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...models.instances.arithmetic import largest_first
 from ...tolerances import AUDIT
-from .blocking import Blocking, Obstacle, Placement, fitting_copies
+from .blocking import Blocking, Obstacle, Placement, fitting_copies, placements_of
 from .jobs import RunningJob, WaitingJob
 from .packing import Keeping
 
@@ -131,10 +131,7 @@ def _fitting(
     if sum(placed) < sum(job.copies for job in jobs) and comparison.instance.tree.quotas is None:
         packing = comparison.blocking.pack(jobs)
         if packing is not None and packing.copies.sum() > sum(placed):
-            placements = [
-                Placement(n, np.flatnonzero(tasks), tasks[tasks > 0])
-                for n, tasks in packing.tasks.items()
-            ]
+            placements = placements_of(packing)
             blocking = comparison.blocking.beside(placements)
             placed = packing.copies.tolist()
     by_server: Counter[int] = Counter()
@@ -247,8 +244,8 @@ class _Preemption:
                 t = int(self._tenant_of[k])
                 self.jobs[t] += 1
                 self.tasks[t] += sum(self.running[k].tasks.values())
-        for n, tasks in packing.tasks.items():
-            self.blocking.add(Placement(n, np.flatnonzero(tasks), tasks[tasks > 0]))
+        for placement in placements_of(packing):
+            self.blocking.add(placement)
         return True
 
     def _needless(self, job: WaitingJob, leaving: list[int]) -> list[int]:
