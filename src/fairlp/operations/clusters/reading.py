@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,6 +49,17 @@ def snapshot(
     UnknownNameError
         For a scheduler or another choice that is not known.
     """
+    return snapshot_of(files_of(path), str(path), scheduler, capacity, by)
+
+
+def snapshot_of(
+    files: Sequence[Path],
+    path: str,
+    scheduler: str | None = None,
+    capacity: Literal["whole", "free"] = "whole",
+    by: Literal["owner", "queue"] = "owner",
+) -> Snapshot:
+    """Read the files of one dump, which messages call by its path; see :func:`fairlp.snapshot`."""
     from . import kubernetes, slurm, yarn
 
     # A reader reads file after file, and then returns the cluster and where its tasks may run.
@@ -56,7 +68,6 @@ def snapshot(
         "slurm": slurm.SlurmReader,
         "yarn": yarn.YarnReader,
     }
-    files = files_of(path)
     options = (
         ("scheduler", scheduler, readers),
         ("capacity", capacity, ("whole", "free")),
@@ -81,7 +92,7 @@ def snapshot(
         if of_file != scheduler:
             message = f"it is of {of_file}" if of_file else "it is of no scheduler that is known"
             cluster.notes.add(file.name, "the file", message, "left out")
-    return assemble(cluster, allowed, str(path), capacity, by)
+    return assemble(cluster, allowed, path, capacity, by)
 
 
 def _only_scheduler(
