@@ -291,7 +291,7 @@ def _changed(dump: Dump) -> datetime:
 def _in_one_zone(times: Sequence[datetime]) -> pd.DatetimeIndex:
     """Return times as they are where none has a zone; else in UTC."""
     if all(time.tzinfo is None for time in times):
-        return pd.DatetimeIndex(times)
+        return pd.DatetimeIndex(list(times))
     return pd.DatetimeIndex([time.astimezone(UTC) for time in times])
 
 
@@ -326,16 +326,21 @@ def duration(value: str | float | timedelta | None, name: str) -> timedelta | No
     if value is None:
         return None
     try:
-        if isinstance(value, str) and not value.strip().replace(".", "", 1).isdigit():
-            length = pd.Timedelta(value)
-        elif isinstance(value, timedelta):
-            length = pd.Timedelta(value)
-        else:
-            length = pd.Timedelta(hours=float(value))
+        is_number = not isinstance(value, timedelta) and _is_number(value)
+        length = pd.Timedelta(hours=float(value)) if is_number else pd.Timedelta(value)  # type: ignore[arg-type]
     except (ValueError, TypeError, OverflowError):
-        length = pd.NaT
-    if not length > pd.Timedelta(0):
+        length = pd.Timedelta(0)
+    if not length > pd.Timedelta(0):  # nor for NaT
         raise InstanceError(
             f"{name}={quoted(value)} is no duration above 0; expected one such as '1h', '30min' or '7d'"
         )
     return length.to_pytimedelta()
+
+
+def _is_number(value: str | float) -> bool:
+    """Return whether a number, of hours, stands alone."""
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True

@@ -23,7 +23,6 @@ import pandas as pd
 from ...errors import InstanceError, UnknownNameError
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import largest_first, quotients
-from ...models.instances.instance import Instance
 from ...models.notation.labels import Index
 from ...tolerances import AUDIT, PERIOD_SHORT
 from ..clusters.assembly import IdleError, Snapshot
@@ -38,7 +37,7 @@ _HOUR = pd.Timedelta(hours=1)
 #: What each moment has of a tenant.
 _COLUMNS = (
     "tasks", "fair_tasks", "waiting", "owed",
-    "share", "fair_share", "due", "short", "missing", "is_short", "task_share", "since",
+    "share", "fair_share", "due_share", "short", "missing", "is_short", "task_share", "since",
 )  # fmt: skip
 
 
@@ -50,7 +49,7 @@ class Moment:
     ----------
     tenants : DataFrame
         By tenant: ``tasks``, ``fair_tasks``, ``waiting`` and ``owed`` (whole) tasks; ``share``,
-        ``fair_share``, ``due``, ``short`` and ``missing`` (of the whole tasks that it is owed)
+        ``fair_share``, ``due_share``, ``short`` and ``missing`` (of the whole tasks that it is owed)
         dominant shares; whether it ``is_short`` of a whole task; ``task_share``, of the smallest
         task that waits (infinite where none does); ``since`` when a task of it waits.
     servers : frozenset of str
@@ -95,7 +94,7 @@ class Moment:
             "owed": owed,
             "share": shares.share,
             "fair_share": shares.fair_share,
-            "due": due,
+            "due_share": due,
             "short": np.where(waiting > 0, np.maximum(due - shares.share, 0.0), 0.0),
             "missing": np.where(is_short, shares.missing_share, 0.0),
             "is_short": is_short,
@@ -151,6 +150,19 @@ class MomentReader:
     weights: Mapping[Any, float]
     exclude: Sequence[str]
     scheduler: str | None
+
+    @classmethod
+    def with_options(
+        cls,
+        mechanism: str | Mechanism | None,
+        *,
+        weights: Mapping[Any, float] | None = None,
+        exclude: Iterable[str] = (),
+        scheduler: str | None = None,
+        **options: Any,
+    ) -> MomentReader:
+        """Return a reader with the options of :func:`fairlp.period`."""
+        return cls(mechanism, options, dict(weights or {}), _as_list(exclude), scheduler)
 
     def __post_init__(self) -> None:
         self._unknown: dict[str, UnknownNameError] = {}
@@ -262,7 +274,7 @@ class Period:
         for a tenant that lacks more than one task-hour and one percent of what was due, else
         ``fair``.
     times : DataFrame
-        By time and tenant: ``share``, ``fair_share`` and ``due`` (the smaller of the fair share and
+        By time and tenant: ``share``, ``fair_share`` and ``due_share`` (the smaller of the fair share and
         what it wants), running ``tasks``, ``fair_tasks``, ``waiting`` and ``owed`` (whole tasks).
         A tenant that a dump lacks has zeros.
     dumps : DataFrame
@@ -303,12 +315,19 @@ class Period:
         """The hours from the first to the last dump."""
         return float(self.dumps["hours"].sum())
 
+    def by_time(self, column: str) -> pd.DataFrame:
+        """Return a column of ``times`` as a table, times × tenants, the first tenants first."""
+        values = self.times[column].to_numpy().reshape(len(self.dumps), -1)
+        tenants = self.times.index.get_level_values("tenant")[: len(self.tenants)]
+        return pd.DataFrame(values, self.dumps.index, tenants)[list(self.tenants.index)]
+
     @cached_property
     def to_look_at(self) -> pd.DataFrame:
         """The dumps in which most was missing, times its hours; at most five, those first."""
         weight = (self.dumps["missing"] * self.dumps["hours"]).to_numpy()
         order = largest_first(weight)[:_LOOK_AT]
-        return self.dumps.iloc[order[weight[order] > 0]]
+        worst: pd.DataFrame = self.dumps.iloc[order[weight[order] > 0]]
+        return worst
 
     @property
     def verdict(self) -> list[str]:
@@ -395,32 +414,50 @@ def period(
     >>> days = fairlp.period("dumps", half_life="7d")  # doctest: +SKIP
     >>> days.tenants["verdict"], days.report("days.html")  # doctest: +SKIP
     """
-    sources = _sources(dumps)
+    return period_of(
+        _sources(dumps),
+        mechanism,
+        times=times,
+        every=every,
+        half_life=half_life,
+        weights=weights,
+        exclude=exclude,
+        scheduler=scheduler,
+        **options,
+    )
+
+
+def period_of(
+    sources: Sequence[Dump | Snapshot],
+    mechanism: str | Mechanism | None,
+    *,
+    times: Iterable[Any] | None = None,
+    every: str | float | timedelta | None = None,
+    half_life: str | float | timedelta | None = None,
+    **adjustments: Any,
+) -> Period:
+    """Return the period of dumps; see :func:`fairlp.period`."""
+    if len(sources) < 2:
+        raise InstanceError(
+            f"a period is of two dumps or more, and {len(sources)} is here; expected several dumps, "
+            "or a folder with a dump in each of its folders, or in each of its files"
+        )
     step = duration(every, "every")
     decay = duration(half_life, "half_life")
     dump_times = _times(sources, times, step)
     order = np.argsort(dump_times.values.to_numpy(), kind="stable")
 
-    reader = MomentReader(
-        mechanism, options, dict(weights or {}), _as_list(exclude), scheduler
-    )
+    reader = MomentReader.with_options(mechanism, **adjustments)
     moments: list[Moment] = []
-    names = []
-    for k in order:
+    names: list[str] = []
+    for k in order.tolist():
         moment = reader.moment(sources[k])
-        name = _name(sources[k], int(k))
+        name = _name(sources[k], k)
         _require_one_cluster(moments, names, moment, name)
         moments.append(moment)
         names.append(name)
     reader.require_known()
-    titles = [str(dumps)] if isinstance(dumps, str | Path) else [names[0], names[-1]]
-    return _period(
-        moments,
-        names,
-        Times(dump_times.values[order], dump_times.source),
-        decay,
-        " to ".join(Path(title).name for title in titles),
-    )
+    return _period(moments, names, Times(dump_times.values[order], dump_times.source), decay)
 
 
 def _as_list(names: Iterable[str]) -> list[str]:
@@ -429,16 +466,11 @@ def _as_list(names: Iterable[str]) -> list[str]:
 
 
 def _sources(dumps: str | Path | Sequence[str | Path | Snapshot]) -> list[Dump | Snapshot]:
-    """Return the dumps, at least two."""
+    """Return the dumps."""
     given = [dumps] if isinstance(dumps, str | Path | Snapshot) else list(dumps)
     sources: list[Dump | Snapshot] = []
     for dump in given:
         sources += [dump] if isinstance(dump, Snapshot) else dumps_of([dump])
-    if len(sources) < 2:
-        raise InstanceError(
-            f"a period is of two dumps or more, and {len(sources)} is here; expected several dumps, "
-            "or a folder with a dump in each of its folders, or in each of its files"
-        )
     return sources
 
 
@@ -451,11 +483,15 @@ def _times(
         if len(values) != len(sources):
             raise InstanceError(f"there are {len(values)} times of {len(sources)} dumps")
         if values.has_duplicates or values.hasnans:
-            raise InstanceError("two dumps have one time, or one has none; expected different times")
+            raise InstanceError(
+                "two dumps have one time, or one has none; expected different times"
+            )
         return Times(values, "given")
     files = [source for source in sources if isinstance(source, Dump)]
     if len(files) < len(sources):
-        raise InstanceError("snapshots do not say when they were made; give times=[…], one for each")
+        raise InstanceError(
+            "snapshots do not say when they were made; give times=[…], one for each"
+        )
     return times_of(files, step)
 
 
@@ -489,7 +525,6 @@ def _period(
     names: Sequence[str],
     times: Times,
     half_life: timedelta | None,
-    title: str,
 ) -> Period:
     """Return the period of moments in the order of their times."""
     tenants = list(dict.fromkeys(name for moment in moments for name in moment.tenants.index))
@@ -505,7 +540,7 @@ def _period(
     order = np.concatenate([order[is_short[order]], order[~is_short[order]]])
 
     by_time = pd.MultiIndex.from_product([times.values, index], names=["time", "tenant"])
-    shown = ["share", "fair_share", "due", "tasks", "fair_tasks", "waiting", "owed"]
+    shown = ["share", "fair_share", "due_share", "tasks", "fair_tasks", "waiting", "owed"]
     of_moments = [moment for moment in moments if moment.scheduler]
     return Period(
         tenants=table.iloc[order],
@@ -516,7 +551,7 @@ def _period(
         scheduler=of_moments[-1].scheduler if of_moments else "",
         mechanism=", ".join(dict.fromkeys(moment.mechanism for moment in of_moments)),
         source=SOURCES[times.source],
-        name=title,
+        name=f"{names[0]} to {names[-1]}",
     )
 
 
@@ -542,7 +577,7 @@ def _tenants_table(
         age = hours.sum() - np.cumsum(hours)  # from the end of each interval to that of the last
         weights *= 2.0 ** (-age / (half_life / timedelta(hours=1)))
     used = weights @ array["share"]
-    due = weights @ array["due"]
+    due = weights @ array["due_share"]
     lacking = np.maximum(due - used, 0.0)
     task_share = array["task_share"].min(axis=0, initial=np.inf)
     lacking_tasks = quotients(lacking, np.where(np.isfinite(task_share), task_share, 0.0))
