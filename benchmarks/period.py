@@ -26,6 +26,7 @@ LIMIT = 120
 PAGE = """
 import resource, sys, time
 from fairlp.cli import main
+limit = float(sys.argv[2])
 sys.argv = ["fairlp", "report", sys.argv[1], "-o", sys.argv[1] + ".html"]
 try:
     main()
@@ -34,7 +35,7 @@ except SystemExit as end:
 seconds = time.process_time()
 gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 print(f"page {seconds:.1f} CPU s, {gigabytes:.2f} GiB at most")
-print(f"{seconds / float(sys.argv[2]):.2f} of the limit")
+print(f"{seconds / limit:.2f} of the limit")
 """
 
 

@@ -42,7 +42,7 @@ from .pods import (
     taints_of,
     unit_of,
 )
-from .sources import END, is_json, members
+from .sources import END, Entry, is_json, members
 from .volcano import Volcano
 
 # ResourceQuotas of namespaces: the requests of their pods have a cap.
@@ -216,7 +216,7 @@ class KubernetesReader:
             raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
 
     def _read_pod(self, manifest: Record, file: str) -> None:
-        pod = pod_of(manifest, file, self.cluster.notes)
+        pod = self._pod_of(manifest, file)
         if pod is None:
             return
         key = pod.namespace, pod.name
@@ -231,6 +231,22 @@ class KubernetesReader:
             labels=self.kueue.labels_of(pod),
             annotations=self.volcano.annotations_of(pod),
         )
+
+    def _pod_of(self, manifest: Record, file: str) -> Pod | None:
+        """Return the pod of a manifest; of the same one in the dump before, the same pod."""
+        notes = self.cluster.notes
+        if not isinstance(manifest, Entry):
+            return pod_of(manifest, file, notes)
+        if manifest.result is not None:
+            known: Pod = manifest.result
+            return known._replace(file=file)
+        lines = notes.total
+        pod = pod_of(manifest, file, notes)
+        if pod is not None and notes.total == lines:  # else the lines belong to each dump
+            identity = {"name": pod.name, "namespace": pod.namespace}
+            kind = {key: manifest.get(key) for key in ("kind", "apiVersion")}
+            manifest.keep(pod, {**kind, "metadata": identity})
+        return pod
 
     def _wait(self, leaf: Leaf, pod: Pod) -> None:
         """Count the tasks of a pod that waits, or that a gate holds."""

@@ -6,6 +6,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -159,12 +161,14 @@ def _object(text: str, position: int) -> Generator[tuple[str, Any], None, int]:
 
 def _entries(text: str, position: int, key: str) -> Generator[tuple[str, Any], None, int]:
     """Yield the entries of the list that begins at a position, and return where it ends."""
+    memory = _MEMORY.get()
+    decode = _decode if memory is None else memory.decoded
     position = _skip_blanks(text, position + 1)
     if text[position : position + 1] == "]":
         yield key, []
         return position + 1
     while True:
-        value, position = _decode(text, position)
+        value, position = decode(text, position)
         yield key, value
         position = _skip_blanks(text, position)
         if _expect(text, position, ",]") == "]":
@@ -207,3 +211,82 @@ _decode = json.JSONDecoder(
     parse_float=_number,
     parse_int=_number,
 ).raw_decode
+
+
+# Several dumps of one cluster: most entries are the same in the next.
+
+
+class Entry(Record):
+    """An entry of a list, and what its reader made of it where the same holds in every dump."""
+
+    result: Any = None
+
+    def keep(self, result: Any, rest: Record) -> None:
+        """Keep the result for the next dump, with the rest of the entry that is read again then."""
+        self.result = result
+        self.clear()
+        self.update(rest)
+
+
+class EntryMemory:
+    """Entries of the dump before, and what was made of them: where their text stands again, they are that.
+
+    Only entries with a result are kept.
+    """
+
+    def __init__(self) -> None:
+        self._before: list[tuple[str, Entry]] = []
+        self._now: list[tuple[str, Entry]] = []
+        self._position_of: dict[str, int] = {}
+        self._next = 0
+        self._latest: tuple[str, Entry] | None = None
+
+    @contextmanager
+    def of_next_dump(self) -> Iterator[None]:
+        """Read what is inside with the entries of the dump before."""
+        self._before = self._now
+        self._position_of = {text: k for k, (text, _) in enumerate(self._before)}
+        self._now = []
+        self._next = 0
+        token = _MEMORY.set(self)
+        try:
+            yield
+        finally:
+            self._put_latest()
+            _MEMORY.reset(token)
+
+    def decoded(self, text: str, position: int) -> tuple[Any, int]:
+        """Return the value at a position and where it ends.
+
+        The next entry is the one that came next before, or the one after it. A mapping ends with its
+        own bracket, so that a text that begins with one has it.
+        """
+        self._put_latest()
+        for known in self._before[self._next : self._next + 2]:
+            if text.startswith(known[0], position):
+                return self._again(known), position + len(known[0])
+        value, end = _decode(text, position)
+        if not isinstance(value, dict):
+            return value, end
+        entry_text = text[position:end]
+        k = self._position_of.get(entry_text)
+        if k is not None:
+            return self._again(self._before[k]), end
+        entry = Entry(value)
+        self._latest = (entry_text, entry)
+        return entry, end
+
+    def _again(self, known: tuple[str, Entry]) -> Entry:
+        """Return an entry of before, and expect the one behind it."""
+        self._latest = known
+        self._next = self._position_of[known[0]] + 1
+        return known[1]
+
+    def _put_latest(self) -> None:
+        """Keep the latest entry, which is read now, if it has a result."""
+        if self._latest is not None and self._latest[1].result is not None:
+            self._now.append(self._latest)
+        self._latest = None
+
+
+_MEMORY: ContextVar[EntryMemory | None] = ContextVar("memory", default=None)

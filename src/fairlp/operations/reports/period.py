@@ -28,6 +28,7 @@ from ...tolerances import AUDIT, PERIOD_SHORT
 from ..clusters.assembly import IdleError, Snapshot
 from ..clusters.dumps import SOURCES, Dump, Times, dumps_of, duration, times_of
 from ..clusters.reading import snapshot_of
+from ..clusters.sources import EntryMemory
 from .page import adjusted
 from .share_comparison import ShareComparison
 from .subject import Subject, subject_of
@@ -168,12 +169,14 @@ class MomentReader:
         self._unknown: dict[str, UnknownNameError] = {}
         self._known: set[str] = set()
         self._before: ShareComparison | None = None
+        self._memory = EntryMemory()
 
     def moment(self, dump: Dump | Snapshot) -> Moment:
         """Return the moment of a dump."""
         try:
             if isinstance(dump, Dump):
-                dump = snapshot_of(dump.files, str(dump.path), self.scheduler)
+                with self._memory.of_next_dump():
+                    dump = snapshot_of(dump.files, str(dump.path), self.scheduler)
         except IdleError:
             return Moment.idle()
         subject = self._adjusted(subject_of(dump))

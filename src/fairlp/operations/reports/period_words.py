@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from .sections import counted, shown
+from .sections import counted, records, shown
 
 if TYPE_CHECKING:
     from .period import Period
@@ -75,11 +75,12 @@ def _to_look_at(period: Period) -> list[str]:
     if not len(dumps):
         return []
     zone = zone_of(period)
-    places = [
-        f"{when(time)}{zone} ({row.most_short} lacks {shown(_missing(period, time, row.most_short), 'percent')}"
-        f" of the cluster, for {lasting(row.hours)})"
-        for time, row in zip(dumps.index, dumps.itertuples(), strict=True)
-    ]
+    places = []
+    for time, row in zip(dumps.index, records(dumps), strict=True):
+        missing = shown(_missing(period, time, row.most_short), "percent")
+        places.append(
+            f"{when(time)}{zone} ({row.most_short} lacks {missing} of the cluster, for {lasting(row.hours)})"
+        )
     return [f"Look at {'; '.join(places)}."]
 
 
