@@ -158,7 +158,7 @@ def test_priorities_that_differ_are_told_and_do_not_count(tmp_path):
     cluster = read_dump(tmp_path, [node("n1")], jobs)
     assert cluster.waiting["priority"].tolist() == [9, None]
     assert said(cluster, "their priorities differ, and slurm takes the highest first") == [
-        ("tasks that wait", "priorities do not count here")
+        ("tasks that wait", "they do not count in fair shares")
     ]
     held_job = job(3, nodes="", priority=0, state_reason="JobHeldUser")
     assert not said(read_dump(tmp_path, [node("n1")], [*jobs[:2], held_job]), "priorities differ")

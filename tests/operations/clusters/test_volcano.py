@@ -77,7 +77,7 @@ def test_workloads_that_are_not_admitted_wait_and_tell_queues_of_pods(tmp_path):
     assert cluster.waiting.set_index("user")["tasks"].to_dict() == {"ml/x": 3, "ml/p": 1}
     assert cluster.waiting.set_index("user")["priority"].to_dict() == {"ml/x": 5, "ml/p": 0}
     assert said(cluster, "their priorities differ") == [
-        ("tasks that wait", "priorities do not count here")
+        ("tasks that wait", "they do not count in fair shares")
     ]
     assert cluster.waiting.set_index("user").loc["ml/x", "since"] == "2026-02-03T00:00:00Z"
     assert set(cluster.instance.queue) == {"org/lab/red"} and cluster.observed.totals["ml/y"] == 1

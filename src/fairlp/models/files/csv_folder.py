@@ -50,7 +50,7 @@ _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,299})")
 _FLOAT = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _FLAG = re.compile("true|false", re.IGNORECASE)
 _NUMERIC = {
-    "user": frozenset({"weight", "task_limit", "entitlement"}),
+    "user": frozenset({"weight", "task_limit", "job_size", "entitlement"}),
     "server": frozenset({"count"}),
 }
 _TEXT = {"user": frozenset({"eligible", "queue"}), "server": frozenset[str]()}

@@ -149,6 +149,7 @@ def to_document(instance: Instance) -> Record:
             "demand": amounts(demand, demand != 0),
             "weight": amounts(weight, weight == weight) if weight.ndim else _unless(weight, 1),
             "task_limit": _unless(limit, np.inf),
+            "job_size": _unless(instance.job_sizes[n], 1),
             "entitlement": None
             if instance.entitlements is None
             else short(instance.entitlements[n]),

@@ -1,8 +1,8 @@
 """Instances from a table of users and a table of servers, and back.
 
 A column is a resource when both tables have it; its header may carry the unit (``cpu [cores]``).
-Users may also have ``weight`` or ``weight:<resource>``, ``task_limit``, ``entitlement``, ``queue``,
-``eligible`` and ``rate:<server>``, servers ``count``. Other columns are free attributes.
+Users may also have ``weight`` or ``weight:<resource>``, ``task_limit``, ``job_size``,
+``entitlement``, ``queue``, ``eligible`` and ``rate:<server>``, servers ``count``. Other columns are free attributes.
 ``resource:count`` or ``attribute:cpu`` settles what is open.
 """
 
@@ -23,7 +23,9 @@ from ..notation.labels import in_order
 from ..notation.reals import NumberError, floats, is_number
 
 RESERVED: dict[str, frozenset[str]] = {
-    "user": frozenset({"user", "weight", "task_limit", "entitlement", "queue", "eligible"}),
+    "user": frozenset(
+        {"user", "weight", "task_limit", "job_size", "entitlement", "queue", "eligible"}
+    ),
     "server": frozenset({"server", "count"}),
 }
 #: Columns that belong to a label: a weight for one resource, a rate on one server.
@@ -77,7 +79,8 @@ def from_frames(
     users : DataFrame
         One row for each user, labelled by a column ``user`` or else by the index: what one task
         demands of each resource, and optionally ``weight`` (or ``weight:<resource>``),
-        ``task_limit`` (blank: none), ``entitlement``, ``queue`` (its path; blank: the root),
+        ``task_limit`` (blank: none), ``job_size`` (blank: 1), ``entitlement``,
+        ``queue`` (its path; blank: the root),
         ``eligible`` (a condition on servers, or a list of them), ``rate:<server>`` and free
         columns.
     servers : DataFrame
@@ -136,6 +139,7 @@ def from_frames(
         weights=_weights(n, chosen, demands),
         eligible=n.entries("eligible") if eligible is None else eligible,
         task_limits=_filled(n, "task_limit", np.inf),
+        job_sizes=_filled(n, "job_size", 1),
         counts=i.entries("count"),
         rates=by_server if rates is None else rates,
         entitlements=_entitlements(n),
@@ -582,6 +586,8 @@ def _user_columns(instance: Instance) -> dict[Any, Any]:
         users["weight"] = instance.weights
     if np.isfinite(instance.task_limits).any():
         users["task_limit"] = instance.task_limits
+    if instance.has_jobs:
+        users["job_size"] = instance.job_sizes
     if instance.entitlements is not None:
         users["entitlement"] = instance.entitlements
     if instance.queue is not None:

@@ -44,8 +44,8 @@ else:
 __all__ = ["read_document", "yaml_text"]
 
 _EXPECTED = "expected .json, .yaml, .yml or a folder with users.csv and servers.csv"
-_PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "eligible",
-          "rates", "entitlements", "queues", "units", "name")  # fmt: skip
+_PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "job_sizes",
+          "eligible", "rates", "entitlements", "queues", "units", "name")  # fmt: skip
 _YAML_STYLE: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 10**6}
 _dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
 #: A mapping of a document.

@@ -263,6 +263,23 @@ def task_limits(limits: Any, users: Index) -> np.ndarray:
     return array
 
 
+def job_sizes(values: Any, limits: np.ndarray, users: Index) -> np.ndarray | None:
+    """Return job sizes N, whole and >= 1, of which task limits are multiples; None where all are 1."""
+    if values is None:
+        return None
+    ordered = _in_order(values, "job_sizes", users)
+    if isinstance(ordered, (list, tuple)) or getattr(ordered, "ndim", 0) == 1:
+        ordered = [1 if item is None or item != item else item for item in ordered]
+    sizes = _whole_numbers(ordered, users, "job size of user")
+    finite = np.where(np.isfinite(limits), limits, 0.0)
+    for n in np.flatnonzero(finite % sizes).tolist():
+        raise InstanceError(
+            f"task limit of user {quoted(users[n])} is {limits[n]:g}, which is no multiple of its job "
+            f"size, {sizes[n]}; its tasks run {sizes[n]} at once or not at all"
+        )
+    return None if (sizes == 1).all() else sizes
+
+
 def rates(values: Any, users: Index, servers: Index) -> np.ndarray | None:
     """Return rates N×K >= 0."""
     if values is None:
@@ -279,7 +296,11 @@ def rates(values: Any, users: Index, servers: Index) -> np.ndarray | None:
 
 def counts(values: Any, servers: Index, capacities: np.ndarray, resources: Index) -> np.ndarray:
     """Return the counts of identical servers: whole, >= 1, and with a finite total capacity."""
-    numbers = np.ones(len(servers), dtype=np.int64) if values is None else _counts(values, servers)
+    numbers = (
+        np.ones(len(servers), dtype=np.int64)
+        if values is None
+        else _whole_numbers(values, servers, "count of server")
+    )
     with np.errstate(over="ignore"):
         overflowing = np.isinf(numbers @ capacities)
     problem = (
@@ -291,8 +312,9 @@ def counts(values: Any, servers: Index, capacities: np.ndarray, resources: Index
     return numbers
 
 
-def _counts(values: Any, servers: Index) -> np.ndarray:
-    array = vector(values, len(servers), "count", servers)
+def _whole_numbers(values: Any, labels: Index, name: str) -> np.ndarray:
+    """Return whole numbers of at least 1, one for each label; ``name`` is for errors."""
+    array = vector(values, len(labels), name.partition(" of ")[0], labels)
     refused = ~(
         np.isfinite(array) & (array >= 1) & (array == np.floor(array)) & (array < LARGEST_WHOLE)
     )
@@ -300,7 +322,7 @@ def _counts(values: Any, servers: Index) -> np.ndarray:
         position = int(np.argmax(refused))
         bound = " below 2**53" if array[position] >= LARGEST_WHOLE else ""
         raise InstanceError(
-            f"count of server {quoted(servers[position])} is {array[position]:g}; expected a whole number >= 1{bound}"
+            f"{name} {quoted(labels[position])} is {array[position]:g}; expected a whole number >= 1{bound}"
         )
     return array.astype(np.int64)
 

@@ -102,13 +102,15 @@ def _one_server(capacities: Any) -> bool:
 
 #: Stands for a mask that is True everywhere, and takes no memory.
 EVERYWHERE = np.array(True)
+#: Stands for job sizes of 1.
+SINGLE_TASKS = np.array(1)
 #: More pairs of user and server than this are not written one by one.
 MOST_PAIRS = 2**28
 #: Where users can run is computed once for an instance with at most so many pairs.
 _FEW_PAIRS = 10_000
 #: Fields that leave what is computed of the tables as it is, and the names of that.
 _APART_FROM_TABLES = frozenset(
-    {"weights", "task_limits", "entitlements", "conditions", "name", "user_attributes"}
+    {"weights", "task_limits", "job_sizes", "entitlements", "conditions", "name", "user_attributes"}
 )
 _OF_TABLES = ("pool", "tasks_in_pool", "tree", "has_constraints", "_few_runnable")
 _ARRAYS = (
@@ -117,6 +119,7 @@ _ARRAYS = (
     "counts",
     "weights",
     "task_limits",
+    "job_sizes",
     "eligible",
     "rates",
     "entitlements",
@@ -144,6 +147,10 @@ class Instance:
         Weights φ[n], or per-resource weights w[n,r].
     task_limits : ndarray, shape (N,)
         Number of tasks that a user has; infinite for no limit.
+    job_sizes : ndarray of int, shape (N,)
+        Tasks of each of a user's jobs: they run at once or not at all. Mechanisms share tasks;
+        :func:`fairlp.fair_shares`, :func:`fairlp.what_if`, :func:`fairlp.report` and
+        :func:`fairlp.audit` count whole jobs.
     eligible : ndarray of bool, shape (N, K)
         Where a user may run (δ[n,i]).
     rates : ndarray, shape (N, K), or None
@@ -170,6 +177,7 @@ class Instance:
     counts: np.ndarray
     weights: np.ndarray
     task_limits: np.ndarray
+    job_sizes: np.ndarray = field(default_factory=lambda: SINGLE_TASKS)
     eligible: np.ndarray = field(default_factory=lambda: EVERYWHERE)
     rates: np.ndarray | None = None
     entitlements: np.ndarray | None = None
@@ -192,6 +200,7 @@ class Instance:
         resources: Any = None,
         weights: Any = None,
         task_limits: Any = None,
+        job_sizes: Any = None,
         counts: Any = None,
         rates: Any = None,
         entitlements: Any = None,
@@ -225,6 +234,9 @@ class Instance:
             (``"gpu_model in ['T4', 'P100']"``), or a list of servers.
         task_limits : array_like, shape (N,), optional
             Each >= 0, infinite for no limit (the default).
+        job_sizes : array_like of int, shape (N,), optional
+            Tasks of each job, which run at once or not at all; each >= 1 (the default). A task
+            limit has to be a multiple of it.
         counts : array_like of int, shape (K,), optional
             Identical servers of each row; default 1.
         rates : array_like, shape (N, K), optional
@@ -275,6 +287,8 @@ class Instance:
             from .queues import resolve as tree_of
 
             tree = tree_of(queue, queues, n, r)
+        limits = checks.task_limits(task_limits, n)
+        sizes = checks.job_sizes(job_sizes, limits, n)
         instance = cls(
             users=n,
             servers=i,
@@ -285,7 +299,8 @@ class Instance:
             units=checks.units(units, r),
             counts=checks.counts(counts, i, c, r),
             weights=checks.weights(weights, d, n, r),
-            task_limits=checks.task_limits(task_limits, n),
+            task_limits=limits,
+            job_sizes=SINGLE_TASKS if sizes is None else sizes,
             eligible=EVERYWHERE if mask is None else mask,
             entitlements=checks.entitlements(entitlements, n),
             queues=tree,
@@ -441,6 +456,11 @@ class Instance:
     def has_constraints(self) -> bool:
         """Whether some user may not run on some server."""
         return self.eligible.strides != (0, 0) and not bool(self.eligible.all())
+
+    @cached_property
+    def has_jobs(self) -> bool:
+        """Whether tasks of some user run several at once or not at all."""
+        return bool((self.job_sizes > 1).any())
 
     @cached_property
     def tree(self) -> Queues:
@@ -659,6 +679,7 @@ class Instance:
             demands=self.demands[positions],
             weights=self.weights[positions],
             task_limits=self.task_limits[positions],
+            job_sizes=self.job_sizes[positions] if self.has_jobs else SINGLE_TASKS,
             eligible=self.eligible[positions] if self.has_constraints else EVERYWHERE,
             rates=None if self.rates is None else self.rates[positions],
             entitlements=None,
@@ -704,6 +725,8 @@ class Instance:
                 raise UnknownNameError(
                     f"an instance has no {quoted(name)} to replace; {nearest(name, arguments)}"
                 )
+        if not self.has_jobs:
+            arguments["job_sizes"] = None  # whatever users there are then
         if changes.get("queues", 0) is None:
             arguments["queue"] = None  # no tree, nowhere to stand
         instance = Instance.from_arrays(**(arguments | _attributes_of(self, changes) | changes))
@@ -776,6 +799,9 @@ class Instance:
         if self.eligible is EVERYWHERE:
             everywhere = np.broadcast_to(EVERYWHERE, self.shape)
             object.__setattr__(self, "eligible", everywhere)
+        if self.job_sizes.strides in ((), (0,)):  # 1 of each user
+            sizes = np.broadcast_to(SINGLE_TASKS, len(self.users))
+            object.__setattr__(self, "job_sizes", sizes)
 
     def _frozen(self) -> Instance:
         for name in _ARRAYS:
@@ -805,6 +831,8 @@ class Instance:
             users["weight"] = self.weights
         if np.isfinite(self.task_limits).any():
             users["task limit"] = np.where(np.isfinite(self.task_limits), self.task_limits, np.nan)
+        if self.has_jobs:
+            users["job size"] = self.job_sizes
         queues = ""
         if self.queues is not None:
             users["queue"] = self.queue

@@ -41,7 +41,7 @@ from .rules import NodeRule, Nodes
 from .tree import Tree
 from .tree_path import PacedPath
 
-__all__ = ["QuotaTree", "usage_of"]
+__all__ = ["QuotaTree", "lane_tasks", "usage_of"]
 
 
 class QuotaTree:
@@ -209,8 +209,8 @@ def _reaches(used: np.ndarray, bound: np.ndarray) -> np.ndarray:
     return np.asarray(used >= bound * (1 - AGREEMENT))
 
 
-def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarray]:
-    """Return the quota tree, and each node's use of quota columns by tasks of user and server.
+def lane_tasks(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarray]:
+    """Return the quota tree, and the tasks of each lane, by tasks of user and server.
 
     Tasks that may count in several flavors of the same servers are divided by nominal quotas.
     """
@@ -226,6 +226,12 @@ def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarr
         count = np.bincount(lanes.places)[lanes.places]
         part_by_size = size / np.where(total > 0, total, 1.0)
         tasks_of_lanes *= np.where(total > 0, part_by_size, 1.0 / count)
+    return tree, tasks_of_lanes
+
+
+def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarray]:
+    """Return the quota tree, and each node's use of quota columns by tasks of user and server."""
+    tree, tasks_of_lanes = lane_tasks(instance, tasks)
     return tree, tree.usage(tasks_of_lanes)
 
 

@@ -27,6 +27,7 @@ from .cluster import (
     Group,
     Leaf,
     Node,
+    Preemption,
     Record,
     add_amounts,
     name_in_path,
@@ -73,6 +74,28 @@ class Snapshot:
         The tenant of each user: the Slurm or YARN user, the ClusterQueue, the Volcano queue or the
         namespace whom the scheduler promises a share. A user of the instance is a part of a tenant:
         its tasks of one size. The name of the series is the scheduler's word for them.
+    waiting_jobs : DataFrame
+        The same tasks that wait, by job: ``job`` (its name; empty: each task is a job by itself),
+        ``user``, ``queue``, ``tasks`` of one job, which run at once or not at all, the number of
+        equal ``jobs``, ``one_a_node`` (each of its tasks needs a node of its own), ``since``,
+        ``priority``, ``message``, and ``left_out``, the constraints of the dump that do not count
+        here. A job of several users has a row for each.
+    running_jobs : DataFrame
+        ``job``, ``user``, ``server``, ``tasks`` and ``priority`` of the jobs that run on it, as far
+        as the dump groups tasks or knows priorities; every other task is a job by itself.
+    asleep : Series
+        By server, the state of nodes that sleep; they start when tasks need them.
+    pieces : DataFrame
+        Of servers that stand for several machines, by ``server``, what is free on each of them.
+    preemption : Preemption
+        Whom the scheduler lets give way to whom, as far as the dump says.
+    no_fair_sharing : str
+        Why the scheduler does not share fairly what queues lend; empty where it does.
+    limits_reached : Series
+        Limits besides queues and nodes that are used up, in words.
+    node_count : int
+        The nodes of the instance. A node has a server more for each user whose tasks may stay on
+        it, though it would not take them now.
     jobs : Series
         Of Slurm: how many jobs ``run``, ``wait`` and ``are held``, as ``squeue -r`` counts them. A
         job on two nodes is two tasks of the instance.
@@ -97,6 +120,14 @@ class Snapshot:
     jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
     plugin: str = ""
     history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
+    waiting_jobs: pd.DataFrame = field(default_factory=pd.DataFrame)
+    running_jobs: pd.DataFrame = field(default_factory=pd.DataFrame)
+    asleep: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
+    pieces: pd.DataFrame = field(default_factory=pd.DataFrame)
+    preemption: Preemption = field(default_factory=Preemption)
+    no_fair_sharing: str = ""
+    limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
+    node_count: int = 0
 
     def fair_with_past(self, **options: Any) -> Allocation | None:
         """Return the fair tasks of the next half-life, past use counted; None without a past.
@@ -284,19 +315,29 @@ _TRIES = 30
 _SLICE = 256
 
 
-@dataclass
+@dataclass(eq=False)
 class Row:
-    """A user of the instance: its leaf and group, running tasks by node, and where it may run.
+    """A user of the instance: its leaf and group, running tasks, and where new ones may run.
 
-    Nodes are counted by position; ``allowed`` is a mask of them, None for all. ``nowhere`` is why
-    no node may take its tasks.
+    ``running`` counts tasks by position of the node, later of the server; ``allowed`` is a mask of
+    the nodes that take new tasks of it, None for all. ``staying`` are the servers of its own, for
+    tasks on nodes that would not take them now. ``nowhere`` is why no node may take a task of it
+    that waits, and ``stranded`` counts tasks that wait for others of their jobs, which no node may
+    take.
     """
 
     leaf: Leaf
     group: Group
     running: dict[int, int]
     allowed: np.ndarray | None
+    staying: list[int] = field(default_factory=list)
     nowhere: str = ""
+    stranded: int = 0
+
+    @property
+    def waiting(self) -> int:
+        """The tasks that wait and may run."""
+        return 0 if self.nowhere else self.group.waiting - self.stranded
 
 
 def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: str) -> Snapshot:
@@ -312,7 +353,8 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     capacity : {"whole", "free"}
     by : {"owner", "queue"}
     """
-    nodes, rows = _nodes_and_rows(cluster, allowed, by)
+    nodes, rows_of_leaves = _nodes_and_rows(cluster, allowed, by)
+    rows = list(dict.fromkeys(rows_of_leaves.values()))
     _require_moderate_size(path, nodes, rows, by)
 
     # Labels of all users, also of those who are left out of the instance below
@@ -329,6 +371,8 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     ]
     _give_owners_queues(cluster, rows)
     resources, rows = _resources_and_rows(cluster, nodes, rows)
+    _strand_jobs(cluster, rows_of_leaves, rows)
+    rows = [row for row in rows if row.running or row.waiting]
     waiting = _waiting_table(all_rows)
     _require_nodes_and_users(path, cluster, nodes, rows)
 
@@ -339,21 +383,24 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     _note_overcommitment(cluster, nodes, resources, offered, used)
     hidden = _hidden_use(nodes, resources, used)
     offered = np.maximum(offered - hidden, 0.0)
-    closed = [bool(node.closed) for node in nodes]
-    offered[closed] = used[closed]
+    node_count = len(nodes)
+    running_jobs = _running_jobs(
+        cluster, rows_of_leaves, {node.name: k for k, node in enumerate(nodes)}
+    )
+    nodes, offered, server_of = _with_staying_tasks(nodes, rows, resources, offered)
 
     whole = _instance(cluster, nodes, rows, resources, offered)
     observed = _observed(whole, rows)
     if capacity == "free":
+        used = _used(rows, len(nodes), resources)
         free = np.maximum(offered - used, 0.0)
         instance = _free_instance(path, cluster, nodes, rows, resources, free)
     else:
         instance = whole
     hidden_totals = pd.Series(hidden.sum(axis=0), index=resources)
+    labels = pd.Index([row.leaf.label for row in rows], name="user")
     tenants = pd.Series(
-        [row.leaf.tenant or "all" for row in rows],
-        pd.Index([row.leaf.label for row in rows], name="user"),
-        name=cluster.tenant_noun,
+        [row.leaf.tenant or "all" for row in rows], labels, name=cluster.tenant_noun
     )
     return Snapshot(
         instance=instance,
@@ -368,7 +415,193 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
         plugin=cluster.plugin,
         history=history_of(whole, [row.leaf.owner for row in rows], cluster.past),
+        waiting_jobs=_waiting_jobs(cluster, rows_of_leaves, rows),
+        running_jobs=_running_job_table(running_jobs, server_of, nodes),
+        asleep=pd.Series({node.name: node.asleep for node in nodes if node.asleep}, dtype=object),
+        pieces=_pieces(nodes, resources),
+        preemption=cluster.preemption,
+        no_fair_sharing=cluster.no_fair_sharing,
+        limits_reached=pd.Series(cluster.limits_reached, dtype=object),
+        node_count=node_count,
     )
+
+
+def _strand_jobs(cluster: Cluster, rows_of_leaves: dict[Leaf, Row], users: list[Row]) -> None:
+    """Take jobs off what waits of which no node may take some task."""
+    are_users = set(map(id, users))
+    for job in cluster.waiting_jobs:
+        rows = {id(rows_of_leaves[leaf]): rows_of_leaves[leaf] for leaf in job.tasks}
+        stopped = [row for row in rows.values() if row.nowhere or id(row) not in are_users]
+        if not stopped:
+            continue
+        for leaf, count in job.tasks.items():
+            row = rows_of_leaves[leaf]
+            if not row.nowhere:
+                row.stranded += count * job.copies
+
+
+#: The columns of jobs that wait, and of those that run.
+_WAITING_COLUMNS = (
+    "job", "user", "queue", "tasks", "jobs", "one_a_node", "since", "priority", "message", "left_out"
+)  # fmt: skip
+_RUNNING_COLUMNS = ("job", "user", "server", "tasks", "priority")
+
+
+def _waiting_jobs(
+    cluster: Cluster, rows_of_leaves: dict[Leaf, Row], users: list[Row]
+) -> pd.DataFrame:
+    """Return the tasks of users that wait by job; those of no job by what they have in common."""
+    are_users = set(map(id, users))
+    single_tasks = {id(row): Counter(row.group.requests) for row in users}
+    entries: list[tuple[Any, ...]] = []
+    for job in cluster.waiting_jobs:
+        rows = [rows_of_leaves[leaf] for leaf in job.tasks]
+        can_run = all(id(row) in are_users and not row.nowhere for row in rows)
+        tasks_of_rows: Counter[int] = Counter()
+        for row, count in zip(rows, job.tasks.values(), strict=True):
+            tasks_of_rows[id(row)] += count
+            if id(row) in single_tasks:
+                single_tasks[id(row)][job.request] -= count * job.copies
+        if can_run:
+            entries += [
+                (
+                    job.name,
+                    row,
+                    tasks_of_rows[id(row)],
+                    job.copies,
+                    job.one_a_node,
+                    job.since,
+                    job.request,
+                )
+                for row in {id(row): row for row in rows}.values()
+            ]
+    for row in users:
+        if not row.nowhere:
+            entries += [
+                ("", row, 1, count, False, row.group.since, request)
+                for request, count in single_tasks[id(row)].items()
+                if count > 0
+            ]
+    table = [
+        (
+            name,
+            row.leaf.label,
+            row.leaf.queue,
+            tasks,
+            copies,
+            one_a_node,
+            since,
+            request.priority,
+            request.message,
+            ", ".join(request.left_out),
+        )
+        for name, row, tasks, copies, one_a_node, since, request in entries
+    ]
+    return pd.DataFrame(table, columns=list(_WAITING_COLUMNS), dtype=object)
+
+
+#: Tasks of a job that runs, by its name, row and node, and its priority.
+RunningTasks = list[tuple[str, Row, int, int, float | None]]
+
+
+def _running_jobs(
+    cluster: Cluster, rows_of_leaves: dict[Leaf, Row], position: dict[str, int]
+) -> RunningTasks:
+    """Return the tasks that run in jobs, and those of no job with a known priority."""
+    tasks: RunningTasks = []
+    for name, job in cluster.running_jobs.items():
+        tasks += [
+            (name, rows_of_leaves[leaf], position[node], count, job.priority)
+            for (leaf, node), count in job.tasks.items()
+        ]
+    for row in dict.fromkeys(rows_of_leaves.values()):
+        tasks += [
+            ("", row, position[node], count, priority)
+            for (node, priority), count in row.group.running_priorities.items()
+        ]
+    return tasks
+
+
+def _running_job_table(
+    tasks: RunningTasks, server_of: dict[tuple[int, int], int], nodes: list[Node]
+) -> pd.DataFrame:
+    """Return the tasks of jobs that run as a table, by server."""
+    rows = [
+        (name, row.leaf.label, nodes[server_of[id(row), node]].name, count, priority)
+        for name, row, node, count, priority in tasks
+        if (id(row), node) in server_of
+    ]
+    return pd.DataFrame(rows, columns=list(_RUNNING_COLUMNS), dtype=object)
+
+
+def _pieces(nodes: list[Node], resources: list[str]) -> pd.DataFrame:
+    """Return what is free on each machine of the servers that stand for several."""
+    rows = [
+        [node.name, *(piece.get(resource, 0.0) for resource in resources)]
+        for node in nodes
+        for piece in node.pieces
+    ]
+    return pd.DataFrame(rows, columns=["server", *resources])
+
+
+def _with_staying_tasks(
+    nodes: list[Node], rows: list[Row], resources: list[str], offered: np.ndarray
+) -> tuple[list[Node], np.ndarray, dict[tuple[int, int], int]]:
+    """Return servers, so that tasks which may stay where no new ones may come have their own.
+
+    Where one user alone has tasks on a closed node, that is the node itself.
+
+    Returns
+    -------
+    list of Node
+        The nodes, without closed ones of several users, and the servers of tasks that stay.
+    ndarray
+        The amounts of each.
+    dict
+        By row (its identity) and position of the node, the position of the server.
+    """
+    demands = _demands(rows, resources)
+    staying: dict[int, list[tuple[Row, np.ndarray]]] = {}  # by node: rows with what they use
+    for row, demand in zip(rows, demands, strict=True):
+        for k, count in row.running.items():
+            if row.allowed is not None and not row.allowed[k]:
+                staying.setdefault(k, []).append((row, count * demand))
+
+    servers: list[Node] = []
+    amounts: list[np.ndarray] = []
+    server_of: dict[tuple[int, int], int] = {}
+    position: dict[int, int] = {}  # of the servers that stand for nodes
+    taken = {node.name for node in nodes}
+    for k, node in enumerate(nodes):
+        residents = staying.get(k, [])
+        use = sum((use for _, use in residents), np.zeros(len(resources)))
+        if not node.closed:
+            position[k] = len(servers)
+            servers.append(node)
+            amounts.append(np.maximum(offered[k] - use, 0.0))
+        for row, use_of_row in residents:
+            name = node.name
+            if not node.closed or len(residents) > 1:
+                name = f"{node.name} ({row.leaf.label})"
+                while name in taken:
+                    name += " (stays)"
+                taken.add(name)
+            server_of[id(row), k] = len(servers)
+            row.staying.append(len(servers))
+            servers.append(replace(node, name=name, asleep="", pieces=()))
+            amounts.append(use_of_row)
+
+    for row in rows:
+        for k in row.running:
+            if (id(row), k) not in server_of:
+                server_of[id(row), k] = position[k]
+        row.running = {server_of[id(row), k]: count for k, count in row.running.items()}
+        mask = np.zeros(len(servers), dtype=bool)
+        of_nodes = [k for k in position if row.allowed is None or row.allowed[k]]
+        mask[[position[k] for k in of_nodes]] = True
+        mask[row.staying] = True
+        row.allowed = None if mask.all() else mask
+    return servers, np.array(amounts).reshape(len(servers), len(resources)), server_of
 
 
 def _require_moderate_size(path: str, nodes: list[Node], rows: list[Row], by: str) -> None:
@@ -391,7 +624,7 @@ def _note_priorities(cluster: Cluster, rows: list[Row]) -> None:
     priorities = set().union(*(row.group.priorities for row in rows))
     if len(priorities) > 1:
         message = f"their priorities differ, and {cluster.scheduler} takes the highest first"
-        cluster.note("", "tasks that wait", message, "priorities do not count here")
+        cluster.note("", "tasks that wait", message, "they do not count in fair shares")
 
 
 def _require_nodes_and_users(
@@ -442,8 +675,10 @@ def _free_instance(
     return _instance(cluster, nodes, users, names, free[:, columns], _use_by_queue(rows))
 
 
-def _nodes_and_rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list[Row]]:
-    """Return the nodes that count, and a row for each class of tasks that may run on the same."""
+def _nodes_and_rows(
+    cluster: Cluster, allowed: Allowed, by: str
+) -> tuple[list[Node], dict[Leaf, Row]]:
+    """Return the nodes that count, and the row of each leaf: leaves that may run on the same."""
     # A closed node counts while tasks run on it.
     busy = {node for group in cluster.groups.values() for node in group.running}
     counts = np.array(
@@ -461,7 +696,9 @@ def _nodes_and_rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[N
     # Leaves of one queue, owner, demand and set of nodes are one row.
     masks: dict[Hashable, np.ndarray | None] = {}
     rows: dict[tuple[Any, ...], Row] = {}
+    rows_of_leaves: dict[Leaf, Row] = {}
     for leaf, group in cluster.groups.items():
+        original_leaf = leaf
         if by == "queue":
             name = leaf.queue or "all"
             leaf = leaf._replace(owner="", label=name, tenant=name)
@@ -474,10 +711,11 @@ def _nodes_and_rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[N
         key = (leaf.queue, leaf.owner, leaf.demand, packed_mask)
         row = rows.setdefault(key, Row(leaf, Group(), {}, mask_or_all))
         row.group.add(group)
+        rows_of_leaves[original_leaf] = row
 
     for row in rows.values():
         row.running = {position[node]: count for node, count in row.group.running.items()}
-    return nodes, list(rows.values())
+    return nodes, rows_of_leaves
 
 
 def _label_rows(rows: list[Row]) -> None:
@@ -485,6 +723,10 @@ def _label_rows(rows: list[Row]) -> None:
     labels = unique_labels(row.leaf.label or row.leaf.queue or "all" for row in rows)
     for row, label in zip(rows, labels, strict=True):
         row.leaf = row.leaf._replace(label=label)
+
+
+#: Why tasks run nowhere that have nodes.
+_STRANDED = "no node may take other tasks of its job, and all of them run at once"
 
 
 def _waiting_table(rows: list[Row]) -> pd.DataFrame:
@@ -498,17 +740,14 @@ def _waiting_table(rows: list[Row]) -> pd.DataFrame:
             for request, count in group.requests.items():
                 messages[request.message] += count if request.message else 0
             message = max(messages, key=messages.__getitem__, default="")
-            entries.append(
-                (
-                    row.leaf.label,
-                    row.leaf.queue,
-                    group.waiting,
-                    group.since,
-                    priority,
-                    message,
-                    row.nowhere,
-                )
-            )
+            common = (group.since, priority, message)
+            count = group.waiting if row.nowhere else row.waiting
+            if count:
+                entry = (row.leaf.label, row.leaf.queue, count, *common, row.nowhere)
+                entries.append(entry)
+            if row.stranded and not row.nowhere:
+                entry = (row.leaf.label, row.leaf.queue, row.stranded, *common, _STRANDED)
+                entries.append(entry)
     columns = ["user", "queue", "tasks", "since", "priority", "message", "nowhere"]
     return pd.DataFrame(entries, columns=columns, dtype=object).astype({"tasks": int})
 
@@ -564,7 +803,7 @@ def _hidden_use(nodes: list[Node], resources: list[str], used: np.ndarray) -> np
 
 
 def _may_run(cluster: Cluster, row: Row, allowed: Allowed) -> bool:
-    """Add the nodes that tasks run on to those where they may; return whether the row has any."""
+    """Return whether a row has tasks that run, or a node that takes new ones; note what has none."""
     if row.allowed is None:
         return True
     place = f"user {row.leaf.label!r}"
@@ -576,9 +815,7 @@ def _may_run(cluster: Cluster, row: Row, allowed: Allowed) -> bool:
             "nodes)"
         )
         cluster.note("", place, message, "it may stay on them")
-        row.allowed = row.allowed.copy()
-        row.allowed[refusing_nodes] = True
-    if not row.allowed.any():
+    if not row.allowed.any() and row.group.waiting:
         of_place = allowed(row.leaf.place)
         if of_place is None or of_place.any():
             row.nowhere = "the nodes that it may be on take no new tasks"
@@ -586,8 +823,7 @@ def _may_run(cluster: Cluster, row: Row, allowed: Allowed) -> bool:
             row.nowhere = cluster.why_nowhere(row.leaf.place)
         message = f"no node may take its tasks ({row.group.waiting} wait)"
         cluster.note("", place, message, "left out of the instance, listed among what waits")
-        return False
-    return True
+    return bool(row.running) or bool(row.allowed.any())
 
 
 def _resources_and_rows(
@@ -711,7 +947,7 @@ def _instance(
         if row.allowed is not None:
             eligible[n] = row.allowed
 
-    task_limits = [row.group.waiting for row in rows]
+    task_limits = [row.waiting for row in rows]
     if in_use is None:
         running = [sum(row.running.values()) for row in rows]
         task_limits = [waiting + runs for waiting, runs in zip(task_limits, running, strict=True)]

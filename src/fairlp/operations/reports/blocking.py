@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ... import Instance
 from ...models.instances.arithmetic import effort, largest_first, tasks_alone
-from ...models.instances.queues import Queues
-from ...models.trees.quotas import QuotaTree, usage_of
+from ...models.trees.quotas import QuotaTree, lane_tasks
 from ...tolerances import AUDIT, SATURATED
+from .jobs import WaitingJob
+
+#: A program of so many whole numbers at most decides whether a job of several users has room.
+_MOST_NUMBERS = 20_000
+#: So many choices of lanes, one for each user of the job, are tried.
+_MOST_CHOICES = 64
 
 
 class Obstacle(NamedTuple):
-    """The reason that a user runs no more tasks.
+    """The reason that a job, or a user, runs no more tasks.
 
     Attributes
     ----------
     kind : str
-        ``resource`` (no server where a task fits has enough of it free), ``cap`` (of a queue),
-        ``room`` (nothing stops the user: a task fits on a server) or ``nowhere`` (no server could
-        ever take a task).
+        ``resource`` (no servers where its tasks fit have enough of it free), ``cap`` (of a queue),
+        ``room`` (nothing stops it: there are servers for all tasks) or ``nowhere`` (no servers
+        could ever take them).
     resource : int
         Position of the resource; -1 where the obstacle is none.
     servers : ndarray of int
@@ -42,6 +50,15 @@ class Obstacle(NamedTuple):
     queue: int = -1
 
 
+class Placement(NamedTuple):
+    """Tasks of a user on servers, which count in one lane of its quotas (-1: in none)."""
+
+    user: int
+    servers: np.ndarray
+    tasks: np.ndarray
+    lane: int = -1
+
+
 _NO_SERVERS = np.zeros(0, dtype=int)
 
 
@@ -54,18 +71,44 @@ class Blocking:
     tasks : ndarray, shape (N, K)
     whole : bool
         Whether a task needs all of its demands free on one server (else any part of a task counts).
+    pieces : mapping
+        Of servers (by position) that stand for several machines, what is free on each: a task has
+        to fit on one.
+    asleep : ndarray of bool, shape (K,), optional
+        Servers that are taken last.
     """
 
-    def __init__(self, instance: Instance, tasks: np.ndarray, *, whole: bool) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        tasks: np.ndarray,
+        *,
+        whole: bool,
+        pieces: Mapping[int, np.ndarray] | None = None,
+        asleep: np.ndarray | None = None,
+    ) -> None:
         self.instance = instance
-        self.tasks = tasks
         self.whole = whole
+        #: Tasks of each user in all, and those beside the first ones, with a sign.
+        self.totals = tasks.sum(axis=1)
+        self._first_tasks = tasks
+        self._changes: tuple[tuple[Placement, int], ...] = ()
+        self.pieces = {i: machines.copy() for i, machines in (pieces or {}).items()}
+        self.asleep = np.zeros(len(instance.servers), dtype=bool) if asleep is None else asleep
         needs = effort(instance)
         used = (tasks if needs is None else tasks * needs).T @ instance.demands
         capacity = instance.total_capacities
         free = capacity - used
         self.free = np.where(free > SATURATED * capacity, free, 0.0)
         self.sparse_tasks = sparse.csr_array(tasks)
+
+    @property
+    def tasks(self) -> np.ndarray:
+        """The tasks of all, users × servers."""
+        tasks = self._first_tasks.copy()
+        for placement, sign in self._changes:
+            tasks[placement.user, placement.servers] += sign * placement.tasks
+        return tasks
 
     @cached_property
     def _runnable(self) -> np.ndarray:
@@ -74,34 +117,183 @@ class Blocking:
     @cached_property
     def _use_of_queues(self) -> np.ndarray:
         """Amounts that users below each queue have, queues × resources."""
-        amounts = self.tasks.sum(axis=1)[:, None] * self.instance.demands
+        amounts = self.totals[:, None] * self.instance.demands
         return np.asarray(self.instance.tree.below @ amounts)
 
-    def of(self, n: int) -> Obstacle:
-        """Return the obstacle of a user: a cap, no server at all, room, or a resource."""
+    @cached_property
+    def _quotas(self) -> tuple[QuotaTree, np.ndarray]:
+        """The tree of quotas, and the tasks of each lane."""
+        return lane_tasks(self.instance, self.tasks)
+
+    @cached_property
+    def _quota_use(self) -> np.ndarray:
+        """The use of each quota."""
+        tree, tasks = self._quotas
+        return tree.usage(tasks)
+
+    # Copies with more or fewer tasks
+
+    def copy(self) -> Blocking:
+        """Return a copy, whose tasks can be changed."""
+        changed = copy(self)
+        changed.totals = self.totals.copy()
+        changed.free = self.free.copy()
+        changed.pieces = {i: machines.copy() for i, machines in self.pieces.items()}
+        if "_quotas" in vars(self):
+            tree, tasks = self._quotas
+            vars(changed)["_quotas"] = tree, tasks.copy()
+        return changed
+
+    def add(self, placement: Placement, sign: int = 1) -> None:
+        """Add tasks, or take them away again."""
+        n, servers, tasks, lane = placement
         demand = self.instance.demands[n]
-        cap = self._cap(n, demand)
-        if cap is not None:
-            return cap
+        self._changes += ((placement, sign),)
+        self.totals[n] += sign * tasks.sum()
+        self.free[servers] -= sign * tasks[:, None] * demand
+        for i, count in zip(servers.tolist(), tasks.tolist(), strict=True):
+            if i in self.pieces and sign > 0:
+                self._fill_machines(self.pieces[i], demand, int(count))
+        vars(self).pop("_use_of_queues", None)
+        vars(self).pop("_quota_use", None)
+        if "_quotas" in vars(self):
+            tree, lanes = self._quotas
+            of_user = np.flatnonzero(tree.lanes.user == n)
+            if lane >= 0:
+                lanes[lane] += sign * tasks.sum()
+            elif sign < 0:  # of the lanes on these servers, by what they have
+                for i, count in zip(servers.tolist(), tasks.tolist(), strict=True):
+                    on_server = of_user[tree.lanes.instance.eligible[of_user, i]]
+                    total = lanes[on_server].sum()
+                    if total > 0:
+                        lanes[on_server] -= count * lanes[on_server] / total
+
+    @staticmethod
+    def _fill_machines(machines: np.ndarray, demand: np.ndarray, count: int) -> None:
+        """Take the demands of tasks from machines, those with most room first."""
+        demanded = demand > 0
+        for _ in range(count):
+            room = (machines[:, demanded] / demand[demanded]).min(axis=1)
+            machines[int(room.argmax())] -= demand
+
+    def with_tasks(self, n: int, servers: np.ndarray, tasks: np.ndarray) -> Blocking:
+        """Return the obstacles beside so many more tasks of a user on these servers."""
+        return self.beside([Placement(n, servers, tasks)])
+
+    def beside(self, placements: list[Placement]) -> Blocking:
+        """Return the obstacles beside more tasks."""
+        if not any(placement.tasks.any() for placement in placements):
+            return self
+        changed = self.copy()
+        for placement in placements:
+            if placement.lane < 0:
+                vars(changed).pop("_quotas", None)
+            changed.add(placement)
+        return changed
+
+    # Limits of queues, by lane
+
+    def _lanes_of(self, n: int) -> list[tuple[int, np.ndarray]]:
+        """Return the lanes of a user, each with a mask of its servers; without quotas one, -1."""
+        if self.instance.tree.quotas is None:
+            return [(-1, self._runnable[n])]
+        tree, _ = self._quotas
+        lanes = tree.lanes
+        return [
+            (lane, lanes.instance.eligible[lane] & self._runnable[n])
+            for lane in np.flatnonzero(lanes.user == n).tolist()
+        ]
+
+    def _limit(self, n: int, count: int, lane: int) -> Obstacle | None:
+        """Return the lowest queue above a user whose cap or quota has no room for so many tasks.
+
+        Where parts of tasks count, a cap that leaves no part counts. A cap of all that the cluster
+        has limits nothing.
+        """
+        queues = self.instance.tree
+        demand = self.instance.demands[n]
+        for v in queues.chain(int(queues.of[n])):
+            caps = queues.caps[v]
+            # A full cap leaves no part of a task, but for rounding.
+            step = demand * count if self.whole else 2 * AUDIT * caps
+            is_limit = (demand > 0) & (caps < self.instance.pool)
+            is_over = is_limit & (self._use_of_queues[v] + step > caps * (1 + AUDIT))
+            if is_over.any():
+                return Obstacle("cap", int(is_over.argmax()), _NO_SERVERS, queue=v)
+        if queues.quotas is None:
+            return None
+        return self._quota(n, count, lane)
+
+    def _quota(self, n: int, count: int, lane: int) -> Obstacle | None:
+        """Return the lowest queue above a user whose quotas leave no room in a lane.
+
+        What the queue may borrow counts as room.
+        """
+        queues = self.instance.tree
+        assert queues.quotas is not None
+        tree, _ = self._quotas
+        used = self._quota_use
+        step = tree.lanes.use[lane] * count
+        if not self.whole:
+            noticeable = 2 * AUDIT * np.maximum(tree.limits[0], used[0])
+            step = noticeable * (tree.lanes.use[lane] > 0)
+        for v in queues.chain(int(queues.of[n])):
+            exceeds = used[v] + step > tree.limits[v] * (1 + AUDIT)
+            is_over = (step > 0) & exceeds
+            if is_over.any():
+                r = int(queues.quotas.resource[is_over.argmax()])
+                return Obstacle("cap", r, _NO_SERVERS, queue=v)
+            # the part within the queue's own quota asks nothing of the queues above
+            is_beyond_quota = used[v] + step > tree.reserved[v] * (1 + AUDIT)
+            step = np.where(is_beyond_quota, step, 0.0)
+        return None
+
+    # Obstacles
+
+    def of(self, n: int, count: int = 1, one_a_node: bool = False) -> Obstacle:
+        """Return what stops so many tasks of a user at once: a limit, no server, room, a resource.
+
+        Parameters
+        ----------
+        n, count : int
+        one_a_node : bool
+            Whether each of them needs a server of its own.
+        """
+        lanes = self._lanes_of(n)
+        limits = [self._limit(n, count, lane) for lane, _ in lanes]
+        open_lanes = [mask for (_, mask), limit in zip(lanes, limits, strict=True) if limit is None]
+        stopping = [limit for limit in limits if limit is not None]
+        if not open_lanes:
+            return stopping[0]
 
         # Servers that could ever take a task
-        servers, alone = self._servers_of(n)
-        if not servers.size:
-            return Obstacle("nowhere", -1, _NO_SERVERS)
+        servers, alone = self._servers_of(n, np.any(open_lanes, axis=0))
+        if not servers.size or not self._is_enough(alone, servers, count, one_a_node):
+            return stopping[0] if stopping else Obstacle("nowhere", -1, _NO_SERVERS)
 
         # Tasks that fit beside those that run
+        demand = self.instance.demands[n]
         demanded = np.flatnonzero(demand > 0)
         tasks_by_resource = self.free[np.ix_(servers, demanded)] / demand[demanded]
         free_tasks = tasks_by_resource.min(axis=1)
         if self.whole:
-            has_room = free_tasks >= 1 - AUDIT
+            room = self.room(n, servers)
+            has_room = room >= 1
+            fits = any(
+                self._is_enough(room[mask[servers]], servers[mask[servers]], count, one_a_node)
+                for mask in open_lanes
+            )
         else:
             has_room = free_tasks > AUDIT * (alone * self.instance.counts[servers])
-        if has_room.any():
+            fits = bool(has_room.any())
+        if fits:
             roomiest = int(servers[has_room][free_tasks[has_room].argmax()])
             return Obstacle("room", -1, servers[has_room], roomiest)
 
-        # The resource that is the scarcest on most servers
+        # The resource that is the scarcest on most servers: those without room, where there are any
+        is_full = ~has_room if (~has_room).any() else np.ones(len(servers), dtype=bool)
+        servers, tasks_by_resource = servers[is_full], tasks_by_resource[is_full]
+        free_tasks = free_tasks[is_full]
         scarcest = demanded[tasks_by_resource.argmin(axis=1)]
         counts = self.instance.counts[servers]
         servers_short = np.bincount(scarcest, weights=counts, minlength=len(demand))
@@ -110,75 +302,218 @@ class Blocking:
         nearest = int(servers[short][free_tasks[short].argmax()])
         return Obstacle("resource", r, servers[short], nearest)
 
-    def with_tasks(self, n: int, servers: np.ndarray, tasks: np.ndarray) -> Blocking:
-        """Return the obstacles beside so many more tasks of a user on these servers."""
-        if not tasks.any():
-            return self
-        changed = copy(self)
-        changed.tasks = self.tasks.copy()
-        changed.tasks[n, servers] += tasks
-        changed.free = self.free.copy()
-        changed.free[servers] -= tasks[:, None] * self.instance.demands[n]
-        for name in ("_use_of_queues", "_quota_use"):
-            changed.__dict__.pop(name, None)
-        return changed
+    def of_job(self, job: WaitingJob) -> Obstacle:
+        """Return what stops a job; of several users, the first whose tasks have no room left."""
+        if self.place(job) is not None:
+            users = iter(job.tasks.items())
+            return self.of(*next(users), job.one_a_node)
+        blocking = self
+        obstacle = None
+        for n, count in self._largest_tasks_first(job):
+            obstacle = blocking.of(n, count, job.one_a_node)
+            if obstacle.kind != "room":
+                return obstacle
+            placement = blocking._together(n, count, job.one_a_node, np.zeros_like(self.asleep))
+            if placement is None:
+                break
+            blocking = blocking.beside([placement])
+        assert obstacle is not None
+        n, _ = self._largest_tasks_first(job)[0]
+        servers = self.servers_of(n)
+        r = int(self.instance.demands[n].argmax())
+        return Obstacle("resource", r, servers, int(servers[0]))
+
+    def _is_enough(
+        self, tasks: np.ndarray, servers: np.ndarray, count: int, one_a_node: bool
+    ) -> bool:
+        """Whether servers with room for so many tasks take a number of them."""
+        if not self.whole:
+            return bool(servers.size)
+        if one_a_node:
+            tasks = np.minimum(tasks, self.instance.counts[servers])
+        elif count == 1:
+            return bool((tasks >= 1 - AUDIT).any())
+        return bool(np.floor(tasks + AUDIT).sum() >= count)
 
     def servers_of(self, n: int) -> np.ndarray:
         """Return the servers that could ever take a task of a user."""
-        return self._servers_of(n)[0]
+        return self._servers_of(n, self._runnable[n])[0]
 
-    def _servers_of(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+    def _servers_of(self, n: int, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the servers that could take a task of a user, and how many each could."""
-        servers = np.flatnonzero(self._runnable[n])
+        servers = np.flatnonzero(mask)
         demand = self.instance.demands[n]
         alone = tasks_alone(demand[None, :], self.instance.capacities[servers])[0]
         if not self.whole:
             return servers, alone
         is_enough = alone >= 1 - AUDIT
-        return servers[is_enough], alone[is_enough]
+        counts = self.instance.counts[servers]
+        return servers[is_enough], (np.floor(alone + AUDIT) * counts)[is_enough]
+
+    # Room
+
+    def room(self, n: int, servers: np.ndarray) -> np.ndarray:
+        """Return how many whole tasks of a user each server has room for now."""
+        demand = self.instance.demands[n]
+        demanded = demand > 0
+        room = (self.free[servers][:, demanded] / demand[demanded]).min(axis=1, initial=np.inf)
+        tasks = np.floor(room + AUDIT * np.maximum(room, 1.0)).astype(int)
+        for k, i in enumerate(servers.tolist()):
+            if i in self.pieces:
+                by_machine = (self.pieces[i][:, demanded] / demand[demanded]).min(axis=1)
+                on_machines = np.floor(np.maximum(by_machine, 0.0) + AUDIT).sum()
+                tasks[k] = min(tasks[k], int(on_machines))
+        return np.asarray(np.maximum(tasks, 0))
+
+    def _spread(self, servers: np.ndarray, room: np.ndarray, count: int) -> np.ndarray:
+        """Return tasks on servers: those awake first, then those with most room."""
+        order = np.lexsort((np.arange(len(servers)), -room, self.asleep[servers]))
+        before = np.cumsum(room[order]) - room[order]
+        tasks = np.zeros(len(servers), dtype=int)
+        tasks[order] = np.clip(count - before, 0, room[order])
+        return tasks
+
+    def placements(self, n: int, count: int) -> list[Placement]:
+        """Return as many tasks of a user as fit now, each a job by itself, ``count`` at most."""
+        blocking = self
+        placements = []
+        for lane, mask in self._lanes_of(n):
+            servers = self._servers_of(n, mask)[0]
+            room = blocking.room(n, servers)
+
+            # The most that queues allow, by bisection
+            largest_count = min(count, int(room.sum()))
+            fitting_count = 0
+            while fitting_count < largest_count:
+                middle = (fitting_count + largest_count + 1) // 2
+                if blocking._limit(n, middle, lane) is None:
+                    fitting_count = middle
+                else:
+                    largest_count = middle - 1
+            if not fitting_count:
+                continue
+            tasks = self._spread(servers, room, fitting_count)
+            placements.append(Placement(n, servers, tasks, lane))
+            count -= fitting_count
+            blocking = blocking.beside(placements[-1:])
+        return placements
 
     def fitting(self, n: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return servers, and how many whole tasks each has room for now, ``count`` at most.
 
         Servers with most room come first; caps and quotas of queues count.
         """
-        demand = self.instance.demands[n]
-        demanded = demand > 0
         servers = self.servers_of(n)
-        room = (self.free[servers][:, demanded] / demand[demanded]).min(axis=1)
-        tasks = np.floor(room + AUDIT * np.maximum(room, 1.0)).astype(int)
-        order = largest_first(tasks)
-        before = np.cumsum(tasks[order]) - tasks[order]
+        tasks = np.zeros(len(self.instance.servers), dtype=int)
+        for placement in self.placements(n, count):
+            tasks[placement.servers] += placement.tasks
+        return servers, tasks[servers]
 
-        # The most that queues allow, by bisection
-        largest_count = min(count, int(tasks.sum()))
-        fitting_count = 0
-        while fitting_count < largest_count:
-            middle = (fitting_count + largest_count + 1) // 2
-            if self._cap(n, demand, middle) is None:
-                fitting_count = middle
-            else:
-                largest_count = middle - 1
-        tasks[order] = np.clip(largest_count - before, 0, tasks[order])
-        return servers, tasks
+    def place(self, job: WaitingJob) -> list[Placement] | None:
+        """Return where all tasks of one job have room now; None where they have not.
 
-    def below(self, cap: Obstacle) -> tuple[np.ndarray, np.ndarray]:
-        """Return what is free below a cap or quota, and the tasks there, as of one server.
-
-        Shapes (1, R), of which resources other than the cap's have no limit, and (N, 1).
+        Of one user this is exact. Of several, first fit is a quick yes, and else a program of whole
+        numbers decides.
         """
-        tree = self.instance.tree
-        r = cap.resource
-        remaining = tree.caps[cap.queue, r] - self._use_of_queues[cap.queue, r]
-        if not np.isfinite(remaining) and tree.quotas is not None:
-            quota_tree, used = self._quota_use
-            columns = tree.quotas.resource == r
-            limits = quota_tree.limits[cap.queue, columns]
-            remaining = (limits - used[cap.queue, columns]).sum()
-        free = np.full((1, len(self.instance.resources)), np.inf)
-        free[0, r] = remaining  # negative where more is in use than the limit
-        tasks = self.tasks.sum(axis=1) * tree.users_below(cap.queue)
-        return free, tasks[:, None]
+        blocking = self
+        taken = np.zeros(len(self.instance.servers), dtype=bool)
+        placements: list[Placement] = []
+        for n, count in self._largest_tasks_first(job):
+            placement = blocking._together(n, count, job.one_a_node, taken)
+            if placement is None:
+                return self._by_program(job) if len(job.tasks) > 1 else None
+            placements.append(placement)
+            taken[placement.servers[placement.tasks > 0]] = True
+            blocking = blocking.beside([placement])
+        return placements
+
+    def _largest_tasks_first(self, job: WaitingJob) -> list[tuple[int, int]]:
+        """Return the users of a job, those with the largest tasks first."""
+        parts = self.instance.demands / self.instance.pool
+        return sorted(job.tasks.items(), key=lambda entry: -parts[entry[0]].max())
+
+    def _together(
+        self, n: int, count: int, one_a_node: bool, taken: np.ndarray
+    ) -> Placement | None:
+        """Return where so many tasks of a user have room at once, in one lane; None for nowhere.
+
+        ``taken`` are servers that have tasks of the same job, which matters for ``one_a_node``.
+        """
+        for lane, mask in self._lanes_of(n):
+            if self._limit(n, count, lane) is not None:
+                continue
+            servers = self._servers_of(n, mask)[0]
+            room = self.room(n, servers)
+            if one_a_node:
+                room = np.where(taken[servers], 0, np.minimum(room, self.instance.counts[servers]))
+            if room.sum() >= count:
+                return Placement(n, servers, self._spread(servers, room, count), lane)
+        return None
+
+    def _by_program(self, job: WaitingJob) -> list[Placement] | None:
+        """Return where all tasks of a job have room, by a program of whole numbers."""
+        users = list(job.tasks)
+        if len(users) * len(self.instance.servers) > _MOST_NUMBERS or self.pieces:
+            return None
+        choices = product(*(self._lanes_of(n) for n in users))
+        for _, lanes in zip(range(_MOST_CHOICES), choices, strict=False):
+            tasks = self._whole_tasks(job, [mask for _, mask in lanes])
+            if tasks is None:
+                continue
+            placements = [
+                Placement(n, np.flatnonzero(row), row[row > 0], lane)
+                for n, row, (lane, _) in zip(users, tasks, lanes, strict=True)
+            ]
+            if self._within_limits(placements):
+                return placements
+        return None
+
+    def _whole_tasks(self, job: WaitingJob, masks: list[np.ndarray]) -> np.ndarray | None:
+        """Return tasks of a job's users on servers, which fit in what is free; None for none."""
+        users = list(job.tasks)
+        upper = np.array(
+            [
+                np.where(mask, self.room(n, np.arange(len(mask))), 0)
+                for n, mask in zip(users, masks, strict=True)
+            ]
+        )
+        if job.one_a_node:
+            upper = np.minimum(upper, self.instance.counts)
+        count = upper.shape[1]
+        counts = np.array([job.tasks[n] for n in users])
+        all_of_a_user = sparse.kron(sparse.eye_array(len(users)), np.ones((1, count)))
+        constraints = [LinearConstraint(all_of_a_user, counts, counts)]
+        for r, demand in enumerate(self.instance.demands[users].T):
+            if demand.any():
+                on_server = sparse.kron(demand[None, :], sparse.eye_array(count))
+                constraints.append(LinearConstraint(on_server, -np.inf, self.free[:, r]))
+        if job.one_a_node:
+            on_server = sparse.kron(np.ones((1, len(users))), sparse.eye_array(count))
+            constraints.append(LinearConstraint(on_server, -np.inf, self.instance.counts))
+        solution = milp(
+            np.zeros(upper.size),
+            integrality=np.ones(upper.size),
+            bounds=Bounds(0, upper.ravel()),
+            constraints=constraints,
+        )
+        if solution.x is None:
+            return None
+        tasks = np.rint(solution.x).astype(int).reshape(upper.shape)
+        used = tasks.T @ self.instance.demands[users]
+        fits = (used <= self.free + AUDIT * self.instance.total_capacities).all()
+        return tasks if fits and (tasks.sum(axis=1) == counts).all() else None
+
+    def _within_limits(self, placements: list[Placement]) -> bool:
+        """Whether queues leave room for these tasks, one user after the other."""
+        blocking = self
+        for placement in placements:
+            count = int(placement.tasks.sum())
+            if blocking._limit(placement.user, count, placement.lane) is not None:
+                return False
+            blocking = blocking.beside([placement])
+        return True
+
+    # Who holds a resource, a cap or a quota
 
     def loans(self, quota: Obstacle) -> tuple[dict[int, float], dict[int, float]]:
         """Return how much of a resource queues below a quota lend and borrow, largest first.
@@ -186,9 +521,10 @@ class Blocking:
         Of queues that have a quota of it and that users stand in, by position.
         """
         tree = self.instance.tree
-        quota_tree, used = self._quota_use
         if tree.quotas is None:
             return {}, {}
+        quota_tree, _ = self._quotas
+        used = self._quota_use
         columns = tree.quotas.resource == quota.resource
         owned = quota_tree.owned[: len(tree), columns].sum(axis=1)
         in_use = used[: len(tree), columns].sum(axis=1)
@@ -206,57 +542,25 @@ class Blocking:
         borrowers = {int(v): float(-lent[v]) for v in order if lent[v] < 0}
         return lenders, borrowers
 
-    @cached_property
-    def _quota_use(self) -> tuple[QuotaTree, np.ndarray]:
-        """The tree of quotas, and the use of each."""
-        return usage_of(self.instance, self.tasks)
-
-    def _quota(self, n: int, queues: Queues, resource: np.ndarray, count: int) -> Obstacle | None:
-        """Return the lowest queue above a user whose quotas leave no room in any of its lanes.
-
-        What the queue may borrow counts as room.
-        """
-        tree, used = self._quota_use
-        obstacles = []
-        for use in tree.lanes.use[tree.lanes.user == n]:
-            step = use * count
-            if not self.whole:
-                noticeable = 2 * AUDIT * np.maximum(tree.limits[0], used[0])
-                step = noticeable * (use > 0)
-            for v in queues.chain(int(queues.of[n])):
-                exceeds = used[v] + step > tree.limits[v] * (1 + AUDIT)
-                is_over = (step > 0) & exceeds
-                if is_over.any():
-                    r = int(resource[is_over.argmax()])
-                    obstacles.append(Obstacle("cap", r, _NO_SERVERS, queue=v))
-                    break
-                # the part within the queue's own quota asks nothing of the queues above
-                is_beyond_quota = used[v] + step > tree.reserved[v] * (1 + AUDIT)
-                step = np.where(is_beyond_quota, step, 0.0)
-            else:
-                return None
-        return obstacles[0] if obstacles else None
-
-    def _cap(self, n: int, demand: np.ndarray, count: int = 1) -> Obstacle | None:
-        """Return the lowest queue above a user whose cap leaves no room for so many tasks.
-
-        Where parts of tasks count, a cap that leaves no part counts.
-        """
-        queues = self.instance.tree
-        for v in queues.chain(int(queues.of[n])):
-            caps = queues.caps[v]
-            # A full cap leaves no part of a task, but for rounding.
-            step = demand * count if self.whole else 2 * AUDIT * caps
-            is_over = (demand > 0) & (self._use_of_queues[v] + step > caps * (1 + AUDIT))
-            if is_over.any():
-                return Obstacle("cap", int(is_over.argmax()), _NO_SERVERS, queue=v)
-        if queues.quotas is None:
-            return None
-        return self._quota(n, queues, queues.quotas.resource, count)
-
     def amounts_held(self, resource: int, servers: np.ndarray) -> np.ndarray:
         """Return how much of a resource each user holds on these servers, shape (N,)."""
         on_servers = np.zeros(self.tasks.shape[1])
         on_servers[servers] = 1.0
         tasks = self.sparse_tasks @ on_servers
         return np.asarray(tasks * self.instance.demands[:, resource])
+
+
+def fitting_copies(blocking: Blocking, job: WaitingJob, copies: int) -> tuple[list[Placement], int]:
+    """Return where so many equal jobs fit, at most ``copies``, and how many do."""
+    if job.size == 1:
+        (n,) = job.tasks
+        placements = blocking.placements(n, copies)
+        return placements, sum(int(placement.tasks.sum()) for placement in placements)
+    placements = []
+    for k in range(copies):
+        of_job = blocking.place(job)
+        if of_job is None:
+            return placements, k
+        placements += of_job
+        blocking = blocking.beside(of_job)
+    return placements, copies

@@ -242,7 +242,7 @@ def _remedy(comparison: ShareComparison, t: int) -> str:
     count = solution.count
     sentences = []
     if solution.fitting:
-        server = comparison.instance.servers[solution.server]
+        server = comparison.instance.servers[next(iter(solution.servers))]
         if solution.fitting < count:
             fitting = f"{solution.fitting:,} of the {count:,}"
         else:
@@ -251,8 +251,9 @@ def _remedy(comparison: ShareComparison, t: int) -> str:
         if solution.obstacle is None:
             return f"{sentences[0]}: the scheduler has not placed {'it' if count == 1 else 'them'} yet."
         sentences[0] += "."
-    assert solution.obstacle is not None
-    sentences.append(_stopped_by(comparison, solution.user, solution.obstacle))
+    assert solution.obstacle is not None and solution.job is not None
+    n = next(iter(solution.job.tasks))
+    sentences.append(_stopped_by(comparison, n, solution.obstacle))
     if solution.freed:
         sentences.append(_preempted(comparison, solution))
     return " ".join(sentences)

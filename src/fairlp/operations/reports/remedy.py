@@ -1,4 +1,4 @@
-"""How tenants could run the tasks that they are owed: room now, and tasks that would go."""
+"""How tenants could run the jobs that they are owed: room now, and jobs that would give way."""
 
 from __future__ import annotations
 
@@ -9,173 +9,312 @@ import numpy as np
 
 from ...models.instances.arithmetic import largest_first
 from ...tolerances import AUDIT
-from .blocking import Obstacle
+from .blocking import Blocking, Obstacle, Placement, fitting_copies
+from .jobs import RunningJob, WaitingJob
 from .share_comparison import ShareComparison
-from .tenants import to_whole
 
-#: So many tasks are looked at that would go; a list of more is of no use.
+#: So many jobs are looked at that would give way; a list of more is of no use.
 MOST_PREEMPTED = 2000
+#: On so many servers, those with most room first, it is tried who would have to give way.
+_MOST_SERVERS = 64
+#: Up to so many jobs that give way it is tried whether one of them could stay.
+_MOST_TRIED = 64
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """How a tenant could run the whole tasks that it is owed.
+    """How a tenant could run the whole jobs that it is owed.
 
     Attributes
     ----------
-    count : int
-        The tasks that it is owed.
-    fitting : int
+    count, jobs : int
+        The tasks and the jobs that it is owed.
+    fitting, fitting_jobs : int
         Those that fit now, beside what runs.
-    server : int
-        The server that most of them fit on; -1 where none does.
-    user, obstacle : int and Obstacle, or -1 and None
-        The first user of the tenant with a task that does not fit, and what stops it.
-    preempted : dict of {int: int}
-        Tasks of each tenant, by position, that would go for the others: of tenants beyond their
-        fair shares, none of which falls below it.
-    freed : int
-        Tasks that fit once those have gone.
+    servers : dict of {int: int}
+        Tasks that fit by server, most first.
+    job, obstacle : WaitingJob and Obstacle, or None
+        The first job that does not fit, and what stops it.
+    preempted, preempted_jobs : dict of {int: int}
+        Tasks and jobs of each tenant, by position, that would give way to the others: of tenants
+        beyond their fair shares, none of which falls below it.
+    freed, freed_jobs : int
+        Tasks and jobs that fit once those have gone.
+    refusal : str
+        Why the scheduler lets nobody give way; empty where it does, or where the dump does not say.
     """
 
     count: int
-    fitting: int
-    server: int
-    user: int = -1
+    jobs: int
+    fitting: int = 0
+    fitting_jobs: int = 0
+    servers: dict[int, int] = field(default_factory=dict)
+    job: WaitingJob | None = None
     obstacle: Obstacle | None = None
     preempted: dict[int, int] = field(default_factory=dict)
+    preempted_jobs: dict[int, int] = field(default_factory=dict)
     freed: int = 0
+    freed_jobs: int = 0
+    refusal: str = ""
 
 
 def remedy(comparison: ShareComparison, t: int) -> Remedy:
-    """Return how tenant ``t`` could run what it is owed; O(tasks that go × (N + K)·R)."""
-    owed = comparison.tenant_shares.owed_whole
-    users = comparison.subject.tenants.users[t]
-    users = users[owed[users] > 0]
-    users = users[largest_first((owed * comparison.share_of_a_task)[users])]
-    count = int(owed[users].sum())
+    """Return how tenant ``t`` could run what it is owed.
 
-    # Tasks that fit beside those that run, one size after the other
+    Its jobs come by the share that a task of theirs takes, the largest first. Cost: O(jobs that
+    give way × (jobs that run + servers × R)).
+    """
+    shares = comparison.tenant_shares
+    owed = [
+        k
+        for k in np.flatnonzero(shares.owed_jobs).tolist()
+        if comparison.subject.tenants.of[next(iter(shares.jobs[k].tasks))] == t
+    ]
+    sizes = np.array([shares.jobs[k].parts(shares.parts).max() for k in owed])
+    order = [owed[k] for k in largest_first(sizes * shares.owed_jobs[owed])]
+    jobs = int(shares.owed_jobs[owed].sum())
+    count = sum(shares.jobs[k].size * int(shares.owed_jobs[k]) for k in owed)
+
+    # Jobs that fit beside what runs
     blocking = comparison.blocking
-    by_server = np.zeros(comparison.tasks.shape[1], dtype=int)
-    missing = []
-    for n in users.tolist():
-        servers, tasks = blocking.fitting(n, int(owed[n]))
-        by_server[servers] += tasks
-        blocking = blocking.with_tasks(n, servers, tasks)
-        if tasks.sum() < owed[n]:
-            missing.append((n, int(owed[n] - tasks.sum())))
-    fitting = int(by_server.sum())
-    server = int(by_server.argmax()) if fitting else -1
+    by_server: Counter[int] = Counter()
+    missing: list[tuple[WaitingJob, int]] = []
+    fitting = fitting_jobs = 0
+    for k in order:
+        job, copies = shares.jobs[k], int(shares.owed_jobs[k])
+        placements, placed = fitting_copies(blocking, job, copies)
+        blocking = blocking.beside(placements)
+        for placement in placements:
+            by_server.update(
+                dict(zip(placement.servers.tolist(), placement.tasks.tolist(), strict=True))
+            )
+        fitting += placed * job.size
+        fitting_jobs += placed
+        if placed < copies:
+            missing.append((job, copies - placed))
+    servers = {i: tasks for i, tasks in by_server.most_common() if tasks}
+    result = Remedy(count, jobs, fitting, fitting_jobs, servers)
     if not missing:
-        return Remedy(count, fitting, server)
+        return result
 
-    # Tasks that would go for the others
+    # Jobs that would give way to the others
     first = missing[0][0]
-    obstacle = blocking.of(first)
-    if obstacle.kind not in ("cap", "resource") or comparison.instance.has_rates:
-        return Remedy(count, fitting, server, first, obstacle)
-    preemption = _Preemption(comparison, t)
-    if obstacle.kind == "cap":
-        free, running = blocking.below(obstacle)
-        counts = np.arange(len(comparison.instance.resources)) == obstacle.resource
-    else:
-        free, running = blocking.free.copy(), comparison.tasks.copy()
-        counts = np.ones(len(comparison.instance.resources), dtype=bool)
-    freed = 0
-    for n, tasks_missing in missing:
-        servers = np.zeros(1, dtype=int) if obstacle.kind == "cap" else blocking.servers_of(n)
-        demand = np.where(counts, comparison.instance.demands[n], 0.0)
-        if not demand.any():  # another cap or resource stops this size
-            continue
-        freed += preemption.make_room(free, running, servers, demand, tasks_missing)
-    preempted = dict(preemption.tasks.most_common())
-    return Remedy(count, fitting, server, first, obstacle, preempted, freed)
+    obstacle = blocking.of_job(first)
+    result = Remedy(count, jobs, fitting, fitting_jobs, servers, first, obstacle)
+    refusal = _refusal(comparison, t)
+    if obstacle.kind not in ("cap", "resource") or comparison.instance.has_rates or refusal:
+        return Remedy(**{**vars(result), "refusal": refusal})
+    preemption = _Preemption(comparison, t, blocking)
+    freed = freed_jobs = 0
+    for job, copies in missing:
+        for _ in range(copies):
+            if not preemption.make_room(job):
+                break
+            freed += job.size
+            freed_jobs += 1
+    changes = {
+        "preempted": dict(preemption.tasks.most_common()),
+        "preempted_jobs": dict(preemption.jobs),
+        "freed": freed,
+        "freed_jobs": freed_jobs,
+    }
+    return Remedy(**{**vars(result), **changes})
+
+
+def _refusal(comparison: ShareComparison, t: int) -> str:
+    """Return why the scheduler lets no task give way to a tenant; empty where it may."""
+    preemption = comparison.subject.preemption
+    name = str(comparison.subject.tenants.names[t])
+    return preemption.refusal or preemption.refused.get(name, "")
 
 
 class _Preemption:
-    """Tasks that go, one at a time: of the tenant that is furthest beyond its fair share.
+    """Jobs that give way, one at a time: the lowest priority first, then who is furthest beyond.
 
     Parameters
     ----------
     comparison : ShareComparison
     tenant : int
         The tenant that they make room for.
+    blocking : Blocking
+        What runs, and what fits beside it of the tenant's jobs.
     """
 
-    def __init__(self, comparison: ShareComparison, tenant: int) -> None:
+    def __init__(self, comparison: ShareComparison, tenant: int, blocking: Blocking) -> None:
+        self.comparison = comparison
         self.shares = comparison.tenant_shares
         self.demands = comparison.instance.demands
-        self.tenants = comparison.subject.tenants
+        self.of = comparison.subject.tenants.of
         self.tenant = tenant
+        self.blocking = blocking.copy()
         #: What tenants still have, as parts of the pool.
         self.amounts = self.shares.amounts.copy()
+        self.running = comparison.running_jobs
+        self.copies = np.array([job.copies for job in self.running], dtype=int)
         self.tasks: Counter[int] = Counter()
+        self.jobs: Counter[int] = Counter()
+        self._tenant_of = np.array([self.of[next(iter(job.tasks))[0]] for job in self.running])
+        protected = comparison.subject.preemption.protected
+        names = comparison.subject.tenants.names
+        is_protected = np.array([str(name) in protected for name in names])
+        is_beyond = self.shares.excess > 0
+        gives_way = is_beyond & ~is_protected & (np.arange(len(names)) != tenant)
+        candidates = (
+            np.flatnonzero(gives_way[self._tenant_of]) if self.running else np.zeros(0, int)
+        )
+        self._on_server: dict[int, list[int]] = {}
+        for k in candidates:
+            for i in dict.fromkeys(i for _, i in self.running[k].tasks):
+                self._on_server.setdefault(i, []).append(int(k))
 
-    def make_room(
-        self,
-        free: np.ndarray,
-        running: np.ndarray,
-        servers: np.ndarray,
-        demand: np.ndarray,
-        count: int,
-    ) -> int:
-        """Return how many of ``count`` tasks fit on servers, once others have gone from there.
-
-        ``free`` has a row for each server, ``running`` a column; both change as tasks go and come.
-        """
-        demanded = demand > 0
-        placed = 0
-        room = (free[servers][:, demanded] / demand[demanded]).min(axis=1)
-        for s in servers[largest_first(room)]:
-            running_there = running[:, s]
-            tasks = np.floor(to_whole(running_there, running_there)).astype(int)
-            while placed < count and self.tasks.total() < MOST_PREEMPTED:
-                leaving = self._leaving(free[s], tasks, demand)
-                if leaving is None:
-                    break
-                for m in leaving:
-                    tasks[m] -= 1
-                    free[s] += self.demands[m]
-                    self.amounts[self.tenants.of[m]] -= self.shares.parts[m]
-                    self.tasks[int(self.tenants.of[m])] += 1
-                free[s] -= demand
-                placed += 1
-            running[:, s] = tasks
-        return placed
-
-    def _leaving(self, free: np.ndarray, tasks: np.ndarray, demand: np.ndarray) -> list[int] | None:
-        """Return users, a task of each of whom has to go for one task to fit.
-
-        None where no such tasks are enough.
-        """
-        amounts = self.amounts.copy()
-        remaining = tasks.copy()
+    def make_room(self, job: WaitingJob) -> bool:
+        """Return whether a job fits once others have gone; those stay that go for nothing."""
         leaving: list[int] = []
+        while len(leaving) + self.jobs.total() <= MOST_PREEMPTED:
+            placements = self.blocking.place(job)
+            if placements is not None:
+                for k in self._needless(job, leaving):
+                    leaving.remove(k)
+                placements = self.blocking.place(job)
+                assert placements is not None
+                for placement in placements:
+                    self.blocking.add(placement)
+                for k in leaving:
+                    t = int(self._tenant_of[k])
+                    self.jobs[t] += 1
+                    self.tasks[t] += sum(self.running[k].tasks.values())
+                return True
+            next_jobs = self._next(job)
+            if not next_jobs:
+                break
+            for k in next_jobs:
+                self._take(k)
+                leaving.append(k)
+        for k in leaving:
+            self._take(k, -1)
+        return False
+
+    def _needless(self, job: WaitingJob, leaving: list[int]) -> list[int]:
+        """Return the jobs that may stay after all, and put them back."""
+        needless: list[int] = []
+        if len(leaving) > _MOST_TRIED or (len(leaving) == 1 and job.size == 1):
+            return needless
+        for k in leaving:
+            self._take(k, -1)
+            if self.blocking.place(job) is None:
+                self._take(k)
+            else:
+                needless.append(k)
+        return needless
+
+    def _take(self, k: int, sign: int = 1) -> None:
+        """Take a running job away, or put it back."""
+        for (n, i), count in self.running[k].tasks.items():
+            self.blocking.add(Placement(n, np.array([i]), np.array([count])), -sign)
+            self.amounts[self.of[n]] -= sign * count * self.shares.parts[n]
+        self.copies[k] -= sign
+
+    def _next(self, job: WaitingJob) -> list[int]:
+        """Return the jobs that give way next, so that one more task fits; empty for none."""
+        obstacle = self.blocking.of_job(job)
+        if obstacle.kind == "cap":
+            below = self.comparison.instance.tree.users_below(obstacle.queue) > 0
+            jobs = [
+                k
+                for on_server in self._on_server.values()
+                for k in on_server
+                if any(
+                    below[n] and self.demands[n, obstacle.resource] > 0
+                    for n, _ in self.running[k].tasks
+                )
+            ]
+            k = self._first(list(dict.fromkeys(jobs)), self.amounts, Counter(), job)
+            return [] if k is None else [k]
+        if obstacle.kind != "resource":
+            return []
+        best: list[int] = []
+        for n in job.tasks:
+            servers = self.blocking.servers_of(n)
+            demand = self.demands[n]
+            demanded = demand > 0
+            room = (self.blocking.free[servers][:, demanded] / demand[demanded]).min(axis=1)
+            is_full = room < 1 - AUDIT
+            if job.one_a_node and not is_full.any():
+                continue
+            candidates = servers[is_full] if job.one_a_node else servers
+            room = room[is_full] if job.one_a_node else room
+            tried = 0
+            for i in candidates[largest_first(room)].tolist():
+                if i not in self._on_server or tried == _MOST_SERVERS:
+                    continue
+                tried += 1
+                leaving = self._leaving(i, n, job)
+                if leaving and (not best or len(leaving) < len(best)):
+                    best = leaving
+            if best:
+                return best
+        return best
+
+    def _leaving(self, i: int, n: int, job: WaitingJob) -> list[int]:
+        """Return jobs that have to go from a server for one more task of a user; empty for none."""
+        demand = self.demands[n]
+        free = self.blocking.free[i].copy()
+        room = int(self.blocking.room(n, np.array([i]))[0])
+        amounts = self.amounts.copy()
+        gone: Counter[int] = Counter()
+        leaving: list[int] = []
+        needed = demand * (room + 1)
         while True:
-            short = free < demand * (1 - AUDIT)
+            short = free < needed * (1 - AUDIT)
             if not short.any():
                 return leaving
-            m = self._next(amounts, remaining, short)
-            if m is None:
-                return None
-            leaving.append(m)
-            remaining[m] -= 1
-            free = free + self.demands[m]
-            amounts[self.tenants.of[m]] -= self.shares.parts[m]
+            jobs = [
+                k
+                for k in self._on_server[i]
+                if any(
+                    (self.demands[m, short] > 0).any()
+                    for m, place in self.running[k].tasks
+                    if place == i
+                )
+            ]
+            k = self._first(jobs, amounts, gone, job)
+            if k is None:
+                return []
+            leaving.append(k)
+            gone[k] += 1
+            for (m, place), count in self.running[k].tasks.items():
+                if place == i:
+                    free = free + count * self.demands[m]
+                amounts[self.of[m]] -= count * self.shares.parts[m]
 
-    def _next(self, amounts: np.ndarray, tasks: np.ndarray, short: np.ndarray) -> int | None:
-        """Return the user whose task goes next, where tenants have these amounts.
+    def _first(
+        self, jobs: list[int], amounts: np.ndarray, gone: Counter[int], job: WaitingJob
+    ) -> int | None:
+        """Return the job that goes first, where tenants have these amounts; None for none.
 
-        It is of the tenant that is furthest beyond its fair share.
+        It is of the lowest priority, and then of the tenant that is furthest beyond its fair share.
+        No tenant falls below it.
         """
-        uses_short = (self.demands[:, short] > 0).any(axis=1)
-        users = np.flatnonzero((tasks > 0) & uses_short)
-        of = self.tenants.of[users]
-        after = (amounts[of] - self.shares.parts[users]).max(axis=1)
-        fair = self.shares.fair_share[of]
-        may_go = (of != self.tenant) & (after >= fair * (1 - AUDIT))
-        if not may_go.any():
-            return None
-        beyond = np.where(may_go, amounts[of].max(axis=1) - fair, -np.inf)
-        return int(users[beyond.argmax()])
+        rule = self.comparison.subject.preemption
+        candidates = []
+        for k in jobs:
+            running = self.running[k]
+            if self.copies[k] <= gone[k]:
+                continue
+            if rule.lower_only and not _is_lower(running, job):
+                continue
+            t = int(self._tenant_of[k])
+            parts = sum(count * self.shares.parts[m] for (m, _), count in running.tasks.items())
+            fair = self.shares.fair_share[t]
+            if (amounts[t] - parts).max() < fair * (1 - AUDIT):
+                continue
+            priority = 0.0 if running.priority is None else running.priority
+            candidates.append((priority, fair - amounts[t].max(), k))
+        return min(candidates)[2] if candidates else None
+
+
+def _is_lower(running: RunningJob, waiting: WaitingJob) -> bool:
+    """Whether a job that runs has a lower priority than one that waits; yes where one has none."""
+    if running.priority is None or waiting.priority is None:
+        return True
+    return running.priority < waiting.priority

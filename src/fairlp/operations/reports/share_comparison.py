@@ -17,7 +17,9 @@ from ...models.instances.arithmetic import largest_first
 from ...models.trees.guarantees import floors
 from ...tolerances import AUDIT
 from ..clusters.past import fair_with_past
-from .blocking import Blocking, Obstacle
+from ..clusters.volcano import CAPACITY, PROPORTION
+from .blocking import Blocking, Obstacle, fitting_copies
+from .jobs import RunningJob, WaitingJob, jobs_that_run, jobs_that_wait
 from .subject import ClusterSource, Subject, mechanism_or_default, subject_of
 from .tenants import TenantShares
 
@@ -139,8 +141,27 @@ class ShareComparison:
     @cached_property
     def tenant_shares(self) -> TenantShares:
         """The shares of tenants, of which the users are parts."""
+        return self._shares_beside(self.fair_tasks)
+
+    def _shares_beside(self, fair_tasks: np.ndarray) -> TenantShares:
+        """Return the shares of tenants beside fair tasks of users."""
         subject = self.subject
-        return TenantShares(self.instance, subject.tenants, self.has, self.fair_tasks, self.waiting)
+        return TenantShares(
+            self.instance,
+            subject.tenants,
+            self.has,
+            fair_tasks,
+            self.waiting,
+            self.waiting_jobs,
+            by_resource=subject.plugin in (CAPACITY, PROPORTION),
+        )
+
+    @cached_property
+    def waiting_jobs(self) -> list[WaitingJob]:
+        """The jobs that wait."""
+        if self.subject.tasks is not None:
+            return self.subject.waiting_jobs
+        return jobs_that_wait(self.instance, self.waiting)
 
     @cached_property
     def fair_with_past(self) -> Allocation | None:
@@ -155,9 +176,7 @@ class ShareComparison:
         """The shares of tenants beside those that are fair with past use counted."""
         if self.fair_with_past is None:
             return None
-        fair_tasks = np.asarray(self.fair_with_past.tasks_array.sum(axis=1))
-        tenants = self.subject.tenants
-        return TenantShares(self.instance, tenants, self.has, fair_tasks, self.waiting)
+        return self._shares_beside(np.asarray(self.fair_with_past.tasks_array.sum(axis=1)))
 
     @property
     def owed(self) -> np.ndarray:
@@ -172,7 +191,18 @@ class ShareComparison:
     @cached_property
     def blocking(self) -> Blocking:
         """The obstacles of users beside these tasks."""
-        return Blocking(self.instance, self.tasks, whole=self.subject.tasks is not None)
+        return Blocking(
+            self.instance,
+            self.tasks,
+            whole=self.subject.tasks is not None,
+            pieces=self.subject.pieces,
+            asleep=self.subject.asleep,
+        )
+
+    @cached_property
+    def running_jobs(self) -> list[RunningJob]:
+        """The jobs that run; a task of no job is one by itself."""
+        return jobs_that_run(self.instance, self.tasks, self.subject.running_jobs)
 
     @cached_property
     def waiting_users(self) -> np.ndarray:
@@ -184,7 +214,38 @@ class ShareComparison:
         """The obstacle of each user who waits (of ``MOST_USERS``, by what they are owed)."""
         order = largest_first((self.owed * self.share_of_a_task)[self.waiting_users])
         users = self.waiting_users[order][:MOST_USERS]
-        return {int(n): self.blocking.of(int(n)) for n in users}
+        return {int(n): self._obstacle(int(n)) for n in users}
+
+    @cached_property
+    def _jobs_of_users(self) -> dict[int, list[int]]:
+        """Positions of the jobs that wait by user: those that are owed first, the smallest first."""
+        owed_jobs = self.tenant_shares.owed_jobs
+        jobs: dict[int, list[int]] = {}
+        for k, job in enumerate(self.waiting_jobs):
+            for n in job.tasks:
+                jobs.setdefault(n, []).append(k)
+
+        def order(k: int) -> tuple[bool, int]:
+            return owed_jobs[k] == 0, self.waiting_jobs[k].size
+
+        return {n: sorted(of_user, key=order) for n, of_user in jobs.items()}
+
+    def _obstacle(self, n: int) -> Obstacle:
+        """Return what stops the next job of a user, behind those that it is owed and that fit."""
+        jobs = self._jobs_of_users.get(n, [])
+        if self.subject.tasks is None or not jobs:
+            return self.blocking.of(n)
+        owed_jobs = self.tenant_shares.owed_jobs
+        blocking = self.blocking
+        for k in jobs:
+            job = self.waiting_jobs[k]
+            if not owed_jobs[k]:
+                break
+            placements, count = fitting_copies(blocking, job, int(owed_jobs[k]))
+            blocking = blocking.beside(placements)
+            if count < owed_jobs[k]:
+                return blocking.of_job(job)
+        return self.blocking.of_job(self.waiting_jobs[jobs[0]])
 
     @cached_property
     def users(self) -> pd.DataFrame:
@@ -328,23 +389,13 @@ class ShareComparison:
         )
 
     def _obstacle_of_tenant(self, t: int) -> ObstacleRow:
-        """Return the obstacle of the tasks that a tenant is owed, else of those that wait.
-
-        Where some of the tasks that it is owed fit, the obstacle of the next one.
-        """
+        """Return the obstacle of the tasks that a tenant is owed, else of those that wait."""
         users = self.subject.tenants.users[t]
         users = users[[int(n) in self.obstacles for n in users]]
         if not users.size:
             return ObstacleRow.without_holders()
         owed_share = self.owed[users] * self.share_of_a_task[users]
-        n = int(users[owed_share.argmax()])
-        count = int(self.tenant_shares.owed_whole[n])
-        if self.obstacles[n].kind != "room" or not count or self.subject.tasks is None:
-            return self._obstacles_of_users[n]
-        servers, tasks = self.blocking.fitting(n, count)
-        if tasks.sum() == count:
-            return self._obstacles_of_users[n]
-        return self.with_holders(n, self.blocking.with_tasks(n, servers, tasks).of(n))
+        return self._obstacles_of_users[int(users[owed_share.argmax()])]
 
     def _obstacle_of_queue(self, v: int) -> ObstacleRow:
         """Return the obstacle of most tasks that wait below a queue, with its holders."""

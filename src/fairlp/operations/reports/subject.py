@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -30,9 +30,17 @@ from ...models.instances.merging import equal_servers
 from ...models.instances.queues import cleaned
 from ...tolerances import AUDIT
 from ..clusters.assembly import Snapshot
-from ..clusters.cluster import unique_labels
+from ..clusters.cluster import Preemption, unique_labels
 from ..clusters.reading import snapshot
 from ..clusters.sources import files_of, scheduler_of
+from .jobs import (
+    RunningJob,
+    WaitingJob,
+    jobs_that_wait,
+    of_users,
+    running_from,
+    waiting_from,
+)
 from .tenants import Tenants
 
 # Classes of servers: those of equal capacity and attributes.
@@ -174,6 +182,22 @@ class Subject:
         Jobs that ``run``, ``wait`` and ``are held``, of a scheduler that counts jobs.
     plugin : str
         The plugin of Volcano that shares among its queues; empty for none.
+    waiting_jobs : list of WaitingJob
+        The jobs that wait; by default those of the job sizes of the instance.
+    running_jobs : list of RunningJob
+        The jobs that run, as far as they are known.
+    asleep : ndarray of bool, shape (K,)
+        Servers that sleep, and start when tasks need them.
+    pieces : mapping
+        Of servers (by position) that stand for several machines, what is free on each.
+    preemption : Preemption
+        Whom the scheduler lets give way to whom.
+    no_fair_sharing : str
+        Why the scheduler does not share fairly what queues lend; empty where it does.
+    limits_reached : Series
+        Limits besides queues and nodes that are used up, in words.
+    node_count : int
+        The nodes that the servers stand for.
     history : Series
         The past of each user, as a state of :func:`fairlp.allocate` at ``half_life=1``; empty where
         the dump has none.
@@ -200,10 +224,29 @@ class Subject:
     jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
     plugin: str = ""
     history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
+    waiting_jobs: list[WaitingJob] = None  # type: ignore[assignment]
+    running_jobs: list[RunningJob] = None  # type: ignore[assignment]
+    asleep: np.ndarray = None  # type: ignore[assignment]
+    pieces: Mapping[int, np.ndarray] = field(default_factory=dict)
+    preemption: Preemption = field(default_factory=Preemption)
+    no_fair_sharing: str = ""
+    limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
+    node_count: int = 0
 
     def __post_init__(self) -> None:
-        if self.tenants is None:
-            object.__setattr__(self, "tenants", Tenants.each_user(self.instance))
+        # What is not given follows from the instance.
+        instance = self.instance
+        defaults: dict[str, Callable[[], Any]] = {
+            "tenants": lambda: Tenants.each_user(instance),
+            "waiting_jobs": lambda: jobs_that_wait(instance, self.waiting),
+            "running_jobs": list,
+            "asleep": lambda: np.zeros(len(instance.servers), dtype=bool),
+        }
+        for name, default in defaults.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, default())
+        if not self.node_count:
+            object.__setattr__(self, "node_count", instance.n_servers)
 
     def without(self, names: Iterable[str], required: bool = True) -> Subject:
         """Return the subject without users and queues of these names.
@@ -221,11 +264,16 @@ class Subject:
             raise InstanceError("all users are excluded; leave a user to report on")
 
         remaining = np.flatnonzero(~is_excluded)
-        waiting = self.waiting[remaining]
         users = instance.select_users(remaining)
+        selected = replace(
+            self,
+            instance=users,
+            waiting=self.waiting[remaining],
+            waiting_jobs=of_users(self.waiting_jobs, remaining),
+            tenants=self.tenants.of_users(remaining),
+        )
         if self.tasks is None:
-            tenants = self.tenants.of_users(remaining)
-            return replace(self, instance=users, waiting=waiting, tenants=tenants)
+            return selected
 
         # Their use is no capacity of the subject,
         tasks = self.tasks[is_excluded]
@@ -245,12 +293,17 @@ class Subject:
             users = users.derived(queues=replace(tree, guarantees=guarantees, caps=caps))
 
         totals = pd.Series(used.sum(axis=0), index=list(instance.resources))
+        position = {int(n): k for k, n in enumerate(remaining)}
+        running_jobs = [
+            job._replace(tasks={(position[n], i): count for (n, i), count in job.tasks.items()})
+            for job in self.running_jobs
+            if all(n in position for n, _ in job.tasks)
+        ]
         return replace(
-            self,
+            selected,
             instance=users,
             tasks=self.tasks[remaining],
-            waiting=waiting,
-            tenants=self.tenants.of_users(remaining),
+            running_jobs=running_jobs,
             jobs=pd.Series(dtype=int),  # which of them are of other users, the dump does not say
             excluded=self.excluded.add(totals, fill_value=0.0),
         )
@@ -381,7 +434,7 @@ def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
     instance = dump.observed.instance
     users = list(instance.users)
     requests = dump.waiting[["user", "queue", "tasks"]].assign(why=_reasons(dump.waiting))
-    is_user = requests["user"].isin(users)
+    is_user = requests["user"].isin(users) & (dump.waiting["nowhere"] == "")
     waiting = requests[is_user].groupby("user")["tasks"].sum().reindex(users, fill_value=0)
     return Subject(
         instance=instance,
@@ -398,7 +451,26 @@ def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
         jobs=dump.jobs,
         plugin=dump.plugin,
         history=dump.history,
+        waiting_jobs=waiting_from(dump.waiting_jobs, users),
+        running_jobs=running_from(dump.running_jobs, users, list(instance.servers)),
+        asleep=np.array([server in dump.asleep.index for server in instance.servers], dtype=bool),
+        pieces=_pieces(dump),
+        preemption=dump.preemption,
+        no_fair_sharing=dump.no_fair_sharing,
+        limits_reached=dump.limits_reached,
+        node_count=dump.node_count,
     )
+
+
+def _pieces(dump: Snapshot) -> dict[int, np.ndarray]:
+    """Return what is free on each machine of the servers that stand for several, by position."""
+    servers = {server: i for i, server in enumerate(dump.observed.instance.servers)}
+    resources = list(dump.observed.instance.resources)
+    return {
+        servers[server]: machines[resources].to_numpy(dtype=float)
+        for server, machines in dump.pieces.groupby("server")
+        if server in servers
+    }
 
 
 def _reasons(waiting: pd.DataFrame) -> list[str]:

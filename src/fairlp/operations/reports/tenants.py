@@ -18,6 +18,7 @@ import pandas as pd
 from ... import Instance
 from ...models.instances.arithmetic import largest_first, quotients
 from ...tolerances import AUDIT
+from .jobs import WaitingJob, jobs_that_wait
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,10 @@ class TenantShares:
     tenants : Tenants
     tasks, fair_tasks, waiting : ndarray, shape (N,)
         Tasks that users have, those that are fair, and those that wait.
+    jobs : list of WaitingJob, optional
+        The jobs of those that wait; by default of the job sizes of the instance.
+    by_resource : bool
+        Whether the scheduler promises an amount of each resource, and not a dominant share.
     """
 
     def __init__(
@@ -105,12 +110,16 @@ class TenantShares:
         tasks: np.ndarray,
         fair_tasks: np.ndarray,
         waiting: np.ndarray,
+        jobs: list[WaitingJob] | None = None,
+        by_resource: bool = False,
     ) -> None:
         self.instance = instance
         self.tenants = tenants
         self.tasks = tasks
         self.fair_tasks = fair_tasks
         self.waiting = waiting
+        self.by_resource = by_resource
+        self.jobs = jobs_that_wait(instance, waiting) if jobs is None else jobs
         #: Parts of the pool that one task of each user takes, by resource.
         self.parts = instance.demands / instance.pool
 
@@ -138,48 +147,105 @@ class TenantShares:
         return quotients(beyond, self.share)
 
     @cached_property
-    def owed(self) -> np.ndarray:
-        """Tasks of each user that wait, and that its tenant lacks of its fair share."""
+    def _lacking(self) -> np.ndarray:
+        """Tasks of each user that wait, and that it lacks of its own fair share."""
         lacking = np.minimum(self.fair_tasks - self.tasks, self.waiting)
         size = np.maximum(self.fair_tasks, self.tasks)
-        owed = to_whole(np.where(lacking > AUDIT * size, lacking, 0.0), size)
-        for t in np.flatnonzero(self.tenants.sizes > 1):
-            users = self.tenants.users[t]
-            owed[users] = self._owed_together(int(t), users, owed[users])
-        return owed
+        return to_whole(np.where(lacking > AUDIT * size, lacking, 0.0), size)
 
-    def _owed_together(self, t: int, users: np.ndarray, lacking: np.ndarray) -> np.ndarray:
-        """Return what the users of one tenant are owed until the tenant has its fair share.
+    @cached_property
+    def owed(self) -> np.ndarray:
+        """Tasks of each user that wait, and that its tenant lacks of its fair share.
 
-        Users come in the order of the share that they lack. Each is owed whole tasks; the first
-        also the part of a task that is left in the end.
+        Where jobs have several tasks these are whole jobs. Of single tasks, one user of a tenant is
+        also owed the part of a task that is left in the end.
         """
-        owed = np.zeros(len(users))
-        amounts = self.amounts[t].copy()
-        order = largest_first(lacking * self.parts[users].max(axis=1))
-        order = order[lacking[order] > 0]
-        for k in order:
-            room = self._tasks_within(amounts, int(users[k]), self.fair_share[t])
-            owed[k] = np.floor(min(room, self.waiting[users[k]]))
-            amounts += owed[k] * self.parts[users[k]]
-        if len(order):
-            first = order[0]
-            room = self._tasks_within(amounts, int(users[first]), self.fair_share[t])
-            waiting = self.waiting[users[first]] - owed[first]
-            owed[first] += min(room, waiting, 1 - AUDIT) if room > AUDIT else 0.0
-        return owed
+        return self._owed_and_jobs[0]
 
-    def _tasks_within(self, amounts: np.ndarray, n: int, share: float) -> float:
-        """Return how many tasks of a user bring amounts to a dominant share; at least 0."""
-        demanded = self.parts[n] > 0
-        tasks = ((share - amounts[demanded]) / self.parts[n, demanded]).min()
-        size = share / self.parts[n].max()
-        return max(float(to_whole(tasks, size)), 0.0)
+    @cached_property
+    def owed_jobs(self) -> np.ndarray:
+        """How many of each of the jobs that wait its tenant is short of."""
+        return self._owed_and_jobs[1]
+
+    @cached_property
+    def _owed_and_jobs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Tasks of users and numbers of jobs that tenants lack."""
+        owed = np.zeros(len(self.tasks))
+        owed_jobs = np.zeros(len(self.jobs), dtype=int)
+        for t, jobs in enumerate(self._jobs_of_tenants):
+            if jobs:
+                self._owe(t, jobs, owed, owed_jobs)
+        return owed, owed_jobs
+
+    @cached_property
+    def _jobs_of_tenants(self) -> list[list[int]]:
+        """Positions of the jobs of each tenant of whose users one lacks tasks.
+
+        They are in the order of the share that this user lacks; of one user the smallest first.
+        """
+        lacking_share = self._lacking * self.parts.max(axis=1)
+        jobs: list[list[int]] = [[] for _ in self.tenants.names]
+        for k, job in enumerate(self.jobs):
+            users = list(job.tasks)
+            if lacking_share[users].max() > 0:
+                jobs[self.tenants.of[users[0]]].append(k)
+
+        def order(k: int) -> tuple[float, int, float]:
+            users = list(self.jobs[k].tasks)
+            n = users[int(lacking_share[users].argmax())]
+            return -lacking_share[n], n, float(self.jobs[k].parts(self.parts).max())
+
+        return [sorted(of_tenant, key=order) for of_tenant in jobs]
+
+    def _owe(self, t: int, jobs: list[int], owed: np.ndarray, owed_jobs: np.ndarray) -> None:
+        """Add what a tenant is owed until it has its fair share: whole jobs, one after the other."""
+        amounts = self.amounts[t].copy()
+        for k in jobs:
+            job = self.jobs[k]
+            copies = np.floor(min(self._copies_within(amounts, job, t), job.copies))
+            owed_jobs[k] = int(copies)
+            for n, count in job.tasks.items():
+                owed[n] += copies * count
+            amounts += copies * job.parts(self.parts)
+
+        # the part of a task that is left
+        first = self.jobs[jobs[0]]
+        if first.size == 1:
+            (n,) = first.tasks
+            room = self._copies_within(amounts, first, t)
+            waiting = self.waiting[n] - owed[n]
+            owed[n] += min(room, waiting, 1 - AUDIT) if room > AUDIT else 0.0
+
+    def _copies_within(self, amounts: np.ndarray, job: WaitingJob, t: int) -> float:
+        """Return how many equal jobs bring amounts to a tenant's fair share; at least 0.
+
+        Where shares are not promised by resource, a tenant with more than that of any is owed none.
+        """
+        share = self.fair_share[t]
+        if not self.by_resource and (amounts > share * (1 + AUDIT)).any():
+            return 0.0
+        parts = job.parts(self.parts)
+        demanded = parts > 0
+        copies = ((share - amounts[demanded]) / parts[demanded]).min()
+        size = share / parts.max()
+        return max(float(to_whole(copies, size)), 0.0)
 
     @cached_property
     def owed_whole(self) -> np.ndarray:
-        """Whole tasks of each user that its tenant is short of."""
-        return np.asarray(np.floor(self.owed).astype(int))
+        """Tasks of each user in the whole jobs that its tenant is short of."""
+        tasks = np.zeros(len(self.tasks), dtype=int)
+        for k in np.flatnonzero(self.owed_jobs):
+            for n, count in self.jobs[k].tasks.items():
+                tasks[n] += count * self.owed_jobs[k]
+        return tasks
+
+    @cached_property
+    def jobs_short(self) -> np.ndarray:
+        """The number of whole jobs that each tenant is short of."""
+        counts = np.zeros(len(self.tenants.names), dtype=int)
+        for k in np.flatnonzero(self.owed_jobs):
+            counts[self.tenants.of[next(iter(self.jobs[k].tasks))]] += self.owed_jobs[k]
+        return counts
 
     @cached_property
     def missing_share(self) -> np.ndarray:
@@ -188,12 +254,12 @@ class TenantShares:
 
     @cached_property
     def short(self) -> np.ndarray:
-        """Positions of the tenants short of a whole task, those that lack most first.
+        """Positions of the tenants short of a whole job, those that lack most first.
 
         A tenant that shares with no other is short of nothing: no one else has what it lacks.
         """
         if len(self.tenants.names) < 2:
             return np.zeros(0, dtype=int)
-        is_short = self.tenants.sums(self.owed_whole) > 0
+        is_short = self.jobs_short > 0
         order = largest_first(self.missing_share)
         return np.asarray(order[is_short[order]])
