@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,6 @@ import pandas as pd
 from ...errors import InstanceError, UnknownNameError
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import largest_first, quotients
-from ...models.notation.labels import Index
 from ...tolerances import AUDIT, PERIOD_SHORT
 from ..clusters.assembly import IdleError, Snapshot
 from ..clusters.dumps import SOURCES, Dump, Times, dumps_of, duration, times_of
@@ -226,36 +225,11 @@ class MomentReader:
     def _comparison(self, subject: Subject) -> ShareComparison:
         """Return the comparison of a subject; the fair tasks are those before if they have to be."""
         before = self._before
-        if before is not None and equal(before.instance, subject.instance):
+        if before is not None and before.instance.equals(subject.instance):
             self._before = replace(before, subject=replace(subject, instance=before.instance))
         else:
             self._before = ShareComparison.of(subject, self.mechanism, **self.options)
         return self._before
-
-
-def equal(first: Any, second: Any) -> bool:
-    """Whether two instances, or values in them, are equal.
-
-    >>> equal(np.array([1.0, np.inf]), np.array([1.0, np.inf])), equal({"a": 1}, {"a": 2})
-    (True, False)
-    """
-    if first is second:
-        return True
-    if type(first) is not type(second):
-        return False
-    if isinstance(first, Index):
-        return list(first) == list(second)
-    if isinstance(first, np.ndarray):
-        return np.array_equal(first, second, equal_nan=first.dtype.kind == "f")
-    if isinstance(first, pd.DataFrame):
-        return bool(first.equals(second))
-    if is_dataclass(first):
-        return all(
-            equal(getattr(first, field.name), getattr(second, field.name))
-            for field in fields(first)
-            if field.init
-        )
-    return bool(first == second)
 
 
 @dataclass(frozen=True, eq=False)

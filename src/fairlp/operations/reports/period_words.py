@@ -39,33 +39,36 @@ def _fair(period: Period) -> str:
 def _unfair(period: Period) -> list[str]:
     """Return the tenants that are short, and how long the first of them waited."""
     name = period.short[0]
-    row = period.tenants.loc[name]
+    rows = dict(zip(period.tenants.index, records(period.tenants), strict=True))
+    row = rows[name]
     sentence = (
         f"Not fair over {lasting(period.hours)}: {name} lacks {_task_hours(row)} of what was due to it. "
-        f"It had {shown(row['share'], 'percent')} of the cluster, and {shown(row['due_share'], 'percent')} was "
+        f"It had {shown(row.share, 'percent')} of the cluster, and {shown(row.due_share, 'percent')} was "
         "due."
     )
-    others = [f"{other} ({_task_hours(period.tenants.loc[other])})" for other in period.short[1:]]
+    others = [f"{other} ({_task_hours(rows[other])})" for other in period.short[1:]]
     if len(others) >= _NAMED:
         more = counted(len(others) - _NAMED + 1, period.noun, f"{period.noun}s")
         others = [*others[: _NAMED - 1], f"{more} more"]
     if others:
         sentence += f" Short too: {', '.join(others)}."
 
-    if row["hours_short"] > 0:
+    if row.hours_short > 0:
         wait = (
-            f"{name} waited while it was short of a whole task for {lasting(row['hours_short'])} in all, "
-            f"{lasting(row['longest_wait'])} of them without a break."
+            f"{name} waited while it was short of a whole task for {lasting(row.hours_short)} in all, "
+            f"{lasting(row.longest_wait)} of it without a break."
         )
     else:
-        wait = f"At no dump was {name} short of a whole task: the parts of tasks that it lacked add up."
-    if row["longest_job_wait"] > 0:
-        wait += f" A job of it had waited for {lasting(row['longest_job_wait'])}."
+        wait = (
+            f"At no dump was {name} short of a whole task or job: the parts that it lacked add up."
+        )
+    if row.longest_job_wait > 0:
+        wait += f" A job of it had waited for {lasting(row.longest_job_wait)}."
     return [sentence, wait]
 
 
-def _task_hours(row: pd.Series[Any]) -> str:
-    tasks = row["lacking_task_hours"]
+def _task_hours(row: Any) -> str:
+    tasks = row.lacking_task_hours
     return f"{shown(tasks)} task-{'hour' if tasks == 1 else 'hours'}"
 
 
