@@ -272,25 +272,26 @@ def report(
         adjustments = {**about.arguments(), "scheduler": scheduler}
         period = period_of(dumps, mechanism, **over.arguments(), **adjustments, **arguments)
         wrote(period.report(output))
-        sentence = period.verdict[0]
         fair = period.is_fair
+        _tell_verdict(fair, period.verdict[0])
     else:
         subject = about.subject(paths[0], scheduler, allocation)
         earlier = about.earlier(scheduler)
         page_facts = facts(subject, mechanism, split_names(compare), earlier, **arguments)
         wrote(write(page_facts, output))
         comparison = page_facts.share_comparison
-        sentence = verdict(comparison) if subject.tasks is not None else _NOT_KNOWN
         fair = is_fair(comparison)
-    tell("fair" if fair else "unfair", sentence.removeprefix("Fair: "))
+        if subject.tasks is None:
+            tell("note", "what runs now is not known (--allocation); the page says what is fair")
+        else:
+            _tell_verdict(fair, verdict(comparison))
     if exit_code and not fair:
         raise typer.Exit(ExitCode.NO)
 
 
-#: The verdict on an instance without running tasks.
-_NOT_KNOWN = (
-    "What runs now is not known: the page says what is fair (--allocation FILE says what runs)."
-)
+def _tell_verdict(fair: bool, sentence: str) -> None:
+    """Print a verdict in one line on standard error."""
+    tell("fair" if fair else "unfair", sentence.removeprefix("Fair: "))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -317,30 +317,35 @@ def _require_distinct(dumps: Sequence[Dump], times: pd.DatetimeIndex, source: Ti
     )
 
 
+#: Units of durations, by the texts that people write.
+_UNITS = {
+    timedelta(seconds=1): ("s", "sec", "second", "seconds"),
+    timedelta(minutes=1): ("m", "min", "minute", "minutes"),
+    timedelta(hours=1): ("h", "hour", "hours"),
+    timedelta(days=1): ("d", "day", "days"),
+    timedelta(weeks=1): ("w", "week", "weeks"),
+}
+_UNIT_OF = {text: unit for unit, texts in _UNITS.items() for text in texts}
+_DURATION = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", re.IGNORECASE)
+
+
 def duration(value: str | float | timedelta | None, name: str) -> timedelta | None:
-    """Return a duration: a text such as ``1h`` or ``7d``, or a number of hours.
+    """Return a duration: a text such as ``1h``, ``30min`` or ``7d``, or a number of hours.
 
     >>> duration("90min", "every"), duration(1.5, "every")
     (datetime.timedelta(seconds=5400), datetime.timedelta(seconds=5400))
     """
     if value is None:
         return None
+    length: Any = value
     try:
-        is_number = not isinstance(value, timedelta) and _is_number(value)
-        length = pd.Timedelta(hours=float(value)) if is_number else pd.Timedelta(value)  # type: ignore[arg-type]
-    except (ValueError, TypeError, OverflowError):
-        length = pd.Timedelta(0)
-    if not length > pd.Timedelta(0):  # nor for NaT
+        if not isinstance(value, timedelta):
+            match = _DURATION.fullmatch(str(value))
+            length = float(match[1]) * _UNIT_OF[match[2].lower() or "h"] if match else None
+    except (KeyError, OverflowError):
+        length = None
+    if not isinstance(length, timedelta) or length <= timedelta(0):
         raise InstanceError(
             f"{name}={quoted(value)} is no duration above 0; expected one such as '1h', '30min' or '7d'"
         )
-    return length.to_pytimedelta()
-
-
-def _is_number(value: str | float) -> bool:
-    """Return whether a number, of hours, stands alone."""
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
+    return length

@@ -42,7 +42,7 @@ from .pods import (
     taints_of,
     unit_of,
 )
-from .sources import END, Entry, is_json, members
+from .sources import END, KeptEntry, is_json, members
 from .volcano import Volcano
 
 # ResourceQuotas of namespaces: the requests of their pods have a cap.
@@ -235,7 +235,7 @@ class KubernetesReader:
     def _pod_of(self, manifest: Record, file: str) -> Pod | None:
         """Return the pod of a manifest; of the same one in the dump before, the same pod."""
         notes = self.cluster.notes
-        if not isinstance(manifest, Entry):
+        if not isinstance(manifest, KeptEntry):
             return pod_of(manifest, file, notes)
         if manifest.result is not None:
             known: Pod = manifest.result

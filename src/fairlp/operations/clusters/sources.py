@@ -216,7 +216,7 @@ _decode = json.JSONDecoder(
 # Several dumps of one cluster: most entries are the same in the next.
 
 
-class Entry(Record):
+class KeptEntry(Record):
     """An entry of a list, and what its reader made of it where the same holds in every dump."""
 
     result: Any = None
@@ -229,17 +229,17 @@ class Entry(Record):
 
 
 class EntryMemory:
-    """Entries of the dump before, and what was made of them: where their text stands again, they are that.
+    """Entries of the dump before: where the text of one stands again, it is not read again.
 
     Only entries with a result are kept.
     """
 
     def __init__(self) -> None:
-        self._before: list[tuple[str, Entry]] = []
-        self._now: list[tuple[str, Entry]] = []
+        self._before: list[tuple[str, KeptEntry]] = []
+        self._now: list[tuple[str, KeptEntry]] = []
         self._position_of: dict[str, int] = {}
         self._next = 0
-        self._latest: tuple[str, Entry] | None = None
+        self._latest: tuple[str, KeptEntry] | None = None
 
     @contextmanager
     def of_next_dump(self) -> Iterator[None]:
@@ -272,11 +272,11 @@ class EntryMemory:
         k = self._position_of.get(entry_text)
         if k is not None:
             return self._again(self._before[k]), end
-        entry = Entry(value)
+        entry = KeptEntry(value)
         self._latest = (entry_text, entry)
         return entry, end
 
-    def _again(self, known: tuple[str, Entry]) -> Entry:
+    def _again(self, known: tuple[str, KeptEntry]) -> KeptEntry:
         """Return an entry of before, and expect the one behind it."""
         self._latest = known
         self._next = self._position_of[known[0]] + 1

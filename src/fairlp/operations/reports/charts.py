@@ -263,7 +263,7 @@ def compared(figures: pd.DataFrame) -> Any:
 
 
 def over_time(period: Period) -> Any:
-    """Draw the share of tenants over time beside what was due to them, those first that are short."""
+    """Draw the share of tenants over time beside what was due, those first that lack most."""
     alt = need("altair")
     names = list(map(str, period.tenants.index[:MOST_TENANTS]))
     columns = {"has": "share", "due": "due_share"}

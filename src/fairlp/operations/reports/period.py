@@ -223,7 +223,7 @@ class MomentReader:
                 raise error
 
     def _comparison(self, subject: Subject) -> ShareComparison:
-        """Return the comparison of a subject; the fair tasks are those before if they have to be."""
+        """Return the comparison of a subject; an instance that did not change is shared once."""
         before = self._before
         if before is not None and before.instance.equals(subject.instance):
             self._before = replace(before, subject=replace(subject, instance=before.instance))
@@ -293,7 +293,16 @@ class Period:
         return float(self.dumps["hours"].sum())
 
     def by_time(self, column: str) -> pd.DataFrame:
-        """Return a column of ``times`` as a table, times × tenants, the first tenants first."""
+        """Return a column of ``times`` as a table, times × tenants, in the order of ``tenants``.
+
+        Parameters
+        ----------
+        column : str
+
+        Returns
+        -------
+        DataFrame
+        """
         values = self.times[column].to_numpy().reshape(len(self.dumps), -1)
         tenants = self.times.index.get_level_values("tenant")[: len(self.tenants)]
         return pd.DataFrame(values, self.dumps.index, tenants)[list(self.tenants.index)]
@@ -308,7 +317,7 @@ class Period:
 
     @property
     def verdict(self) -> list[str]:
-        """The verdict over the period in words: the first sentence alone says whether it was fair."""
+        """The verdict over the period in words: the first text says whether it was fair."""
         from .period_words import verdict
 
         return verdict(self)
@@ -422,7 +431,7 @@ def period_of(
     step = duration(every, "every")
     decay = duration(half_life, "half_life")
     dump_times = _times(sources, times, step)
-    order = np.argsort(dump_times.values.to_numpy(), kind="stable")
+    order = dump_times.values.argsort()
 
     reader = MomentReader.with_options(mechanism, **adjustments)
     moments: list[Moment] = []
@@ -507,7 +516,7 @@ def _period(
     tenants = list(dict.fromkeys(name for moment in moments for name in moment.tenants.index))
     index = pd.Index(tenants, name="tenant", dtype=object)
     array = {column: _by_time(moments, index, column) for column in _COLUMNS if column != "since"}
-    hours = np.append(np.diff(times.values.to_numpy()) / _HOUR.to_timedelta64(), 0.0)
+    hours = np.append((times.values[1:] - times.values[:-1]) / _HOUR, 0.0)
     table = _tenants_table(array, index, hours, half_life)
     table["longest_job_wait"] = _job_waits(moments, times.values, index)
     table = table[[*table.columns[table.columns != "verdict"], "verdict"]]
@@ -592,7 +601,7 @@ def longest_stretch(holds: np.ndarray, hours: np.ndarray) -> np.ndarray:
 
 
 def _job_waits(moments: Sequence[Moment], times: pd.DatetimeIndex, index: pd.Index) -> np.ndarray:
-    """Return the longest time in hours that a task of each tenant had waited at a dump; NaN without.
+    """Return the longest hours that a task of each tenant had waited at a dump; NaN without.
 
     A time without a zone is one of this computer's zone.
     """
