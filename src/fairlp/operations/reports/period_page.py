@@ -14,6 +14,7 @@ from .period_words import lasting, when, zone_of
 from .sections import Section, TableColumn, limited, shown
 
 _OF_A_TENANT = (
+    TableColumn("verdict", "answer", "Short: more than one task-hour and 1 % of what was due"),
     TableColumn("has", "percent", "Mean of its dominant share"),
     TableColumn("due", "percent", "Mean of the smaller of its fair share and what it wants"),
     TableColumn("lacks, task-hours", about="Due and not used, in the smallest tasks that it waited for"),
@@ -23,9 +24,9 @@ _OF_A_TENANT = (
     TableColumn("hours short", about="While it was short of a whole task"),
     TableColumn("longest wait, hours", about="Short of a whole task without a break"),
     TableColumn("longest wait of a job, hours", about="Since it was submitted, at a dump"),
-    TableColumn("verdict", "answer", "Short: more than one task-hour and 1 % of what was due"),
 )  # fmt: skip
 _TENANT_FIGURES = [
+    "verdict",
     "share",
     "due_share",
     "lacking_task_hours",
@@ -35,7 +36,6 @@ _TENANT_FIGURES = [
     "hours_short",
     "longest_wait",
     "longest_job_wait",
-    "verdict",
 ]
 
 
@@ -52,10 +52,11 @@ def period_page(period: Period) -> str:
     source = f"{len(period.dumps):,} dumps"
     if period.scheduler:
         source += f" of {period.scheduler}"
-    lead = f"{source}, {first} to {last}{zone_of(period)}: what ran, beside what was due."
+    span = f"{first} to {last}{zone_of(period)}"
+    lead = f"{source}: what ran from {span}, beside what was due."
     sections = [_glance(period), _tenants(period), _dumps(period)]
     drawings = {"over_time": over_time(period)} if len(period.tenants) else {}
-    return rendered(f"Fair shares over {period.name}", lead, sections, drawings)
+    return rendered(f"Fair shares, {span}", lead, sections, drawings)
 
 
 def _glance(period: Period) -> Section:
@@ -124,27 +125,27 @@ def _dumps(period: Period) -> Section:
     dumps = period.dumps
     columns = [
         TableColumn("time", "label"),
-        TableColumn("dump", "text"),
-        TableColumn("hours", about="Until the next dump"),
         TableColumn("verdict", "answer", "Whether one is short of a whole task"),
         TableColumn(f"{period.noun}s short"),
         TableColumn("most short", "text"),
         TableColumn("missing", "percent", "Share of the whole tasks that all are short of"),
+        TableColumn("hours", about="Until the next dump"),
         TableColumn("tasks that run"),
         TableColumn("tasks that wait"),
         TableColumn(f"{period.noun}s"),
+        TableColumn("dump", "words"),
         TableColumn("lines left out", about="Of the dump: not understood, or interpreted"),
     ]
     figures = [
-        "dump",
-        "hours",
         "verdict",
         "short",
         "most_short",
         "missing",
+        "hours",
         "tasks",
         "waiting",
         "tenants",
+        "dump",
         "left_out",
     ]
 
