@@ -16,7 +16,7 @@ from ...models.files.whole_files import home, read_text
 from .kubernetes import objects
 from .pods import name_of
 from .slurm_text import time_of
-from .sources import SLURM_CONFIG, files_of, members, scheduler_of
+from .sources import SLURM_CONFIG, files_of, is_json, members, scheduler_of
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,9 @@ def _have_node_in_common(files: Iterable[Path], others: Iterable[Path]) -> bool:
 
 
 #: Where a file has none of these, no node stands in it.
-_NODES = re.compile(r'"nodes"|"kind"\s*:\s*"Node(?:List)?"')
+_NODES = re.compile(r'"nodes"|"kind"\s*:\s*"Node(?:List)?"|^NodeName=', re.MULTILINE)
+#: The names of nodes in what ``scontrol show nodes`` prints for people.
+_NODE_RECORDS = re.compile(r"^NodeName=(\S+)", re.MULTILINE)
 
 
 def node_names(file: Path) -> Iterator[str]:
@@ -146,6 +148,9 @@ def node_names(file: Path) -> Iterator[str]:
     scheduler = scheduler_of(file)
     text = read_text(file)
     if scheduler is None or not _NODES.search(text):
+        return
+    if not is_json(text):
+        yield from _NODE_RECORDS.findall(text)
         return
     if scheduler == "kubernetes":
         for manifest in objects(file):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ END = "\0end"
 #: The key that YARN repeats in one mapping of JSON, once for each entry.
 _LISTED = "entry"
 _BLANK = re.compile(r"[ \t\n\r]*")
+#: Returns the value at a position of a text, and where it ends.
+Decode = Callable[[str, int], tuple[Any, int]]
 #: The keys at the top of a document that only one scheduler's tools write.
 _KEYS = {
     "kubernetes": ("apiVersion", "kind", "items"),
@@ -161,8 +164,10 @@ def _object(text: str, position: int) -> Generator[tuple[str, Any], None, int]:
 
 def _entries(text: str, position: int, key: str) -> Generator[tuple[str, Any], None, int]:
     """Yield the entries of the list that begins at a position, and return where it ends."""
+    decode = _decode if _has_long_number(text) else _decode_short_numbers
     memory = _MEMORY.get()
-    decode = _decode if memory is None else memory.decoded
+    if memory is not None:
+        decode = partial(memory.decoded, decode)
     position = _skip_blanks(text, position + 1)
     if text[position : position + 1] == "]":
         yield key, []
@@ -212,6 +217,19 @@ _decode = json.JSONDecoder(
     parse_int=_number,
 ).raw_decode
 
+#: The same where whole numbers are short: they need no look, which makes it twice as fast.
+_decode_short_numbers: Decode = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_number
+).raw_decode
+#: Of a number of 200 digits, so many stand one after the other among each twentieth letters.
+_STEP = 20
+_MANY_DIGITS = re.compile(r"[0-9]{9}")
+
+
+def _has_long_number(text: str) -> bool:
+    """Whether a text may have a whole number of 200 digits or more."""
+    return _MANY_DIGITS.search(text[::_STEP]) is not None
+
 
 # Several dumps of one cluster: most entries are the same in the next.
 
@@ -255,7 +273,7 @@ class EntryMemory:
             self._put_latest()
             _MEMORY.reset(token)
 
-    def decoded(self, text: str, position: int) -> tuple[Any, int]:
+    def decoded(self, decode: Decode, text: str, position: int) -> tuple[Any, int]:
         """Return the value at a position and where it ends.
 
         The next entry is the one that came next before, or the one after it. A mapping ends with its
@@ -265,7 +283,7 @@ class EntryMemory:
         for known in self._before[self._next : self._next + 2]:
             if text.startswith(known[0], position):
                 return self._again(known), position + len(known[0])
-        value, end = _decode(text, position)
+        value, end = decode(text, position)
         if not isinstance(value, dict):
             return value, end
         entry_text = text[position:end]
