@@ -47,7 +47,8 @@ def pod_text(k: int, owner: int, nodes: int, waits: bool, indent: int | None) ->
     pod["spec"].pop("nodeName", None)
     pod["status"]["phase"] = "Pending" if waits else "Running"
     if not waits:
-        pod["spec"]["nodeName"] = f"node-{chance.randrange(nodes)}"
+        step = 10 if owner % 10 == 0 else 1  # those with GPUs
+        pod["spec"]["nodeName"] = f"node-{chance.randrange(0, nodes, step)}"
     return json.dumps(pod, indent=indent)
 
 

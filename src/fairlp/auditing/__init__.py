@@ -50,7 +50,8 @@ def audit(
     division : {"rdm", "tdm"}, optional
         What servers divide; by default what the mechanism does, else their resources.
     whole_tasks : bool, optional
-        Whether parts of tasks are worth nothing; by default as the mechanism has it.
+        Whether parts of tasks are worth nothing; by default as the mechanism has it, and of what
+        runs in an instance with job sizes. Then jobs are whole, too.
     tries, seed : int
         Of the search for a lie that pays.
     options : mapping, optional
@@ -122,7 +123,8 @@ def case_of(
     if options is None:
         options = allocation.parameters if isinstance(allocation, Allocation) else {}
     if whole_tasks is None:
-        whole_tasks = mechanism is not None and mechanism.whole_tasks
+        # what a scheduler did in jobs, it did in whole tasks
+        whole_tasks = instance.has_jobs if mechanism is None else mechanism.whole_tasks
     return AuditCase(
         instance,
         tasks_of(instance, allocation),

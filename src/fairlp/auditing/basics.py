@@ -106,6 +106,9 @@ def non_wasteful(case: AuditCase) -> Finding:
     limits = np.floor(market.limits) if case.whole else market.limits
     tasks_left = np.maximum(limits - case.totals, 0.0)
     gains = [(0.0, "")]
+    sizes = case.instance.job_sizes
+    single = sizes == 1
+    of_jobs = np.zeros(len(sizes))  # more tasks on all servers together
     for i, users in enumerate(market.users):
         if not users.size:
             continue
@@ -115,6 +118,8 @@ def non_wasteful(case: AuditCase) -> Finding:
         gain = np.minimum(fitting_tasks, tasks_left[users])
         if case.whole:
             gain = _whole_gain(case, i, users, gain)
+            of_jobs[users] += gain
+            gain = np.where(single[users], gain, 0.0)
         relative_gain = gain / case.alone[users]
         k = int(relative_gain.argmax())
         witness = (
@@ -122,8 +127,38 @@ def non_wasteful(case: AuditCase) -> Finding:
             f"{case.instance.servers[i]!r} with what is free there"
         )
         gains.append((relative_gain[k], witness))
+    if case.whole and case.instance.has_jobs:
+        gain = np.where(single, 0.0, in_whole_jobs(case, np.minimum(of_jobs, tasks_left)))
+        relative_gain = quotients(gain, case.alone)
+        k = int(relative_gain.argmax())
+        witness = (
+            f"{case.name(k)} could run {amount(gain[k])} more tasks, {amount(gain[k] / sizes[k])} whole "
+            "jobs, with what is free"
+        )
+        gains.append((relative_gain[k], witness))
     largest, witness = max(gains, key=itemgetter(0))
     return Finding.of_margin(-largest, witness, _NO_WASTE)
+
+
+def in_whole_jobs(case: AuditCase, tasks: np.ndarray) -> np.ndarray:
+    """Return the tasks of the whole jobs in so many tasks of each user, shape (N,) or (N, N)."""
+    sizes = case.instance.job_sizes.reshape(-1, *[1] * (tasks.ndim - 1))
+    return np.asarray(sizes * np.floor(tasks / sizes * (1 + AUDIT)))
+
+
+def whole_jobs(case: AuditCase) -> Finding:
+    """No job is cut: every user runs a multiple of its job size. Margin: −(tasks cut / job size)."""
+    sizes = case.instance.job_sizes
+    if not case.instance.has_jobs:
+        return Finding.vacuous("every task is a job by itself")
+    cut = (case.totals - in_whole_jobs(case, case.totals)) / sizes
+    cut = np.where(cut > AUDIT * np.maximum(case.totals / sizes, 1.0), cut, 0.0)
+    n = int(cut.argmax())
+    witness = (
+        f"{case.name(n)} runs {amount(case.totals[n])} tasks, and each of its jobs is "
+        f"{amount(float(sizes[n]))} tasks at once"
+    )
+    return Finding.of_margin(-cut[n], witness, "every user runs whole jobs")
 
 
 def _wasted_in_region(case: AuditCase, region: Region) -> Finding:
@@ -375,6 +410,8 @@ def sharing_incentive(case: AuditCase) -> Finding:
     if case.whole:
         due = counts * np.floor(due / counts * (1 + AUDIT))
     due = np.minimum(due.sum(axis=1), case.instance.task_limits)
+    if case.whole:
+        due = in_whole_jobs(case, due)
     slack = np.where(can_run, (case.totals - due) / case.scale, np.inf)
     worst = int(slack.argmin())
     witness = (
@@ -411,7 +448,7 @@ def _tasks_with_bundles(case: AuditCase, tasks: np.ndarray) -> np.ndarray:
     for i in np.flatnonzero(of_holder.any(axis=0)):
         on_server = np.outer(of_user[:, i], of_holder[:, i]) * exchange
         totals += np.floor(on_server * (1 + AUDIT))
-    return np.asarray(np.minimum(totals, np.floor(limits)))
+    return in_whole_jobs(case, np.minimum(totals, np.floor(limits)))
 
 
 def _exchanged(case: AuditCase, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -74,6 +74,14 @@ _ROWS = (
         promised=False,
     ),
     Property(
+        "whole jobs",
+        "no job is cut: every user runs a multiple of its job size",
+        "",
+        basics.whole_jobs,
+        fewest_users=1,
+        promised=False,
+    ),
+    Property(
         "non-wasteful",
         "no user could run more with what is free",
         "",

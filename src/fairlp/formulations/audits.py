@@ -11,7 +11,7 @@ from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
 from ..models.notation.model import Model
 from ..models.programs.solution import Solution
-from ..tolerances import FEASIBILITY
+from ..tolerances import AUDIT, FEASIBILITY
 from . import region
 from .max_min import max_min
 from .region import caps, inverse, runnable_users, server_needs, task_limits, time_shares
@@ -37,7 +37,7 @@ def pareto(
         Tasks of each user, x[n].
     division : {"rdm", "tdm"}
     whole : bool
-        Tasks are whole: an integer program.
+        Tasks are whole, and so are jobs: an integer program.
     allocation : ndarray, shape (N, K), optional
         Tasks of an allocation that takes more than there is: what it takes of a server counts as
         there, so that the question is whether a user could gain with that.
@@ -60,12 +60,21 @@ def pareto(
         doc="tasks of n on i",
     )
     feasible_region(model, instance, y, division, allocation)
+    if whole:  # tasks of a job that is cut are worth nothing
+        sizes_of_jobs = instance.job_sizes
+        in_jobs = sizes_of_jobs * np.floor(totals / sizes_of_jobs * (1 + AUDIT))
+        totals = np.where(sizes_of_jobs > 1, in_jobs, totals)
     runnable = runs.any(axis=1) & (totals > 0)
     floor = model.parameter(
         "x", n, np.where(runnable, totals * (1 - FEASIBILITY), 0.0), "tasks of n in the allocation"
     )
     if runnable.any():
         model.constraint("nobody_loses", y.sum(i) >= floor, where=runnable)
+    if whole and instance.has_jobs:
+        in_jobs = runs.any(axis=1) & (instance.job_sizes > 1)
+        sizes = model.parameter("m", n, instance.job_sizes.astype(float), "tasks of a job of n")
+        jobs = model.variable("jobs", n, where=in_jobs, integer=True, doc="whole jobs of n")
+        model.constraint("whole_jobs", y.sum(i) == sizes * jobs, where=in_jobs)
     per_alone = model.parameter("w", n, inverse(alone), "1/Γ[n], Γ[n] the tasks n could run alone")
     model.define("tasks", y)
     model.maximize((per_alone * y).sum(n, i))

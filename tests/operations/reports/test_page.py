@@ -88,7 +88,7 @@ def test_the_page_can_be_heard(page):
     assert (
         sum(tag == "caption" for tag, _ in parsed.tags)
         == sum(tag == "table" for tag, _ in parsed.tags)
-        == 8
+        == 9
     )
     assert ("html", {"lang": "en"}) in parsed.tags
 

@@ -201,9 +201,8 @@ def test_of_a_dump_what_runs_and_waits_is_known(tmp_path):
     assert shares["tasks"].to_dict() == {"ml/train": 14.0, "ml/serve": 1.0}
     assert shares.loc["ml/serve", "waiting"] == 5
     assert shares.loc["ml/serve", "owed"] == pytest.approx(5)
-    assert (
-        shares.loc["ml/serve", "blocked_by"] == "it fits now; the scheduler has not started it"
-    )  # 15 of 16 cores run
+    # 15 of 16 cores run: one task fits, and the quota stops the next one
+    assert shares.loc["ml/serve", "blocked_by"] == "quota of cpu"
     assert shares.equals(fairlp.fair_shares(fairlp.snapshot(path)))
     subject = subject_of(path)
     assert subject.homeless["user"].tolist() == ["ml/lost"]

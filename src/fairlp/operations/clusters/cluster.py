@@ -281,7 +281,7 @@ class Job:
 
 
 @dataclass
-class RunningJob:
+class StartedJob:
     """Tasks that came at once, and go at once: their numbers by leaf and node."""
 
     tasks: Counter[tuple[Leaf, str]] = field(default_factory=Counter)
@@ -302,6 +302,8 @@ class Preemption:
         Tenants to whom no task of others gives way, each with the reason.
     lower_only : bool
         Whether only tasks of lower priority give way.
+    lower_for : frozenset of str
+        Tenants to whom only tasks of lower priority give way.
     rule : str
         The rule in words, for a reader; empty where the dump does not say it.
     """
@@ -310,6 +312,7 @@ class Preemption:
     protected: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     lower_only: bool = False
+    lower_for: frozenset[str] = frozenset()
     rule: str = ""
 
 
@@ -344,7 +347,7 @@ class Cluster:
         self.past: dict[tuple[str, str], Floats] = {}
         #: Jobs that wait whose tasks run at once or not at all, and those that run, by name.
         self.waiting_jobs: list[Job] = []
-        self.running_jobs: dict[str, RunningJob] = defaultdict(RunningJob)
+        self.running_jobs: dict[str, StartedJob] = defaultdict(StartedJob)
         #: Whom the scheduler lets give way to whom.
         self.preemption = Preemption()
         #: Why what queues lend is not shared fairly; empty where the scheduler shares it so.

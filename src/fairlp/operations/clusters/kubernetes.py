@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,15 @@ from .cluster import (
     Cluster,
     EntryError,
     Floats,
+    Job,
     Leaf,
     Node,
     Notes,
+    Preemption,
     ReadEntry,
     Record,
     Request,
+    add_amounts,
     list_at,
     mapping_at,
     name_in_path,
@@ -29,6 +34,7 @@ from .cluster import (
 from .kueue import Kueue
 from .pods import (
     NAME,
+    Gang,
     Nodes,
     Pod,
     Taints,
@@ -146,6 +152,9 @@ class KubernetesReader:
         self._seen: set[tuple[str, str, str, str]] = set()
         self.has_queues = False  # other than namespaces
         self.taints: dict[str, Taints] = {}
+        self.priorities: dict[str, float] = {}  # of PriorityClasses
+        #: Pods that a controller was refused, and why.
+        self.refused: list[Pod] = []
         notes = self.cluster.notes
         self.quotas = ResourceQuotas(notes)
         self.kueue = Kueue(notes)
@@ -157,6 +166,14 @@ class KubernetesReader:
             ("", "ConfigMap"): self._read_config_map,
             **{("kueue.x-k8s.io", kind): read for kind, read in self.kueue.kinds.items()},
             **{("scheduling.volcano.sh", kind): read for kind, read in self.volcano.kinds.items()},
+            **{
+                ("scheduling.x-k8s.io", kind): read
+                for kind, read in self.volcano.coscheduling.items()
+            },
+            ("scheduling.k8s.io", "PriorityClass"): self._read_priority_class,
+            ("apps", "ReplicaSet"): self._read_controller,
+            ("apps", "StatefulSet"): self._read_controller,
+            ("", "ReplicationController"): self._read_controller,
         }
 
     def read(self, path: Path) -> None:
@@ -192,6 +209,8 @@ class KubernetesReader:
             raise EntryError("it has no name")
         taints = taints_of(mapping_at(manifest, "spec"))
         closed = "cordoned" if value_at(manifest, "spec", "unschedulable", kind=bool) else ""
+        if text_at(manifest, "metadata", "deletionTimestamp"):
+            closed = "being deleted"
         for condition in list_at(manifest, "status", "conditions"):
             is_readiness = value_at(condition, "type", kind=str) == "Ready"
             if is_readiness and value_at(condition, "status", kind=str) != "True":
@@ -211,8 +230,9 @@ class KubernetesReader:
         self.cluster.add(Node(name, amounts, attributes, closed, file))
 
     def _read_config_map(self, manifest: Record, file: str) -> None:
-        """Read the ConfigMap of Volcano's scheduler; others say nothing of shares."""
-        if not self.volcano.read_configuration(manifest):
+        """Read the ConfigMap of Volcano's scheduler or of Kueue's manager; no other says of shares."""
+        readers = (self.volcano.read_configuration, self.kueue.read_configuration)
+        if not any(read_configuration(manifest) for read_configuration in readers):
             raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
 
     def _read_pod(self, manifest: Record, file: str) -> None:
@@ -229,7 +249,7 @@ class KubernetesReader:
             place=shared(pod.place, pod.place),
             owner=shared(pod.owner, pod.owner),
             labels=self.kueue.labels_of(pod),
-            annotations=self.volcano.annotations_of(pod),
+            annotations=self.volcano.annotations_of(pod) | self.kueue.annotations_of(pod),
         )
 
     def _pod_of(self, manifest: Record, file: str) -> Pod | None:
@@ -248,13 +268,82 @@ class KubernetesReader:
             manifest.keep(pod, {**kind, "metadata": identity})
         return pod
 
+    def _read_priority_class(self, manifest: Record, file: str) -> None:
+        value = value_at(manifest, "value", kind=int)
+        if value is not None:
+            self.priorities[name_of(manifest)] = float(value)
+
+    def _read_controller(self, manifest: Record, file: str) -> None:
+        """Read the pods that a controller was refused, such as by a ResourceQuota."""
+        failure = ""
+        for condition in list_at(manifest, "status", "conditions"):
+            is_failure = text_at(condition, "type") == "ReplicaFailure"
+            if is_failure and text_at(condition, "status") == "True":
+                failure = text_at(condition, "message")
+        wanted = value_at(manifest, "spec", "replicas", kind=int, default=1)
+        existing = value_at(manifest, "status", "replicas", kind=int, default=0)
+        if not failure or wanted <= existing:
+            return
+        template = mapping_at(manifest, "spec", "template")
+        labels = mapping_at(template, "metadata", "labels")
+        owner = {"kind": manifest["kind"], "name": name_of(manifest), "controller": True}
+        metadata = {
+            "name": name_of(manifest),
+            "namespace": namespace_of(manifest),
+            "labels": labels,
+            "annotations": mapping_at(template, "metadata", "annotations"),
+            "ownerReferences": [owner],
+        }
+        pod = pod_of({"metadata": metadata, "spec": template.get("spec")}, file, self.cluster.notes)
+        assert pod is not None
+        self.refused.append(
+            pod._replace(tasks=wanted - existing, gate=f"its pods are refused: {failure}")
+        )
+
+    def _with_priority(self, pod: Pod) -> Pod:
+        """Return a pod with the priority of its class, where it has none of its own."""
+        if pod.priority is not None or not pod.priority_class:
+            return pod
+        if pod.priority_class not in self.priorities:
+            message = f"spec.priorityClassName {pod.priority_class!r}, which is not in the dump"
+            self.note(*pod.where, message, "no priority")
+            return pod
+        return pod._replace(priority=self.priorities[pod.priority_class])
+
     def _wait(self, leaf: Leaf, pod: Pod) -> None:
         """Count the tasks of a pod that waits, or that a gate holds."""
         if pod.gate:
             self.cluster.hold(leaf, pod.tasks, pod.gate)
         else:
-            request = Request(pod.priority, pod.message)
-            self.cluster.wait(leaf, pod.tasks, pod.since, request)
+            self.cluster.wait(leaf, pod.tasks, pod.since, _request_of(pod))
+
+    def _wait_together(self, name: str, leaves: list[tuple[Leaf, Pod]], least: int) -> None:
+        """Count pods that wait, of which so many start at once, those of the least demand first."""
+        gates = [pod.gate for _, pod in leaves if pod.gate]
+        count = sum(pod.tasks for _, pod in leaves)
+        if count < least and not gates:
+            gates = [f"{name} has {count} of the {least} pods that it needs at once"]
+        if gates and least > 1:
+            for leaf, pod in leaves:
+                self.cluster.hold(leaf, pod.tasks, pod.gate or gates[0])
+            return
+        remaining = least if least > 1 else 0
+        tasks: Counter[Leaf] = Counter()
+        for leaf, pod in sorted(leaves, key=lambda entry: entry[0].demand):
+            together = min(remaining, pod.tasks)
+            tasks[leaf] += together
+            remaining -= together
+            if pod.tasks > together:
+                self._wait(leaf, pod._replace(tasks=pod.tasks - together))
+        tasks = +tasks
+        if tasks:
+            first = leaves[0][1]
+            since = min((pod.since for _, pod in leaves if pod.since), default=None)
+            messages = [pod.message for _, pod in leaves if pod.message]
+            left_out = dict.fromkeys(name for _, pod in leaves for name in pod.left_out)
+            message = messages[0] if messages else ""
+            request = Request(first.priority, message, tuple(left_out))
+            self.cluster.wait_together(Job(name, tasks, since=since, request=request))
 
     def finish(self) -> tuple[Cluster, Allowed]:
         """Return the cluster, and the function that says where its pods may be."""
@@ -265,26 +354,103 @@ class KubernetesReader:
         cluster.tenant_noun = "queue" if self.has_queues else "namespace"
         self.quotas.fill(cluster, f"{WITHOUT_QUEUE}/" if self.has_queues else "")
 
-        for pod in map(self.kueue.placed, self.pods.values()):
-            leaf = self._leaf(pod)
-            if pod.node:
-                cluster.run(leaf, pod.node, pod.where)
-            else:
-                self._wait(leaf, pod)
+        self.volcano.put_rules(cluster)
+        if not self.has_queues:
+            cluster.preemption = _BY_PRIORITY
+        places = self._places()
+
+        self._count_pods()
         owners = {(pod.namespace, pod.owner) for pod in self.pods.values()}
-        for pod in map(self.kueue.placed, self.kueue.waiting(owners)):
-            self._wait(self._leaf(pod), pod)
+        for pod in map(self.kueue.placed, self.kueue.admitted(owners)):
+            self._run_admitted(self._with_priority(pod), places)
+        for name, pods, least in self.kueue.waiting():
+            placed = [self._with_priority(self.kueue.placed(pod)) for pod in pods]
+            leaves = [(self._leaf(pod), pod) for pod in placed]
+            together = [
+                (leaf, pod._replace(tasks=count))
+                for (leaf, pod), count in zip(leaves, least, strict=True)
+                if count
+            ]
+            self._wait_together(name, together, sum(least))
+            for (leaf, pod), count in zip(leaves, least, strict=True):
+                if pod.tasks > count:
+                    self._wait(leaf, pod._replace(tasks=pod.tasks - count))
+        for pod in map(self.kueue.placed, self.refused):
+            self._wait(self._leaf(pod), self._with_priority(pod))
         self.kueue.bar(cluster)
         self.volcano.put_deserved(cluster)
 
         for leaf in cluster.groups:
             for resource, _ in leaf.demand:
                 cluster.units.setdefault(resource, unit_of(resource))
-        nodes = list(cluster.nodes.values())
-        labels = [{**node.attributes, NAME: node.name} for node in nodes]
-        places = Nodes(labels, [self.taints[node.name] for node in nodes])
         cluster.why_nowhere = places.why_nowhere
         return cluster, places.allowed
+
+    def _places(self) -> Nodes:
+        """Return labels and taints of all nodes, with which places become masks."""
+        nodes = list(self.cluster.nodes.values())
+        labels = [{**node.attributes, NAME: node.name} for node in nodes]
+        return Nodes(labels, [self.taints[node.name] for node in nodes])
+
+    def _count_pods(self) -> None:
+        """Count the pods of the dump: those that run, and those that wait, by their gangs."""
+        running: Counter[str] = Counter()
+        waiting: dict[Gang, list[tuple[Leaf, Pod]]] = {}
+        for pod in map(self.kueue.placed, map(self._with_priority, self.pods.values())):
+            leaf = self._leaf(pod)
+            gang = self.kueue.gang_of(pod) or self.volcano.gang_of(pod)
+            if pod.node:
+                # of a gang, so many as it needs came at once; the others came one by one
+                name = ""
+                if gang is not None:
+                    running[gang.name] += 1
+                    name = gang.name if running[gang.name] <= (gang.least or math.inf) else ""
+                self.cluster.run(leaf, pod.node, pod.where, job=name, priority=pod.priority)
+            else:
+                pod = self.volcano.with_message(pod)
+                if gang is None:
+                    self._wait(leaf, pod)
+                else:
+                    waiting.setdefault(gang, []).append((leaf, pod))
+        for gang, leaves in waiting.items():
+            self._wait_together(gang.name, leaves, max(gang.least - running[gang.name], 0))
+
+    def _run_admitted(self, pod: Pod, places: Nodes) -> None:
+        """Count pods of an admitted Workload that are not in the dump: they run where there is room.
+
+        Those without room wait, with their quota.
+        """
+        leaf = self._leaf(pod)
+        if pod.gate:
+            self._wait(leaf, pod)
+            return
+        mask = places.allowed(pod.place)
+        remaining = pod.tasks
+        for k, node in enumerate(self.cluster.nodes.values()):
+            if node.closed or (mask is not None and not mask[k]):
+                continue
+            free = self._free[node.name]
+            room = [int(free.get(name, 0.0) // amount) for name, amount in leaf.demand if amount]
+            count = min([remaining, *room])
+            if count > 0:
+                job = f"Workload {pod.namespace}/{pod.name}"
+                self.cluster.run(leaf, node.name, pod.where, count, job, pod.priority)
+                add_amounts(free, dict(leaf.demand), -count)
+                remaining -= count
+        if remaining < pod.tasks:
+            message = f"{pod.tasks - remaining} pods of the admitted Workload are not in the dump"
+            self.note(*pod.where, message, "they count as running, on nodes with room")
+        if remaining:
+            self._wait(leaf, pod._replace(tasks=remaining))
+
+    @cached_property
+    def _free(self) -> dict[str, Floats]:
+        """What is free on each node; for use when all pods of the dump are counted."""
+        free = {name: dict(node.amounts) for name, node in self.cluster.nodes.items()}
+        for leaf, group in self.cluster.groups.items():
+            for name, count in group.running.items():
+                add_amounts(free[name], dict(leaf.demand), -count)
+        return free
 
     def _leaf(self, pod: Pod) -> Leaf:
         """Return the leaf of a pod: in its queue, or in that of its namespace."""
@@ -298,3 +464,14 @@ class KubernetesReader:
         owner = f"{pod.namespace}/{pod.owner}"
         label = f"{pod.namespace}/{pod.owner.partition('/')[2]}"
         return Leaf(queue, owner, label, pod.demand, pod.place, tenant=queue)
+
+
+#: Without queues, who gives way to whom: kube-scheduler's preemption.
+_BY_PRIORITY = Preemption(
+    lower_only=True, rule="Kubernetes lets pods give way to pods of higher priority alone"
+)
+
+
+def _request_of(pod: Pod) -> Request:
+    """Return what the tasks of a pod that waits have in common."""
+    return Request(pod.priority, pod.message, pod.left_out)

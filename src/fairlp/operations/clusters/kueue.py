@@ -11,6 +11,8 @@ from functools import cached_property
 from itertools import chain, product
 from typing import NamedTuple
 
+import yaml
+
 from ...models.instances.arithmetic import quantity as quantity_text
 from ...models.instances.conditions import condition_text
 from ...models.instances.queues import lineage
@@ -21,6 +23,7 @@ from .cluster import (
     EntryError,
     Floats,
     Notes,
+    Preemption,
     ReadEntry,
     Record,
     Where,
@@ -35,6 +38,7 @@ from .cluster import (
 from .pods import (
     PODS,
     AnyOf,
+    Gang,
     Place,
     Pod,
     Requirement,
@@ -42,6 +46,7 @@ from .pods import (
     Toleration,
     amount,
     bears,
+    constraints_left_out,
     demand_and_place,
     in_units,
     name_of,
@@ -55,14 +60,27 @@ from .pods import (
 
 #: Labels of a pod that name its LocalQueue.
 _QUEUE_NAMES = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")
+#: The annotation of a pod that names its Workload, and its label that names its group of pods.
+_WORKLOAD_NAME = "kueue.x-k8s.io/workload"
+_POD_GROUP = "kueue.x-k8s.io/pod-group-name"
+_POD_GROUP_SIZE = "kueue.x-k8s.io/pod-group-total-count"
 #: Fields of a spec that are read; others are noted where they say something.
-_READ = frozenset({"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"})
+_READ = frozenset(
+    {"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"}
+    | {"stopPolicy", "preemption"}
+)
+#: The keys of the ConfigMap of Kueue's manager that hold its configuration.
+_CONFIGURATIONS = ("controller_manager_config.yaml", "config.yaml")
 #: The kind of owners that the pods themselves name as theirs.
 _DIRECT = "Job"
 #: Reasons of QuotaReserved of Workloads that wait in vain.
 _REFUSALS = ("Inadmissible", "ExceedsMaxQuota")
 #: The kinds of a quota, and their fields.
 _KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
+#: Stop policies by which nothing more starts.
+_STOPPED = ("Hold", "HoldAndDrain")
+#: Digits of a number of pods, at most.
+_MOST_DIGITS = 9
 #: Resource and flavor.
 Column = tuple[str, str]
 #: The amount that may be borrowed, by resource; None: no limit.
@@ -102,8 +120,12 @@ class _Admission(NamedTuple):
 
 
 class _Request(NamedTuple):
-    """A Workload that is not admitted: its pods, and how many of each it starts with at least."""
+    """A Workload that is not admitted: its pods, and how many of each it starts with at least.
 
+    All of these start at once or not at all.
+    """
+
+    name: str
     pods: list[Pod]
     least: list[int]
 
@@ -112,7 +134,8 @@ class _QuotaQueue(NamedTuple):
     """A ClusterQueue or cohort: its parent, its weight, and its quotas by resource and flavor.
 
     ``groups`` are resources with the flavors that they share; ``weighted_share`` is that of its
-    status.
+    status, ``stopped`` its stop policy (empty: none), ``reclaims`` the policy by which it takes
+    back what it lent, and ``says_weight`` and ``has_status`` whether it has a weight and a status.
     """
 
     parent: str
@@ -121,6 +144,10 @@ class _QuotaQueue(NamedTuple):
     groups: list[tuple[list[str], list[str]]]
     weighted_share: float | None
     where: Where
+    stopped: str = ""
+    reclaims: str = ""
+    says_weight: bool = False
+    has_status: bool = False
 
     def summed(self, kind: str) -> Limits:
         """Return amounts by resource, over flavors; None where one has no limit."""
@@ -166,6 +193,11 @@ class Kueue:
         self._uncovered: dict[str, Floats] = {}
         self._ignored: set[str] = set()
         self._admissions: list[_Admission] = []
+        #: Stop policies of LocalQueues, and the Workload of each owner of pods, by namespace and name.
+        self._stopped_local_queues: dict[tuple[str, str], str] = {}
+        self._workload_of_owner: dict[tuple[str, str], str] = {}
+        #: Whether the manager's configuration has fair sharing on; None where it is not in the dump.
+        self._fair_sharing: bool | None = None
         self.kinds: dict[str, ReadEntry] = {
             "ClusterQueue": self._read_cluster_queue,
             "Cohort": self._read_cohort,
@@ -189,6 +221,9 @@ class Kueue:
             raise EntryError("it names no ClusterQueue")
         key = namespace_of(manifest), name_of(manifest)
         self._local_queues[key] = queue
+        policy = text_at(manifest, "spec", "stopPolicy")
+        if policy in _STOPPED:
+            self._stopped_local_queues[key] = policy
         consumed = mapping_at(
             manifest, "status", "fairSharing", "admissionFairSharingStatus", "consumedResources"
         )
@@ -239,7 +274,30 @@ class Kueue:
             groups,
             None if share is None else float(share),
             where,
+            has_status=bool(manifest.get("status")),
+            stopped=policy if (policy := text_at(spec, "stopPolicy")) in _STOPPED else "",
+            reclaims=text_at(spec, "preemption", "reclaimWithinCohort"),
+            says_weight="fairSharing" in spec,
         )
+
+    def read_configuration(self, manifest: Record) -> bool:
+        """Read a ConfigMap; return whether it is that of Kueue's manager.
+
+        Fair sharing is off unless the configuration switches it on: by ``fairSharing.enable``, or
+        since ``v1beta2`` by the section itself.
+        """
+        texts = [text_at(manifest, "data", key) for key in _CONFIGURATIONS]
+        configurations = [text for text in texts if "kueue.x-k8s.io" in text]
+        if not configurations:
+            return False
+        try:
+            configuration = yaml.safe_load(configurations[0])
+        except yaml.YAMLError as error:
+            raise EntryError("its configuration is no YAML") from error
+        section = mapping_at(configuration, "fairSharing")
+        by_default = bool(section) and text_at(configuration, "apiVersion").endswith("v1beta2")
+        self._fair_sharing = value_at(section, "enable", kind=bool, default=by_default)
+        return True
 
     def _read_workload(self, manifest: Record, file: str) -> None:
         name = name_of(manifest)
@@ -249,6 +307,7 @@ class Kueue:
         where = file, f"Workload '{namespace}/{name}'"
         queue = text_at(manifest, "spec", "queueName")
         self._queue_of_owner[namespace, owner] = queue
+        self._workload_of_owner[namespace, owner] = name
 
         conditions = {
             text_at(entry, "type"): entry for entry in list_at(manifest, "status", "conditions")
@@ -281,6 +340,8 @@ class Kueue:
                 gate=gate,
                 priority=value_at(manifest, "spec", "priority", kind=int),
                 message=_quota_message(conditions),
+                left_out=constraints_left_out(pod_spec),
+                priority_class=text_at(pod_spec, "priorityClassName"),
             )
             pods.append(pod)
             least.append(value_at(pod_set, "minCount", kind=int, default=count))
@@ -288,28 +349,58 @@ class Kueue:
         admission = mapping_at(manifest, "status", "admission")
         if admission:  # it holds its quota, whether or not its pods exist already
             pods_owner = (namespace, owner) if kind == _DIRECT else None
+            pending = _pending_checks(manifest, conditions)
+            pods = [pod._replace(gate=pending) for pod in pods]
             cluster_queue = text_at(admission, "clusterQueue")
             usage = _admitted_usage(admission)
             self._admissions.append(_Admission(cluster_queue, usage, pods_owner, pods))
         elif kind != "Pod":
-            self._waiting.append(_Request(pods, least))
+            self._waiting.append(_Request(f"Workload {namespace}/{name}", pods, least))
 
     def labels_of(self, pod: Pod) -> Record:
         """Return the labels of a pod that name its queue."""
         return {key: pod.labels[key] for key in _QUEUE_NAMES if key in pod.labels}
 
-    def waiting(self, owners: Collection[tuple[str, str]]) -> Iterator[Pod]:
-        """Yield the pods to be created, of Workloads that are not admitted or have no pods yet.
+    def waiting(self) -> Iterator[tuple[str, list[Pod], list[int]]]:
+        """Yield name, pods and least counts of the Workloads that are not admitted.
+
+        Pods are gated of which so many are more than their ClusterQueue can ever have.
+        """
+        for name, pods, least in self._waiting:
+            gated = []
+            for pod, count in zip(pods, least, strict=True):
+                gate = pod.gate or self._excess(pod, count)
+                gated.append(pod._replace(gate=gate))
+            yield name, gated, least
+
+    def admitted(self, owners: Collection[tuple[str, str]]) -> Iterator[Pod]:
+        """Yield the pods of admitted Workloads that are not in the dump.
 
         ``owners`` are namespace and owner of the pods of the dump.
         """
-        for pods, least in self._waiting:
-            for pod, count in zip(pods, least, strict=True):
-                excess = self._excess(pod, count)
-                yield pod if pod.gate or not excess else pod._replace(gate=excess)
         for admission in self._admissions:
             if admission.owner is not None and admission.owner not in owners:
-                yield from (pod._replace(gate="", has_quota=True) for pod in admission.pods)
+                yield from (pod._replace(has_quota=True) for pod in admission.pods)
+
+    def annotations_of(self, pod: Pod) -> Record:
+        """Return the annotations and labels of a pod that name its Workload or group."""
+        texts = {**pod.labels, **pod.annotations}
+        return {
+            key: texts[key] for key in (_WORKLOAD_NAME, _POD_GROUP, _POD_GROUP_SIZE) if key in texts
+        }
+
+    def gang_of(self, pod: Pod) -> Gang | None:
+        """Return the group of pods that a pod is of, or the Workload of pods that run; else None."""
+        group = str(pod.annotations.get(_POD_GROUP, ""))
+        if group:
+            size = str(pod.annotations.get(_POD_GROUP_SIZE, ""))
+            least = int(size) if size.isdecimal() and len(size) < _MOST_DIGITS else 1
+            return Gang(f"pod group {pod.namespace}/{group}", least)
+        workload = str(pod.annotations.get(_WORKLOAD_NAME, ""))
+        workload = workload or self._workload_of_owner.get((pod.namespace, pod.owner), "")
+        if not workload or pod.owner.partition("/")[0] == "Pod" or not pod.node:
+            return None
+        return Gang(f"Workload {pod.namespace}/{workload}", 0)
 
     def queue_of(self, pod: Pod) -> str | None:
         """Return the path of a pod's queue, None where it is in none."""
@@ -318,13 +409,10 @@ class Kueue:
 
     def _cluster_queue_of(self, pod: Pod, note: bool = True) -> str | None:
         """Return the ClusterQueue of a pod, None where it is in none; note missing queues."""
-        labels = (pod.labels[key] for key in _QUEUE_NAMES if pod.labels.get(key))
-        local_queue = next(labels, None)
-        if local_queue is None:
-            local_queue = self._queue_of_owner.get((pod.namespace, pod.owner))
+        local_queue = self._local_queue_of(pod)
         if not local_queue:
             return None
-        queue = self._local_queues.get((pod.namespace, str(local_queue)))
+        queue = self._local_queues.get((pod.namespace, local_queue))
         if queue in self._queues:
             return queue
         if note:
@@ -344,7 +432,7 @@ class Kueue:
         queue = self._queues[name]
         demanded = {resource for resource, _ in pod.demand}
         if not (pod.node or pod.gate or pod.has_quota):
-            pod = pod._replace(gate=self._excess(pod, 1))
+            pod = pod._replace(gate=self._stopped(pod, name) or self._excess(pod, 1))
 
         covered = {PODS, *(resource for resource, _ in queue.quotas)}
         uncovered = {resource: 0.0 for resource, _ in pod.demand if resource not in covered}
@@ -373,6 +461,20 @@ class Kueue:
                 )
             places.append(place)
         return pod._replace(place=places[0] if len(places) == 1 else AnyOf(tuple(places)))
+
+    def _stopped(self, pod: Pod, name: str) -> str:
+        """Return why nothing more starts in a pod's ClusterQueue or LocalQueue; empty where it may."""
+        policy = self._queues[name].stopped
+        if policy:
+            return f"ClusterQueue {name!r} is stopped (stopPolicy: {policy})"
+        local_queue = self._local_queue_of(pod)
+        policy = self._stopped_local_queues.get((pod.namespace, local_queue), "")
+        return f"LocalQueue {local_queue!r} is stopped (stopPolicy: {policy})" if policy else ""
+
+    def _local_queue_of(self, pod: Pod) -> str:
+        """Return the LocalQueue that a pod or the Workload of its owner names; empty for none."""
+        labels = (str(pod.labels[key]) for key in _QUEUE_NAMES if pod.labels.get(key))
+        return next(labels, "") or self._queue_of_owner.get((pod.namespace, pod.owner), "")
 
     def _excess(self, pod: Pod, count: int) -> str:
         """Return of which resource so many pods need more than their ClusterQueue can ever have.
@@ -480,6 +582,7 @@ class Kueue:
         self._add_flavor_labels(cluster)
         self._put_usage(cluster)
         self._put_past(cluster)
+        self._put_rules(cluster)
 
         nominal_below: dict[str, Amounts] = {}  # of each cohort, with its own
         borrowing: dict[str, Limits] = {}  # of each cohort below another
@@ -512,6 +615,36 @@ class Kueue:
                 }
             if "/" not in path and path not in queue_paths:
                 cluster.queue(path)["cap"] = in_units(total)
+
+    def _put_rules(self, cluster: Cluster) -> None:
+        """Put on a cluster whether what is lent is shared fairly, and who gives way to whom."""
+        if not self._queues:
+            return
+        queues = self._queues.values()
+        is_seen = any(queue.says_weight or queue.weighted_share is not None for queue in queues)
+        has_status = any(queue.has_status for queue in queues)
+        if self._fair_sharing is False:
+            cluster.no_fair_sharing = (
+                "Kueue's fair sharing is off in the configuration of its manager"
+            )
+        elif self._fair_sharing is None and not is_seen and has_status:
+            cluster.no_fair_sharing = (
+                "Kueue's fair sharing is off (its default; the queues have no weights and no weighted "
+                "shares, which they have where it is on)"
+            )
+        refused = {
+            self._path(name): f"Kueue takes nothing back for {name} from queues that borrow "
+            "(its reclaimWithinCohort is Never)"
+            for name, queue in self._queues.items()
+            if queue.reclaims == "Never"
+        }
+        lower = {
+            self._path(n) for n, queue in self._queues.items() if queue.reclaims == "LowerPriority"
+        }
+        rule = ""
+        if any(queue.reclaims for queue in queues):
+            rule = "Kueue takes back what a queue lent as its reclaimWithinCohort says"
+        cluster.preemption = Preemption(refused=refused, lower_for=frozenset(lower), rule=rule)
 
     def _put_queue(self, cluster: Cluster, path: str, queue: _QuotaQueue) -> None:
         """Put weight and quotas of a queue or cohort on its row; a root borrows nothing."""
@@ -628,7 +761,23 @@ def _workload_gate(manifest: Record, conditions: dict[str, Record]) -> str:
     reserved = conditions.get("QuotaReserved", {})
     if text_at(reserved, "reason") in _REFUSALS:
         return text_at(reserved, "message")
+    if text_at(conditions.get("Requeued", {}), "status") == "False":
+        time = text_at(manifest, "status", "requeueState", "requeueAt")
+        message = text_at(conditions["Requeued"], "message")
+        return f"it is requeued{f', at {time}' if time else ''}{f': {message}' if message else ''}"
     return ""
+
+
+def _pending_checks(manifest: Record, conditions: dict[str, Record]) -> str:
+    """Return the admission checks that a Workload with quota waits for; empty for none."""
+    if text_at(conditions.get("Admitted", {}), "status") == "True":
+        return ""
+    checks = list_at(manifest, "status", "admissionChecks")
+    pending = [check for check in checks if text_at(check, "state") not in ("Ready", "")]
+    return ", ".join(
+        f"admission check {text_at(check, 'name')} is {text_at(check, 'state')}"
+        for check in pending
+    )
 
 
 def _quota_message(conditions: dict[str, Record]) -> str:

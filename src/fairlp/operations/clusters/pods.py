@@ -406,13 +406,13 @@ _KNOWN = frozenset(
     """
     activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks
     ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride
-    imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy priority
+    imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy priority priorityClassName
     readinessGates resources restartPolicy schedulingGates runtimeClassName schedulerName securityContext
     serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain
     terminationGracePeriodSeconds tolerations volumes
     """.split()  # noqa: SIM905 — one name a line would be forty lines
 )
-_UNREAD = frozenset({"topologySpreadConstraints", "resourceClaims", "priorityClassName"})
+_UNREAD = frozenset({"topologySpreadConstraints", "resourceClaims"})
 _FINISHED = ("Succeeded", "Failed")
 _BY_CRON = re.compile(r"(.+)-[0-9]{8,}")
 
@@ -421,7 +421,8 @@ class Pod(NamedTuple):
     """A pod, or ``tasks`` pods to be created; ``node`` is empty while it waits.
 
     ``gate`` is why it may not run yet even with room for it; empty where it may. ``message`` is
-    what the scheduler says of it while it waits, and ``has_quota`` whether Kueue admitted it.
+    what the scheduler says of it while it waits, ``has_quota`` whether Kueue admitted it, and
+    ``left_out`` the constraints on its nodes that do not count here.
     """
 
     file: str
@@ -440,11 +441,20 @@ class Pod(NamedTuple):
     priority: float | None = None
     message: str = ""
     has_quota: bool = False
+    left_out: tuple[str, ...] = ()
+    priority_class: str = ""
 
     @property
     def where(self) -> Where:
         """The file and the name of the pod, for a note."""
         return self.file, f"pod '{self.namespace}/{self.name}'"
+
+
+class Gang(NamedTuple):
+    """Pods that start at once: their name, and how many start at least (0: all have started)."""
+
+    name: str
+    least: int
 
 
 def pod_of(manifest: Record, file: str, notes: Notes) -> Pod | None:
@@ -461,7 +471,14 @@ def pod_of(manifest: Record, file: str, notes: Notes) -> Pod | None:
     demand, place = demand_and_place(
         mapping_at(manifest, "spec"), kind == "DaemonSet", where, notes
     )
-    gates = list_at(manifest, "spec", "schedulingGates")
+    gates = [text_at(gate, "name") for gate in list_at(manifest, "spec", "schedulingGates")]
+    gate = ", ".join(f"gate {gate}" for gate in gates if gate != QUOTA_GATE)
+    message = _scheduling_message(manifest)
+    if not gate and only_other_constraints(message):
+        gate = message
+    node = text_at(manifest, "spec", "nodeName")
+    if node:
+        demand = _with_resizes(manifest, demand)
     return Pod(
         file=file,
         name=name,
@@ -469,15 +486,98 @@ def pod_of(manifest: Record, file: str, notes: Notes) -> Pod | None:
         owner=f"{kind}/{owner}",
         demand=demand,
         place=place,
-        node=text_at(manifest, "spec", "nodeName"),
+        node=node,
         since=value_at(manifest, "metadata", "creationTimestamp", kind=str),
         labels=mapping_at(manifest, "metadata", "labels"),
         annotations=mapping_at(manifest, "metadata", "annotations"),
         scheduler=text_at(manifest, "spec", "schedulerName"),
-        gate=", ".join(f"gate {text_at(gate, 'name')}" for gate in gates),
+        gate=gate,
         priority=value_at(manifest, "spec", "priority", kind=int),
-        message=_scheduling_message(manifest),
+        message=message,
+        left_out=constraints_left_out(mapping_at(manifest, "spec")),
+        priority_class=text_at(manifest, "spec", "priorityClassName"),
     )
+
+
+#: Kueue takes this gate away when it admits the pod: it waits for quota.
+QUOTA_GATE = "kueue.x-k8s.io/admission"
+#: What kube-scheduler says where only room is lacking (noderesources/fit.go),
+_LACK_OF_ROOM = ("Insufficient ", "Too many pods")
+#: and where a constraint stops a pod that is not read here (the plugins' ErrReason texts).
+_OTHER_CONSTRAINTS = (
+    "pod affinity rules",
+    "anti-affinity rules",
+    "topology spread constraints",
+    "volume node affinity conflict",
+    "persistentvolumeclaim",
+    "PersistentVolume",
+    "max volume count",
+    "free ports for the requested pod ports",
+    "cannot allocate all claims",
+    "resourceclaim",
+)
+
+
+def only_other_constraints(message: str) -> bool:
+    """Whether the scheduler's words name constraints that are not read here, and no lack of room.
+
+    >>> only_other_constraints("0/2 nodes are available: 2 node(s) had volume node affinity conflict.")
+    True
+    >>> only_other_constraints("0/2: 1 Insufficient cpu, 1 node(s) didn't match pod anti-affinity rules.")
+    False
+    """
+    reasons = message.partition("preemption:")[0]
+    if any(reason in reasons for reason in _LACK_OF_ROOM):
+        return False
+    return any(reason in reasons for reason in _OTHER_CONSTRAINTS)
+
+
+def constraints_left_out(spec: Record) -> tuple[str, ...]:
+    """Return the constraints of a pod on its nodes that do not count here.
+
+    >>> constraints_left_out({"topologySpreadConstraints": [{}], "affinity": {"podAntiAffinity": {}}})
+    ('topology spread',)
+    """
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    volumes = list_at(spec, "volumes")
+    containers = list_at(spec, "containers")
+    ports = [port for container in containers for port in list_at(container, "ports")]
+    constraints = {
+        "pod affinity": list_at(spec, "affinity", "podAffinity", required),
+        "pod anti-affinity": list_at(spec, "affinity", "podAntiAffinity", required),
+        "topology spread": list_at(spec, "topologySpreadConstraints"),
+        "volumes": [
+            volume
+            for volume in volumes
+            if mapping_at(volume, "persistentVolumeClaim") or mapping_at(volume, "ephemeral")
+        ],
+        "resource claims": list_at(spec, "resourceClaims"),
+        "host ports": [port for port in ports if value_at(port, "hostPort", kind=int)],
+    }
+    return tuple(name for name, entries in constraints.items() if entries)
+
+
+def _with_resizes(manifest: Record, demand: Demand) -> Demand:
+    """Return the demand of a pod that runs, of which containers may be resized in place.
+
+    While a resize is under way, the scheduler counts the larger of what is asked for and of what
+    its node has allocated (KEP-1287).
+    """
+    spec = mapping_at(manifest, "spec")
+    allocated: dict[str, Amounts] = {}
+    for status in list_at(manifest, "status", "containerStatuses"):
+        of_container = quantities(mapping_at(status, "allocatedResources"))
+        actual = quantities(mapping_at(status, "resources", "requests"))
+        allocated[text_at(status, "name")] = largest_amounts(of_container, actual)
+    if not any(allocated.values()):
+        return demand
+    total: Amounts = {}
+    for container in list_at(spec, "containers"):
+        requests = _container_requests(container)
+        name = text_at(container, "name")
+        add_amounts(total, largest_amounts(requests, allocated.get(name, {})))
+    larger = largest_amounts(dict(demand), in_units(total))
+    return tuple(sorted((resource, value) for resource, value in larger.items() if value > 0))
 
 
 def _scheduling_message(manifest: Record) -> str:

@@ -14,6 +14,7 @@ from .cluster import (
     EntryError,
     Floats,
     Notes,
+    Preemption,
     ReadEntry,
     Record,
     Where,
@@ -25,13 +26,19 @@ from .cluster import (
     text_at,
     value_at,
 )
-from .pods import PODS, Pod, in_units, name_of, namespace_of, quantities, quantity
+from .pods import PODS, Gang, Pod, in_units, name_of, namespace_of, quantities, quantity
 
 _HIERARCHY = "volcano.sh/hierarchy"
 _WEIGHTS = "volcano.sh/hierarchy-weights"
 _QUEUE_NAMES = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
-_GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
-_READ = frozenset({"weight", "capability", "guarantee", "deserved", "parent"})
+_GROUP_NAMES = (
+    "scheduling.k8s.io/group-name",
+    "scheduling.volcano.sh/group-name",
+    "scheduling.x-k8s.io/pod-group",
+)
+#: States of a queue in which nothing more starts.
+_CLOSED = ("Closed", "Closing")
+_READ = frozenset({"weight", "capability", "guarantee", "deserved", "parent", "reclaimable"})
 _ROOT = "root"
 #: The key of the scheduler's ConfigMap that names its plugins.
 _CONFIGURATION = "volcano-scheduler.conf"
@@ -45,7 +52,10 @@ _ROUNDS = 1000
 
 
 class _Queue(NamedTuple):
-    """A queue: its names and weights from below the root down, its parent, its limits."""
+    """A queue: its names and weights from below the root down, its parent, its limits.
+
+    ``state`` is that of its status; ``reclaimable`` is whether others take back what it borrows.
+    """
 
     names: tuple[str, ...]
     weights: tuple[float, ...]
@@ -55,6 +65,8 @@ class _Queue(NamedTuple):
     deserved: Floats
     cap: Floats
     where: Where
+    state: str = ""
+    reclaimable: bool = True
 
 
 class QueueRequest(NamedTuple):
@@ -75,10 +87,15 @@ class Volcano:
         self._queue_of_group: dict[tuple[str, str], str] = {}
         self._paths: dict[str, str] = {}
         self._plugins: list[str] | None = None  # of the ConfigMap; None without one
+        self._actions: list[str] = []  # of the same
+        self._least_of_group: dict[tuple[str, str], int] = {}
+        self._message_of_group: dict[tuple[str, str], str] = {}
         self.kinds: dict[str, ReadEntry] = {
             "Queue": self._read_queue,
             "PodGroup": self._read_pod_group,
         }
+        #: The objects of the plugin of coscheduling, whose groups have no queues.
+        self.coscheduling: dict[str, ReadEntry] = {"PodGroup": self._read_gang}
 
     def __bool__(self) -> bool:
         return bool(self._queues)
@@ -105,6 +122,8 @@ class Volcano:
             deserved=in_units(quantities(mapping_at(spec, "deserved"))),
             cap=in_units(quantities(mapping_at(spec, "capability"))),
             where=where,
+            state=text_at(manifest, "status", "state"),
+            reclaimable=value_at(spec, "reclaimable", kind=bool, default=True),
         )
 
     def read_configuration(self, manifest: Record) -> bool:
@@ -123,6 +142,8 @@ class Volcano:
                 if name != HIERARCHY or value_at(plugin, "enableHierarchy", kind=bool):
                     plugins.append(name)
         self._plugins = plugins
+        actions = text_at(configuration, "actions")
+        self._actions = [action.strip() for action in actions.split(",") if action.strip()]
         return True
 
     @property
@@ -172,6 +193,41 @@ class Volcano:
         group = namespace_of(manifest), name_of(manifest)
         queue = value_at(manifest, "spec", "queue", kind=str, default="default")
         self._queue_of_group[group] = queue
+        self._read_gang(manifest, file)
+
+    def _read_gang(self, manifest: Record, file: str) -> None:
+        """Read how many pods of a PodGroup start at once, and why they do not."""
+        group = namespace_of(manifest), name_of(manifest)
+        self._least_of_group[group] = value_at(manifest, "spec", "minMember", kind=int, default=1)
+        if mapping_at(manifest, "spec", "minTaskMember"):
+            where = file, f"PodGroup '{group[0]}/{group[1]}'"
+            self._note(*where, "spec.minTaskMember", "left out: minMember counts")
+        for condition in list_at(manifest, "status", "conditions"):
+            is_unschedulable = text_at(condition, "type") == "Unschedulable"
+            if is_unschedulable and text_at(condition, "status") == "True":
+                self._message_of_group[group] = text_at(condition, "message")
+
+    def gang_of(self, pod: Pod) -> Gang | None:
+        """Return the PodGroup of a pod; None where it is in none of the dump."""
+        group = self._group_of(pod)
+        if group not in self._least_of_group:
+            return None
+        return Gang(f"PodGroup {group[0]}/{group[1]}", self._least_of_group[group])
+
+    def with_message(self, pod: Pod) -> Pod:
+        """Return a pod that waits, with what its PodGroup says, and the gate of a closed queue."""
+        message = pod.message or self._message_of_group.get(self._group_of(pod), "")
+        name = self._queue_name(pod)
+        state = self._queues[name].state if name in self._queues else ""
+        gate = pod.gate
+        if state in _CLOSED and not gate:
+            gate = f"Queue {name!r} is {state}"
+        return pod._replace(message=message, gate=gate)
+
+    def _group_of(self, pod: Pod) -> tuple[str, str]:
+        """Return namespace and name of the PodGroup that a pod names; an empty name for none."""
+        names = (str(pod.annotations[key]) for key in _GROUP_NAMES if pod.annotations.get(key))
+        return pod.namespace, next(names, "")
 
     def annotations_of(self, pod: Pod) -> Record:
         """Return the annotations and labels of a pod that name its queue or group."""
@@ -194,11 +250,9 @@ class Volcano:
         for key in _QUEUE_NAMES:
             if pod.annotations.get(key):
                 return str(pod.annotations[key])
-        for key in _GROUP_NAMES:
-            if key in pod.annotations:
-                group = (pod.namespace, str(pod.annotations[key]))
-                if group in self._queue_of_group:
-                    return self._queue_of_group[group]
+        group = self._group_of(pod)
+        if group in self._queue_of_group:
+            return self._queue_of_group[group]
         return "default" if pod.scheduler == "volcano" and self else None
 
     def _path(self, name: str) -> str:
@@ -233,6 +287,24 @@ class Volcano:
                 continue
             row["cap"] = queue.cap
             row["guarantee"] = queue.guarantee
+
+    def put_rules(self, cluster: Cluster) -> None:
+        """Put on a cluster who gives way to whom, where the dump says something of it."""
+        if not self._queues:
+            return
+        protected = {
+            self._path(name): "its queue has reclaimable: false"
+            for name, queue in self._queues.items()
+            if not queue.reclaimable
+        }
+        refusal = ""
+        if self._actions and "reclaim" not in self._actions:
+            refusal = (
+                "Volcano takes nothing back from queues that borrow (its actions have no reclaim: "
+                f"{', '.join(self._actions)})"
+            )
+        if protected or refusal:
+            cluster.preemption = Preemption(refusal=refusal, protected=protected)
 
     def put_deserved(self, cluster: Cluster) -> None:
         """Guarantee queues what they deserve; for use when all pods are in the cluster.

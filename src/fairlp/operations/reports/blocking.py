@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import product
@@ -10,16 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ... import Instance
 from ...models.instances.arithmetic import effort, largest_first, tasks_alone
 from ...models.trees.quotas import QuotaTree, lane_tasks
 from ...tolerances import AUDIT, SATURATED
-from .jobs import WaitingJob
+from .jobs import RunningJob, WaitingJob
+from .packing import Keeping, Packing, packed
 
-#: A program of so many whole numbers at most decides whether a job of several users has room.
-_MOST_NUMBERS = 20_000
 #: So many choices of lanes, one for each user of the job, are tried.
 _MOST_CHOICES = 64
 
@@ -453,55 +451,61 @@ class Blocking:
     def _by_program(self, job: WaitingJob) -> list[Placement] | None:
         """Return where all tasks of a job have room, by a program of whole numbers."""
         users = list(job.tasks)
-        if len(users) * len(self.instance.servers) > _MOST_NUMBERS or self.pieces:
-            return None
         choices = product(*(self._lanes_of(n) for n in users))
         for _, lanes in zip(range(_MOST_CHOICES), choices, strict=False):
-            tasks = self._whole_tasks(job, [mask for _, mask in lanes])
-            if tasks is None:
+            masks = {n: mask for n, (_, mask) in zip(users, lanes, strict=True)}
+            packing = self.pack([job._replace(copies=1)], masks)
+            if packing is None or not packing.copies.any():
                 continue
             placements = [
-                Placement(n, np.flatnonzero(row), row[row > 0], lane)
-                for n, row, (lane, _) in zip(users, tasks, lanes, strict=True)
+                Placement(
+                    n,
+                    np.flatnonzero(packing.tasks[n]),
+                    packing.tasks[n][packing.tasks[n] > 0],
+                    lane,
+                )
+                for n, (lane, _) in zip(users, lanes, strict=True)
             ]
             if self._within_limits(placements):
                 return placements
         return None
 
-    def _whole_tasks(self, job: WaitingJob, masks: list[np.ndarray]) -> np.ndarray | None:
-        """Return tasks of a job's users on servers, which fit in what is free; None for none."""
-        users = list(job.tasks)
-        upper = np.array(
-            [
-                np.where(mask, self.room(n, np.arange(len(mask))), 0)
-                for n, mask in zip(users, masks, strict=True)
-            ]
-        )
-        if job.one_a_node:
-            upper = np.minimum(upper, self.instance.counts)
-        count = upper.shape[1]
-        counts = np.array([job.tasks[n] for n in users])
-        all_of_a_user = sparse.kron(sparse.eye_array(len(users)), np.ones((1, count)))
-        constraints = [LinearConstraint(all_of_a_user, counts, counts)]
-        for r, demand in enumerate(self.instance.demands[users].T):
-            if demand.any():
-                on_server = sparse.kron(demand[None, :], sparse.eye_array(count))
-                constraints.append(LinearConstraint(on_server, -np.inf, self.free[:, r]))
-        if job.one_a_node:
-            on_server = sparse.kron(np.ones((1, len(users))), sparse.eye_array(count))
-            constraints.append(LinearConstraint(on_server, -np.inf, self.instance.counts))
-        solution = milp(
-            np.zeros(upper.size),
-            integrality=np.ones(upper.size),
-            bounds=Bounds(0, upper.ravel()),
-            constraints=constraints,
-        )
-        if solution.x is None:
+    def pack(
+        self,
+        jobs: Sequence[WaitingJob],
+        masks: Mapping[int, np.ndarray] | None = None,
+        leaving: Sequence[RunningJob] = (),
+        keepings: Sequence[Keeping] = (),
+    ) -> Packing | None:
+        """Return the most jobs that have room together, where others may give way; see `packed`.
+
+        None where there is no answer, or where servers stand for several machines. Quotas do not
+        count.
+
+        Parameters
+        ----------
+        jobs : sequence of WaitingJob
+        masks : mapping, optional
+            The servers of each user; by default all where it may run.
+        leaving, keepings
+            As for `packed`.
+        """
+        if self.pieces:
             return None
-        tasks = np.rint(solution.x).astype(int).reshape(upper.shape)
-        used = tasks.T @ self.instance.demands[users]
-        fits = (used <= self.free + AUDIT * self.instance.total_capacities).all()
-        return tasks if fits and (tasks.sum(axis=1) == counts).all() else None
+        servers = np.arange(len(self.instance.servers))
+        upper = {}
+        for n in dict.fromkeys(n for job in jobs for n in job.tasks):
+            mask = self._runnable[n] if masks is None else masks[n]
+            room = self.room(n, servers)
+            if leaving:  # as many as the whole server has room for
+                demand = self.instance.demands[n][None, :]
+                alone = tasks_alone(demand, self.instance.capacities)[0]
+                room = np.floor(alone + AUDIT) * self.instance.counts
+            upper[n] = np.where(mask, room, 0)
+        used = self._use_of_queues
+        return packed(
+            self.instance, self.free, upper, jobs, used=used, leaving=leaving, keepings=keepings
+        )
 
     def _within_limits(self, placements: list[Placement]) -> bool:
         """Whether queues leave room for these tasks, one user after the other."""
@@ -514,6 +518,31 @@ class Blocking:
         return True
 
     # Who holds a resource, a cap or a quota
+
+    def remaining(self, quota: Obstacle) -> float:
+        """Return how much of a quota of a queue is left; 0 where it is what rounding leaves."""
+        tree = self.instance.tree
+        assert tree.quotas is not None
+        quota_tree, _ = self._quotas
+        columns = tree.quotas.resource == quota.resource
+        limits = quota_tree.limits[quota.queue, columns]
+        left = np.maximum(limits - self._quota_use[quota.queue, columns], 0.0)
+        return float(np.where(left > AUDIT * limits, left, 0.0).sum())
+
+    def kept(self, quota: Obstacle) -> dict[int, float]:
+        """Return how much of a resource queues below a quota keep back by lending limits, unused."""
+        tree = self.instance.tree
+        if tree.quotas is None:
+            return {}
+        quota_tree, _ = self._quotas
+        columns = tree.quotas.resource == quota.resource
+        count = len(tree)
+        reserved = quota_tree.reserved[:count, columns]
+        unused = np.maximum(reserved - self._quota_use[:count, columns], 0.0).sum(axis=1)
+        is_below = np.array([quota.queue in tree.chain(v)[1:] for v in range(count)])
+        rounding = AUDIT * reserved.sum(axis=1)
+        kept = np.where(is_below & (unused > rounding), unused, 0.0)
+        return {int(v): float(kept[v]) for v in largest_first(kept) if kept[v] > 0}
 
     def loans(self, quota: Obstacle) -> tuple[dict[int, float], dict[int, float]]:
         """Return how much of a resource queues below a quota lend and borrow, largest first.

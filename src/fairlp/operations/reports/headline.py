@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from textwrap import shorten
-from typing import Any
 
 import numpy as np
 
-from ...models.instances.arithmetic import quantity
 from ...tolerances import AUDIT
-from .blocking import Obstacle
-from .remedy import Remedy, remedy
 from .share_comparison import ShareComparison
 from .subject import mechanism_or_default
 from .tenants import TenantShares
+from .waiting import in_turn, words_of
+from .wording import (
+    LETTERS,
+    NAMED,
+    amounts_text,
+    help_for,
+    jobs_text,
+    needs,
+    other_text,
+    quantity_text,
+    tasks_text,
+    waits_for,
+)
 
-#: So many tenants, sizes and holders are named, and reasons of tasks that may not run yet; the
-#: others are counted together.
-_NAMED = 3
+#: So many reasons of tasks that may not run yet are named; the others are counted together.
 _REASONS = 3
-#: Letters of one reason, at most.
-_LETTERS = 240
 #: The promise of each scheduler, which the rule follows, and what its dump does not show.
 _PROMISES = {
     "slurm": "Slurm shares among accounts by their shares first, and then among their users",
@@ -45,15 +50,95 @@ def headline(comparison: ShareComparison) -> list[str]:
     paragraphs = _hidden_use(comparison) if len(subject.hidden) else []
     if subject.tasks is not None:
         paragraphs += _verdict(comparison)
+        paragraphs += _with_fair_sharing(comparison)
         paragraphs += _verdict_with_past(comparison)
+        paragraphs += _starting(comparison)
+        paragraphs += _waiting(comparison)
         paragraphs += _fit_nowhere(comparison)
     if len(subject.held):
         paragraphs.append(_not_runnable_yet(comparison))
     if len(subject.homeless):
         reasons = zip(subject.homeless["user"], subject.homeless["why"], strict=True)
-        tasks = _tasks(subject.homeless["tasks"].sum())
+        tasks = tasks_text(subject.homeless["tasks"].sum())
         paragraphs.append(f"Waiting, but no node may take them: {tasks} ({_named(list(reasons))}).")
+    paragraphs += [f"{text[0].upper()}{text[1:]}." for text in subject.limits_reached]
+    if subject.scheduler and subject.tasks is not None:
+        paragraphs += _constraints_left_out(comparison)
+        paragraphs += _priorities(comparison)
     return [*paragraphs, _rule(comparison)]
+
+
+def _with_fair_sharing(comparison: ShareComparison) -> list[str]:
+    """Return which queues would be short of a job if the scheduler shared fairly what is lent."""
+    reason = comparison.subject.no_fair_sharing
+    shares = comparison.tenant_shares_with_fair_sharing
+    if shares is None:
+        return []
+    start = f"{reason[0].upper()}{reason[1:]}: a queue is promised its nominal quota alone"
+    if not shares.short.size:
+        return [
+            f"{start}. With fair sharing no {shares.tenants.noun} would be short of a job, too."
+        ]
+    return [f"{start}. With fair sharing these would be short: {_short_tenants(shares)}."]
+
+
+def _starting(comparison: ShareComparison) -> list[str]:
+    """Return the jobs that start on servers that sleep, and are owed to nobody."""
+    shares = comparison.tenant_shares
+    if shares.starting is None or not shares.starting.any():
+        return []
+    tasks = sum(shares.jobs[k].size * int(count) for k, count in enumerate(shares.starting))
+    sleeping = int(comparison.instance.counts[comparison.subject.asleep].sum())
+    servers = f"{sleeping:,} {'server' if sleeping == 1 else 'servers'}"
+    return [
+        f"Starting: {tasks_text(tasks)} of the fair shares have room on {servers} that sleep now, and "
+        "start when jobs need them."
+    ]
+
+
+def _waiting(comparison: ShareComparison) -> list[str]:
+    """Return what the jobs wait for of the tenants that are not short of one."""
+    short = set(comparison.tenant_shares.short.tolist())
+    others = [
+        summary
+        for t, summary in comparison.summaries.items()
+        if t not in short and not summary.fits_nowhere
+    ]
+    sentences = [waits_for(comparison, summary) for summary in others[:NAMED]]
+    if len(others) > NAMED:
+        noun = comparison.subject.tenants.noun
+        rest = other_text(len(others) - NAMED, noun)
+        sentences.append(f"{rest[0].upper()}{rest[1:]} wait: see the table of what waits.")
+    return sentences
+
+
+def _constraints_left_out(comparison: ShareComparison) -> list[str]:
+    """Return the constraints that do not count here, with the tasks that have them."""
+    _, left_out = words_of(comparison.waiting_jobs)
+    if not left_out:
+        return []
+    named = ", ".join(f"{name} ({tasks_text(count)})" for name, count in left_out.most_common())
+    return [f"Constraints of tasks that wait which do not count here: {named}."]
+
+
+def _priorities(comparison: ShareComparison) -> list[str]:
+    """Return which job goes first by priority, and who gives way to whom."""
+    known = [job for job in comparison.waiting_jobs if job.priority is not None]
+    rule = comparison.subject.preemption.rule
+    sentences = [f"{rule[0].upper()}{rule[1:]}."] if rule else []
+    priorities = {job.priority for job in known}
+    if len(priorities) > 1:
+        first = min(known, key=in_turn)
+        n = next(iter(first.tasks))
+        name = f"{first.name or 'a task'} of {comparison.instance.users[n]}"
+        sentences.insert(
+            0,
+            f"By priority {name} goes first ({first.priority:g}); priorities do not count in fair "
+            "shares.",
+        )
+    elif not known and comparison.waiting_jobs:
+        sentences.insert(0, "The dump has no priorities: none are assumed.")
+    return [" ".join(sentences)] if sentences else []
 
 
 def _fit_nowhere(comparison: ShareComparison) -> list[str]:
@@ -63,7 +148,7 @@ def _fit_nowhere(comparison: ShareComparison) -> list[str]:
         return []
     labels = comparison.instance.users
     reasons = [(str(labels[n]), _too_large(comparison, n)) for n in users]
-    tasks = _tasks(comparison.waiting[users].sum())
+    tasks = tasks_text(comparison.waiting[users].sum())
     return [f"Waiting, but they fit on no server as it is now: {tasks} ({_named(reasons)})."]
 
 
@@ -71,20 +156,29 @@ def _too_large(comparison: ShareComparison, n: int) -> str:
     """Return the amount that a task needs most beyond what a server has where it may run."""
     instance = comparison.instance
     demand = instance.demands[n]
+    jobs = [job for job in comparison.waiting_jobs if n in job.tasks]
+    smallest = min(jobs, key=lambda job: job.size, default=None)
+    servers = comparison.blocking.servers_of(n)
+    if smallest is not None and smallest.size > 1 and servers.size:
+        nodes = int(instance.counts[servers].sum())
+        number = f"{nodes:,} {'server' if nodes == 1 else 'servers'}"
+        return (
+            f"its job needs {needs(comparison, smallest)} at once, and {number} could take a task"
+        )
     largest = instance.capacities[instance.eligible[n]].max(axis=0, initial=0.0)
     if (demand <= largest).all():
         return "no server has all that it needs together"
     with np.errstate(divide="ignore"):
         r = int(np.where(demand > 0, demand / largest, 0.0).argmax())
-    needed = _quantity(comparison, instance.resources[r], demand[r])
-    offered = _quantity(comparison, instance.resources[r], largest[r])
+    needed = quantity_text(comparison, instance.resources[r], demand[r])
+    offered = quantity_text(comparison, instance.resources[r], largest[r])
     return f"it needs {needed}, and no server where it may run has more than {offered}"
 
 
 def _named(reasons: list[tuple[str, str]]) -> str:
     """Return the first users with reasons, and the number of the others."""
     named = [
-        f"{user}: {shorten(reason, _LETTERS, placeholder='…')}" if reason else user
+        f"{user}: {shorten(reason, LETTERS, placeholder='…')}" if reason else user
         for user, reason in reasons[:_REASONS]
     ]
     others = len(reasons) - _REASONS
@@ -101,7 +195,7 @@ def _not_runnable_yet(comparison: ShareComparison) -> str:
     reasons = [f"{reason}: {count:,}" for reason, count in largest.items()]
     if len(counts) > _REASONS:
         reasons.append(f"other reasons: {counts.iloc[_REASONS:].sum():,}")
-    return f"Not runnable yet, and owed nothing: {_tasks(counts.sum())} ({'; '.join(reasons)})."
+    return f"Not runnable yet, and owed nothing: {tasks_text(counts.sum())} ({'; '.join(reasons)})."
 
 
 def _hidden_use(comparison: ShareComparison) -> list[str]:
@@ -111,8 +205,8 @@ def _hidden_use(comparison: ShareComparison) -> list[str]:
     used_by_tasks = dict(zip(instance.resources, totals, strict=True))
     differences = []
     for resource, hidden in comparison.subject.hidden.items():
-        by_nodes = _quantity(comparison, resource, hidden + used_by_tasks[resource])
-        by_tasks = _quantity(comparison, resource, used_by_tasks[resource])
+        by_nodes = quantity_text(comparison, resource, hidden + used_by_tasks[resource])
+        by_tasks = quantity_text(comparison, resource, used_by_tasks[resource])
         differences.append(f"{by_nodes} in use by the nodes, {by_tasks} by the tasks in this dump")
     return [
         f"The dump does not show all tasks: {'; '.join(differences)}.",
@@ -122,7 +216,7 @@ def _hidden_use(comparison: ShareComparison) -> list[str]:
 
 
 def is_fair(comparison: ShareComparison) -> bool:
-    """Whether no tenant is short of a whole task of its fair share."""
+    """Whether no tenant is short of a whole job of its fair share."""
     return not comparison.tenant_shares.short.size
 
 
@@ -139,14 +233,15 @@ def _verdict(comparison: ShareComparison) -> list[str]:
         return [_fair_verdict(comparison)]
     first = int(shares.short[0])
     count = int(shares.owed_whole[tenants.users[first]].sum())
+    number = jobs_text(int(shares.jobs_short[first]), count)
     verdict = (
-        f"Not fair: {tenants.names[first]} is {_tasks(count)} short of its fair share"
+        f"Not fair: {tenants.names[first]} is {number} short of its fair share"
         f"{_sizes(comparison, first)}. It has {_percent(shares.share[first])} of the cluster, and "
         f"{_percent(shares.fair_share[first])} is fair."
     )
     if shares.short.size > 1:
         verdict += f" Short too: {_short_tenants(shares, 1)}."
-    return [verdict, _remedy(comparison, first)]
+    return [verdict, help_for(comparison, first)]
 
 
 def _verdict_with_past(comparison: ShareComparison) -> list[str]:
@@ -164,16 +259,14 @@ def _short_tenants(shares: TenantShares, start: int = 0) -> str:
     """Return the first tenants that are short, from this place on, and the number of the others."""
     tenants = shares.tenants
     counts = tenants.sums(shares.owed_whole)
-    shown_tenants = shares.short[start:_NAMED]
-    named = [f"{tenants.names[t]} ({_tasks(counts[t])})" for t in shown_tenants]
-    if shares.short.size > _NAMED:
-        named.append(_others(shares.short.size - _NAMED, tenants.noun))
+    shown_tenants = shares.short[start:NAMED]
+    named = [
+        f"{tenants.names[t]} ({jobs_text(int(shares.jobs_short[t]), int(counts[t]))})"
+        for t in shown_tenants
+    ]
+    if shares.short.size > NAMED:
+        named.append(other_text(shares.short.size - NAMED, tenants.noun))
     return ", ".join(named)
-
-
-def _others(count: int, noun: str) -> str:
-    """Return the number of those that are not named."""
-    return f"{count:,} other {noun if count == 1 else noun + 's'}"
 
 
 def _sizes(comparison: ShareComparison, t: int) -> str:
@@ -181,25 +274,14 @@ def _sizes(comparison: ShareComparison, t: int) -> str:
     owed = comparison.tenant_shares.owed_whole
     users = comparison.subject.tenants.users[t]
     users = users[owed[users] > 0]
-    demands = [_demand(comparison, int(n)) for n in users]
+    demands = [amounts_text(comparison, comparison.instance.demands[int(n)]) for n in users]
     if len(users) == 1:
         return f" ({demands[0]} each)"
     demand_of_user = zip(users, demands, strict=True)
     sizes = [f"{owed[n]:,} × ({demand})" for n, demand in demand_of_user]
-    if len(sizes) > _NAMED:
-        sizes = [*sizes[:_NAMED], f"and {_others(len(sizes) - _NAMED, 'size')}"]
+    if len(sizes) > NAMED:
+        sizes = [*sizes[:NAMED], f"and {other_text(len(sizes) - NAMED, 'size')}"]
     return f": {', '.join(sizes)}"
-
-
-def _demand(comparison: ShareComparison, n: int) -> str:
-    """Return the demand of one task of a user in words."""
-    instance = comparison.instance
-    amounts = zip(instance.resources, instance.demands[n].tolist(), strict=True)
-    return ", ".join(
-        _quantity(comparison, resource, amount)
-        for resource, amount in amounts
-        if amount > 0 and resource != "pods"  # of which every pod needs one
-    )
 
 
 def _fair_verdict(comparison: ShareComparison) -> str:
@@ -210,7 +292,8 @@ def _fair_verdict(comparison: ShareComparison) -> str:
     if len(tenants.names) == 1:
         verdict = f"{scope}: {tenants.names[0]} is the only {tenants.noun}."
     else:
-        verdict = f"{scope}: no {tenants.noun} is short of a whole task of its fair share."
+        unit = "job" if any(job.size > 1 for job in comparison.waiting_jobs) else "task"
+        verdict = f"{scope}: no {tenants.noun} is short of a whole {unit} of its fair share."
 
     waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
     if waiting:
@@ -236,114 +319,16 @@ def _behind_their_own(comparison: ShareComparison) -> str:
     return f", {number} behind jobs of their own {tenants.noun}"
 
 
-def _remedy(comparison: ShareComparison, t: int) -> str:
-    """Return how a tenant could run the tasks that it is short of."""
-    solution = remedy(comparison, t)
-    count = solution.count
-    sentences = []
-    if solution.fitting:
-        server = comparison.instance.servers[next(iter(solution.servers))]
-        if solution.fitting < count:
-            fitting = f"{solution.fitting:,} of the {count:,}"
-        else:
-            fitting = "it" if count == 1 else f"all {count:,}"
-        sentences.append(f"There is room for {fitting} now on {server}")
-        if solution.obstacle is None:
-            return f"{sentences[0]}: the scheduler has not placed {'it' if count == 1 else 'them'} yet."
-        sentences[0] += "."
-    assert solution.obstacle is not None and solution.job is not None
-    n = next(iter(solution.job.tasks))
-    sentences.append(_stopped_by(comparison, n, solution.obstacle))
-    if solution.freed:
-        sentences.append(_preempted(comparison, solution))
-    return " ".join(sentences)
-
-
-def _stopped_by(comparison: ShareComparison, n: int, obstacle: Obstacle) -> str:
-    """Return what stops a user, and who holds it beyond their fair shares."""
-    row = comparison.with_holders(n, obstacle)
-    resource = str(comparison.instance.resources[obstacle.resource])
-    holders = _holders(comparison, resource, row.beyond_fair)
-    if obstacle.kind != "cap":
-        if holders:
-            return f"{holders} beyond fair shares on the servers where it could run."
-        return (
-            f"No other {comparison.subject.tenants.noun} holds {resource} beyond its fair share on "
-            "these servers: it waits until tasks end, or for more servers."
-        )
-    place = row.where or "the whole cluster"
-    limit = comparison.limit_of(obstacle)
-    if limit == "cap":
-        holders_below = f" {holders} below it beyond fair shares." if holders else ""
-        if comparison.instance.tree.quotas is not None:
-            limit = "borrowing limit"
-        return (
-            f"The {limit} of {place} on {resource} stops it: raise that {limit}, or let others "
-            f"below it give way.{holders_below}"
-        )
-    if limit == "no quota":
-        return f"{place} has no quota of {resource}."
-    lent = _lent(comparison, obstacle)
-    return f"All quota of {resource} in {place} is in use{': ' if lent else ''}{lent}."
-
-
-def _holders(comparison: ShareComparison, resource: str, holders: dict[Any, float]) -> str:
-    """Return who holds a resource beyond their fair shares, with amounts; empty for none."""
-    amounts = [
-        f"{'holds ' if k == 0 else ''}{_quantity(comparison, resource, amount)}"
-        for k, amount in enumerate(list(holders.values())[:_NAMED])
-    ]
-    named = [f"{name} {amount}" for name, amount in zip(holders, amounts, strict=False)]
-    if len(holders) > _NAMED:
-        rest = sum(list(holders.values())[_NAMED:])
-        others = _others(len(holders) - _NAMED, comparison.subject.tenants.noun)
-        named.append(f"{others} {_quantity(comparison, resource, rest)}")
-    return ", ".join(named)
-
-
-def _lent(comparison: ShareComparison, obstacle: Obstacle) -> str:
-    """Return whose quota of a resource is lent to whom below a queue, in words."""
-    lenders, borrowers = comparison.blocking.loans(obstacle)
-    paths = comparison.instance.tree.paths
-    resource = comparison.instance.resources[obstacle.resource]
-
-    def in_words(amounts: dict[int, float]) -> str:
-        listed = [
-            f"{paths[v]} ({_quantity(comparison, resource, amount)})"
-            for v, amount in list(amounts.items())[:_NAMED]
-        ]
-        if len(amounts) > _NAMED:
-            listed.append(_others(len(amounts) - _NAMED, "queue"))
-        return ", ".join(listed)
-
-    if not lenders or not borrowers:
-        return ""
-    return f"the quota of {in_words(lenders)} is lent to {in_words(borrowers)}"
-
-
-def _preempted(comparison: ShareComparison, solution: Remedy) -> str:
-    """Return which tasks would go so that others of a tenant fit."""
-    names = [comparison.subject.tenants.names[t] for t in solution.preempted]
-    counts = list(solution.preempted.values())
-    preempted = f"{_tasks(counts[0])} of {names[0]}"
-    for tasks, name in zip(counts[1:_NAMED], names[1:_NAMED], strict=True):
-        preempted += f", {tasks:,} of {name}"
-    if len(counts) > _NAMED:
-        other_tasks = sum(counts[_NAMED:])
-        others = _others(len(counts) - _NAMED, comparison.subject.tenants.noun)
-        preempted += f", {other_tasks:,} of {others}"
-    missing = solution.count - solution.fitting
-    fitting = _tasks(solution.freed)
-    if solution.freed < missing:
-        fitting = f"{solution.freed:,} of the {missing:,} tasks"
-    return f"For {fitting} to fit, {preempted} would be pre-empted."
-
-
 def _rule(comparison: ShareComparison) -> str:
     """Return the rule of fair shares, and why it is this one."""
     subject = comparison.subject
     mechanism = comparison.fair.mechanism
     queues = comparison.instance.tree
+    if subject.no_fair_sharing and queues.quotas:
+        return (
+            "Fair is what Kueue promises without fair sharing: every queue its nominal quota, as far as "
+            "it asks for it; what is lent goes to who asks first."
+        )
     is_default = mechanism == mechanism_or_default(comparison.instance, None)
     if queues.quotas and is_default:
         reason = (
@@ -365,11 +350,3 @@ def _rule(comparison: ShareComparison) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
-
-
-def _tasks(count: float) -> str:
-    return f"{count:,.0f} {'task' if count == 1 else 'tasks'}"
-
-
-def _quantity(comparison: ShareComparison, resource: Any, amount: float) -> str:
-    return quantity(amount, str(resource), comparison.instance.units.get(resource, ""))

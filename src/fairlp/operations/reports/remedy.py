@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,10 @@ from ...models.instances.arithmetic import largest_first
 from ...tolerances import AUDIT
 from .blocking import Blocking, Obstacle, Placement, fitting_copies
 from .jobs import RunningJob, WaitingJob
-from .share_comparison import ShareComparison
+from .packing import Keeping
+
+if TYPE_CHECKING:
+    from .share_comparison import ShareComparison
 
 #: So many jobs are looked at that would give way; a list of more is of no use.
 MOST_PREEMPTED = 2000
@@ -37,7 +41,7 @@ class Remedy:
         The first job that does not fit, and what stops it.
     preempted, preempted_jobs : dict of {int: int}
         Tasks and jobs of each tenant, by position, that would give way to the others: of tenants
-        beyond their fair shares, none of which falls below it.
+        beyond their fair shares, none of which falls below it. With a refusal: if it were not.
     freed, freed_jobs : int
         Tasks and jobs that fit once those have gone.
     refusal : str
@@ -65,33 +69,21 @@ def remedy(comparison: ShareComparison, t: int) -> Remedy:
     give way × (jobs that run + servers × R)).
     """
     shares = comparison.tenant_shares
-    owed = [
-        k
-        for k in np.flatnonzero(shares.owed_jobs).tolist()
-        if comparison.subject.tenants.of[next(iter(shares.jobs[k].tasks))] == t
-    ]
+    owed = comparison.owed_jobs_of(t)
     sizes = np.array([shares.jobs[k].parts(shares.parts).max() for k in owed])
     order = [owed[k] for k in largest_first(sizes * shares.owed_jobs[owed])]
     jobs = int(shares.owed_jobs[owed].sum())
     count = sum(shares.jobs[k].size * int(shares.owed_jobs[k]) for k in owed)
 
-    # Jobs that fit beside what runs
-    blocking = comparison.blocking
-    by_server: Counter[int] = Counter()
-    missing: list[tuple[WaitingJob, int]] = []
-    fitting = fitting_jobs = 0
-    for k in order:
-        job, copies = shares.jobs[k], int(shares.owed_jobs[k])
-        placements, placed = fitting_copies(blocking, job, copies)
-        blocking = blocking.beside(placements)
-        for placement in placements:
-            by_server.update(
-                dict(zip(placement.servers.tolist(), placement.tasks.tolist(), strict=True))
-            )
-        fitting += placed * job.size
-        fitting_jobs += placed
-        if placed < copies:
-            missing.append((job, copies - placed))
+    owed_jobs = [shares.jobs[k]._replace(copies=int(shares.owed_jobs[k])) for k in order]
+    blocking, placed, by_server = _fitting(comparison, owed_jobs)
+    fitting_jobs = sum(placed)
+    fitting = sum(copies * job.size for copies, job in zip(placed, owed_jobs, strict=True))
+    missing = [
+        (job, int(job.copies) - copies)
+        for copies, job in zip(placed, owed_jobs, strict=True)
+        if copies < job.copies
+    ]
     servers = {i: tasks for i, tasks in by_server.most_common() if tasks}
     result = Remedy(count, jobs, fitting, fitting_jobs, servers)
     if not missing:
@@ -101,9 +93,9 @@ def remedy(comparison: ShareComparison, t: int) -> Remedy:
     first = missing[0][0]
     obstacle = blocking.of_job(first)
     result = Remedy(count, jobs, fitting, fitting_jobs, servers, first, obstacle)
-    refusal = _refusal(comparison, t)
-    if obstacle.kind not in ("cap", "resource") or comparison.instance.has_rates or refusal:
-        return Remedy(**{**vars(result), "refusal": refusal})
+    result = replace(result, refusal=_refusal(comparison, t))
+    if obstacle.kind not in ("cap", "resource") or comparison.instance.has_rates:
+        return result
     preemption = _Preemption(comparison, t, blocking)
     freed = freed_jobs = 0
     for job, copies in missing:
@@ -112,13 +104,44 @@ def remedy(comparison: ShareComparison, t: int) -> Remedy:
                 break
             freed += job.size
             freed_jobs += 1
-    changes = {
-        "preempted": dict(preemption.tasks.most_common()),
-        "preempted_jobs": dict(preemption.jobs),
-        "freed": freed,
-        "freed_jobs": freed_jobs,
-    }
-    return Remedy(**{**vars(result), **changes})
+    return replace(
+        result,
+        preempted=dict(preemption.tasks.most_common()),
+        preempted_jobs=dict(preemption.jobs),
+        freed=freed,
+        freed_jobs=freed_jobs,
+    )
+
+
+def _fitting(
+    comparison: ShareComparison, jobs: list[WaitingJob]
+) -> tuple[Blocking, list[int], Counter[int]]:
+    """Return the obstacles beside the jobs that fit now, how many of each do, and tasks by server.
+
+    One after the other, or, where that leaves some out, as a program of whole numbers places most.
+    """
+    blocking = comparison.blocking
+    placed = []
+    placements: list[Placement] = []
+    for job in jobs:
+        of_job, copies = fitting_copies(blocking, job, int(job.copies))
+        blocking = blocking.beside(of_job)
+        placements += of_job
+        placed.append(copies)
+    if sum(placed) < sum(job.copies for job in jobs) and comparison.instance.tree.quotas is None:
+        packing = comparison.blocking.pack(jobs)
+        if packing is not None and packing.copies.sum() > sum(placed):
+            placements = [
+                Placement(n, np.flatnonzero(tasks), tasks[tasks > 0])
+                for n, tasks in packing.tasks.items()
+            ]
+            blocking = comparison.blocking.beside(placements)
+            placed = packing.copies.tolist()
+    by_server: Counter[int] = Counter()
+    for placement in placements:
+        tasks_of_servers = zip(placement.servers.tolist(), placement.tasks.tolist(), strict=True)
+        by_server.update(dict(tasks_of_servers))
+    return blocking, placed, by_server
 
 
 def _refusal(comparison: ShareComparison, t: int) -> str:
@@ -162,6 +185,8 @@ class _Preemption:
         candidates = (
             np.flatnonzero(gives_way[self._tenant_of]) if self.running else np.zeros(0, int)
         )
+        rule = comparison.subject.preemption
+        self._lower_only = rule.lower_only or str(names[tenant]) in rule.lower_for
         self._on_server: dict[int, list[int]] = {}
         for k in candidates:
             for i in dict.fromkeys(i for _, i in self.running[k].tasks):
@@ -192,7 +217,39 @@ class _Preemption:
                 leaving.append(k)
         for k in leaving:
             self._take(k, -1)
-        return False
+        return self._by_program(job)
+
+    def _by_program(self, job: WaitingJob) -> bool:
+        """Return whether a job fits once others have gone, as a program of whole numbers says.
+
+        Of each tenant the resource counts of which it has most. With quotas there is no program.
+        """
+        if self.comparison.instance.tree.quotas is not None:
+            return False
+        candidates = [
+            k
+            for k in dict.fromkeys(k for of_server in self._on_server.values() for k in of_server)
+            if self.copies[k] and not (self._lower_only and not _is_lower(self.running[k], job))
+        ]
+        leaving = [self.running[k]._replace(copies=int(self.copies[k])) for k in candidates]
+        keepings = []
+        for t in np.unique(self._tenant_of[candidates]) if candidates else []:
+            r = int(self.amounts[t].argmax())
+            spare = float(self.amounts[t, r] - self.shares.fair_share[t] * (1 - AUDIT))
+            of_tenant = [j for j, k in enumerate(candidates) if self._tenant_of[k] == t]
+            keepings.append(Keeping(of_tenant, r, spare))
+        packing = self.blocking.pack([job._replace(copies=1)], leaving=leaving, keepings=keepings)
+        if packing is None or not packing.copies.any():
+            return False
+        for k, count in zip(candidates, packing.leaving.tolist(), strict=True):
+            for _ in range(count):
+                self._take(k)
+                t = int(self._tenant_of[k])
+                self.jobs[t] += 1
+                self.tasks[t] += sum(self.running[k].tasks.values())
+        for n, tasks in packing.tasks.items():
+            self.blocking.add(Placement(n, np.flatnonzero(tasks), tasks[tasks > 0]))
+        return True
 
     def _needless(self, job: WaitingJob, leaving: list[int]) -> list[int]:
         """Return the jobs that may stay after all, and put them back."""
@@ -295,13 +352,12 @@ class _Preemption:
         It is of the lowest priority, and then of the tenant that is furthest beyond its fair share.
         No tenant falls below it.
         """
-        rule = self.comparison.subject.preemption
         candidates = []
         for k in jobs:
             running = self.running[k]
             if self.copies[k] <= gone[k]:
                 continue
-            if rule.lower_only and not _is_lower(running, job):
+            if self._lower_only and not _is_lower(running, job):
                 continue
             t = int(self._tenant_of[k])
             parts = sum(count * self.shares.parts[m] for (m, _), count in running.tasks.items())

@@ -15,6 +15,7 @@ from ...tolerances import AUDIT
 from .facts import OBSERVED, Facts, costly_properties, findings_in_words, is_large
 from .headline import headline
 from .share_comparison import ROOM, resource_of
+from .wording import help_for, on_servers
 
 # The data of the template: sections, tables with columns, the tree of queues; bounded in size.
 
@@ -250,6 +251,8 @@ def sections(facts: Facts) -> list[Section]:
     body = [_glance(facts)]
     if _is_observed(facts):
         body.append(_owed(facts))
+        if facts.share_comparison.summaries:
+            body.append(_waits(facts))
     if facts.earlier is not None:
         body.append(_since(facts))
     if subject.instance.has_queues:
@@ -608,6 +611,7 @@ def _owed(facts: Facts) -> Section:
 
     columns = [
         TableColumn(noun, "label"),
+        TableColumn("jobs short", about="whole jobs of the fair share that it lacks"),
         TableColumn("short of", about="tasks of the fair share that it lacks"),
         TableColumn("stopped by", "text", "the resource that is short, or the cap of a queue"),
         TableColumn(
@@ -619,12 +623,17 @@ def _owed(facts: Facts) -> Section:
         TableColumn(
             "least on", "text", "the server where least is lacking, or the queue whose cap it is"
         ),
+        TableColumn("what would help", "words", "of this one alone, beside all that runs now"),
     ]
+    position = {str(name): t for t, name in enumerate(tenants.names)}
+    shares = comparison.tenant_shares
+    short = set(shares.short.tolist())
 
     def rows(frame: pd.DataFrame) -> list[list[Any]]:
         return [
             [
                 str(label),
+                int(shares.jobs_short[position[str(label)]]),
                 row.owed,
                 row.blocked_by,
                 _holders(facts, row.blocked_by, row.beyond_fair),
@@ -632,6 +641,7 @@ def _owed(facts: Facts) -> Section:
                 row.fair_tasks,
                 row.waiting,
                 row.where,
+                help_for(comparison, position[str(label)]) if position[str(label)] in short else "",
             ]
             for label, row in zip(frame.index, records(frame), strict=True)
         ]
@@ -641,10 +651,71 @@ def _owed(facts: Facts) -> Section:
     by_a_task = comparison.tenant_shares.short.size
     paragraph = (
         f"{noun.capitalize()}s that wait and are below their fair share: {len(below):,}, of which "
-        f"{by_a_task:,} by a whole task or more. A fair share need not be a whole number of tasks."
+        f"{by_a_task:,} by a whole job or more. A fair share need not be a whole number of tasks; a "
+        "job of several tasks is owed where all of them are fair."
     )
     title = f"{title}, and those who hold it"
     return Section("owed", "Below fair", title, [paragraph], tables=[table])
+
+
+def _waits(facts: Facts) -> Section:
+    """Return what waits of each tenant, how much of it has room, and what stops the rest."""
+    comparison = facts.share_comparison
+    noun = comparison.subject.tenants.noun
+    names = comparison.subject.tenants.names
+    columns = [
+        TableColumn(noun, "label"),
+        TableColumn("jobs", about="jobs that wait; their tasks run at once or not at all"),
+        TableColumn("tasks", about="of these jobs"),
+        TableColumn("room for", about="jobs that have room now, beside what runs"),
+        TableColumn("on", "text", "servers with room, each with its tasks"),
+        TableColumn("next job stopped by", "text", "the first job without room"),
+        TableColumn("first since", "text"),
+        TableColumn("priority", about="the highest"),
+        TableColumn("the scheduler says", "words", "in its own words, of most tasks"),
+        TableColumn("not counted", "words", "constraints that do not count here, with tasks"),
+    ]
+    rows: list[list[Any]] = []
+    for t, summary in list(comparison.summaries.items())[:MOST_ROWS]:
+        of_tenant = [
+            job
+            for job in comparison.waiting_jobs
+            if comparison.subject.tenants.of[next(iter(job.tasks))] == t
+        ]
+        stopped = ""
+        if summary.job is not None and summary.obstacle is not None:
+            n = next(iter(summary.job.tasks))
+            stopped = comparison.with_holders(n, summary.obstacle).blocked_by
+        priorities = [job.priority for job in of_tenant if job.priority is not None]
+        message = max(summary.messages, key=summary.messages.__getitem__, default="")
+        left_out = ", ".join(f"{name} ({count:,})" for name, count in summary.left_out.items())
+        place = on_servers(comparison, summary.servers) if summary.servers else ""
+        since = min((job.since for job in of_tenant if job.since), default="")
+        priority = max(priorities, default=float("nan"))
+        rows.append(
+            [
+                str(names[t]),
+                summary.jobs,
+                summary.tasks,
+                summary.fitting_jobs,
+                place,
+                stopped,
+                since,
+                priority,
+                message,
+                left_out,
+            ]
+        )
+    omitted = len(comparison.summaries) - len(rows)
+    caption = f"{noun.capitalize()}s of which something waits, those first of whom most does"
+    table = _without_empty(Table("waiting-table", caption, columns, rows))
+    if omitted > 0:
+        table = table._replace(left_out=f"{omitted:,} more {noun}s are left out.")
+    text = (
+        "Room is counted for each of them alone, beside what runs now. A job has room where all of its "
+        "tasks have, in what is free on servers that may take them and in the quotas of its queue."
+    )
+    return Section("waiting", "Waiting", "What waits, and what stops it", [text], tables=[table])
 
 
 def _mechanisms(facts: Facts) -> Section:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -20,8 +20,10 @@ from ..clusters.past import fair_with_past
 from ..clusters.volcano import CAPACITY, PROPORTION
 from .blocking import Blocking, Obstacle, fitting_copies
 from .jobs import RunningJob, WaitingJob, jobs_that_run, jobs_that_wait
+from .remedy import Remedy, remedy
 from .subject import ClusterSource, Subject, mechanism_or_default, subject_of
 from .tenants import TenantShares
+from .waiting import WaitingSummary, summaries
 
 #: So many holders of an obstacle are named, those with most first; all who hold more than is fair.
 HOLDERS = 3
@@ -94,6 +96,8 @@ class ShareComparison:
         if subject.scheduler:
             options = {"oversized": "drop", **options}
         instance = subject.instance
+        if subject.no_fair_sharing and mechanism is None:
+            instance = _without_borrowing(instance)
         try:
             fair = allocate(instance, mechanism_or_default(instance, mechanism), **options)
         except SolverError as error:
@@ -141,7 +145,35 @@ class ShareComparison:
     @cached_property
     def tenant_shares(self) -> TenantShares:
         """The shares of tenants, of which the users are parts."""
-        return self._shares_beside(self.fair_tasks)
+        shares = self._shares_beside(self.fair_tasks)
+        if self.subject.asleep.any() and self.subject.tasks is not None:
+            self._start(shares)
+        return shares
+
+    def _start(self, shares: TenantShares) -> None:
+        """Take off what tenants are owed the jobs that fit on servers that sleep, which start."""
+        blocking = self.blocking
+        asleep = self.subject.asleep
+        starting = np.zeros(len(shares.jobs), dtype=int)
+        for k in np.flatnonzero(shares.owed_jobs).tolist():
+            job = shares.jobs[k]
+            placements, _ = fitting_copies(blocking, job, int(shares.owed_jobs[k]))
+            blocking = blocking.beside(placements)
+            if job.size == 1:
+                starting[k] = sum(
+                    int(placement.tasks[asleep[placement.servers]].sum())
+                    for placement in placements
+                )
+                continue
+            copies = [
+                placements[c : c + len(job.tasks)]
+                for c in range(0, len(placements), len(job.tasks))
+            ]
+            starting[k] = sum(
+                any(placement.tasks[asleep[placement.servers]].any() for placement in of_copy)
+                for of_copy in copies
+            )
+        shares.start(starting)
 
     def _shares_beside(self, fair_tasks: np.ndarray) -> TenantShares:
         """Return the shares of tenants beside fair tasks of users."""
@@ -178,6 +210,14 @@ class ShareComparison:
             return None
         return self._shares_beside(np.asarray(self.fair_with_past.tasks_array.sum(axis=1)))
 
+    @cached_property
+    def tenant_shares_with_fair_sharing(self) -> TenantShares | None:
+        """The shares of tenants beside those that fair sharing would give, where it is off."""
+        if not self.subject.no_fair_sharing or self.instance.tree.quotas is None:
+            return None
+        shared = allocate(self.instance, "kueue", oversized="drop")
+        return self._shares_beside(np.asarray(shared.tasks_array.sum(axis=1)))
+
     @property
     def owed(self) -> np.ndarray:
         """Tasks of each user that wait, and that its tenant lacks of its fair share."""
@@ -198,6 +238,30 @@ class ShareComparison:
             pieces=self.subject.pieces,
             asleep=self.subject.asleep,
         )
+
+    def owed_jobs_of(self, t: int) -> list[int]:
+        """Return the positions of the jobs that a tenant is owed."""
+        of = self.subject.tenants.of
+        return [
+            k
+            for k in np.flatnonzero(self.tenant_shares.owed_jobs).tolist()
+            if of[next(iter(self.waiting_jobs[k].tasks))] == t
+        ]
+
+    @cached_property
+    def summaries(self) -> dict[int, WaitingSummary]:
+        """What waits, by tenant; those first of whom most does."""
+        return summaries(self)
+
+    @cached_property
+    def _remedies(self) -> dict[int, Remedy]:
+        return {}
+
+    def remedy(self, t: int) -> Remedy:
+        """Return how a tenant could run the jobs that it is owed; computed once."""
+        if t not in self._remedies:
+            self._remedies[t] = remedy(self, t)
+        return self._remedies[t]
 
     @cached_property
     def running_jobs(self) -> list[RunningJob]:
@@ -486,6 +550,17 @@ class ShareComparison:
         return ObstacleRow.without_holders(
             str(instance.resources[obstacle.resource]), count, nearest
         )
+
+
+def _without_borrowing(instance: Instance) -> Instance:
+    """Return the instance in which no queue borrows: what quotas promise without fair sharing."""
+    tree = instance.tree
+    if tree.quotas is None:
+        return instance
+    nominal, borrowing, lending = tree.quotas.amounts
+    limits = np.where(tree.quotas.listed, 0.0, borrowing)
+    quotas = replace(tree.quotas, amounts=np.array([nominal, limits, lending]))
+    return instance.derived(queues=replace(tree, quotas=quotas))
 
 
 # ``fair_shares``: the comparison as a table.

@@ -14,6 +14,7 @@ from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import LARGEST_WHOLE
 from ...models.instances.queues import cleaned
 from ...models.notation.reals import NumberError, number
+from .jobs import RunningJob, jobs_that_run
 from .subject import Classes, ClusterSource, mechanism_or_default, require_user_or_queue, subject_of
 from .tenants import to_whole
 
@@ -179,15 +180,17 @@ def _joined(instance: Instance, path: str, users: Mapping[str, Any]) -> Instance
         demands = instance.demands[models]
         eligible = instance.eligible[models]
         limits = instance.task_limits[models]
+        sizes = instance.job_sizes[models]
         if users.get("tasks") is not None:
             limits = np.full(len(models), tasks)
     else:
         demands = _demand(instance, path, users["demand"])
         eligible = np.ones((1, len(instance.servers)), dtype=bool)
         limits = np.array([tasks])
+        sizes = np.ones(1, dtype=int)
     if instance.has_rates:
         raise InstanceError("the instance has rates, and new users would have none")
-    return _with_users(instance, path, demands, eligible, limits)
+    return _with_users(instance, path, (demands, eligible, limits, sizes))
 
 
 def _demand(instance: Instance, path: str, amounts: Any) -> np.ndarray:
@@ -229,9 +232,13 @@ def _users_like(instance: Instance, name: Any) -> np.ndarray:
 
 
 def _with_users(
-    instance: Instance, path: str, demands: np.ndarray, eligible: np.ndarray, limits: np.ndarray
+    instance: Instance, path: str, columns: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 ) -> Instance:
-    """Return the instance with new users, named after their queue."""
+    """Return the instance with new users, named after their queue.
+
+    The columns are their demands, where they may run, task limits and job sizes.
+    """
+    demands, eligible, limits, sizes = columns
     users = list(instance.users)
     count = len(demands)
     labels = _new_labels({str(user) for user in users}, path, count)
@@ -245,6 +252,7 @@ def _with_users(
         weights=np.concatenate([instance.user_weights, np.ones(count)]),
         eligible=np.vstack([instance.eligible, eligible]),
         task_limits=np.concatenate([instance.task_limits, limits]),
+        job_sizes=np.concatenate([instance.job_sizes, sizes]),
         entitlements=None,
         queue=[*(instance.queue or [""] * len(users)), *[path] * count],
         queues=rows,
@@ -308,7 +316,7 @@ def what_if(
         Indexed by queue or user: ``before`` and ``after``, dominant shares of the cluster as it is
         (so that more servers show as more), their ``change``, ``tasks_before`` and ``tasks_after``.
         New users have 0 before. Where running tasks are known, also ``would_go``: running tasks beyond what is fair
-        after the edit, whole ones.
+        after the edit, in whole jobs.
 
     Raises
     ------
@@ -355,9 +363,28 @@ def what_if(
         running = subject.tasks.sum(axis=1)
         fair = totals_after[: len(running)]
         beyond = np.maximum(np.ceil(to_whole(running - fair, running)), 0.0)
+        jobs = jobs_that_run(before, subject.tasks, subject.running_jobs)
+        beyond = _in_whole_jobs(beyond, jobs)
         would_go = _amounts(before, beyond, by)["tasks"].reindex(labels, fill_value=0.0)
         columns["would_go"] = would_go.to_numpy()
     return pd.DataFrame(columns, index=pd.Index(labels, name=by, dtype=object))
+
+
+def _in_whole_jobs(beyond: np.ndarray, jobs: list[RunningJob]) -> np.ndarray:
+    """Return tasks that would go, rounded up to whole jobs of each user, the smallest first."""
+    sizes_of: dict[int, list[tuple[int, int]]] = {}  # by user: tasks in a job, and equal jobs
+    for job in jobs:
+        tasks: dict[int, int] = {}
+        for (n, _), count in job.tasks.items():
+            tasks[n] = tasks.get(n, 0) + count
+        for n, count in tasks.items():
+            sizes_of.setdefault(n, []).append((count, job.copies))
+    whole = np.zeros(len(beyond))
+    for n in np.flatnonzero(beyond).tolist():
+        for size, copies in sorted(sizes_of.get(n, [])):
+            going = min(copies, int(np.ceil((beyond[n] - whole[n]) / size)))
+            whole[n] += max(going, 0) * size
+    return whole
 
 
 def _amounts(instance: Instance, totals: np.ndarray, by: str) -> pd.DataFrame:
