@@ -13,7 +13,13 @@ import period_dumps
 import slurm_dumps
 import yarn_dumps
 from fairlp.errors import FileFormatError, InstanceError
-from fairlp.operations.clusters.dumps import dumps_in, dumps_of, duration, time_in, times_of
+from fairlp.operations.clusters.dumps import (
+    dumps_in,
+    dumps_of,
+    duration,
+    time_in,
+    times_of,
+)
 
 TEN = datetime(2026, 11, 28, 10)
 
@@ -139,6 +145,13 @@ def test_a_folder_of_instances_is_no_period(tmp_path):
     (tmp_path / "users.csv").write_text("user,cpu\na,1\n", encoding="utf-8")
     (tmp_path / "servers.csv").write_text("server,cpu\ns,1\n", encoding="utf-8")
     assert dumps_in(tmp_path) == [] and dumps_in(tmp_path / "users.csv") == []
+
+
+def test_the_tables_of_a_trace_are_not_opened(tmp_path):
+    (tmp_path / "task_events").mkdir()
+    (tmp_path / "task_events" / "part-0.csv.gz").write_bytes(b"no gzip: an error where it is read")
+    (tmp_path / "task_events" / "part-1.csv").mkdir()
+    assert dumps_in(tmp_path) == []
 
 
 # Times.

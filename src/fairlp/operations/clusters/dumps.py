@@ -74,8 +74,14 @@ def _by_number(name: str) -> list[tuple[int, int, str]]:
     ]
 
 
+#: Suffixes of tables, which no scheduler's tools write; traces have very large ones.
+_TABLES = (".csv", ".csv.gz")
+
+
 def _scheduler_or_none(file: Path) -> str | None:
-    """Return the scheduler of a file, None where it cannot be read, too."""
+    """Return the scheduler of a file, None where it cannot be read, too; tables are not opened."""
+    if file.name.lower().endswith(_TABLES):
+        return None
     try:
         return scheduler_of(file)
     except FileFormatError:
