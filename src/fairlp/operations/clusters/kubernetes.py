@@ -179,6 +179,9 @@ class KubernetesReader:
     def read(self, path: Path) -> None:
         """Read a file."""
         for manifest in objects(path):
+            if isinstance(manifest, KeptEntry) and manifest.result is not None:
+                self._put_pod(manifest.result._replace(file=path.name))
+                continue
             place = "an entry of items"
             try:
                 kind = text_at(manifest, "kind")
@@ -236,9 +239,17 @@ class KubernetesReader:
             raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
 
     def _read_pod(self, manifest: Record, file: str) -> None:
-        pod = self._pod_of(manifest, file)
+        notes = self.cluster.notes
+        lines = notes.total
+        pod = pod_of(manifest, file, notes)
         if pod is None:
             return
+        if isinstance(manifest, KeptEntry) and notes.total == lines:  # lines belong to each dump
+            manifest.keep(pod)
+        self._put_pod(pod)
+
+    def _put_pod(self, pod: Pod) -> None:
+        """Put a pod among those of the dump, once."""
         key = pod.namespace, pod.name
         if key in self.pods:
             self.note(*pod.where, "an earlier pod has this name", "left out")
@@ -251,22 +262,6 @@ class KubernetesReader:
             labels=self.kueue.labels_of(pod),
             annotations=self.volcano.annotations_of(pod) | self.kueue.annotations_of(pod),
         )
-
-    def _pod_of(self, manifest: Record, file: str) -> Pod | None:
-        """Return the pod of a manifest; of the same one in the dump before, the same pod."""
-        notes = self.cluster.notes
-        if not isinstance(manifest, KeptEntry):
-            return pod_of(manifest, file, notes)
-        if manifest.result is not None:
-            known: Pod = manifest.result
-            return known._replace(file=file)
-        lines = notes.total
-        pod = pod_of(manifest, file, notes)
-        if pod is not None and notes.total == lines:  # else the lines belong to each dump
-            identity = {"name": pod.name, "namespace": pod.namespace}
-            kind = {key: manifest.get(key) for key in ("kind", "apiVersion")}
-            manifest.keep(pod, {**kind, "metadata": identity})
-        return pod
 
     def _read_priority_class(self, manifest: Record, file: str) -> None:
         value = value_at(manifest, "value", kind=int)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections import Counter
@@ -239,11 +240,12 @@ class KeptEntry(Record):
 
     result: Any = None
 
-    def keep(self, result: Any, rest: Record) -> None:
-        """Keep the result for the next dump, with the rest of the entry that is read again then."""
+    def keep(self, result: Any) -> None:
+        """Keep the result for the next dump; of the entry itself only its kind is read again."""
         self.result = result
+        kind = self.get("kind")
         self.clear()
-        self.update(rest)
+        self["kind"] = kind
 
 
 class EntryMemory:
@@ -267,11 +269,15 @@ class EntryMemory:
         self._now = []
         self._next = 0
         token = _MEMORY.set(self)
+        collects = gc.isenabled()
+        gc.disable()  # entries are trees: the search for cycles among them only takes time
         try:
             yield
         finally:
             self._put_latest()
             _MEMORY.reset(token)
+            if collects:
+                gc.enable()
 
     def decoded(self, decode: Decode, text: str, position: int) -> tuple[Any, int]:
         """Return the value at a position and where it ends.
