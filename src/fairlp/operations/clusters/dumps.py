@@ -16,7 +16,7 @@ from ...models.files.whole_files import home, read_text
 from .kubernetes import objects
 from .pods import name_of
 from .slurm_text import time_of
-from .sources import SLURM_CONFIG, files_of, is_json, members, scheduler_of
+from .sources import SLURM_CONFIG, files_of, is_json, members, scheduler_of_beginning
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _scheduler_or_none(file: Path) -> str | None:
     if file.name.lower().endswith(_TABLES):
         return None
     try:
-        return scheduler_of(file)
+        return scheduler_of_beginning(file)
     except FileFormatError:
         return None
 
@@ -151,7 +151,7 @@ _NODE_RECORDS = re.compile(r"^NodeName=(\S+)", re.MULTILINE)
 
 def node_names(file: Path) -> Iterator[str]:
     """Yield the names of the nodes in a file of a scheduler."""
-    scheduler = scheduler_of(file)
+    scheduler = scheduler_of_beginning(file)
     text = read_text(file)
     if scheduler is None or not _NODES.search(text):
         return
@@ -237,7 +237,7 @@ def _told_by(file: Path) -> datetime | None:
     text = read_text(file)
     if text.startswith(SLURM_CONFIG):
         return time_in(text.partition("\n")[0])
-    if scheduler_of(file) != "slurm":
+    if scheduler_of_beginning(file) != "slurm":
         return None
     times = [time_of(int(number)) for number in _LAST_UPDATE.findall(text)]
     return max((datetime.fromisoformat(time) for time in times if time), default=None)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ...errors import FileFormatError, UnknownNameError, nearest
 from .assembly import Snapshot, assemble
-from .sources import advice, files_of, scheduler_of
+from .sources import advice, files_of, scheduler_of_beginning
 
 
 def snapshot(
@@ -77,7 +77,7 @@ def snapshot_of(
         if value is not None and value not in choices:
             raise UnknownNameError(f"{name}={value!r} is not known; {nearest(value, choices)}")
 
-    schedulers = {file: scheduler_of(file) for file in files}
+    schedulers = {file: scheduler_of_beginning(file) for file in files}
     if scheduler is None:
         scheduler = _only_scheduler(path, schedulers, list(readers))
     elif not any(schedulers.values()):

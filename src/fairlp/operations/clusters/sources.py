@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import FileFormatError
-from ...models.files.whole_files import home, not_found, read_text
+from ...models.files.whole_files import home, not_found, opened, read_text
 from .cluster import Record
 
 #: Lists that are read entry by entry.
@@ -80,6 +80,22 @@ def scheduler_of(path: Path) -> str | None:
         if key == "nodes":
             return "slurm"
     return None
+
+
+#: The first key of a document of JSON.
+_FIRST_KEY = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(\w+)"\s*:')
+_FIRST_BYTES = 4096
+
+
+def scheduler_of_beginning(path: Path) -> str | None:
+    """Return the scheduler whose tools wrote a file; its first key mostly shows it.
+
+    The rest of a large file is then not read, so that a fault in it is told by its reader.
+    """
+    with opened(path) as file:
+        match = _FIRST_KEY.match(file.read(_FIRST_BYTES))
+    scheduler = _SCHEDULERS.get(match[1].decode()) if match else None
+    return scheduler or scheduler_of(path)
 
 
 #: The first letters of tables for people, and the command that prints the same for programs.
