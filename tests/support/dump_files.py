@@ -101,7 +101,15 @@ def slurm():
         1, tres="cpu=8,mem=8G,node=2", nodes="n[1-2]", gres_detail=["gpu:1", "gpu:1"]
     )
     spread["job_resources"] = slurm_dumps.ALLOCATIONS["new"]
-    jobs = [spread, slurm_dumps.job(2, nodes="", array_task_string="1-3", features="a&(b|c)")]
+    part = {"het_job_id": slurm_dumps.wrapped(3), "het_job_id_set": "3-4", "shared": ["none"]}
+    jobs = [
+        spread,
+        slurm_dumps.job(2, nodes="", array_task_string="1-3", features="a&(b|c)"),
+        slurm_dumps.job(3, nodes="", licenses="x:1", required_nodes="n1", qos="q", **part),
+        slurm_dumps.job(4, nodes="", resv_name="r", contiguous=True, exclusive=["user"], **part),
+    ]
+    licence = {"LicenseName": "x", "Total": 2, "Used": 1, "Free": 1}
+    partition = {"name": "cpu", "priority": {"tier": 1}, "preempt_mode": "REQUEUE"}
     nodes = [slurm_dumps.node("n1", gres="gpu:2(S:0)", features=["a", "b"]), slurm_dumps.node("n2")]
     share = {
         "name": "physics",
@@ -114,6 +122,7 @@ def slurm():
         "a.json": {"meta": {}, "nodes": nodes},
         "b.json": {"meta": {}, "jobs": jobs},
         "c.json": {"meta": {}, "shares": {"shares": [share]}} | accounts,
+        "d.json": {"licenses": [licence], "partitions": [partition], "meta": {}},
     }
 
 
@@ -126,10 +135,17 @@ def yarn():
         "type": "fairScheduler",
         "rootQueue": {"queueName": "root", "childQueues": [{"queueName": "root.a", "weight": 2}]},
     }
+    user = {"username": "ann", "userResourceLimit": {"memory": 2048, "vCores": 2}}
+    queue = {"queueName": "a", "capacity": 50.0, "userLimitFactor": 1.0, "users": {"user": [user]}}
+    queue |= {"usedAMResource": {"memory": 1}, "AMResourceLimit": {"memory": 1}}
+    queue |= {"preemptionDisabled": True}
+    capacity = copy.deepcopy(yarn_dumps.CAPACITY) | {"queues": {"queue": [queue]}}
+    setting = {"key": "yarn.scheduler.capacity.user-limit-factor", "value": "2"}
     return {
+        "0.json": {"properties": [setting]},
         "a.json": {"nodes": {"node": [yarn_dumps.node("n1", (2048, 2))]}},
         "b.json": {"apps": {"app": [app]}},
-        "c.json": {"scheduler": {"schedulerInfo": copy.deepcopy(yarn_dumps.CAPACITY)}},
+        "c.json": {"scheduler": {"schedulerInfo": capacity}},
         "d.json": {"scheduler": {"schedulerInfo": fair}},
     }
 

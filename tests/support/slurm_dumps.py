@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import fairlp
+from fairlp.operations.clusters.slurm import SlurmReader
 
 
 def wrapped(value):
@@ -122,3 +123,87 @@ root|||0.000000|10||1.000000||||
 
 #: What is done for an account whose share is that of its parent.
 WEIGHS = "it weighs as much as all with tasks below it, who share at its parent"
+
+
+def cluster_of(folder):
+    """Return the cluster that the reader of Slurm makes of the files in a folder."""
+    reader = SlurmReader()
+    for path in sorted(folder.iterdir()):
+        reader.read(path)
+    cluster, allowed = reader.finish()
+    return cluster, allowed
+
+
+def read_cluster(folder, nodes, jobs, **texts):
+    """Write a dump and further files by name, and return the cluster that the reader makes of it."""
+    write_dump(folder, nodes, jobs)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return cluster_of(folder)[0]
+
+
+def node_as_text(entry, one_line=False, free_text="Linux 5.15 #1 SMP State=DOWN"):
+    """Return a node as ``scontrol show node`` prints it."""
+    lines = [
+        f"NodeName={entry['name']} Arch=x86_64 CoresPerSocket=8 ",
+        f"CPUAlloc={entry.get('alloc_cpus', 0)} CPUEfctv={entry['cpus']} CPUTot={entry['cpus']} "
+        "CPULoad=0.01",
+        f"AvailableFeatures={','.join(entry['features']) or '(null)'}",
+        f"ActiveFeatures={','.join(entry['features']) or '(null)'}",
+        f"Gres={entry['gres'] or '(null)'}",
+        f"NodeAddr={entry['name']} NodeHostName={entry['name']} Version=23.11.4",
+        f"OS={free_text} ",
+        f"RealMemory={entry['real_memory']} AllocMem={entry.get('alloc_memory', 0)} "
+        "FreeMem=1000 Sockets=2 Boards=1",
+        f"State={'+'.join(entry['state'])} ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A "
+        "MCS_label=N/A",
+        f"Partitions={','.join(entry['partitions'])} ",
+        "BootTime=2026-01-01T00:00:00 SlurmdStartTime=2026-01-01T00:00:00",
+        f"CfgTRES=cpu={entry['cpus']},mem={entry['real_memory']}M,billing={entry['cpus']}",
+        f"AllocTRES={entry.get('tres_used', '')}",
+        "CurrentWatts=n/a AveWatts=n/a",
+        f"Reason={free_text} [root@2026-01-01T00:00:00]",
+    ]
+    return (" " if one_line else "\n   ").join(lines) + ("\n" if one_line else "\n\n")
+
+
+def job_as_text(entry, one_line=False, free_text="my job Partition=gpu"):
+    """Return a job as ``scontrol show job`` prints it, with `free_text` as its name and command."""
+    array = entry.get("array_task_string")
+    head = f"JobId={entry['job_id']} "
+    if array:
+        head += f"ArrayJobId={entry['job_id']} ArrayTaskId={array} "
+    reason = entry.get("state_description") or entry.get("state_reason") or "None"
+    count = entry.get("node_count", 1)
+    lines = [
+        f"{head}JobName={free_text}",
+        f"UserId={entry['user_name']}(1001) GroupId=users(100) MCS_label=N/A",
+        f"Priority={entry.get('priority', 1)} Nice=0 Account={entry['account']} "
+        f"QOS={entry.get('qos') or '(null)'}",
+        f"JobState={entry['job_state'][0]} Reason={reason.replace(' ', '_')} Dependency=(null)",
+        "Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0",
+        "RunTime=00:00:00 TimeLimit=1-00:00:00 TimeMin=N/A",
+        f"SubmitTime={entry.get('submit_time')} EligibleTime=2026-01-01T00:00:00",
+        f"Partition={entry['partition']} AllocNode:Sid=login:17",
+        f"ReqNodeList={entry.get('required_nodes') or '(null)'} "
+        f"ExcNodeList={entry.get('excluded_nodes') or '(null)'}",
+        f"NodeList={entry['nodes'] or '(null)'}",
+        f"NumNodes={count} NumCPUs=4 NumTasks=1 CPUs/Task=1 ReqB:S:C:T=0:0:*:*",
+        f"ReqTRES={entry['tres_req_str']}",
+        f"AllocTRES={entry['tres_alloc_str'] or '(null)'}",
+        "Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*",
+    ]
+    allocations = entry.get("job_resources", {}).get("nodes", {}).get("allocation", [])
+    for allocation in allocations:
+        cpus, memory = allocation["cpus"]["count"], allocation["memory"]["allocated"]
+        lines.append(f"  Nodes={allocation['name']} CPU_IDs=0-{cpus - 1} Mem={memory} GRES=")
+    lines += [
+        "MinCPUsNode=1 MinMemoryNode=8G MinTmpDiskNode=0",
+        f"Features={entry.get('features') or '(null)'} DelayBoot=00:00:00",
+        f"OverSubscribe={'NO' if entry.get('shared') == ['none'] else 'OK'} Contiguous=0 "
+        f"Licenses={entry.get('licenses') or '(null)'} Network=(null)",
+        f"Command=/home/run.sh {free_text}",
+        "WorkDir=/home",
+        "StdErr=/home/a b.err",
+    ]
+    return (" " if one_line else "\n   ").join(lines) + ("\n" if one_line else "\n\n")

@@ -13,7 +13,17 @@ import fairlp
 from fairlp.errors import FairlpError, InstanceError
 from kubernetes_dumps import said
 from profiles import many
-from slurm_dumps import ALLOCATIONS, SSHARE, WEIGHS, job, node, read_dump, wrapped, write_dump
+from slurm_dumps import (
+    ALLOCATIONS,
+    SSHARE,
+    WEIGHS,
+    job,
+    node,
+    read_cluster,
+    read_dump,
+    wrapped,
+    write_dump,
+)
 
 
 def test_the_golden_dump(tmp_path):
@@ -182,10 +192,16 @@ LINES = [
     ({"jobs": [job(9, nodes="", job_state=["RUNNING"])]}, "the dump does not list its nodes", "jobs: 9"),
     ({"jobs": [job(9, features="[a|b]*2")]}, "counts nodes", "job 9"),
     ({"jobs": [job(9, features="a&(b")]}, "a parenthesis is not closed", "job 9"),
-    ({"jobs": [job(9, required_nodes="n1")]}, "it names nodes that it needs", "job 9"),
+    ({"jobs": [job(9, required_nodes="n[1-2]")]}, "it names 2 nodes that it needs, and runs on 1", "job 9"),
+    ({"jobs": [job(9, nodes="", resv_name="x")]}, "it runs in reservation 'x'", "job 9"),
+    ({"jobs": [job(9, licenses="a|b")]}, "'a|b' is no licence with its count", "job 9"),
+    ({"jobs": [job(9, nodes="", licenses="a")]}, "it needs licences that the dump does not list (a:1)", "job 9"),
+    ({"jobs": [job(9, tres="license/x=1")]}, "it has no amounts but licences", "jobs: 9"),
+    ({"licenses": [{"LicenseName": "x"}]}, "it has no LicenseName, Total and Free", "licenses: 'x'"),
+    ({"partitions": [{"name": "x"}]}, "it has no name and PriorityTier", "partitions: 'x'"),
     ({"jobs": [job(9, nodes="", array_task_string="x")]}, "is no list of array tasks", "jobs: 9"),
     ({"jobs": [job(9, nodes="", array_task_string="5-3")]}, "'5-3' runs down", "jobs: 9"),
-    ({"jobs": [job(9, tres="cpu=1,license/x=1")]}, "it is asked for, but no node has it", "resource 'license/x'"),
+    ({"jobs": [job(9, tres="cpu=1,gres/x=1")]}, "it is asked for, but no node has it", "resource 'x'"),
     ({"jobs": [job(9, tres="cpu=99,mem=1G")]}, "103 of 'cpu' are in use, of 16", "node 'n1'"),
     ({"extra": 1}, "it is not read", "key 'extra'"),
 ]  # fmt: skip
@@ -241,9 +257,10 @@ def test_what_is_observed_is_the_sum_over_jobs(tmp_path_factory, jobs):
         ({"state_reason": "JobHeldUser"}, "JobHeldUser"),
         ({"state_reason": "Dependency"}, "Dependency"),
         ({"state_reason": "QOSMaxCpuPerUserLimit"}, "QOSMaxCpuPerUserLimit"),
-        ({"shared": ["none"]}, "it wants whole nodes (--exclusive)"),
-        ({"exclusive": True}, "it wants whole nodes (--exclusive)"),
-        ({"het_job_id": wrapped(7)}, "part of a heterogeneous job"),
+        ({"state_reason": "Licenses"}, "Licenses"),
+        ({"state_reason": "BadConstraints"}, "BadConstraints"),
+        ({"state_reason": "ReqNodeNotAvail"}, "ReqNodeNotAvail"),
+        ({"het_job_id": wrapped(7)}, "other parts of heterogeneous job 7 are not in the dump"),
     ],
 )
 def test_what_may_not_run_yet_is_kept_apart_and_owed_nothing(tmp_path, fields, reason):
@@ -306,11 +323,210 @@ def test_use_that_only_nodes_tell_of_counts_as_used(tmp_path):
     assert little.hidden.empty
 
 
-def test_powered_down_nodes_are_not_there(tmp_path):
-    cluster = read_dump(
-        tmp_path, [node("n1"), node("n2", state=["IDLE", "POWERED_DOWN"])], [job(1)], SSHARE
-    )
-    assert list(cluster.instance.servers) == ["n1"]
+@pytest.mark.parametrize(
+    ("fields", "asleep"),
+    [
+        ({"state": ["IDLE", "CLOUD", "POWERED_DOWN"]}, "POWERED_DOWN"),
+        ({"state": ["IDLE", "CLOUD", "NOT_RESPONDING", "POWERING_UP"]}, "POWERING_UP"),
+        ({"state": "idle", "state_flags": ["POWERING_DOWN"]}, "POWERING_DOWN"),
+        ({"state": "IDLE+CLOUD+POWERED_DOWN"}, "POWERED_DOWN"),
+        ({"state": "idle~"}, "POWERED_DOWN"),
+        ({"state": "idle#"}, "POWERING_UP"),
+        ({"state": "idle%"}, "POWERING_DOWN"),
+    ],
+)
+def test_nodes_that_sleep_are_capacity_and_marked(tmp_path, fields, asleep):
+    """16 cores of one node that is awake and 8 × 16 of nodes that start when jobs need them: 144."""
+    sleepers = [node(f"c{k}", **fields) for k in range(8)]
+    cluster = read_cluster(tmp_path, [node("n1"), *sleepers], [job(1)])
+    assert sum(entry.amounts["cpu"] for entry in cluster.nodes.values()) == 144
+    assert {entry.closed for entry in cluster.nodes.values()} == {""}
+    assert cluster.nodes["n1"].asleep == "" and cluster.nodes["c7"].asleep == asleep
+
+
+def test_a_cluster_in_which_all_nodes_sleep_has_nodes(tmp_path):
+    sleepers = [node(f"c{k}", state=["IDLE", "CLOUD", "POWERED_DOWN"]) for k in range(2)]
+    snapshot = read_dump(tmp_path, sleepers, [job(1, nodes="")])
+    assert len(snapshot.instance.servers) == 2 and snapshot.waiting["tasks"].tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("state", "closed"),
+    [
+        (["IDLE", "DRAIN", "POWERED_DOWN"], "DRAIN"),
+        (["DOWN", "CLOUD", "POWERED_DOWN"], "DOWN"),
+        (["IDLE", "NOT_RESPONDING"], "NOT_RESPONDING"),
+        (["FUTURE"], "FUTURE"),
+        (["IDLE", "MAINTENANCE", "RESERVED"], "MAINTENANCE"),
+        (["IDLE", "PLANNED"], ""),
+        (["MIXED", "CLOUD"], ""),
+        (["IDLE", "REBOOT_REQUESTED"], ""),
+    ],
+)
+def test_states_of_nodes_are_those_of_the_documentation(tmp_path, state, closed):
+    cluster = read_cluster(tmp_path, [node("n1", state=state)], [job(1, nodes="")])
+    assert cluster.nodes["n1"].closed == closed and not cluster.nodes["n1"].asleep
+
+
+def test_a_node_that_sleeps_starts_with_any_of_its_features(tmp_path):
+    features = {"features": ["a", "b"], "active_features": ["a"]}
+    nodes = [
+        node("n1", **features),
+        node("c1", state=["IDLE", "POWERED_DOWN"], **features),
+    ]
+    snapshot = read_dump(tmp_path, nodes, [job(1, nodes="", features="b")])
+    assert snapshot.instance.eligible.tolist() == [[False, True]]
+
+
+def test_only_jobs_of_a_reservation_run_on_its_nodes(tmp_path):
+    nodes = [node("n1"), node("n2", state=["IDLE", "RESERVED"], reservation="course")]
+    jobs = [job(1, nodes=""), job(2, "bob", nodes="", resv_name="course")]
+    snapshot = read_dump(tmp_path, nodes, jobs)
+    assert snapshot.instance.eligible.tolist() == [[True, False], [False, True]]
+
+
+def test_a_job_of_seven_nodes_waits_as_one(tmp_path):
+    """A job of 7 nodes with 5 free is one job of 7 tasks, each on a node of its own."""
+    nodes = [node(f"n{k}") for k in range(7)]
+    busy = [job(k + 1, "bob", tres="cpu=16,mem=8G,node=1", nodes=f"n{k}") for k in range(2)]
+    wide = job(17, tres="cpu=70,mem=56G,node=7", nodes="", node_count=wrapped(7), priority=9)
+    cluster = read_cluster(tmp_path, nodes, [*busy, wide])
+    (waiting,) = cluster.waiting_jobs
+    assert (waiting.name, waiting.copies, waiting.one_a_node) == ("job 17", 1, True)
+    ((leaf, tasks),) = waiting.tasks.items()
+    assert tasks == 7 and dict(leaf.demand) == {"cpu": 10, "memory": 8192}
+    assert waiting.since == "2026-01-01T00:00:00Z" and waiting.request.priority == 9
+    assert cluster.groups[leaf].waiting == 7
+
+
+def test_each_task_of_an_array_is_a_job_by_itself(tmp_path):
+    """Tasks 3 to 6 of an array of 2 nodes each wait, and one more may run at once: 4 − 1 are held."""
+    nodes = [node("n1"), node("n2")]
+    shape = "cpu=4,mem=8G,node=2"
+    array = {"array_job_id": wrapped(9), "node_count": wrapped(2)}
+    jobs = [
+        job(10, tres=shape, nodes="n[1-2]", priority=4, **array),
+        job(9, tres=shape, nodes="", array_task_string="3-6%2", **array),
+    ]
+    cluster = read_cluster(tmp_path, nodes, jobs)
+    (waiting,) = cluster.waiting_jobs
+    assert waiting.copies == 1 and sum(waiting.tasks.values()) == 2
+    assert list(cluster.running_jobs) == ["job 10"]
+    assert cluster.running_jobs["job 10"].tasks.total() == 2
+    assert cluster.running_jobs["job 10"].priority == 4
+    assert cluster.jobs == {"run": 1, "wait": 1, "are held": 3}
+
+
+def test_a_job_on_one_node_runs_with_its_priority(tmp_path):
+    cluster = read_cluster(tmp_path, [node("n1")], [job(1, priority=wrapped(5))])
+    (group,) = cluster.groups.values()
+    assert dict(group.running_priorities) == {("n1", 5): 1} and not cluster.running_jobs
+
+
+def parts(count, numbers="20-21", **fields):
+    """Parts of the heterogeneous job 20: part k asks for k + 1 nodes."""
+    entries = []
+    for k in range(count):
+        shape = f"cpu={4 * (k + 1)},mem={8 * (k + 1)}G,node={k + 1}"
+        place = {"het_job_id": wrapped(20), "het_job_id_set": numbers}
+        entries.append(
+            job(20 + k, tres=shape, nodes="", node_count=wrapped(k + 1), **place | fields)
+        )
+    return entries
+
+
+def test_the_parts_of_a_heterogeneous_job_are_one_job(tmp_path):
+    jobs = parts(2)
+    jobs[0]["priority"] = 3
+    jobs[1] |= {"partition": "gpu", "state_description": "Resources, soon", "priority": 5}
+    nodes = [node("n1"), node("g1", partitions=["gpu"]), node("g2", partitions=["gpu"])]
+    cluster = read_cluster(tmp_path, nodes, jobs)
+    (waiting,) = cluster.waiting_jobs
+    assert waiting.name == "job 20" and waiting.copies == 1
+    assert sorted(waiting.tasks.values()) == [1, 2]
+    assert {leaf.place.partitions for leaf in waiting.tasks} == {("cpu",), ("gpu",)}
+    assert waiting.request.message == "Resources, soon" and waiting.request.priority == 5
+
+
+def test_a_heterogeneous_job_waits_only_if_all_of_its_parts_do(tmp_path):
+    jobs = parts(2)
+    jobs[1]["state_reason"] = "Dependency"
+    held = read_dump(tmp_path, [node("n1"), node("n2")], [job(1), *jobs]).held
+    assert sorted(held["reason"]) == [
+        "Dependency",
+        "another part of heterogeneous job 20 is held: Dependency",
+    ]
+    alone = read_dump(tmp_path, [node("n1")], [job(1), *parts(1, "")]).held
+    assert alone["reason"].tolist() == ["other parts of heterogeneous job 20 are not in the dump"]
+    held = read_dump(tmp_path, [node("n1")], [job(1), *parts(2, "20-22")]).held
+    assert set(held["reason"]) == {"other parts of heterogeneous job 20 are not in the dump"}
+
+
+def test_an_exclusive_job_demands_all_of_a_node_where_nodes_are_alike(tmp_path):
+    nodes = [node("n1", gres="gpu:2"), node("n2", gres="gpu:2"), node("g1", partitions=["gpu"])]
+    jobs = [job(1, nodes="", shared=["none"]), job(2, "bob", nodes="", exclusive=["true"])]
+    cluster = read_cluster(tmp_path, nodes, jobs)
+    demands = {leaf.owner: dict(leaf.demand) for leaf in cluster.groups}
+    whole = {"cpu": 16, "memory": 65536, "gpu": 2}
+    assert demands == {"physics/ann": whole, "physics/bob": whole}
+
+
+def test_an_exclusive_job_on_nodes_that_differ_is_held(tmp_path):
+    nodes = [node("n1"), node("n2", cpus=32)]
+    cluster = read_cluster(tmp_path, nodes, [job(1, nodes="", shared=["none"])])
+    (group,) = cluster.groups.values()
+    reason = "it wants whole nodes (--exclusive), and those that it may have differ"
+    assert group.held_tasks == {reason: 1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "left_out"),
+    [
+        ({"shared": ["user"]}, "--exclusive=user"),
+        ({"features": "[rack1*2|rack2*4]"}, "constraint [rack1*2|rack2*4]"),
+        ({"required_nodes": "n[1-2]"}, "required nodes n[1-2]"),
+        ({"resv_name": "course"}, "reservation course"),
+        ({"contiguous": True}, "contiguous nodes"),
+        ({"required_switches": 1}, "switches"),
+        ({"licenses": "matlab:2"}, "licences (matlab:2)"),
+        ({"licenses": "a|b"}, "licences (a|b)"),
+    ],
+)
+def test_what_does_not_count_of_a_request_is_named(tmp_path, fields, left_out):
+    cluster = read_cluster(tmp_path, [node("n1"), node("n2")], [job(1, nodes="", **fields)])
+    (group,) = cluster.groups.values()
+    ((request, count),) = group.requests.items()
+    assert request.left_out == (left_out,) and count == 1
+
+
+def test_a_job_runs_on_the_nodes_that_it_names(tmp_path):
+    nodes = [node(f"n{k}") for k in range(3)]
+    jobs = [
+        job(1, nodes="", required_nodes="n1"),
+        job(2, "bob", tres="cpu=2,node=2", nodes="", node_count=2, required_nodes="n[0,2]"),
+    ]
+    snapshot = read_dump(tmp_path, nodes, jobs)
+    assert snapshot.instance.eligible.tolist() == [[False, True, False], [True, False, True]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "waits"),
+    [
+        ({"required_nodes": "n1"}, True),
+        ({"required_nodes": "n2"}, False),  # it is down
+        ({"required_nodes": "n9"}, False),  # it is not in the dump
+        ({}, False),  # an advanced reservation is ahead, or nodes are out of order
+    ],
+)
+def test_a_job_whose_named_node_is_only_in_use_lacks_room(tmp_path, fields, waits):
+    nodes = [node("n1"), node("n2", state=["DOWN"])]
+    description = "ReqNodeNotAvail, May be reserved for other job"
+    reason = {"state_reason": "ReqNodeNotAvail", "state_description": description}
+    jobs = [job(1), job(2, "bob", nodes="", **fields, **reason)]
+    cluster = read_cluster(tmp_path, nodes, jobs)
+    group = next(group for leaf, group in cluster.groups.items() if leaf.owner == "physics/bob")
+    assert group.waiting == waits
+    assert group.held_tasks == ({} if waits else {description: 1})
 
 
 def test_jobs_of_another_cluster_are_refused_by_the_name_of_a_node(tmp_path):

@@ -137,7 +137,11 @@ def test_the_dumps_are_told_apart_by_what_is_in_them(tmp_path, dump):
     ("text", "command"),
     [
         ("    JOBID PARTITION NAME\n    7 cpu wrap\n", "squeue --json"),
-        ("NodeName=n1 Arch=x86_64\n", "scontrol show nodes --json"),
+        ("JOBID|PARTITION\n7|cpu\n", "squeue --json"),
+        ("ACCOUNT|TRES_PER_NODE|MIN_CPUS\nlab|N/A|1\n", "squeue --json"),
+        ("PARTITION AVAIL TIMELIMIT\ncpu up 1:00\n", "scontrol show nodes --json"),
+        ("NODELIST NODES PARTITION\nn1 1 cpu\n", "scontrol show nodes --json"),
+        ("<?xml version='1.0'?><apps><app/></apps>", "curl -H 'Accept: application/json' …"),
         ("NAME   READY   STATUS\nweb-1  1/1  Running\n", "kubectl get … -o json"),
     ],
 )

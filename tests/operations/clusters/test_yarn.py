@@ -11,6 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
+from fairlp.operations.clusters.cluster import EntryError
+from fairlp.operations.clusters.yarn import YarnReader
+from fairlp.operations.clusters.yarn_settings import YarnSettings
 from kubernetes_dumps import said
 from profiles import many
 from yarn_dumps import CAPACITY as CAPACITY_SCHEDULER
@@ -18,12 +21,28 @@ from yarn_dumps import app, asks, node
 
 
 def leaf(name, capacity, largest=100.0, **fields):
+    """A queue without a limit of single users (a userLimitFactor of −1 switches it off)."""
     return {
         "type": "capacitySchedulerLeafQueueInfo",
         "queueName": name,
         "capacity": capacity,
         "maxCapacity": largest,
+        "userLimitFactor": -1.0,
     } | fields
+
+
+#: The setting with which all resources count; without it memory alone does.
+DOMINANT = {
+    "yarn.scheduler.capacity.resource-calculator": (
+        "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+    )
+}
+
+
+def conf(**settings):
+    """Properties as ``/conf?format=json`` prints them."""
+    names = {name.replace("_", "."): value for name, value in settings.items()}
+    return {"properties": [{"key": name, "value": value} for name, value in names.items()]}
 
 
 TREE = [
@@ -41,8 +60,10 @@ TREE = [
 CAPACITY = CAPACITY_SCHEDULER | {"queues": {"queue": TREE}}
 
 
-def written(folder, nodes, apps, scheduler=None):
+def written(folder, nodes, apps, scheduler=None, settings=DOMINANT):
     documents = {"nodes.json": {"nodes": {"node": nodes}}, "apps.json": {"apps": {"app": apps}}}
+    if settings is not None:
+        documents["conf.json"] = conf(**settings)
     if scheduler is not None:
         documents["scheduler.json"] = {"scheduler": {"schedulerInfo": scheduler}}
     for name, document in documents.items():
@@ -126,13 +147,12 @@ def test_the_golden_dump(tmp_path):
     assert limits(cluster, "b", "caps") == pytest.approx({"vcores": 6.4, "memory": 16384 * 0.4})
     for phrase, expected_place in (
         ("it has finished (FINISHED)", "application 'application_1_0004'"),
-        ("limits of single users", "queue 'b'"),
         ("its state is STOPPED", "queue 'stopped'"),
         ("a capacity of 0", "queue 'stopped'"),
         ("the dump does not say on which nodes containers run", "2 nodes"),
     ):
         assert [place for place, _ in said(cluster, phrase)] == [expected_place]
-    assert len(cluster.not_understood) == 5
+    assert len(cluster.not_understood) == 4
     assert fairlp.snapshot(tmp_path, capacity="free").instance.capacities.tolist() == [[12, 12288]]
 
 
@@ -294,7 +314,7 @@ def test_percentages_with_few_digits_do_not_guarantee_more_than_there_is(tmp_pat
 @pytest.mark.parametrize("is_list", [True, False])
 def test_the_fair_scheduler(tmp_path, is_list):
     def queue(name, least=(0, 0), largest=(99999, 99), below=(), **fields):
-        fair_queue = {"queueName": name, "schedulingPolicy": "fair"} | fields
+        fair_queue = {"queueName": name, "schedulingPolicy": "drf"} | fields
         fair_queue |= {"minResources": dict(zip(("memory", "vCores"), least, strict=True))}
         fair_queue |= {"maxResources": dict(zip(("memory", "vCores"), largest, strict=True))}
         return fair_queue | (
@@ -386,6 +406,12 @@ def test_a_list_of_one_is_that_one_and_an_empty_one_is_null(tmp_path):
 
 
 LINES = [
+    (
+        "apps",
+        app(9, resourceRequests=[asks(2**31)]),
+        "numContainers is 2147483648; expected at most 2147483647",
+        "application 'application_1_0009'",
+    ),
     ("nodes", node("n1"), "an earlier node has this name", "node 'n1:8041'"),
     ("nodes", node("n9", state="LOST"), "it does not work (LOST)", "node 'n9:8041'"),
     ("nodes", node("n9", state="DECOMMISSIONING"), "it takes no new containers", "node 'n9:8041'"),
@@ -633,3 +659,417 @@ def test_yarn_amounts_that_are_not_known_and_keys_that_are_not_read(tmp_path):
     assert said(cluster, "the dump does not say what it asks for")[0][0].startswith(
         "application 'application_1_0002'"
     )
+
+
+def cluster_of(folder, *documents):
+    """Return the cluster that the reader of YARN makes of a dump."""
+    reader = YarnReader()
+    for path in sorted(written(folder, *documents).iterdir()):
+        reader.read(path)
+    return reader.finish()[0]
+
+
+def held_and_waiting(cluster):
+    """Return tasks that wait and those that are held, by tenant."""
+    return {
+        leaf.tenant: (group.waiting, dict(group.held_tasks))
+        for leaf, group in cluster.groups.items()
+    }
+
+
+def bare(name, capacity, largest=100.0, **fields):
+    """A queue that prints no limit of single users."""
+    queue = leaf(name, capacity, largest) | fields
+    if "userLimitFactor" not in fields:
+        del queue["userLimitFactor"]
+    return queue
+
+
+ONE_QUEUE = CAPACITY | {"queues": {"queue": [bare("default", 100.0)]}}
+
+
+def test_by_default_memory_alone_counts(tmp_path):
+    """16 of 32 GiB are free, and 16 of 8 vcores in use: bob's 12 containers of 1 GiB have room."""
+    nodes = [node("n1", (16384, 16), (16384, -8))]
+    apps = [
+        app(1, "default", "ann", (16384, 16), 16),
+        app(2, "default", "bob", (0, 0), 0, resourceRequests=[asks(12)]),
+    ]
+    snapshot = read(tmp_path, nodes, apps, ONE_QUEUE, None)
+    assert list(snapshot.instance.resources) == ["memory"]
+    assert snapshot.instance.capacities.tolist() == [[32768]]
+    assert snapshot.observed.totals.to_dict() == {"default/ann": 16, "default/bob": 0}
+    fair = fairlp.fair_shares(snapshot)["fair_tasks"]
+    assert fair["default/bob"] == pytest.approx(12)
+    assert said(snapshot, "only memory counts") == [("resource 'vcores'", "left out")]
+    (what,) = snapshot.not_understood.query("where == \"resource 'vcores'\"")["what"]
+    assert what == (
+        "only memory counts, by DefaultResourceCalculator (the default: "
+        "yarn.scheduler.capacity.resource-calculator is not in the dump)"
+    )
+
+
+XML = """<?xml version="1.0" encoding="UTF-8"?>
+<configuration>
+  <property><name>yarn.scheduler.capacity.resource-calculator</name><value>{}</value></property>
+  <property><name>yarn.resourcemanager.scheduler.monitor.enable</name><value>true</value></property>
+</configuration>
+"""
+CLASSES = "org.apache.hadoop.yarn.util.resource."
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "resources"),
+    [
+        ("conf.xml", XML.format(f"{CLASSES}DominantResourceCalculator"), ["vcores", "memory"]),
+        ("conf.xml", XML.format(f"{CLASSES}DefaultResourceCalculator"), ["memory"]),
+        (
+            "scheduler-conf.json",
+            json.dumps(
+                {
+                    "property": [
+                        {
+                            "name": "yarn.scheduler.capacity.resource-calculator",
+                            "value": f"{CLASSES}DominantResourceCalculator",
+                        }
+                    ]
+                }
+            ),
+            ["vcores", "memory"],
+        ),
+    ],
+)
+def test_the_calculator_is_read_where_a_file_has_it(tmp_path, name, text, resources):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    snapshot = read(tmp_path, [node("n1")], [app(1, "default")], ONE_QUEUE, None)
+    assert list(snapshot.instance.resources) == resources
+    if resources == ["memory"]:
+        (what,) = snapshot.not_understood.query("where == \"resource 'vcores'\"")["what"]
+        assert what == (
+            "only memory counts, by DefaultResourceCalculator "
+            "(yarn.scheduler.capacity.resource-calculator in conf.xml)"
+        )
+
+
+def test_a_calculator_that_is_not_known_is_noted_and_all_resources_count(tmp_path):
+    own = {"yarn.scheduler.capacity.resource-calculator": "org.example.OurCalculator"}
+    snapshot = read(tmp_path, [node("n1")], [app(1, "default")], ONE_QUEUE, own)
+    assert said(snapshot, "resources are counted by OurCalculator") == [
+        ("the resources", "all count")
+    ]
+    assert list(snapshot.instance.resources) == ["vcores", "memory"]
+
+
+def fair_scheduler(policy=None, **fields):
+    root = {"queueName": "root", "childQueues": [{"queueName": "root.a", "weight": 1.0} | fields]}
+    if policy is not None:
+        root["childQueues"][0]["schedulingPolicy"] = policy
+    return {"type": "fairScheduler", "rootQueue": root}
+
+
+ALLOCATIONS = """<?xml version="1.0"?>
+<allocations>
+  <queue name="root"><queue name="a"><weight>3.0</weight>
+    <schedulingPolicy>drf</schedulingPolicy></queue></queue>
+  <defaultQueueSchedulingPolicy>fair</defaultQueueSchedulingPolicy>
+</allocations>
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "allocations", "resources"),
+    [
+        (None, None, ["memory"]),
+        ("fair", None, ["memory"]),
+        ("fifo", None, ["memory"]),
+        ("drf", None, ["vcores", "memory"]),
+        (None, ALLOCATIONS, ["vcores", "memory"]),
+        ("fair", ALLOCATIONS, ["memory"]),
+    ],
+)
+def test_the_policy_of_the_fair_scheduler_says_what_counts(
+    tmp_path, policy, allocations, resources
+):
+    if allocations:
+        (tmp_path / "fair-scheduler.xml").write_text(allocations, encoding="utf-8")
+    apps = [app(1, resourceRequests=[asks(2)])]
+    scheduler = fair_scheduler(policy)
+    snapshot = read(tmp_path, [node("n1")], apps, scheduler, None)
+    assert list(snapshot.instance.resources) == resources
+    cluster = cluster_of(tmp_path, [node("n1")], apps, scheduler, None)
+    ((group),) = cluster.groups.values()
+    ((request, _),) = group.requests.items()
+    assert request.left_out == (("vcores of nodes",) if resources == ["memory"] else ())
+
+
+def test_weights_of_the_allocation_file_are_those_of_queues_that_print_none(tmp_path):
+    (tmp_path / "fair-scheduler.xml").write_text(ALLOCATIONS, encoding="utf-8")
+    scheduler = fair_scheduler("fair", weight=None)
+    snapshot = read(tmp_path, [node("n1")], [app(1)], scheduler, None)
+    queues = snapshot.instance.queues
+    assert queues.weights[queues.named("a")] == 3 and not said(snapshot, "is not printed")
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("<configuration><property>", "it is no XML"),
+        ("<!DOCTYPE a><configuration/>", "it defines a type or entities of its own"),
+        ("<configuration><!ENTITY a></configuration>", "it defines a type or entities of its own"),
+    ],
+)
+def test_xml_that_is_none_is_noted(tmp_path, text, phrase):
+    (tmp_path / "conf.xml").write_text(text, encoding="utf-8")
+    snapshot = read(tmp_path, [node("n1")], [app(1)], ONE_QUEUE)
+    assert said(snapshot, phrase) == [("the file", "left out")]
+
+
+def test_queues_of_an_allocation_file_may_be_named_by_their_path():
+    settings = YarnSettings()
+    text = """<allocations>
+      <pool name="root.a.b"><weight>2</weight></pool>
+      <queue name="c"><queue name="root"><weight>4</weight></queue></queue>
+    </allocations>"""
+    settings.read_xml(text, "fair-scheduler.xml")
+    assert settings.weights == {"a/b": 2, "c/root": 4}
+    with pytest.raises(EntryError, match="weight is 'x'; expected a number"):
+        settings.read_xml(text.replace(">2<", ">x<"), "fair-scheduler.xml")
+
+
+def two_queues(factor=None, **fields):
+    own = {} if factor is None else {"userLimitFactor": factor}
+    queues = [bare("a", 50.0, **own, **fields), bare("b", 50.0, **own)]
+    return CAPACITY | {"queues": {"queue": queues}}
+
+
+#: ann has half of the cluster, which is all of her queue's capacity, and wants more.
+HALF = [app(1, "a", "ann", (8192, 8), 8, resourceRequests=[asks(8)])]
+
+
+@pytest.mark.parametrize(
+    ("factor", "fair"), [(None, 8), (1.0, 8), (1.5, 12), (2.0, 16), (-1.0, 16)]
+)
+def test_a_user_has_no_more_than_the_factor_times_the_capacity_of_the_queue(tmp_path, factor, fair):
+    """16 GiB in the cluster, and 8 of them the capacity of queue a."""
+    nodes = [node("n1", (8192, 8), (8192, 8))]
+    snapshot = read(tmp_path, nodes, HALF, two_queues(factor), None)
+    assert fairlp.fair_shares(snapshot).loc["a/ann", "fair_tasks"] == pytest.approx(fair)
+    cluster = cluster_of(tmp_path, nodes, HALF, two_queues(factor), None)
+    place = ", the default" if factor is None else ""
+    name = f"user limit of queue a (userLimitFactor 1{place}), user ann"
+    words = f"the {name.removesuffix(', user ann')} stops ann: 8192 of 8192 MiB of memory in use"
+    assert cluster.limits_reached == ({name: words} if fair == 8 else {})
+
+
+def test_a_factor_of_the_configuration_holds_where_the_queue_prints_none(tmp_path):
+    settings = {
+        "yarn.scheduler.capacity.user-limit-factor": "2",
+        "yarn.scheduler.capacity.root.a.user-limit-factor": "1.25",
+    }
+    nodes = [node("n1", (8192, 8), (8192, 8))]
+    snapshot = read(tmp_path, nodes, HALF, two_queues(), settings)
+    assert limits(snapshot, "a/ann", "caps") == {"memory": 10240}
+
+
+def test_a_limit_that_yarn_prints_counts_where_it_is_more(tmp_path):
+    """YARN rounds a user's limit to whole containers: 9 GiB of 8.5."""
+    users = {"user": [{"username": "ann", "userResourceLimit": amounts(1, 9216)}]}
+    queues = [bare("a", 53.125, users=users), bare("b", 46.875)]
+    nodes = [node("n1", (8192, 8), (8192, 8))]
+    scheduler = CAPACITY | {"queues": {"queue": queues}}
+    assert limits(read(tmp_path, nodes, HALF, scheduler, None), "a/ann", "caps") == {"memory": 9216}
+
+
+def test_all_users_of_a_queue_together_have_no_limit_of_single_users(tmp_path):
+    nodes = [node("n1", (8192, 8), (8192, 8))]
+    apps = [*HALF, app(2, "a", "bob", (0, 0), 0, resourceRequests=[asks(8)])]
+    snapshot = read(tmp_path, nodes, apps, two_queues(1.0), None, by="queue")
+    assert list(snapshot.instance.users) == ["a"] and snapshot.instance.queue == ("a",)
+    assert snapshot.instance.task_limits.tolist() == [24]
+
+
+def test_users_of_a_queue_in_two_partitions_have_a_limit_in_each(tmp_path):
+    queues = [by_partition("ml", 50.0, 50.0), by_partition("web", 50.0, 50.0)]
+    for queue in queues:
+        queue["userLimitFactor"] = 1.0
+    apps = [wants(1, "ml", 200), wants(2, "ml", 200, "gpu")]
+    scheduler = CAPACITY | {"queues": {"queue": queues}}
+    snapshot = read(tmp_path, TWO_PARTITIONS, apps, scheduler)
+    assert limits(snapshot, "ml/nodes/ann", "caps") == {"vcores": 50, "memory": 51200}
+    assert limits(snapshot, "ml/nodes of 'gpu'/ann", "caps") == {"vcores": 10, "memory": 10240}
+
+
+NOT_ACTIVATED = (
+    "[Fri Aug 25 10:15:09 +0000 2017] Application is added to the scheduler and is not yet "
+    "activated. Queue's AM resource limit exceeded.  Details : AM Partition = <DEFAULT_PARTITION>; "
+    "AM Resource Request = <memory:2048, vCores:1>; Queue Resource Limit for AM = <memory:5120, "
+    "vCores:1>; "
+)
+HELD = (
+    "Application is added to the scheduler and is not yet activated. Queue's AM resource limit "
+    "exceeded."
+)
+
+
+@pytest.mark.parametrize("requests", [[asks(3)], []])
+def test_an_application_that_is_not_yet_activated_is_held_in_the_words_of_yarn(tmp_path, requests):
+    waiting = app(
+        2,
+        "default",
+        "bob",
+        (-1, -1),
+        -1,
+        state="ACCEPTED",
+        diagnostics=NOT_ACTIVATED,
+        resourceRequests=requests,
+    )
+    apps = [app(1, "default"), waiting]
+    cluster = cluster_of(tmp_path, [node("n1", (2048, 2))], apps, ONE_QUEUE)
+    count = 3 if requests else 1
+    assert held_and_waiting(cluster)["default/bob"] == (0, {HELD: count})
+    snapshot = read(tmp_path, [node("n1", (2048, 2))], apps, ONE_QUEUE)
+    assert snapshot.held["reason"].tolist() == [HELD] and snapshot.held["tasks"].tolist() == [count]
+
+
+def test_a_limit_on_masters_that_is_used_up_holds_without_diagnostics(tmp_path):
+    """Masters of the queue have 2 of 2 GiB; the next needs 1 GiB more."""
+    used = {"usedAMResource": amounts(2, 2048), "AMResourceLimit": amounts(9, 2048)}
+    scheduler = CAPACITY | {"queues": {"queue": [bare("default", 100.0, **used)]}}
+    apps = [
+        app(1, "default"),
+        app(2, "default", "bob", (0, 0), 0, state="ACCEPTED", resourceRequests=[asks(1)]),
+    ]
+    cluster = cluster_of(tmp_path, [node("n1", (2048, 2))], apps, scheduler, None)
+    reason = "ApplicationMasters of queue default have 2048 of 2048 MiB of memory (AMResourceLimit)"
+    assert held_and_waiting(cluster)["default/bob"] == (0, {reason: 1})
+    assert cluster.limits_reached == {
+        "ApplicationMasters of queue default": (
+            "ApplicationMasters of queue default are at their limit (AMResourceLimit): "
+            "2048 of 2048 MiB of memory"
+        )
+    }
+
+
+def test_the_first_master_of_a_queue_may_start_whatever_the_limit(tmp_path):
+    used = {"usedAMResource": amounts(0, 0), "AMResourceLimit": amounts(1, 512)}
+    scheduler = CAPACITY | {"queues": {"queue": [bare("default", 100.0, **used)]}}
+    apps = [app(2, "default", "bob", (0, 0), 0, state="ACCEPTED", resourceRequests=[asks(1)])]
+    cluster = cluster_of(tmp_path, [node("n1")], apps, scheduler, None)
+    assert held_and_waiting(cluster) == {"default/bob": (1, {})}
+
+
+def test_other_diagnostics_stand_beside_what_waits(tmp_path):
+    text = (
+        "[Mon] Application is Activated, waiting for resources to be assigned for AM.  Details : x"
+    )
+    waits = app(
+        1, "default", usage=(0, 0), state="ACCEPTED", diagnostics=text, resourceRequests=[asks(1)]
+    )
+    waiting = read(tmp_path, [node("n1")], [waits], ONE_QUEUE).waiting
+    assert waiting["message"].tolist() == [
+        "Application is Activated, waiting for resources to be assigned for AM."
+    ]
+
+
+def test_a_container_has_to_fit_on_one_node(tmp_path):
+    """12 GiB are free, 4 on each of three nodes: the free amounts of each are kept."""
+    nodes = [node(f"n{k}", (4096, 4), (4096, -1)) for k in range(3)]
+    nodes.append(node("n4", (1024, 1), (9999, 9), state="DECOMMISSIONING"))
+    nodes.append(node("n5", (0, 0), (9999, 9), state="LOST"))
+    apps = [app(1, "default", usage=(12288, 12), containers=12, resourceRequests=[asks(1, 6144)])]
+    (server,) = cluster_of(tmp_path, nodes, apps, ONE_QUEUE, None).nodes.values()
+    assert server.pieces == ({"memory": 4096},) * 3
+    (server,) = cluster_of(tmp_path, nodes, apps, ONE_QUEUE).nodes.values()
+    assert server.pieces == ({"memory": 4096, "vcores": 0},) * 3
+
+
+def test_containers_run_and_wait_with_the_priority_of_their_application(tmp_path):
+    apps = [app(1, "default", priority=7, resourceRequests=[asks(1)])]
+    (group,) = cluster_of(tmp_path, [node("n1")], apps, ONE_QUEUE).groups.values()
+    assert dict(group.running_priorities) == {("nodes", 7): 2} and group.priorities == {7}
+
+
+MONITOR = "yarn.resourcemanager.scheduler.monitor.enable"
+INTRA = "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled"
+
+
+def preemption(folder, scheduler, settings):
+    apps = [app(1, "a", "ann"), app(2, "b", "bob", resourceRequests=[asks(1)])]
+    return cluster_of(folder, [node("n1")], apps, scheduler, settings).preemption
+
+
+@pytest.mark.parametrize(
+    ("settings", "flag", "refusal"),
+    [
+        (None, None, f"the default: {MONITOR} is not in the dump"),
+        ({MONITOR: "false"}, None, f"{MONITOR} in conf.json"),
+        (None, True, "preemptionDisabled of queues"),
+    ],
+)
+def test_without_its_monitor_the_capacity_scheduler_takes_no_container(
+    tmp_path, settings, flag, refusal
+):
+    fields = {} if flag is None else {"preemptionDisabled": flag}
+    rules = preemption(tmp_path, two_queues(-1.0, **fields), settings)
+    assert rules.refusal == (
+        f"the capacity scheduler's monitor is off ({refusal}): no container gives way"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "inside"),
+    [
+        ({MONITOR: "true"}, "to none"),
+        ({MONITOR: "true", INTRA: "true"}, "by priority or user limit"),
+    ],
+)
+def test_with_its_monitor_queues_above_their_capacity_give_way(tmp_path, settings, inside):
+    rules = preemption(tmp_path, two_queues(1.0, preemptionDisabled=True), settings)
+    assert rules.refusal == "" and rules.rule == (
+        "a container of a queue above its capacity gives way to queues below theirs "
+        f"({MONITOR} in conf.json); within a queue it gives way {inside} "
+        "(intra-queue-preemption.enabled)"
+    )
+    reason = "containers of queue a do not give way (preemptionDisabled)"
+    assert rules.protected == {"a/ann": reason}
+
+
+def test_a_queue_that_prints_that_it_gives_way_tells_that_the_monitor_is_on(tmp_path):
+    rules = preemption(tmp_path, two_queues(-1.0, preemptionDisabled=False), None)
+    assert rules.refusal == "" and not rules.protected
+    assert "(preemptionDisabled of queues)" in rules.rule
+
+
+@pytest.mark.parametrize("value", [None, "true"])
+def test_the_fair_scheduler_takes_containers_only_if_it_is_told_to(tmp_path, value):
+    name = "yarn.scheduler.fair.preemption"
+    settings = None if value is None else {name: value}
+    rules = preemption(tmp_path, fair_scheduler("fair", preemptable=False), settings)
+    if value is None:
+        assert rules.refusal == (
+            f"the fair scheduler does not pre-empt (the default: {name} is not in the dump): "
+            "no container gives way"
+        )
+        return
+    assert rules.rule == (
+        "a container of a queue above its fair share gives way to queues below "
+        f"({name} in conf.json)"
+    )
+    assert rules.protected == {"a/ann": "containers of queue a do not give way (preemptable)"}
+
+
+def test_users_with_a_limit_share_their_queue_equally(tmp_path):
+    """a may have all of 16 GiB, and each of its users 12; ann and bob want all, and bob has one size more."""
+    queues = [bare("a", 50.0, userLimitFactor=1.5), bare("b", 50.0, userLimitFactor=1.5)]
+    apps = [
+        app(1, "a", "ann", (0, 0), 0, resourceRequests=[asks(20)]),
+        app(2, "a", "bob", (0, 0), 0, resourceRequests=[asks(20), asks(20, 512)]),
+    ]
+    scheduler = CAPACITY | {"queues": {"queue": queues}}
+    snapshot = read(tmp_path, [node("n1", free=(16384, 16))], apps, scheduler, None)
+    weights = snapshot.instance.queues.weights
+    named = snapshot.instance.queues.named
+    assert weights[named("a/ann")] == weights[named("a/bob")] == 1
+    amounts_of_users = fairlp.fair_shares(snapshot)["fair_tasks"] * snapshot.instance.demands[:, 0]
+    of_bob = amounts_of_users[amounts_of_users.index.str.startswith("a/bob")].sum()
+    assert amounts_of_users["a/ann"] == pytest.approx(8192) == of_bob

@@ -549,7 +549,8 @@ def _with_staying_tasks(
 ) -> tuple[list[Node], np.ndarray, dict[tuple[int, int], int]]:
     """Return servers, so that tasks which may stay where no new ones may come have their own.
 
-    Where one user alone has tasks on a closed node, that is the node itself.
+    Where one user alone has tasks on a closed node, that is the node itself. The other tasks of a
+    user that stay have one server together.
 
     Returns
     -------
@@ -567,38 +568,58 @@ def _with_staying_tasks(
             if row.allowed is not None and not row.allowed[k]:
                 staying.setdefault(k, []).append((row, count * demand))
 
+    # Servers that stand for nodes, and closed nodes of one user
     servers: list[Node] = []
     amounts: list[np.ndarray] = []
     server_of: dict[tuple[int, int], int] = {}
-    position: dict[int, int] = {}  # of the servers that stand for nodes
-    taken = {node.name for node in nodes}
+    position = np.full(len(nodes), -1)
+    shared: dict[int, list[tuple[int, np.ndarray]]] = {}  # by row: nodes with what it uses
     for k, node in enumerate(nodes):
         residents = staying.get(k, [])
-        use = sum((use for _, use in residents), np.zeros(len(resources)))
+        if node.closed and len(residents) == 1:
+            ((row, use),) = residents
+            server_of[id(row), k] = len(servers)
+            row.staying.append(len(servers))
+            servers.append(node)
+            amounts.append(use)
+            continue
+        for row, use in residents:
+            shared.setdefault(id(row), []).append((k, use))
         if not node.closed:
             position[k] = len(servers)
             servers.append(node)
-            amounts.append(np.maximum(offered[k] - use, 0.0))
-        for row, use_of_row in residents:
-            name = node.name
-            if not node.closed or len(residents) > 1:
-                name = f"{node.name} ({row.leaf.label})"
-                while name in taken:
-                    name += " (stays)"
-                taken.add(name)
-            server_of[id(row), k] = len(servers)
-            row.staying.append(len(servers))
-            servers.append(replace(node, name=name, asleep="", pieces=()))
-            amounts.append(use_of_row)
+            total_use = sum((use for _, use in residents), np.zeros(len(resources)))
+            amounts.append(np.maximum(offered[k] - total_use, 0.0))
 
+    # A server of each user for all of its other tasks that stay
+    taken = {node.name for node in nodes}
     for row in rows:
-        for k in row.running:
-            if (id(row), k) not in server_of:
-                server_of[id(row), k] = position[k]
-        row.running = {server_of[id(row), k]: count for k, count in row.running.items()}
+        if id(row) not in shared:
+            continue
+        places = shared[id(row)]
+        first = nodes[places[0][0]]
+        name = first.name if len(places) == 1 else f"{len(places)} nodes"
+        name = f"{name} ({row.leaf.label}, no new tasks)"
+        while name in taken:
+            name += " "
+        taken.add(name)
+        for k, _ in places:
+            server_of[id(row), k] = len(servers)
+        row.staying.append(len(servers))
+        attributes = first.attributes if len(places) == 1 else {}
+        servers.append(Node(name, {}, attributes, first.closed or "no new tasks"))
+        amounts.append(np.sum([use for _, use in places], axis=0))
+
+    stands_for_a_node = position >= 0
+    for row in rows:
+        running: dict[int, int] = {}
+        for k, count in row.running.items():
+            server = server_of.setdefault((id(row), k), int(position[k]))
+            running[server] = running.get(server, 0) + count
+        row.running = running
         mask = np.zeros(len(servers), dtype=bool)
-        of_nodes = [k for k in position if row.allowed is None or row.allowed[k]]
-        mask[[position[k] for k in of_nodes]] = True
+        is_open = stands_for_a_node if row.allowed is None else stands_for_a_node & row.allowed
+        mask[position[is_open]] = True
         mask[row.staying] = True
         row.allowed = None if mask.all() else mask
     return servers, np.array(amounts).reshape(len(servers), len(resources)), server_of
@@ -700,8 +721,9 @@ def _nodes_and_rows(
     for leaf, group in cluster.groups.items():
         original_leaf = leaf
         if by == "queue":
-            name = leaf.queue or "all"
-            leaf = leaf._replace(owner="", label=name, tenant=name)
+            queue = cluster.queues_of_owners.get(leaf.queue, leaf.queue)
+            name = queue or "all"
+            leaf = leaf._replace(queue=queue, owner="", label=name, tenant=name)
         if leaf.place not in masks:
             of_place = allowed(leaf.place)
             mask = is_open if of_place is None else of_place[counts] & is_open

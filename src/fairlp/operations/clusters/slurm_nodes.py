@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -19,22 +19,131 @@ _MOST_TERMS = 1000
 _MOST_NESTED = 100
 
 
+#: What a state of a node, or a flag beside it, means for new tasks: `CLOSED` to them, `ASLEEP`
+#: (the node starts when tasks need it), or open. The words are those of Slurm's ``sinfo`` page
+#: (slurm.schedmd.com/sinfo.html, "Node state codes") and of its guide to power saving
+#: (slurm.schedmd.com/power_save.html, "Node lifecycle"). A state that is not listed is open.
+CLOSED = "closed"
+ASLEEP = "asleep"
+OPEN = "open"
+NODE_STATES = {
+    # "unavailable for use", or "will not be allocated additional jobs"
+    "DOWN": CLOSED,
+    "DRAIN": CLOSED,
+    "DRAINED": CLOSED,
+    "DRAINING": CLOSED,
+    "ERROR": CLOSED,
+    "FAIL": CLOSED,
+    "FAILING": CLOSED,
+    "BLOCKED": CLOSED,
+    # "presently not responding and will not be allocated any new work"; a node that sleeps does not
+    # respond either
+    "NOT_RESPONDING": CLOSED,
+    "NO_RESPOND": CLOSED,
+    # "did not register correctly with the controller"
+    "INVAL": CLOSED,
+    "INVALID": CLOSED,
+    "INVALID_REG": CLOSED,
+    # "in a reservation with a flag value of maintenance"
+    "MAINT": CLOSED,
+    "MAINTENANCE": CLOSED,
+    # "not fully configured, but expected to be available at some point in the indefinite future"
+    "FUTURE": CLOSED,
+    "UNKNOWN": CLOSED,
+    # "not usable for any other jobs"
+    "PERFCTRS": CLOSED,
+    "REBOOT_ISSUED": CLOSED,
+    # power saving: tasks that are allocated there start the node
+    "POWERED_DOWN": ASLEEP,
+    "POWERING_DOWN": ASLEEP,
+    "POWER_DOWN": ASLEEP,
+    "POWERING_UP": ASLEEP,
+    "POWER_UP": ASLEEP,
+    "POWER_SAVING": ASLEEP,
+    "POWER": ASLEEP,
+    # available
+    "IDLE": OPEN,
+    "MIXED": OPEN,
+    "ALLOCATED": OPEN,
+    "COMPLETING": OPEN,
+    "CLOUD": OPEN,
+    "PLANNED": OPEN,
+    "REBOOT_REQUESTED": OPEN,
+    "RESERVED": OPEN,
+}
+#: The letters behind a state in a text, and the flags that they stand for.
+_SUFFIXES = {
+    "*": "NOT_RESPONDING",
+    "~": "POWERED_DOWN",
+    "#": "POWERING_UP",
+    "!": "POWER_DOWN",
+    "%": "POWERING_DOWN",
+    "$": "MAINTENANCE",
+    "@": "REBOOT_REQUESTED",
+    "^": "REBOOT_ISSUED",
+    "-": "PLANNED",
+}
+_SILENT = frozenset({"NOT_RESPONDING", "NO_RESPOND"})
+
+
+class NodeState(NamedTuple):
+    """Why a node takes no new tasks (empty: it does), the state it sleeps in, and its reservation.
+
+    ``is_reserved`` is whether only jobs of a reservation may run on it.
+    """
+
+    closed: str
+    asleep: str
+    is_reserved: bool
+
+
+def node_state(words: Iterable[str]) -> NodeState:
+    """Return what the states and flags of a node say.
+
+    >>> node_state(["IDLE", "CLOUD", "POWERED_DOWN"]), node_state(["idle~"]).asleep
+    (NodeState(closed='', asleep='POWERED_DOWN', is_reserved=False), 'POWERED_DOWN')
+    >>> node_state(["IDLE", "DRAIN", "POWERED_DOWN"]).closed
+    'DRAIN'
+    """
+    states: list[str] = []
+    for word in words:
+        state = word.upper()
+        flags = []
+        while state[-1:] in _SUFFIXES:
+            flags.append(_SUFFIXES[state[-1]])
+            state = state[:-1]
+        states += [state, *flags]
+    asleep = [state for state in states if NODE_STATES.get(state) == ASLEEP]
+    closed = [state for state in states if NODE_STATES.get(state) == CLOSED]
+    if asleep:
+        closed = [state for state in closed if state not in _SILENT]
+    return NodeState(
+        closed="+".join(dict.fromkeys(closed)),
+        asleep="" if closed else "+".join(dict.fromkeys(asleep)),
+        is_reserved="RESERVED" in states,
+    )
+
+
 class NodeRequest(NamedTuple):
     """The nodes that a job asks for: partitions (none: any), features, and nodes to avoid.
 
-    ``features`` is None where the job asks for none.
+    ``features`` is None where the job asks for none. ``required`` are the only nodes that it may
+    run on (none: any), and ``reservation`` is the one that it runs in.
     """
 
     partitions: tuple[str, ...]
     features: FeatureTerms | None
     excluded: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    reservation: str = ""
 
 
 class NodeFeatures(NamedTuple):
-    """The partitions and features of a node."""
+    """The partitions and features of a node, and the reservation that it is kept for."""
 
     partitions: Collection[str]
     features: Collection[str]
+    reservation: str = ""
 
 
 def allowed_nodes(place: Hashable, nodes: Mapping[str, NodeFeatures]) -> np.ndarray:
@@ -42,8 +151,11 @@ def allowed_nodes(place: Hashable, nodes: Mapping[str, NodeFeatures]) -> np.ndar
     assert isinstance(place, NodeRequest)
     partitions = set(place.partitions)
     excluded = set(place.excluded)
+    required = set(place.required)
     mask = [
         name not in excluded
+        and (not required or name in required)
+        and node.reservation == place.reservation
         and _in_partitions(node, partitions)
         and _has_features(node, place.features)
         for name, node in nodes.items()
@@ -52,7 +164,7 @@ def allowed_nodes(place: Hashable, nodes: Mapping[str, NodeFeatures]) -> np.ndar
 
 
 def why_nowhere(place: Hashable, nodes: Mapping[str, NodeFeatures]) -> str:
-    """Return why no node may take the jobs of a place: partition, features or excluded nodes."""
+    """Return why no node may take the jobs of a place, in the words of what they ask for."""
     assert isinstance(place, NodeRequest)
     partitions = set(place.partitions)
     in_partition = [node for node in nodes.values() if _in_partitions(node, partitions)]
@@ -62,6 +174,12 @@ def why_nowhere(place: Hashable, nodes: Mapping[str, NodeFeatures]) -> str:
     if not any(_has_features(node, place.features) for node in in_partition):
         terms = ["&".join(sorted(term)) for term in place.features or ()]
         return f"no node{of_partition} has the features {'|'.join(sorted(terms))}"
+    if not any(node.reservation == place.reservation for node in in_partition):
+        if place.reservation:
+            return f"no node{of_partition} is in reservation {place.reservation}"
+        return f"the nodes{of_partition} are in reservations"
+    if place.required:
+        return f"it may run on {', '.join(place.required)} only"
     return f"the nodes{of_partition} that it could run on are excluded"
 
 

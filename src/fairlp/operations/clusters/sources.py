@@ -18,7 +18,7 @@ from ...models.files.whole_files import home, not_found, opened, read_text
 from .cluster import Record
 
 #: Lists that are read entry by entry.
-STREAMED = frozenset({"items", "jobs", "nodes", "associations"})
+STREAMED = frozenset({"items", "jobs", "nodes", "associations", "licenses", "partitions"})
 #: Follows each document of a file.
 END = "\0end"
 #: The key that YARN repeats in one mapping of JSON, once for each entry.
@@ -29,11 +29,27 @@ Decode = Callable[[str, int], tuple[Any, int]]
 #: The keys at the top of a document that only one scheduler's tools write.
 _KEYS = {
     "kubernetes": ("apiVersion", "kind", "items"),
-    "slurm": ("jobs", "associations", "shares", "meta", "plugin", "last_backfill", "last_update"),
-    "yarn": ("apps", "scheduler"),
+    "slurm": (
+        "jobs",
+        "associations",
+        "shares",
+        "licenses",
+        "partitions",
+        "meta",
+        "plugin",
+        "last_backfill",
+        "last_update",
+    ),
+    "yarn": ("apps", "scheduler", "properties", "property"),
 }
 #: How ``scontrol show config`` begins.
 SLURM_CONFIG = "Configuration data as of"
+#: How records of ``scontrol show …`` begin, as text.
+SLURM_RECORDS = ("NodeName=", "JobId=", "LicenseName=", "PartitionName=")
+#: The elements at the top of settings of YARN, as XML.
+_YARN_XML = re.compile(r"<(configuration|allocations)[\s>/]")
+#: So many letters at the beginning of a file tell what XML it is.
+_BEGINNING = 4000
 _SCHEDULERS = {key: scheduler for scheduler, keys in _KEYS.items() for key in keys}
 
 
@@ -62,14 +78,27 @@ def is_json(text: str) -> bool:
     return text[position : position + 1] in ("{", "[")
 
 
+def is_xml(text: str) -> bool:
+    """Whether a text begins as XML does."""
+    return text.lstrip()[:1] == "<"
+
+
+def is_slurm_qos(text: str) -> bool:
+    """Whether a text is a table of QOS, as ``sacctmgr show qos --parsable2`` prints it."""
+    headers = text.lstrip("\n").partition("\n")[0].strip().split("|")
+    return {"Name", "Preempt"} <= set(headers)
+
+
 def scheduler_of(path: Path) -> str | None:
     """Return the scheduler whose tools wrote a file, None where its content does not show it."""
     text = read_text(path)
+    if is_xml(text):
+        return "yarn" if _YARN_XML.search(text[:_BEGINNING]) else None
     if not is_json(text):
-        header = text.partition("\n")[0]
+        header = text.lstrip("\n").partition("\n")[0]
         if header.startswith(("apiVersion:", "---")):
             return "kubernetes"  # YAML, whose reader says what to print instead
-        if header.startswith(SLURM_CONFIG):
+        if header.startswith((SLURM_CONFIG, *SLURM_RECORDS)) or is_slurm_qos(text):
             return "slurm"
         return "slurm" if "|" in header and "Account" in header else None
     for key, value in members(text, path):
@@ -98,11 +127,19 @@ def scheduler_of_beginning(path: Path) -> str | None:
     return scheduler or scheduler_of(path)
 
 
+_OF_JOBS = "squeue --json (or scontrol show job -d)"
+_OF_NODES = "scontrol show nodes --json (or scontrol show node)"
 #: The first letters of tables for people, and the command that prints the same for programs.
 _FOR_PEOPLE = {
-    "JOBID": "squeue --json", "JobId=": "squeue --json", "PARTITION": "scontrol show nodes --json",
-    "NodeName=": "scontrol show nodes --json", "NAME": "kubectl get … -o json", "Name:": "kubectl get … -o json",
-}  # fmt: skip
+    "JOBID": _OF_JOBS,
+    "ACCOUNT|": _OF_JOBS,
+    "PARTITION": _OF_NODES,
+    "NODELIST": _OF_NODES,
+    "HOSTNAMES": _OF_NODES,
+    "NAME": "kubectl get … -o json",
+    "Name:": "kubectl get … -o json",
+    "<": "curl -H 'Accept: application/json' …",
+}
 
 
 def advice(path: Path) -> str:
