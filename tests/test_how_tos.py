@@ -27,6 +27,7 @@ PAGES = [
     "own-constraint.md",
     "several-ways.md",
     "report.md",
+    "period.md",
     "threads.md",
 ]
 PAGES += ["efficiency-and-fairness.md"]

@@ -71,7 +71,15 @@ GROUPS = {
         "frontier",
         "Frontier",
     ),
-    "Reports and pictures": ("report", "charts", "fair_shares", "what_if", "plots"),
+    "Reports and pictures": (
+        "report",
+        "charts",
+        "fair_shares",
+        "what_if",
+        "period",
+        "Period",
+        "plots",
+    ),
     "Experiments": (
         "study",
         "simulation",

@@ -41,6 +41,7 @@ from .operations.clusters.assembly import Snapshot
 from .operations.clusters.reading import snapshot
 from .operations.reports.charts import charts
 from .operations.reports.page import report
+from .operations.reports.period import Period, period
 from .operations.reports.share_comparison import fair_shares
 from .operations.reports.what_if import what_if
 from .registry import Listing
@@ -81,6 +82,7 @@ __all__ = [
     "Parameter",
     "Path",
     "PathSolution",
+    "Period",
     "Program",
     "Progress",
     "Raw",
@@ -114,6 +116,7 @@ __all__ = [
     "mechanism",
     "mechanisms",
     "per_server",
+    "period",
     "plots",
     "power",
     "promises",

@@ -85,6 +85,8 @@ MILP_TOLERANCES: Final = (1e-9, 1e-7, 1e-6)
 #: could run alone; a set of fair allocations extends in a direction when it is at least this wide
 #: there.
 AUDIT: Final = 1e-7
+#: A tenant is called short over a period where it lacks more than this part of what was due to it.
+PERIOD_SHORT: Final = 0.01
 #: Gains beside an allocation of quotas are measured by what a user has, and by no less than this
 #: part of what it could run alone: beside less, rounding of a solver would be taken for a gain.
 SMALL_PART: Final = 0.01

@@ -22,7 +22,7 @@ import fairlp
 from cli_cases import JOBS, changed, raising
 from cli_runner import IN_A_ROW, error_line, fairlp_in_a_shell, python, run
 from fairlp import api, errors
-from fairlp.cli import ExitCode, app, main, output, parameters, studies
+from fairlp.cli import ExitCode, app, clusters, main, output, parameters, studies
 from fairlp.cli.app import HEAVY, MOST_LETTERS, bounded, import_late
 from fairlp.errors import FairlpWarning
 from paths import DOCS
@@ -238,7 +238,13 @@ def test_other_warnings_are_left_alone():
 
 
 def test_there_are_few_commands_with_few_options_each():
-    shared = (parameters.MethodOptions, output.DrawnReportOptions, studies.WorkerOptions)
+    shared = (
+        parameters.MethodOptions,
+        output.DrawnReportOptions,
+        studies.WorkerOptions,
+        clusters.AdjustOptions,
+        clusters.PeriodOptions,
+    )
     shared = {field.name for group in shared for field in dataclasses.fields(group)} | {"progress"}
     commands = typer.main.get_command(app).commands
     assert len(commands) <= 18

@@ -276,10 +276,13 @@ def _open_standard_streams() -> None:
 def _protect_read_files(values: dict[str, Any]) -> None:
     """Raise where an answer would replace a file that the command reads, itself or in a folder."""
     paths = {}
+    read_paths = []
     for name, value in values.items():
-        if isinstance(value, str | Path) and os.path.exists(home(value)):
-            paths[name] = home(value)
-    read_paths = [path for name, path in paths.items() if name not in _WRITTEN]
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, str | Path) and os.path.exists(home(path)):
+                paths[name] = home(path)
+                if name not in _WRITTEN:
+                    read_paths.append(home(path))
     for name, file in paths.items():
         if name not in _WRITTEN or not os.path.isfile(file):
             continue

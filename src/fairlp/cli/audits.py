@@ -11,22 +11,24 @@ from typer import Argument, Option
 
 from .app import ExitCode, command
 from .clusters import (
+    AdjustOptions,
     AllocationOption,
-    PathArgument,
+    PathsArgument,
+    PeriodOptions,
     SchedulerOption,
     for_csv,
     for_people,
     owed_first,
+    require_of_one_dump,
     shares_text,
 )
-from .output import ReportOptions, Text, TitledTable, print_text, records, wrote
+from .output import SHOWN, ReportOptions, Text, TitledTable, print_text, records, wrote
 from .parameters import (
     ExtraOption,
     MethodOptions,
     ProgressFlag,
     Repeated,
     complete_mechanism,
-    load_subject,
     mechanism_option,
     own_mechanism,
     read_options,
@@ -36,6 +38,7 @@ from .parameters import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..operations.reports.period import Period
     from ..operations.reports.share_comparison import ShareComparison
     from ..operations.reports.subject import Subject
 
@@ -62,7 +65,7 @@ class QuestionOptions:
 @command()
 def audit(
     *,
-    path: PathArgument,
+    paths: PathsArgument,
     allocation: AllocationOption = None,
     mechanism: Annotated[
         str | None,
@@ -72,10 +75,13 @@ def audit(
     ] = None,
     scheduler: SchedulerOption = None,
     question: QuestionOptions,
+    adjust: AdjustOptions,
+    over: PeriodOptions,
     table: Annotated[
-        Literal["properties", "tenants", "users", "queues"] | None,
+        Literal["properties", "tenants", "users", "queues", "times", "dumps"] | None,
         Option(
-            help="Only this table, whole; all but properties are of a dump or --allocation. --csv: properties."
+            help="Only this table, whole; all but properties are of a dump or --allocation, times and dumps of several "
+            "dumps. --csv: properties, of several dumps tenants."
         ),
     ] = None,
     method: MethodOptions,
@@ -84,14 +90,24 @@ def audit(
     """Show the properties that an allocation has, the users who show a violation, and by how much.
 
     For a scheduler's dump or an --allocation, also show shares beside fair shares, the resource
-    that each user waits for and its holders. The exit code is 1 when a property of --property is broken, and 0
-    otherwise.
+    that each user waits for and its holders. Of several dumps, or a folder of dumps, show each tenant's share beside
+    its due over the period. The exit code is 1 when a property of --property is broken, and 0 otherwise.
 
     Example: fairlp audit khamse-ashari-figure-1 -m tsf -p envy-free
     """
-    subject = load_subject(path, scheduler, allocation)
-    name, tasks = _audited(subject, path, allocation, mechanism)
     arguments = method.arguments()
+    if dumps := over.dumps(paths):
+        from ..operations.reports.period import period_of
+
+        require_of_one_dump(property=question.properties, allocation=allocation)
+        adjustments = {**adjust.arguments(), "scheduler": scheduler}
+        period = period_of(dumps, mechanism, **over.arguments(), **adjustments, **arguments)
+        _deliver_period(period, table, report)
+        return
+    if table in _OF_PERIODS:
+        raise typer.BadParameter(f"--table {table} is of several dumps", param_hint="'--table'")
+    subject = adjust.subject(paths[0], scheduler, allocation)
+    name, tasks = _audited(subject, paths[0], allocation, mechanism)
     is_of_shares = table in ("tenants", "users", "queues")
     if is_of_shares and subject.tasks is None:
         raise typer.BadParameter(
@@ -128,6 +144,34 @@ def audit(
     report.deliver(text, lambda: for_csv(rows), lambda: _audit_data(whole_dump, rows))
     if broken and question.properties:
         raise typer.Exit(ExitCode.NO)
+
+
+#: The tables of a period that one dump does not have.
+_OF_PERIODS = ("times", "dumps")
+
+
+def _deliver_period(period: Period, table: str | None, report: ReportOptions) -> None:
+    """Deliver the tables of a period: in CSV that of the tenants, where none is named."""
+    names = ("tenants", *_OF_PERIODS)
+    if table is not None and table not in names:
+        raise typer.BadParameter(
+            f"--table {table} is of one dump; of a period there are {', '.join(names)}",
+            param_hint="'--table'",
+        )
+    rows = getattr(period, table or "tenants")
+    title = f"{period.name}: {table or period.noun + 's'}"
+    frame = for_people(rows if rows.index.nlevels == 1 else rows.reset_index("tenant"))
+    text: list[Any] = [TitledTable(title, frame, None if table else SHOWN)]
+    if table is None:
+        dumps = TitledTable("Where most was missing", for_people(period.to_look_at))
+        units = (
+            "shares are dominant shares of the whole cluster, in percent; used, due, short and lacking are hours of "
+            "the whole cluster"
+        )
+        text = [*period.verdict, units, "", *text, *([dumps] if len(period.to_look_at) else [])]
+    data = {name: records(getattr(period, name)) for name in names}
+    verdict = {"fair": period.is_fair, "verdict": period.verdict}
+    report.deliver(text, rows, lambda: {**verdict, **data} if table is None else records(rows))
 
 
 def _audit_data(comparison: ShareComparison | None, rows: pd.DataFrame) -> Any:

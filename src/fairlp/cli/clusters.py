@@ -30,6 +30,7 @@ from .parameters import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..operations.clusters.dumps import Dump
     from ..operations.reports.share_comparison import ShareComparison
     from ..operations.reports.subject import Subject
 
@@ -42,7 +43,18 @@ _QUEUE_KEYS = {
     "cap": True,
     "demand": True,
 }
-_SHARES = ("share", "fair_share", "guarantee", "cap", "borrowed", "before", "after", "change")
+_SHARES = (
+    "share",
+    "fair_share",
+    "guarantee",
+    "cap",
+    "borrowed",
+    "before",
+    "after",
+    "change",
+    "due_share",
+    "missing",
+)
 
 
 def standard_input(path: str) -> str:
@@ -57,14 +69,31 @@ def standard_input(path: str) -> str:
     return str(file)
 
 
+def _standard_inputs(paths: list[str]) -> list[str]:
+    """Return the paths, with files in the place of the standard input."""
+    return [standard_input(path) for path in paths]
+
+
+_PATH_HELP = (
+    "What a scheduler's tools print (a file, a folder of files, or - for the standard input), or an instance as for "
+    "allocate."
+)
 PathArgument = Annotated[
     str,
     Argument(
         metavar="PATH",
         autocompletion=complete_instance,
         callback=standard_input,
-        help="What a scheduler's tools print (a file, a folder of files, or - for the standard input), or an instance "
-        "as for allocate.",
+        help=_PATH_HELP,
+    ),
+]
+PathsArgument = Annotated[
+    list[str],
+    Argument(
+        metavar="PATH",
+        autocompletion=complete_instance,
+        callback=_standard_inputs,
+        help=f"{_PATH_HELP} Several dumps, or a folder of dumps, are a period.",
     ),
 ]
 SchedulerOption = Annotated[
@@ -90,8 +119,8 @@ FairOption = Annotated[
 
 
 @dataclass(frozen=True)
-class AboutOptions:
-    """The options of the subject of a report."""
+class AdjustOptions:
+    """The options that change weights, and leave out some of the users."""
 
     weight: Annotated[
         Repeated,
@@ -107,6 +136,25 @@ class AboutOptions:
             help="Leave out a queue or user, such as a namespace of the system; its use counts.",
         ),
     ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return them as ``fairlp.report`` takes them."""
+        return {
+            "weights": read_pairs(self.weight, "--weight"),
+            "exclude": self.exclude or (),
+        }
+
+    def subject(self, path: str, scheduler: str | None, allocation: Path | None) -> Subject:
+        """Return the subject of a report."""
+        from ..operations.reports.page import adjusted
+
+        return adjusted(load_subject(path, scheduler, allocation), **self.arguments())
+
+
+@dataclass(frozen=True)
+class AboutOptions(AdjustOptions):
+    """The options of the subject of a report."""
+
     since: Annotated[
         str | None,
         Option(
@@ -115,25 +163,64 @@ class AboutOptions:
         ),
     ] = None
 
-    def subjects(
-        self, path: str, scheduler: str | None, allocation: Path | None
-    ) -> tuple[Subject, Subject | None]:
-        """Return the subject of a report, and the same cluster before."""
-        from ..operations.reports.page import adjusted
-
-        exclude = self.exclude or ()
-        weights = read_pairs(self.weight, "--weight")
-        subject = adjusted(load_subject(path, scheduler, allocation), weights, exclude)
+    def earlier(self, scheduler: str | None) -> Subject | None:
+        """Return the same cluster before, where an earlier dump is named."""
         if self.since is None:
-            return subject, None
+            return None
         earlier = load_subject(self.since, scheduler)
-        return subject, earlier.without(exclude, required=False)
+        return earlier.without(self.exclude or (), required=False)
+
+
+@dataclass(frozen=True)
+class PeriodOptions:
+    """The options of a period of several dumps."""
+
+    every: Annotated[
+        str | None,
+        Option(
+            metavar="DURATION",
+            help="Of several dumps: they are so far apart (1h, 30min), in their order, whatever their names say.",
+        ),
+    ] = None
+    half_life: Annotated[
+        str | None,
+        Option(
+            "--half-life",
+            metavar="DURATION",
+            help="Of several dumps: after it (1h, 7d), what was used and due counts by half.",
+        ),
+    ] = None
+
+    def dumps(self, paths: list[str]) -> list[Dump]:
+        """Return the dumps of a period; none where the paths are one dump or an instance."""
+        from ..operations.clusters.dumps import dumps_in, dumps_of
+
+        if len(paths) > 1:
+            return dumps_of(paths)
+        dumps = dumps_in(paths[0]) if paths[0] else []
+        for name, value in (("--every", self.every), ("--half-life", self.half_life)):
+            if not dumps and value is not None:
+                raise typer.BadParameter(f"{name} is of several dumps; {paths[0]} is one")
+        return dumps
+
+    def arguments(self) -> dict[str, Any]:
+        """Return them as ``fairlp.period`` takes them."""
+        return {"every": self.every, "half_life": self.half_life}
+
+
+def require_of_one_dump(**options: Any) -> None:
+    """Raise where an option of one dump is given with several."""
+    for name, value in options.items():
+        if value is not None:
+            raise typer.BadParameter(
+                f"--{name} is of one dump; several are a period", param_hint=f"'--{name}'"
+            )
 
 
 @command()
 def report(
     *,
-    path: PathArgument,
+    paths: PathsArgument,
     output: Annotated[
         Path,
         Option(
@@ -152,12 +239,13 @@ def report(
         ),
     ] = None,
     about: AboutOptions,
+    over: PeriodOptions,
     exit_code: Annotated[
         bool,
         Option(
             "--exit-code",
             help="Exit with 1 where a tenant (a Slurm or YARN user, a queue, a namespace) is short of a whole task of "
-            "its fair share.",
+            "its fair share; of several dumps, short over the period.",
         ),
     ] = False,
     allocation: AllocationOption = None,
@@ -166,20 +254,44 @@ def report(
 ) -> None:
     """Write one page of HTML that needs no network: the shares, the users who are short, and why.
 
+    The verdict is printed, too. Of several dumps, or a folder of dumps as cron writes them, the page is about the
+    period: each tenant's share against its due over time.
+
     Example: fairlp report now.json --since before.json --exclude kube-system -o report.html
     """
     check_folder(output)
     arguments = method.arguments()
-    from ..operations.reports.headline import headline, is_fair
-    from ..operations.reports.page import facts, require_html, write
+    from ..operations.reports.headline import is_fair, verdict
+    from ..operations.reports.page import facts, require_html, require_packages, write
+    from ..operations.reports.period import period_of
 
     require_html(output)
-    subject, earlier = about.subjects(path, scheduler, allocation)
-    page_facts = facts(subject, mechanism, split_names(compare), earlier, **arguments)
-    wrote(write(page_facts, output))
-    if exit_code and not is_fair(page_facts.share_comparison):
-        tell("unfair", headline(page_facts.share_comparison)[0])
+    if dumps := over.dumps(paths):
+        require_of_one_dump(compare=compare, since=about.since, allocation=allocation)
+        require_packages()
+        adjustments = {**about.arguments(), "scheduler": scheduler}
+        period = period_of(dumps, mechanism, **over.arguments(), **adjustments, **arguments)
+        wrote(period.report(output))
+        fair = period.is_fair
+        _tell_verdict(fair, period.verdict[0])
+    else:
+        subject = about.subject(paths[0], scheduler, allocation)
+        earlier = about.earlier(scheduler)
+        page_facts = facts(subject, mechanism, split_names(compare), earlier, **arguments)
+        wrote(write(page_facts, output))
+        comparison = page_facts.share_comparison
+        fair = is_fair(comparison)
+        if subject.tasks is None:
+            tell("note", "what runs now is not known (--allocation); the page says what is fair")
+        else:
+            _tell_verdict(fair, verdict(comparison))
+    if exit_code and not fair:
         raise typer.Exit(ExitCode.NO)
+
+
+def _tell_verdict(fair: bool, sentence: str) -> None:
+    """Print a verdict in one line on standard error."""
+    tell("fair" if fair else "unfair", sentence.removeprefix("Fair: "))
 
 
 @dataclass(frozen=True)

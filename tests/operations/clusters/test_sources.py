@@ -13,6 +13,7 @@ import pytest
 import fairlp
 from dump_files import kubernetes, places, slurm, yarn
 from fairlp.errors import FileFormatError, InstanceError
+from fairlp.operations.clusters.sources import scheduler_of, scheduler_of_beginning
 from kubernetes_dumps import node, pod, written
 from profiles import by_day
 
@@ -148,3 +149,34 @@ def test_a_table_for_people_is_refused_with_what_to_print(tmp_path, text, comman
     (tmp_path / "dump.txt").write_text(text, encoding="utf-8")
     with pytest.raises(FileFormatError, match=f"print it with {command}"):
         fairlp.snapshot(tmp_path / "dump.txt")
+
+
+@pytest.mark.parametrize(
+    "text, scheduler",
+    [
+        ('{"apiVersion": "v1", "items": [', "kubernetes"),
+        ('\ufeff  {\n "jobs" : [ {"job_id": 1', "slurm"),
+        ('{"apps": {"app": [', "yarn"),
+    ],
+)
+def test_the_first_key_of_a_file_shows_its_scheduler(tmp_path, text, scheduler):
+    path = tmp_path / "large.json"
+    path.write_text(text + " " * 10_000, encoding="utf-8")
+    assert scheduler_of_beginning(path) == scheduler
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"nodes": [{"name": "n1"}]}',
+        '{"nodes": {"node": []}}',
+        '{"note": 1, "jobs": []}',
+        '{"nothing": 1}',
+        '[{"kind": "Pod"}]',
+        "Account|User|Share\n",
+    ],
+)
+def test_where_the_first_key_does_not_show_it_all_of_the_file_is_read(tmp_path, text):
+    path = tmp_path / "file.json"
+    path.write_text(text, encoding="utf-8")
+    assert scheduler_of_beginning(path) == scheduler_of(path)

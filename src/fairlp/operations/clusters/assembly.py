@@ -157,6 +157,10 @@ class Snapshot:
         )
 
 
+class IdleError(InstanceError):
+    """Nothing runs in a dump, and nothing waits that could run."""
+
+
 #: Amounts by queue and resource.
 InQueues = dict[str, Floats]
 
@@ -659,7 +663,8 @@ def _require_nodes_and_users(
         reasons = [reason for group in cluster.groups.values() for reason in group.held_tasks]
         if reasons:
             message += f" ({reasons[0]})"
-    raise InstanceError(
+    is_idle = bool(nodes) and not cluster.absent
+    raise (IdleError if is_idle else InstanceError)(
         f"{path}: {message}; expected the nodes of one cluster and what runs on them, dumped "
         "together"
     )

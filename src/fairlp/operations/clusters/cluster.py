@@ -53,6 +53,11 @@ class Notes:
         if len(places) < _SHOWN:
             places.append(place)
 
+    @property
+    def total(self) -> int:
+        """The number of lines, those that are not listed counted."""
+        return self._counts.total()
+
     @contextmanager
     def noting(self, file: str, place: str, action: str = "left out") -> Iterator[None]:
         """Add a line where something inside raises `EntryError`, and go on behind it."""

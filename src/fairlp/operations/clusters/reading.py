@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from ...errors import FileFormatError, UnknownNameError, nearest
 from .assembly import Snapshot, assemble
-from .sources import advice, files_of, scheduler_of
+from .sources import advice, files_of, scheduler_of_beginning
 
 
 def snapshot(
@@ -48,6 +49,17 @@ def snapshot(
     UnknownNameError
         For a scheduler or another choice that is not known.
     """
+    return snapshot_of(files_of(path), str(path), scheduler, capacity, by)
+
+
+def snapshot_of(
+    files: Sequence[Path],
+    path: str,
+    scheduler: str | None = None,
+    capacity: Literal["whole", "free"] = "whole",
+    by: Literal["owner", "queue"] = "owner",
+) -> Snapshot:
+    """Read the files of one dump, which messages call by its path; see :func:`fairlp.snapshot`."""
     from . import kubernetes, slurm, yarn
 
     # A reader reads file after file, and then returns the cluster and where its tasks may run.
@@ -56,7 +68,6 @@ def snapshot(
         "slurm": slurm.SlurmReader,
         "yarn": yarn.YarnReader,
     }
-    files = files_of(path)
     options = (
         ("scheduler", scheduler, readers),
         ("capacity", capacity, ("whole", "free")),
@@ -66,7 +77,7 @@ def snapshot(
         if value is not None and value not in choices:
             raise UnknownNameError(f"{name}={value!r} is not known; {nearest(value, choices)}")
 
-    schedulers = {file: scheduler_of(file) for file in files}
+    schedulers = {file: scheduler_of_beginning(file) for file in files}
     if scheduler is None:
         scheduler = _only_scheduler(path, schedulers, list(readers))
     elif not any(schedulers.values()):
@@ -81,7 +92,7 @@ def snapshot(
         if of_file != scheduler:
             message = f"it is of {of_file}" if of_file else "it is of no scheduler that is known"
             cluster.notes.add(file.name, "the file", message, "left out")
-    return assemble(cluster, allowed, str(path), capacity, by)
+    return assemble(cluster, allowed, path, capacity, by)
 
 
 def _only_scheduler(

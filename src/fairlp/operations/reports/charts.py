@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,9 @@ from ...models.instances.arithmetic import largest_first
 from .facts import OBSERVED, Facts
 from .share_comparison import ShareComparison
 from .subject import ClusterSource, subject_of
+
+if TYPE_CHECKING:
+    from .period import Period
 
 # Optional packages, imported at their first use.
 
@@ -34,6 +37,9 @@ def need(name: str) -> Any:
 
 #: Rows of a chart: the largest.
 MOST_BARS = 30
+#: Tenants and times of a chart over time; of more times, means of several in a row are drawn.
+MOST_TENANTS = 12
+MOST_TIMES = 300
 #: Queues with a colour of their own.
 _COLOURED = 8
 #: Okabe and Ito's colours without black and the palest: colour-blind readers can distinguish them, on
@@ -254,6 +260,59 @@ def compared(figures: pd.DataFrame) -> Any:
         "Mechanisms side by side: what is in use, and the smallest and median dominant share"
     )
     return _configured(faceted, description)
+
+
+def over_time(period: Period) -> Any:
+    """Draw the share of tenants over time beside what was due, those first that lack most."""
+    alt = need("altair")
+    names = list(map(str, period.tenants.index[:MOST_TENANTS]))
+    columns = {"has": "share", "due": "due_share"}
+    lines = [
+        _means(period.by_time(column)[names], period.dumps["hours"])
+        .rename_axis("time")
+        .reset_index()
+        .melt("time", var_name="tenant", value_name="share")
+        .assign(line=line)
+        for line, column in columns.items()
+    ]
+    data = pd.concat(lines)
+    data["time"] = data["time"].dt.strftime("%Y-%m-%dT%H:%M:%S")
+    base = alt.Chart(data).encode(
+        x=alt.X("time:T", title=None, axis=alt.Axis(tickCount=4, labelOverlap=True)),
+        y=alt.Y("share:Q", title=None, axis=alt.Axis(format="~%", tickCount=4)),
+        color=alt.Color("line:N", title=None, scale=alt.Scale(domain=list(columns), range=list(COLOURS[:2]))),
+        tooltip=[
+            alt.Tooltip("tenant:N", title=period.noun),
+            alt.Tooltip("time:T", format="%Y-%m-%d %H:%M"),
+            alt.Tooltip("line:N", title="which"),
+            alt.Tooltip("share:Q", format=".3~p"),
+        ],
+    )  # fmt: skip
+    has = base.transform_filter("datum.line === 'has'").mark_area(
+        interpolate="step-after", opacity=0.45
+    )
+    due = base.transform_filter("datum.line === 'due'").mark_line(
+        interpolate="step-after", strokeWidth=2
+    )
+    chart = alt.layer(has, due).properties(width=270, height=90)
+    facet = alt.Facet("tenant:N", title=None, sort=names)
+    description = f"Dominant share of each {period.noun} over time, and what was due to it"
+    if len(period.tenants) > len(names):
+        description += f" (of {len(period.tenants):,} the {len(names)} first of the table)"
+    return _configured(chart.facet(facet=facet, columns=3), description)
+
+
+def _means(shares: pd.DataFrame, hours: pd.Series[float]) -> pd.DataFrame:
+    """Return shares by time; of more than ``MOST_TIMES``, the means of so many in a row."""
+    size = -(-len(shares) // MOST_TIMES)
+    if size == 1:
+        return shares
+    group = np.arange(len(shares)) // size
+    weights = np.maximum(hours.to_numpy(), np.finfo(float).tiny)  # the last dump lasts for no time
+    totals = shares.mul(weights, axis=0).groupby(group).sum()
+    means = totals.div(pd.Series(weights).groupby(group).sum(), axis=0)
+    means.index = shares.index[::size]
+    return means
 
 
 def _percent(field: str, title: str | None, ticks: int) -> Any:

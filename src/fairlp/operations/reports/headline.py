@@ -221,6 +221,11 @@ def is_fair(comparison: ShareComparison) -> bool:
     return not comparison.tenant_shares.short.size
 
 
+def verdict(comparison: ShareComparison) -> str:
+    """Return the verdict alone: whether tenants are short of a whole task, and which."""
+    return _verdict(comparison)[0]
+
+
 def _verdict(comparison: ShareComparison) -> list[str]:
     """Return whether tenants are short of a whole task, the first of them, and the remedy."""
     shares = comparison.tenant_shares

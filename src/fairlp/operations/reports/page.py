@@ -20,7 +20,7 @@ from ...mechanisms.mechanism import Mechanism
 from ...models.files.whole_files import DOCUMENT_SUFFIXES, home, write_text
 from .charts import drawn, need
 from .facts import Facts
-from .sections import raw, sections, short, shown
+from .sections import Section, raw, sections, short, shown
 from .share_comparison import ShareComparison
 from .subject import ClusterSource, Subject, subject_of
 from .what_if import edited
@@ -97,13 +97,18 @@ def facts(
     **options: Any,
 ) -> Facts:
     """Return the facts of a page; see :func:`report`."""
-    for name in ("altair", "vl_convert", "jinja2"):  # before anything is computed
-        need(name)
+    require_packages()
     before = None
     if earlier is not None:
         _warn_of_another_cluster(subject, earlier)
         before = ShareComparison.of(earlier, mechanism, **options)
     return Facts(ShareComparison.of(subject, mechanism, **options), compare, before)
+
+
+def require_packages() -> None:
+    """Raise where a package that pages need is missing, before anything is computed."""
+    for name in ("altair", "vl_convert", "jinja2"):
+        need(name)
 
 
 def _warn_of_another_cluster(subject: Subject, earlier: Subject) -> None:
@@ -139,6 +144,13 @@ def require_html(output: str | Path) -> None:
 
 def page(facts: Facts) -> str:
     """Return the page as text."""
+    subject = facts.share_comparison.subject
+    title = f"Fair shares of {subject.name or 'a cluster'}"
+    return rendered(title, _lead(facts), sections(facts), drawn(facts))
+
+
+def rendered(title: str, lead: str, parts: list[Section], drawings: Mapping[str, Any]) -> str:
+    """Return a page of sections as text; they name the charts that they show."""
     folder = files(__package__)
     css = folder.joinpath("page.css").read_text("utf-8")
     script = folder.joinpath("page.js").read_text("utf-8")
@@ -146,7 +158,7 @@ def page(facts: Facts) -> str:
     bundle = _bundle()
 
     # Vega puts names into expressions, where these two letters end a line.
-    specs = {name: chart.to_dict() for name, chart in drawn(facts).items()}
+    specs = {name: chart.to_dict() for name, chart in drawings.items()}
     specs = json.loads(re.sub("[\u2028\u2029]", "␤", json.dumps(specs, ensure_ascii=False)))
 
     jinja = need("jinja2")
@@ -154,12 +166,11 @@ def page(facts: Facts) -> str:
         autoescape=True, trim_blocks=True, undefined=jinja.StrictUndefined
     )
     environment.filters |= {"shown": shown, "raw": raw, "short": short}
-    subject = facts.share_comparison.subject
     return str(
         environment.from_string(template).render(
-            title=f"Fair shares of {subject.name or 'a cluster'}",
-            lead=_lead(facts),
-            sections=sections(facts),
+            title=title,
+            lead=lead,
+            sections=parts,
             charts=specs,
             specs=specs,
             css=css,
