@@ -362,3 +362,24 @@ def test_the_picture_of_a_long_period_has_means(tmp_path):
     shares = [row["share"] for row in data if row["tenant"] == "A" and row["line"] == "has"]
     assert len(shares) == charts.MOST_TIMES
     assert shares[:-1] == [0.5] * (charts.MOST_TIMES - 1)
+
+
+@pytest.mark.parametrize(("large_jobs", "lacking"), [(True, 0), (False, 10)])
+def test_a_rest_smaller_than_the_next_job_is_due_to_nobody_over_hours_either(
+    tmp_path, large_jobs, lacking
+):
+    """10 nodes of 1 CPU: ann has 5, and bob waits with one job of 7 nodes, or with 7 jobs of one."""
+    nodes = [slurm_dumps.node(f"n{k}", cpus=1) for k in range(10)]
+    jobs = [slurm_dumps.job(k, "ann", tres="cpu=1,node=1", nodes=f"n{k}") for k in range(5)]
+    jobs += [slurm_dumps.job(50 + k, "ann", tres="cpu=1,node=1", nodes="") for k in range(9)]
+    if large_jobs:
+        jobs += [slurm_dumps.job(100, "bob", tres="cpu=7,node=7", nodes="", node_count=7)]
+    else:
+        jobs += [slurm_dumps.job(100 + k, "bob", tres="cpu=1,node=1", nodes="") for k in range(7)]
+    for hour in range(3):
+        document = {"meta": {}, "nodes": nodes, "jobs": jobs}
+        path = tmp_path / f"2026-11-28T1{hour}.json"
+        path.write_text(json.dumps(document), encoding="utf-8")
+    period = fairlp.period(tmp_path)
+    assert period.is_fair == large_jobs
+    assert period.tenants.loc["physics/bob", "lacking_task_hours"] == pytest.approx(lacking)

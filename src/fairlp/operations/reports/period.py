@@ -3,7 +3,8 @@
 Dumps at t[1] < … < t[K] make K − 1 intervals: between two, what ran and what waited at the first
 holds. For tenant v at time t, with share s[v](t), fair share f[v](t), and w[v](t), the share of
 what runs and waits of it: used[v] = ∫ s[v], due[v] = ∫ min(f[v], w[v]), and short[v] is the
-integral of max(0, min(f[v], w[v]) − s[v]) over the time in which it waited. With a half-life H, an
+integral of max(0, min(f[v], w[v]) − s[v]) over the time in which it waited. Of a tenant that waits
+for jobs of several tasks alone, whole jobs are due. With a half-life H, an
 interval that ended at t counts by 2^(−(t[K] − t)/H), as history does in ``fairlp.allocate``.
 """
 
@@ -79,6 +80,9 @@ class Moment:
         shares = comparison.tenant_shares
         wanted = _wanted(comparison)
         due = np.minimum(shares.fair_share, wanted)
+        # of whole jobs that do not start on servers that sleep: a smaller rest is due to nobody
+        with_owed = np.maximum(shares.share, shares.share_with_owed)
+        due = np.where(shares.waits_in_jobs | shares.starts, np.minimum(due, with_owed), due)
         if len(tenants.names) < 2:  # no one else has what it lacks
             due = shares.share
         waiting = tenants.sums(comparison.waiting)

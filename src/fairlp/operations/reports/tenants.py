@@ -260,6 +260,30 @@ class TenantShares:
         return counts
 
     @cached_property
+    def share_with_owed(self) -> np.ndarray:
+        """Dominant share of each tenant with the whole jobs that it is owed."""
+        tasks = self.tasks + self.owed_whole
+        return np.asarray(self.tenants.sums(tasks[:, None] * self.parts).max(axis=1))
+
+    @cached_property
+    def waits_in_jobs(self) -> np.ndarray:
+        """The mask of tenants that wait for jobs of several tasks alone."""
+        waits, waits_for_single = (np.zeros(len(self.tenants.names), dtype=bool) for _ in range(2))
+        for job in self.jobs:
+            t = self.tenants.of[next(iter(job.tasks))]
+            waits[t] = True
+            waits_for_single[t] |= job.size == 1
+        return waits & ~waits_for_single
+
+    @property
+    def starts(self) -> np.ndarray:
+        """The mask of tenants of which jobs start on servers that sleep."""
+        mask = np.zeros(len(self.tenants.names), dtype=bool)
+        for k in [] if self.starting is None else np.flatnonzero(self.starting):
+            mask[self.tenants.of[next(iter(self.jobs[k].tasks))]] = True
+        return mask
+
+    @cached_property
     def missing_share(self) -> np.ndarray:
         """Dominant share of the tasks that each tenant is owed."""
         return self.tenants.sums(self.owed * self.parts.max(axis=1))
