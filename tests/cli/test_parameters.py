@@ -126,7 +126,8 @@ OF_THE_SOLVER = {"--time-limit"}
 
 #: The argument of a command that is the first parameter of its function by another name.
 ARGUMENT = {
-    "path": {"audit": "instance", "report": "given", "what_if": "given"},
+    "path": {"what_if": "given"},
+    "paths": {"audit": "instance", "report": "given"},
     "property_name": "property",
 }
 
@@ -135,13 +136,18 @@ ARGUMENT = {
 WAY = {"--method", "--solver", "--merge", "--oversized"}
 
 
+#: Several dumps are a period: fairlp.period, with weights and users left out at every dump.
+PERIOD = {"--every", "--half-life"}
+
+
 ONLY_IN_A_SHELL = {
     "allocate": {"--proof"},  # Allocation.certify(exact=True).write
     "compare": {"--methods"},  # fairlp.validate
     # audit takes an Allocation in Python, and here what makes one; a dump is read by
     # fairlp.snapshot
-    "audit": {"--mechanism", "--scheduler", "--divisible", *WAY},
-    "report": {"--scheduler", "--exit-code"},  # fairlp.snapshot; the owed of fairlp.fair_shares
+    "audit": {"--mechanism", "--scheduler", "--divisible", *WAY, *PERIOD, "--exclude", "--weight"},
+    # fairlp.snapshot; the owed of fairlp.fair_shares
+    "report": {"--scheduler", "--exit-code", *PERIOD},
     "what_if": {"--scheduler"},
     "counterexample": {"--no-shrink", "--no-progress"},
     "promises": {"--no-progress"},

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from fairlp.errors import FairlpWarning, InstanceError
+from fairlp.errors import FairlpWarning, FileFormatError, InstanceError
 from fairlp.operations.reports import subject
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import Classes, is_dump, mechanism_or_default, subject_of
@@ -162,3 +162,10 @@ def test_names_of_classes_are_cut_after_sixty_letters():
     exact, cut = subject.Classes.among(servers(["x" * 60, "y" * 61])).names
     assert exact.startswith("x" * 60) and "…" not in exact
     assert cut.startswith("y" * 60 + "…")
+
+
+def test_a_folder_of_several_dumps_is_no_subject_of_one_page(tmp_path):
+    for name in ("monday", "tuesday"):
+        written(tmp_path / name, node("n1"), pod("a", on="n1"))
+    with pytest.raises(FileFormatError, match=r"has 2 dumps \(monday is the first\)"):
+        fairlp.fair_shares(tmp_path)

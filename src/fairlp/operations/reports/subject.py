@@ -31,6 +31,7 @@ from ...models.instances.queues import cleaned
 from ...tolerances import AUDIT
 from ..clusters.assembly import Snapshot
 from ..clusters.cluster import Preemption, unique_labels
+from ..clusters.dumps import dumps_in
 from ..clusters.reading import snapshot
 from ..clusters.sources import files_of, scheduler_of
 from .jobs import (
@@ -382,6 +383,12 @@ def subject_of(
         Of a path: the scheduler that wrote the files, where their content does not show it.
     """
     if isinstance(source, str | Path):
+        dumps = dumps_in(source)
+        if dumps:
+            raise FileFormatError(
+                f"{source} has {len(dumps)} dumps ({dumps[0].name} is the first); expected one: give one "
+                "of them, or all to fairlp.period, whose report() is a page about the period"
+            )
         if scheduler is not None or is_dump(source):
             return _of_snapshot(snapshot(source, scheduler), observed, Path(source).name)
         source = read(source)
