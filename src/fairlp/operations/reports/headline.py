@@ -150,7 +150,11 @@ def _fit_nowhere(comparison: ShareComparison) -> list[str]:
     labels = comparison.instance.users
     reasons = [(str(labels[n]), _too_large(comparison, n)) for n in users]
     tasks = tasks_text(comparison.waiting[users].sum())
-    return [f"Waiting, but they fit on no server as it is now: {tasks} ({_named(reasons)})."]
+    if len(comparison.subject.hidden) or len(comparison.subject.excluded):
+        start = "Waiting, but beside what others use, who are not in this report, they fit on no server"
+    else:
+        start = "Waiting, but they fit on no server as it is now"
+    return [f"{start}: {tasks} ({_named(reasons)})."]
 
 
 def _too_large(comparison: ShareComparison, n: int) -> str:
@@ -168,7 +172,8 @@ def _too_large(comparison: ShareComparison, n: int) -> str:
         )
     largest = instance.capacities[instance.eligible[n]].max(axis=0, initial=0.0)
     if (demand <= largest).all():
-        return "no server has all that it needs together"
+        needed = amounts_text(comparison, demand)
+        return f"no server where it may run has all that it needs together: {needed}"
     with np.errstate(divide="ignore"):
         r = int(np.where(demand > 0, demand / largest, 0.0).argmax())
     needed = quantity_text(comparison, instance.resources[r], demand[r])
