@@ -249,8 +249,8 @@ def test_a_remainder_smaller_than_the_next_job_is_owed_to_nobody():
         lines[0] == "Fair: no user is short of a whole job of its fair share. Tasks that wait: 7."
     )
     assert lines[1] == (
-        "b: 1 job of 7 tasks waits. Its next job needs 7 cpu (7 tasks) at once; 5 cpu is left of its "
-        "fair share. Too little cpu is free on the servers where it could run."
+        "b: 1 job of 7 tasks waits. Its next job needs 7 cpu at once (7 tasks); 5 cpu are fair. "
+        "Too little cpu is free on the servers where it could run."
     )
 
 

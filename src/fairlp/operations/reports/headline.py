@@ -151,7 +151,9 @@ def _fit_nowhere(comparison: ShareComparison) -> list[str]:
     reasons = [(str(labels[n]), _too_large(comparison, n)) for n in users]
     tasks = tasks_text(comparison.waiting[users].sum())
     if len(comparison.subject.hidden) or len(comparison.subject.excluded):
-        start = "Waiting, but beside what others use, who are not in this report, they fit on no server"
+        start = (
+            "Waiting, but beside what others use, who are not in this report, they fit on no server"
+        )
     else:
         start = "Waiting, but they fit on no server as it is now"
     return [f"{start}: {tasks} ({_named(reasons)})."]
@@ -167,9 +169,7 @@ def _too_large(comparison: ShareComparison, n: int) -> str:
     if smallest is not None and smallest.size > 1 and servers.size:
         nodes = int(instance.counts[servers].sum())
         number = f"{nodes:,} {'server' if nodes == 1 else 'servers'}"
-        return (
-            f"its job needs {needs(comparison, smallest)} at once, and {number} could take a task"
-        )
+        return f"its job needs {needs(comparison, smallest)}, and {number} could take a task"
     largest = instance.capacities[instance.eligible[n]].max(axis=0, initial=0.0)
     if (demand <= largest).all():
         needed = amounts_text(comparison, demand)

@@ -33,7 +33,7 @@ def help_for(comparison: ShareComparison, t: int) -> str:
         sentences.append("The next job needs more at once than is free.")
         return " ".join(sentences)
     if solution.job.size > 1:
-        sentences.append(f"The next job needs {needs(comparison, solution.job)} at once.")
+        sentences.append(f"The next job needs {needs(comparison, solution.job)}.")
     n = next(iter(solution.job.tasks))
     sentences.append(stopped_by(comparison, n, solution.obstacle))
     if solution.refusal:
@@ -112,13 +112,16 @@ def on_servers(comparison: ShareComparison, servers: Mapping[int, int]) -> str:
 
 
 def needs(comparison: ShareComparison, job: WaitingJob) -> str:
-    """Return what the tasks of one job need together, and that each needs a node of its own."""
+    """Return what the tasks of one job need at once: amounts, or nodes where each needs one.
+
+    Such as ``7 CPU at once (7 tasks)`` and ``7 nodes at once (28 CPU)``.
+    """
     instance = comparison.instance
     total = sum(count * instance.demands[n] for n, count in job.tasks.items())
     amounts = amounts_text(comparison, total)
     if job.one_a_node and job.size > 1:
-        return f"{job.size:,} nodes ({amounts})"
-    return f"{amounts} ({tasks_text(job.size)})" if job.size > 1 else amounts
+        return f"{job.size:,} nodes at once ({amounts})"
+    return f"{amounts} at once ({tasks_text(job.size)})"
 
 
 def waits_for(comparison: ShareComparison, summary: WaitingSummary) -> str:
@@ -154,11 +157,12 @@ def waits_for(comparison: ShareComparison, summary: WaitingSummary) -> str:
     if job.size > 1:
         share = comparison.instance.pool * summary.remaining_share
         r = int((job.parts(comparison.tenant_shares.parts)).argmax())
-        text = f"Its next job needs {needs(comparison, job)} at once"
+        text = f"Its next job needs {needs(comparison, job)}"
         if summary.is_beyond_fair:
             resource = comparison.instance.resources[r]
             rest = quantity_text(comparison, resource, float(share[r]))
-            text += f"; {rest} is left of its fair share"
+            has_none = not comparison.tenant_shares.share[summary.tenant]
+            text += f"; {rest} are fair" if has_none else f"; {rest} of its fair share are left"
         sentences.append(f"{text}.")
     if obstacle.kind in ("cap", "resource"):
         sentences.append(stopped_by(comparison, next(iter(job.tasks)), obstacle, holders=False))
