@@ -149,9 +149,10 @@ class Blocking:
         self._changes += ((placement, sign),)
         self.totals[n] += sign * tasks.sum()
         self.free[servers] -= sign * tasks[:, None] * demand
-        for i, count in zip(servers.tolist(), tasks.tolist(), strict=True):
-            if i in self.pieces and sign > 0:
-                self._fill_machines(self.pieces[i], demand, int(count))
+        if self.pieces and sign > 0:
+            for i, count in zip(servers.tolist(), tasks.tolist(), strict=True):
+                if i in self.pieces:
+                    self._fill_machines(self.pieces[i], demand, int(count))
         vars(self).pop("_use_of_queues", None)
         vars(self).pop("_quota_use", None)
         if "_quotas" in vars(self):
@@ -363,13 +364,16 @@ class Blocking:
                 tasks[k] = min(tasks[k], int(on_machines))
         return np.asarray(np.maximum(tasks, 0))
 
-    def _spread(self, servers: np.ndarray, room: np.ndarray, count: int) -> np.ndarray:
-        """Return tasks on servers: those awake first, then those with most room."""
+    def _spread(
+        self, n: int, lane: int, servers: np.ndarray, room: np.ndarray, count: int
+    ) -> Placement:
+        """Return so many tasks on servers: those awake first, then those with most room."""
         order = np.lexsort((np.arange(len(servers)), -room, self.asleep[servers]))
         before = np.cumsum(room[order]) - room[order]
         tasks = np.zeros(len(servers), dtype=int)
         tasks[order] = np.clip(count - before, 0, room[order])
-        return tasks
+        taken = tasks > 0
+        return Placement(n, servers[taken], tasks[taken], lane)
 
     def placements(self, n: int, count: int) -> list[Placement]:
         """Return as many tasks of a user as fit now, each a job by itself, ``count`` at most."""
@@ -390,8 +394,7 @@ class Blocking:
                     largest_count = middle - 1
             if not fitting_count:
                 continue
-            tasks = self._spread(servers, room, fitting_count)
-            placements.append(Placement(n, servers, tasks, lane))
+            placements.append(self._spread(n, lane, servers, room, fitting_count))
             count -= fitting_count
             blocking = blocking.beside(placements[-1:])
         return placements
@@ -421,7 +424,7 @@ class Blocking:
             if placement is None:
                 return self._by_program(job) if len(job.tasks) > 1 else None
             placements.append(placement)
-            taken[placement.servers[placement.tasks > 0]] = True
+            taken[placement.servers] = True
             blocking = blocking.beside([placement])
         return placements
 
@@ -445,7 +448,7 @@ class Blocking:
             if one_a_node:
                 room = np.where(taken[servers], 0, np.minimum(room, self.instance.counts[servers]))
             if room.sum() >= count:
-                return Placement(n, servers, self._spread(servers, room, count), lane)
+                return self._spread(n, lane, servers, room, count)
         return None
 
     def _by_program(self, job: WaitingJob) -> list[Placement] | None:
