@@ -151,7 +151,7 @@ def packed(
     low, high = (np.concatenate(side) for side in zip(*bounds, strict=True))
     objective = np.zeros(size)
     first_copy = len(keys) * k_servers
-    objective[first_copy : first_copy + len(jobs)] = -(len(leaving) + 1.0)
+    objective[first_copy : first_copy + len(jobs)] = -(sum(job.copies for job in leaving) + 1.0)
     objective[first_copy + len(jobs) :] = 1.0
     most = [job.copies for job in jobs] + [job.copies for job in leaving]
     solution = milp(
