@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
+import slurm_dumps as slurm
 from dump_files import notes, read, snapshot
 from fairlp.errors import InstanceError, TooLargeError
 from fairlp.operations.clusters import assembly
@@ -166,3 +167,22 @@ def test_a_guarantee_of_all_that_a_cap_lets_be_used_is_no_more_than_that(tmp_pat
     )
     page = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
     assert ("above its cap" in notes(page)) == is_noted
+
+
+def test_a_dump_of_jobs_of_one_size_is_an_instance_with_job_sizes(tmp_path):
+    """ann runs and waits with jobs on 2 nodes each, and bob with single ones: an audit knows it."""
+    nodes = [slurm.node(f"n{k}", cpus=2, real_memory=4096) for k in range(3)]
+    two = {"tres": "cpu=2,node=2", "node_count": 2}
+    jobs = [slurm.job(1, "ann", nodes="n[0-1]", **two), slurm.job(2, "ann", nodes="", **two)]
+    jobs += [slurm.job(3, "bob", tres="cpu=1,node=1", nodes="n0")]
+    jobs += [
+        slurm.job(4, "cid", nodes="", **two),
+        slurm.job(5, "cid", nodes="", tres="cpu=1,node=1"),
+    ]
+    dump = slurm.read_dump(tmp_path, nodes, jobs)
+    sizes = dict(zip(dump.instance.users, dump.instance.job_sizes.tolist(), strict=True))
+    assert sizes == {"physics/ann": 2, "physics/bob": 1, "physics/cid": 1}  # cid has both
+    assert fairlp.audit(dump.instance, dump.observed, ["whole jobs"]).holds.item() is True
+    cut = dump.observed.tasks_array.copy()
+    cut[list(dump.instance.users).index("physics/ann"), 0] = 0
+    assert fairlp.audit(dump.instance, cut, ["whole jobs"]).holds.item() is False

@@ -323,7 +323,7 @@ class Row:
     the nodes that take new tasks of it, None for all. ``staying`` are the servers of its own, for
     tasks on nodes that would not take them now. ``nowhere`` is why no node may take a task of it
     that waits, and ``stranded`` counts tasks that wait for others of their jobs, which no node may
-    take.
+    take. ``job_size`` are the tasks of each of its jobs, where all of them have as many.
     """
 
     leaf: Leaf
@@ -333,6 +333,7 @@ class Row:
     staying: list[int] = field(default_factory=list)
     nowhere: str = ""
     stranded: int = 0
+    job_size: int = 1
 
     @property
     def waiting(self) -> int:
@@ -373,6 +374,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     resources, rows = _resources_and_rows(cluster, nodes, rows)
     _strand_jobs(cluster, rows_of_leaves, rows)
     rows = [row for row in rows if row.running or row.waiting]
+    _set_job_sizes(cluster, rows_of_leaves)
     waiting = _waiting_table(all_rows)
     _require_nodes_and_users(path, cluster, nodes, rows)
 
@@ -424,6 +426,27 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         limits_reached=pd.Series(cluster.limits_reached, dtype=object),
         node_count=node_count,
     )
+
+
+def _set_job_sizes(cluster: Cluster, rows_of_leaves: dict[Leaf, Row]) -> None:
+    """Give rows of which all tasks are in jobs of one size, each of this row alone, that size."""
+    jobs = [(list(job.tasks), sum(job.tasks.values()), job.copies) for job in cluster.waiting_jobs]
+    jobs += [
+        ([leaf for leaf, _ in job.tasks], job.tasks.total(), 1)
+        for job in cluster.running_jobs.values()
+    ]
+    sizes: dict[int, set[int]] = {}
+    tasks_in_jobs: Counter[int] = Counter()
+    for leaves, size, copies in jobs:
+        rows = {id(rows_of_leaves[leaf]) for leaf in leaves}
+        for row_id in rows:
+            sizes.setdefault(row_id, set()).add(size if len(rows) == 1 else 1)
+            tasks_in_jobs[row_id] += size * copies
+    for row in dict.fromkeys(rows_of_leaves.values()):
+        of_row = sizes.get(id(row), set())
+        total = row.waiting + sum(row.running.values())
+        if len(of_row) == 1 and tasks_in_jobs[id(row)] == total:
+            row.job_size = of_row.pop()
 
 
 def _strand_jobs(cluster: Cluster, rows_of_leaves: dict[Leaf, Row], users: list[Row]) -> None:
@@ -990,6 +1013,7 @@ def _instance(
         servers=servers,
         resources=resources,
         task_limits=task_limits,
+        job_sizes=[row.job_size for row in rows],
         eligible=eligible,
         queue=[row.leaf.queue for row in rows],
         queues=queue_rows(cluster, rows, resources, capacities.sum(axis=0), in_use or {}),

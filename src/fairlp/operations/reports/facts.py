@@ -90,6 +90,8 @@ def _with_prices(fair: Allocation, oversized: Oversized) -> Allocation | None:
 
 #: Pairs of users and servers up to which every mechanism is compared and every property audited.
 MOST_PAIRS = 250_000
+#: Pairs of users and servers up to which jobs are audited as whole ones.
+MOST_WHOLE_PAIRS = 2_000
 #: The properties that are left out beyond that: their audits compare every pair of users, or solve a
 #: program of every user and server.
 _COSTLY = ("Pareto-optimal", "non-wasteful", "leximin", "PS-DSF")
@@ -203,7 +205,12 @@ class Facts:
         comparison = self.share_comparison
         observed = comparison.subject.tasks
         allocation = comparison.fair if observed is None else observed
-        return audit(comparison.instance, allocation, default_properties(comparison.instance))
+        instance = comparison.instance
+        # whole jobs by programs of whole numbers, where these are small
+        pairs = len(instance.users) * len(instance.servers)
+        whole_tasks = None if pairs <= MOST_WHOLE_PAIRS else False
+        names = default_properties(instance)
+        return audit(instance, allocation, names, whole_tasks=whole_tasks)
 
     @cached_property
     def model(self) -> str:

@@ -56,7 +56,7 @@ def packed(
 ) -> Packing | None:
     """Return the most jobs that have room together, where the fewest give way.
 
-    None where there is no answer. Maximise (number of leaving jobs + 1)·Σ z[j] − Σ y[k] over whole
+    None where there is no answer. Maximise (Σ copies of k + 1)·Σ z[j] − Σ y[k] over whole
     numbers: z[j] copies of job j, x[j,n,i] tasks of its user n on server i, y[k] of the jobs that
     run:
 
