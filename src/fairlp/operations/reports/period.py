@@ -24,6 +24,7 @@ import pandas as pd
 from ...errors import InstanceError, UnknownNameError
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import largest_first, quotients
+from ...progress import progress_bar
 from ...tolerances import AUDIT, PERIOD_SHORT
 from ..clusters.assembly import IdleError, Snapshot
 from ..clusters.dumps import SOURCES, Dump, Times, dumps_of, duration, times_of
@@ -363,6 +364,7 @@ def period(
     weights: Mapping[Any, float] | None = None,
     exclude: Iterable[str] = (),
     scheduler: str | None = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> Period:
     """Compare what tenants had over a period with what was due to them, from dumps of one cluster.
@@ -386,6 +388,9 @@ def period(
         :func:`fairlp.allocate`; by default all hours count alike.
     scheduler : str, optional
         As for :func:`fairlp.snapshot`.
+    progress : bool, optional
+        A bar on standard error, in a terminal; by default lines elsewhere once ten seconds have
+        passed.
 
     Returns
     -------
@@ -413,6 +418,7 @@ def period(
         weights=weights,
         exclude=exclude,
         scheduler=scheduler,
+        progress=progress,
         **options,
     )
 
@@ -424,6 +430,7 @@ def period_of(
     times: Iterable[Any] | None = None,
     every: str | float | timedelta | None = None,
     half_life: str | float | timedelta | None = None,
+    progress: bool | None = None,
     **adjustments: Any,
 ) -> Period:
     """Return the period of dumps; see :func:`fairlp.period`."""
@@ -440,12 +447,14 @@ def period_of(
     reader = MomentReader.with_options(mechanism, **adjustments)
     moments: list[Moment] = []
     names: list[str] = []
-    for k in order.tolist():
-        moment = reader.moment(sources[k])
-        name = _name(sources[k], k)
-        _require_one_cluster(moments, names, moment, name)
-        moments.append(moment)
-        names.append(name)
+    with progress_bar("dumps", len(sources), 0, progress) as advance:
+        for k in order.tolist():
+            moment = reader.moment(sources[k])
+            name = _name(sources[k], k)
+            _require_one_cluster(moments, names, moment, name)
+            moments.append(moment)
+            names.append(name)
+            advance()
     reader.require_known()
     return _period(moments, names, Times(dump_times.values[order], dump_times.source), decay)
 
