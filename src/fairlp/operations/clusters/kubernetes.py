@@ -294,12 +294,12 @@ class KubernetesReader:
             return pod
         return pod._replace(priority=self.priorities[pod.priority_class])
 
-    def _wait(self, leaf: Leaf, pod: Pod) -> None:
-        """Count the tasks of a pod that waits, or that a gate holds."""
+    def _wait(self, leaf: Leaf, pod: Pod, after: str = "") -> None:
+        """Count the tasks of a pod that waits, or that a gate holds; ``after`` as of a request."""
         if pod.gate:
             self.cluster.hold(leaf, pod.tasks, pod.gate)
         else:
-            self.cluster.wait(leaf, pod.tasks, pod.since, _request_of(pod))
+            self.cluster.wait(leaf, pod.tasks, pod.since, _request_of(pod)._replace(after=after))
 
     def _wait_together(self, name: str, leaves: list[tuple[Leaf, Pod]], least: int) -> None:
         """Count pods that wait, of which so many start at once, those of the least demand first."""
@@ -318,7 +318,8 @@ class KubernetesReader:
             tasks[leaf] += together
             remaining -= together
             if pod.tasks > together:
-                self._wait(leaf, pod._replace(tasks=pod.tasks - together))
+                after = name if least > 1 else ""
+                self._wait(leaf, pod._replace(tasks=pod.tasks - together), after)
         tasks = +tasks
         if tasks:
             first = leaves[0][1]
@@ -356,9 +357,10 @@ class KubernetesReader:
                 if count
             ]
             self._wait_together(name, together, sum(least))
+            after = name if sum(least) > 1 else ""
             for (leaf, pod), count in zip(leaves, least, strict=True):
                 if pod.tasks > count:
-                    self._wait(leaf, pod._replace(tasks=pod.tasks - count))
+                    self._wait(leaf, pod._replace(tasks=pod.tasks - count), after)
         for pod in map(self.kueue.placed, self.refused):
             self._wait(self._leaf(pod), self._with_priority(pod))
         self.kueue.bar(cluster)

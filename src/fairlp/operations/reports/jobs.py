@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,8 @@ class WaitingJob(NamedTuple):
         What the scheduler itself says of it.
     left_out : str
         The constraints of the dump that do not count here.
+    after : str
+        The job that has to start before it or with it; empty for none.
     """
 
     name: str
@@ -41,6 +43,11 @@ class WaitingJob(NamedTuple):
     priority: float | None = None
     message: str = ""
     left_out: str = ""
+    after: str = ""
+
+    def may_follow(self, started: Collection[str]) -> bool:
+        """Whether the job that has to start first is among those that start."""
+        return not self.after or self.after in started
 
     @property
     def size(self) -> int:
@@ -107,7 +114,8 @@ def waiting_from(table: pd.DataFrame, users: Sequence[object]) -> list[WaitingJo
     row: Any
     for row in table.itertuples(index=False):
         n = position[row.user]
-        common = (row.jobs, row.one_a_node, row.since, row.priority, row.message, row.left_out)
+        common = (row.jobs, row.one_a_node, row.since, row.priority, row.message)
+        common += (row.left_out, row.after)
         if row.job and row.job in by_name:  # another user of the same job
             by_name[row.job][n] = row.tasks
             continue

@@ -72,6 +72,7 @@ def remedy(comparison: ShareComparison, t: int) -> Remedy:
     owed = comparison.owed_jobs_of(t)
     sizes = np.array([shares.jobs[k].parts(shares.parts).max() for k in owed])
     order = [owed[k] for k in largest_first(sizes * shares.owed_jobs[owed])]
+    order.sort(key=lambda k: bool(shares.jobs[k].after))  # those that follow others come last
     jobs = int(shares.owed_jobs[owed].sum())
     count = sum(shares.jobs[k].size * int(shares.owed_jobs[k]) for k in owed)
 
@@ -98,10 +99,12 @@ def remedy(comparison: ShareComparison, t: int) -> Remedy:
         return result
     preemption = _Preemption(comparison, t, blocking)
     freed = freed_jobs = 0
+    started = {job.name for copies, job in zip(placed, owed_jobs, strict=True) if copies}
     for job, copies in missing:
         for _ in range(copies):
-            if not preemption.make_room(job):
+            if not job.may_follow(started) or not preemption.make_room(job):
                 break
+            started.add(job.name)
             freed += job.size
             freed_jobs += 1
     return replace(
@@ -123,14 +126,21 @@ def _fitting(
     blocking = comparison.blocking
     placed = []
     placements: list[Placement] = []
+    started: set[str] = set()
     for job in jobs:
+        if not job.may_follow(started):
+            placed.append(0)
+            continue
         of_job, copies = fitting_copies(blocking, job, int(job.copies))
         blocking = blocking.beside(of_job)
         placements += of_job
         placed.append(copies)
+        if copies:
+            started.add(job.name)
     if sum(placed) < sum(job.copies for job in jobs) and comparison.instance.tree.quotas is None:
         packing = comparison.blocking.pack(jobs)
-        if packing is not None and packing.copies.sum() > sum(placed):
+        is_better = packing is not None and packing.copies.sum() > sum(placed)
+        if packing is not None and is_better and _keeps_order(jobs, packing.copies):
             placements = [
                 Placement(n, np.flatnonzero(tasks), tasks[tasks > 0])
                 for n, tasks in packing.tasks.items()
@@ -142,6 +152,13 @@ def _fitting(
         tasks_of_servers = zip(placement.servers.tolist(), placement.tasks.tolist(), strict=True)
         by_server.update(dict(tasks_of_servers))
     return blocking, placed, by_server
+
+
+def _keeps_order(jobs: list[WaitingJob], copies: np.ndarray) -> bool:
+    """Whether no job starts without the one that has to start before it or with it."""
+    started = [job for job, count in zip(jobs, copies.tolist(), strict=True) if count]
+    names = {job.name for job in started}
+    return all(job.may_follow(names) for job in started)
 
 
 def _refusal(comparison: ShareComparison, t: int) -> str:

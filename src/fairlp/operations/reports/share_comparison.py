@@ -155,9 +155,16 @@ class ShareComparison:
         blocking = self.blocking
         asleep = self.subject.asleep
         starting = np.zeros(len(shares.jobs), dtype=int)
-        for k in np.flatnonzero(shares.owed_jobs).tolist():
+        order = np.flatnonzero(shares.owed_jobs).tolist()
+        order.sort(key=lambda k: bool(shares.jobs[k].after))
+        started: set[str] = set()
+        for k in order:
             job = shares.jobs[k]
-            placements, _ = fitting_copies(blocking, job, int(shares.owed_jobs[k]))
+            if not job.may_follow(started):
+                continue
+            placements, count = fitting_copies(blocking, job, int(shares.owed_jobs[k]))
+            if count:
+                started.add(job.name)
             blocking = blocking.beside(placements)
             if job.size == 1:
                 starting[k] = sum(
@@ -289,8 +296,9 @@ class ShareComparison:
             for n in job.tasks:
                 jobs.setdefault(n, []).append(k)
 
-        def order(k: int) -> tuple[bool, int]:
-            return owed_jobs[k] == 0, self.waiting_jobs[k].size
+        def order(k: int) -> tuple[bool, bool, int]:
+            job = self.waiting_jobs[k]
+            return owed_jobs[k] == 0, bool(job.after), job.size
 
         return {n: sorted(of_user, key=order) for n, of_user in jobs.items()}
 
