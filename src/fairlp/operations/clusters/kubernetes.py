@@ -14,6 +14,7 @@ from ...models.files.whole_files import read_text
 from .assembly import Allowed
 from .cluster import (
     Cluster,
+    Demand,
     EntryError,
     Floats,
     Job,
@@ -345,8 +346,12 @@ class KubernetesReader:
         places = self._places()
 
         self._count_pods()
-        owners = {(pod.namespace, pod.owner) for pod in self.pods.values()}
-        for pod in map(self.kueue.placed, self.kueue.admitted(owners)):
+        present: dict[tuple[str, str], Counter[Demand]] = {}
+        for pod in self.pods.values():
+            owner = self.kueue.workload_owner_of(pod)
+            if owner is not None:
+                present.setdefault(owner, Counter())[pod.demand] += 1
+        for pod in map(self.kueue.placed, self.kueue.admitted(present)):
             self._run_admitted(self._with_priority(pod), places)
         for name, pods, least in self.kueue.waiting():
             placed = [self._with_priority(self.kueue.placed(pod)) for pod in pods]
