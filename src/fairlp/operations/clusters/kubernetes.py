@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ...errors import FileFormatError
 from ...models.files.whole_files import read_text
+from ...models.instances.arithmetic import quantity as quantity_text
+from ...tolerances import AUDIT
 from .assembly import Allowed
 from .cluster import (
     Cluster,
@@ -26,6 +28,7 @@ from .cluster import (
     Record,
     Request,
     add_amounts,
+    largest_amounts,
     list_at,
     mapping_at,
     name_in_path,
@@ -65,6 +68,8 @@ class ResourceQuotas:
     def __init__(self, notes: Notes) -> None:
         self._note = notes.add
         self._caps: dict[str, Floats] = {}
+        #: What their status says is in use.
+        self._used: dict[str, Floats] = {}
 
     def add(self, manifest: Record, file: str) -> None:
         """Add a ResourceQuota; of several for one namespace the smallest amounts hold."""
@@ -83,6 +88,32 @@ class ResourceQuotas:
                 continue
             cap = amount(resource, quantity(value))
             caps[resource] = min(caps.get(resource, math.inf), cap)
+        used = self._used.setdefault(namespace, {})
+        for name, value in mapping_at(manifest, "status", "used").items():
+            resource = _quota_resource(name)
+            if resource is not None:
+                used[resource] = amount(resource, quantity(value))
+
+    def limits_reached(self, pods: Iterable[Pod]) -> dict[str, str]:
+        """Return the quotas that are used up, in words; the pods count where no status says more."""
+        used = {namespace: dict(amounts) for namespace, amounts in self._used.items()}
+        of_pods: dict[str, Floats] = {}
+        for pod in pods:
+            add_amounts(of_pods.setdefault(pod.namespace, {}), dict(pod.demand))
+        limits = {}
+        for namespace, caps in self._caps.items():
+            amounts = largest_amounts(used.get(namespace, {}), of_pods.get(namespace, {}))
+            full = [
+                quantity_text(cap, resource, unit_of(resource))
+                for resource, cap in caps.items()
+                if amounts.get(resource, 0.0) >= cap * (1 - AUDIT)
+            ]
+            if full:
+                limits[f"ResourceQuota of {namespace}"] = (
+                    f"namespace {namespace} has all of its ResourceQuota ({', '.join(full)}) in use: "
+                    "pods beyond it are refused, and no pods of the dump"
+                )
+        return limits
 
     def fill(self, cluster: Cluster, parent: str) -> None:
         """Put the caps on the queues of namespaces, whose paths begin with ``parent``."""
@@ -368,6 +399,7 @@ class KubernetesReader:
                     self._wait(leaf, pod._replace(tasks=pod.tasks - count), after)
         for pod in map(self.kueue.placed, self.refused):
             self._wait(self._leaf(pod), self._with_priority(pod))
+        cluster.limits_reached = self.quotas.limits_reached(self.pods.values())
         self.kueue.bar(cluster)
         self.volcano.put_deserved(cluster)
 

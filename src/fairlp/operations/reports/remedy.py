@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,8 @@ class Remedy:
     freed, freed_jobs : int
         Tasks and jobs that fit once those have gone.
     refusal : str
-        Why the scheduler lets nobody give way; empty where it does, or where the dump does not say.
+        Why the scheduler lets nobody, or some, not give way; empty where it does, or where the dump
+        does not say.
     """
 
     count: int
@@ -97,16 +99,16 @@ def remedy(comparison: ShareComparison, t: int) -> Remedy:
     result = replace(result, refusal=_refusal(comparison, t))
     if obstacle.kind not in ("cap", "resource") or comparison.instance.has_rates:
         return result
-    preemption = _Preemption(comparison, t, blocking)
-    freed = freed_jobs = 0
     started = {job.name for copies, job in zip(placed, owed_jobs, strict=True) if copies}
-    for job, copies in missing:
-        for _ in range(copies):
-            if not job.may_follow(started) or not preemption.make_room(job):
-                break
-            started.add(job.name)
-            freed += job.size
-            freed_jobs += 1
+    preemption = _Preemption(comparison, t, blocking)
+    freed, freed_jobs = preemption.make_room_for(missing, set(started))
+    protected = comparison.subject.preemption.protected
+    if not freed_jobs and protected and not result.refusal:
+        preemption = _Preemption(comparison, t, blocking, protected=())
+        freed, freed_jobs = preemption.make_room_for(missing, started)
+        names = [str(comparison.subject.tenants.names[k]) for k in preemption.jobs]
+        reasons = [f"tasks of {n} do not give way: {protected[n]}" for n in names if n in protected]
+        result = replace(result, refusal="; ".join(reasons))
     return replace(
         result,
         preempted=dict(preemption.tasks.most_common()),
@@ -178,9 +180,17 @@ class _Preemption:
         The tenant that they make room for.
     blocking : Blocking
         What runs, and what fits beside it of the tenant's jobs.
+    protected : collection of str, optional
+        Tenants whose tasks do not give way; by default those of the scheduler.
     """
 
-    def __init__(self, comparison: ShareComparison, tenant: int, blocking: Blocking) -> None:
+    def __init__(
+        self,
+        comparison: ShareComparison,
+        tenant: int,
+        blocking: Blocking,
+        protected: Collection[str] | None = None,
+    ) -> None:
         self.comparison = comparison
         self.shares = comparison.tenant_shares
         self.demands = comparison.instance.demands
@@ -194,7 +204,8 @@ class _Preemption:
         self.tasks: Counter[int] = Counter()
         self.jobs: Counter[int] = Counter()
         self._tenant_of = np.array([self.of[next(iter(job.tasks))[0]] for job in self.running])
-        protected = comparison.subject.preemption.protected
+        if protected is None:
+            protected = comparison.subject.preemption.protected
         names = comparison.subject.tenants.names
         is_protected = np.array([str(name) in protected for name in names])
         is_beyond = self.shares.excess > 0
@@ -208,6 +219,23 @@ class _Preemption:
         for k in candidates:
             for i in dict.fromkeys(i for _, i in self.running[k].tasks):
                 self._on_server.setdefault(i, []).append(int(k))
+
+    def make_room_for(
+        self, jobs: list[tuple[WaitingJob, int]], started: set[str]
+    ) -> tuple[int, int]:
+        """Return how many tasks and jobs fit once others have gone, of so many of each.
+
+        ``started`` are the jobs that fit without; those that are made room for are added.
+        """
+        tasks = count = 0
+        for job, copies in jobs:
+            for _ in range(copies):
+                if not job.may_follow(started) or not self.make_room(job):
+                    break
+                started.add(job.name)
+                tasks += job.size
+                count += 1
+        return tasks, count
 
     def make_room(self, job: WaitingJob) -> bool:
         """Return whether a job fits once others have gone; those stay that go for nothing."""

@@ -38,7 +38,7 @@ def largest(amounts: np.ndarray, labels: Any, count: int | None = None) -> dict[
 
 
 #: The obstacle, in words, of a user of whom a task fits on a server.
-ROOM = "it fits now; the scheduler has not started it"
+ROOM = "it fits in what is free"
 
 
 def resource_of(blocked_by: str) -> str:
