@@ -394,9 +394,11 @@ class KubernetesReader:
             ]
             self._wait_together(name, together, sum(least))
             after = name if sum(least) > 1 else ""
+            gate = next((pod.gate for _, pod in leaves if pod.gate), "")
             for (leaf, pod), count in zip(leaves, least, strict=True):
                 if pod.tasks > count:
-                    self._wait(leaf, pod._replace(tasks=pod.tasks - count), after)
+                    extra = pod._replace(tasks=pod.tasks - count, gate=pod.gate or gate)
+                    self._wait(leaf, extra, after)
         for pod in map(self.kueue.placed, self.refused):
             self._wait(self._leaf(pod), self._with_priority(pod))
         cluster.limits_reached = self.quotas.limits_reached(self.pods.values())

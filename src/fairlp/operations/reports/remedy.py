@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -64,29 +64,60 @@ class Remedy:
     refusal: str = ""
 
 
+class Fit(NamedTuple):
+    """The jobs that a tenant is owed, and how many of them fit now.
+
+    Attributes
+    ----------
+    jobs : list of WaitingJob
+        By the share that they take, the largest first; their copies are those owed.
+    placed : list of int
+        How many copies of each fit.
+    blocking : Blocking
+        The obstacles beside these.
+    servers : Counter of {int: int}
+        Their tasks by server.
+    """
+
+    jobs: list[WaitingJob]
+    placed: list[int]
+    blocking: Blocking
+    servers: Counter[int]
+
+    @property
+    def missing(self) -> list[tuple[WaitingJob, int]]:
+        """The jobs that do not fit, with the number of copies."""
+        return [
+            (job, int(job.copies) - copies)
+            for job, copies in zip(self.jobs, self.placed, strict=True)
+            if copies < job.copies
+        ]
+
+
+def fit(comparison: ShareComparison, t: int) -> Fit:
+    """Return how many of the jobs that tenant ``t`` is owed fit now."""
+    shares = comparison.tenant_shares
+    owed = comparison.owed_jobs_of(t)
+    sizes = np.array([shares.jobs[k].parts(shares.parts).max() for k in owed])
+    order = [owed[k] for k in largest_first(sizes * shares.owed_jobs[owed])]
+    order.sort(key=lambda k: bool(shares.jobs[k].after))  # those that follow others come last
+    owed_jobs = [shares.jobs[k]._replace(copies=int(shares.owed_jobs[k])) for k in order]
+    blocking, placed, by_server = _fitting(comparison, owed_jobs)
+    return Fit(owed_jobs, placed, blocking, by_server)
+
+
 def remedy(comparison: ShareComparison, t: int) -> Remedy:
     """Return how tenant ``t`` could run what it is owed.
 
     Its jobs come by the share that a task of theirs takes, the largest first. Cost: O(jobs that
     give way × (jobs that run + servers × R)).
     """
-    shares = comparison.tenant_shares
-    owed = comparison.owed_jobs_of(t)
-    sizes = np.array([shares.jobs[k].parts(shares.parts).max() for k in owed])
-    order = [owed[k] for k in largest_first(sizes * shares.owed_jobs[owed])]
-    order.sort(key=lambda k: bool(shares.jobs[k].after))  # those that follow others come last
-    jobs = int(shares.owed_jobs[owed].sum())
-    count = sum(shares.jobs[k].size * int(shares.owed_jobs[k]) for k in owed)
-
-    owed_jobs = [shares.jobs[k]._replace(copies=int(shares.owed_jobs[k])) for k in order]
-    blocking, placed, by_server = _fitting(comparison, owed_jobs)
+    owed_jobs, placed, blocking, by_server = comparison.fit_of(t)
+    missing = comparison.fit_of(t).missing
+    jobs = sum(int(job.copies) for job in owed_jobs)
+    count = sum(job.size * int(job.copies) for job in owed_jobs)
     fitting_jobs = sum(placed)
     fitting = sum(copies * job.size for copies, job in zip(placed, owed_jobs, strict=True))
-    missing = [
-        (job, int(job.copies) - copies)
-        for copies, job in zip(placed, owed_jobs, strict=True)
-        if copies < job.copies
-    ]
     servers = {i: tasks for i, tasks in by_server.most_common() if tasks}
     result = Remedy(count, jobs, fitting, fitting_jobs, servers)
     if not missing:

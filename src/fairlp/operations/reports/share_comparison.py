@@ -20,7 +20,7 @@ from ..clusters.past import fair_with_past
 from ..clusters.volcano import CAPACITY, PROPORTION
 from .blocking import Blocking, Obstacle, fitting_copies
 from .jobs import RunningJob, WaitingJob, jobs_that_run, jobs_that_wait
-from .remedy import Remedy, remedy
+from .remedy import Fit, Remedy, fit, remedy
 from .subject import ClusterSource, Subject, mechanism_or_default, subject_of
 from .tenants import TenantShares
 from .waiting import WaitingSummary, summaries
@@ -261,6 +261,21 @@ class ShareComparison:
         return summaries(self)
 
     @cached_property
+    def _fits(self) -> dict[int, Fit]:
+        return {}
+
+    def fit_of(self, t: int) -> Fit:
+        """Return how many of the jobs that a tenant is owed fit now; computed once."""
+        if t not in self._fits:
+            self._fits[t] = fit(self, t)
+        return self._fits[t]
+
+    @cached_property
+    def _short(self) -> set[int]:
+        """The tenants that are short of a whole job; of an instance without running tasks none."""
+        return set() if self.subject.tasks is None else set(self.tenant_shares.short.tolist())
+
+    @cached_property
     def _remedies(self) -> dict[int, Remedy]:
         return {}
 
@@ -303,7 +318,17 @@ class ShareComparison:
         return {n: sorted(of_user, key=order) for n, of_user in jobs.items()}
 
     def _obstacle(self, n: int) -> Obstacle:
-        """Return what stops the next job of a user, behind those that it is owed and that fit."""
+        """Return what stops the next job of a user, behind those that its tenant is owed and that fit."""
+        t = int(self.subject.tenants.of[n])
+        if t in self._short:
+            owed = self.fit_of(t)
+            missing = [job for job, _ in owed.missing]
+            of_user = [job for job in owed.jobs if n in job.tasks]
+            for job in missing:
+                if n in job.tasks:
+                    return owed.blocking.of_job(missing[0] if job.after else job)
+            if of_user:
+                return self.blocking.of_job(of_user[0])
         jobs = self._jobs_of_users.get(n, [])
         if self.subject.tasks is None or not jobs:
             return self.blocking.of(n)
@@ -462,6 +487,12 @@ class ShareComparison:
 
     def _obstacle_of_tenant(self, t: int) -> ObstacleRow:
         """Return the obstacle of the tasks that a tenant is owed, else of those that wait."""
+        if t in self._short:
+            owed = self.fit_of(t)
+            missing = owed.missing
+            job = missing[0][0] if missing else owed.jobs[0]
+            obstacle = (owed.blocking if missing else self.blocking).of_job(job)
+            return self.with_holders(next(iter(job.tasks)), obstacle)
         users = self.subject.tenants.users[t]
         users = users[[int(n) in self.obstacles for n in users]]
         if not users.size:
