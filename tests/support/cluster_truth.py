@@ -177,6 +177,10 @@ class Truth:
             owned, kept, beyond = {}, {}, {}
 
             def go(name, column=column, owned=owned, kept=kept, beyond=beyond):
+                if column not in self.quotas[name].amounts and name not in children:
+                    owned[name] = kept[name] = 0
+                    beyond[name] = program.number(None, whole=False)
+                    return  # no limit
                 nominal, borrowing, lending = self.quotas[name].amounts.get(column, (0, None, None))
                 owned[name] = nominal
                 terms = list(usage.get((name, column), []))
@@ -250,9 +254,11 @@ def _bears(taint, tolerations):
         if toleration.get("operator", "Equal") == "Exists":
             if toleration.get("key") in (None, "", taint["key"]):
                 return True
-        elif toleration.get("key") == taint["key"]:
-            if toleration.get("value", "") == taint.get("value", ""):
-                return True
+        elif (toleration.get("key"), toleration.get("value", "")) == (
+            taint["key"],
+            taint.get("value", ""),
+        ):
+            return True
     return False
 
 
@@ -387,3 +393,57 @@ def of_slurm(nodes, jobs):
             part = Tasks(demand, count, count, {"": eligible}, placed)
             records.append(Job(f"{job['job_id']}-{next(numbers)}", tenant, [part], runs, True))
     return Truth({node["name"]: {"cpu": node["cpus"]} for node in nodes}, records)
+
+
+# Kubernetes with Volcano
+
+
+def of_volcano(items):
+    """Return the truth of a dump of nodes, pods, queues and PodGroups; caps are quotas of no cohort.
+
+    Of the pods of a PodGroup that run, the first minMember came at once; every other is a job.
+    """
+    by_kind = {}
+    for item in items:
+        by_kind.setdefault(item["kind"], []).append(item)
+    nodes = {
+        node["metadata"]["name"]: _amounts(node["status"]["allocatable"]) for node in by_kind["Node"]
+    }
+    quotas = {}
+    for queue in by_kind["Queue"]:
+        caps = _amounts(queue["spec"].get("capability", {}))
+        limits = {(resource, ""): (cap, 0, 0) for resource, cap in caps.items()}
+        quotas[queue["metadata"]["name"]] = Quota("", limits)
+
+    jobs = []
+    for group in by_kind["PodGroup"]:
+        name = group["metadata"]["name"]
+        tenant = group["spec"]["queue"]
+        running, waiting = [], []
+        for pod in by_kind.get("Pod", []):
+            if pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == name:
+                (running if "nodeName" in pod["spec"] else waiting).append(pod)
+        least = group["spec"]["minMember"]
+        for k, pods in enumerate([running[:least], *([pod] for pod in running[least:])]):
+            parts = {}
+            for pod in pods:
+                demand = _amounts(pod["spec"]["containers"][0]["resources"]["requests"])
+                key = tuple(demand.items())
+                part = parts.setdefault(key, Tasks(demand, 0, 0, {}))
+                node = pod["spec"]["nodeName"]
+                part.placed[node] = part.placed.get(node, 0) + 1
+            if pods:
+                jobs.append(Job(f"{name}-{k}", tenant, list(parts.values()), True))
+        missing = max(least - len(running), 0)
+        if len(waiting) < missing:
+            continue
+        if missing:
+            demand = _amounts(waiting[0]["spec"]["containers"][0]["resources"]["requests"])
+            part = Tasks(demand, missing, len(waiting), {"": list(nodes)})
+            jobs.append(Job(f"{name}-waits", tenant, [part], False))
+            continue
+        for k, pod in enumerate(waiting):
+            demand = _amounts(pod["spec"]["containers"][0]["resources"]["requests"])
+            part = Tasks(demand, 1, 1, {"": list(nodes)})
+            jobs.append(Job(f"{name}-waits-{k}", tenant, [part], False))
+    return Truth(nodes, jobs, quotas)

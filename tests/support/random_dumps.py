@@ -233,3 +233,64 @@ def slurm_cluster(rng):
     if not any(job["nodes"] for job in jobs):
         return slurm_cluster(rng)
     return nodes, jobs
+
+
+def volcano(rng):
+    """Objects of a cluster with Volcano: PodGroups of equal pods, some of which run."""
+    nodes = [
+        kubernetes.node(f"n{k}", allocatable={"cpu": str(rng.integers(2, 9)), "memory": "64Gi"})
+        for k in range(rng.integers(2, 5))
+    ]
+    names = ["qa", "qb", "qc"][: rng.integers(2, 4)]
+    queues = []
+    for name in names:
+        spec = {"weight": int(rng.integers(1, 4))}
+        if rng.random() < 0.25:
+            spec["capability"] = {"cpu": str(rng.integers(2, 9))}
+        queues.append(kubernetes.volcano(name, spec))
+    free = {node["metadata"]["name"]: int(node["status"]["allocatable"]["cpu"]) for node in nodes}
+    left = {
+        queue["metadata"]["name"]: int(queue["spec"].get("capability", {"cpu": "99"})["cpu"])
+        for queue in queues
+    }
+    items = [*nodes, *queues]
+    for k in range(rng.integers(4, 9)):
+        queue = str(rng.choice(names))
+        cpus = int(rng.integers(1, 4))
+        count = int(rng.integers(1, 6))
+        least = int(rng.integers(1, count + 2))
+        group = kubernetes.thing(
+            "PodGroup",
+            f"g{k}",
+            {"minMember": least, "queue": queue},
+            "scheduling.volcano.sh/v1beta1",
+            namespace="ml",
+        )
+        hosts = []
+        if rng.random() < 0.6:
+            for _ in range(rng.integers(0, count + 1)):
+                host = next((name for name, amount in free.items() if amount >= cpus), None)
+                if host is None or left[queue] < cpus:
+                    break
+                free[host] -= cpus
+                left[queue] -= cpus
+                hosts.append(host)
+        if len(hosts) < least and rng.random() < 0.7:  # seldom pods of a gang are lost
+            for host in hosts:
+                free[host] += cpus
+                left[queue] += cpus
+            hosts = []
+        items.append(group)
+        for p in range(count):
+            pod = kubernetes.pod(
+                f"g{k}-{p}",
+                owner=("Job", f"g{k}"),
+                on=hosts[p] if p < len(hosts) else None,
+                requests={"cpu": str(cpus), "memory": "1Gi"},
+                annotations={"scheduling.k8s.io/group-name": f"g{k}"},
+                schedulerName="volcano",
+            )
+            items.append(pod)
+    if not any("nodeName" in item["spec"] for item in items if item["kind"] == "Pod"):
+        return volcano(rng)
+    return items

@@ -140,7 +140,8 @@ def running_from(
         if not row.job:
             jobs.append(RunningJob("", {pair: 1}, row.tasks, row.priority))
         elif row.job in by_name:
-            by_name[row.job][pair] = row.tasks
+            tasks = by_name[row.job]
+            tasks[pair] = tasks.get(pair, 0) + row.tasks  # nodes may stand together as one server
         else:
             by_name[row.job] = {pair: row.tasks}
             jobs.append(RunningJob(row.job, by_name[row.job], 1, row.priority))

@@ -220,8 +220,13 @@ def stopped_by(
         )
     if limit == "no quota":
         return f"{place} has no quota of {resource}."
+    tree = comparison.instance.tree
+    own_queues = tree.chain(int(tree.of[n]))
     kept = comparison.blocking.kept(obstacle)
-    if kept:
+    kept = {v: amount for v, amount in kept.items() if v not in own_queues}
+    lenders, borrowers = comparison.blocking.loans(obstacle)
+    is_own_lent = bool(borrowers) and any(v in own_queues for v in lenders)
+    if kept and not is_own_lent:
         limits = ", ".join(
             f"the lending limit of {comparison.instance.tree.paths[v]} keeps back "
             f"{quantity_text(comparison, resource, amount)}"
