@@ -407,7 +407,8 @@ def of_volcano(items):
     for item in items:
         by_kind.setdefault(item["kind"], []).append(item)
     nodes = {
-        node["metadata"]["name"]: _amounts(node["status"]["allocatable"]) for node in by_kind["Node"]
+        node["metadata"]["name"]: _amounts(node["status"]["allocatable"])
+        for node in by_kind["Node"]
     }
     quotas = {}
     for queue in by_kind["Queue"]:

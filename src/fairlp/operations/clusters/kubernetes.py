@@ -399,6 +399,8 @@ class KubernetesReader:
                 if pod.tasks > count:
                     extra = pod._replace(tasks=pod.tasks - count, gate=pod.gate or gate)
                     self._wait(leaf, extra, after)
+        for pod in self.volcano.not_created(self.pods.values()):
+            self._wait(self._leaf(pod), pod)
         for pod in map(self.kueue.placed, self.refused):
             self._wait(self._leaf(pod), self._with_priority(pod))
         cluster.limits_reached = self.quotas.limits_reached(self.pods.values())

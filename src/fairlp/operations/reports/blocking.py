@@ -154,6 +154,8 @@ class Blocking:
                 self._fill_machines(self.pieces[i], demand, int(count))
         vars(self).pop("_use_of_queues", None)
         vars(self).pop("_quota_use", None)
+        if lane < 0 and sign > 0:  # the lanes of these tasks follow from where they are
+            vars(self).pop("_quotas", None)
         if "_quotas" in vars(self):
             tree, lanes = self._quotas
             of_user = np.flatnonzero(tree.lanes.user == n)
