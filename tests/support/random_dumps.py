@@ -158,17 +158,8 @@ def placed_alone(truth, name):
                     free[node][resource] -= count * amount
     placement = []
     for part in job.parts:
-        for flavor, nodes in part.nodes.items():
-            by_node = {}
-            rest = dict(free)
-            for node in nodes:
-                fits = min(rest[node][r] // amount for r, amount in part.demand.items())
-                count = int(min(max(fits, 0), part.least - sum(by_node.values())))
-                if count:
-                    by_node[node] = count
-            if sum(by_node.values()) == part.least:
-                break
-        else:
+        flavor, by_node = _first_fit(part, free)
+        if sum(by_node.values()) < part.least:
             return None
         for node, count in by_node.items():
             for resource, amount in part.demand.items():
@@ -177,6 +168,21 @@ def placed_alone(truth, name):
     for part, (flavor, by_node) in zip(job.parts, placement, strict=True):
         part.nodes = {flavor: list(by_node)}
     return placement if alone.largest(job.tenant) else None
+
+
+def _first_fit(part, free):
+    """Return a flavor, and as many of the tasks on its nodes as they need; the last that is tried."""
+    flavor, by_node = "", {}
+    for flavor, nodes in part.nodes.items():  # noqa: B007 — the last one is returned
+        by_node = {}
+        for node in nodes:
+            fits = min(free[node][r] // amount for r, amount in part.demand.items())
+            count = int(min(max(fits, 0), part.least - sum(by_node.values())))
+            if count:
+                by_node[node] = count
+        if sum(by_node.values()) == part.least:
+            break
+    return flavor, by_node
 
 
 def slurm_cluster(rng):
