@@ -315,6 +315,18 @@ def test_what_kueue_heeds_and_the_page_does_not_qualifies_the_sentence(
     assert ACCUSES not in " ".join(lines)
 
 
+def test_quota_that_an_admitted_workload_holds_for_pods_without_room_is_told(tmp_path):
+    """a's Workload of 5 may only be on n1, which takes 2. Kueue leaves b 5 of 10, and not 8."""
+    first = admitted("w", "a", 5)
+    first["spec"]["podSets"][0]["template"]["spec"]["nodeSelector"] = {"pool": "x"}
+    n1 = node("n1", 2, labels={"pool": "x"})
+    lines = kueue_lines(tmp_path, node("n0", 10), n1, first, waits("x", "b", 8))
+    assert lines[1] == (
+        "There is room for it now on n0, judging by what is free alone. Not counted: quota of "
+        "admitted Workloads whose pods do not run (8 tasks)."
+    )
+
+
 @pytest.mark.parametrize("place", [0, 1])
 def test_nothing_is_owed_to_a_queue_that_is_stopped(tmp_path, place):
     """Kueue issue 1651: a ClusterQueue, or a LocalQueue, with stopPolicy: Hold."""

@@ -95,7 +95,7 @@ class ResourceQuotas:
                 used[resource] = amount(resource, quantity(value))
 
     def limits_reached(self, pods: Iterable[Pod]) -> dict[str, str]:
-        """Return the quotas that are used up, in words; the pods count where no status says more."""
+        """Return the quotas that are used up, in words; pods count where a status says less."""
         used = {namespace: dict(amounts) for namespace, amounts in self._used.items()}
         of_pods: dict[str, Floats] = {}
         for pod in pods:
@@ -434,6 +434,7 @@ class KubernetesReader:
                     name = gang.name if running[gang.name] <= (gang.least or math.inf) else ""
                 self.cluster.run(leaf, pod.node, pod.where, job=name, priority=pod.priority)
             else:
+                self.kueue.hold_quota(pod)
                 pod = self.volcano.with_message(pod)
                 if gang is None:
                     self._wait(leaf, pod)
@@ -449,6 +450,7 @@ class KubernetesReader:
         """
         leaf = self._leaf(pod)
         if pod.gate:
+            self.kueue.hold_quota(pod)
             self._wait(leaf, pod)
             return
         mask = places.allowed(pod.place)
@@ -468,6 +470,7 @@ class KubernetesReader:
             message = f"{pod.tasks - remaining} pods of the admitted Workload are not in the dump"
             self.note(*pod.where, message, "they count as running, on nodes with room")
         if remaining:
+            self.kueue.hold_quota(pod)
             self._wait(leaf, pod._replace(tasks=remaining))
 
     @cached_property

@@ -81,6 +81,8 @@ _REFUSALS = ("Inadmissible", "ExceedsMaxQuota")
 _KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
 #: The constraint of a ClusterQueue whose first Workload stops those behind it.
 _STRICT = "order of the queue (StrictFIFO)"
+#: The constraint of a cohort in which admitted Workloads hold quota for pods that do not run.
+_HELD = "quota of admitted Workloads whose pods do not run"
 #: Stop policies by which nothing more starts.
 _STOPPED = ("Hold", "HoldAndDrain")
 #: Digits of a number of pods, at most.
@@ -202,6 +204,9 @@ class Kueue:
         self._uncovered: dict[str, Floats] = {}
         self._ignored: set[str] = set()
         self._admissions: list[_Admission] = []
+        self._admitted_owners: set[tuple[str, str] | None] = set()
+        #: Roots of the cohorts in which admitted Workloads have pods that do not run.
+        self._roots_with_held_quota: set[str] = set()
         #: Stop policies of LocalQueues, and the Workload of each owner of pods, by namespace and name.
         self._stopped_local_queues: dict[tuple[str, str], str] = {}
         self._workload_of_owner: dict[tuple[str, str], str] = {}
@@ -374,6 +379,8 @@ class Kueue:
             cluster_queue = text_at(admission, "clusterQueue")
             usage = _admitted_usage(admission)
             self._admissions.append(_Admission(cluster_queue, usage, pods_owner, pods))
+            if pods_owner is not None:
+                self._admitted_owners.add(pods_owner)
         elif kind != _POD:
             priority = value_at(manifest, "spec", "priority", kind=int, default=0)
             since = text_at(manifest, "metadata", "creationTimestamp")
@@ -393,7 +400,11 @@ class Kueue:
         seen: set[str] = set()
         for name, pods, least, _ in sorted(self._waiting, key=lambda request: request.turn):
             queue = (pods and self._cluster_queue_of(pods[0], note=False)) or ""
-            left_out = (_STRICT,) if queue in seen and self._queues[queue].is_strict else ()
+            left_out: tuple[str, ...] = ()
+            if queue in seen and self._queues[queue].is_strict:
+                left_out += (_STRICT,)
+            if queue and self._root_of(queue) in self._roots_with_held_quota:
+                left_out += (_HELD,)
             if queue:
                 seen.add(queue)
             gated = []
@@ -421,6 +432,17 @@ class Kueue:
                 if missing > 0:
                     remaining -= missing
                     yield pod._replace(has_quota=True, tasks=missing)
+
+    def hold_quota(self, pod: Pod) -> None:
+        """Remember that a pod does not run though its Workload, if it has one, may be admitted."""
+        owner = self.workload_owner_of(pod)
+        queue = self._cluster_queue_of(pod, note=False)
+        if queue is not None and owner in self._admitted_owners:
+            self._roots_with_held_quota.add(self._root_of(queue))
+
+    def _root_of(self, queue: str) -> str:
+        """Return the name of the root above a ClusterQueue, itself without a cohort."""
+        return self._path(queue).partition("/")[0]
 
     def workload_owner_of(self, pod: Pod) -> tuple[str, str] | None:
         """Return namespace and owner of a pod's Workload; None for none.

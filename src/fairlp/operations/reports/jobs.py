@@ -114,15 +114,14 @@ def waiting_from(table: pd.DataFrame, users: Sequence[object]) -> list[WaitingJo
     row: Any
     for row in table.itertuples(index=False):
         n = position[row.user]
-        common = (row.jobs, row.one_a_node, row.since, row.priority, row.message)
-        common += (row.left_out, row.after)
+        common = (row.jobs, row.one_a_node, row.since, row.priority, row.message, row.left_out)
         if row.job and row.job in by_name:  # another user of the same job
             by_name[row.job][n] = row.tasks
             continue
         tasks = {n: row.tasks}
         if row.job:
             by_name[row.job] = tasks
-        jobs.append(WaitingJob(row.job, tasks, *common))
+        jobs.append(WaitingJob(row.job, tasks, *common, row.after))
     return jobs
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from ... import Allocation, Instance, allocate
 from ...errors import FairlpWarning, InstanceError, SolverError, quoted, require_known
 from ...mechanisms.mechanism import Mechanism
-from ...models.instances.arithmetic import largest_first
+from ...models.instances.arithmetic import largest_first, quotients
 from ...models.trees.guarantees import floors
 from ...tolerances import AUDIT
 from ..clusters.past import fair_with_past
@@ -318,7 +318,7 @@ class ShareComparison:
         return {n: sorted(of_user, key=order) for n, of_user in jobs.items()}
 
     def _obstacle(self, n: int) -> Obstacle:
-        """Return what stops the next job of a user, behind those that its tenant is owed and that fit."""
+        """Return what stops the next job of a user, behind those that are owed and fit."""
         t = int(self.subject.tenants.of[n])
         if t in self._short:
             owed = self.fit_of(t)
@@ -477,8 +477,9 @@ class ShareComparison:
     def with_holders(self, n: int, obstacle: Obstacle) -> ObstacleRow:
         """Return an obstacle of a user in words, and the tenants who hold it."""
         tenants = self.subject.tenants
-        amounts = tenants.sums(self._amounts_held(obstacle))
-        beyond_fair = amounts * self.tenant_shares.excess
+        of_users = self._amounts_held(obstacle)
+        amounts = tenants.sums(of_users)
+        beyond_fair = tenants.sums(self._beyond_fair(of_users, obstacle.resource))
         beyond_fair[tenants.of[n]] = 0.0
         return self._described(obstacle)._replace(
             held_by=largest(amounts, tenants.names, HOLDERS),
@@ -524,7 +525,8 @@ class ShareComparison:
         if first.kind == "resource" and v:
             outside -= tree.users_below(v)
         held_by_queue = np.bincount(tree.of, amounts * outside, len(tree))
-        excess_of_queue = np.bincount(tree.of, amounts * self._excess * outside, len(tree))
+        beyond_fair = self._beyond_fair(amounts, first.resource)
+        excess_of_queue = np.bincount(tree.of, beyond_fair * outside, len(tree))
         return self._described(first)._replace(
             servers=int(self.instance.counts[servers].sum()),
             held_by=largest(held_by_queue, self._paths, HOLDERS),
@@ -555,10 +557,16 @@ class ShareComparison:
             return np.asarray(below * self.has * self.instance.demands[:, obstacle.resource])
         return np.zeros(len(self.has))
 
-    @cached_property
-    def _excess(self) -> np.ndarray:
-        """The part of each user's tasks that is beyond its tenant's fair share."""
-        return np.asarray(self.tenant_shares.excess[self.subject.tenants.of])
+    def _beyond_fair(self, amounts: np.ndarray, resource: int) -> np.ndarray:
+        """Return what is beyond fair shares of amounts of a resource that users hold somewhere.
+
+        What a tenant has beyond its fair share may be all there.
+        """
+        tenants = self.subject.tenants
+        held = tenants.sums(amounts)
+        total = tenants.sums(self.has * self.instance.demands[:, resource])
+        beyond = np.minimum(held, total * self.tenant_shares.excess)
+        return np.asarray(amounts * quotients(beyond, held)[tenants.of])
 
     def limit_of(self, obstacle: Obstacle) -> str:
         """Return the limit of a queue that stops a user: ``cap``, ``quota`` or ``no quota``."""
