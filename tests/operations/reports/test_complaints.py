@@ -850,6 +850,10 @@ def test_the_limit_of_a_user_stops_it_though_the_cluster_is_half_free(tmp_path):
     text = " ".join(lines)
     assert lines[0].startswith("Fair: ") and not is_room_told(lines)
     assert "user limit of queue a (userLimitFactor 1" in text
+    assert lines[1] == (
+        "a/ann: 8 tasks wait. The user limit of a/ann on memory stops it: raise that user limit, or "
+        "wait until tasks below it end."
+    )
 
 
 def test_a_container_of_six_gigabytes_has_no_room_on_nodes_with_four(tmp_path):

@@ -209,6 +209,8 @@ def stopped_by(
         holders_below = f" {holders_text} below it beyond fair shares." if holders_text else ""
         if comparison.instance.tree.quotas is not None:
             limit = "borrowing limit"
+        elif comparison.subject.scheduler == "yarn" and place in comparison.subject.tenants.names:
+            limit = "user limit"
         tenants = comparison.subject.tenants.of[
             comparison.instance.tree.users_below(obstacle.queue) > 0
         ]
