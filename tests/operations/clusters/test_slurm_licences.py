@@ -58,7 +58,7 @@ def test_jobs_for_which_too_few_licences_are_free_are_held(tmp_path):
         "fay": {"licence ansys: needs 1, 0 of 4 free": 1},
         "gil": {"licence ansys: needs 2, 0 of 4 free": 1},
     }
-    assert cluster.limits_reached == {"licence ansys": "all 4 of licence ansys are in use"}
+    assert cluster.limits_reached == {"licence ansys": "licence ansys is used up (4 of 4)"}
 
 
 def test_as_many_tasks_of_an_array_wait_as_there_are_licences_for(tmp_path):
@@ -95,7 +95,7 @@ def test_licences_of_which_none_is_free_are_limits_that_are_reached():
     licences = Licences()
     for name, total, free in (("none", 0, 0), ("one", 1, 0), ("left", 2, 1)):
         licences.read({"LicenseName": name, "Total": total, "Free": free}, "")
-    assert licences.limits_reached() == {"licence one": "all 1 of licence one are in use"}
+    assert licences.limits_reached() == {"licence one": "licence one is used up (1 of 1)"}
 
 
 def test_the_last_licence_goes_to_the_first_job():

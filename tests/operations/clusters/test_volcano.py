@@ -66,7 +66,7 @@ def test_workloads_that_are_not_admitted_wait_and_tell_queues_of_pods(tmp_path):
     finished = {"conditions": [{"type": "Finished", "status": "True"}]}
     items = [
         workload("job-x", "to-red", ("Job", "x"), priority=5),
-        workload("job-y", "to-red", ("Job", "y"), {"admission": {"clusterQueue": "red"}}),
+        workload("job-y", "to-red", ("Job", "y"), {"admission": {"clusterQueue": "red"}}, count=1),
         workload("job-z", "to-red", ("Job", "z"), finished),
         workload("pod-p", "to-red", ("Pod", "p")),
         workload("job-q", "to-red", ("Job", "q"), active=False),

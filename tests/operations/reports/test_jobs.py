@@ -260,9 +260,9 @@ def test_what_is_owed_is_counted_in_jobs_and_tasks():
     assert comparison.tenant_shares.jobs_short.tolist() == [0, 2]
     lines = headline(comparison)
     assert lines[0].startswith(
-        "Not fair: b is 2 jobs of 4 tasks short of its fair share (1 cpu each)"
+        "Not fair: b is 2 jobs with 4 tasks in all short of its fair share (1 cpu each)"
     )
-    assert "For 2 jobs of 4 tasks to fit, 3 tasks of a would be pre-empted." in lines[1]
+    assert "For 2 jobs with 4 tasks in all to fit, 3 tasks of a would be pre-empted." in lines[1]
 
 
 def test_no_job_that_runs_is_cut():
@@ -271,8 +271,8 @@ def test_no_job_that_runs_is_cut():
     solution = comparison.remedy(1)
     assert solution.jobs == 3 and not solution.fitting and not solution.preempted
     assert headline(comparison)[1].endswith(
-        "No jobs can give way so that it fits, and leave their owners their fair shares: it waits "
-        "until jobs end."
+        "No whole jobs can give way so that it fits and their owners keep their fair shares: it "
+        "waits until jobs end."
     )
 
 

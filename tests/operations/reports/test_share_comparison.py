@@ -66,13 +66,13 @@ def test_a_cap_is_what_stops_before_any_server():
         {"b1": 3.0},
     ]
     assert shares.loc["a1", ["blocked_by", "servers", "where"]].tolist() == [
-        "it fits now; the scheduler has not started it",
+        "it fits in what is free",
         2,
         "s2",
     ]
     assert (
         fairlp.fair_shares(instance, observed=[[1, 0], [0, 0], [2, 0]]).loc["b1", "blocked_by"]
-        == "it fits now; the scheduler has not started it"
+        == "it fits in what is free"
     )
 
 
@@ -82,7 +82,7 @@ def test_a_task_larger_than_every_server_fits_none():
         shares = fairlp.fair_shares(instance, observed=[[0, 0], [3, 3]])
     assert shares["blocked_by"].tolist() == [
         "it fits no server",
-        "it fits now; the scheduler has not started it",
+        "it fits in what is free",
     ]
 
 
@@ -94,7 +94,7 @@ def test_parts_of_what_is_left_that_fit_no_task_are_not_room():
         instance, observed=[[0, 0], [1, 1]]
     )  # 6 of 12 are free, and nobody has 4 of them
     assert shares.loc["four", ["blocked_by", "servers"]].tolist() == ["resource1", 2]
-    assert shares.loc["three", "blocked_by"] == "it fits now; the scheduler has not started it"
+    assert shares.loc["three", "blocked_by"] == "it fits in what is free"
 
 
 def stop(instance, tasks, user, whole=True):
@@ -240,7 +240,7 @@ def test_who_does_not_wait_is_owed_nothing():
     assert comparison.users["owed"].tolist() == [0, 1]
     assert comparison.users["blocked_by"].tolist() == [
         "",
-        "it fits now; the scheduler has not started it",
+        "it fits in what is free",
     ]
 
 

@@ -118,7 +118,7 @@ def test_a_queue_is_owed_a_whole_task_though_floats_say_less(tmp_path):
     assert headline(comparison)[:2] == [
         "Not fair: co/q1 is 1 task short of its fair share (3 CPU each). It has 0.0 % of the "
         "cluster, and 27.3 % is fair.",
-        "Of the quota of cpu in co, 1 CPU is left; the quota of co/q1 (3 CPU) is lent to co/q0 (2 "
+        "The quota of cpu in co has 1 CPU left; the quota of co/q1 (3 CPU) is lent to co/q0 (2 "
         "CPU). For 1 task to fit, 1 task of co/q0 would be pre-empted.",
     ]
     assert comparison.tenant_shares.owed_whole.tolist() == [0, 1]

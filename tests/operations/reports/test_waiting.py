@@ -81,8 +81,8 @@ def test_what_is_left_out_and_what_the_scheduler_says_qualify_the_sentence_on_ro
     said = {"message": "Insufficient cpu", "left_out": "pod anti-affinity"}
     comparison = cluster([WaitingJob("", {0: 1}, 2, **said)], [[0, 0], [2, 3]])
     assert help_for(comparison, 0) == (
-        "There is room for all 2 now on n1, by what is free alone. Not counted: pod anti-affinity "
-        "(2 tasks). The scheduler says: “Insufficient cpu” (2 tasks)."
+        "There is room for all 2 now on n1, judging by what is free alone. Not counted: pod "
+        "anti-affinity (2 tasks). The scheduler says: “Insufficient cpu” (2 tasks)."
     )
     plain = cluster([WaitingJob("", {0: 1}, 3)], [[0, 0], [2, 3]])
     assert help_for(plain, 0) == (
@@ -99,6 +99,6 @@ def test_a_tenant_that_is_not_short_is_told_what_its_jobs_wait_for():
     )
     nodes = cluster([WaitingJob("wide", {0: 2}, one_a_node=True)], [[3, 0], [1, 3]])
     assert waits_for(nodes, nodes.summaries[0]) == (
-        "a: 1 job of 2 tasks waits. Its next job needs 2 nodes at once (2 cpu); 1 cpu of its fair "
-        "share are left. Too little cpu is free on the servers where it could run."
+        "a: 1 job of 2 tasks waits. Its next job needs 2 nodes at once (2 cpu); its fair share has 1 "
+        "cpu left. Too little cpu is free on the servers where it could run."
     )

@@ -78,8 +78,9 @@ class Snapshot:
         The same tasks that wait, by job: ``job`` (its name; empty: each task is a job by itself),
         ``user``, ``queue``, ``tasks`` of one job, which run at once or not at all, the number of
         equal ``jobs``, ``one_a_node`` (each of its tasks needs a node of its own), ``since``,
-        ``priority``, ``message``, and ``left_out``, the constraints of the dump that do not count
-        here. A job of several users has a row for each.
+        ``priority``, ``message``, ``left_out``, the constraints of the dump that do not count here,
+        and ``after``, the job that has to start before it or with it. A job of several users has a
+        row for each.
     running_jobs : DataFrame
         ``job``, ``user``, ``server``, ``tasks`` and ``priority`` of the jobs that run on it, as far
         as the dump groups tasks or knows priorities; every other task is a job by itself.
@@ -323,7 +324,8 @@ class Row:
     the nodes that take new tasks of it, None for all. ``staying`` are the servers of its own, for
     tasks on nodes that would not take them now. ``nowhere`` is why no node may take a task of it
     that waits, and ``stranded`` counts tasks that wait for others of their jobs, which no node may
-    take. ``job_size`` are the tasks of each of its jobs, where all of them have as many.
+    take; ``stranded_names`` are those jobs. ``job_size`` are the tasks of each of its jobs, where all
+    of them have as many.
     """
 
     leaf: Leaf
@@ -334,6 +336,7 @@ class Row:
     nowhere: str = ""
     stranded: int = 0
     job_size: int = 1
+    stranded_names: set[str] = field(default_factory=set)
 
     @property
     def waiting(self) -> int:
@@ -450,22 +453,32 @@ def _set_job_sizes(cluster: Cluster, rows_of_leaves: dict[Leaf, Row]) -> None:
 
 
 def _strand_jobs(cluster: Cluster, rows_of_leaves: dict[Leaf, Row], users: list[Row]) -> None:
-    """Take jobs off what waits of which no node may take some task."""
+    """Take jobs off what waits of which no node may take some task, and what comes after them."""
     are_users = set(map(id, users))
+    stranded_names = set()
     for job in cluster.waiting_jobs:
         rows = {id(rows_of_leaves[leaf]): rows_of_leaves[leaf] for leaf in job.tasks}
         stopped = [row for row in rows.values() if row.nowhere or id(row) not in are_users]
         if not stopped:
             continue
+        stranded_names.add(job.name)
         for leaf, count in job.tasks.items():
             row = rows_of_leaves[leaf]
             if not row.nowhere:
                 row.stranded += count * job.copies
+    for row in dict.fromkeys(rows_of_leaves.values()):
+        row.stranded_names = stranded_names
+        if not row.nowhere:
+            requests = row.group.requests.items()
+            row.stranded += sum(
+                count for request, count in requests if request.after in stranded_names
+            )
 
 
 #: The columns of jobs that wait, and of those that run.
 _WAITING_COLUMNS = (
-    "job", "user", "queue", "tasks", "jobs", "one_a_node", "since", "priority", "message", "left_out"
+    "job", "user", "queue", "tasks", "jobs", "one_a_node", "since", "priority", "message",
+    "left_out", "after",
 )  # fmt: skip
 _RUNNING_COLUMNS = ("job", "user", "server", "tasks", "priority")
 
@@ -503,7 +516,7 @@ def _waiting_jobs(
             entries += [
                 ("", row, 1, count, False, row.group.since, request)
                 for request, count in single_tasks[id(row)].items()
-                if count > 0
+                if count > 0 and request.after not in row.stranded_names
             ]
     table = [
         (
@@ -517,6 +530,7 @@ def _waiting_jobs(
             request.priority,
             request.message,
             ", ".join(request.left_out),
+            request.after,
         )
         for name, row, tasks, copies, one_a_node, since, request in entries
     ]

@@ -209,12 +209,14 @@ class Request(NamedTuple):
     """What tasks that wait have in common, besides their leaf.
 
     ``message`` is what the scheduler itself says of them, and ``left_out`` names the constraints of
-    the dump on where they run that do not count here (such as ``pod anti-affinity``).
+    the dump on where they run that do not count here (such as ``pod anti-affinity``). ``after`` is
+    the job that has to start before them or with them; empty for none.
     """
 
     priority: float | None = None
     message: str = ""
     left_out: tuple[str, ...] = ()
+    after: str = ""
 
 
 @dataclass

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ...errors import FileFormatError
 from ...models.files.whole_files import read_text
+from ...models.instances.arithmetic import quantity as quantity_text
+from ...tolerances import AUDIT
 from .assembly import Allowed
 from .autoscaler import CONFIG_MAP, NodeGroup, groups_of, nodes_to_come
 from .cluster import (
     Cluster,
+    Demand,
     EntryError,
     Floats,
     Job,
@@ -26,6 +29,7 @@ from .cluster import (
     Record,
     Request,
     add_amounts,
+    largest_amounts,
     list_at,
     mapping_at,
     name_in_path,
@@ -65,6 +69,8 @@ class ResourceQuotas:
     def __init__(self, notes: Notes) -> None:
         self._note = notes.add
         self._caps: dict[str, Floats] = {}
+        #: What their status says is in use.
+        self._used: dict[str, Floats] = {}
 
     def add(self, manifest: Record, file: str) -> None:
         """Add a ResourceQuota; of several for one namespace the smallest amounts hold."""
@@ -83,6 +89,32 @@ class ResourceQuotas:
                 continue
             cap = amount(resource, quantity(value))
             caps[resource] = min(caps.get(resource, math.inf), cap)
+        used = self._used.setdefault(namespace, {})
+        for name, value in mapping_at(manifest, "status", "used").items():
+            resource = _quota_resource(name)
+            if resource is not None:
+                used[resource] = amount(resource, quantity(value))
+
+    def limits_reached(self, pods: Iterable[Pod]) -> dict[str, str]:
+        """Return the quotas that are used up, in words; pods count where a status says less."""
+        used = {namespace: dict(amounts) for namespace, amounts in self._used.items()}
+        of_pods: dict[str, Floats] = {}
+        for pod in pods:
+            add_amounts(of_pods.setdefault(pod.namespace, {}), dict(pod.demand))
+        limits = {}
+        for namespace, caps in self._caps.items():
+            amounts = largest_amounts(used.get(namespace, {}), of_pods.get(namespace, {}))
+            full = [
+                quantity_text(cap, resource, unit_of(resource))
+                for resource, cap in caps.items()
+                if amounts.get(resource, 0.0) >= cap * (1 - AUDIT)
+            ]
+            if full:
+                limits[f"ResourceQuota of {namespace}"] = (
+                    f"namespace {namespace} has all of its ResourceQuota ({', '.join(full)}) in use: "
+                    "pods beyond it are refused, and no pods of the dump"
+                )
+        return limits
 
     def fill(self, cluster: Cluster, parent: str) -> None:
         """Put the caps on the queues of namespaces, whose paths begin with ``parent``."""
@@ -310,12 +342,12 @@ class KubernetesReader:
             return pod
         return pod._replace(priority=self.priorities[pod.priority_class])
 
-    def _wait(self, leaf: Leaf, pod: Pod) -> None:
-        """Count the tasks of a pod that waits, or that a gate holds."""
+    def _wait(self, leaf: Leaf, pod: Pod, after: str = "") -> None:
+        """Count the tasks of a pod that waits, or that a gate holds; ``after`` as of a request."""
         if pod.gate:
             self.cluster.hold(leaf, pod.tasks, pod.gate)
         else:
-            self.cluster.wait(leaf, pod.tasks, pod.since, _request_of(pod))
+            self.cluster.wait(leaf, pod.tasks, pod.since, _request_of(pod)._replace(after=after))
 
     def _wait_together(self, name: str, leaves: list[tuple[Leaf, Pod]], least: int) -> None:
         """Count pods that wait, of which so many start at once, those of the least demand first."""
@@ -334,7 +366,8 @@ class KubernetesReader:
             tasks[leaf] += together
             remaining -= together
             if pod.tasks > together:
-                self._wait(leaf, pod._replace(tasks=pod.tasks - together))
+                after = name if least > 1 else ""
+                self._wait(leaf, pod._replace(tasks=pod.tasks - together), after)
         tasks = +tasks
         if tasks:
             first = leaves[0][1]
@@ -363,8 +396,12 @@ class KubernetesReader:
         places = self._places()
 
         self._count_pods()
-        owners = {(pod.namespace, pod.owner) for pod in self.pods.values()}
-        for pod in map(self.kueue.placed, self.kueue.admitted(owners)):
+        present: dict[tuple[str, str], Counter[Demand]] = {}
+        for pod in self.pods.values():
+            owner = self.kueue.workload_owner_of(pod)
+            if owner is not None:
+                present.setdefault(owner, Counter())[pod.demand] += 1
+        for pod in map(self.kueue.placed, self.kueue.admitted(present)):
             self._run_admitted(self._with_priority(pod), places)
         for name, pods, least in self.kueue.waiting():
             placed = [self._with_priority(self.kueue.placed(pod)) for pod in pods]
@@ -375,11 +412,17 @@ class KubernetesReader:
                 if count
             ]
             self._wait_together(name, together, sum(least))
+            after = name if sum(least) > 1 else ""
+            gate = next((pod.gate for _, pod in leaves if pod.gate), "")
             for (leaf, pod), count in zip(leaves, least, strict=True):
                 if pod.tasks > count:
-                    self._wait(leaf, pod._replace(tasks=pod.tasks - count))
+                    extra = pod._replace(tasks=pod.tasks - count, gate=pod.gate or gate)
+                    self._wait(leaf, extra, after)
+        for pod in self.volcano.not_created(self.pods.values()):
+            self._wait(self._leaf(pod), pod)
         for pod in map(self.kueue.placed, self.refused):
             self._wait(self._leaf(pod), self._with_priority(pod))
+        cluster.limits_reached = self.quotas.limits_reached(self.pods.values())
         self.kueue.bar(cluster)
         self.volcano.put_deserved(cluster)
 
@@ -410,6 +453,7 @@ class KubernetesReader:
                     name = gang.name if running[gang.name] <= (gang.least or math.inf) else ""
                 self.cluster.run(leaf, pod.node, pod.where, job=name, priority=pod.priority)
             else:
+                self.kueue.hold_quota(pod)
                 pod = self.volcano.with_message(pod)
                 if gang is None:
                     self._wait(leaf, pod)
@@ -425,6 +469,7 @@ class KubernetesReader:
         """
         leaf = self._leaf(pod)
         if pod.gate:
+            self.kueue.hold_quota(pod)
             self._wait(leaf, pod)
             return
         mask = places.allowed(pod.place)
@@ -444,6 +489,7 @@ class KubernetesReader:
             message = f"{pod.tasks - remaining} pods of the admitted Workload are not in the dump"
             self.note(*pod.where, message, "they count as running, on nodes with room")
         if remaining:
+            self.kueue.hold_quota(pod)
             self._wait(leaf, pod._replace(tasks=remaining))
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,6 +18,7 @@ from ...models.instances.quotas import AT as QUOTA_SEPARATOR
 from .cluster import (
     Amounts,
     Cluster,
+    Demand,
     EntryError,
     Floats,
     Notes,
@@ -66,16 +67,21 @@ _POD_GROUP_SIZE = "kueue.x-k8s.io/pod-group-total-count"
 #: Fields of a spec that are read; others are noted where they say something.
 _READ = frozenset(
     {"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"}
-    | {"stopPolicy", "preemption"}
+    | {"stopPolicy", "preemption", "queueingStrategy"}
 )
 #: The keys of the ConfigMap of Kueue's manager that hold its configuration.
 _CONFIGURATIONS = ("controller_manager_config.yaml", "config.yaml")
-#: The kind of owners that the pods themselves name as theirs.
-_DIRECT = "Job"
+#: Kinds of owners of Workloads: of jobs, whose pods name them as theirs, and of pods themselves.
+_JOB = "Job"
+_POD = "Pod"
 #: Reasons of QuotaReserved of Workloads that wait in vain.
 _REFUSALS = ("Inadmissible", "ExceedsMaxQuota")
 #: The kinds of a quota, and their fields.
 _KINDS = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
+#: The constraint of a ClusterQueue whose first Workload stops those behind it.
+_STRICT = "order of the queue (StrictFIFO)"
+#: The constraint of a cohort in which admitted Workloads hold quota for pods that do not run.
+_HELD = "quota of admitted Workloads whose pods do not run"
 #: Stop policies by which nothing more starts.
 _STOPPED = ("Hold", "HoldAndDrain")
 #: Digits of a number of pods, at most.
@@ -108,8 +114,8 @@ class _Usage(NamedTuple):
 class _Admission(NamedTuple):
     """An admitted Workload: its ClusterQueue, its usage, and its pods.
 
-    ``owner`` is the namespace and owner of the pods where they name the Workload's owner as theirs,
-    so that a dump without pods of it shows that they are still to be created; else None.
+    ``owner`` is its namespace and owner, whose pods may still be to be created; None where the pods
+    themselves are what is admitted.
     """
 
     queue: str
@@ -121,12 +127,13 @@ class _Admission(NamedTuple):
 class _Request(NamedTuple):
     """A Workload that is not admitted: its pods, and how many of each it starts with at least.
 
-    All of these start at once or not at all.
+    All of these start at once or not at all. ``turn`` is its place in the order of its queue.
     """
 
     name: str
     pods: list[Pod]
     least: list[int]
+    turn: tuple[float, str, str] = (0.0, "", "")
 
 
 class _QuotaQueue(NamedTuple):
@@ -134,7 +141,8 @@ class _QuotaQueue(NamedTuple):
 
     ``groups`` are resources with the flavors that they share; ``weighted_share`` is that of its
     status, ``stopped`` its stop policy (empty: none), ``reclaims`` the policy by which it takes
-    back what it lent, and ``says_weight`` and ``has_status`` whether it has a weight and a status.
+    back what it lent, and ``says_weight`` and ``has_status`` whether it has a weight and a status;
+    ``is_strict`` is whether the first of its Workloads stops those behind it.
     """
 
     parent: str
@@ -147,6 +155,7 @@ class _QuotaQueue(NamedTuple):
     reclaims: str = ""
     says_weight: bool = False
     has_status: bool = False
+    is_strict: bool = False
 
     def summed(self, kind: str) -> Limits:
         """Return amounts by resource, over flavors; None where one has no limit."""
@@ -184,6 +193,8 @@ class Kueue:
         #: Decayed means of what LocalQueues use, by namespace and name.
         self._consumed: dict[tuple[str, str], Amounts] = {}
         self._queue_of_owner: dict[tuple[str, str], str] = {}
+        #: Owners of Workloads that are no jobs, by namespace and name.
+        self._owner_of_name: dict[tuple[str, str], str] = {}
         self._waiting: list[_Request] = []
         #: The largest amounts that ClusterQueues can have, by queue and column; filled once all is read.
         self._largest_amounts: dict[tuple[str, Column], Fraction] = {}
@@ -192,6 +203,9 @@ class Kueue:
         self._uncovered: dict[str, Floats] = {}
         self._ignored: set[str] = set()
         self._admissions: list[_Admission] = []
+        self._admitted_owners: set[tuple[str, str] | None] = set()
+        #: Roots of the cohorts in which admitted Workloads have pods that do not run.
+        self._roots_with_held_quota: set[str] = set()
         #: Stop policies of LocalQueues, and the Workload of each owner of pods, by namespace and name.
         self._stopped_local_queues: dict[tuple[str, str], str] = {}
         self._workload_of_owner: dict[tuple[str, str], str] = {}
@@ -277,6 +291,7 @@ class Kueue:
             stopped=policy if (policy := text_at(spec, "stopPolicy")) in _STOPPED else "",
             reclaims=text_at(spec, "preemption", "reclaimWithinCohort"),
             says_weight="fairSharing" in spec,
+            is_strict=text_at(spec, "queueingStrategy") == "StrictFIFO",
         )
 
     def read_configuration(self, manifest: Record) -> bool:
@@ -303,6 +318,8 @@ class Kueue:
         where = file, f"Workload '{namespace}/{name}'"
         queue = text_at(manifest, "spec", "queueName")
         self._queue_of_owner[namespace, owner] = queue
+        if kind not in (_JOB, _POD):
+            self._owner_of_name[namespace, owner_name] = owner
         self._workload_of_owner[namespace, owner] = name
 
         conditions = {
@@ -312,6 +329,10 @@ class Kueue:
             return
         gate = _workload_gate(manifest, conditions)
 
+        reclaimable = {
+            text_at(entry, "name"): value_at(entry, "count", kind=int, default=0)
+            for entry in list_at(manifest, "status", "reclaimablePods")
+        }
         pods = []
         least = []
         for pod_set in list_at(manifest, "spec", "podSets"):
@@ -336,7 +357,7 @@ class Kueue:
                 gate=gate,
                 priority=value_at(manifest, "spec", "priority", kind=int),
                 message=_quota_message(conditions),
-                left_out=constraints_left_out(pod_spec),
+                left_out=(*constraints_left_out(pod_spec), *_topology(pod_set)),
                 priority_class=text_at(pod_spec, "priorityClassName"),
             )
             pods.append(pod)
@@ -344,14 +365,23 @@ class Kueue:
 
         admission = mapping_at(manifest, "status", "admission")
         if admission:  # it holds its quota, whether or not its pods exist already
-            pods_owner = (namespace, owner) if kind == _DIRECT else None
+            pods_owner = (namespace, owner) if kind != _POD else None
             pending = _pending_checks(manifest, conditions)
-            pods = [pod._replace(gate=pending) for pod in pods]
+            names = [text_at(pod_set, "name") for pod_set in list_at(manifest, "spec", "podSets")]
+            pods = [
+                pod._replace(gate=pending, tasks=max(pod.tasks - reclaimable.get(name, 0), 0))
+                for pod, name in zip(pods, names, strict=True)
+            ]
             cluster_queue = text_at(admission, "clusterQueue")
             usage = _admitted_usage(admission)
             self._admissions.append(_Admission(cluster_queue, usage, pods_owner, pods))
-        elif kind != "Pod":
-            self._waiting.append(_Request(f"Workload {namespace}/{name}", pods, least))
+            if pods_owner is not None:
+                self._admitted_owners.add(pods_owner)
+        elif kind != _POD:
+            priority = value_at(manifest, "spec", "priority", kind=int, default=0)
+            since = text_at(manifest, "metadata", "creationTimestamp")
+            turn = -float(priority), since, name
+            self._waiting.append(_Request(f"Workload {namespace}/{name}", pods, least, turn))
 
     def labels_of(self, pod: Pod) -> Record:
         """Return the labels of a pod that name its queue."""
@@ -360,23 +390,71 @@ class Kueue:
     def waiting(self) -> Iterator[tuple[str, list[Pod], list[int]]]:
         """Yield name, pods and least counts of the Workloads that are not admitted.
 
-        Pods are gated of which so many are more than their ClusterQueue can ever have.
+        Pods are gated of which so many are more than their ClusterQueue can ever have. Where a queue
+        is strict, its order counts against all but the first of its Workloads.
         """
-        for name, pods, least in self._waiting:
+        seen: set[str] = set()
+        for name, pods, least, _ in sorted(self._waiting, key=lambda request: request.turn):
+            queue = (pods and self._cluster_queue_of(pods[0], note=False)) or ""
+            left_out: tuple[str, ...] = ()
+            if queue in seen and self._queues[queue].is_strict:
+                left_out += (_STRICT,)
+            if queue and self._root_of(queue) in self._roots_with_held_quota:
+                left_out += (_HELD,)
+            if queue:
+                seen.add(queue)
             gated = []
             for pod, count in zip(pods, least, strict=True):
                 gate = pod.gate or self._excess(pod, count)
-                gated.append(pod._replace(gate=gate))
+                gated.append(pod._replace(gate=gate, left_out=(*pod.left_out, *left_out)))
             yield name, gated, least
 
-    def admitted(self, owners: Collection[tuple[str, str]]) -> Iterator[Pod]:
+    def admitted(self, present: Mapping[tuple[str, str], Counter[Demand]]) -> Iterator[Pod]:
         """Yield the pods of admitted Workloads that are not in the dump.
 
-        ``owners`` are namespace and owner of the pods of the dump.
+        ``present`` counts the pods of the dump by namespace and owner of their Workload, and by
+        demand.
         """
         for admission in self._admissions:
-            if admission.owner is not None and admission.owner not in owners:
-                yield from (pod._replace(has_quota=True) for pod in admission.pods)
+            if admission.owner is None:
+                continue
+            counts = present.get(admission.owner, Counter())
+            remaining = sum(pod.tasks for pod in admission.pods) - counts.total()
+            unmatched = counts.copy()
+            for pod in admission.pods:
+                matched = min(unmatched[pod.demand], pod.tasks)
+                unmatched[pod.demand] -= matched
+                missing = min(pod.tasks - matched, remaining)
+                if missing > 0:
+                    remaining -= missing
+                    yield pod._replace(has_quota=True, tasks=missing)
+
+    def hold_quota(self, pod: Pod) -> None:
+        """Remember that a pod does not run though its Workload, if it has one, may be admitted."""
+        owner = self.workload_owner_of(pod)
+        queue = self._cluster_queue_of(pod, note=False)
+        if queue is not None and owner in self._admitted_owners:
+            self._roots_with_held_quota.add(self._root_of(queue))
+
+    def _root_of(self, queue: str) -> str:
+        """Return the name of the root above a ClusterQueue, itself without a cohort."""
+        return self._path(queue).partition("/")[0]
+
+    def workload_owner_of(self, pod: Pod) -> tuple[str, str] | None:
+        """Return namespace and owner of a pod's Workload; None for none.
+
+        Pods of a JobSet, an MPIJob or a RayJob are owned by objects that these create, and whose
+        names begin with theirs.
+        """
+        key = pod.namespace, pod.owner
+        if key in self._queue_of_owner:
+            return key
+        name = pod.owner.partition("/")[2]
+        while "-" in name:
+            name = name.rpartition("-")[0]
+            if (pod.namespace, name) in self._owner_of_name:
+                return pod.namespace, self._owner_of_name[pod.namespace, name]
+        return None
 
     def annotations_of(self, pod: Pod) -> Record:
         """Return the annotations and labels of a pod that name its Workload or group."""
@@ -393,7 +471,8 @@ class Kueue:
             least = int(size) if size.isdecimal() and len(size) < _MOST_DIGITS else 1
             return Gang(f"pod group {pod.namespace}/{group}", least)
         workload = str(pod.annotations.get(_WORKLOAD_NAME, ""))
-        workload = workload or self._workload_of_owner.get((pod.namespace, pod.owner), "")
+        owner = self.workload_owner_of(pod)
+        workload = workload or ("" if owner is None else self._workload_of_owner[owner])
         if not workload or pod.owner.partition("/")[0] == "Pod" or not pod.node:
             return None
         return Gang(f"Workload {pod.namespace}/{workload}", 0)
@@ -470,7 +549,8 @@ class Kueue:
     def _local_queue_of(self, pod: Pod) -> str:
         """Return the LocalQueue that a pod or the Workload of its owner names; empty for none."""
         labels = (str(pod.labels[key]) for key in _QUEUE_NAMES if pod.labels.get(key))
-        return next(labels, "") or self._queue_of_owner.get((pod.namespace, pod.owner), "")
+        owner = self.workload_owner_of(pod)
+        return next(labels, "") or ("" if owner is None else self._queue_of_owner[owner])
 
     def _excess(self, pod: Pod, count: int) -> str:
         """Return of which resource so many pods need more than their ClusterQueue can ever have.
@@ -774,6 +854,13 @@ def _pending_checks(manifest: Record, conditions: dict[str, Record]) -> str:
         f"admission check {text_at(check, 'name')} is {text_at(check, 'state')}"
         for check in pending
     )
+
+
+def _topology(pod_set: Record) -> tuple[str, ...]:
+    """Return the constraint of pods that must be close to each other; empty for none."""
+    keys = ("required", "podSetSliceRequiredTopology")
+    request = mapping_at(pod_set, "topologyRequest")
+    return ("topology request",) if any(text_at(request, key) for key in keys) else ()
 
 
 def _quota_message(conditions: dict[str, Record]) -> str:

@@ -106,7 +106,7 @@ class Licences:
     def limits_reached(self) -> dict[str, str]:
         """Return the licences of which none is free, in words."""
         return {
-            f"licence {name}": f"all {licence.total} of licence {name} are in use"
+            f"licence {name}": f"licence {name} is used up ({licence.total} of {licence.total})"
             for name, licence in self._licences.items()
             if licence.total > 0 and licence.free <= 0
         }

@@ -115,6 +115,8 @@ def node_state(words: Iterable[str]) -> NodeState:
         states += [state, *flags]
     asleep = [state for state in states if NODE_STATES.get(state) == ASLEEP]
     closed = [state for state in states if NODE_STATES.get(state) == CLOSED]
+    if "COMPLETING" in states and not {"ALLOCATED", "MIXED"} & set(states):
+        closed.append("COMPLETING")  # its last job holds it until its epilog is done
     if asleep:
         closed = [state for state in closed if state not in _SILENT]
     return NodeState(

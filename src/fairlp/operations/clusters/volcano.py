@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ...models.instances.queues import lineage
@@ -17,6 +18,7 @@ from .cluster import (
     Record,
     Where,
     add_amounts,
+    demand_of,
     largest_amounts,
     list_at,
     mapping_at,
@@ -25,7 +27,18 @@ from .cluster import (
     value_at,
     yaml_at,
 )
-from .pods import PODS, Gang, Pod, in_units, name_of, namespace_of, quantities, quantity
+from .pods import (
+    PODS,
+    Gang,
+    Place,
+    Pod,
+    in_units,
+    name_of,
+    namespace_of,
+    owner_of,
+    quantities,
+    quantity,
+)
 
 _HIERARCHY = "volcano.sh/hierarchy"
 _WEIGHTS = "volcano.sh/hierarchy-weights"
@@ -35,6 +48,8 @@ _GROUP_NAMES = (
     "scheduling.volcano.sh/group-name",
     "scheduling.x-k8s.io/pod-group",
 )
+#: Phases of a PodGroup whose pods may be to be created.
+_NOT_STARTED = ("Pending", "Inqueue")
 #: States of a queue in which nothing more starts.
 _CLOSED = ("Closed", "Closing")
 _READ = frozenset({"weight", "capability", "guarantee", "deserved", "parent", "reclaimable"})
@@ -89,6 +104,8 @@ class Volcano:
         self._actions: list[str] = []  # of the same
         self._least_of_group: dict[tuple[str, str], int] = {}
         self._message_of_group: dict[tuple[str, str], str] = {}
+        #: The pods that PodGroups ask for which have none yet, by namespace and name.
+        self._pods_of_group: dict[tuple[str, str], Pod] = {}
         self.kinds: dict[str, ReadEntry] = {
             "Queue": self._read_queue,
             "PodGroup": self._read_pod_group,
@@ -190,6 +207,29 @@ class Volcano:
         queue = value_at(manifest, "spec", "queue", kind=str, default="default")
         self._queue_of_group[group] = queue
         self._read_gang(manifest, file)
+        phase = text_at(manifest, "status", "phase")
+        resources = in_units(quantities(mapping_at(manifest, "spec", "minResources")))
+        least = self._least_of_group[group]
+        if phase in _NOT_STARTED and least > 0 and resources:
+            kind, owner = owner_of(manifest)
+            demand = {name: amount / least for name, amount in resources.items()} | {PODS: 1.0}
+            message = self._message_of_group.get(group, "")
+            gate = f"PodGroup {group[0]}/{group[1]} is {phase}, and its pods are not created"
+            self._pods_of_group[group] = Pod(
+                file=file,
+                name=group[1],
+                namespace=group[0],
+                owner=f"{kind}/{owner}",
+                demand=demand_of(demand),
+                place=Place((), None, ()),
+                node="",
+                since=value_at(manifest, "metadata", "creationTimestamp", kind=str),
+                labels={},
+                annotations={_GROUP_NAMES[0]: group[1]},
+                scheduler="volcano",
+                tasks=least,
+                gate=f"{gate}: {message}" if message else gate,
+            )
 
     def _read_gang(self, manifest: Record, file: str) -> None:
         """Read how many pods of a PodGroup start at once, and why they do not."""
@@ -202,6 +242,13 @@ class Volcano:
             is_unschedulable = text_at(condition, "type") == "Unschedulable"
             if is_unschedulable and text_at(condition, "status") == "True":
                 self._message_of_group[group] = text_at(condition, "message")
+
+    def not_created(self, pods: Iterable[Pod]) -> Iterator[Pod]:
+        """Yield the pods of PodGroups of which the dump has none, held by their PodGroup."""
+        present = {self._group_of(pod) for pod in pods}
+        for group, pod in self._pods_of_group.items():
+            if group not in present:
+                yield pod
 
     def gang_of(self, pod: Pod) -> Gang | None:
         """Return the PodGroup of a pod; None where it is in none of the dump."""

@@ -155,6 +155,8 @@ class Blocking:
                     self._fill_machines(self.pieces[i], demand, int(count))
         vars(self).pop("_use_of_queues", None)
         vars(self).pop("_quota_use", None)
+        if lane < 0 and sign > 0:  # the lanes of these tasks follow from where they are
+            vars(self).pop("_quotas", None)
         if "_quotas" in vars(self):
             tree, lanes = self._quotas
             of_user = np.flatnonzero(tree.lanes.user == n)
@@ -244,7 +246,8 @@ class Blocking:
                 return Obstacle("cap", r, _NO_SERVERS, queue=v)
             # the part within the queue's own quota asks nothing of the queues above
             is_beyond_quota = used[v] + step > tree.reserved[v] * (1 + AUDIT)
-            step = np.where(is_beyond_quota, step, 0.0)
+            beyond = np.minimum(step, used[v] + step - tree.reserved[v])
+            step = np.where(is_beyond_quota, beyond, 0.0)
         return None
 
     # Obstacles
@@ -543,7 +546,8 @@ class Blocking:
     def loans(self, quota: Obstacle) -> tuple[dict[int, float], dict[int, float]]:
         """Return how much of a resource queues below a quota lend and borrow, largest first.
 
-        Of queues that have a quota of it and that users stand in, by position.
+        Of queues that have a quota of it or that users stand in, by position; what is below a queue
+        with a quota of its own belongs to that queue.
         """
         tree = self.instance.tree
         if tree.quotas is None:
@@ -553,12 +557,17 @@ class Blocking:
         columns = tree.quotas.resource == quota.resource
         owned = quota_tree.owned[: len(tree), columns].sum(axis=1)
         in_use = used[: len(tree), columns].sum(axis=1)
-        has_users = np.bincount(tree.of, minlength=len(tree)) > 0
-        is_listed = tree.quotas.listed[:, columns].any(axis=1)
-        is_below = np.array([quota.queue in tree.chain(v) for v in range(len(tree))])
-        counts = is_below & (has_users | is_listed)
-        counts[np.unique(tree.parents[1:])] = False
-        lent = np.where(counts, owned - in_use, 0.0)
+        is_listed = tree.quotas.listed[: len(tree), columns].any(axis=1)
+        is_above_listed = np.zeros(len(tree), dtype=bool)
+        for v in np.flatnonzero(is_listed).tolist():
+            is_above_listed[tree.chain(v)[1:]] = True
+        counts = is_listed & ~is_above_listed
+        for v in np.unique(tree.of).tolist():
+            counts[v] |= not counts[tree.chain(v)].any()
+        counts &= np.array([quota.queue in tree.chain(v) for v in range(len(tree))])
+        reserved = quota_tree.reserved[: len(tree), columns].sum(axis=1)
+        lent = owned - np.maximum(in_use, np.minimum(reserved, owned))  # what is reserved is not
+        lent = np.where(counts, lent, 0.0)
         rounding = AUDIT * np.maximum(owned, in_use)
         lent[abs(lent) <= rounding] = 0.0
         order = largest_first(lent)

@@ -76,10 +76,8 @@ def _with_fair_sharing(comparison: ShareComparison) -> list[str]:
         return []
     start = f"{reason[0].upper()}{reason[1:]}: a queue is promised its nominal quota alone"
     if not shares.short.size:
-        return [
-            f"{start}. With fair sharing no {shares.tenants.noun} would be short of a job, too."
-        ]
-    return [f"{start}. With fair sharing these would be short: {_short_tenants(shares)}."]
+        return [f"{start}. With it no {shares.tenants.noun} would be short of a job either."]
+    return [f"{start}. With it these would be short: {_short_tenants(shares)}."]
 
 
 def _starting(comparison: ShareComparison) -> list[str]:
@@ -89,11 +87,11 @@ def _starting(comparison: ShareComparison) -> list[str]:
         return []
     tasks = sum(shares.jobs[k].size * int(count) for k, count in enumerate(shares.starting))
     sleeping = int(comparison.instance.counts[comparison.subject.asleep].sum())
-    servers = f"{sleeping:,} {'server' if sleeping == 1 else 'servers'}"
-    return [
-        f"Starting: {tasks_text(tasks)} of the fair shares have room on {servers} that sleep now, and "
-        "start when jobs need them."
-    ]
+    verb = "has" if tasks == 1 else "have"
+    place = "the server that sleeps now, and starts when jobs need it"
+    if sleeping > 1:
+        place = f"{sleeping:,} servers that sleep now, and start when jobs need them"
+    return [f"Starting: {tasks_text(tasks)} of the fair shares {verb} room on {place}."]
 
 
 def _waiting(comparison: ShareComparison) -> list[str]:
@@ -198,7 +196,7 @@ def _not_runnable_yet(comparison: ShareComparison) -> str:
     held = comparison.subject.held
     counts = held.groupby("reason")["tasks"].sum().sort_values(ascending=False)
     largest = counts.iloc[:_REASONS]
-    reasons = [f"{reason}: {count:,}" for reason, count in largest.items()]
+    reasons = [f"{str(reason).rstrip('.')}: {count:,}" for reason, count in largest.items()]
     if len(counts) > _REASONS:
         reasons.append(f"other reasons: {counts.iloc[_REASONS:].sum():,}")
     return f"Not runnable yet, and owed nothing: {tasks_text(counts.sum())} ({'; '.join(reasons)})."
@@ -295,8 +293,10 @@ def _fair_verdict(comparison: ShareComparison) -> str:
     subject = comparison.subject
     tenants = subject.tenants
     scope = "Of the tasks that it shows" if len(subject.hidden) else "Fair"
+    has_others = len(subject.held) + len(subject.homeless) > 0
     if len(tenants.names) == 1:
-        verdict = f"{scope}: {tenants.names[0]} is the only {tenants.noun}."
+        verdict = f"{scope}: {tenants.names[0]} is the only {tenants.noun}"
+        verdict += " with tasks that run or could run." if has_others else "."
     else:
         unit = "job" if any(job.size > 1 for job in comparison.waiting_jobs) else "task"
         verdict = f"{scope}: no {tenants.noun} is short of a whole {unit} of its fair share."
@@ -304,8 +304,10 @@ def _fair_verdict(comparison: ShareComparison) -> str:
     waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
     if waiting:
         return f"{verdict} Tasks that wait: {waiting:,.0f}{_behind_their_own(comparison)}."
-    if len(subject.held) + len(subject.homeless):
+    if has_others:
         return f"{verdict} No task that could run waits."
+    if len(subject.limits_reached):
+        return f"{verdict} Nothing waits that the dump shows."
     return f"{verdict} Nothing waits."
 
 

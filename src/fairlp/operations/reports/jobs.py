@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,8 @@ class WaitingJob(NamedTuple):
         What the scheduler itself says of it.
     left_out : str
         The constraints of the dump that do not count here.
+    after : str
+        The job that has to start before it or with it; empty for none.
     """
 
     name: str
@@ -41,6 +43,11 @@ class WaitingJob(NamedTuple):
     priority: float | None = None
     message: str = ""
     left_out: str = ""
+    after: str = ""
+
+    def may_follow(self, started: Collection[str]) -> bool:
+        """Whether the job that has to start first is among those that start."""
+        return not self.after or self.after in started
 
     @property
     def size(self) -> int:
@@ -114,7 +121,7 @@ def waiting_from(table: pd.DataFrame, users: Sequence[object]) -> list[WaitingJo
         tasks = {n: row.tasks}
         if row.job:
             by_name[row.job] = tasks
-        jobs.append(WaitingJob(row.job, tasks, *common))
+        jobs.append(WaitingJob(row.job, tasks, *common, row.after))
     return jobs
 
 
@@ -132,7 +139,8 @@ def running_from(
         if not row.job:
             jobs.append(RunningJob("", {pair: 1}, row.tasks, row.priority))
         elif row.job in by_name:
-            by_name[row.job][pair] = row.tasks
+            tasks = by_name[row.job]
+            tasks[pair] = tasks.get(pair, 0) + row.tasks  # nodes may stand together as one server
         else:
             by_name[row.job] = {pair: row.tasks}
             jobs.append(RunningJob(row.job, by_name[row.job], 1, row.priority))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -45,7 +46,8 @@ class Remedy:
     freed, freed_jobs : int
         Tasks and jobs that fit once those have gone.
     refusal : str
-        Why the scheduler lets nobody give way; empty where it does, or where the dump does not say.
+        Why the scheduler lets nobody, or some, not give way; empty where it does, or where the dump
+        does not say.
     """
 
     count: int
@@ -62,28 +64,60 @@ class Remedy:
     refusal: str = ""
 
 
+class Fit(NamedTuple):
+    """The jobs that a tenant is owed, and how many of them fit now.
+
+    Attributes
+    ----------
+    jobs : list of WaitingJob
+        By the share that they take, the largest first; their copies are those owed.
+    placed : list of int
+        How many copies of each fit.
+    blocking : Blocking
+        The obstacles beside these.
+    servers : Counter of {int: int}
+        Their tasks by server.
+    """
+
+    jobs: list[WaitingJob]
+    placed: list[int]
+    blocking: Blocking
+    servers: Counter[int]
+
+    @property
+    def missing(self) -> list[tuple[WaitingJob, int]]:
+        """The jobs that do not fit, with the number of copies."""
+        return [
+            (job, int(job.copies) - copies)
+            for job, copies in zip(self.jobs, self.placed, strict=True)
+            if copies < job.copies
+        ]
+
+
+def fit(comparison: ShareComparison, t: int) -> Fit:
+    """Return how many of the jobs that tenant ``t`` is owed fit now."""
+    shares = comparison.tenant_shares
+    owed = comparison.owed_jobs_of(t)
+    sizes = np.array([shares.jobs[k].parts(shares.parts).max() for k in owed])
+    order = [owed[k] for k in largest_first(sizes * shares.owed_jobs[owed])]
+    order.sort(key=lambda k: bool(shares.jobs[k].after))  # those that follow others come last
+    owed_jobs = [shares.jobs[k]._replace(copies=int(shares.owed_jobs[k])) for k in order]
+    blocking, placed, by_server = _fitting(comparison, owed_jobs)
+    return Fit(owed_jobs, placed, blocking, by_server)
+
+
 def remedy(comparison: ShareComparison, t: int) -> Remedy:
     """Return how tenant ``t`` could run what it is owed.
 
     Its jobs come by the share that a task of theirs takes, the largest first. Cost: O(jobs that
     give way × (jobs that run + servers × R)).
     """
-    shares = comparison.tenant_shares
-    owed = comparison.owed_jobs_of(t)
-    sizes = np.array([shares.jobs[k].parts(shares.parts).max() for k in owed])
-    order = [owed[k] for k in largest_first(sizes * shares.owed_jobs[owed])]
-    jobs = int(shares.owed_jobs[owed].sum())
-    count = sum(shares.jobs[k].size * int(shares.owed_jobs[k]) for k in owed)
-
-    owed_jobs = [shares.jobs[k]._replace(copies=int(shares.owed_jobs[k])) for k in order]
-    blocking, placed, by_server = _fitting(comparison, owed_jobs)
+    owed_jobs, placed, blocking, by_server = comparison.fit_of(t)
+    missing = comparison.fit_of(t).missing
+    jobs = sum(int(job.copies) for job in owed_jobs)
+    count = sum(job.size * int(job.copies) for job in owed_jobs)
     fitting_jobs = sum(placed)
     fitting = sum(copies * job.size for copies, job in zip(placed, owed_jobs, strict=True))
-    missing = [
-        (job, int(job.copies) - copies)
-        for copies, job in zip(placed, owed_jobs, strict=True)
-        if copies < job.copies
-    ]
     servers = {i: tasks for i, tasks in by_server.most_common() if tasks}
     result = Remedy(count, jobs, fitting, fitting_jobs, servers)
     if not missing:
@@ -96,14 +130,16 @@ def remedy(comparison: ShareComparison, t: int) -> Remedy:
     result = replace(result, refusal=_refusal(comparison, t))
     if obstacle.kind not in ("cap", "resource") or comparison.instance.has_rates:
         return result
+    started = {job.name for copies, job in zip(placed, owed_jobs, strict=True) if copies}
     preemption = _Preemption(comparison, t, blocking)
-    freed = freed_jobs = 0
-    for job, copies in missing:
-        for _ in range(copies):
-            if not preemption.make_room(job):
-                break
-            freed += job.size
-            freed_jobs += 1
+    freed, freed_jobs = preemption.make_room_for(missing, set(started))
+    protected = comparison.subject.preemption.protected
+    if not freed_jobs and protected and not result.refusal:
+        preemption = _Preemption(comparison, t, blocking, protected=())
+        freed, freed_jobs = preemption.make_room_for(missing, started)
+        names = [str(comparison.subject.tenants.names[k]) for k in preemption.jobs]
+        reasons = [f"tasks of {n} do not give way: {protected[n]}" for n in names if n in protected]
+        result = replace(result, refusal="; ".join(reasons))
     return replace(
         result,
         preempted=dict(preemption.tasks.most_common()),
@@ -123,14 +159,21 @@ def _fitting(
     blocking = comparison.blocking
     placed = []
     placements: list[Placement] = []
+    started: set[str] = set()
     for job in jobs:
+        if not job.may_follow(started):
+            placed.append(0)
+            continue
         of_job, copies = fitting_copies(blocking, job, int(job.copies))
         blocking = blocking.beside(of_job)
         placements += of_job
         placed.append(copies)
+        if copies:
+            started.add(job.name)
     if sum(placed) < sum(job.copies for job in jobs) and comparison.instance.tree.quotas is None:
         packing = comparison.blocking.pack(jobs)
-        if packing is not None and packing.copies.sum() > sum(placed):
+        is_better = packing is not None and packing.copies.sum() > sum(placed)
+        if packing is not None and is_better and _keeps_order(jobs, packing.copies):
             placements = placements_of(packing)
             blocking = comparison.blocking.beside(placements)
             placed = packing.copies.tolist()
@@ -139,6 +182,13 @@ def _fitting(
         tasks_of_servers = zip(placement.servers.tolist(), placement.tasks.tolist(), strict=True)
         by_server.update(dict(tasks_of_servers))
     return blocking, placed, by_server
+
+
+def _keeps_order(jobs: list[WaitingJob], copies: np.ndarray) -> bool:
+    """Whether no job starts without the one that has to start before it or with it."""
+    started = [job for job, count in zip(jobs, copies.tolist(), strict=True) if count]
+    names = {job.name for job in started}
+    return all(job.may_follow(names) for job in started)
 
 
 def _refusal(comparison: ShareComparison, t: int) -> str:
@@ -158,9 +208,17 @@ class _Preemption:
         The tenant that they make room for.
     blocking : Blocking
         What runs, and what fits beside it of the tenant's jobs.
+    protected : collection of str, optional
+        Tenants whose tasks do not give way; by default those of the scheduler.
     """
 
-    def __init__(self, comparison: ShareComparison, tenant: int, blocking: Blocking) -> None:
+    def __init__(
+        self,
+        comparison: ShareComparison,
+        tenant: int,
+        blocking: Blocking,
+        protected: Collection[str] | None = None,
+    ) -> None:
         self.comparison = comparison
         self.shares = comparison.tenant_shares
         self.demands = comparison.instance.demands
@@ -174,7 +232,8 @@ class _Preemption:
         self.tasks: Counter[int] = Counter()
         self.jobs: Counter[int] = Counter()
         self._tenant_of = np.array([self.of[next(iter(job.tasks))[0]] for job in self.running])
-        protected = comparison.subject.preemption.protected
+        if protected is None:
+            protected = comparison.subject.preemption.protected
         names = comparison.subject.tenants.names
         is_protected = np.array([str(name) in protected for name in names])
         is_beyond = self.shares.excess > 0
@@ -188,6 +247,23 @@ class _Preemption:
         for k in candidates:
             for i in dict.fromkeys(i for _, i in self.running[k].tasks):
                 self._on_server.setdefault(i, []).append(int(k))
+
+    def make_room_for(
+        self, jobs: list[tuple[WaitingJob, int]], started: set[str]
+    ) -> tuple[int, int]:
+        """Return how many tasks and jobs fit once others have gone, of so many of each.
+
+        ``started`` are the jobs that fit without; those that are made room for are added.
+        """
+        tasks = count = 0
+        for job, copies in jobs:
+            for _ in range(copies):
+                if not job.may_follow(started) or not self.make_room(job):
+                    break
+                started.add(job.name)
+                tasks += job.size
+                count += 1
+        return tasks, count
 
     def make_room(self, job: WaitingJob) -> bool:
         """Return whether a job fits once others have gone; those stay that go for nothing."""

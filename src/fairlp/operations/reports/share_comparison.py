@@ -13,14 +13,14 @@ import pandas as pd
 from ... import Allocation, Instance, allocate
 from ...errors import FairlpWarning, InstanceError, SolverError, quoted, require_known
 from ...mechanisms.mechanism import Mechanism
-from ...models.instances.arithmetic import largest_first
+from ...models.instances.arithmetic import largest_first, quotients
 from ...models.trees.guarantees import floors
 from ...tolerances import AUDIT
 from ..clusters.past import fair_with_past
 from ..clusters.volcano import CAPACITY, PROPORTION
 from .blocking import Blocking, Obstacle, fitting_copies
 from .jobs import RunningJob, WaitingJob, jobs_that_run, jobs_that_wait
-from .remedy import Remedy, remedy
+from .remedy import Fit, Remedy, fit, remedy
 from .subject import ClusterSource, Subject, mechanism_or_default, subject_of
 from .tenants import TenantShares
 from .waiting import WaitingSummary, summaries
@@ -38,7 +38,7 @@ def largest(amounts: np.ndarray, labels: Any, count: int | None = None) -> dict[
 
 
 #: The obstacle, in words, of a user of whom a task fits on a server.
-ROOM = "it fits now; the scheduler has not started it"
+ROOM = "it fits in what is free"
 
 
 def resource_of(blocked_by: str) -> str:
@@ -155,9 +155,16 @@ class ShareComparison:
         blocking = self.blocking
         asleep = self.subject.asleep
         starting = np.zeros(len(shares.jobs), dtype=int)
-        for k in np.flatnonzero(shares.owed_jobs).tolist():
+        order = np.flatnonzero(shares.owed_jobs).tolist()
+        order.sort(key=lambda k: bool(shares.jobs[k].after))
+        started: set[str] = set()
+        for k in order:
             job = shares.jobs[k]
-            placements, _ = fitting_copies(blocking, job, int(shares.owed_jobs[k]))
+            if not job.may_follow(started):
+                continue
+            placements, count = fitting_copies(blocking, job, int(shares.owed_jobs[k]))
+            if count:
+                started.add(job.name)
             blocking = blocking.beside(placements)
             if job.size == 1:
                 starting[k] = sum(
@@ -254,6 +261,21 @@ class ShareComparison:
         return summaries(self)
 
     @cached_property
+    def _fits(self) -> dict[int, Fit]:
+        return {}
+
+    def fit_of(self, t: int) -> Fit:
+        """Return how many of the jobs that a tenant is owed fit now; computed once."""
+        if t not in self._fits:
+            self._fits[t] = fit(self, t)
+        return self._fits[t]
+
+    @cached_property
+    def _short(self) -> set[int]:
+        """The tenants that are short of a whole job; of an instance without running tasks none."""
+        return set() if self.subject.tasks is None else set(self.tenant_shares.short.tolist())
+
+    @cached_property
     def _remedies(self) -> dict[int, Remedy]:
         return {}
 
@@ -289,13 +311,24 @@ class ShareComparison:
             for n in job.tasks:
                 jobs.setdefault(n, []).append(k)
 
-        def order(k: int) -> tuple[bool, int]:
-            return owed_jobs[k] == 0, self.waiting_jobs[k].size
+        def order(k: int) -> tuple[bool, bool, int]:
+            job = self.waiting_jobs[k]
+            return owed_jobs[k] == 0, bool(job.after), job.size
 
         return {n: sorted(of_user, key=order) for n, of_user in jobs.items()}
 
     def _obstacle(self, n: int) -> Obstacle:
-        """Return what stops the next job of a user, behind those that it is owed and that fit."""
+        """Return what stops the next job of a user, behind those that are owed and fit."""
+        t = int(self.subject.tenants.of[n])
+        if t in self._short:
+            owed = self.fit_of(t)
+            missing = [job for job, _ in owed.missing]
+            of_user = [job for job in owed.jobs if n in job.tasks]
+            for job in missing:
+                if n in job.tasks:
+                    return owed.blocking.of_job(missing[0] if job.after else job)
+            if of_user:
+                return self.blocking.of_job(of_user[0])
         jobs = self._jobs_of_users.get(n, [])
         if self.subject.tasks is None or not jobs:
             return self.blocking.of(n)
@@ -444,8 +477,9 @@ class ShareComparison:
     def with_holders(self, n: int, obstacle: Obstacle) -> ObstacleRow:
         """Return an obstacle of a user in words, and the tenants who hold it."""
         tenants = self.subject.tenants
-        amounts = tenants.sums(self._amounts_held(obstacle))
-        beyond_fair = amounts * self.tenant_shares.excess
+        of_users = self._amounts_held(obstacle)
+        amounts = tenants.sums(of_users)
+        beyond_fair = tenants.sums(self._beyond_fair(of_users, obstacle.resource))
         beyond_fair[tenants.of[n]] = 0.0
         return self._described(obstacle)._replace(
             held_by=largest(amounts, tenants.names, HOLDERS),
@@ -454,6 +488,12 @@ class ShareComparison:
 
     def _obstacle_of_tenant(self, t: int) -> ObstacleRow:
         """Return the obstacle of the tasks that a tenant is owed, else of those that wait."""
+        if t in self._short:
+            owed = self.fit_of(t)
+            missing = owed.missing
+            job = missing[0][0] if missing else owed.jobs[0]
+            obstacle = (owed.blocking if missing else self.blocking).of_job(job)
+            return self.with_holders(next(iter(job.tasks)), obstacle)
         users = self.subject.tenants.users[t]
         users = users[[int(n) in self.obstacles for n in users]]
         if not users.size:
@@ -485,7 +525,8 @@ class ShareComparison:
         if first.kind == "resource" and v:
             outside -= tree.users_below(v)
         held_by_queue = np.bincount(tree.of, amounts * outside, len(tree))
-        excess_of_queue = np.bincount(tree.of, amounts * self._excess * outside, len(tree))
+        beyond_fair = self._beyond_fair(amounts, first.resource)
+        excess_of_queue = np.bincount(tree.of, beyond_fair * outside, len(tree))
         return self._described(first)._replace(
             servers=int(self.instance.counts[servers].sum()),
             held_by=largest(held_by_queue, self._paths, HOLDERS),
@@ -516,10 +557,16 @@ class ShareComparison:
             return np.asarray(below * self.has * self.instance.demands[:, obstacle.resource])
         return np.zeros(len(self.has))
 
-    @cached_property
-    def _excess(self) -> np.ndarray:
-        """The part of each user's tasks that is beyond its tenant's fair share."""
-        return np.asarray(self.tenant_shares.excess[self.subject.tenants.of])
+    def _beyond_fair(self, amounts: np.ndarray, resource: int) -> np.ndarray:
+        """Return what is beyond fair shares of amounts of a resource that users hold somewhere.
+
+        What a tenant has beyond its fair share may be all there.
+        """
+        tenants = self.subject.tenants
+        held = tenants.sums(amounts)
+        total = tenants.sums(self.has * self.instance.demands[:, resource])
+        beyond = np.minimum(held, total * self.tenant_shares.excess)
+        return np.asarray(amounts * quotients(beyond, held)[tenants.of])
 
     def limit_of(self, obstacle: Obstacle) -> str:
         """Return the limit of a queue that stops a user: ``cap``, ``quota`` or ``no quota``."""

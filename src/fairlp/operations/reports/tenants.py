@@ -193,7 +193,8 @@ class TenantShares:
     def _jobs_of_tenants(self) -> list[list[int]]:
         """Positions of the jobs of each tenant of whose users one lacks tasks.
 
-        They are in the order of the share that this user lacks; of one user the smallest first.
+        They are in the order of the share that this user lacks; of one user the smallest first. Those
+        that follow others come last.
         """
         lacking_share = self._lacking * self.parts.max(axis=1)
         jobs: list[list[int]] = [[] for _ in self.tenants.names]
@@ -202,27 +203,33 @@ class TenantShares:
             if lacking_share[users].max() > 0:
                 jobs[self.tenants.of[users[0]]].append(k)
 
-        def order(k: int) -> tuple[float, int, float]:
-            users = list(self.jobs[k].tasks)
+        def order(k: int) -> tuple[bool, float, int, float]:
+            job = self.jobs[k]
+            users = list(job.tasks)
             n = users[int(lacking_share[users].argmax())]
-            return -lacking_share[n], n, float(self.jobs[k].parts(self.parts).max())
+            return bool(job.after), -lacking_share[n], n, float(job.parts(self.parts).max())
 
         return [sorted(of_tenant, key=order) for of_tenant in jobs]
 
     def _owe(self, t: int, jobs: list[int], owed: np.ndarray, owed_jobs: np.ndarray) -> None:
         """Add the whole jobs that a tenant is owed until it has its fair share."""
         amounts = self.amounts[t].copy()
+        started: set[str] = set()
         for k in jobs:
             job = self.jobs[k]
+            if not job.may_follow(started):
+                continue
             copies = np.floor(min(self._copies_within(amounts, job, t), job.copies))
             owed_jobs[k] = int(copies)
+            if copies:
+                started.add(job.name)
             for n, count in job.tasks.items():
                 owed[n] += copies * count
             amounts += copies * job.parts(self.parts)
 
         # the part of a task that is left
         first = self.jobs[jobs[0]]
-        if first.size == 1:
+        if first.size == 1 and first.may_follow(started):
             (n,) = first.tasks
             room = self._copies_within(amounts, first, t)
             waiting = self.waiting[n] - owed[n]

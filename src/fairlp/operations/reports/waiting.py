@@ -86,13 +86,18 @@ def _summary(comparison: ShareComparison, t: int, jobs: list[WaitingJob]) -> Wai
     summary.remaining_share = max(float(shares.fair_share[t] - shares.share[t]), 0.0)
     blocking = comparison.blocking
     by_server: Counter[int] = Counter()
+    started: set[str] = set()
     for job in sorted(jobs, key=in_turn)[:_MOST_KINDS]:
+        if not job.may_follow(started):
+            continue
         placements, copies = fitting_copies(blocking, job, int(job.copies))
         if copies < job.copies and summary.job is None:
             summary.job = job
             summary.obstacle = blocking.beside(placements).of_job(job)
             needed = float(job.parts(shares.parts).max())
             summary.is_beyond_fair = needed > summary.remaining_share
+        if copies:
+            started.add(job.name)
         summary.fitting_jobs += copies
         summary.fitting += copies * job.size
         blocking = blocking.beside(placements)
@@ -103,10 +108,13 @@ def _summary(comparison: ShareComparison, t: int, jobs: list[WaitingJob]) -> Wai
     return summary
 
 
-def in_turn(job: WaitingJob) -> tuple[float, str, int]:
-    """Return the key of the scheduler's order: the highest priority, then the longest wait."""
+def in_turn(job: WaitingJob) -> tuple[bool, float, str, int]:
+    """Return the key of the scheduler's order: the highest priority, then the longest wait.
+
+    Jobs that follow others come last.
+    """
     priority = 0.0 if job.priority is None else job.priority
-    return -priority, job.since or "~", job.size
+    return bool(job.after), -priority, job.since or "~", job.size
 
 
 def words_of(jobs: Iterable[WaitingJob]) -> tuple[Counter[str], Counter[str]]:

@@ -39,13 +39,14 @@ def help_for(comparison: ShareComparison, t: int) -> str:
     if solution.refusal:
         sentences.append(f"{solution.refusal[0].upper()}{solution.refusal[1:]}.")
         if solution.freed:
-            sentences.append(f"If it did: {_preempted(comparison, solution)}")
+            preempted = _preempted(comparison, solution)
+            sentences.append(f"Without that rule, {preempted[0].lower()}{preempted[1:]}")
     elif solution.freed:
         sentences.append(_preempted(comparison, solution))
     elif _beyond(comparison, n, solution.obstacle):
         sentences.append(
-            "No jobs can give way so that it fits, and leave their owners their fair shares: it waits "
-            "until jobs end."
+            "No whole jobs can give way so that it fits and their owners keep their fair shares: it "
+            "waits until jobs end."
         )
     return " ".join(sentences)
 
@@ -70,7 +71,7 @@ def _room(comparison: ShareComparison, solution: Remedy, t: int) -> str:
         if solution.obstacle is not None:
             return f"{sentence}."
         return f"{sentence}: the scheduler has not placed {'it' if total == 1 else 'them'} yet."
-    return " ".join([f"{sentence}, by what is free alone.", *reasons(messages, left_out)])
+    return " ".join([f"{sentence}, judging by what is free alone.", *reasons(messages, left_out)])
 
 
 def reasons(messages: Mapping[str, int], left_out: Mapping[str, int]) -> list[str]:
@@ -101,10 +102,13 @@ def on_servers(comparison: ShareComparison, servers: Mapping[int, int]) -> str:
     """
     labels = comparison.instance.servers
     asleep = comparison.subject.asleep
-    names = {i: f"{labels[i]}{', which sleeps' if asleep[i] else ''}" for i in servers}
     if len(servers) == 1:
-        return next(iter(names.values()))
-    named = [f"{names[i]} ({count:,})" for i, count in list(servers.items())[:NAMED]]
+        (i,) = servers
+        return f"{labels[i]} (asleep)" if asleep[i] else str(labels[i])
+    named = [
+        f"{labels[i]} ({count:,}{', asleep' if asleep[i] else ''})"
+        for i, count in list(servers.items())[:NAMED]
+    ]
     others = len(servers) - NAMED
     if others > 0:
         return f"{', '.join(named)} and {others:,} other {'server' if others == 1 else 'servers'}"
@@ -134,13 +138,16 @@ def waits_for(comparison: ShareComparison, summary: WaitingSummary) -> str:
         pronoun = "it" if summary.jobs == 1 else "all of them"
         servers = on_servers(comparison, summary.servers)
         if comparison.subject.asleep[list(summary.servers)].all():
-            started = "it starts" if summary.jobs == 1 else "they start"
-            return f"{start}; {started} on {servers}."
+            waking = "which starts when jobs need it"
+            if len(summary.servers) > 1:
+                waking = "which start when jobs need them"
+            words = reasons(summary.messages, summary.left_out)
+            return " ".join([f"{start} for {servers}, {waking}.", *words])
         place = f"there is room for {pronoun} now on {servers}"
         if not summary.messages and not summary.left_out:
             return f"{start}; {place}: the scheduler has not placed {'it' if summary.jobs == 1 else 'them'} yet."
         words = reasons(summary.messages, summary.left_out)
-        return " ".join([f"{start}; {place}, by what is free alone.", *words])
+        return " ".join([f"{start}; {place}, judging by what is free alone.", *words])
 
     sentences = []
     if summary.fitting_jobs:
@@ -162,7 +169,7 @@ def waits_for(comparison: ShareComparison, summary: WaitingSummary) -> str:
             resource = comparison.instance.resources[r]
             rest = quantity_text(comparison, resource, float(share[r]))
             has_none = not comparison.tenant_shares.share[summary.tenant]
-            text += f"; {rest} are fair" if has_none else f"; {rest} of its fair share are left"
+            text += f"; {rest} are fair" if has_none else f"; its fair share has {rest} left"
         sentences.append(f"{text}.")
     if obstacle.kind in ("cap", "resource"):
         sentences.append(stopped_by(comparison, next(iter(job.tasks)), obstacle, holders=False))
@@ -174,12 +181,14 @@ def waits_for(comparison: ShareComparison, summary: WaitingSummary) -> str:
 def jobs_text(jobs: int, tasks: int) -> str:
     """Return a number of jobs with their tasks, or of tasks alone where each is a job.
 
-    >>> jobs_text(1, 7), jobs_text(3, 3)
-    ('1 job of 7 tasks', '3 tasks')
+    >>> jobs_text(1, 7), jobs_text(2, 7), jobs_text(3, 3)
+    ('1 job of 7 tasks', '2 jobs with 7 tasks in all', '3 tasks')
     """
     if jobs == tasks:
         return tasks_text(tasks)
-    return f"{jobs:,} {'job' if jobs == 1 else 'jobs'} of {tasks_text(tasks)}"
+    if jobs == 1:
+        return f"1 job of {tasks_text(tasks)}"
+    return f"{jobs:,} jobs with {tasks_text(tasks)} in all"
 
 
 def stopped_by(
@@ -204,29 +213,37 @@ def stopped_by(
         holders_below = f" {holders_text} below it beyond fair shares." if holders_text else ""
         if comparison.instance.tree.quotas is not None:
             limit = "borrowing limit"
+        elif comparison.subject.scheduler == "yarn" and place in comparison.subject.tenants.names:
+            limit = "user limit"
+        tenants = comparison.subject.tenants.of[
+            comparison.instance.tree.users_below(obstacle.queue) > 0
+        ]
+        is_own = (tenants == tenants[0]).all()
+        remedy = "wait until tasks below it end" if is_own else "let others below it give way"
         return (
-            f"The {limit} of {place} on {resource} stops it: raise that {limit}, or let others "
-            f"below it give way.{holders_below}"
+            f"The {limit} of {place} on {resource} stops it: raise that {limit}, or {remedy}."
+            f"{holders_below}"
         )
     if limit == "no quota":
         return f"{place} has no quota of {resource}."
+    tree = comparison.instance.tree
+    own_queues = tree.chain(int(tree.of[n]))
     kept = comparison.blocking.kept(obstacle)
-    if kept:
-        names = ", ".join(
-            f"{comparison.instance.tree.paths[v]} ({quantity_text(comparison, resource, amount)})"
+    kept = {v: amount for v, amount in kept.items() if v not in own_queues}
+    lenders, borrowers = comparison.blocking.loans(obstacle)
+    is_own_lent = bool(borrowers) and any(v in own_queues for v in lenders)
+    if kept and not is_own_lent:
+        limits = ", ".join(
+            f"the lending limit of {comparison.instance.tree.paths[v]} keeps back "
+            f"{quantity_text(comparison, resource, amount)}"
             for v, amount in list(kept.items())[:NAMED]
         )
-        return (
-            f"All quota of {resource} in {place} that may be lent is in use: the lending limit of "
-            f"{names} keeps back what is free."
-        )
+        return f"All quota of {resource} in {place} that may be lent is in use: {limits}."
     lent = _lent(comparison, obstacle)
     remaining = comparison.blocking.remaining(obstacle)
     if remaining > 0:
         amount = quantity_text(comparison, resource, remaining)
-        return (
-            f"Of the quota of {resource} in {place}, {amount} is left{'; ' if lent else ''}{lent}."
-        )
+        return f"The quota of {resource} in {place} has {amount} left{'; ' if lent else ''}{lent}."
     return f"All quota of {resource} in {place} is in use{': ' if lent else ''}{lent}."
 
 

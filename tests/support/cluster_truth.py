@@ -1,0 +1,450 @@
+"""What jobs have room in a cluster, by the plain objects of its dump and a program of whole numbers.
+
+It reads dumps by itself, and shares no code with fairlp.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+#: What a program of whole numbers may be off by.
+OFF = 1e-6
+
+
+@dataclass
+class Tasks:
+    """Equal tasks of a job: ``least`` start at once, ``most`` in all, each on one of some nodes.
+
+    ``placed`` counts those that run, by node.
+    """
+
+    demand: dict
+    least: int
+    most: int
+    nodes: dict  # flavor: names of the nodes that take new ones
+    placed: dict = field(default_factory=dict)
+    flavor: str = ""
+
+
+@dataclass
+class Job:
+    name: str
+    tenant: str
+    parts: list[Tasks]
+    runs: bool
+    one_a_node: bool = False
+
+    @property
+    def running(self):
+        return sum(sum(part.placed.values()) for part in self.parts)
+
+    def use(self):
+        """Amounts in use, by resource."""
+        total = {}
+        for part in self.parts:
+            for resource, amount in part.demand.items():
+                count = sum(part.placed.values())
+                total[resource] = total.get(resource, 0) + count * amount
+        return total
+
+
+@dataclass
+class Quota:
+    """A queue or cohort: its parent (empty: none), and (nominal, borrowing, lending) by column."""
+
+    parent: str
+    amounts: dict = field(default_factory=dict)
+
+
+@dataclass
+class Truth:
+    """Nodes' amounts, jobs, and quotas by (resource, flavor); without queues no quotas count."""
+
+    nodes: dict
+    jobs: list[Job]
+    quotas: dict = field(default_factory=dict)
+
+    def largest(self, tenant, *, victims=None, keeps=None, count="jobs", exactly=None):
+        """Return the most jobs (or tasks) of a tenant that fit together, beside what runs.
+
+        Parameters
+        ----------
+        victims : dict of {str: (int, int)}, optional
+            So many whole jobs, with so many tasks in all, of each of these tenants go.
+        keeps : dict of {str: dict}, optional
+            By tenant and resource, the least that it has to keep in one of the resources.
+        exactly : (int, int), optional
+            So many jobs and tasks have to fit; the answer is whether they do.
+        """
+        waiting = [job for job in self.jobs if job.tenant == tenant and not job.runs]
+        running = [job for job in self.jobs if job.runs]
+        program = _Program()
+        starts = {}  # of each waiting job: 0 or 1
+        extras = []
+        usage = {}  # (queue, column): terms
+        load = {}  # (node, resource): terms
+        for j, job in enumerate(waiting):
+            starts[j] = program.number(1)
+            by_node = {}
+            for part in job.parts:
+                choices = []
+                everywhere = []
+                for flavor, nodes in part.nodes.items():
+                    chosen = program.number(1)
+                    choices.append(chosen)
+                    on_nodes = []
+                    for name in nodes:
+                        placed = program.number(part.most)
+                        on_nodes.append(placed)
+                        by_node.setdefault(name, []).append(placed)
+                        for resource, amount in part.demand.items():
+                            load.setdefault((name, resource), []).append((placed, amount))
+                            column = resource, flavor
+                            usage.setdefault((tenant, column), []).append((placed, amount))
+                    if on_nodes:
+                        terms = [(placed, 1) for placed in on_nodes]
+                        program.row([*terms, (chosen, -part.most)], -np.inf, 0)
+                    everywhere += on_nodes
+                program.row([*((c, 1) for c in choices), (starts[j], -1)], 0, 0)
+                total = [(placed, 1) for placed in everywhere]
+                program.row([*total, (starts[j], -part.least)], 0, np.inf)
+                program.row([*total, (starts[j], -part.most)], -np.inf, 0)
+                extras += [*total, (starts[j], -part.least)]
+            if job.one_a_node:
+                for placed in by_node.values():
+                    program.row([(p, 1) for p in placed], -np.inf, 1)
+
+        gone = {}
+        for k, job in enumerate(running):
+            for part in job.parts:
+                for resource, amount in part.demand.items():
+                    for name, number in part.placed.items():
+                        load.setdefault((name, resource), []).append((None, number * amount))
+                    total = sum(part.placed.values()) * amount
+                    usage.setdefault((job.tenant, (resource, part.flavor)), []).append(
+                        (None, total)
+                    )
+            if victims and job.tenant in victims:
+                gone[k] = program.number(1)
+                for part in job.parts:
+                    for resource, amount in part.demand.items():
+                        for name, number in part.placed.items():
+                            load[name, resource].append((gone[k], -number * amount))
+                        total = sum(part.placed.values()) * amount
+                        usage[job.tenant, (resource, part.flavor)].append((gone[k], -total))
+        for name, amounts in self.nodes.items():
+            for resource, amount in amounts.items():
+                program.at_most(load.get((name, resource), []), amount)
+        self._within_quotas(program, usage)
+        for victim, (jobs, tasks) in (victims or {}).items():
+            of_victim = [k for k in gone if running[k].tenant == victim]
+            program.row([(gone[k], 1) for k in of_victim], jobs, jobs)
+            program.row([(gone[k], running[k].running) for k in of_victim], tasks, tasks)
+            # of one resource at least it keeps its share
+            least = (keeps or {}).get(victim)
+            if least is not None:
+                choices = []
+                for resource, amount in least.items():
+                    chosen = program.number(1)
+                    choices.append(chosen)
+                    has = sum(job.use().get(resource, 0) for job in running if job.tenant == victim)
+                    terms = [(gone[k], running[k].use().get(resource, 0)) for k in of_victim]
+                    # has − Σ ≥ amount where it is chosen
+                    program.row([*terms, (chosen, amount)], -np.inf, has)
+                program.row([(c, 1) for c in choices], 1, np.inf)
+        sizes = [sum(part.least for part in job.parts) for job in waiting]
+        as_jobs = [*((starts[j], 1) for j in starts), *extras]
+        as_tasks = [*((starts[j], sizes[j]) for j in starts), *extras]
+        if exactly is not None:
+            program.row(as_jobs, exactly[0], exactly[0])
+            program.row(as_tasks, exactly[1], exactly[1])
+            return program.solve([]) is not None
+        return program.solve(as_jobs if count == "jobs" else as_tasks)
+
+    def _within_quotas(self, program, usage):
+        """Add the rows of Kueue's quotas: what a queue uses beyond what it keeps goes up."""
+        if not self.quotas:
+            return
+        columns = sorted({column for quota in self.quotas.values() for column in quota.amounts})
+        children = {}
+        for name, quota in self.quotas.items():
+            children.setdefault(quota.parent, []).append(name)
+        for column in columns:
+            owned, kept, beyond = {}, {}, {}
+
+            def go(name, column=column, owned=owned, kept=kept, beyond=beyond):
+                if column not in self.quotas[name].amounts and name not in children:
+                    owned[name] = kept[name] = 0
+                    beyond[name] = program.number(None, whole=False)
+                    return  # no limit
+                nominal, borrowing, lending = self.quotas[name].amounts.get(column, (0, None, None))
+                owned[name] = nominal
+                terms = list(usage.get((name, column), []))
+                for child in children.get(name, []):
+                    go(child)
+                    owned[name] += owned[child] - kept[child]
+                    terms.append((beyond[child], 1))
+                kept[name] = 0 if lending is None else max(0, owned[name] - lending)
+                is_root = self.quotas[name].parent not in self.quotas
+                limit = 0 if is_root else borrowing
+                if limit is not None:
+                    program.at_most(terms, owned[name] + limit)
+                beyond[name] = program.number(None, whole=False)
+                program.at_most([*terms, (beyond[name], -1)], kept[name])
+
+            for name, quota in self.quotas.items():
+                if quota.parent not in self.quotas:
+                    go(name)
+
+
+class _Program:
+    """A program of whole numbers; a term is (number, factor), with None for a constant."""
+
+    def __init__(self):
+        self.upper = []
+        self.whole = []
+        self.rows = []
+
+    def number(self, upper, whole=True):
+        self.upper.append(np.inf if upper is None else upper)
+        self.whole.append(whole)
+        return len(self.upper) - 1
+
+    def at_most(self, terms, limit):
+        self.row(terms, -np.inf, limit)
+
+    def row(self, terms, low, high):
+        constant = sum(factor for k, factor in terms if k is None)
+        self.rows.append(([t for t in terms if t[0] is not None], low - constant, high - constant))
+
+    def solve(self, objective):
+        """Return the largest value of the objective; None where nothing is feasible."""
+        n = len(self.upper)
+        if not n:
+            return 0 if all(low <= OFF and high >= -OFF for _, low, high in self.rows) else None
+        matrix = np.zeros((len(self.rows), n))
+        for i, (terms, _, _) in enumerate(self.rows):
+            for k, factor in terms:
+                matrix[i, k] += factor
+        low = np.array([row[1] for row in self.rows], dtype=float) - OFF
+        high = np.array([row[2] for row in self.rows], dtype=float) + OFF
+        c = np.zeros(n)
+        for k, factor in objective:
+            c[k] -= factor
+        solution = milp(
+            c,
+            integrality=np.array(self.whole, dtype=int),
+            bounds=Bounds(0, np.array(self.upper)),
+            constraints=LinearConstraint(matrix, low, high),
+        )
+        return None if solution.x is None else round(-solution.fun)
+
+
+# Kubernetes with Kueue
+
+
+def _bears(taint, tolerations):
+    for toleration in tolerations:
+        if toleration.get("effect") not in (None, "", taint["effect"]):
+            continue
+        if toleration.get("operator", "Equal") == "Exists":
+            if toleration.get("key") in (None, "", taint["key"]):
+                return True
+        elif (toleration.get("key"), toleration.get("value", "")) == (
+            taint["key"],
+            taint.get("value", ""),
+        ):
+            return True
+    return False
+
+
+def _amount(resource, text):
+    """Cores; GiB."""
+    if text.endswith("Gi"):
+        return int(text.removesuffix("Gi"))
+    return int(text.removesuffix("m")) / 1000 if text.endswith("m") else int(text)
+
+
+def _amounts(texts):
+    amounts = {name: _amount(name, text) for name, text in texts.items() if name != "pods"}
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
+def of_kueue(items):
+    """Return the truth of a dump of nodes, pods, and objects of Kueue."""
+    by_kind = {}
+    for item in items:
+        by_kind.setdefault(item["kind"], []).append(item)
+    nodes = {}
+    takes_new = {}
+    for node in by_kind["Node"]:
+        name = node["metadata"]["name"]
+        nodes[name] = _amounts(node["status"]["allocatable"])
+        is_ready = all(
+            condition["status"] == "True"
+            for condition in node["status"].get("conditions", [])
+            if condition["type"] == "Ready"
+        )
+        is_open = is_ready and not node["spec"].get("unschedulable")
+        if is_open and "deletionTimestamp" not in node["metadata"]:
+            takes_new[name] = node
+
+    quotas, flavors_of, labels_of = {}, {}, {}
+    for flavor in by_kind.get("ResourceFlavor", []):
+        labels_of[flavor["metadata"]["name"]] = flavor["spec"].get("nodeLabels", {})
+    for kind, key in (("ClusterQueue", "cohort"), ("Cohort", "parent")):
+        for queue in by_kind.get(kind, []):
+            name = ("cohort " if kind == "Cohort" else "") + queue["metadata"]["name"]
+            parent = queue["spec"].get(key, "")
+            quotas[name] = Quota(f"cohort {parent}" if parent else "")
+            for group in queue["spec"].get("resourceGroups", []):
+                for flavor in group["flavors"]:
+                    flavors_of.setdefault(name, []).append(flavor["name"])
+                    for entry in flavor["resources"]:
+                        limits = [
+                            _amount(entry["name"], entry[limit]) if limit in entry else None
+                            for limit in ("nominalQuota", "borrowingLimit", "lendingLimit")
+                        ]
+                        quotas[name].amounts[entry["name"], flavor["name"]] = tuple(limits)
+    for quota in list(quotas.values()):
+        if quota.parent:
+            quotas.setdefault(quota.parent, Quota(""))
+
+    queue_of = {
+        item["metadata"]["name"]: item["spec"]["clusterQueue"]
+        for item in by_kind.get("LocalQueue", [])
+    }
+    jobs = []
+    for workload in by_kind.get("Workload", []):
+        tenant = queue_of[workload["spec"]["queueName"]]
+        admission = workload["status"].get("admission")
+        owner = workload["metadata"]["ownerReferences"][0]["name"]
+        parts = []
+        for k, pod_set in enumerate(workload["spec"]["podSets"]):
+            spec = pod_set["template"]["spec"]
+            demand = _amounts(spec["containers"][0]["resources"]["requests"])
+            nodes_of_flavors = {}
+            for flavor in flavors_of[tenant]:
+                selector = spec.get("nodeSelector", {}) | labels_of.get(flavor, {})
+                nodes_of_flavors[flavor] = [
+                    name
+                    for name, node in takes_new.items()
+                    if all(node["metadata"]["labels"].get(a) == b for a, b in selector.items())
+                    and all(
+                        taint["effect"] == "PreferNoSchedule"
+                        or _bears(taint, spec.get("tolerations", []))
+                        for taint in node["spec"].get("taints", [])
+                    )
+                ]
+            least = pod_set.get("minCount", pod_set["count"])
+            part = Tasks(demand, least, pod_set["count"], nodes_of_flavors)
+            if admission:
+                part.flavor = admission["podSetAssignments"][k]["flavors"]["cpu"]
+            parts.append(part)
+        jobs.append(Job(workload["metadata"]["name"], tenant, parts, bool(admission)))
+        for pod in by_kind.get("Pod", []):
+            if pod["metadata"]["ownerReferences"][0]["name"] == owner:
+                demand = _amounts(pod["spec"]["containers"][0]["resources"]["requests"])
+                (part,) = [part for part in parts if part.demand == demand]
+                node = pod["spec"]["nodeName"]
+                part.placed[node] = part.placed.get(node, 0) + 1
+    # what runs on a node beyond its amounts stays
+    return Truth(nodes, jobs, quotas)
+
+
+# Slurm
+
+_NEW_TASKS = {"IDLE", "MIXED", "ALLOCATED"}
+_MAY_RUN = {"", "None", "Priority", "Resources"}
+
+
+def _tres(text):
+    entries = dict(entry.split("=") for entry in text.split(","))
+    return int(entries["cpu"]), int(entries["node"])
+
+
+def of_slurm(nodes, jobs):
+    """Return the truth of records of nodes and jobs: CPUs alone."""
+    takes_new = {
+        node["name"]: node["partitions"] for node in nodes if set(node["state"]) <= _NEW_TASKS
+    }
+    records = []
+    numbers = itertools.count()
+    for job in jobs:
+        cpus, count = _tres(job["tres_req_str"])
+        demand = {"cpu": cpus // count}
+        tenant = f"{job['account']}/{job['user_name']}"
+        runs = job["job_state"] == ["RUNNING"]
+        if not runs and job.get("state_reason", "") not in _MAY_RUN:
+            continue
+        eligible = [
+            name for name, partitions in takes_new.items() if job["partition"] in partitions
+        ]
+        copies = 1
+        if job.get("array_task_string"):
+            first, last = job["array_task_string"].split("-")
+            copies = int(last) - int(first) + 1
+        for _ in range(copies):
+            placed = dict.fromkeys(job["nodes"].split(","), 1) if runs else {}
+            part = Tasks(demand, count, count, {"": eligible}, placed)
+            records.append(Job(f"{job['job_id']}-{next(numbers)}", tenant, [part], runs, True))
+    return Truth({node["name"]: {"cpu": node["cpus"]} for node in nodes}, records)
+
+
+# Kubernetes with Volcano
+
+
+def of_volcano(items):
+    """Return the truth of a dump of nodes, pods, queues and PodGroups; caps are quotas of no cohort.
+
+    Of the pods of a PodGroup that run, the first minMember came at once; every other is a job.
+    """
+    by_kind = {}
+    for item in items:
+        by_kind.setdefault(item["kind"], []).append(item)
+    nodes = {
+        node["metadata"]["name"]: _amounts(node["status"]["allocatable"])
+        for node in by_kind["Node"]
+    }
+    quotas = {}
+    for queue in by_kind["Queue"]:
+        caps = _amounts(queue["spec"].get("capability", {}))
+        limits = {(resource, ""): (cap, 0, 0) for resource, cap in caps.items()}
+        quotas[queue["metadata"]["name"]] = Quota("", limits)
+
+    jobs = []
+    for group in by_kind["PodGroup"]:
+        name = group["metadata"]["name"]
+        tenant = group["spec"]["queue"]
+        running, waiting = [], []
+        for pod in by_kind.get("Pod", []):
+            if pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == name:
+                (running if "nodeName" in pod["spec"] else waiting).append(pod)
+        least = group["spec"]["minMember"]
+        for k, pods in enumerate([running[:least], *([pod] for pod in running[least:])]):
+            parts = {}
+            for pod in pods:
+                demand = _amounts(pod["spec"]["containers"][0]["resources"]["requests"])
+                key = tuple(demand.items())
+                part = parts.setdefault(key, Tasks(demand, 0, 0, {}))
+                node = pod["spec"]["nodeName"]
+                part.placed[node] = part.placed.get(node, 0) + 1
+            if pods:
+                jobs.append(Job(f"{name}-{k}", tenant, list(parts.values()), True))
+        missing = max(least - len(running), 0)
+        if len(waiting) < missing:
+            continue
+        if missing:
+            demand = _amounts(waiting[0]["spec"]["containers"][0]["resources"]["requests"])
+            part = Tasks(demand, missing, len(waiting), {"": list(nodes)})
+            jobs.append(Job(f"{name}-waits", tenant, [part], False))
+            continue
+        for k, pod in enumerate(waiting):
+            demand = _amounts(pod["spec"]["containers"][0]["resources"]["requests"])
+            part = Tasks(demand, 1, 1, {"": list(nodes)})
+            jobs.append(Job(f"{name}-waits-{k}", tenant, [part], False))
+    return Truth(nodes, jobs, quotas)

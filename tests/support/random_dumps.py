@@ -1,0 +1,302 @@
+"""Dumps of random small clusters, whose jobs that run have room and quota."""
+
+from __future__ import annotations
+
+import kubernetes_dumps as kubernetes
+import slurm_dumps as slurm
+from cluster_truth import of_kueue
+from kueue_dumps import workload
+
+TAINT = {"key": "team", "value": "x", "effect": "NoSchedule"}
+BEARS = {"key": "team", "operator": "Exists"}
+
+
+def kueue(rng):
+    """Objects of a cluster with Kueue: quotas of a flavor or two, and Workloads of one or two pod sets."""
+    has_flavors = rng.random() < 0.3
+    flavor_names = ["large", "small"] if has_flavors else ["default"]
+    flavors = [
+        kubernetes.kueue(
+            "ResourceFlavor", name, {"nodeLabels": {"pool": name}} if has_flavors else {}
+        )
+        for name in flavor_names
+    ]
+    nodes = [_node(rng, k, flavor_names, has_flavors) for k in range(rng.integers(2, 5))]
+    queues = _queues(rng, flavor_names)
+    names = [item["metadata"]["name"] for item in queues if item["kind"] == "LocalQueue"]
+    items = [*flavors, *nodes, *queues]
+    for k in range(rng.integers(4, 9)):
+        _add_workload(rng, items, f"w{k}", str(rng.choice(names)), has_flavors)
+    _change_nodes(rng, nodes)
+    if not any(item["kind"] == "Pod" for item in items):
+        return kueue(rng)
+    return items
+
+
+def _node(rng, k, flavor_names, has_flavors):
+    labels = {"zone": str(rng.choice(["a", "b"]))}
+    if has_flavors:
+        labels["pool"] = flavor_names[k % 2]
+    amounts = {"cpu": str(rng.integers(2, 9)), "memory": f"{rng.integers(4, 17)}Gi"}
+    return kubernetes.node(f"n{k}", labels, allocatable=amounts)
+
+
+def _change_nodes(rng, nodes):
+    """Taint, cordon or lose nodes whose pods may run already."""
+    for node in nodes:
+        chance = rng.random()
+        if chance < 0.12:
+            node["spec"]["taints"] = [
+                TAINT | {"effect": str(rng.choice(["NoSchedule", "NoExecute"]))}
+            ]
+        elif chance < 0.18:
+            node["spec"]["unschedulable"] = True
+        elif chance < 0.22:
+            node["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+        elif chance < 0.25:
+            node["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        elif chance < 0.3:
+            node["spec"]["taints"] = [TAINT | {"effect": "PreferNoSchedule"}]
+
+
+def _queues(rng, flavor_names):
+    items = []
+    has_cohorts = rng.random() < 0.4
+    if has_cohorts:
+        items.append(kubernetes.kueue("Cohort", "left", {"parent": "top"}))
+    for name in ["a", "b", "c"][: rng.integers(2, 4)]:
+        groups = []
+        for flavor in flavor_names:
+            quota = {"name": "cpu", "nominalQuota": str(rng.integers(0, 9))}
+            if rng.random() < 0.25:
+                quota["borrowingLimit"] = str(rng.integers(0, 4))
+            if rng.random() < 0.25:
+                quota["lendingLimit"] = str(rng.integers(0, 4))
+            memory = {"name": "memory", "nominalQuota": f"{rng.integers(8, 33)}Gi"}
+            groups.append({"name": flavor, "resources": [quota, memory]})
+        spec = {
+            "cohort": str(rng.choice(["left", "top"])) if has_cohorts else "co",
+            "resourceGroups": [{"coveredResources": ["cpu", "memory"], "flavors": groups}],
+            "preemption": {"reclaimWithinCohort": "Any"},
+        }
+        if rng.random() < 0.7:
+            spec["fairSharing"] = {"weight": str(rng.integers(1, 4))}
+        items.append(kubernetes.kueue("ClusterQueue", name, spec))
+        local = {"clusterQueue": name}
+        items.append(kubernetes.kueue("LocalQueue", f"to-{name}", local, namespace="ml"))
+    return items
+
+
+def _add_workload(rng, items, name, queue, has_flavors):
+    """Add a Workload; one that has room and quota runs in most cases, with its pods."""
+    pod_sets = []
+    sizes = rng.permutation([1, 2, 3])
+    for k in range(1 if rng.random() < 0.7 else 2):
+        count = int(rng.integers(1, 5))
+        requests = {"cpu": str(sizes[k]), "memory": f"{rng.integers(1, 4)}Gi"}
+        spec = {"containers": [{"resources": {"requests": requests}}]}
+        if rng.random() < 0.25:
+            spec["nodeSelector"] = {"zone": str(rng.choice(["a", "b"]))}
+        if rng.random() < 0.25:
+            spec["tolerations"] = [BEARS]
+        pod_set = {"name": f"set-{k}", "count": count, "template": {"spec": spec}}
+        if rng.random() < 0.25 and count > 1 and not has_flavors:
+            pod_set["minCount"] = int(rng.integers(1, count))
+        pod_sets.append(pod_set)
+    kind = "Job" if len(pod_sets) == 1 else "RayCluster"
+    waiting = workload(name, queue, (kind, name), podSets=pod_sets)
+    items.append(waiting)
+    if rng.random() < 0.35:
+        return
+    truth = of_kueue(items)
+    placement = placed_alone(truth, name)
+    if placement is None:
+        return
+    assignments = []
+    for pod_set, (flavor, by_node) in zip(pod_sets, placement, strict=True):
+        count = pod_set.pop("minCount", pod_set["count"])
+        pod_set["count"] = count
+        requests = pod_set["template"]["spec"]["containers"][0]["resources"]["requests"]
+        usage = {"cpu": str(int(requests["cpu"]) * count)}
+        usage["memory"] = f"{int(requests['memory'].removesuffix('Gi')) * count}Gi"
+        flavors = {"cpu": flavor, "memory": flavor}
+        assignments.append(
+            {"name": pod_set["name"], "count": count, "flavors": flavors, "resourceUsage": usage}
+        )
+        for node, number in by_node.items():
+            for k in range(number):
+                pod = kubernetes.pod(
+                    f"{name}-{pod_set['name']}-{node}-{k}",
+                    owner=(kind, name),
+                    on=node,
+                    requests=requests,
+                )
+                items.append(pod)
+    conditions = [{"type": kind, "status": "True"} for kind in ("QuotaReserved", "Admitted")]
+    cluster_queue = queue.removeprefix("to-")
+    admission = {"clusterQueue": cluster_queue, "podSetAssignments": assignments}
+    waiting["status"] = {"conditions": conditions, "admission": admission}
+
+
+def placed_alone(truth, name):
+    """Return flavor and tasks by node of each part of a job, first fit; None where they do not fit.
+
+    Whether quotas leave room is asked of the truth.
+    """
+    (job,) = [job for job in truth.jobs if job.name == name]
+    others = [other for other in truth.jobs if other.runs]
+    alone = type(truth)(truth.nodes, [*others, job], truth.quotas)
+    for part in job.parts:
+        part.most = part.least
+    if not alone.largest(job.tenant):
+        return None
+    free = {node: dict(amounts) for node, amounts in truth.nodes.items()}
+    for other in others:
+        for part in other.parts:
+            for node, count in part.placed.items():
+                for resource, amount in part.demand.items():
+                    free[node][resource] -= count * amount
+    placement = []
+    for part in job.parts:
+        flavor, by_node = _first_fit(part, free)
+        if sum(by_node.values()) < part.least:
+            return None
+        for node, count in by_node.items():
+            for resource, amount in part.demand.items():
+                free[node][resource] -= count * amount
+        placement.append((flavor, by_node))
+    for part, (flavor, by_node) in zip(job.parts, placement, strict=True):
+        part.nodes = {flavor: list(by_node)}
+    return placement if alone.largest(job.tenant) else None
+
+
+def _first_fit(part, free):
+    """Return a flavor, and as many of the tasks on its nodes as they need; the last that is tried."""
+    flavor, by_node = "", {}
+    for flavor, nodes in part.nodes.items():  # noqa: B007 — the last one is returned
+        by_node = {}
+        for node in nodes:
+            fits = min(free[node][r] // amount for r, amount in part.demand.items())
+            count = int(min(max(fits, 0), part.least - sum(by_node.values())))
+            if count:
+                by_node[node] = count
+        if sum(by_node.values()) == part.least:
+            break
+    return flavor, by_node
+
+
+def slurm_cluster(rng):
+    """Records of nodes and jobs of Slurm: jobs of several nodes, partitions, states and reasons."""
+    nodes = []
+    for k in range(rng.integers(3, 7)):
+        partitions = [["cpu"], ["cpu"], ["gpu"], ["cpu", "gpu"]][rng.integers(4)]
+        nodes.append(slurm.node(f"n{k}", cpus=int(rng.integers(2, 9)), partitions=partitions))
+    free = {node["name"]: node["cpus"] for node in nodes}
+    users = ["ann", "bob", "cid"][: rng.integers(2, 4)]
+    jobs = []
+    for number in range(1, rng.integers(6, 13)):
+        count = int(rng.choice([1, 1, 1, 2, 3]))
+        cpus = int(rng.integers(1, 5))
+        partition = str(rng.choice(["cpu", "cpu", "gpu"]))
+        hosts = [
+            node["name"]
+            for node in nodes
+            if partition in node["partitions"] and free[node["name"]] >= cpus
+        ]
+        rng.shuffle(hosts)
+        runs = len(hosts) >= count and rng.random() < 0.6
+        tres = f"cpu={cpus * count},node={count},billing={cpus * count}"
+        fields = {"partition": partition, "node_count": slurm.wrapped(count)}
+        if runs:
+            for host in hosts[:count]:
+                free[host] -= cpus
+        else:
+            reasons = ["", "", "Priority", "Resources", "Dependency", "JobHeldUser"]
+            fields["state_reason"] = str(rng.choice(reasons))
+            if count == 1 and rng.random() < 0.2:
+                fields["array_task_string"] = f"1-{rng.integers(2, 4)}"
+                fields["array_job_id"] = slurm.wrapped(number)
+        jobs.append(
+            slurm.job(
+                number,
+                user=str(rng.choice(users)),
+                account="lab",
+                tres=tres,
+                nodes=",".join(sorted(hosts[:count])) if runs else "",
+                **fields,
+            )
+        )
+    for node in nodes:
+        chance = rng.random()
+        if chance < 0.08:
+            node["state"] = ["IDLE", "DRAIN"]
+        elif chance < 0.12:
+            node["state"] = ["DOWN"]
+        elif free[node["name"]] < node["cpus"]:
+            node["state"] = ["MIXED"]
+        elif chance < 0.2:
+            node["state"] = ["IDLE", "COMPLETING"]
+    if not any(job["nodes"] for job in jobs):
+        return slurm_cluster(rng)
+    return nodes, jobs
+
+
+def volcano(rng):
+    """Objects of a cluster with Volcano: PodGroups of equal pods, some of which run."""
+    nodes = [
+        kubernetes.node(f"n{k}", allocatable={"cpu": str(rng.integers(2, 9)), "memory": "64Gi"})
+        for k in range(rng.integers(2, 5))
+    ]
+    names = ["qa", "qb", "qc"][: rng.integers(2, 4)]
+    queues = []
+    for name in names:
+        spec = {"weight": int(rng.integers(1, 4))}
+        if rng.random() < 0.25:
+            spec["capability"] = {"cpu": str(rng.integers(2, 9))}
+        queues.append(kubernetes.volcano(name, spec))
+    free = {node["metadata"]["name"]: int(node["status"]["allocatable"]["cpu"]) for node in nodes}
+    left = {
+        queue["metadata"]["name"]: int(queue["spec"].get("capability", {"cpu": "99"})["cpu"])
+        for queue in queues
+    }
+    items = [*nodes, *queues]
+    for k in range(rng.integers(4, 9)):
+        queue = str(rng.choice(names))
+        cpus = int(rng.integers(1, 4))
+        count = int(rng.integers(1, 6))
+        least = int(rng.integers(1, count + 2))
+        group = kubernetes.thing(
+            "PodGroup",
+            f"g{k}",
+            {"minMember": least, "queue": queue},
+            "scheduling.volcano.sh/v1beta1",
+            namespace="ml",
+        )
+        hosts = []
+        if rng.random() < 0.6:
+            for _ in range(rng.integers(0, count + 1)):
+                host = next((name for name, amount in free.items() if amount >= cpus), None)
+                if host is None or left[queue] < cpus:
+                    break
+                free[host] -= cpus
+                left[queue] -= cpus
+                hosts.append(host)
+        if len(hosts) < least and rng.random() < 0.7:  # seldom pods of a gang are lost
+            for host in hosts:
+                free[host] += cpus
+                left[queue] += cpus
+            hosts = []
+        items.append(group)
+        for p in range(count):
+            pod = kubernetes.pod(
+                f"g{k}-{p}",
+                owner=("Job", f"g{k}"),
+                on=hosts[p] if p < len(hosts) else None,
+                requests={"cpu": str(cpus), "memory": "1Gi"},
+                annotations={"scheduling.k8s.io/group-name": f"g{k}"},
+                schedulerName="volcano",
+            )
+            items.append(pod)
+    if not any("nodeName" in item["spec"] for item in items if item["kind"] == "Pod"):
+        return volcano(rng)
+    return items
