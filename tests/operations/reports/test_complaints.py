@@ -205,11 +205,6 @@ def with_memory(manifest, gibibytes):
     return manifest
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=fairlp.errors.InstanceError,
-    reason="kueue: how far users can rise together is beyond floats, though all numbers are small",
-)
 def test_a_small_cluster_with_closed_nodes_has_a_page(tmp_path):
     """a has quota for 5 CPUs and b for one; outside of queues pods run on closed nodes, n0 and n2."""
     closed = node("n0", 3, conditions=[{"type": "Ready", "status": "Unknown"}])

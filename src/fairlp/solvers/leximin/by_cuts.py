@@ -177,9 +177,11 @@ class ServersByCuts(ServersByPrograms):
                 while len(pieces) > 1 and self.cuts.exceeded(pieces[-1].tasks):
                     pieces.pop()
                 last_cut_target = target_tasks
-                # If the cut stops the users where this piece begins, its program decides.
+                # If the cut stops the users where this piece begins, its program decides. Where nobody
+                # rises any more, what the cut takes off is rounding.
                 piece = pieces[-1]
-                is_blocked = self.cuts.farthest(piece) <= piece.negligible_rise
+                rises = piece.active.any()
+                is_blocked = rises and self.cuts.farthest(piece) <= piece.negligible_rise
                 decides = is_blocked and self._is_about(trial_solution, piece, 0.0)
                 cut_solution = trial_solution if decides else None
                 continue
