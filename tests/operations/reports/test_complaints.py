@@ -157,7 +157,8 @@ def test_borrowing_of_one_flavor_costs_no_nominal_quota_of_another(tmp_path):
     """Kueue issue 9406: GPUs of two flavors. Nominal are 5 reserved ones for a and c each.
 
     a runs 4 of its 5 and has 3 spot ones borrowed; c runs its 5. Both wait for one more reserved
-    GPU; one is free, and it is a's by its nominal quota.
+    GPU; one is free, and it is a's by its nominal quota. Kueue starts pods with the node labels of
+    the flavor that they are admitted with, so that running pods have these as their selectors.
     """
     labels = {"reserved": {"pool": "reserved"}, "spot": {"pool": "spot"}}
     flavors = [kubernetes.kueue("ResourceFlavor", k, {"nodeLabels": v}) for k, v in labels.items()]
@@ -175,9 +176,9 @@ def test_borrowing_of_one_flavor_costs_no_nominal_quota_of_another(tmp_path):
         queues += [kubernetes.kueue("ClusterQueue", name, spec), local]
     label = "kueue.x-k8s.io/queue-name"
     running = [
-        *pods(4, "r0", job="ra", labels={label: "a"}),
-        *pods(3, "s0", job="sa", labels={label: "a"}),
-        *pods(5, "r0", job="rc", labels={label: "c"}),
+        *pods(4, "r0", job="ra", labels={label: "a"}, nodeSelector=labels["reserved"]),
+        *pods(3, "s0", job="sa", labels={label: "a"}, nodeSelector=labels["spot"]),
+        *pods(5, "r0", job="rc", labels={label: "c"}, nodeSelector=labels["reserved"]),
     ]
     waiting = [
         *pods(1, job="wa", labels={label: "a"}, nodeSelector=labels["reserved"]),
