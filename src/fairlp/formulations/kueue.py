@@ -39,7 +39,8 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
         Of the instance; identical servers may be merged.
     floors : ndarray, shape (Q,)
         Dominant shares of the pool that the users whose nominal quota is that of a queue have
-        together at least.
+        together at least; where a resource has several flavors, within that quota: what they borrow
+        of one flavor stands for no nominal quota of another.
     """
     books = KueueAccounts.opened(instance, lanes, "Kueue's fair sharing")
     model = books.model
@@ -59,7 +60,15 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
         floors[books.owner_positions],
         "dominant shares that the nominal quota of o comes to",
     )
-    model.constraint("floor", books.sums(g.sum(small.servers)) >= floor)
+    if not lanes.has_flavors:
+        model.constraint("floor", books.sums(g.sum(small.servers)) >= floor)
+    else:
+        within = model.variable(
+            "w", small.users, doc="dominant share of n within its nominal quota"
+        )
+        model.constraint("part", within <= g.sum(small.servers))
+        books.within_nominal(1 * within)
+        model.constraint("floor", books.sums(1 * within) >= floor)
     model.leximin(fairness, t)
     return model
 
@@ -195,10 +204,14 @@ class KueueAccounts:
         return g
 
     def nominal(self, share: Expression) -> None:
-        """Add the rows ``nominal`` and task limits.
+        """Add the rows ``nominal`` and task limits."""
+        self.within_nominal(share)
+        self.model.define("has", self.sums(share))
+        self.model.define("used", self.sums(self.use * share))
+        self.limit(share)
 
-        Every owner's use of each column stays within its nominal quota.
-        """
+    def within_nominal(self, share: Expression) -> None:
+        """Add the rows ``nominal``: every owner's use of each column is within its nominal quota."""
         quotas = self.instance.quotas
         small = self.lanes.instance
         _, q = self.use.indices
@@ -213,9 +226,6 @@ class KueueAccounts:
         )
         used = self.sums(self.use * share)
         self.model.constraint("nominal", used <= quota, over=(self.owners, q), where=some)
-        self.model.define("has", self.sums(share))
-        self.model.define("used", used)
-        self.limit(share)
 
     def limit(self, share: Expression) -> None:
         """Add the rows ``cap`` and ``limit``: task limits of all lanes of a user together."""

@@ -517,3 +517,33 @@ def test_of_a_nominal_quota_the_resource_that_lacks_most_servers_is_named(seed):
             f"{lacking[r]} of {quota_cap[r]} {name} in the nominal quota of queue 'A' have no node",
         )
     assert fairlp.allocate(instance, "kueue").notes == expected
+
+
+def test_what_is_borrowed_of_one_flavor_stands_for_no_nominal_quota_of_another():
+    """Kueue issue 9406: a and c have 5 reserved GPUs each, and 3 spot ones are lent.
+
+    a wants 5 reserved and 3 spot ones, c 6 reserved: a has all, and c its 5.
+    """
+    reserved, spot = "gpu@pool == 'reserved'", "gpu@pool == 'spot'"
+    nominal = {"a": (5, 0), "c": (5, 0), "lender": (0, 3)}
+    instance = fairlp.Instance.from_arrays(
+        [[1]] * 5,
+        [[10], [3]],
+        users=["ra", "sa", "rc", "wa", "wc"],
+        servers=["r", "s"],
+        resources=["gpu"],
+        server_attributes=pd.DataFrame({"pool": ["reserved", "spot"]}),
+        queue=["co/a", "co/a", "co/c", "co/a", "co/c"],
+        task_limits=[4, 3, 5, 1, 1],
+        eligible=[["r"], ["s"], ["r"], ["r"], ["r"]],
+        queues={
+            f"co/{name}": {"nominal": {reserved: of_r, spot: of_s}}
+            for name, (of_r, of_s) in nominal.items()
+        },
+    )
+    allocation = fairlp.allocate(instance, "kueue")
+    totals = allocation.totals
+    assert [totals["ra"] + totals["wa"], totals["sa"], totals["rc"] + totals["wc"]] == (
+        pytest.approx([5, 3, 5])
+    )
+    assert allocation.certify().holds

@@ -150,9 +150,6 @@ def test_unused_nominal_quota_and_the_words_of_kueue_stand_together(tmp_path):
     )
 
 
-@pytest.mark.xfail(
-    strict=True, reason="floors are of all flavors together: c is said to be short of a's quota"
-)
 def test_borrowing_of_one_flavor_costs_no_nominal_quota_of_another(tmp_path):
     """Kueue issue 9406: GPUs of two flavors. Nominal are 5 reserved ones for a and c each.
 

@@ -5,7 +5,8 @@ What is proved, of divisible tasks x:
 * *It fits*: servers, task limits, caps, and the books: U[v] ≤ S[v] + borrowing limit, U[root] ≤ S[root].
 * *Nominal quotas first.* D[o] is the most that queue o can have (in dominant shares of the pool)
   within its nominal quota and demand; the leximin of has[o] / D[o] ≤ 1 over queues, on the servers,
-  gives the floors F[o]. All who stand in o have F[o] together at least.
+  gives the floors F[o]. All who stand in o have F[o] together at least; where a resource has several
+  flavors, within the nominal quota.
 * *Then progressive filling.* From nothing on, shares rise along the tree as
   :class:`.quota_levels.NodeMotion` defines them. A user stops where it has what x gives to it; there it
   has all its tasks, or duals show that no point of the region gives it more while all users keep
@@ -21,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import quoted
+from ...models.instances.instance import Instance
 from ...models.notation.expressions import Expression, Index, Variable
 from ...models.notation.model import Model
 from ...models.programs.certificate import dual_bound
@@ -117,12 +119,12 @@ class Programs:
                 "cap", (amounts * part).sum(self.way) <= model.parameter("caps", k, room[caps])
             )
 
-    def used(self, model: Model, part: Expression) -> Expression:
+    def used(self, model: Model, part: Expression, name: str = "use") -> Expression:
         """Return what ways in the books take of each column, as part of the pool."""
         books = self.books
         counts = ~books.outside[books.ways.user]
         amounts = books.ways.use * (self.alone * counts)[:, None] / self.unit
-        return model.parameter("use", (self.way, self.column), amounts) * part
+        return model.parameter(name, (self.way, self.column), amounts) * part
 
     def has(self, model: Model, part: Expression) -> Expression:
         """Return the dominant shares that the users of each owner have together."""
@@ -136,7 +138,7 @@ class Programs:
         listed = quotas.listed[self.owners]
         nominal = np.where(listed, quotas.amounts[0, self.owners], 0.0) / self.unit
         owns = model.parameter("of_owner", (self.owner, self.way), self.ownership)
-        used = (owns * self.used(model, part)).sum(self.way)
+        used = (owns * self.used(model, part, "use_of_nominal")).sum(self.way)
         model.constraint(
             "nominal",
             used <= model.parameter("N", (self.owner, self.column), nominal),
@@ -284,6 +286,12 @@ def _nominal_model(
     return model
 
 
+def _by_flavor(instance: Instance) -> bool:
+    """Whether some resource has quotas of several flavors."""
+    quotas = instance.tree.quotas
+    return quotas is not None and len(set(quotas.resource.tolist())) < len(quotas.resource)
+
+
 class QuotaReplay:
     """The progressive filling along an allocation, with the proof of every stop."""
 
@@ -297,7 +305,12 @@ class QuotaReplay:
         programs.within_books(model, part)
         floors = nominal_floors(programs)
         floor = model.parameter("floor", programs.owner, floors * (1 - AGREEMENT))
-        model.constraint("floors", programs.has(model, part) >= floor)
+        counted: Expression = part
+        if _by_flavor(self.instance):
+            counted = 1.0 * model.variable("counted", programs.way)
+            model.constraint("counted_part", counted <= part)
+            programs.within_nominal(model, counted)
+        model.constraint("floors", programs.has(model, counted) >= floor)
         model.constraint("levels", part >= 0.0)
         model.maximize(part.sum(programs.way))
         self.rises = Rises(model, "levels")

@@ -194,6 +194,12 @@ class Lanes:
         is_new[1:] = (self.user[1:] != self.user[:-1]) | (runs[1:] != runs[:-1]).any(axis=1)
         return np.cumsum(is_new) - 1
 
+    @property
+    def has_flavors(self) -> bool:
+        """Whether quotas are by flavor: some resource has several columns."""
+        resource = self.instance.quotas.resource
+        return len(np.unique(resource)) < len(resource)
+
     @classmethod
     def of(cls, instance: Instance) -> Lanes:
         """Return the lanes of an instance with quotas."""
