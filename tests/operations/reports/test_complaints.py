@@ -315,6 +315,27 @@ def test_what_kueue_heeds_and_the_page_does_not_qualifies_the_sentence(
     assert ACCUSES not in " ".join(lines)
 
 
+def test_pods_that_are_to_be_created_count_in_the_flavor_that_they_were_assigned(tmp_path):
+    """a's Workload of 2 is admitted to the large flavor; the first node is of the small one."""
+    flavors = [
+        kubernetes.kueue("ResourceFlavor", name, {"nodeLabels": {"pool": name}})
+        for name in ("small", "large")
+    ]
+    nodes = [node(name, 4, labels={"pool": name}) for name in ("small", "large")]
+    quotas = [
+        {"name": name, "resources": [{"name": "cpu", "nominalQuota": "4"}]}
+        for name in ("small", "large")
+    ]
+    group = {"coveredResources": ["cpu"], "flavors": quotas}
+    queues = queue("a", 0, spec={"resourceGroups": [group]})
+    first = admitted("w", "a", 2)
+    (assignment,) = first["status"]["admission"]["podSetAssignments"]
+    assignment["flavors"] = {"cpu": "large"}
+    items = [*flavors, *nodes, *queues, first]
+    snapshot = fairlp.snapshot(kubernetes.written(tmp_path, *items))
+    assert snapshot.observed.tasks.sum().to_dict() == {"small": 0, "large": 2}
+
+
 def test_quota_that_an_admitted_workload_holds_for_pods_without_room_is_told(tmp_path):
     """a's Workload of 5 may only be on n1, which takes 2. Kueue leaves b 5 of 10, and not 8."""
     first = admitted("w", "a", 5)
