@@ -473,6 +473,24 @@ def test_a_gang_of_which_a_part_fits_has_no_room(tmp_path, status, count):
     assert lines[1].endswith("For 1 job of 4 tasks to fit, 2 tasks of qa would be pre-empted.")
 
 
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"minTaskMember": {"worker": 2}}, "minTaskMember"),
+        ({"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}, "network topology"),
+    ],
+)
+def test_what_a_pod_group_asks_for_that_is_not_counted_qualifies_the_sentence(
+    tmp_path, spec, words
+):
+    queues = [kubernetes.volcano(name, {"weight": 1}) for name in ("qa", "qb")]
+    waiting = [pod_group("g", "qb", 2, **spec), *volcano_pods("qb", 2)]
+    lines = volcano_lines(tmp_path, *queues, *volcano_pods("qa", 4, "n0", ""), *waiting)
+    assert lines[1].endswith(
+        f"now on n0, judging by what is free alone. Not counted: {words} (2 tasks)."
+    )
+
+
 def test_a_gang_that_runs_is_not_cut_and_what_came_later_may_go(tmp_path):
     """qa's PodGroup of minMember 4 runs 6 pods: two of them came one by one."""
     queues = [kubernetes.volcano(name, {"weight": 1}) for name in ("qa", "qb")]
