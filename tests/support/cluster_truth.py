@@ -140,12 +140,25 @@ class Truth:
             for resource, amount in amounts.items():
                 program.at_most(load.get((name, resource), []), amount)
         self._within_quotas(program, usage)
-        for victim, (jobs, tasks) in (victims or {}).items():
+        self._keep_shares(program, gone, running, victims or {}, keeps or {})
+        sizes = [sum(part.least for part in job.parts) for job in waiting]
+        as_jobs = [*((starts[j], 1) for j in starts), *extras]
+        as_tasks = [*((starts[j], sizes[j]) for j in starts), *extras]
+        if exactly is not None:
+            program.row(as_jobs, exactly[0], exactly[0])
+            program.row(as_tasks, exactly[1], exactly[1])
+            return program.solve([]) is not None
+        return program.solve(as_jobs if count == "jobs" else as_tasks)
+
+    @staticmethod
+    def _keep_shares(program, gone, running, victims, keeps):
+        """Add the rows of those that go: so many, and their tenants keep what they have to."""
+        for victim, (jobs, tasks) in victims.items():
             of_victim = [k for k in gone if running[k].tenant == victim]
             program.row([(gone[k], 1) for k in of_victim], jobs, jobs)
             program.row([(gone[k], running[k].running) for k in of_victim], tasks, tasks)
             # of one resource at least it keeps its share
-            least = (keeps or {}).get(victim)
+            least = keeps.get(victim)
             if least is not None:
                 choices = []
                 for resource, amount in least.items():
@@ -156,14 +169,6 @@ class Truth:
                     # has − Σ ≥ amount where it is chosen
                     program.row([*terms, (chosen, amount)], -np.inf, has)
                 program.row([(c, 1) for c in choices], 1, np.inf)
-        sizes = [sum(part.least for part in job.parts) for job in waiting]
-        as_jobs = [*((starts[j], 1) for j in starts), *extras]
-        as_tasks = [*((starts[j], sizes[j]) for j in starts), *extras]
-        if exactly is not None:
-            program.row(as_jobs, exactly[0], exactly[0])
-            program.row(as_tasks, exactly[1], exactly[1])
-            return program.solve([]) is not None
-        return program.solve(as_jobs if count == "jobs" else as_tasks)
 
     def _within_quotas(self, program, usage):
         """Add the rows of Kueue's quotas: what a queue uses beyond what it keeps goes up."""

@@ -308,6 +308,27 @@ def test_what_kueue_heeds_and_the_page_does_not_qualifies_the_sentence(
     assert ACCUSES not in " ".join(lines)
 
 
+def test_pods_that_are_to_be_created_count_in_the_flavor_that_they_were_assigned(tmp_path):
+    """a's Workload of 2 is admitted to the large flavor; the first node is of the small one."""
+    flavors = [
+        kubernetes.kueue("ResourceFlavor", name, {"nodeLabels": {"pool": name}})
+        for name in ("small", "large")
+    ]
+    nodes = [node(name, 4, labels={"pool": name}) for name in ("small", "large")]
+    quotas = [
+        {"name": name, "resources": [{"name": "cpu", "nominalQuota": "4"}]}
+        for name in ("small", "large")
+    ]
+    group = {"coveredResources": ["cpu"], "flavors": quotas}
+    queues = queue("a", 0, spec={"resourceGroups": [group]})
+    first = admitted("w", "a", 2)
+    (assignment,) = first["status"]["admission"]["podSetAssignments"]
+    assignment["flavors"] = {"cpu": "large"}
+    items = [*flavors, *nodes, *queues, first]
+    snapshot = fairlp.snapshot(kubernetes.written(tmp_path, *items))
+    assert snapshot.observed.tasks.sum().to_dict() == {"small": 0, "large": 2}
+
+
 def test_quota_that_an_admitted_workload_holds_for_pods_without_room_is_told(tmp_path):
     """a's Workload of 5 may only be on n1, which takes 2. Kueue leaves b 5 of 10, and not 8."""
     first = admitted("w", "a", 5)
@@ -383,8 +404,13 @@ def test_a_queue_that_may_not_reclaim_is_told_so_and_what_would_be_otherwise(tmp
 
 
 def test_a_job_that_could_stay_is_not_pre_empted_for_nothing(tmp_path):
-    """a (nominal 0) runs jobs of 1, 2 and 5 CPUs of b's 8; b needs all 8, so that all three go."""
-    items = [node("n0", 8), *queue("a", 0), *queue("b", 8), waits("x", "b", 4, cpus=2)]
+    """a (nominal 0) runs jobs of 1, 2 and 5 CPUs of b's 8; b needs all 8, so that all three go.
+
+    The node has 16, and a third queue keeps 2 of the cohort's 10 for itself: it is quota alone that
+    each of them would take away again.
+    """
+    items = [node("n0", 16), *queue("a", 0), *queue("b", 8), *queue("c", 2, lendingLimit="0")]
+    items.append(waits("x", "b", 4, cpus=2))
     for name, count in (("u", 1), ("v", 2), ("w", 5)):
         items += [admitted(name, "a", count), *pods(count, "n0", job=name)]
     lines = headline(comparison_of(kubernetes.written(tmp_path, *items)))
@@ -394,12 +420,32 @@ def test_a_job_that_could_stay_is_not_pre_empted_for_nothing(tmp_path):
 
 
 def test_a_job_on_two_closed_nodes_goes_as_a_whole(tmp_path):
-    """Both nodes of a's job of two are cordoned; they stand as one server, and the job stays one."""
+    """Both nodes of a's job of two are cordoned, and others run there as well.
+
+    What stays of a job on two such nodes stands on one server, and is one job all the same.
+    """
     closed = [node(name, 3, unschedulable=True) for name in ("n0", "n1")]
     items = [*closed, node("n2", 4), *queue("a", 1), *queue("b", 6), admitted("w", "a", 2, cpus=2)]
-    items += [*pods(1, "n0", 2, "w"), *pods(1, "n1", 2, "w"), *pods(1, "n0", 1, "other")]
+    items += [pod for name in ("n0", "n1") for pod in pods(1, name, 2, "w")]
+    items += [pod for name in ("n0", "n1") for pod in pods(1, name, 1, "other", "else")]
     comparison = comparison_of(kubernetes.written(tmp_path, *items, waits("x", "b", 4)))
-    assert sorted(sum(job.tasks.values()) for job in comparison.running_jobs) == [1, 2]
+    assert len(comparison.instance.servers) == 3
+    sizes = [(job.name, sum(job.tasks.values())) for job in comparison.running_jobs]
+    assert ("Workload ml/w", 2) in sizes
+
+
+def test_whose_quota_is_lent_is_told_without_what_it_keeps(tmp_path):
+    """c runs 12, of which 5 are its own: 7 of what b (8) and a (1 of 3) lend. b waits with 3 at once.
+
+    In the cohort are 16, a keeps 2 and c uses 12: 2 are left.
+    """
+    items = [node("n0", 20), *queue("a", 3, lendingLimit="1"), *queue("b", 8), *queue("c", 5)]
+    items += [admitted("w", "c", 12), *pods(12, "n0", job="w"), waits("x", "b", 1, cpus=3)]
+    lines = headline(comparison_of(kubernetes.written(tmp_path, *items)))
+    assert (
+        "The quota of cpu in co has 2 CPU left; the quota of co/b (8 CPU), co/a (1 CPU) is lent to "
+        "co/c (7 CPU)."
+    ) in lines[1]
 
 
 # Volcano
@@ -443,6 +489,24 @@ def test_a_gang_of_which_a_part_fits_has_no_room(tmp_path, status, count):
     assert lines[0].startswith("Not fair: qb is 1 job of 4 tasks short")
     assert "room" not in lines[1].lower()
     assert lines[1].endswith("For 1 job of 4 tasks to fit, 2 tasks of qa would be pre-empted.")
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"minTaskMember": {"worker": 2}}, "minTaskMember"),
+        ({"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}, "network topology"),
+    ],
+)
+def test_what_a_pod_group_asks_for_that_is_not_counted_qualifies_the_sentence(
+    tmp_path, spec, words
+):
+    queues = [kubernetes.volcano(name, {"weight": 1}) for name in ("qa", "qb")]
+    waiting = [pod_group("g", "qb", 2, **spec), *volcano_pods("qb", 2)]
+    lines = volcano_lines(tmp_path, *queues, *volcano_pods("qa", 4, "n0", ""), *waiting)
+    assert lines[1].endswith(
+        f"now on n0, judging by what is free alone. Not counted: {words} (2 tasks)."
+    )
 
 
 def test_a_gang_that_runs_is_not_cut_and_what_came_later_may_go(tmp_path):
@@ -748,6 +812,20 @@ def test_what_waits_for_nodes_that_sleep_starts_and_nobody_is_accused(tmp_path):
         "them.",
     ]
     assert ACCUSES not in " ".join(lines)
+
+
+def test_tables_tell_of_two_sizes_what_the_first_lines_tell(tmp_path):
+    """4 of 12 CPUs are free. ann is short of jobs of 3 and 2: each alone has room, and not both."""
+    jobs = [slurm_job(1, "bob", 8, "n0"), slurm_job(2, "ann", 3), slurm_job(3, "ann", 2)]
+    folder = slurm.write_dump(tmp_path, [slurm.node("n0", cpus=12)], jobs)
+    comparison = comparison_of(folder)
+    assert headline(comparison)[1].startswith("There is room for 1 of the 2 now on n0.")
+    assert comparison.tenants.loc["lab/ann", "blocked_by"] == "cpu"
+    assert comparison.users["blocked_by"].to_dict() == {
+        "lab/bob": "",
+        "lab/ann": ROOM,
+        "lab/ann #2": "cpu",
+    }
 
 
 def test_licences_hold_jobs_and_are_told(tmp_path):

@@ -115,13 +115,15 @@ class _Admission(NamedTuple):
     """An admitted Workload: its ClusterQueue, its usage, and its pods.
 
     ``owner`` is its namespace and owner, whose pods may still be to be created; None where the pods
-    themselves are what is admitted.
+    themselves are what is admitted. ``flavors`` are those that its pod sets were assigned.
     """
 
     queue: str
     usage: list[_Usage]
     owner: tuple[str, str] | None
     pods: list[Pod]
+    flavors: dict[str, list[str]]
+    names: list[str]
 
 
 class _Request(NamedTuple):
@@ -374,7 +376,14 @@ class Kueue:
             ]
             cluster_queue = text_at(admission, "clusterQueue")
             usage = _admitted_usage(admission)
-            self._admissions.append(_Admission(cluster_queue, usage, pods_owner, pods))
+            flavors = {
+                text_at(assignment, "name"): list(
+                    map(str, mapping_at(assignment, "flavors").values())
+                )
+                for assignment in list_at(admission, "podSetAssignments")
+            }
+            admitted = _Admission(cluster_queue, usage, pods_owner, pods, flavors, names)
+            self._admissions.append(admitted)
             if pods_owner is not None:
                 self._admitted_owners.add(pods_owner)
         elif kind != _POD:
@@ -421,13 +430,21 @@ class Kueue:
             counts = present.get(admission.owner, Counter())
             remaining = sum(pod.tasks for pod in admission.pods) - counts.total()
             unmatched = counts.copy()
-            for pod in admission.pods:
+            for pod, name in zip(admission.pods, admission.names, strict=True):
+                pod = self._on_flavors(pod, admission.flavors.get(name, []))
                 matched = min(unmatched[pod.demand], pod.tasks)
                 unmatched[pod.demand] -= matched
                 missing = min(pod.tasks - matched, remaining)
                 if missing > 0:
                     remaining -= missing
                     yield pod._replace(has_quota=True, tasks=missing)
+
+    def _on_flavors(self, pod: Pod, flavors: list[str]) -> Pod:
+        """Return a pod on the nodes of the flavors that it was assigned."""
+        assert isinstance(pod.place, Place)
+        labels = [line for flavor in flavors for line in self._labels(flavor)]
+        selector = tuple(dict.fromkeys((*pod.place.selector, *labels)))
+        return pod._replace(place=pod.place._replace(selector=selector))
 
     def hold_quota(self, pod: Pod) -> None:
         """Remember that a pod does not run though its Workload, if it has one, may be admitted."""

@@ -104,6 +104,8 @@ class Volcano:
         self._actions: list[str] = []  # of the same
         self._least_of_group: dict[tuple[str, str], int] = {}
         self._message_of_group: dict[tuple[str, str], str] = {}
+        #: What PodGroups ask for that does not count here.
+        self._left_out_of_group: dict[tuple[str, str], list[str]] = {}
         #: The pods that PodGroups ask for which have none yet, by namespace and name.
         self._pods_of_group: dict[tuple[str, str], Pod] = {}
         self.kinds: dict[str, ReadEntry] = {
@@ -238,6 +240,9 @@ class Volcano:
         if mapping_at(manifest, "spec", "minTaskMember"):
             where = file, f"PodGroup '{group[0]}/{group[1]}'"
             self._note(*where, "spec.minTaskMember", "left out: minMember counts")
+            self._left_out_of_group.setdefault(group, []).append("minTaskMember")
+        if text_at(manifest, "spec", "networkTopology", "mode") == "hard":
+            self._left_out_of_group.setdefault(group, []).append("network topology")
         for condition in list_at(manifest, "status", "conditions"):
             is_unschedulable = text_at(condition, "type") == "Unschedulable"
             if is_unschedulable and text_at(condition, "status") == "True":
@@ -265,7 +270,8 @@ class Volcano:
         gate = pod.gate
         if state in _CLOSED and not gate:
             gate = f"Queue {name!r} is {state}"
-        return pod._replace(message=message, gate=gate)
+        left_out = self._left_out_of_group.get(self._group_of(pod), [])
+        return pod._replace(message=message, gate=gate, left_out=(*pod.left_out, *left_out))
 
     def _group_of(self, pod: Pod) -> tuple[str, str]:
         """Return namespace and name of the PodGroup that a pod names; an empty name for none."""
