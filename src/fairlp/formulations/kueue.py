@@ -211,7 +211,7 @@ class KueueAccounts:
         self.limit(share)
 
     def within_nominal(self, share: Expression) -> None:
-        """Add the rows ``nominal``: every owner's use of each column is within its nominal quota."""
+        """Add the rows ``nominal``: each owner's use of each column is within its quota."""
         quotas = self.instance.quotas
         small = self.lanes.instance
         _, q = self.use.indices

@@ -301,7 +301,7 @@ class KeptEntry(Record):
         self["kind"] = kind
 
 
-class EntryMemory:
+class KnownEntries:
     """Entries of the dump before: where the text of one stands again, it is not read again.
 
     Only entries with a result are kept.
@@ -366,4 +366,4 @@ class EntryMemory:
         self._latest = None
 
 
-_MEMORY: ContextVar[EntryMemory | None] = ContextVar("memory", default=None)
+_MEMORY: ContextVar[KnownEntries | None] = ContextVar("memory", default=None)

@@ -29,7 +29,7 @@ from ...tolerances import AUDIT, PERIOD_SHORT
 from ..clusters.assembly import IdleError, Snapshot
 from ..clusters.dumps import SOURCES, Dump, Times, dumps_of, duration, times_of
 from ..clusters.reading import snapshot_of
-from ..clusters.sources import EntryMemory
+from ..clusters.sources import KnownEntries
 from .page import adjusted
 from .share_comparison import ShareComparison
 from .subject import Subject, subject_of
@@ -173,7 +173,7 @@ class MomentReader:
         self._unknown: dict[str, UnknownNameError] = {}
         self._known: set[str] = set()
         self._before: ShareComparison | None = None
-        self._memory = EntryMemory()
+        self._memory = KnownEntries()
 
     def moment(self, dump: Dump | Snapshot) -> Moment:
         """Return the moment of a dump."""
