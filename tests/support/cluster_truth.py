@@ -11,9 +11,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-#: What a program of whole numbers may be off by.
-OFF = 1e-6
-
 
 @dataclass
 class Tasks:
@@ -230,22 +227,27 @@ class _Program:
         """Return the largest value of the objective; None where nothing is feasible."""
         n = len(self.upper)
         if not n:
-            return 0 if all(low <= OFF and high >= -OFF for _, low, high in self.rows) else None
+            return 0 if all(low <= 0 <= high for _, low, high in self.rows) else None
         matrix = np.zeros((len(self.rows), n))
         for i, (terms, _, _) in enumerate(self.rows):
             for k, factor in terms:
                 matrix[i, k] += factor
-        low = np.array([row[1] for row in self.rows], dtype=float) - OFF
-        high = np.array([row[2] for row in self.rows], dtype=float) + OFF
+        low = np.array([row[1] for row in self.rows], dtype=float)
+        high = np.array([row[2] for row in self.rows], dtype=float)
         c = np.zeros(n)
         for k, factor in objective:
             c[k] -= factor
-        solution = milp(
-            c,
-            integrality=np.array(self.whole, dtype=int),
-            bounds=Bounds(0, np.array(self.upper)),
-            constraints=LinearConstraint(matrix, low, high),
-        )
+        # HiGHS's presolve has called a feasible program infeasible: that answer is asked for again
+        for has_presolve in (True, False):
+            solution = milp(
+                c,
+                integrality=np.array(self.whole, dtype=int),
+                bounds=Bounds(0, np.array(self.upper)),
+                constraints=LinearConstraint(matrix, low, high),
+                options={"presolve": has_presolve},
+            )
+            if solution.x is not None:
+                break
         return None if solution.x is None else round(-solution.fun)
 
 
