@@ -39,11 +39,15 @@ def drawn(rng):
 
 
 def over_a_cap(instance, caps, tasks):
-    """Return the queue whose cap of the first resource is passed, the lowest first; None without."""
+    """Return the queue whose cap of the first resource is passed, the lowest first; None without.
+
+    A cap of all that the servers have is none.
+    """
     use = tasks.sum(axis=1) * instance.demands[:, 0]
     for path in ("p/q", "p"):
         inside = [queue == path or queue.startswith(f"{path}/") for queue in instance.queue]
-        if use[inside].sum() > caps.get(path, np.inf):
+        cap = caps.get(path, np.inf)
+        if use[inside].sum() > cap and cap < instance.capacities[:, 0].sum():
             return path
     return None
 

@@ -50,6 +50,7 @@ class Parsed(HTMLParser):
 SECTIONS = [
     "glance",
     "owed",
+    "waiting",
     "queues",
     "users",
     "servers",
