@@ -172,7 +172,7 @@ def test_an_instance_alone_is_reported_by_its_mechanism(tmp_path):
     text = fairlp.report(instance, tmp_path / "r.html", "tsf").read_text(encoding="utf-8")
     parsed = Parsed(text)
     sections = [a["id"] for tag, a in parsed.tags if tag == "section"]
-    assert sections == [name for name in SECTIONS if name not in ("queues", "owed")]
+    assert sections == [name for name in SECTIONS if name not in ("queues", "owed", "waiting")]
     assert "What tsf gives to everyone" in text
 
 
