@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -78,92 +78,127 @@ def packed(
         Those that may give way.
     keepings : sequence of Keeping
     """
-    k_servers, n_resources = free.shape
     keys = [(j, n) for j, job in enumerate(jobs) for n in job.tasks]
-    size = len(keys) * k_servers + len(jobs) + len(leaving)
+    first_copy = len(keys) * len(free)
+    size = first_copy + len(jobs) + len(leaving)
     if size > MOST_NUMBERS:
         return None
-    demands = instance.demands
-    users = [n for _, n in keys]
-    block = sparse.eye_array(k_servers, format="csr")
-    identity = np.ones((1, k_servers))
-    no_jobs = sparse.csr_array((k_servers, len(jobs)))
-
-    # All tasks of a user in a copy
-    per_user = np.array([jobs[j].tasks[n] for j, n in keys], dtype=float)
-    copies_of = sparse.csr_array(
-        (-per_user, (range(len(keys)), [j for j, _ in keys])), (len(keys), len(jobs))
-    )
-    rows = [sparse.hstack([sparse.kron(sparse.eye_array(len(keys)), identity), copies_of])]
-    bounds = [(np.zeros(len(keys)), np.zeros(len(keys)))]
-
-    # A node of its own for each
-    for j, job in enumerate(jobs):
-        if job.one_a_node:
-            of_job = np.array([[float(key == j) for key, _ in keys]])
-            per_copy = sparse.csr_array(
-                (-instance.counts.astype(float), (range(k_servers), [j] * k_servers)),
-                (k_servers, len(jobs)),
-            )
-            rows.append(sparse.hstack([sparse.kron(of_job, block), per_copy]))
-            bounds.append((np.full(k_servers, -np.inf), np.zeros(k_servers)))
-
-    # Servers, by resource
-    given_back = _given_back(instance, leaving, k_servers)
-    columns_back = []
-    for row, (low, _) in zip(rows, bounds, strict=True):
-        assert row.shape[0] == len(low)
-        columns_back.append(sparse.csr_array((row.shape[0], len(leaving))))
-    for r in range(n_resources):
-        demand = demands[users, r][None, :]
-        if demand.any():
-            rows.append(sparse.hstack([sparse.kron(demand, block), no_jobs]))
-            columns_back.append(sparse.csr_array(-given_back[:, :, r].T))
-            bounds.append((np.full(k_servers, -np.inf), free[:, r]))
-
-    # Caps of queues, by resource
-    tree = instance.tree
-    for v, r in np.argwhere(np.isfinite(tree.caps) & (tree.caps < instance.pool)).tolist():
-        inside = tree.users_below(v) > 0
-        demand = np.where(inside[users], demands[users, r], 0.0)[None, :]
-        if used is None or not demand.any():
-            continue
-        rows.append(sparse.hstack([sparse.kron(demand, identity), no_jobs[:1]]))
-        of_jobs = [
-            -sum(count * demands[n, r] for (n, _), count in job.tasks.items() if inside[n])
-            for job in leaving
-        ]
-        columns_back.append(sparse.csr_array(np.array([of_jobs]).reshape(1, len(leaving))))
-        bounds.append((np.array([-np.inf]), np.array([tree.caps[v, r] - used[v, r]])))
-
-    # Shares that stay
-    parts = demands / instance.pool
+    given_back = _given_back(instance, leaving, len(free))
+    rows = _PackingRows(instance, jobs, keys, leaving)
+    rows.add_copies()
+    rows.add_servers(free, given_back)
+    if used is not None:
+        rows.add_caps(used)
     for keeping in keepings:
-        parts_kept = np.zeros((1, len(leaving)))
-        for k in keeping.jobs:
-            tasks_of_job = leaving[k].tasks.items()
-            parts_kept[0, k] = sum(c * parts[n, keeping.resource] for (n, _), c in tasks_of_job)
-        rows.append(sparse.csr_array((1, len(keys) * k_servers + len(jobs))))
-        columns_back.append(sparse.csr_array(parts_kept))
-        bounds.append((np.array([-np.inf]), np.array([keeping.spare])))
+        rows.add_keeping(keeping)
 
-    matrix = sparse.hstack([sparse.vstack(rows), sparse.vstack(columns_back)], format="csr")
-    low, high = (np.concatenate(side) for side in zip(*bounds, strict=True))
     objective = np.zeros(size)
-    first_copy = len(keys) * k_servers
     objective[first_copy : first_copy + len(jobs)] = -(sum(job.copies for job in leaving) + 1.0)
     objective[first_copy + len(jobs) :] = 1.0
     most = [job.copies for job in jobs] + [job.copies for job in leaving]
     solution = milp(
         objective,
         integrality=np.ones(size),
-        bounds=Bounds(0, np.concatenate([*(upper[n] for n in users), most])),
-        constraints=LinearConstraint(matrix, low, high),
+        bounds=Bounds(0, np.concatenate([*(upper[n] for _, n in keys), most])),
+        constraints=rows.constraint(),
         options={"node_limit": _MOST_NODES},
     )
     if solution.x is None:
         return None
     return _rounded(instance, solution.x, jobs, keys, free, given_back)
+
+
+class _PackingRows:
+    """The rows of the program: over tasks by job, user and server, over copies, leaving jobs."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        jobs: Sequence[WaitingJob],
+        keys: list[tuple[int, int]],
+        leaving: Sequence[RunningJob],
+    ) -> None:
+        self.instance = instance
+        self.jobs = jobs
+        self.keys = keys
+        self.leaving = leaving
+        self.users = [n for _, n in keys]
+        #: What the rows have of tasks and copies, and of leaving jobs; their lower and upper sides.
+        self._blocks: list[tuple[sparse.csr_array, sparse.csr_array]] = []
+        self._sides: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def _add(self, tasks: Any, copies: Any, leaving: Any, upper: np.ndarray, lower: Any) -> None:
+        count = len(upper)
+        if copies is None:
+            copies = sparse.csr_array((count, len(self.jobs)))
+        if leaving is None:
+            leaving = sparse.csr_array((count, len(self.leaving)))
+        if tasks is None:
+            tasks = sparse.csr_array((count, len(self.keys) * len(self.instance.servers)))
+        self._blocks.append((sparse.hstack([tasks, copies]), sparse.csr_array(leaving)))
+        self._sides.append((np.broadcast_to(lower, count), upper))
+
+    def add_copies(self) -> None:
+        """All tasks of a user in a copy; at most one a node and copy, where each needs its own."""
+        k_servers = len(self.instance.servers)
+        tasks_of_copy = np.array([self.jobs[j].tasks[n] for j, n in self.keys], dtype=float)
+        places = (range(len(self.keys)), [j for j, _ in self.keys])
+        copies = sparse.csr_array((-tasks_of_copy, places), (len(self.keys), len(self.jobs)))
+        everywhere = sparse.kron(sparse.eye_array(len(self.keys)), np.ones((1, k_servers)))
+        self._add(everywhere, copies, None, np.zeros(len(self.keys)), 0.0)
+        for j, job in enumerate(self.jobs):
+            if job.one_a_node:
+                of_job = np.array([[float(key == j) for key, _ in self.keys]])
+                places = (range(k_servers), [j] * k_servers)
+                counts = -self.instance.counts.astype(float)
+                copies = sparse.csr_array((counts, places), (k_servers, len(self.jobs)))
+                on_server = sparse.kron(of_job, sparse.eye_array(k_servers))
+                self._add(on_server, copies, None, np.zeros(k_servers), -np.inf)
+
+    def add_servers(self, free: np.ndarray, given_back: np.ndarray) -> None:
+        """What is free on each server, and what leaving jobs give back there, by resource."""
+        for r in range(free.shape[1]):
+            demand = self.instance.demands[self.users, r][None, :]
+            if demand.any():
+                on_server = sparse.kron(demand, sparse.eye_array(len(free)))
+                self._add(on_server, None, -given_back[:, :, r].T, free[:, r], -np.inf)
+
+    def add_caps(self, used: np.ndarray) -> None:
+        """What caps leave below queues, by resource; one of all that the cluster has is none."""
+        tree = self.instance.tree
+        demands = self.instance.demands
+        everywhere = np.ones((1, len(self.instance.servers)))
+        for v, r in np.argwhere(tree.caps < self.instance.pool).tolist():
+            inside = tree.users_below(v) > 0
+            demand = np.where(inside[self.users], demands[self.users, r], 0.0)[None, :]
+            if not demand.any():
+                continue
+            amounts = [
+                sum(count * demands[n, r] for (n, _), count in job.tasks.items() if inside[n])
+                for job in self.leaving
+            ]
+            given_back = -np.array([amounts], dtype=float).reshape(1, len(self.leaving))
+            room = np.array([tree.caps[v, r] - used[v, r]])
+            self._add(sparse.kron(demand, everywhere), None, given_back, room, -np.inf)
+
+    def add_keeping(self, keeping: Keeping) -> None:
+        """What leaving jobs of a tenant may give back."""
+        parts = self.instance.demands / self.instance.pool
+        amounts = np.zeros((1, len(self.leaving)))
+        for k in keeping.jobs:
+            tasks = self.leaving[k].tasks.items()
+            amounts[0, k] = sum(count * parts[n, keeping.resource] for (n, _), count in tasks)
+        self._add(None, None, amounts, np.array([keeping.spare]), -np.inf)
+
+    def constraint(self) -> LinearConstraint:
+        """Return all rows."""
+        tasks_and_copies, leaving = (
+            sparse.vstack(blocks) for blocks in zip(*self._blocks, strict=True)
+        )
+        lower, upper = (np.concatenate(sides) for sides in zip(*self._sides, strict=True))
+        return LinearConstraint(
+            sparse.hstack([tasks_and_copies, leaving], format="csr"), lower, upper
+        )
 
 
 def _given_back(instance: Instance, leaving: Sequence[RunningJob], k_servers: int) -> np.ndarray:
