@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pandas as pd
 import pytest
 
+import kubernetes_dumps
 import period_dumps
 import slurm_dumps
 import yarn_dumps
@@ -252,3 +253,19 @@ def test_a_duration_is_a_text_or_a_number_of_hours(value, hours):
 def test_what_is_no_duration_above_zero_is_refused(value):
     with pytest.raises(InstanceError, match=r"every=.*is no duration above 0; expected"):
         duration(value, "every")
+
+
+def test_nodes_that_are_printed_twice_are_one_dump(tmp_path):
+    """nodes.json has the nodes once more, and only base.json has pods; or pods stand apart."""
+    nodes = [kubernetes_dumps.node("n1")]
+    pods = [kubernetes_dumps.pod("a", on="n1")]
+    kubernetes_dumps.written(tmp_path / "one", *nodes, name="nodes.json")
+    kubernetes_dumps.written(tmp_path / "one", *nodes, *pods, name="base.json")
+    assert dumps_in(tmp_path / "one") == []
+    kubernetes_dumps.written(tmp_path / "two", *nodes, name="nodes.json")
+    kubernetes_dumps.written(tmp_path / "two", *nodes, name="more-nodes.json")
+    kubernetes_dumps.written(tmp_path / "two", *pods, name="pods.json")
+    assert dumps_in(tmp_path / "two") == []
+    for day in ("monday", "tuesday"):
+        kubernetes_dumps.written(tmp_path / "three", *nodes, *pods, name=f"{day}.json")
+    assert [dump.name for dump in dumps_in(tmp_path / "three")] == ["monday.json", "tuesday.json"]

@@ -49,7 +49,7 @@ def dumps_in(path: str | Path) -> list[Dump]:
     """Return the dumps in a folder of several, in the order of their names; else none.
 
     A folder has several where each of its folders is a dump, or where nodes of the same names stand
-    in several of its files: then each file is a dump, or the files whose names have the same time.
+    in all of its files: then each file is a dump, or the files whose names have the same time.
     """
     source = home(path)
     if not source.is_dir():
@@ -122,12 +122,14 @@ def _dumps_among(files: Sequence[Path]) -> list[Dump]:
                 for dump_files in files_at.values()
             ]
 
-    with_nodes = (file for file in files if any(True for _ in node_names(file)))
-    first_file = next(with_nodes, None)
-    second_file = next(with_nodes, None)
-    if first_file is None or second_file is None:
+    # Each file has nodes (of many, the first and the last ones are looked at), and not just one of
+    # them has tasks: that would be nodes printed twice.
+    some_files = [*files[:_LOOKED_AT], *files[_LOOKED_AT:][-_LOOKED_AT:]]
+    if len(files) < 2 or not all(any(True for _ in node_names(file)) for file in some_files):
         return []
-    if not _have_node_in_common([first_file], [second_file]):
+    if sum(bool(_TASKS.search(read_text(file))) for file in some_files) == 1:
+        return []
+    if not _have_node_in_common(files[:1], files[1:2]):
         return []
     return [Dump(file.name, (file,)) for file in files]
 
@@ -145,6 +147,10 @@ def _have_node_in_common(files: Iterable[Path], others: Iterable[Path]) -> bool:
 
 #: Where a file has none of these, no node stands in it.
 _NODES = re.compile(r'"nodes"|"kind"\s*:\s*"Node(?:List)?"|^NodeName=', re.MULTILINE)
+#: So many files at either end of a folder show whether all are dumps.
+_LOOKED_AT = 4
+#: Where a file has none of these, no task stands in it.
+_TASKS = re.compile(r'"kind"\s*:\s*"Pod(?:List)?"|"(?:jobs|apps)"\s*:|^JobId=', re.MULTILINE)
 #: The names of nodes in what ``scontrol show nodes`` prints for people.
 _NODE_RECORDS = re.compile(r"^NodeName=(\S+)", re.MULTILINE)
 
