@@ -25,6 +25,7 @@ from .cluster import (
     Cluster,
     Floats,
     Group,
+    Job,
     Leaf,
     Node,
     Preemption,
@@ -324,8 +325,8 @@ class Row:
     the nodes that take new tasks of it, None for all. ``staying`` are the servers of its own, for
     tasks on nodes that would not take them now. ``nowhere`` is why no node may take a task of it
     that waits, and ``stranded`` counts tasks that wait for others of their jobs, which no node may
-    take; ``stranded_names`` are those jobs. ``job_size`` are the tasks of each of its jobs, where all
-    of them have as many.
+    take. ``job_size`` are the tasks of each of its jobs, where all of them have as many. A row is
+    equal to itself alone.
     """
 
     leaf: Leaf
@@ -336,7 +337,6 @@ class Row:
     nowhere: str = ""
     stranded: int = 0
     job_size: int = 1
-    stranded_names: set[str] = field(default_factory=set)
 
     @property
     def waiting(self) -> int:
@@ -375,7 +375,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     ]
     _give_owners_queues(cluster, rows)
     resources, rows = _resources_and_rows(cluster, nodes, rows)
-    _strand_jobs(cluster, rows_of_leaves, rows)
+    stranded_names = _strand_jobs(cluster, rows_of_leaves, rows)
     rows = [row for row in rows if row.running or row.waiting]
     _set_job_sizes(cluster, rows_of_leaves)
     waiting = _waiting_table(all_rows)
@@ -420,7 +420,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         jobs=pd.Series(cluster.jobs, dtype=object).astype(int),
         plugin=cluster.plugin,
         history=history_of(whole, [row.leaf.owner for row in rows], cluster.past),
-        waiting_jobs=_waiting_jobs(cluster, rows_of_leaves, rows),
+        waiting_jobs=_waiting_jobs(cluster, rows_of_leaves, rows, stranded_names),
         running_jobs=_running_job_table(running_jobs, server_of, nodes),
         asleep=pd.Series({node.name: node.asleep for node in nodes if node.asleep}, dtype=object),
         pieces=_pieces(nodes, resources),
@@ -438,28 +438,35 @@ def _set_job_sizes(cluster: Cluster, rows_of_leaves: dict[Leaf, Row]) -> None:
         ([leaf for leaf, _ in job.tasks], job.tasks.total(), 1)
         for job in cluster.running_jobs.values()
     ]
-    sizes: dict[int, set[int]] = {}
-    tasks_in_jobs: Counter[int] = Counter()
+    sizes: dict[Row, set[int]] = {}
+    tasks_in_jobs: Counter[Row] = Counter()
     for leaves, size, copies in jobs:
-        rows = {id(rows_of_leaves[leaf]) for leaf in leaves}
-        for row_id in rows:
-            sizes.setdefault(row_id, set()).add(size if len(rows) == 1 else 1)
-            tasks_in_jobs[row_id] += size * copies
+        rows = {rows_of_leaves[leaf] for leaf in leaves}
+        for row in rows:
+            sizes.setdefault(row, set()).add(size if len(rows) == 1 else 1)
+            tasks_in_jobs[row] += size * copies
     for row in dict.fromkeys(rows_of_leaves.values()):
-        of_row = sizes.get(id(row), set())
+        of_row = sizes.get(row, set())
         total = row.waiting + sum(row.running.values())
-        if len(of_row) == 1 and tasks_in_jobs[id(row)] == total:
+        if len(of_row) == 1 and tasks_in_jobs[row] == total:
             row.job_size = of_row.pop()
 
 
-def _strand_jobs(cluster: Cluster, rows_of_leaves: dict[Leaf, Row], users: list[Row]) -> None:
-    """Take jobs off what waits of which no node may take some task, and what comes after them."""
-    are_users = set(map(id, users))
+def _can_run(job: Job, rows_of_leaves: dict[Leaf, Row], users: set[Row]) -> bool:
+    """Whether nodes may take all tasks of a job."""
+    rows = [rows_of_leaves[leaf] for leaf in job.tasks]
+    return all(row in users and not row.nowhere for row in rows)
+
+
+def _strand_jobs(cluster: Cluster, rows_of_leaves: dict[Leaf, Row], users: list[Row]) -> set[str]:
+    """Take jobs off what waits of which no node may take some task, and what comes after them.
+
+    Return the names of these jobs.
+    """
     stranded_names = set()
+    are_users = set(users)
     for job in cluster.waiting_jobs:
-        rows = {id(rows_of_leaves[leaf]): rows_of_leaves[leaf] for leaf in job.tasks}
-        stopped = [row for row in rows.values() if row.nowhere or id(row) not in are_users]
-        if not stopped:
+        if _can_run(job, rows_of_leaves, are_users):
             continue
         stranded_names.add(job.name)
         for leaf, count in job.tasks.items():
@@ -467,12 +474,12 @@ def _strand_jobs(cluster: Cluster, rows_of_leaves: dict[Leaf, Row], users: list[
             if not row.nowhere:
                 row.stranded += count * job.copies
     for row in dict.fromkeys(rows_of_leaves.values()):
-        row.stranded_names = stranded_names
         if not row.nowhere:
             requests = row.group.requests.items()
             row.stranded += sum(
                 count for request, count in requests if request.after in stranded_names
             )
+    return stranded_names
 
 
 #: The columns of jobs that wait, and of those that run.
@@ -484,39 +491,30 @@ _RUNNING_COLUMNS = ("job", "user", "server", "tasks", "priority")
 
 
 def _waiting_jobs(
-    cluster: Cluster, rows_of_leaves: dict[Leaf, Row], users: list[Row]
+    cluster: Cluster, rows_of_leaves: dict[Leaf, Row], users: list[Row], stranded_names: set[str]
 ) -> pd.DataFrame:
     """Return the tasks of users that wait by job; those of no job by what they have in common."""
-    are_users = set(map(id, users))
-    single_tasks = {id(row): Counter(row.group.requests) for row in users}
+    are_users = set(users)
+    single_tasks = {row: Counter(row.group.requests) for row in users}
     entries: list[tuple[Any, ...]] = []
     for job in cluster.waiting_jobs:
         rows = [rows_of_leaves[leaf] for leaf in job.tasks]
-        can_run = all(id(row) in are_users and not row.nowhere for row in rows)
-        tasks_of_rows: Counter[int] = Counter()
+        tasks_of_rows: Counter[Row] = Counter()
         for row, count in zip(rows, job.tasks.values(), strict=True):
-            tasks_of_rows[id(row)] += count
-            if id(row) in single_tasks:
-                single_tasks[id(row)][job.request] -= count * job.copies
-        if can_run:
+            tasks_of_rows[row] += count
+            if row in single_tasks:
+                single_tasks[row][job.request] -= count * job.copies
+        if _can_run(job, rows_of_leaves, are_users):
             entries += [
-                (
-                    job.name,
-                    row,
-                    tasks_of_rows[id(row)],
-                    job.copies,
-                    job.one_a_node,
-                    job.since,
-                    job.request,
-                )
-                for row in {id(row): row for row in rows}.values()
+                (job.name, row, count, job.copies, job.one_a_node, job.since, job.request)
+                for row, count in tasks_of_rows.items()
             ]
     for row in users:
         if not row.nowhere:
             entries += [
                 ("", row, 1, count, False, row.group.since, request)
-                for request, count in single_tasks[id(row)].items()
-                if count > 0 and request.after not in row.stranded_names
+                for request, count in single_tasks[row].items()
+                if count > 0 and request.after not in stranded_names
             ]
     table = [
         (
@@ -560,13 +558,13 @@ def _running_jobs(
 
 
 def _running_job_table(
-    tasks: RunningTasks, server_of: dict[tuple[int, int], int], nodes: list[Node]
+    tasks: RunningTasks, server_of: dict[tuple[Row, int], int], nodes: list[Node]
 ) -> pd.DataFrame:
     """Return the tasks of jobs that run as a table, by server."""
     rows = [
-        (name, row.leaf.label, nodes[server_of[id(row), node]].name, count, priority)
+        (name, row.leaf.label, nodes[server_of[row, node]].name, count, priority)
         for name, row, node, count, priority in tasks
-        if (id(row), node) in server_of
+        if (row, node) in server_of
     ]
     return pd.DataFrame(rows, columns=list(_RUNNING_COLUMNS), dtype=object)
 
@@ -583,7 +581,7 @@ def _pieces(nodes: list[Node], resources: list[str]) -> pd.DataFrame:
 
 def _with_staying_tasks(
     nodes: list[Node], rows: list[Row], resources: list[str], offered: np.ndarray
-) -> tuple[list[Node], np.ndarray, dict[tuple[int, int], int]]:
+) -> tuple[list[Node], np.ndarray, dict[tuple[Row, int], int]]:
     """Return servers, so that tasks which may stay where no new ones may come have their own.
 
     Where one user alone has tasks on a closed node, that is the node itself. The other tasks of a
@@ -596,7 +594,7 @@ def _with_staying_tasks(
     ndarray
         The amounts of each.
     dict
-        By row (its identity) and position of the node, the position of the server.
+        By row and position of the node, the position of the server.
     """
     demands = _demands(rows, resources)
     staying: dict[int, list[tuple[Row, np.ndarray]]] = {}  # by node: rows with what they use
@@ -608,20 +606,20 @@ def _with_staying_tasks(
     # Servers that stand for nodes, and closed nodes of one user
     servers: list[Node] = []
     amounts: list[np.ndarray] = []
-    server_of: dict[tuple[int, int], int] = {}
+    server_of: dict[tuple[Row, int], int] = {}
     position = np.full(len(nodes), -1)
-    shared: dict[int, list[tuple[int, np.ndarray]]] = {}  # by row: nodes with what it uses
+    shared: dict[Row, list[tuple[int, np.ndarray]]] = {}  # nodes with what a row uses
     for k, node in enumerate(nodes):
         residents = staying.get(k, [])
         if node.closed and len(residents) == 1:
             ((row, use),) = residents
-            server_of[id(row), k] = len(servers)
+            server_of[row, k] = len(servers)
             row.staying.append(len(servers))
             servers.append(node)
             amounts.append(use)
             continue
         for row, use in residents:
-            shared.setdefault(id(row), []).append((k, use))
+            shared.setdefault(row, []).append((k, use))
         if not node.closed:
             position[k] = len(servers)
             servers.append(node)
@@ -630,10 +628,8 @@ def _with_staying_tasks(
 
     # A server of each user for all of its other tasks that stay
     taken = {node.name for node in nodes}
-    for row in rows:
-        if id(row) not in shared:
-            continue
-        places = shared[id(row)]
+    for row in filter(shared.__contains__, rows):
+        places = shared[row]
         first = nodes[places[0][0]]
         name = first.name if len(places) == 1 else f"{len(places)} nodes"
         name = f"{name} ({row.leaf.label}, no new tasks)"
@@ -641,7 +637,7 @@ def _with_staying_tasks(
             name += " "
         taken.add(name)
         for k, _ in places:
-            server_of[id(row), k] = len(servers)
+            server_of[row, k] = len(servers)
         row.staying.append(len(servers))
         attributes = first.attributes if len(places) == 1 else {}
         servers.append(Node(name, {}, attributes, first.closed or "no new tasks"))
@@ -651,7 +647,7 @@ def _with_staying_tasks(
     for row in rows:
         running: dict[int, int] = {}
         for k, count in row.running.items():
-            server = server_of.setdefault((id(row), k), int(position[k]))
+            server = server_of.setdefault((row, k), int(position[k]))
             running[server] = running.get(server, 0) + count
         row.running = running
         mask = np.zeros(len(servers), dtype=bool)

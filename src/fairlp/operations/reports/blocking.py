@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import product
@@ -187,8 +188,6 @@ class Blocking:
             return self
         changed = self.copy()
         for placement in placements:
-            if placement.lane < 0:
-                vars(changed).pop("_quotas", None)
             changed.add(placement)
         return changed
 
@@ -605,3 +604,38 @@ def fitting_copies(blocking: Blocking, job: WaitingJob, copies: int) -> tuple[li
         placements += of_job
         blocking = blocking.beside(of_job)
     return placements, copies
+
+
+class Turn(NamedTuple):
+    """A job whose turn came: its position, where and how often it fits, and the obstacles then."""
+
+    position: int
+    placements: list[Placement]
+    copies: int
+    blocking: Blocking
+
+
+def placed_in_turn(blocking: Blocking, jobs: Sequence[WaitingJob]) -> Iterator[Turn]:
+    """Yield jobs with those of their copies that fit beside what runs and the jobs before.
+
+    Jobs that follow others come last, and only where these start.
+    """
+    started: set[str] = set()
+    for k in sorted(range(len(jobs)), key=lambda k: bool(jobs[k].after)):
+        job = jobs[k]
+        if not job.may_follow(started):
+            continue
+        placements, copies = fitting_copies(blocking, job, int(job.copies))
+        blocking = blocking.beside(placements)
+        if copies:
+            started.add(job.name)
+        yield Turn(k, placements, copies, blocking)
+
+
+def tasks_by_server(placements: Iterable[Placement]) -> Counter[int]:
+    """Return the tasks of placements by server."""
+    tasks: Counter[int] = Counter()
+    for placement in placements:
+        pairs = zip(placement.servers.tolist(), placement.tasks.tolist(), strict=True)
+        tasks.update(dict(pairs))
+    return tasks

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...models.instances.arithmetic import largest_first
 from ...tolerances import AUDIT
-from .blocking import Blocking, Obstacle, Placement, fitting_copies, placements_of
+from .blocking import Blocking, Obstacle, Placement, placed_in_turn, placements_of, tasks_by_server
 from .jobs import RunningJob, WaitingJob
 from .packing import Keeping
 
@@ -157,19 +157,12 @@ def _fitting(
     One after the other, or, where that leaves some out, as a program of whole numbers places most.
     """
     blocking = comparison.blocking
-    placed = []
+    placed = [0] * len(jobs)
     placements: list[Placement] = []
-    started: set[str] = set()
-    for job in jobs:
-        if not job.may_follow(started):
-            placed.append(0)
-            continue
-        of_job, copies = fitting_copies(blocking, job, int(job.copies))
-        blocking = blocking.beside(of_job)
+    for position, of_job, copies, beside in placed_in_turn(blocking, jobs):
         placements += of_job
-        placed.append(copies)
-        if copies:
-            started.add(job.name)
+        placed[position] = copies
+        blocking = beside
     if sum(placed) < sum(job.copies for job in jobs) and comparison.instance.tree.quotas is None:
         packing = comparison.blocking.pack(jobs)
         is_better = packing is not None and packing.copies.sum() > sum(placed)
@@ -177,11 +170,7 @@ def _fitting(
             placements = placements_of(packing)
             blocking = comparison.blocking.beside(placements)
             placed = packing.copies.tolist()
-    by_server: Counter[int] = Counter()
-    for placement in placements:
-        tasks_of_servers = zip(placement.servers.tolist(), placement.tasks.tolist(), strict=True)
-        by_server.update(dict(tasks_of_servers))
-    return blocking, placed, by_server
+    return blocking, placed, tasks_by_server(placements)
 
 
 def _keeps_order(jobs: list[WaitingJob], copies: np.ndarray) -> bool:

@@ -683,21 +683,13 @@ def _waits(facts: Facts) -> Section:
     ]
     rows: list[list[Any]] = []
     for t, summary in list(comparison.summaries.items())[:MOST_ROWS]:
-        of_tenant = [
-            job
-            for job in comparison.waiting_jobs
-            if comparison.subject.tenants.of[next(iter(job.tasks))] == t
-        ]
         stopped = ""
         if summary.job is not None and summary.obstacle is not None:
             n = next(iter(summary.job.tasks))
             stopped = comparison.with_holders(n, summary.obstacle).blocked_by
-        priorities = [job.priority for job in of_tenant if job.priority is not None]
         message = max(summary.messages, key=summary.messages.__getitem__, default="")
         left_out = ", ".join(f"{name} ({count:,})" for name, count in summary.left_out.items())
         place = on_servers(comparison, summary.servers) if summary.servers else ""
-        since = min((job.since for job in of_tenant if job.since), default="")
-        priority = max(priorities, default=float("nan"))
         rows.append(
             [
                 str(names[t]),
@@ -706,8 +698,8 @@ def _waits(facts: Facts) -> Section:
                 summary.fitting_jobs,
                 place,
                 stopped,
-                since,
-                priority,
+                summary.since,
+                summary.priority,
                 message,
                 left_out,
             ]

@@ -18,7 +18,7 @@ from ...models.trees.guarantees import floors
 from ...tolerances import AUDIT
 from ..clusters.past import fair_with_past
 from ..clusters.volcano import CAPACITY, PROPORTION
-from .blocking import Blocking, Obstacle, fitting_copies
+from .blocking import Blocking, Obstacle, fitting_copies, placed_in_turn
 from .jobs import RunningJob, WaitingJob, jobs_that_run, jobs_that_wait
 from .remedy import Fit, Remedy, fit, remedy
 from .subject import ClusterSource, Subject, mechanism_or_default, subject_of
@@ -152,20 +152,12 @@ class ShareComparison:
 
     def _start(self, shares: TenantShares) -> None:
         """Take off what tenants are owed the jobs that fit on servers that sleep, which start."""
-        blocking = self.blocking
         asleep = self.subject.asleep
         starting = np.zeros(len(shares.jobs), dtype=int)
-        order = np.flatnonzero(shares.owed_jobs).tolist()
-        order.sort(key=lambda k: bool(shares.jobs[k].after))
-        started: set[str] = set()
-        for k in order:
-            job = shares.jobs[k]
-            if not job.may_follow(started):
-                continue
-            placements, count = fitting_copies(blocking, job, int(shares.owed_jobs[k]))
-            if count:
-                started.add(job.name)
-            blocking = blocking.beside(placements)
+        owed = np.flatnonzero(shares.owed_jobs).tolist()
+        jobs = [shares.jobs[k]._replace(copies=int(shares.owed_jobs[k])) for k in owed]
+        for position, placements, _, _ in placed_in_turn(self.blocking, jobs):
+            k, job = owed[position], jobs[position]
             if job.size == 1:
                 starting[k] = sum(
                     int(placement.tasks[asleep[placement.servers]].sum())
@@ -248,11 +240,11 @@ class ShareComparison:
 
     def owed_jobs_of(self, t: int) -> list[int]:
         """Return the positions of the jobs that a tenant is owed."""
-        of = self.subject.tenants.of
+        tenants = self.subject.tenants
         return [
             k
             for k in np.flatnonzero(self.tenant_shares.owed_jobs).tolist()
-            if of[next(iter(self.waiting_jobs[k].tasks))] == t
+            if tenants.of_job(self.waiting_jobs[k]) == t
         ]
 
     @cached_property

@@ -71,6 +71,10 @@ class Tenants:
         by_tenant = np.argsort(self.of, kind="stable")
         return np.split(by_tenant, np.cumsum(self.sizes)[:-1])
 
+    def of_job(self, job: WaitingJob) -> int:
+        """Return the tenant of a job, whose users are all of one."""
+        return int(self.of[next(iter(job.tasks))])
+
     @property
     def are_users(self) -> bool:
         """Whether every tenant is one user."""
@@ -201,7 +205,7 @@ class TenantShares:
         for k, job in enumerate(self.jobs):
             users = list(job.tasks)
             if lacking_share[users].max() > 0:
-                jobs[self.tenants.of[users[0]]].append(k)
+                jobs[self.tenants.of_job(job)].append(k)
 
         def order(k: int) -> tuple[bool, float, int, float]:
             job = self.jobs[k]
@@ -263,7 +267,7 @@ class TenantShares:
         """The number of whole jobs that each tenant is short of."""
         counts = np.zeros(len(self.tenants.names), dtype=int)
         for k in np.flatnonzero(self.owed_jobs):
-            counts[self.tenants.of[next(iter(self.jobs[k].tasks))]] += self.owed_jobs[k]
+            counts[self.tenants.of_job(self.jobs[k])] += self.owed_jobs[k]
         return counts
 
     @cached_property
@@ -277,7 +281,7 @@ class TenantShares:
         """The mask of tenants that wait for jobs of several tasks alone."""
         waits, waits_for_single = (np.zeros(len(self.tenants.names), dtype=bool) for _ in range(2))
         for job in self.jobs:
-            t = self.tenants.of[next(iter(job.tasks))]
+            t = self.tenants.of_job(job)
             waits[t] = True
             waits_for_single[t] |= job.size == 1
         return waits & ~waits_for_single
@@ -287,7 +291,7 @@ class TenantShares:
         """The mask of tenants of which jobs start on servers that sleep."""
         mask = np.zeros(len(self.tenants.names), dtype=bool)
         for k in [] if self.starting is None else np.flatnonzero(self.starting):
-            mask[self.tenants.of[next(iter(self.jobs[k].tasks))]] = True
+            mask[self.tenants.of_job(self.jobs[k])] = True
         return mask
 
     @cached_property

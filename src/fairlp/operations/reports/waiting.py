@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .blocking import Obstacle, fitting_copies
+from .blocking import Obstacle, Placement, placed_in_turn, tasks_by_server
 from .jobs import WaitingJob
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class WaitingSummary:
         Tasks that fit by server, most first.
     job, obstacle : WaitingJob and Obstacle, or None
         The first job that has no room, and what stops it.
+    since : str
+        When the first of them was submitted; empty where it is not known.
+    priority : float
+        The highest; NaN where none is known.
     remaining_share : float
         What the tenant has left of its fair share, as a part of the pool.
     is_beyond_fair : bool
@@ -49,6 +53,8 @@ class WaitingSummary:
     servers: dict[int, int] = field(default_factory=dict)
     job: WaitingJob | None = None
     obstacle: Obstacle | None = None
+    since: str = ""
+    priority: float = float("nan")
     remaining_share: float = 0.0
     is_beyond_fair: bool = False
     messages: Counter[str] = field(default_factory=Counter)
@@ -67,7 +73,7 @@ def summaries(comparison: ShareComparison) -> dict[int, WaitingSummary]:
     jobs_of: dict[int, list[WaitingJob]] = {}
     for job in comparison.waiting_jobs:
         if np.isfinite(job.copies) and job.copies:
-            jobs_of.setdefault(int(tenants.of[next(iter(job.tasks))]), []).append(job)
+            jobs_of.setdefault(tenants.of_job(job), []).append(job)
     parts = comparison.tenant_shares.parts
 
     def share(t: int) -> float:
@@ -84,26 +90,22 @@ def _summary(comparison: ShareComparison, t: int, jobs: list[WaitingJob]) -> Wai
     summary.tasks = int(sum(job.copies * job.size for job in jobs))
     summary.messages, summary.left_out = words_of(jobs)
     summary.remaining_share = max(float(shares.fair_share[t] - shares.share[t]), 0.0)
-    blocking = comparison.blocking
-    by_server: Counter[int] = Counter()
-    started: set[str] = set()
-    for job in sorted(jobs, key=in_turn)[:_MOST_KINDS]:
-        if not job.may_follow(started):
-            continue
-        placements, copies = fitting_copies(blocking, job, int(job.copies))
+    summary.since = min((job.since for job in jobs if job.since), default="")
+    priorities = [job.priority for job in jobs if job.priority is not None]
+    summary.priority = max(priorities, default=float("nan"))
+    placements: list[Placement] = []
+    tried = sorted(jobs, key=in_turn)[:_MOST_KINDS]
+    for position, of_job, copies, beside in placed_in_turn(comparison.blocking, tried):
+        job = tried[position]
         if copies < job.copies and summary.job is None:
             summary.job = job
-            summary.obstacle = blocking.beside(placements).of_job(job)
+            summary.obstacle = beside.of_job(job)
             needed = float(job.parts(shares.parts).max())
             summary.is_beyond_fair = needed > summary.remaining_share
-        if copies:
-            started.add(job.name)
         summary.fitting_jobs += copies
         summary.fitting += copies * job.size
-        blocking = blocking.beside(placements)
-        for placement in placements:
-            tasks = zip(placement.servers.tolist(), placement.tasks.tolist(), strict=True)
-            by_server.update(dict(tasks))
+        placements += of_job
+    by_server = tasks_by_server(placements)
     summary.servers = {i: count for i, count in by_server.most_common() if count}
     return summary
 
