@@ -10,8 +10,7 @@ import scipy.sparse as sp
 import fairlp
 from fairlp import Index, Model, log
 from fairlp.errors import FairlpError
-from other_tools import CLAIMS
-from other_tools import names as names_of
+from other_tools import CLAIMS, names as names_of
 from paths import ROOT
 from scripts import benchmark
 

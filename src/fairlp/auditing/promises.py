@@ -16,8 +16,7 @@ import pandas as pd
 from ..api import allocate
 from ..errors import FairlpError, UnknownNameError, quoted, require_known
 from ..mechanisms.mechanism import Mechanism
-from ..mechanisms.table import TABLE
-from ..mechanisms.table import find as find_mechanism
+from ..mechanisms.table import TABLE, find as find_mechanism
 from ..models.instances.arithmetic import tasks_alone
 from ..models.instances.instance import Instance
 from ..progress import progress_bar

@@ -36,8 +36,7 @@ from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
 from . import case_of, findings_of
 from .findings import NO_DEADLINE, Deadline
-from .properties import PROPERTIES, Property, known
-from .properties import table as property_table
+from .properties import PROPERTIES, Property, known, table as property_table
 from .reports import changed
 
 #: Of instances with a tree, the part in which many leaves are blocked: one server, all resources,

@@ -272,8 +272,7 @@ def frontier(
     """
     arguments = method.arguments()
     from ..models.files.tables import read_tasks
-    from ..research.frontier import ALPHAS
-    from ..research.frontier import frontier as run
+    from ..research.frontier import ALPHAS, frontier as run
 
     cluster = load_instance(instance)
     observed_tasks = None if observed is None else read_tasks(observed, cluster)

@@ -18,8 +18,7 @@ from ...errors import (
     TooLargeError,
     quoted,
 )
-from ...formulations import normalisers, per_server
-from ...formulations import per_server as formulations
+from ...formulations import normalisers, per_server, per_server as formulations
 from ...formulations.audits import gain_by_lowering, pareto
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance

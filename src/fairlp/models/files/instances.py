@@ -35,8 +35,7 @@ from .whole_files import (
 )
 
 if TYPE_CHECKING:
-    from yaml import SafeDumper as _BaseDumper
-    from yaml import SafeLoader as _BaseLoader
+    from yaml import SafeDumper as _BaseDumper, SafeLoader as _BaseLoader
 else:
     _BaseLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _BaseDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

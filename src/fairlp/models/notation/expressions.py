@@ -17,6 +17,7 @@ from ..programs.solution import Solution
 from .labels import (
     ChangeListener,
     Immutable,
+    Index as Index,  # which is taken from here, too
     Indices,
     aligned,
     as_indices,
@@ -28,7 +29,6 @@ from .labels import (
     symbols_of,
     union,
 )
-from .labels import Index as Index  # which is taken from here, too
 from .reals import NumberError, floats, is_number, number
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
 from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, refuse_keywords
-from ..programs.program import Block, Program, Sense
+from ..programs.program import Block, Program
 from .compiler import naming, numbers, unconditional
 from .expressions import Abs, Expression, Parameter, Range, Relation, Variable
 from .labels import (
@@ -37,6 +37,8 @@ from .switches import parts_of
 from .walks import mapped, mapped_relation, named, rebuilt, uses
 
 if TYPE_CHECKING:
+    # not at run time: completion in IPython fails at a property whose annotation is a Literal
+    from ..programs.program import Sense
     from .model import Declarations, Model
 
 # What is declared over indices, checked: numbers, bounds, and the subset of elements that a block

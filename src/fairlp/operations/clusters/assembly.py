@@ -17,8 +17,7 @@ from ...errors import InstanceError, SolverError, TooLargeError
 from ...mechanisms.max_min.methods import unplaced
 from ...models.instances.arithmetic import of_whole, tasks_alone
 from ...models.instances.queues import ROOT, lineage, parent_of
-from ...models.instances.quotas import AT as QUOTA_SEPARATOR
-from ...models.instances.quotas import KINDS as QUOTA_KINDS
+from ...models.instances.quotas import AT as QUOTA_SEPARATOR, KINDS as QUOTA_KINDS
 from ...models.trees.quotas import usage_of
 from ...tolerances import AGREEMENT, GUARANTEE_ROOM
 from .cluster import (

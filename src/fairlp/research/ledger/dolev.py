@@ -7,8 +7,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from ... import Instance, allocate, audit, examples, formulate
-from ... import complaints as check
+from ... import Instance, allocate, audit, complaints as check, examples, formulate
 from ...tolerances import AGREEMENT, AUDIT, NOISE, VERIFIED
 from ..simulation.experiments import mean_tasks
 from .registry import CheckAnswer, Paper, Run, over

@@ -9,8 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ... import Instance, allocate, examples
-from ... import complaints as check
+from ... import Instance, allocate, complaints as check, examples
 from ...tolerances import AGREEMENT, AUDIT, NOISE, VERIFIED
 from .dolev import (
     NJC,

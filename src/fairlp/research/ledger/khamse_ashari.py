@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import Instance, allocate, audit, counterexample, examples
-from ... import per_server as check
+from ... import Instance, allocate, audit, counterexample, examples, per_server as check
 from ...auditing.promises import count_broken
 from ...auditing.reports import nearby, own_use
 from ...errors import NotConvergedError, UnknownNameError

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ... import Instance, allocate, audit
-from ... import per_server as check
+from ... import Instance, allocate, audit, per_server as check
 from ...auditing.reports import nearby, own_use
 from ...mechanisms.mechanism import Division
 from ...models.instances.arithmetic import quotients

@@ -8,8 +8,7 @@ from math import sqrt
 
 import numpy as np
 
-from ... import Instance, allocate, audit, cycles, examples
-from ... import complaints as check
+from ... import Instance, allocate, audit, complaints as check, cycles, examples
 from ...mechanisms.whole_tasks import precomputed
 from ...mechanisms.whole_tasks.filling import Pool
 from ...mechanisms.whole_tasks.placement import pick_by_pick

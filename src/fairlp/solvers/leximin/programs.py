@@ -30,8 +30,7 @@ import numpy as np
 
 from ...errors import NoSolutionError, NotConvergedError, SolverError, counted
 from ...models.paths.engine import PathEnd, Region
-from ...models.programs.backends import AnySolver
-from ...models.programs.backends import backend as find_backend
+from ...models.programs.backends import AnySolver, backend as find_backend
 from ...models.programs.certificate import Certificate
 from ...models.programs.options import Options
 from ...models.programs.program import Program
