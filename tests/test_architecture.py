@@ -25,7 +25,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 #: Rooms by floor, the lowest first: a room imports only from lower floors. docs/architecture.md
 #: draws it.
 FLOORS = [
-    {"_version", "blas", "errors", "tolerances", "progress"},
+    {"_version", "blas", "errors", "keywords", "tolerances", "progress"},
     {"registry", "hints"},
     {"_lazy", "models.programs"},
     {"models.notation"},
@@ -159,7 +159,7 @@ def test_a_room_imports_only_from_rooms_below():
 #: Rooms on top of the core that use it as a user does: each could be a distribution of its own.
 WINGS = ("operations", "research")
 #: The ground floor, whose names without an underscore are for all rooms.
-GROUND = {"blas", "errors", "tolerances", "progress", "registry", "examples", ""}
+GROUND = {"blas", "errors", "keywords", "tolerances", "progress", "registry", "examples", ""}
 
 
 def listed_names(module):

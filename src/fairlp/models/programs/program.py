@@ -6,12 +6,14 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest
+from ...keywords import lists
+from .options import SolveOptions, WriteOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -610,7 +612,8 @@ class Program:
             value += self.logs.value(self.logs.arguments(x))
         return value
 
-    def solve(self, solver: AnySolver = "highs", **options: Any) -> Solution:
+    @lists(SolveOptions)
+    def solve(self, solver: AnySolver = "highs", **options: Unpack[SolveOptions]) -> Solution:
         """Solve by a back end, by its name or as it is; as :meth:`fairlp.Model.solve`.
 
         Parameters
@@ -673,7 +676,8 @@ class Program:
 
         return explain(self, solver, weights)
 
-    def write(self, path: str | Path, **options: Any) -> list[Path]:
+    @lists(WriteOptions)
+    def write(self, path: str | Path, **options: Unpack[WriteOptions]) -> list[Path]:
         """Write the program as MPS or LP; see :func:`fairlp.models.files.programs.write_program`.
 
         Parameters
