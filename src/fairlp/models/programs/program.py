@@ -50,6 +50,10 @@ class BlockView(Mapping[str, Any]):
     def __repr__(self) -> str:
         return "\n".join(f"{name}:\n{self[name]}" for name in self)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return the names, which IPython completes in brackets."""
+        return list(self)
+
 
 def free_name(name: str, used_names: Container[str]) -> str:
     """Return a name that is not taken: the given one, or with ``_`` behind it."""
