@@ -10,6 +10,7 @@ import inspect
 import json
 import subprocess
 import sys
+from enum import Enum
 from pathlib import Path
 from typing import IO, Any
 
@@ -98,7 +99,9 @@ def missing(server: Server) -> list[str]:
     wanted = {"import fairlp\nfairlp.": {n for n in fairlp.__all__ if not n.startswith("_")}}
     for name in fairlp.__all__:
         thing = getattr(fairlp, name)
-        if inspect.isclass(thing):
+        if inspect.isclass(thing) and issubclass(thing, Enum):
+            wanted[f"import fairlp\nfairlp.{name}."] = set(thing.__members__)
+        elif inspect.isclass(thing):
             text = f"import fairlp\ndef use(thing: fairlp.{name}):\n    thing."
             wanted[text] = public_members(thing)
         elif inspect.ismodule(thing):

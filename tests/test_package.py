@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import fairlp
-from fairlp.research.simulation import experiments
+from fairlp.simulation import experiments
 from paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -112,7 +112,7 @@ def test_no_file_of_fairlp_is_a_pickle_but_those_of_a_folder_that_the_user_names
     package = Path(fairlp.__file__).parent
     runner = package / "research" / "runner.py"
     # A process and the process that it began itself hand each other objects through pipes.
-    pipes = package / "research" / "library" / "process.py"
+    pipes = package / "library" / "process.py"
     for path in package.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert not any(word in text for word in ("joblib.load", "joblib.dump")), path

@@ -125,7 +125,7 @@ experiment.run(progress=False).plot("deviation.under")
 """,
     "Utilisation over time": """
 from fairlp import plots
-from fairlp.research.simulation import experiments, generators
+from fairlp.simulation import experiments, generators
 
 servers = generators.google_sample(30, seed=1)
 load = generators.synthetic(200, users=10, hours=1, seed=1)
@@ -134,7 +134,7 @@ plots.plot_utilization_over_time(found)
 """,
     "Completion times": """
 from fairlp import plots
-from fairlp.research.simulation import experiments, generators
+from fairlp.simulation import experiments, generators
 
 servers = generators.google_sample(30, seed=1)
 load = generators.synthetic(200, users=10, hours=1, seed=1)

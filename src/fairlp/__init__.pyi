@@ -5,7 +5,19 @@ from typing import overload
 
 from pandas import DataFrame
 
-from . import conformance as conformance, errors as errors, examples as examples, plots as plots
+from . import (
+    complaints as complaints,
+    conformance as conformance,
+    cycles as cycles,
+    errors as errors,
+    examples as examples,
+    ledger as ledger,
+    library as library,
+    per_server as per_server,
+    plots as plots,
+    simulation as simulation,
+    study as study,
+)
 from ._version import __version__ as __version__
 from .api import (
     allocate as allocate,
@@ -21,15 +33,13 @@ from .auditing.promises import (
     properties as properties,
 )
 from .errors import FairlpError as FairlpError, FairlpWarning as FairlpWarning
+from .ledger.reproducing import reproduce as reproduce
 from .mechanisms.allocation import Allocation as Allocation
 from .mechanisms.arrivals.online import Arrivals as Arrivals
 from .mechanisms.arrivals.result import DynamicAllocation as DynamicAllocation
-from .mechanisms.complaints import check as complaints
 from .mechanisms.mechanism import Mechanism as Mechanism
 from .mechanisms.own import mechanism as mechanism
-from .mechanisms.per_server import check as per_server
 from .mechanisms.validation import validate as validate
-from .mechanisms.whole_tasks import cycles as cycles
 from .models.files.instances import read as read
 from .models.files.programs import read_program as read_program
 from .models.files.traces import (
@@ -64,19 +74,21 @@ from .operations.reports.page import report as report
 from .operations.reports.period import Period as Period, period as period
 from .operations.reports.share_comparison import fair_shares as fair_shares
 from .operations.reports.what_if import what_if as what_if
-from .registry import Listing as Listing
-from .research import ledger as ledger, library as library, simulation as simulation, study as study
+from .registry import Listing as Listing, Registry
 from .research.frontier import Frontier as Frontier, frontier as frontier
-from .research.ledger.reproducing import reproduce as reproduce
 from .solvers.backends.base import BaseBackend as Backend, Raw as Raw
 from .solvers.leximin.of_model import LeximinSolution as LeximinSolution, leximin as leximin
 from .solvers.leximin.own_paths import PathSolution as PathSolution, rise as rise
 
 class _Mechanisms(ModuleType):
+    TABLE: Registry[Mechanism]
+    @staticmethod
+    def find(name: str | Mechanism) -> Mechanism: ...
     @overload
     def __call__(self) -> DataFrame: ...
     @overload
     def __call__(self, name: str | Mechanism) -> Mechanism: ...
+    table = __call__
 
 mechanisms: _Mechanisms
 solvers: Listing

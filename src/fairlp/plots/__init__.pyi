@@ -1,6 +1,6 @@
 """The public figures, and where each lives: the one list of them (``__init__.py`` reads it)."""
 
-from ..research.simulation.plots import (
+from ..simulation.plots import (
     plot_completion_ratios as plot_completion_ratios,
     plot_completion_times as plot_completion_times,
     plot_dedicated_clouds as plot_dedicated_clouds,

@@ -29,8 +29,8 @@ from ..mechanisms.allocation import tasks_of
 from ..mechanisms.table import find, find_defined
 from ..models.instances.arithmetic import relative
 from ..solvers.interior_point.warm_starts import in_series
+from ..study.statistics import jains_index
 from ..tolerances import AGREEMENT, ROUNDING
-from .study.statistics import jains_index
 
 #: α of a frontier where none are asked for.
 ALPHAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, np.inf)

@@ -25,7 +25,7 @@ from fairlp.models.files.traces import (
     read_pai2020,
 )
 from fairlp.models.instances.conditions import Columns, evaluate
-from fairlp.research.simulation import Workload, generators
+from fairlp.simulation import Workload, generators
 from profiles import many
 from program_files import CASES
 
