@@ -442,7 +442,6 @@ def test_a_set_has_no_order(labels):
         lambda: model.variable("y", *x.indices, upper=labels),
         lambda: x.between(None, labels),
         lambda: x.groupby(labels, "g"),
-        lambda: model.variable("y", *x.indices, where=labels),
         lambda: x.fix(labels),
         lambda: x[labels],
         lambda: x <= labels,
