@@ -76,6 +76,9 @@ def files(instance: Instance, folder: Path) -> list[Path]:
     model = fairlp.formulate(again, "drfh")
     program = model.compile()
     model.write(folder / "program.mps")
+    model.write(folder / "program.mps", profiles="full")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    model.solve(time_limits=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    fairlp.allocate(again, "drf", time_limits=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     assert fairlp.read_program(folder / "program.mps").n_rows == program.n_rows
     return written
 

@@ -26,7 +26,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 #: draws it.
 FLOORS = [
     {"_version", "errors", "tolerances"},
-    {"blas", "progress", "registry", "hints"},
+    {"blas", "keywords", "progress", "registry", "hints"},
     {"_lazy", "models.programs"},
     {"models.notation"},
     {"models.instances"},
@@ -164,7 +164,7 @@ WINGS = {
     "research": {"research", "simulation", "study", "library", "ledger"},
 }
 #: The ground floor, whose names without an underscore are for all rooms.
-GROUND = {"blas", "errors", "tolerances", "progress", "registry", "examples", ""}
+GROUND = {"blas", "errors", "keywords", "tolerances", "progress", "registry", "examples", ""}
 
 
 def listed_names(module):

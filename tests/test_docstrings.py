@@ -86,8 +86,14 @@ def entries(section):
 
 
 def parameters(function):
-    """Names of the parameters of a function, without self and cls."""
-    return [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+    """Names of the parameters of a function as they are written, without self and cls."""
+    if "__signature__" in vars(function):  # keywords that several functions share stand in one line
+        code = function.__code__
+        count = code.co_argcount + code.co_kwonlyargcount + 1
+        names = code.co_varnames[:count]
+    else:
+        names = inspect.signature(function).parameters
+    return [name for name in names if name not in ("self", "cls")]
 
 
 def made_by_hand(value):

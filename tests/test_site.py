@@ -1,6 +1,8 @@
 """The documentation site: every page has its place, and every public name."""
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -119,3 +121,48 @@ def test_the_words_of_the_field_lead_to_a_page(phrase):
     text = (DOCS / f"{SEARCHED[phrase]}.md").read_text(encoding="utf-8").lower()
     headings = " ".join(line for line in text.splitlines() if line.startswith("#"))
     assert phrase in headings
+
+
+#: Writes all that docs/site makes into a folder.
+WRITES = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import command_reference, gallery, generated, public_names, reference_tables
+folder = Path.cwd()
+gallery.write_gallery(folder / "gallery")
+gallery.write_front(folder)
+command_reference.write_commands(folder / "commands.md")
+reference_tables.write_tables(folder)
+public_names.write_api(folder / "api")
+generated.write_notebooks(folder / "learn")
+"""
+
+
+def files_below(folder):
+    """Contents of all files, by name."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.slow
+def test_what_is_made_from_the_code_is_the_same_from_run_to_run(tmp_path):
+    pytest.importorskip("matplotlib")
+    runs = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        folder.mkdir()
+        subprocess.run(
+            [sys.executable, "-c", WRITES, str(DOCS / "site")],
+            cwd=folder,
+            env={**os.environ, "PYTHONHASHSEED": seed, "MPLBACKEND": "agg"},
+            check=True,
+        )
+        runs.append(files_below(folder))
+    first, second = runs
+    assert len([name for name in first if name.endswith(".svg")]) > 15
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name] != second[name]] == []

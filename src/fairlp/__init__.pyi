@@ -74,17 +74,21 @@ from .operations.reports.page import report as report
 from .operations.reports.period import Period as Period, period as period
 from .operations.reports.share_comparison import fair_shares as fair_shares
 from .operations.reports.what_if import what_if as what_if
-from .registry import Listing as Listing
+from .registry import Listing as Listing, Registry
 from .research.frontier import Frontier as Frontier, frontier as frontier
 from .solvers.backends.base import BaseBackend as Backend, Raw as Raw
 from .solvers.leximin.of_model import LeximinSolution as LeximinSolution, leximin as leximin
 from .solvers.leximin.own_paths import PathSolution as PathSolution, rise as rise
 
 class _Mechanisms(ModuleType):
+    TABLE: Registry[Mechanism]
+    @staticmethod
+    def find(name: str | Mechanism) -> Mechanism: ...
     @overload
     def __call__(self) -> DataFrame: ...
     @overload
     def __call__(self, name: str | Mechanism) -> Mechanism: ...
+    table = __call__
 
 mechanisms: _Mechanisms
 solvers: Listing

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from .errors import InstanceError, quoted, require_known
 from .formulations.complaints import UTILIZATION, Criterion, value
+from .formulations.options import AllocateOptions
+from .keywords import lists
 from .mechanisms.allocation import Allocation, tasks_by_user
 from .mechanisms.complaints.all_fair import FairAllocations, FairSet, solutions
 from .mechanisms.complaints.complaints import ComplaintCheck, check_complaints
@@ -242,7 +244,8 @@ class DrfComparison:
         return f"{self.users.to_string()}\n\n{self.resources.to_string()}\n\nDRF: {self.complaints}"
 
 
-def against_drf(instance: Instance, **options: Any) -> DrfComparison:
+@lists(AllocateOptions)
+def against_drf(instance: Instance, **options: Unpack[AllocateOptions]) -> DrfComparison:
     """Compare no justified complaints with DRF: shares, utilisation, gains and complaints.
 
     Parameters

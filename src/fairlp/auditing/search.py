@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -54,6 +54,23 @@ _RATED = 0.15
 _LIMITED_TREES = 0.5
 _LIMITED_QUEUES = 0.3
 _WITH_PAST = 0.25
+
+
+class CounterexampleOptions(TypedDict, total=False):
+    """The attributes of :class:`Search` as keywords."""
+
+    seed: int
+    tries: int
+    users: int
+    servers: int
+    resources: int
+    lies: int
+    shrink: bool
+    everything: bool
+    options: Mapping[str, Any]
+    generator: Callable[[np.random.Generator], Instance] | None
+    time_limit: float | None
+    progress: bool | None
 
 
 @dataclass(frozen=True)

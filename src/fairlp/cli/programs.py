@@ -106,7 +106,7 @@ def export(
     if output is None:
         say(model.to_latex() if latex else str(model))
         return
-    write_options: dict[str, str] = {"profile": profile} if profile else {}
+    write_options: dict[str, Any] = {"profile": profile} if profile else {}
     if numbered:
         write_options["names"] = "labels" if labels else "numbers"
     for path in model.write(output, **write_options):

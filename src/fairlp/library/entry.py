@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from .. import Instance, Model, Program, __version__, formulate
 from ..errors import FileFormatError, InstanceError, SolverError, UnknownNameError, named
+from ..keywords import lists
 from ..models.files.whole_files import home, write_text
+from ..models.programs.options import WriteOptions
 from ..progress import progress_bar
 from . import inventories, markets, numerics, whole  # noqa: F401  (they register entries)
 from .registry import REGISTRY, Benchmark, Optimum, find, ordered
@@ -107,7 +109,8 @@ class Entry:
         program = self.program()
         return "MILP" if program.is_mip else "LP" if program.logs is None else "concave"
 
-    def write_mps(self, path: str | Path, **options: Any) -> list[Path]:
+    @lists(WriteOptions)
+    def write_mps(self, path: str | Path, **options: Unpack[WriteOptions]) -> list[Path]:
         """Write the program as MPS, with labels.
 
         Parameters

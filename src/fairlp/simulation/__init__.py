@@ -11,10 +11,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Unpack
 
 from .. import Instance
 from ..errors import UnknownNameError, named, quoted
+from ..formulations.options import SharingOptions
+from ..keywords import lists
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import find
 from ..mechanisms.whole_tasks.placement import POLICIES, SLOTS
@@ -36,6 +39,7 @@ MOST_SAMPLES = 1000
 FEWEST_SAMPLES = 10
 
 
+@lists(SharingOptions)
 def simulate(
     cluster: Instance,
     workload: Workload,
@@ -46,7 +50,7 @@ def simulate(
     weights: dict[Any, float] | None = None,
     slots: int = SLOTS,
     progress: bool | None = None,
-    **options: Any,
+    **options: Unpack[SharingOptions],
 ) -> SimulationResult:
     """Simulate a workload on a cluster.
 
@@ -133,7 +137,7 @@ def _simulation(
     workload: Workload,
     policy: str,
     slots: int,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
     **common: Any,
 ) -> Simulation:
     """Return the simulation of a policy at its beginning."""
@@ -149,6 +153,8 @@ def _simulation(
         return GapEngine(cluster, workload, policy, **common)
     return Engine(cluster, workload, policy, slots=slots, **common)
 
+
+from . import experiments, generators  # noqa: E402  (they use what stands above)
 
 __all__ = ["SimulationResult", "Workload", "experiments", "generators", "policies", "simulate"]
 

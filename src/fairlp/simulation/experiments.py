@@ -30,7 +30,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -38,9 +38,12 @@ import pandas as pd
 from .. import Instance, allocate
 from ..errors import InstanceError, needed_by, quoted, require_known
 from ..examples import load
+from ..formulations.options import SimulationOptions, TrackOptions
+from ..keywords import lists
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.per_server.distributed import Tracking, track
 from ..mechanisms.table import OWN
+from ..models.programs.options import SolverLimits
 from ..research.runner import run_calls, sources_of_mechanism
 from ..tolerances import AGREEMENT
 from . import simulate
@@ -259,6 +262,7 @@ def _portable(call: _Call) -> tuple[Instance, Workload, str | Mechanism, Mapping
     return cluster, workload, OWN.get(policy, policy), options
 
 
+@lists(SimulationOptions)
 def compare_policies(
     cluster: Instance,
     workload: Workload,
@@ -266,7 +270,7 @@ def compare_policies(
     *,
     folder: str | Path | None = None,
     progress: bool | None = None,
-    **options: Any,
+    **options: Unpack[SimulationOptions],
 ) -> Comparison:
     """Run a workload under several policies (Wang et al., Figs. 5 to 7).
 
@@ -298,6 +302,7 @@ def compare_policies(
     return Comparison(cluster, workload, dict(zip(policies, results, strict=True)))
 
 
+@lists(SimulationOptions)
 def slot_sizes(
     cluster: Instance,
     workload: Workload,
@@ -305,7 +310,7 @@ def slot_sizes(
     *,
     folder: str | Path | None = None,
     progress: bool | None = None,
-    **options: Any,
+    **options: Unpack[SimulationOptions],
 ) -> pd.DataFrame:
     """Run a workload under Slots with several sizes (Wang et al., Table II).
 
@@ -341,11 +346,14 @@ def slot_sizes(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("slots")
 
 
+@lists(SimulationOptions)
 def joining_users(
     cluster: Instance | None = None,
     workload: Workload | None = None,
     policy: str = "best-fit",
-    **how: Any,
+    *,
+    progress: bool | None = None,
+    **options: Unpack[SimulationOptions],
 ) -> SimulationResult:
     """Let users join and leave, and watch their shares (Wang et al., Fig. 4).
 
@@ -356,7 +364,9 @@ def joining_users(
     workload : Workload, optional
         By default the paper's three users (:func:`~fairlp.simulation.generators.three_users`).
     policy : str
-    **how
+    progress : bool, optional
+        False hides the progress (a bar in a terminal or notebook, lines elsewhere).
+    **options
         As for :func:`simulate`.
 
     Returns
@@ -369,9 +379,16 @@ def joining_users(
     [[1.0, 0.0, 0.0], [0.606, 0.606, 0.0], [0.454, 0.454, 0.454]]
     """
     cluster = load("wang-figure-4") if cluster is None else cluster
-    return simulate(cluster, three_users() if workload is None else workload, policy, **how)
+    return simulate(
+        cluster,
+        three_users() if workload is None else workload,
+        policy,
+        progress=progress,
+        **options,
+    )
 
 
+@lists(SimulationOptions)
 def dedicated_clouds(
     cluster: Instance,
     workload: Workload,
@@ -380,7 +397,7 @@ def dedicated_clouds(
     seed: int = 0,
     folder: str | Path | None = None,
     progress: bool | None = None,
-    **options: Any,
+    **options: Unpack[SimulationOptions],
 ) -> DedicatedClouds:
     """Run every user alone on an equal part of the servers, and all users on all servers.
 
@@ -489,8 +506,14 @@ def mean_tasks(
 PLACEMENTS = ("drfh-best-fit", "drfh-first-fit", "slots")
 
 
+@lists(SolverLimits)
 def distances(
-    clusters: int = 50, *, users: int = 5, servers: int = 5, seed: int = 0, **options: Any
+    clusters: int = 50,
+    *,
+    users: int = 5,
+    servers: int = 5,
+    seed: int = 0,
+    **options: Unpack[SolverLimits],
 ) -> pd.DataFrame:
     """Place whole tasks on random clusters, and compare with the leximin of whole tasks.
 
@@ -541,12 +564,13 @@ def distances(
     return pd.DataFrame(list(rows.values()), index=index)
 
 
+@lists(TrackOptions)
 def leaving_user(
     cluster: Instance | None = None,
     away: Mapping[Any, tuple[float, float]] | None = None,
     *,
     until: float = 300.0,
-    **how: Any,
+    **options: Unpack[TrackOptions],
 ) -> Tracking:
     """Let users leave and return while servers keep PS-DSF (Khamse-Ashari et al., Fig. 6).
 
@@ -558,7 +582,7 @@ def leaving_user(
     away : mapping, optional
         User → (from, to); by default the paper's: the last user is away from 100 s to 250 s.
     until : float
-    **how
+    **options
         As for :func:`fairlp.per_server.track`.
 
     Returns
@@ -567,4 +591,4 @@ def leaving_user(
     """
     cluster = load("khamse-ashari-table-3") if cluster is None else cluster
     away = {cluster.users[-1]: (100.0, 250.0)} if away is None else away
-    return track(cluster, away, until=until, **how)
+    return track(cluster, away, until=until, **options)

@@ -199,7 +199,7 @@ def _instance(
 
 def _weights_and_limits(
     rng: np.random.Generator, users: int, weights: Interval | None, task_limits: Interval | None
-) -> dict[str, np.ndarray]:
+) -> dict[str, Any]:
     """Return random weights and task limits, where there are intervals for them."""
     options = {}
     if weights is not None:

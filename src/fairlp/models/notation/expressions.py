@@ -22,6 +22,7 @@ from .labels import (
     aligned,
     as_indices,
     carries_labels,
+    completions,
     labels_at,
     laid_out,
     member,
@@ -409,6 +410,10 @@ class Expression(Immutable):
         from .render import latex
 
         return f"$\\displaystyle {latex(self)}$"
+
+    def _ipython_key_completions_(self) -> list[Any]:
+        """Return labels, which IPython completes in brackets."""
+        return completions(self.indices)
 
     def __getitem__(self, key: Any) -> Expression:
         """Return the expression at labels, at a part of them, or over other symbols.

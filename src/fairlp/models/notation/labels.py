@@ -18,7 +18,7 @@ from collections.abc import (
     Set,
     Sized,
 )
-from itertools import permutations
+from itertools import islice, permutations, product
 from typing import Any, Final, NoReturn, Protocol
 
 import numpy as np
@@ -214,6 +214,8 @@ def _of_python(label: Any) -> Any:
 #: Letters of a label. A cell of a CSV file has at most 131,072 (of Python's csv), and a unit, a
 #: mark or the queues above may stand beside the label there.
 LONGEST_LABEL: Final = 100_000
+#: Labels that completion in brackets offers.
+_MOST_COMPLETIONS: Final = 1_000
 #: Bits of a whole number that is a label or an attribute: Python writes at most 4,300 digits.
 _MOST_BITS: Final = 14_000
 
@@ -848,6 +850,12 @@ def order(
 def shape_of(axes: Iterable[Sized]) -> tuple[int, ...]:
     """Return how many labels each index has."""
     return tuple(map(len, axes))
+
+
+def completions(indices: Sequence[Index]) -> list[Any]:
+    """Return what IPython completes in brackets: the first labels, or tuples of them."""
+    combinations = islice(product(*indices), _MOST_COMPLETIONS)
+    return [place[0] if len(indices) == 1 else place for place in combinations]
 
 
 def symbols_of(indices: Iterable[Index]) -> list[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Never
+from typing import TYPE_CHECKING, Any, Literal, Never, Unpack
 
 import numpy as np
 
 from ...errors import ModelError, quoted, require_known
 from ...hints import refuse_keywords
+from ...keywords import lists
+from ..programs.options import SolveOptions, WriteOptions
 from ..programs.program import Program, Sense, free_name
 from .expressions import Element, Expression, Parameter, Relation, Variable, as_expression
 from .labels import Index, as_indices, shape_of, union
@@ -958,7 +960,8 @@ class Model(Declarations):
         self._stale.clear()
         return self._program
 
-    def solve(self, solver: AnySolver = "highs", **options: Any) -> Solution:
+    @lists(SolveOptions)
+    def solve(self, solver: AnySolver = "highs", **options: Unpack[SolveOptions]) -> Solution:
         """Solve with a back end: a name of :func:`fairlp.solvers`, or a :class:`fairlp.Backend`.
 
         Parameters
@@ -993,7 +996,8 @@ class Model(Declarations):
 
         return build_and_solve(self.compile, solver, options)
 
-    def session(self, solver: AnySolver = "highs", **options: Any) -> ModelSession:
+    @lists(SolveOptions)
+    def session(self, solver: AnySolver = "highs", **options: Unpack[SolveOptions]) -> ModelSession:
         """Open a session: edit the model as usual, and solve it again from the last basis.
 
         Each answer is of the program that ``compile()`` gives then. Where constraints or variables
@@ -1032,6 +1036,7 @@ class Model(Declarations):
 
         return ModelSession(self, solver, options)
 
+    @lists(SolveOptions)
     def sweep(
         self,
         parameter: str | Parameter | Element | Mapping[Any, Any],
@@ -1039,7 +1044,7 @@ class Model(Declarations):
         *,
         read: Any = (),
         solver: AnySolver = "highs",
-        **options: Any,
+        **options: Unpack[SolveOptions],
     ) -> Any:
         """Solve for one value of a parameter after the other, each from the last basis.
 
@@ -1169,7 +1174,8 @@ class Model(Declarations):
 
         return explain(self.compile(), solver, weights)
 
-    def write(self, path: str | Path, **options: Any) -> list[Path]:
+    @lists(WriteOptions)
+    def write(self, path: str | Path, **options: Unpack[WriteOptions]) -> list[Path]:
         """Write the model as ``.mps``, ``.lp`` (also ``.gz``) or ``.nl``.
 
         The page ``docs/model-files.md`` describes the files.
@@ -1204,10 +1210,10 @@ class Model(Declarations):
         ...     [path.name for path in model.write(Path(folder) / "m.mps")]
         ['m.mps']
         """
-        from ..files.programs import write_nl, write_program
+        from ..files.programs import options_of, write_nl, write_program
 
         if Path(path).suffix.lower() == ".nl":
-            return write_nl(self, path, **options)
+            return write_nl(self, path, **options_of(write_nl, options, Path(path)))
         return write_program(self.compile(), path, **options)
 
     def to_highs(self, names: bool = True) -> Any:

@@ -612,6 +612,10 @@ class Tables(Hinted):
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and any(name in self._table(kind) for kind in _KINDS)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return the names, which IPython completes in brackets."""
+        return [name for kind in _KINDS for name in self._table(kind)]
+
     #: A model is no sequence of its names.
     __iter__ = None
 

@@ -403,7 +403,7 @@ def _as_its_bound_says(solution: Solution, message: str, mip_gap: float | None) 
 
 
 def build_and_solve(
-    build: Callable[[], Program], solver: AnySolver, options: dict[str, Any]
+    build: Callable[[], Program], solver: AnySolver, options: Mapping[str, Any]
 ) -> Solution:
     """Build a program and solve it on a back end; the answer has the times of both."""
     name = spelt(solver)
