@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 #: Title → the lines, of which the last gives the figure.
@@ -253,6 +254,22 @@ def write_front(folder: Path) -> None:
     path.write_text(text.replace("</style>", f"{IN_THE_DARK}</style>", 1), encoding="utf-8")
 
 
+def write_second_model(folder: Path) -> None:
+    """Draw the picture of the front page's second model, by the lines that stand on the page."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from fairlp.plots.style import image
+
+    page = (Path(__file__).parents[1] / "index.md").read_text(encoding="utf-8")
+    _, code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, object] = {}
+    exec(code, names)
+    text = image(names["figure"], "svg").decode()
+    text = text.replace("</style>", f"{IN_THE_DARK}</style>", 1)
+    (folder / "unit-commitment.svg").write_text(text, encoding="utf-8")
+
+
 def _folded(text: str) -> str:
     """Return text in lines of at most 36 letters."""
     import textwrap
@@ -260,5 +277,8 @@ def _folded(text: str) -> str:
     return textwrap.fill(text, 36)
 
 
-if __name__ == "__main__":  # docs/figures/front.svg, which the README shows too
+if (
+    __name__ == "__main__"
+):  # docs/figures/front.svg, which the README shows too, and unit-commitment.svg
     write_front(Path(__file__).parents[1] / "figures")
+    write_second_model(Path(__file__).parents[1] / "figures")
