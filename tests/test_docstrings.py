@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import fairlp
+from signatures import written_parameters
 
 HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
 #: Sections, in the order that numpydoc gives them.
@@ -87,13 +88,7 @@ def entries(section):
 
 def parameters(function):
     """Names of the parameters of a function as they are written, without self and cls."""
-    if "__signature__" in vars(function):  # keywords that several functions share stand in one line
-        code = function.__code__
-        count = code.co_argcount + code.co_kwonlyargcount + 1
-        names = code.co_varnames[:count]
-    else:
-        names = inspect.signature(function).parameters
-    return [name for name in names if name not in ("self", "cls")]
+    return [name for name in written_parameters(function) if name not in ("self", "cls")]
 
 
 def made_by_hand(value):
