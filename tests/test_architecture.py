@@ -25,8 +25,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 #: Rooms by floor, the lowest first: a room imports only from lower floors. docs/architecture.md
 #: draws it.
 FLOORS = [
-    {"_version", "blas", "errors", "keywords", "tolerances", "progress"},
-    {"registry", "hints"},
+    {"_version", "errors", "tolerances"},
+    {"blas", "keywords", "progress", "registry", "hints"},
     {"_lazy", "models.programs"},
     {"models.notation"},
     {"models.instances"},

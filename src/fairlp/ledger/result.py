@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -417,15 +416,14 @@ def svg_of(chart: Chart) -> str:
     """Return a chart as SVG, the same bytes each time."""
     from matplotlib import rc_context
 
-    from ..plots.style import new_figure
+    from ..plots.style import image, new_figure
 
-    with rc_context({"svg.hashsalt": "fairlp", "svg.fonttype": "none", "path.simplify": True}):
+    with rc_context({"svg.fonttype": "none", "path.simplify": True}):
         figure = new_figure(*_CHART_SIZE)
         draw_chart(figure.subplots(), chart)
-        target = BytesIO()
         with np.errstate(over="ignore", invalid="ignore"):  # ticks of numbers near the largest
-            figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None})
-    return "".join(f"{line.rstrip()}\n" for line in target.getvalue().decode().splitlines())
+            content = image(figure, "svg").decode()
+    return "".join(f"{line.rstrip()}\n" for line in content.splitlines())
 
 
 #: A badge: what was checked, and how many of its items agree. Widths are those of a letter of 11

@@ -18,12 +18,14 @@ from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
-import cloudpickle
 import numpy as np
 
 from .. import Program
-from ..errors import FairlpError, UnsupportedError
+from ..errors import FairlpError, UnsupportedError, needed_by
 from .entry import Entry, load
+
+with needed_by("solvers in processes of their own"):
+    import cloudpickle
 
 #: Seconds for imports, reading the program and a first small solve, beyond any time limit.
 PREPARING = 300.0

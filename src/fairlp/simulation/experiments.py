@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 
 from .. import Instance, allocate
-from ..errors import InstanceError, quoted, require_known
+from ..errors import InstanceError, needed_by, quoted, require_known
 from ..examples import load
 from ..formulations.options import SimulationOptions, TrackOptions
 from ..keywords import lists
@@ -245,7 +245,8 @@ def _key(call: _Call) -> str:
 
     Copies of its arguments in other processes would have other hashes.
     """
-    import joblib
+    with needed_by("simulations that go on"):
+        import joblib
 
     policy = call[2]
     sources = sources_of_mechanism(OWN[policy]) if policy in OWN else []

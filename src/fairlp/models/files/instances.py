@@ -15,9 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from ...errors import FileFormatError, InstanceError
+from ...errors import FileFormatError, InstanceError, needed_by
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from .documents import from_document, to_document
@@ -33,6 +31,9 @@ from .whole_files import (
     require_folder,
     utf8,
 )
+
+with needed_by("files of instances and studies"):
+    import yaml
 
 if TYPE_CHECKING:
     from yaml import SafeDumper as _BaseDumper, SafeLoader as _BaseLoader

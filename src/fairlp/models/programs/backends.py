@@ -24,6 +24,7 @@ from ...errors import (
     UnsupportedError,
     named,
     nearest,
+    needed_by,
 )
 from ...registry import Registry
 from ...tolerances import MILP_TOLERANCES, VERIFIED
@@ -499,6 +500,8 @@ def lowering(name: str) -> Lowering:
             f"a model cannot be turned into {name!r}; {nearest(name, LOWERINGS)}"
         )
     function: Lowering = _load(f"{LOWERINGS[name]}:lower")
+    with needed_by(f"models for {name}"):
+        importlib.import_module({tool: module for module, tool in _TOOLS.items()}[name])
     return function
 
 
