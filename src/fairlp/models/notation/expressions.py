@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, Any, Literal, Never, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
-from ...hints import NoArgumentError, refuse_keywords
+from ...hints import NoArgumentError, worded
 from ..programs.program import Block, free_name
 from ..programs.solution import Solution
+from . import operators
 from .labels import (
     ChangeListener,
     Immutable,
@@ -30,6 +31,7 @@ from .labels import (
     symbols_of,
     union,
 )
+from .operators import Refusals
 from .reals import NumberError, floats, is_number, number
 
 if TYPE_CHECKING:
@@ -45,12 +47,12 @@ Comparison = Literal["<=", ">=", "==", "between"]
 _MOST_DENSE = 1_000_000
 
 
-#: Functions of pandas and xarray that do not hand an operator over to what stands on the right, but
+#: Functions of pandas, xarray and masked arrays that do not hand an operator over to what stands on the right, but
 #: read it as numbers.
-_WOULD_READ = ("dot", "as_compatible_data")
+_WOULD_READ = ("dot", "as_compatible_data", "getdata")
 
 
-class Expression(Immutable):
+class Expression(Refusals, Immutable):
     """A formula over indices: arithmetic, ``.sum(n)``, and comparisons that make constraints.
 
     Formulas are written, from variables, parameters, numbers and labelled data, with ``+ - * / @``,
@@ -87,9 +89,7 @@ class Expression(Immutable):
     _names = frozenset(
         {"indices", "degree", "left", "right", "parts", "value", "body", "over", "argument"}
     )
-    #: Let NumPy scalars and arrays on the left hand over to us, and Series and frames (their own
-    #: priority is 4000).
-    __array_ufunc__ = None
+    #: Let Series and frames on the left hand over to us (their own priority is 4000).
     __pandas_priority__ = 5000
     __hash__ = object.__hash__
 
@@ -104,6 +104,8 @@ class Expression(Immutable):
         return Add((1, self), (1, as_expression(other, self)))
 
     def __radd__(self, other: Any) -> Expression:
+        if is_number(other) and other == 0:  # Python's sum(…) begins with it
+            return self
         return Add((1, as_expression(other, self)), (1, self))
 
     def __sub__(self, other: Any) -> Expression:
@@ -141,6 +143,15 @@ class Expression(Immutable):
     def __abs__(self) -> Expression:
         return Abs(self)
 
+    def __pos__(self) -> Expression:
+        return self
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return operators.elementwise(ufunc, method, *inputs, **keywords)
+
+    def __array_function__(self, called: Any, _: Any, arguments: Any, keywords: Any) -> Any:
+        return operators.function(called, arguments, keywords)
+
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
         if sys._getframe(1).f_code.co_name in _WOULD_READ:
             raise ModelError(
@@ -154,15 +165,13 @@ class Expression(Immutable):
         array[()] = self
         return array
 
-    def sum(self, *over: Index | tuple[Index, ...], **unknown: Never) -> SumOver:
+    def sum(self, *over: Index | tuple[Index, ...]) -> SumOver:
         """Sum over the given indices (over all free ones when none is given).
 
         Parameters
         ----------
         *over : Index or tuple of Index
             One after the other, or in a tuple.
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -181,8 +190,6 @@ class Expression(Immutable):
         >>> x.sum(i)
         <Expression ∑_i x[n,i] over n>
         """
-        if unknown:
-            refuse_keywords("sum", unknown)
 
         def remedy() -> str:
             entries: list[Any] = list(over)
@@ -193,7 +200,7 @@ class Expression(Immutable):
 
         return SumOver(self, as_indices(over, "sum over", remedy) or self.indices)
 
-    def mean(self, *over: Index | tuple[Index, ...], **unknown: Never) -> Expression:
+    def mean(self, *over: Index | tuple[Index, ...]) -> Expression:
         """Return the mean over the indices, by default over all free ones.
 
         Elements that a mask leaves out count as 0.
@@ -201,8 +208,6 @@ class Expression(Immutable):
         Parameters
         ----------
         *over : Index or tuple of Index
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -221,8 +226,6 @@ class Expression(Immutable):
         >>> x.mean(n)
         <Expression (∑_n x[n])/2>
         """
-        if unknown:
-            refuse_keywords("mean", unknown, "sum")
         total = self.sum(*over)
         count = math.prod(shape_of(total.over))
         if not count:
@@ -777,6 +780,7 @@ class Log(Expression):
         self.degree = 2 * argument.degree
 
 
+@worded
 def log(expression: Expression) -> Log:
     """Return the natural logarithm of a linear expression, for objectives.
 
@@ -823,6 +827,7 @@ class Power(Expression):
         self.degree = 2 * argument.degree
 
 
+@worded
 def power(expression: Expression, exponent: float) -> Power:
     """Return a linear expression to a power, for objectives.
 
@@ -1107,6 +1112,7 @@ class Parameter(ParameterPart):
     _names = frozenset({"name", "indices", "doc", "default", "base", "model"})
     _remedy = "other numbers are given by .set(values)"
 
+    @worded
     def __init__(
         self,
         name: str = "",
@@ -1117,9 +1123,8 @@ class Parameter(ParameterPart):
         default: float | None = None,
         model: ChangeListener | None = None,
         base: Parameter | None = None,
-        **_unknown: Never,
     ) -> None:
-        if _unknown or (values is None and base is None):
+        if values is None and base is None:
             raise NoArgumentError(
                 "a parameter is declared by its model: d = model.parameter('d', n, [1, 2])"
             )
@@ -1367,6 +1372,7 @@ class Variable(VariablePart):
     _names = frozenset({"name", "indices", "doc", "where", "integer", "base", "model"})
     _remedy = "other bounds are given by .set(lower=…, upper=…)"
 
+    @worded
     def __init__(
         self,
         name: str = "",

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import FairlpError, ModelError, nearest, quoted
-from ...hints import Hinted, hint_of
+from ...hints import Hinted, hint_of, worded
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
@@ -96,10 +96,16 @@ class Index(Immutable):
 
     _names = frozenset({"symbol", "labels", "name", "whole"})
 
+    @worded
     def __init__(
         self, symbol: str, labels: Iterable[Any], name: str = "", whole: Index | None = None
     ) -> None:
         for text, noun in ((symbol, "the symbol of an index"), (name, "the name of an index")):
+            if not isinstance(text, str) and isinstance(text, Iterable):
+                raise ModelError(
+                    f"{noun} is {quoted(text)}; an index has its symbol first: "
+                    "n = fairlp.Index('n', ['ann', 'bob'])"
+                )
             require_text(text, noun, ModelError)
         if not symbol:
             raise ModelError("the symbol of an index is empty; expected a letter or a word")

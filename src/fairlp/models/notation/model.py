@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Never, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
 from ...errors import ModelError, quoted, require_known
-from ...hints import refuse_keywords
 from ...keywords import lists
 from ..programs.options import SolveOptions, WriteOptions
 from ..programs.program import Program, Sense, free_name
@@ -80,7 +79,6 @@ class Declarations(Tables):
         doc: str = "",
         *,
         default: float | None = None,
-        **unknown: Never,
     ) -> Parameter:
         """Declare known numbers over indices.
 
@@ -99,8 +97,6 @@ class Declarations(Tables):
         default : float, optional
             The number of combinations that labelled data do not have. Of a default of 0 and several
             indices only the others are kept, as in a sparse array.
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -122,8 +118,6 @@ class Declarations(Tables):
         >>> model.parameter("c", (n, i), {("bob", "s1"): 5}, default=0).values.tolist()
         [[0.0, 0.0], [5.0, 0.0]]
         """
-        if unknown:
-            refuse_keywords("parameter", unknown)
         require_name(name, "variable, parameter or subset")
         indices = indices_before(f"parameter {quoted(name)}", over, values)
         numbers = declared_numbers(values, indices, name, default)
@@ -180,7 +174,6 @@ class Declarations(Tables):
         integer: bool = False,
         binary: bool = False,
         doc: str = "",
-        **unknown: Never,
     ) -> Variable:
         """Declare unknowns over indices, one for each element where ``where`` holds.
 
@@ -200,8 +193,6 @@ class Declarations(Tables):
             A binary one is integer, and within 0 and 1 whatever its bounds.
         doc : str
             What it is, with the unit.
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -218,8 +209,6 @@ class Declarations(Tables):
         >>> Model("m").variable("x", n, upper=3, integer=True)
         <Variable 0 ≤ x[n] ≤ 3 integer: 2 users>
         """
-        if unknown:
-            refuse_keywords("variable", unknown)
         indices = as_indices(over, f"variable {quoted(name)} runs over")
         subset = subset_of(where, indices, f"variable {quoted(name)}")
         limits = bounds(
@@ -245,7 +234,6 @@ class Declarations(Tables):
         over: Index | tuple[Index, ...] = (),
         where: Any = None,
         doc: str = "",
-        **unknown: Never,
     ) -> Constraint:
         """Declare a family of constraints, a row for each combination of the relation's indices.
 
@@ -261,8 +249,6 @@ class Declarations(Tables):
             Over the same indices, or some of them (a Series over hours): only these rows exist.
         doc : str
             What it says.
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -284,8 +270,6 @@ class Declarations(Tables):
         >>> model.constraint("least", x >= {"bob": 2, "ann": 1}).rows
         ['least[ann]', 'least[bob]']
         """
-        if unknown:
-            refuse_keywords("constraint", unknown)
         require_name(name, "constraint")
         if name in self._constraints:
             raise ModelError(f"constraint {quoted(name)} is declared twice in model {self.name!r}")
@@ -569,15 +553,13 @@ class Declarations(Tables):
         check_own(self, f"definition {quoted(name)}", expression)
         self._definitions[name] = expression
 
-    def maximize(self, objective: Any, **unknown: Never) -> None:
+    def maximize(self, objective: Any) -> None:
         """Set the objective: linear, or with weights times logarithms and powers.
 
         Parameters
         ----------
         objective : Expression or float
             One number: without free indices.
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Raises
         ------
@@ -592,11 +574,9 @@ class Declarations(Tables):
         >>> model.solve().objective
         7.0
         """
-        if unknown:
-            refuse_keywords("maximize", unknown)
         self._optimise("max", objective)
 
-    def minimize(self, objective: Any, **unknown: Never) -> None:
+    def minimize(self, objective: Any) -> None:
         """Set the objective to be minimised.
 
         Absolute values in it have weights ≥ 0 (≤ 0 where it is maximised). Each becomes a variable
@@ -607,8 +587,6 @@ class Declarations(Tables):
         ----------
         objective : Expression or float
             One number: without free indices.
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Raises
         ------
@@ -625,8 +603,6 @@ class Declarations(Tables):
         >>> model.solve().objective
         2.0
         """
-        if unknown:
-            refuse_keywords("minimize", unknown, "maximize")
         self._optimise("min", objective)
 
     def leximin(
@@ -742,8 +718,6 @@ class Model(Declarations):
         Where it was published (paper, equation).
     indices : tuple of Index
         Order of the indices in rows: ``capacity[i,r]`` rather than ``capacity[r,i]``.
-    **unknown
-        Refused, with what to write for a keyword of another tool.
 
     Examples
     --------

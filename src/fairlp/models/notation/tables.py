@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Never, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
-from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, refuse_keywords
+from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, worded
 from ..programs.program import Block, Program
 from .combinations import EXPECTED, chosen, listed_numbers, lists_labels, spread
 from .compiler import naming, numbers, unconditional
@@ -177,6 +177,7 @@ class Constraint(Immutable):
     _names = frozenset({"name", "relation", "over", "where", "doc", "model"})
     _remedy = "change it with .replace(relation) or .remove()"
 
+    @worded
     def __init__(
         self,
         name: str = "",
@@ -185,9 +186,8 @@ class Constraint(Immutable):
         where: Subset | None = None,
         doc: str = "",
         model: Editable | None = None,
-        **_unknown: Never,
     ) -> None:
-        if _unknown or not isinstance(relation, Relation):
+        if not isinstance(relation, Relation):
             raise NoArgumentError(
                 "a constraint is declared by its model: model.constraint('name', x.sum(n) <= 4)"
             )
@@ -611,11 +611,8 @@ class Tables(Hinted):
     name: str
     source: str
 
-    def __init__(
-        self, name: str = "model", source: str = "", indices: Indices = (), **unknown: Never
-    ) -> None:
-        if unknown:
-            refuse_keywords("Model", unknown, "Model constructor")
+    @worded
+    def __init__(self, name: str = "model", source: str = "", indices: Indices = ()) -> None:
         if not isinstance(source, str) or source.casefold() in _SENSES:
             hint = hint_of(["Model constructor"], "sense")
             raise ModelError(
