@@ -142,7 +142,7 @@ HINTS: dict[str, dict[str, str]] = {
             _COSTS: "RC rc dj reduced_cost",
             _SELECT: "loc iloc sel isel at",
             _WHERE: "mask",
-            _INDICES: "dims coords dim index ndim",
+            _INDICES: "dims coords dim index ndim shape size",
             _SUM: "sums quicksum",
             "write data @ x, or (data * x).sum(n)": "dot",
             "write x - x.shift(n)": "diff",
@@ -179,7 +179,10 @@ HINTS: dict[str, dict[str, str]] = {
         }
     ),
     "Relation": _by_name(
-        {f"it has no numbers of its own; {_CONSTRAINT}": "dual dual_value value violation Pi"}
+        {
+            f"it has no numbers of its own; {_CONSTRAINT}": "dual dual_value value violation Pi",
+            "beside xarray the formula comes first: x <= data": "shape",
+        }
     ),
     "Index": _by_name(
         {

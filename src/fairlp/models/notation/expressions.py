@@ -27,6 +27,8 @@ from .labels import (
     labels_at,
     laid_out,
     member,
+    placed,
+    says_its_indices,
     shape_of,
     symbols_of,
     union,
@@ -45,6 +47,13 @@ if TYPE_CHECKING:
 Comparison = Literal["<=", ">=", "==", "between"]
 #: Numbers of a sparse parameter, zeros too, that are written out where a formula needs them all.
 _MOST_DENSE = 1_000_000
+
+
+#: What to write where a model would have squares or norms in its rows.
+_SQUARES = (
+    "rows are linear here: add the row to model.to_cvxpy(), or bound it by tangents with "
+    "model.piecewise (docs/squares-and-norms.md)"
+)
 
 
 #: Functions of pandas, xarray and masked arrays that do not hand an operator over to what stands on the right, but
@@ -135,10 +144,10 @@ class Expression(Refusals, Immutable):
         return Power(self, exponent)
 
     def __matmul__(self, other: Any) -> Expression:
-        return _inner(self, as_expression(other, self))
+        return _inner(self, _factor(other, self, False))
 
     def __rmatmul__(self, other: Any) -> Expression:
-        return _inner(as_expression(other, self), self)
+        return _inner(_factor(other, self, True), self)
 
     def __abs__(self) -> Expression:
         return Abs(self)
@@ -954,18 +963,44 @@ class Range(Relation):
 
 
 class Data(Expression):
-    """Numbers that stand in a formula as they are.
+    """Numbers that stand in a formula as they are, an array or a ``scipy.sparse.coo_array``.
 
     Numbers without a name are printed by their count. Ends of a range may be infinite.
     """
 
-    _names = frozenset({"name", "indices", "values"})
+    _names = frozenset({"name", "indices", "stored"})
 
-    def __init__(self, name: str, indices: Indices, values: np.ndarray) -> None:
-        values.setflags(write=False)
+    def __init__(self, name: str, indices: Indices, stored: Any) -> None:
+        (stored if isinstance(stored, np.ndarray) else stored.data).setflags(write=False)
         self.name = name
         self.indices = indices
-        self.values = values
+        self.stored = stored
+
+    @property
+    def values(self) -> np.ndarray:
+        """The numbers, read-only; one array axis for each index."""
+        return _dense(self.stored, "the sparse array")
+
+    @property
+    def count(self) -> int:
+        """How many numbers there are; of a sparse array, those that are kept."""
+        return int(self.stored.size)
+
+
+def _dense(stored: Any, subject: str) -> np.ndarray:
+    """Return numbers as an array, read-only; raise for a sparse array that would be too large."""
+    if isinstance(stored, np.ndarray):
+        return stored
+    size = math.prod(stored.shape)
+    if size > _MOST_DENSE:
+        raise ModelError(
+            f"{subject} is sparse, and all its {size:,} numbers would be needed; multiply it with a "
+            "variable before anything else (a @ x, (a * x).sum(n)), or give the product another "
+            "parameter"
+        )
+    dense: np.ndarray = stored.toarray()
+    dense.setflags(write=False)
+    return dense
 
 
 def _end(value: Any, name: str, expression: Expression) -> Expression | None:
@@ -979,7 +1014,7 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
         return value
     subject = f"the {name} end of the range of {expression}"
     none = -np.inf if name == "lower" else np.inf
-    axes, array = _numbers(none if value is None else value, expression, subject)
+    axes, array = _numbers(none if value is None else value, expression.indices, subject)
     if np.isnan(array).any() or (array == -none).any():
         raise ModelError(f"{subject} is NaN or {-none}; expected numbers, or None for no end")
     if (array == none).all() and array.size:
@@ -987,15 +1022,46 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
     return Constant(array.item()) if array.ndim == 0 else Data(name, axes, array)
 
 
-def _numbers(value: Any, beside: Expression, subject: str) -> tuple[Indices, np.ndarray]:
-    """Return the expression's indices that the numbers run over, and the numbers as an array."""
+def _numbers(value: Any, beside: Indices, subject: str) -> tuple[Indices, np.ndarray]:
+    """Return the indices among some that the numbers run over, and the numbers as an array."""
     try:
-        axes, entries = laid_out(value, beside.indices, subject, ModelError)
+        axes, entries = laid_out(value, beside, subject, ModelError)
         array = floats(entries)
     except NumberError as error:
         raise ModelError(f"{subject} is not all numbers ({error})") from None
-    turned = [axes.index(index) for index in beside.indices if index in axes]
+    turned = [axes.index(index) for index in beside if index in axes]
     return tuple(axes[k] for k in turned), array.transpose(turned)
+
+
+def _other_indices(beside: Expression) -> Indices:
+    """Return the indices of a formula's model that the formula itself does not run over."""
+    from .walks import named
+
+    symbols = symbols_of(beside.indices)
+    model = next((leaf.model for leaf in named(beside) if leaf.model is not None), None)
+    indices: Indices = getattr(model, "indices", ())
+    return tuple(index for index in indices if index.symbol not in symbols)
+
+
+def _numbers_beside(value: Any, beside: Expression, subject: str) -> tuple[Indices, np.ndarray]:
+    """Return the indices that numbers beside a formula run over, and the numbers as an array.
+
+    They are the formula's own. Further indices of its model are told by labels; beside a formula
+    without any index, also by lengths.
+    """
+    try:
+        return _numbers(value, beside.indices, subject)
+    except ModelError:
+        others = _other_indices(beside)
+        if not others or (beside.indices and not says_its_indices(value)):
+            raise
+        if not beside.indices:
+            return _numbers(value, others, subject)
+        try:
+            return _numbers(value, (*beside.indices, *others), subject)
+        except ModelError:
+            pass
+        raise
 
 
 def as_expression(value: Any, beside: Expression | None = None) -> Expression:
@@ -1011,23 +1077,65 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
                 f"a formula is expected, not a {kind}; give numbers a name with "
                 "model.parameter(name, indices, values)"
             )
-        axes, array = _numbers(value, beside, f"the {kind} beside {beside}")
-        if not np.isfinite(array).all():
-            position = tuple(np.argwhere(~np.isfinite(array))[0])
-            where = (
-                f"the {kind} beside {beside} is {array[position]} at {labels_at(axes, position)}"
-            )
-            raise ModelError(f"{where}; expected finite numbers")
-        name = getattr(value, "name", None)
-        return (
-            Data(name if isinstance(name, str) else "", axes, array)
-            if axes
-            else Constant(array.item())
-        )
+        axes, array = _numbers_beside(value, beside, f"the {kind} beside {beside}")
+        return _data(value, axes, array, beside)
     raise ModelError(
         f"{quoted(value)} ({type(value).__name__}) cannot stand in a formula; expected a number, "
         "labelled data or an "
-        "expression (scipy.sparse as model.parameter(name, indices, matrix))"
+        "expression (scipy.sparse in A @ x, or as model.parameter(name, indices, matrix))"
+    )
+
+
+def _data(value: Any, axes: Indices, array: np.ndarray, beside: Expression) -> Expression:
+    """Return numbers as an expression, checked."""
+    if not np.isfinite(array).all():
+        position = tuple(np.argwhere(~np.isfinite(array))[0])
+        where = (
+            f"the {type(value).__name__} beside {beside} is {array[position]} at "
+            f"{labels_at(axes, position)}"
+        )
+        raise ModelError(f"{where}; expected finite numbers")
+    name = getattr(value, "name", None)
+    return (
+        Data(name if isinstance(name, str) else "", axes, array) if axes else Constant(array.item())
+    )
+
+
+def _factor(value: Any, beside: Expression, is_left: bool) -> Expression:
+    """Return what stands beside a formula in ``@``: a formula, numbers, or a matrix.
+
+    The columns of a matrix on the left run over an index of the formula, and its rows over another
+    index of the model, told by labels or, of an array, by their lengths.
+    """
+    is_sparse = hasattr(value, "tocoo") and not carries_labels(value)
+    if not is_sparse:
+        try:
+            return as_expression(value, beside)
+        except ModelError:
+            if np.ndim(value) != 2 or is_number(value):
+                raise
+    others = _other_indices(beside)
+    candidates = (*others, *beside.indices) if is_left else (*beside.indices, *others)
+    subject = f"the {type(value).__name__} beside {beside}"
+    try:
+        axes = placed(value, candidates, subject, ModelError)
+    except ModelError as error:
+        raise ModelError(f"{error}{_matrix_remedy(value, beside)}") from None
+    if not is_sparse:
+        return _data(value, *_numbers(value, axes, subject), beside)
+    from .tables import parameter_values
+
+    return Data("", axes, parameter_values(value, axes, f"of {subject}"))
+
+
+def _matrix_remedy(matrix: Any, beside: Expression) -> str:
+    """Return what to write for a matrix beside a formula that does not fit."""
+    shape = np.shape(matrix)
+    if len(shape) == 2 and shape[0] == shape[1] == math.prod(shape_of(beside.indices)):
+        return f"; of a quadratic form, {_SQUARES}"
+    return (
+        "; the rows of a matrix run over an index of the model, which Model('m', indices=(i, n)) or a "
+        "parameter over it tells: i = fairlp.Index('i', range(rows)), model.parameter('A', (i, n), A)"
     )
 
 
@@ -1145,20 +1253,7 @@ class Parameter(ParameterPart):
     @property
     def values(self) -> np.ndarray:
         """The numbers, read-only; one array axis for each index."""
-        stored = self.stored
-        if isinstance(stored, np.ndarray):
-            return stored
-        size = int(np.prod(stored.shape))
-        if size > _MOST_DENSE:
-            raise ModelError(
-                f"parameter {self.name!r} is sparse, and all its {size:,} numbers would be needed; "
-                "multiply it with a "
-                "variable before anything else (a @ x, (a * x).sum(n)), or give the product "
-                "another parameter"
-            )
-        dense: np.ndarray = stored.toarray()
-        dense.setflags(write=False)
-        return dense
+        return _dense(self.stored, f"parameter {self.name!r}")
 
     def __getitem__(self, key: Any) -> ParameterPart:
         """Return the numbers over other symbols (``d[m, r]``) or by label (``d["ann", :]``)."""

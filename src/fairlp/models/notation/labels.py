@@ -766,6 +766,18 @@ def laid_out(
     return axes, aligned(data, axes, subject, error)
 
 
+def says_its_indices(data: Any) -> bool:
+    """Whether labels or names tell what each axis of data is; a default index 0, 1, … does not.
+
+    >>> says_its_indices(pd.Series({"ann": 1})), says_its_indices(pd.Series([1])), says_its_indices([1])
+    (True, False, False)
+    """
+    return all(
+        name is not None or (labels is not None and not isinstance(labels, pd.RangeIndex))
+        for name, labels, _ in _axes_of(by_element(data, ()))
+    )
+
+
 def axes_count(data: Any) -> int:
     """Return the number of axes: levels or dimensions of a table, or the depth of a list."""
     return len(_axes_of(by_element(data, ())))

@@ -108,7 +108,7 @@ def indexed(node: Expression, tex: bool) -> str:
     if not places:
         return name
     if not name:
-        count = f"[{node.values.size} numbers over {places}]"  # type: ignore[union-attr]
+        count = f"[{node.count} numbers over {places}]"  # type: ignore[union-attr]
         return f"\\text{{{count}}}" if tex else count
     return f"{name}_{{{places}}}" if tex else f"{name}[{places}]"
 
