@@ -14,7 +14,7 @@ from pages import text_of
 #: Why a name is on a page although nothing of the repository has it: reason → names.
 OF_OTHERS = {
     "programs that users start": (
-        "kubectl scontrol squeue sinfo sshare pip venv python3 pdflatex viprchk coverage"
+        "kubectl scontrol squeue sinfo sshare pip venv mypy python3 pdflatex viprchk coverage"
     ),
     "options of those programs": "--freemps --mps --exclusive",
     "JuMP": "Int Bin set_parameter_value",
