@@ -32,9 +32,9 @@ import pandas as pd
 
 import fairlp
 from fairlp.errors import FairlpError, OversizedTaskWarning
-from fairlp.research.study.generators import log_normal
 from fairlp.solvers.interior_point import method
 from fairlp.solvers.interior_point.warm_starts import in_series
+from fairlp.study.generators import log_normal
 
 OURS = "interior-point"
 

@@ -34,8 +34,8 @@ import numpy as np
 from measure import console, machine, show
 
 import fairlp
+from fairlp.library.numerics import SHAPES, shaped
 from fairlp.models.programs import backends
-from fairlp.research.library.numerics import SHAPES, shaped
 from fairlp.solvers.interior_point.session import InteriorPointSession
 
 

@@ -21,9 +21,9 @@ import pandas as pd
 from measure import machine, show
 
 import fairlp
-from fairlp.research.simulation import SimulationResult, Workload, simulate
-from fairlp.research.simulation.experiments import compare_policies, dedicated_clouds, slot_sizes
-from fairlp.research.simulation.generators import (
+from fairlp.simulation import SimulationResult, Workload, simulate
+from fairlp.simulation.experiments import compare_policies, dedicated_clouds, slot_sizes
+from fairlp.simulation.generators import (
     alibaba,
     google2011,
     google_sample,

@@ -8,6 +8,8 @@ import pandas as pd
 
 import fairlp
 from fairlp import Capability, Instance, Model, Options, Program, Raw, Termination
+from fairlp.simulation import SimulationResult, Workload, simulate
+from fairlp.study import Study
 
 
 class Mine(fairlp.Backend):
@@ -74,6 +76,9 @@ def files(instance: Instance, folder: Path) -> list[Path]:
     model = fairlp.formulate(again, "drfh")
     program = model.compile()
     model.write(folder / "program.mps")
+    model.write(folder / "program.mps", profiles="full")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    model.solve(time_limits=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    fairlp.allocate(again, "drf", time_limits=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     assert fairlp.read_program(folder / "program.mps").n_rows == program.n_rows
     return written
 
@@ -94,6 +99,22 @@ def checks(instance: Instance) -> bool:
             and complaints.complaint < 1e-6
         )
     return False
+
+
+def busy(cluster: Instance, jobs: pd.DataFrame) -> SimulationResult:
+    """Return what happens when users submit these jobs; modules are imported by their public names."""
+    return simulate(cluster, Workload.of(jobs, ["cpu"]), "first-fit")
+
+
+def halves() -> Study:
+    """Return an experiment of one size."""
+    return Study(
+        name="halves",
+        generator="uniform-integers",
+        grid={"users": [5], "resources": [2]},
+        mechanisms=["drf"],
+        runs=2,
+    )
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import fairlp
+from signatures import written_parameters
 
 HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
 #: Sections, in the order that numpydoc gives them.
@@ -86,8 +87,8 @@ def entries(section):
 
 
 def parameters(function):
-    """Names of the parameters of a function, without self and cls."""
-    return [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+    """Names of the parameters of a function as they are written, without self and cls."""
+    return [name for name in written_parameters(function) if name not in ("self", "cls")]
 
 
 def made_by_hand(value):

@@ -1,9 +1,29 @@
 """Public names are imported at their first use; an old name works, and says what it is called now."""
 
+import subprocess
+import sys
+from types import ModuleType
+
 import pytest
 
 import fairlp
 from fairlp._lazy import attach
+
+MODULES = [name for name in fairlp.__all__ if isinstance(getattr(fairlp, name), ModuleType)]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_public_module_is_imported_by_its_public_name(name):
+    public = getattr(getattr(fairlp, name), "__all__", None) or ["FairlpError"]
+    lines = (
+        "import sys, fairlp",
+        f"assert {name == 'errors'} or 'fairlp.{name}' not in sys.modules",
+        f"import fairlp.{name} as module",
+        f"from fairlp.{name} import {', '.join(public)}",
+        f"assert module is fairlp.{name} is sys.modules['fairlp.{name}']",
+        f"assert module.__name__ == 'fairlp.{name}'",
+    )
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
 
 
 def test_a_deprecated_name_is_an_alias_that_warns():

@@ -12,7 +12,9 @@ import pytest
 import yaml
 
 import fairlp
-from fairlp.research.simulation import experiments
+from fairlp.ledger.reproducing import OURS
+from fairlp.mechanisms.literature import REFERENCES
+from fairlp.simulation import experiments
 from paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -23,6 +25,20 @@ def test_the_citation_is_of_this_version():
     assert citation["version"] == fairlp.__version__ and citation["license"] == PROJECT["license"]
     page = (ROOT / "docs" / "about.md").read_text(encoding="utf-8")
     assert f"version = {{{fairlp.__version__}}}" in page
+
+
+def test_the_citation_names_the_papers_that_are_computed_again_as_bibtex_does():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    references = {reference.title: reference for reference in REFERENCES}
+    assert len(citation["references"]) == len(OURS)
+    for cited in citation["references"]:
+        reference = references[cited["title"]]
+        names = [f"{author['given-names']} {author['family-names']}" for author in cited["authors"]]
+        venue = cited["conference"]["name"] if "conference" in cited else cited["notes"]
+        assert " and ".join(names) == reference.author and venue == reference.venue
+        assert cited.get("year") == reference.year
+        assert cited.get("doi", "") == reference.doi
+        assert cited.get("url", "") == ("" if reference.doi else reference.url)
 
 
 def test_the_conda_recipe_needs_what_the_package_needs():
@@ -112,7 +128,7 @@ def test_no_file_of_fairlp_is_a_pickle_but_those_of_a_folder_that_the_user_names
     package = Path(fairlp.__file__).parent
     runner = package / "research" / "runner.py"
     # A process and the process that it began itself hand each other objects through pipes.
-    pipes = package / "research" / "library" / "process.py"
+    pipes = package / "library" / "process.py"
     for path in package.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert not any(word in text for word in ("joblib.load", "joblib.dump")), path

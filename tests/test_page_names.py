@@ -16,7 +16,7 @@ OF_OTHERS = {
     "programs that users start": (
         "kubectl scontrol squeue sinfo sshare pip venv mypy python3 pdflatex viprchk coverage"
     ),
-    "options of those programs": "--freemps --mps --exclusive",
+    "options of those programs": "--freemps --mps --exclusive --no-deps --no-compile",
     "JuMP": "Int Bin set_parameter_value",
     "PuLP": 'cat="Integer" mip=False',
     "linopy and Python's copy": "ModelDiff deepcopy",

@@ -1,10 +1,14 @@
 """The documentation site: every page has its place, and every public name."""
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 import fairlp
 
@@ -69,19 +73,129 @@ def test_tables_have_every_mechanism_and_back_end(site, tmp_path):
     assert re.findall(r"^\| `([^`]+)` \|", back_ends, re.MULTILINE) == list(fairlp.solvers().index)
 
 
+def front_page(k):
+    """The names of one of the front page's two blocks of Python, after it has run."""
+    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 2
+    names = {}
+    exec(compile(blocks[k], "index.md", "exec"), names)
+    return names
+
+
 def test_the_front_page_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(
-        r"```python\n(.*?)```", (DOCS / "index.md").read_text(encoding="utf-8"), re.DOTALL
-    )
-    names = {}
-    exec(compile(code, "index.md", "exec"), names)
+    names = front_page(0)
     assert (tmp_path / "drfh.mps").is_file() and names["model"].solve().verify().is_optimal
 
 
-def test_the_picture_of_the_front_page_has_colours_for_dark_pages():
-    picture = (DOCS / "figures" / "front.svg").read_text(encoding="utf-8")
-    assert "@media (prefers-color-scheme: dark)" in picture
+@pytest.fixture(scope="module")
+def commitment():
+    """The names of the unit commitment of the front page."""
+    pytest.importorskip("matplotlib").use("agg")
+    import matplotlib.pyplot as plt
+
+    yield front_page(1)
+    plt.close("all")
+
+
+def columns_of_commitment(names):
+    """Plants, hours, and the columns of power, on and start of each plant and hour, in this order."""
+    plants, hours = names["plants"], len(names["demand"])
+    cells = np.arange(len(plants) * hours).reshape(len(plants), hours)
+    return plants, hours, cells, cells + cells.size, cells + 2 * cells.size
+
+
+def rows_of_commitment(names):
+    """The unit commitment, row by row for SciPy: costs, matrix, and the limits of each row."""
+    plants, hours, power, on, start = columns_of_commitment(names)
+    rows = []
+
+    def row(entries, low, high):
+        rows.append((entries, low, high))
+
+    for h in range(hours):
+        row([(power[n, h], 1) for n in range(len(plants))], names["demand"][h], names["demand"][h])
+        running = [(on[n, h], most) for n, most in enumerate(plants.most)]
+        row(running, 1.1 * names["demand"][h], np.inf)
+    for n, plant in enumerate(plants.itertuples()):
+        for h in range(hours):
+            row([(power[n, h], 1), (on[n, h], -plant.most)], -np.inf, 0)
+            row([(power[n, h], 1), (on[n, h], -plant.least)], 0, np.inf)
+            if h:
+                row([(power[n, h], 1), (power[n, h - 1], -1)], -plant.ramp, plant.ramp)
+                row([(on[n, h], 1), (on[n, h - 1], -1), (start[n, h], -1)], -np.inf, 0)
+            if plant.is_slow:
+                recent = [(start[n, k], 1) for k in range(max(h - 3, 0), h + 1)]
+                row([*recent, (on[n, h], -1)], -np.inf, 0)
+    matrix = np.zeros((len(rows), 3 * power.size))
+    for k, (entries, _, _) in enumerate(rows):
+        for column, entry in entries:
+            matrix[k, column] += entry
+    costs = np.zeros(3 * power.size)
+    for n, plant in enumerate(plants.itertuples()):
+        costs[power[n]], costs[start[n]] = plant.cost, plant.start_cost
+    return costs, matrix, np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
+
+
+def test_the_unit_commitment_of_the_front_page_costs_the_least(commitment):
+    costs, matrix, low, high = rows_of_commitment(commitment)
+    binaries = np.repeat([0, 1, 1], len(costs) // 3)
+    least = milp(
+        costs,
+        constraints=LinearConstraint(matrix, low, high),
+        integrality=binaries,
+        bounds=Bounds(0, np.where(binaries, 1, np.inf)),
+        options={"mip_rel_gap": 0},
+    )
+    objective = commitment["schedule"].objective
+    assert least.fun == pytest.approx(objective, rel=1e-7) and round(objective) == 346_915
+
+
+def test_its_prices_are_what_a_megawatt_more_or_less_costs(commitment):
+    costs, matrix, low, high = rows_of_commitment(commitment)
+    _, hours, *_ = columns_of_commitment(commitment)
+    values = commitment["schedule"].values
+    decided = np.concatenate([values["on"].to_numpy().ravel(), values["start"].to_numpy().ravel()])
+    fixed = np.concatenate([np.full(len(decided) // 2, np.nan), decided.round()])
+    bounds = Bounds(np.where(np.isnan(fixed), 0, fixed), np.where(np.isnan(fixed), np.inf, fixed))
+
+    def cost(hour, change):
+        """The least cost where an hour's demand is another one, and the reserve stays."""
+        low_of_rows, high_of_rows = low.copy(), high.copy()
+        low_of_rows[2 * hour] += change
+        high_of_rows[2 * hour] += change
+        rows = LinearConstraint(matrix, low_of_rows, high_of_rows)
+        return milp(costs, constraints=rows, bounds=bounds).fun
+
+    for hour in range(hours):
+        price = commitment["prices"][hour]
+        assert cost(hour, 0) - cost(hour, -0.1) <= 0.1 * price + 1e-6
+        assert cost(hour, 0.1) - cost(hour, 0) >= 0.1 * price - 1e-6
+    assert commitment["prices"].round(6)[[0, 12, 18]].tolist() == [25, 45, 80]
+
+
+def test_the_front_page_prints_its_second_model_as_it_is(commitment):
+    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert str(commitment["model"]).partition("\n  with")[0] in page
+
+
+def test_its_picture_stacks_the_plants_up_to_the_demand(commitment):
+    upper, lower = commitment["figure"].axes
+    demand = commitment["demand"]
+    tops = [
+        max(bar.get_y() + bar.get_height() for bar in bars)
+        for bars in zip(*upper.containers, strict=True)
+    ]
+    assert tops == pytest.approx(demand.tolist(), rel=1e-6)
+    assert upper.get_ylabel() == "power [MW]" and lower.get_ylabel() == "price [€/MWh]"
+    assert lower.get_xlabel() == "hour of the day"
+
+
+def test_the_pictures_of_the_front_page_have_colours_for_dark_pages():
+    for name in ("front.svg", "unit-commitment.svg"):
+        picture = (DOCS / "figures" / name).read_text(encoding="utf-8")
+        assert "@media (prefers-color-scheme: dark)" in picture
 
 
 @pytest.mark.slow
@@ -119,3 +233,49 @@ def test_the_words_of_the_field_lead_to_a_page(phrase):
     text = (DOCS / f"{SEARCHED[phrase]}.md").read_text(encoding="utf-8").lower()
     headings = " ".join(line for line in text.splitlines() if line.startswith("#"))
     assert phrase in headings
+
+
+#: Writes all that docs/site makes into a folder.
+WRITES = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import command_reference, gallery, generated, public_names, reference_tables
+folder = Path.cwd()
+gallery.write_gallery(folder / "gallery")
+gallery.write_front(folder)
+gallery.write_second_model(folder)
+command_reference.write_commands(folder / "commands.md")
+reference_tables.write_tables(folder)
+public_names.write_api(folder / "api")
+generated.write_notebooks(folder / "learn")
+"""
+
+
+def files_below(folder):
+    """Contents of all files, by name."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.slow
+def test_what_is_made_from_the_code_is_the_same_from_run_to_run(tmp_path):
+    pytest.importorskip("matplotlib")
+    runs = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        folder.mkdir()
+        subprocess.run(
+            [sys.executable, "-c", WRITES, str(DOCS / "site")],
+            cwd=folder,
+            env={**os.environ, "PYTHONHASHSEED": seed, "MPLBACKEND": "agg"},
+            check=True,
+        )
+        runs.append(files_below(folder))
+    first, second = runs
+    assert len([name for name in first if name.endswith(".svg")]) > 15
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name] != second[name]] == []

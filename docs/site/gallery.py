@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 #: Title → the lines, of which the last gives the figure.
@@ -125,7 +126,7 @@ experiment.run(progress=False).plot("deviation.under")
 """,
     "Utilisation over time": """
 from fairlp import plots
-from fairlp.research.simulation import experiments, generators
+from fairlp.simulation import experiments, generators
 
 servers = generators.google_sample(30, seed=1)
 load = generators.synthetic(200, users=10, hours=1, seed=1)
@@ -134,7 +135,7 @@ plots.plot_utilization_over_time(found)
 """,
     "Completion times": """
 from fairlp import plots
-from fairlp.research.simulation import experiments, generators
+from fairlp.simulation import experiments, generators
 
 servers = generators.google_sample(30, seed=1)
 load = generators.synthetic(200, users=10, hours=1, seed=1)
@@ -149,8 +150,9 @@ def write_gallery(folder: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "fairlp"
     import matplotlib.pyplot as plt
+
+    from fairlp.plots.style import image
 
     folder.mkdir(parents=True, exist_ok=True)
     lines = [
@@ -162,7 +164,7 @@ def write_gallery(folder: Path) -> None:
     for title, code in PICTURES.items():
         figure = drawn(code)
         name = f"{title.lower().replace(' ', '-')}.svg"
-        figure.savefig(folder / name, bbox_inches="tight", metadata={"Date": None})
+        (folder / name).write_bytes(image(figure, "svg", bbox_inches="tight"))
         plt.close("all")
         lines += [
             f"## {title}",
@@ -196,13 +198,11 @@ IN_THE_DARK = """
 
 def write_front(folder: Path) -> None:
     """Draw the picture of the front page: the model, the allocation and the proof, beside each other."""
-    import matplotlib as mpl
     import matplotlib.pyplot as plt
 
     import fairlp
-    from fairlp.plots.style import COLOURS, places
+    from fairlp.plots.style import COLOURS, image, places
 
-    mpl.rcParams["svg.hashsalt"] = "fairlp"
     users, servers, resources = ["ann", "bob"], ["big-memory", "big-cpu"], ["cpu", "memory"]
     cluster = fairlp.Instance.from_arrays(
         [[0.2, 1.0], [1.0, 0.2]],
@@ -249,10 +249,25 @@ def write_front(folder: Path) -> None:
     middle.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, -0.55), ncols=2)
     middle.set_title("Solve it, by any solver", loc="left", fontweight="bold")
     path = folder / "front.svg"
-    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+    text = image(figure, "svg", bbox_inches="tight").decode()
     plt.close("all")
-    text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("</style>", f"{IN_THE_DARK}</style>", 1), encoding="utf-8")
+
+
+def write_second_model(folder: Path) -> None:
+    """Draw the picture of the front page's second model, by the lines that stand on the page."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from fairlp.plots.style import image
+
+    page = (Path(__file__).parents[1] / "index.md").read_text(encoding="utf-8")
+    _, code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, object] = {}
+    exec(code, names)
+    text = image(names["figure"], "svg").decode()
+    text = text.replace("</style>", f"{IN_THE_DARK}</style>", 1)
+    (folder / "unit-commitment.svg").write_text(text, encoding="utf-8")
 
 
 def _folded(text: str) -> str:
@@ -262,5 +277,8 @@ def _folded(text: str) -> str:
     return textwrap.fill(text, 36)
 
 
-if __name__ == "__main__":  # docs/figures/front.svg, which the README shows too
+if (
+    __name__ == "__main__"
+):  # docs/figures/front.svg, which the README shows too, and unit-commitment.svg
     write_front(Path(__file__).parents[1] / "figures")
+    write_second_model(Path(__file__).parents[1] / "figures")

@@ -6,8 +6,6 @@
 {'A': 3.0, 'B': 2.0}
 """
 
-from __future__ import annotations
+from . import _lazy
 
-from ._lazy import attach
-
-__getattr__, __dir__, __all__ = attach(__name__, __file__)
+__getattr__, __dir__, __all__ = _lazy.attach(__name__, __file__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,8 @@ from .errors import (
     require_known,
     warn_once,
 )
+from .formulations.options import AllocateOptions, FormulationOptions, MechanismOptions
+from .keywords import lists
 from .mechanisms.allocation import altered
 from .mechanisms.mechanism import RATES, Mechanism, run
 from .mechanisms.table import TABLE, find, find_defined, refuse_options_of_others
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 Oversized = Literal["divide", "drop", "error"]
 
 
+@lists(MechanismOptions)
 def allocate(
     instance: Instance,
     mechanism: str | Mechanism,
@@ -45,7 +48,7 @@ def allocate(
     solver: AnySolver = "highs",
     merge: bool = True,
     oversized: Oversized = "divide",
-    **options: Any,
+    **options: Unpack[MechanismOptions],
 ) -> Allocation:
     """Share the cluster by a mechanism.
 
@@ -102,7 +105,10 @@ def allocate(
     return prepared.share(row, method=method, solver=solver, merge=merge, **options)
 
 
-def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) -> Model:
+@lists(FormulationOptions)
+def formulate(
+    instance: Instance, mechanism: str | Mechanism, **options: Unpack[FormulationOptions]
+) -> Model:
     """Return the mechanism's model: print it, solve it with any solver, write it as MPS.
 
     For a leximin this is the first round, whose optimum is the smallest level.
@@ -155,12 +161,13 @@ def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) ->
     return row.formulation(instance, **options)
 
 
+@lists(AllocateOptions)
 def compare(
     instance: Instance,
     mechanisms: Sequence[str | Mechanism] | None = None,
     *,
     value: Literal["tasks", "shares", "utilization", "summary"] = "tasks",
-    **options: Any,
+    **options: Unpack[AllocateOptions],
 ) -> pd.DataFrame:
     """Share the same cluster by several mechanisms.
 
@@ -184,6 +191,7 @@ def compare(
     return comparison_table(instance, allocate_all(instance, mechanisms, **options), value)
 
 
+@lists(MechanismOptions)
 def allocate_all(
     instance: Instance,
     mechanisms: Sequence[str | Mechanism] | None = None,
@@ -192,7 +200,7 @@ def allocate_all(
     solver: AnySolver = "highs",
     merge: bool = True,
     oversized: Oversized = "divide",
-    **options: Any,
+    **options: Unpack[MechanismOptions],
 ) -> dict[str, Allocation | None]:
     """Return the allocation of each mechanism by name, None where it is not defined.
 

@@ -6,6 +6,8 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
+from .errors import needed_by
+
 
 def blas_threads(threads: int) -> AbstractContextManager[Any]:
     """Return a context in which each BLAS library uses so many threads.
@@ -24,6 +26,8 @@ def _libraries() -> Any:
     To find them takes longer than a small program takes to solve.
     """
     import scipy.linalg  # noqa: F401  (the controller sees libraries that are loaded)
-    from threadpoolctl import ThreadpoolController
+
+    with needed_by("threads of linear algebra"):
+        from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")

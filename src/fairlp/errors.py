@@ -10,7 +10,8 @@ import difflib
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -82,6 +83,10 @@ class SolverError(FairlpError, RuntimeError):
 
 class SolverNotAvailableError(SolverError):
     """The solver is not installed; the message says how to install it."""
+
+
+class PackageNotAvailableError(FairlpError, ImportError):
+    """A package that fairlp comes with was left out; the message says how to install it."""
 
 
 class UnsupportedError(SolverError):
@@ -288,6 +293,7 @@ __all__ = [
     "NotConvergedError",
     "NotDefinedError",
     "OversizedTaskWarning",
+    "PackageNotAvailableError",
     "SkippedMechanismWarning",
     "SolverError",
     "SolverNotAvailableError",
@@ -296,6 +302,29 @@ __all__ = [
     "UnknownNameError",
     "UnsupportedError",
 ]
+
+
+#: Modules whose packages have other names.
+_PACKAGES = {"yaml": "pyyaml", "attr": "attrs", "rpds": "rpds-py"}
+
+
+@contextmanager
+def needed_by(purpose: str) -> Iterator[None]:
+    """Import packages that an installation may lack; the error names the purpose and the remedy.
+
+    >>> with needed_by("the pictures of this page"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+    fairlp.errors.PackageNotAvailableError: the pictures of this page: no_such_package is not installed; ...
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        module = str(error.name).partition(".")[0]
+        package = _PACKAGES.get(module, module)
+        raise PackageNotAvailableError(
+            f"{purpose}: {module} is not installed; pip install {package}"
+        ) from error
 
 
 def first_line(error: Exception) -> str:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from time import monotonic
 
+from .errors import needed_by
+
 #: Seconds until there is text: a short run leaves nothing in a notebook or a log.
 PATIENCE = 10.0
 #: Seconds between two texts, in a notebook without widgets and in a log.
@@ -25,15 +27,16 @@ def progress_bar(
     is written over, and elsewhere, as in a pipe, a line every ten seconds, the first one at once
     with ``shows=True``. ``shows=False`` shows nothing, nor does a run with nothing left to do.
     """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    with needed_by("progress of long runs"):
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
     console = Console(stderr=True)
     if shows is False or finished == total:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
             """Return the table."""
             raise NotImplementedError
 
+        table = __call__
+
 
 T = TypeVar("T")
 

@@ -10,8 +10,7 @@ import pytest
 import fairlp
 from audit_cases import pool
 from fairlp import Instance
-from fairlp.auditing import arrivals
-from fairlp.auditing import arrivals as audits
+from fairlp.auditing import arrivals, arrivals as audits
 from fairlp.errors import (
     NotDefinedError,
 )

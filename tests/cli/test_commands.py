@@ -169,6 +169,17 @@ def test_compare_shows_summary_and_tasks_and_what_is_left_out():
     assert result.stderr == ""
 
 
+def test_compare_says_in_one_line_each_what_the_mechanisms_are():
+    lines = run("compare google-cluster").stdout.splitlines()
+    rows = lines[lines.index("What they are") + 3 : lines.index("Tasks by user") - 1]
+    titles = fairlp.mechanisms().title
+    assert [row.split(maxsplit=1) for row in rows] == [
+        [name, titles[name]] for name in (row.split()[0] for row in rows)
+    ]
+    assert {"asset", "cdrf", "psdsf-rdm"} <= {row.split()[0] for row in rows}
+    assert max(map(len, rows)) <= 100
+
+
 @pytest.mark.slow
 def test_compare_ends_with_what_it_showed_and_a_command_to_go_on_with():
     last, command = run("compare wang-figure-1 -m drfh,naive-drf").stdout.strip().splitlines()[-2:]

@@ -21,6 +21,7 @@ from fairlp.cli.parameters import (
     complete_solver,
     load_instance,
 )
+from signatures import written_parameters
 
 pytestmark = pytest.mark.usefixtures("jobs")
 
@@ -97,10 +98,10 @@ def test_completion_of_lists_and_files(current_folder):
 #: What stands behind ``**options`` of a function; ``--option NAME=VALUE`` takes what is not named
 #: there.
 BEHIND = {
-    "compare": (inspect.signature(fairlp.allocate_all).parameters, {"instance", "mechanisms"}),
-    "frontier": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
-    "report": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
-    "what_if": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
+    "compare": (written_parameters(fairlp.allocate_all), {"instance", "mechanisms"}),
+    "frontier": (written_parameters(fairlp.allocate), {"instance", "mechanism"}),
+    "report": (written_parameters(fairlp.allocate), {"instance", "mechanism"}),
+    "what_if": (written_parameters(fairlp.allocate), {"instance", "mechanism"}),
     "counterexample": ([field.name for field in fields(Search) if field.init], set()),
 }
 
@@ -174,7 +175,7 @@ COMMANDS = [
 
 def of_the_function(name):
     """The parameters of a function, with what stands behind its ``**options``."""
-    parameters = inspect.signature(getattr(fairlp, name)).parameters
+    parameters = written_parameters(getattr(fairlp, name))
     named = [
         key
         for key, parameter in parameters.items()

@@ -14,8 +14,8 @@ from cli_runner import error_line, fairlp_in_a_shell, run
 from fairlp import study
 from fairlp.cli import ExitCode
 from fairlp.cli.studies import complete_entry
+from fairlp.library import running
 from fairlp.models.programs import backends
-from fairlp.research.library import running
 from study_functions import make
 
 

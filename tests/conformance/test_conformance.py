@@ -15,8 +15,7 @@ import pytest
 
 import fairlp
 from fairlp import conformance
-from fairlp.conformance import __main__ as command
-from fairlp.conformance import _consistent
+from fairlp.conformance import __main__ as command, _consistent
 from fairlp.conformance.zoo import FAMILIES, INF, Case, linear
 from fairlp.errors import (
     NoSolutionError,

@@ -22,8 +22,7 @@ from fairlp.errors import (
     UnknownNameError,
     UnsupportedError,
 )
-from fairlp.mechanisms.max_min import ladder as settling
-from fairlp.mechanisms.max_min import methods
+from fairlp.mechanisms.max_min import ladder as settling, methods
 from fairlp.mechanisms.mechanism import MethodCall, TasksResult
 from fairlp.mechanisms.own import located
 from fairlp.mechanisms.table import TABLE, find

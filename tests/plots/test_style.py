@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
 import subprocess
 import sys
@@ -356,3 +357,36 @@ def test_who_is_no_mechanism_is_counted():
     assert (
         style.places(["best-fit"]) == style.places(["drfh-best-fit"]) != style.places(["first-fit"])
     )
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
+def test_a_picture_of_the_command_line_is_the_same_from_run_to_run(suffix, tmp_path):
+    pictures = []
+    for seed in ("1", "2"):
+        picture = tmp_path / f"{seed}.{suffix}"
+        arguments = [
+            "compare",
+            "khamse-ashari-figure-1",
+            "-m",
+            "c-drfh,tsf",
+            "--plot",
+            str(picture),
+        ]
+        subprocess.run(
+            [sys.executable, "-m", "fairlp", *arguments],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        )
+        pictures.append(picture.read_bytes())
+    assert pictures[0] == pictures[1]
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf"])
+def test_a_picture_has_neither_a_day_nor_random_names(suffix):
+    from fairlp.plots.style import image
+
+    allocation = fairlp.allocate(fairlp.examples.load("wang-figure-1"), "drfh")
+    content = image(fairlp.plots.plot_allocation(allocation), suffix)
+    assert content == image(fairlp.plots.plot_allocation(allocation), suffix)
+    assert b"CreationDate" not in content and b"<dc:date>" not in content

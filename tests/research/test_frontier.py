@@ -20,10 +20,10 @@ from fairlp.errors import (
     SolverError,
 )
 from fairlp.research.frontier import bound, gini
-from fairlp.research.study.generators import log_normal
-from fairlp.research.study.statistics import jains_index
 from fairlp.solvers.interior_point import method
 from fairlp.solvers.interior_point.warm_starts import in_series
+from fairlp.study.generators import log_normal
+from fairlp.study.statistics import jains_index
 from fairlp.tolerances import ACCEPTED, AGREEMENT
 from instances import random_instance
 from profiles import many

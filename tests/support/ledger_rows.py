@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
-from fairlp.research.ledger import ItemRow, Ledger, khamse_ashari, registry
-from fairlp.research.ledger.registry import Run
-from fairlp.research.ledger.reproducing import OURS
+from fairlp.ledger import ItemRow, Ledger, khamse_ashari, registry
+from fairlp.ledger.registry import Run
+from fairlp.ledger.reproducing import OURS
 from paths import ROOT
 
 ENTRIES = {item.key: item for paper in OURS.values() for item in paper.items.values()}

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from fairlp import Instance, simulation
-from fairlp.research.simulation import Workload, simulate
-from fairlp.research.simulation.result import TABLES
+from fairlp.simulation import Workload, simulate
+from fairlp.simulation.result import TABLES
 
 
 def trace(rng, jobs=12, users=4, constraints=True):

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from fairlp import Instance, study
-from fairlp.research.study.generators import uniform_integers
+from fairlp.study.generators import uniform_integers
 
 
 def noted(rng, *, users, fail_at=None):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..complaints import check
 from ..formulations.audits import one_resource
 from ..formulations.normalisers import level_1_by
 from ..formulations.region import have_limits, runnable_users
 from ..mechanisms.allocation import Allocation
-from ..mechanisms.complaints.check import check
 from ..mechanisms.mechanism import Division, run
 from ..mechanisms.per_server.check import fixed_point
 from ..mechanisms.table import find

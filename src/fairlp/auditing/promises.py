@@ -8,22 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ..api import allocate
 from ..errors import FairlpError, UnknownNameError, quoted, require_known
+from ..keywords import lists
 from ..mechanisms.mechanism import Mechanism
-from ..mechanisms.table import TABLE
-from ..mechanisms.table import find as find_mechanism
+from ..mechanisms.table import TABLE, find as find_mechanism
 from ..models.instances.arithmetic import tasks_alone
 from ..models.instances.instance import Instance
 from ..progress import progress_bar
 from . import audit
 from .properties import DYNAMIC, PROPERTIES, known, table
-from .search import Search, letters, random_past
+from .search import CounterexampleOptions, Search, letters, random_past
 
 __all__ = ["count_broken"]
 
@@ -295,8 +295,13 @@ def _claim(mechanism: str, property_name: str) -> Claim | None:
     return row.get(property_name) or (Claim(property_name, source=source) if source else None)
 
 
+@lists(CounterexampleOptions)
 def counterexample(
-    mechanism: str | Mechanism, property: str, *, search: bool = False, **how: Any
+    mechanism: str | Mechanism,
+    property: str,
+    *,
+    search: bool = False,
+    **how: Unpack[CounterexampleOptions],
 ) -> Instance | None:
     """Return the smallest known instance on which the mechanism breaks the property, or search.
 

@@ -10,8 +10,7 @@ import pandas as pd
 
 from ..errors import UnknownNameError, named, quoted
 from . import basics, fairness, queues, reports
-from .arrivals import DYNAMIC as DYNAMIC
-from .arrivals import StepProperty
+from .arrivals import DYNAMIC as DYNAMIC, StepProperty
 from .findings import AuditCase, Finding
 
 __all__ = ["PROPERTIES"]

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -36,8 +36,7 @@ from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
 from . import case_of, findings_of
 from .findings import NO_DEADLINE, Deadline
-from .properties import PROPERTIES, Property, known
-from .properties import table as property_table
+from .properties import PROPERTIES, Property, known, table as property_table
 from .reports import changed
 
 #: Of instances with a tree, the part in which many leaves are blocked: one server, all resources,
@@ -55,6 +54,23 @@ _RATED = 0.15
 _LIMITED_TREES = 0.5
 _LIMITED_QUEUES = 0.3
 _WITH_PAST = 0.25
+
+
+class CounterexampleOptions(TypedDict, total=False):
+    """The attributes of :class:`Search` as keywords."""
+
+    seed: int
+    tries: int
+    users: int
+    servers: int
+    resources: int
+    lies: int
+    shrink: bool
+    everything: bool
+    options: Mapping[str, Any]
+    generator: Callable[[np.random.Generator], Instance] | None
+    time_limit: float | None
+    progress: bool | None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,10 @@ at once.
 
 from __future__ import annotations
 
-from . import audits, clusters, commands, programs, simulations, studies  # noqa: F401 (commands)
-from .app import ExitCode, app, main
+from ..errors import needed_by
+
+with needed_by("the command line"):
+    from . import audits, clusters, commands, programs, simulations, studies  # noqa: F401 (commands)
+    from .app import ExitCode, app, main
 
 __all__ = ["ExitCode", "app", "main"]

@@ -346,8 +346,7 @@ def counterexample(
     Example: fairlp counterexample drfh "sharing incentive"
     """
     from ..api import allocate
-    from ..auditing import audit as run
-    from ..auditing import promises
+    from ..auditing import audit as run, promises
     from ..auditing.search import Search
 
     options = read_options(option)

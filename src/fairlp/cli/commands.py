@@ -148,8 +148,9 @@ def compare(
             yield TitledTable(_TITLES[value], table_of(value))
             return
         hint = "--value prints all of a table, --csv and --json too"
-        for which in ("summary", "tasks"):
-            yield TitledTable(_TITLES[which], table_of(which), SHOWN, hint)
+        yield TitledTable(_TITLES["summary"], table_of("summary"), SHOWN, hint)
+        yield TitledTable("What they are", _titles_of(allocations))
+        yield TitledTable(_TITLES["tasks"], table_of("tasks"), SHOWN, hint)
         for reason in dict.fromkeys(left_out.values()):
             names = ", ".join(name for name, other in left_out.items() if other == reason)
             yield f"left out  {names}: {reason}"
@@ -161,6 +162,16 @@ def compare(
 
     report.deliver(text(), lambda: table_of(value or "tasks"), data)
     report.save(lambda: plots.plot_comparison(allocations))
+
+
+def _titles_of(mechanisms: Iterable[str]) -> pd.DataFrame:
+    """Return in one line each what mechanisms are."""
+    import pandas as pd
+
+    from ..mechanisms.table import find
+
+    titles = pd.Series({name: find(name).title for name in mechanisms}, name="title")
+    return titles.rename_axis("mechanism").to_frame()
 
 
 def _conclusion(
@@ -272,8 +283,7 @@ def frontier(
     """
     arguments = method.arguments()
     from ..models.files.tables import read_tasks
-    from ..research.frontier import ALPHAS
-    from ..research.frontier import frontier as run
+    from ..research.frontier import ALPHAS, frontier as run
 
     cluster = load_instance(instance)
     observed_tasks = None if observed is None else read_tasks(observed, cluster)

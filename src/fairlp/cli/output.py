@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -143,10 +143,10 @@ class DrawnReportOptions(ReportOptions):
     def save(self, figure: Callable[[], Any]) -> None:
         """Draw a figure and write it, where ``--plot`` names a file."""
         if self.plot is not None:
-            content = BytesIO()
+            from ..plots.style import image
+
             suffix = self.plot.suffix.lower().removeprefix(".")
-            figure().savefig(content, format=suffix, dpi=_DPI)
-            write_bytes(self.plot, content.getvalue())
+            write_bytes(self.plot, image(figure(), suffix, _DPI))
             wrote(self.plot)
 
 

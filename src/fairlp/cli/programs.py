@@ -106,7 +106,7 @@ def export(
     if output is None:
         say(model.to_latex() if latex else str(model))
         return
-    write_options: dict[str, str] = {"profile": profile} if profile else {}
+    write_options: dict[str, Any] = {"profile": profile} if profile else {}
     if numbered:
         write_options["names"] = "labels" if labels else "numbers"
     for path in model.write(output, **write_options):
@@ -407,7 +407,7 @@ def example(
             f"{str(target)!r} exists already; choose another name with -o, or pass --force"
         )
     if instance is None:
-        from ..research.study import Study
+        from ..study import Study
 
         written = [Study.from_dict(_STUDY).write(target)]
     else:

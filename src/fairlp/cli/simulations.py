@@ -28,8 +28,8 @@ from .parameters import (
 )
 
 if TYPE_CHECKING:
-    from ..research.simulation import Workload
-    from ..research.simulation.result import SimulationResult
+    from ..simulation import Workload
+    from ..simulation.result import SimulationResult
 
 #: JOBS that are drawn instead of read.
 _DRAWN = "synthetic"
@@ -43,7 +43,7 @@ _MOST_OF_A_HEADER = 100_000
 
 def complete_policy(incomplete: str) -> list[str]:
     """Return the policies that begin so."""
-    from ..research.simulation import policies
+    from ..simulation import policies
 
     return begun(incomplete, policies())
 
@@ -78,7 +78,7 @@ class JobOptions:
 
     def drawn_or_read(self) -> Workload:
         """Return the jobs of a CSV file, of a table of Alibaba's tasks, or drawn."""
-        from ..research.simulation import Workload, generators
+        from ..simulation import Workload, generators
 
         drawn = read_options(self.draw)
         path = home(self.jobs)
@@ -150,8 +150,8 @@ class PolicyOptions:
     def options(self) -> dict[str, dict[str, Any]]:
         """Return the options of each policy, which only those of divisible tasks have."""
         from ..mechanisms.whole_tasks.placement import POLICIES
-        from ..research.simulation import policies
-        from ..research.simulation.gaps import GAP_POLICIES
+        from ..simulation import policies
+        from ..simulation.gaps import GAP_POLICIES
 
         of_whole_tasks = (*POLICIES, *GAP_POLICIES)
         names = split_names(self.policy) or ["best-fit"]
@@ -203,8 +203,8 @@ def simulate(
 
     Example: fairlp simulate wang-figure-4 synthetic -p best-fit -p slots --until 7200
     """
-    from ..research.simulation import simulate as run
-    from ..research.simulation.experiments import Comparison
+    from ..simulation import simulate as run
+    from ..simulation.experiments import Comparison
 
     options = runs.options()  # an unknown name raises before the first simulation
     servers = load_instance(cluster)

@@ -41,9 +41,9 @@ from .parameters import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..research.ledger import Ledger
-    from ..research.library import Results
-    from ..research.study import Result, Study
+    from ..ledger import Ledger
+    from ..library import Results
+    from ..study import Result, Study
 
 
 FolderOption = Annotated[
@@ -112,8 +112,8 @@ class StudyOptions:
 
     def result(self, file: Path, workers: WorkerOptions, progress: bool | None) -> Result:
         """Return the result of a study, and write its file, unless the file holds it already."""
-        from ..research.study import Study
-        from ..research.study.result import checked_path
+        from ..study import Study
+        from ..study.result import checked_path
 
         target = checked_path(self.results or Path(f"{file.stem}.parquet"))
         with _importable(file.absolute().parent) if self.allow_code else nullcontext():
@@ -132,7 +132,7 @@ class StudyOptions:
     def _earlier(self, target: Path, study: Study) -> Result | None:
         """Return the result in a complete file; the file of another study is an error."""
         from .._version import __version__
-        from ..research.study import Result
+        from ..study import Result
 
         if not target.exists():
             return None
@@ -197,7 +197,7 @@ def study(
             raise typer.BadParameter(
                 f"{str(file)!r} has results already; --runs, --workers and such are for a study"
             )
-        from ..research.study import Result
+        from ..study import Result
 
         result = Result.read(file)
     else:
@@ -224,7 +224,7 @@ def _functions() -> pd.DataFrame:
     """Return the generators and statistics that ship with fairlp, in one table."""
     import pandas as pd
 
-    from ..research.study import generators, statistics
+    from ..study import generators, statistics
 
     tables = {"generator": generators.table(), "statistic": statistics.table()}
     functions: pd.DataFrame = pd.concat(
@@ -293,7 +293,7 @@ def reproduce(
     check_folder(write)
     if write is not None and write.suffix.lower() not in (".md", ".svg"):
         raise typer.BadParameter(f"{str(write)!r} is no .md or .svg file", param_hint="'--write'")
-    from ..research.ledger import reproduce as run
+    from ..ledger import reproduce as run
 
     with workers.configured():
         ledger = run(paper, item, **vars(drawn), progress=progress)
@@ -308,7 +308,7 @@ def _ledger_text(ledger: Ledger) -> Text:
     """Yield a table for each paper and the verdicts; of a single item its numbers."""
     import pandas as pd
 
-    from ..research.ledger.result import LETTERS
+    from ..ledger.result import LETTERS
 
     table = ledger.table()
     for paper in ledger.papers:
@@ -341,7 +341,7 @@ def _ledger_text(ledger: Ledger) -> Text:
 
 def complete_entry(incomplete: str) -> list[str]:
     """Return the entries that begin so; after a comma, the next name of a list."""
-    from ..research.library import names
+    from ..library import names
 
     return begun(incomplete, names())
 
@@ -443,8 +443,8 @@ def library(
 
 
 def _list_entries(entries: EntryOptions, report: ReportOptions) -> None:
-    from ..research.library import table
-    from ..research.library.registry import find
+    from ..library import table
+    from ..library.registry import find
 
     frame = table(entries.size, entries.seed, data=entries.folders())
     if names := split_names(entries.only):
@@ -458,7 +458,7 @@ def _list_entries(entries: EntryOptions, report: ReportOptions) -> None:
 
 
 def _write_entries(entries: EntryOptions, folder: Path, suffix: str, progress: bool | None) -> None:
-    from ..research.library import write_all
+    from ..library import write_all
 
     index = write_all(
         folder,
@@ -483,9 +483,9 @@ def _write_entries(entries: EntryOptions, folder: Path, suffix: str, progress: b
 def _run_solvers(
     entries: EntryOptions, runs: RunOptions, progress: bool | None, report: DrawnReportOptions
 ) -> None:
+    from ..library import run
+    from ..library.entry import chosen
     from ..models.programs.backends import available_backends
-    from ..research.library import run
-    from ..research.library.entry import chosen
 
     names = split_names(runs.solvers) or []
     names = available_backends() if names == ["all"] else names

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ..errors import SolverError, TooLargeError, UnsupportedError
+from ..formulations.options import MechanismOptions
+from ..keywords import lists
 from ..models.instances.arithmetic import relative
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
@@ -24,8 +26,13 @@ COLUMNS = ["agrees", "difference", "user", "proved", "residual", "seconds", "rea
 SECOND_SOLVERS = ("scipy", "highs", "cvxpy:CLARABEL")
 
 
+@lists(MechanismOptions)
 def validate(
-    instance: Instance, mechanism: str | Mechanism, *, solver: AnySolver = "highs", **options: Any
+    instance: Instance,
+    mechanism: str | Mechanism,
+    *,
+    solver: AnySolver = "highs",
+    **options: Unpack[MechanismOptions],
 ) -> pd.DataFrame:
     """Run every exact method of a mechanism on the instance, compare and prove the answers.
 
@@ -101,7 +108,7 @@ def validate(
 
 
 def _is_comparable(
-    row: Mechanism, method: Method, instance: Instance, options: dict[str, Any]
+    row: Mechanism, method: Method, instance: Instance, options: Mapping[str, Any]
 ) -> bool:
     """Return whether a method is exact for the instance and the options, and quick enough."""
     pairs = int(np.count_nonzero(instance.runnable()))
@@ -114,7 +121,7 @@ def _is_comparable(
 
 
 def _run_of(
-    row: Mechanism, instance: Instance, method: Method, solver: str, options: dict[str, Any]
+    row: Mechanism, instance: Instance, method: Method, solver: str, options: Mapping[str, Any]
 ) -> Callable[[], Allocation]:
     """Return the call of a method, with the options that it takes."""
     of_solver = method.solves

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ..errors import InstanceError, UnknownNameError, quoted, require_known
+from ..formulations.options import AllocateOptions
+from ..keywords import lists
 from ..models.instances.arithmetic import largest_first, quotients
 from ..models.instances.instance import Instance
 from ..models.instances.merging import equal_servers
@@ -211,8 +213,11 @@ def plot_utilization(found: Comparable, *, ax: Any = None) -> Any:
     return style.legend([axis], ax, "mechanism")
 
 
+@lists(AllocateOptions)
 def plot_comparison(
-    found: Instance | Comparable, mechanisms: Sequence[str] | None = None, **options: Any
+    found: Instance | Comparable,
+    mechanisms: Sequence[str] | None = None,
+    **options: Unpack[AllocateOptions],
 ) -> Any:
     """Draw shares and utilisation by mechanism, one above the other.
 

@@ -26,6 +26,7 @@ __all__ = [
     "OTHERS",
     "bar",
     "finished",
+    "image",
     "legend",
     "line",
     "new_figure",
@@ -59,6 +60,9 @@ REMARK = {"ha": "center", "size": "small", "color": "#666666", "parse_math": Fal
 
 #: Dots an inch of what a notebook stores: sharp on a screen, and in print at half the size.
 DOTS = 144
+
+#: What leaves the day and the version of Matplotlib out of a file, by its format.
+_UNDATED = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None}}
 
 #: Letters of the name of a bar or curve; of a longer one both ends are shown.
 _LONGEST = 40
@@ -95,13 +99,22 @@ def new_figure(width: float, height: float) -> Any:
     return figure
 
 
+def image(figure: Any, suffix: str, dpi: float = DOTS, **options: Any) -> bytes:
+    """Return a figure as the content of a file, the same bytes in each process and on each day.
+
+    ``options`` are of Matplotlib's ``savefig``.
+    """
+    from matplotlib import rc_context
+
+    target = BytesIO()
+    with rc_context({"svg.hashsalt": "fairlp"}):
+        figure.savefig(target, format=suffix, dpi=dpi, metadata=_UNDATED.get(suffix, {}), **options)
+    return target.getvalue()
+
+
 def _png(figure: Any) -> bytes | None:
     """Return a figure as PNG; None where the notebook draws figures in its own formats."""
-    if _drawn_by_the_notebook(type(figure)):
-        return None
-    target = BytesIO()
-    figure.savefig(target, format="png", dpi=DOTS)
-    return target.getvalue()
+    return None if _drawn_by_the_notebook(type(figure)) else image(figure, "png")
 
 
 def _heed_the_notebook(kind: type) -> None:

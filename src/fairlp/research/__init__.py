@@ -1,4 +1,4 @@
-"""Research: studies, simulations, the ledger of the papers, the library of benchmarks.
+"""What studies, simulations, the ledger and the library share, and efficiency against fairness.
 
 The core works without it.
 """

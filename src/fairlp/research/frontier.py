@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -22,13 +22,15 @@ from ..errors import (
 )
 from ..formulations import normalisers
 from ..formulations.alpha_fair import checked, weights
+from ..formulations.options import AllocateOptions
 from ..formulations.region import have_limits, runnable_users
+from ..keywords import lists
 from ..mechanisms.allocation import tasks_of
 from ..mechanisms.table import find, find_defined
 from ..models.instances.arithmetic import relative
 from ..solvers.interior_point.warm_starts import in_series
+from ..study.statistics import jains_index
 from ..tolerances import AGREEMENT, ROUNDING
-from .study.statistics import jains_index
 
 #: α of a frontier where none are asked for.
 ALPHAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, np.inf)
@@ -173,12 +175,13 @@ _MEASURES = [
 ]
 
 
+@lists(AllocateOptions)
 def frontier(
     instance: Instance,
     alphas: Iterable[float] = ALPHAS,
     *,
     observed: Any = None,
-    **options: Any,
+    **options: Unpack[AllocateOptions],
 ) -> Frontier:
     """Return the trade-off between efficiency and fairness: α-fair allocations for a list of α.
 
@@ -221,18 +224,19 @@ def frontier(
     beside = {}
     with warnings.catch_warnings(), in_series():
         for alpha in alphas_to_solve:
+            options["alpha"] = alpha
             try:
-                allocations[alpha] = allocate(instance, MECHANISM, **{**options, "alpha": alpha})
+                allocations[alpha] = allocate(instance, MECHANISM, **options)
             except SolverError as error:
                 if alpha in (0.0, np.inf):
                     raise
                 failed[alpha] = str(error)
             warnings.simplefilter("ignore", OversizedTaskWarning)  # said once is enough
-        oversized = {name: value for name, value in options.items() if name == "oversized"}
+        oversized = options.get("oversized", "divide")
         for name in BESIDE:
             if find(name).undefined(instance) is None:
                 try:
-                    beside[name] = allocate(instance, name, **oversized).tasks_array
+                    beside[name] = allocate(instance, name, oversized=oversized).tasks_array
                 except NotConvergedError as error:  # the points of the frontier do not depend on it
                     warnings.warn(
                         f"{name} is not beside the frontier: {error}", FairlpWarning, stacklevel=2

@@ -21,7 +21,14 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..blas import blas_threads
-from ..errors import FairlpError, FairlpWarning, FileFormatError, StudyError, require_known
+from ..errors import (
+    FairlpError,
+    FairlpWarning,
+    FileFormatError,
+    StudyError,
+    needed_by,
+    require_known,
+)
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.own import OwnMechanism
 from ..models.files.whole_files import home, require_folder
@@ -67,7 +74,8 @@ def run_on(workers: int | None = None, backend: str | None = None) -> Iterator[N
     StudyError
         For a number of workers that cannot be, and for Dask without a client.
     """
-    import joblib
+    with needed_by("runs side by side"):
+        import joblib
 
     options: dict[str, Any] = {}
     if workers is not None:
@@ -122,7 +130,8 @@ def run_calls(
     ------
     tuple of int and value
     """
-    import joblib
+    with needed_by("runs side by side"):
+        import joblib
 
     arguments_of_calls = [tuple(arguments) for arguments in calls]
     if not arguments_of_calls:
@@ -217,7 +226,8 @@ def send_by_value(module: ModuleType) -> None:
 
     Workers cannot import the module by its name.
     """
-    from cloudpickle import register_pickle_by_value
+    with needed_by("functions of modules in other processes"):
+        from cloudpickle import register_pickle_by_value
 
     if module.__name__ in sys.modules:
         register_pickle_by_value(module)

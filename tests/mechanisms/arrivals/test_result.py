@@ -10,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import fairlp
 from arrival_cases import INSTANCE, arrivals, bound, instance_of, planted, tight, with_levels

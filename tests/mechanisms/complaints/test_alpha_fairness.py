@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog, minimize_scalar
 
 import fairlp
@@ -18,8 +17,8 @@ from fairlp.formulations.alpha_fair import alpha_fair, checked, reference
 from fairlp.formulations.normalisers import dominant
 from fairlp.models.programs.solution import solution_at
 from fairlp.models.programs.status import Termination
-from fairlp.research.study.generators import log_normal
 from fairlp.solvers.interior_point import backend
+from fairlp.study.generators import log_normal
 from fairlp.tolerances import ACCEPTED, AGREEMENT, CONVEX_POINT, VERIFIED
 from instances import random_instance
 from mean_level import mean_level_bound, power_mean

@@ -13,9 +13,12 @@ import fairlp
 from fairlp import Instance, complaints
 from fairlp.errors import NotConvergedError, SolverError
 from fairlp.formulations import alpha_fair
-from fairlp.mechanisms.complaints import all_fair as polytopes
-from fairlp.mechanisms.complaints import complaints as complaints_2
-from fairlp.mechanisms.complaints import market, path
+from fairlp.mechanisms.complaints import (
+    all_fair as polytopes,
+    complaints as complaints_2,
+    market,
+    path,
+)
 from fairlp.mechanisms.complaints.complaints import Requests
 from fairlp.mechanisms.complaints.market import eisenberg_gale
 from fairlp.models.programs.backends import find_backend

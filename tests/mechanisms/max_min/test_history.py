@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
 import fairlp
 from fairlp import Instance
 from fairlp.errors import InstanceError, UnknownNameError
-from fairlp.research.simulation.allocators import allocator
+from fairlp.simulation.allocators import allocator
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import counted

@@ -16,11 +16,11 @@ import leximin_oracle
 from fairlp import Instance
 from fairlp.errors import SolverError, SolverNotAvailableError
 from fairlp.formulations.normalisers import tasks_at_level_1
+from fairlp.library.numerics import shaped
 from fairlp.mechanisms.allocation import overuse
 from fairlp.mechanisms.max_min import ladder, methods, proof
 from fairlp.mechanisms.mechanism import MethodCall
 from fairlp.mechanisms.table import find
-from fairlp.research.library.numerics import shaped
 from fairlp.solvers.leximin.level_errors import LevelErrors, program_error
 from fairlp.tolerances import ACCEPTED, AGREEMENT, FEASIBILITY
 from profiles import by_day, chequered, many

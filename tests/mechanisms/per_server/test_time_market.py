@@ -11,8 +11,7 @@ import fairlp
 import per_server_oracle as oracle
 from fairlp import Instance
 from fairlp.errors import NotConvergedError
-from fairlp.mechanisms.per_server import rows
-from fairlp.mechanisms.per_server import time_market as module
+from fairlp.mechanisms.per_server import rows, time_market as module
 from fairlp.mechanisms.per_server.time_market import (
     limits_bind,
     market_gap,

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import fairlp
 from fairlp import study
@@ -26,7 +25,7 @@ from fairlp.models.files.traces import (
     read_pai2020,
 )
 from fairlp.models.instances.conditions import Columns, evaluate
-from fairlp.research.simulation import Workload, generators
+from fairlp.simulation import Workload, generators
 from profiles import many
 from program_files import CASES
 

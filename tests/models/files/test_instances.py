@@ -17,14 +17,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp import Instance, study
 from fairlp.errors import FileFormatError, InstanceError
-from fairlp.models.files import instances as files
-from fairlp.models.files import schema
+from fairlp.models.files import instances as files, schema
 from fairlp.models.files.instances import differences
 from fairlp.models.files.tables import read_tasks
 from instance_strategies import (

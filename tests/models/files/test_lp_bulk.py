@@ -8,8 +8,7 @@ from pathlib import Path
 import highspy
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from fairlp.errors import FairlpWarning, FileFormatError
 from fairlp.models.files import lp, lp_bulk

@@ -9,8 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp.errors import FairlpWarning, FileFormatError, ModelError, UnknownNameError

@@ -23,7 +23,7 @@ from fairlp.models.files.programs import read_program
 from fairlp.models.files.tables import read_tasks
 from fairlp.models.files.traces import read_pai2020
 from fairlp.models.files.whole_files import draft_folder, drafts, read_bytes
-from fairlp.research.simulation import Workload
+from fairlp.simulation import Workload
 
 
 def content(folder):

@@ -8,8 +8,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fairlp import Index, Model, power
 from fairlp.errors import ModelError

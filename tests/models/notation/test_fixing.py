@@ -73,7 +73,10 @@ def test_integers_are_relaxed_in_a_copy_that_differs_in_nothing_else():
 
 
 WRONG = {
-    "outside": (lambda x, y: y.fix(2), r"'y' is fixed at 2, outside its bounds 0 and 1; .*set\("),
+    "outside": (
+        lambda x, y: y.fix(2),
+        r"y\[ann\] is fixed at 2, outside its bounds 0 and 1; .*set\(",
+    ),
     "NaN": (lambda x, y: y.fix([0, np.nan, 1]), "fixed value is NaN"),
     "nothing": (lambda x, y: y.fix(None), "fixed value is NaN"),
     "shape": (lambda x, y: y.fix([0, 1]), r"fixed value has shape \(2,\), expected \(3,\)"),

@@ -390,8 +390,9 @@ def test_a_default_index_is_labels_at_every_door(door):
     assert numbered(CAPS["cap"]).tolist() == by_label
     with pytest.raises(ModelError, match=r" 0, which is unknown"):
         doors(Index("k", list("abcd")))[door](CAPS["cap"])
-    with pytest.raises(ModelError, match=r"has no k 4"):
-        doors(Index("k", range(5)))[door](CAPS["cap"])
+    if door != "fix":  # some of the elements may be fixed
+        with pytest.raises(ModelError, match=r"has no k 4"):
+            doors(Index("k", range(5)))[door](CAPS["cap"])
 
 
 def test_masks_groups_and_two_axes_go_by_a_default_index_too():
@@ -442,7 +443,6 @@ def test_a_set_has_no_order(labels):
         lambda: model.variable("y", *x.indices, upper=labels),
         lambda: x.between(None, labels),
         lambda: x.groupby(labels, "g"),
-        lambda: model.variable("y", *x.indices, where=labels),
         lambda: x.fix(labels),
         lambda: x[labels],
         lambda: x <= labels,

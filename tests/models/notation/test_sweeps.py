@@ -8,8 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fairlp import Index, Model, log
 from fairlp.errors import ModelError, NoSolutionError, UnknownNameError

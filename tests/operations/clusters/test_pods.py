@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dump_files import TABLE, affinity, notes, read, snapshot, term
 from fairlp.operations.clusters.cluster import EntryError

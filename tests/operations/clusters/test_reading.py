@@ -7,8 +7,7 @@ import json
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import fairlp
 from dump_files import kubernetes, places, read, slurm, yarn

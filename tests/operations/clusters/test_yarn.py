@@ -7,8 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp.operations.clusters.cluster import EntryError
@@ -16,8 +15,7 @@ from fairlp.operations.clusters.yarn import YarnReader
 from fairlp.operations.clusters.yarn_settings import YarnSettings
 from kubernetes_dumps import said
 from profiles import many
-from yarn_dumps import CAPACITY as CAPACITY_SCHEDULER
-from yarn_dumps import app, asks, node
+from yarn_dumps import CAPACITY as CAPACITY_SCHEDULER, app, asks, node
 
 
 def leaf(name, capacity, largest=100.0, **fields):

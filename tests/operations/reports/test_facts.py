@@ -10,8 +10,7 @@ import pytest
 
 import fairlp
 from fairlp import examples
-from fairlp.operations.reports import facts as prices
-from fairlp.operations.reports import subject
+from fairlp.operations.reports import facts as prices, subject
 from fairlp.operations.reports.facts import (
     Facts,
     costly_properties,

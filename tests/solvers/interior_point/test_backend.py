@@ -15,8 +15,7 @@ from fairlp.models.programs.options import Options
 from fairlp.models.programs.solution import solution_at
 from fairlp.models.programs.status import Termination
 from fairlp.solvers.backends.highs import Highs
-from fairlp.solvers.interior_point import backend, method
-from fairlp.solvers.interior_point import session as session_module
+from fairlp.solvers.interior_point import backend, method, session as session_module
 from fairlp.solvers.interior_point.iterate import Iterate
 from fairlp.solvers.interior_point.pricing import PricingSession
 from fairlp.solvers.interior_point.problem import Problem

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 import pandas as pd
 
 from ...errors import TooLargeError, quoted
 from ...formulations.normalisers import dominant, weighted
+from ...keywords import lists
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
+from ...models.programs.options import WriteOptions
 from ...models.programs.proof import Proof
 from ...tolerances import AGREEMENT
 from ..allocation import Allocation, no_certificate
@@ -239,12 +241,13 @@ class DynamicAllocation(Allocation):
         """
         return self.rule.program_of(self.instance, self.schedule, self.step_levels, step)
 
+    @lists(WriteOptions)
     def write_models(
         self,
         folder: str | Path,
         steps: Sequence[int] | None = None,
         suffix: str = ".mps",
-        **options: Any,
+        **options: Unpack[WriteOptions],
     ) -> list[Path]:
         """Write the linear program of each step, such as ``drf-step-0007.mps``.
 

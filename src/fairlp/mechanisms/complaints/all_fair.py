@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ...formulations.complaints import UTILIZATION, Criterion
+from ...keywords import lists
 from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
 from ...models.instances.requests import Requests
 from ...models.programs.backends import AnySolver, spelt
+from ...models.programs.options import SolveOptions, SolverOptions
 from ...tolerances import AGREEMENT, AUDIT
 from ..allocation import Allocation, tasks_by_user
 from ..mechanism import run
@@ -61,7 +63,7 @@ class Polytope:
 
 
 def all_fair(
-    requests: Requests, solver: str = "highs", options: dict[str, Any] | None = None
+    requests: Requests, solver: str = "highs", options: Mapping[str, Any] | None = None
 ) -> Any:
     """Return the polytopes of all feasible sets of bottlenecks, and their :class:`Candidates`.
 
@@ -343,7 +345,10 @@ class FairAllocations:
         tasks = tasks_by_user(self.instance, allocation)
         return bool(check_complaints(Requests.of(self.instance), tasks, tolerance))
 
-    def best(self, criterion: Criterion = UTILIZATION, **options: Any) -> Allocation:
+    @lists(SolverOptions)
+    def best(
+        self, criterion: Criterion = UTILIZATION, **options: Unpack[SolverOptions]
+    ) -> Allocation:
         """Return the fair allocation that is the best by a criterion.
 
         It is that of ``allocate(…, "njc", method="candidates", criterion=…)``.
@@ -360,9 +365,13 @@ class FairAllocations:
         -------
         Allocation
         """
-        options = {**options, "criterion": criterion}
         allocation: Allocation = run(
-            find("njc"), self.instance, method="candidates", solver=self.solver, **options
+            find("njc"),
+            self.instance,
+            method="candidates",
+            solver=self.solver,
+            criterion=criterion,
+            **options,
         )
         return allocation
 
@@ -381,8 +390,9 @@ class FairAllocations:
         )
 
 
+@lists(SolveOptions)
 def solutions(
-    instance: Instance, *, solver: AnySolver = "highs", **options: Any
+    instance: Instance, *, solver: AnySolver = "highs", **options: Unpack[SolveOptions]
 ) -> FairAllocations:
     """Return all allocations without justified complaints (``fairlp.complaints.solutions``).
 

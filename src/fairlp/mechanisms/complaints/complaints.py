@@ -6,7 +6,7 @@ saturated resource that it uses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, NamedTuple
@@ -63,7 +63,7 @@ class Candidates:
         requests: Requests,
         criterion: Criterion = UTILIZATION,
         solver: str = "highs",
-        options: dict[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.requests = requests
         self.contended = np.flatnonzero(requests.contended)

@@ -20,8 +20,7 @@ from ...models.instances.requests import Requests
 from ...tolerances import AGREEMENT, CONVEX_POINT, NOISE
 from ..allocation import Allocation
 from ..mechanism import MethodCall, TasksResult
-from . import market as prices_by_newton
-from . import path
+from . import market as prices_by_newton, path
 from .complaints import Candidates, FairCertificate, certify_fair
 
 #: (requests of users with an entitlement, fraction of each resource to give out) → x, prices

@@ -11,8 +11,7 @@ from ..max_min.methods import by_interior_points
 from ..max_min.rounds import is_one_server
 from ..mechanism import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mechanism, Method
 from ..validation import in_floats
-from . import alpha_fairness, methods
-from . import proportional as ceei
+from . import alpha_fairness, methods, proportional as ceei
 
 EISENBERG_GALE = Method(
     "eg",

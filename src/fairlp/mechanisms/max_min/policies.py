@@ -179,7 +179,10 @@ class WaterFilling:
     @classmethod
     def run(cls, instance: Instance) -> WaterFilling:
         """Run rounds until all jobs have stopped; each stops one job at least."""
-        tight = {"primal_tolerance": SOLVER_TIGHTEST, "dual_tolerance": SOLVER_TIGHTEST}
+        tight: dict[str, Any] = {
+            "primal_tolerance": SOLVER_TIGHTEST,
+            "dual_tolerance": SOLVER_TIGHTEST,
+        }
         state = WaterLevels.start(instance)
         rounds = 0
         gap = 0.0

@@ -217,7 +217,7 @@ ROWS = (
     with_whole_tasks(
         _counting_row(
             "tsf",
-            "Task-share fairness under placement constraints",
+            "Task-share fairness (share of what one could run alone, placement ignored)",
             "Wang et al., SC 2016",
             max_min.tsf,
             normalisers.task_share,

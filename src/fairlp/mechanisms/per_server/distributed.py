@@ -11,12 +11,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, UnsupportedError, quoted, require_known
+from ...formulations.options import ClockOptions
+from ...keywords import lists
 from ...models.instances.arithmetic import effort
 from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
@@ -294,6 +296,7 @@ class Tracking:
         ).rename_axis(columns="mechanism")
 
 
+@lists(ClockOptions)
 def track(
     instance: Instance,
     away: Mapping[Any, Absence] | None = None,
@@ -303,7 +306,7 @@ def track(
     division: Division = "rdm",
     beside: Sequence[str] = ("tsf", "c-drfh"),
     near: float = 0.01,
-    **clocks: Any,
+    **clocks: Unpack[ClockOptions],
 ) -> Tracking:
     """Let users come and go while distributed servers keep up, each going on from what it runs.
 

@@ -18,8 +18,7 @@ from ...errors import (
     TooLargeError,
     quoted,
 )
-from ...formulations import normalisers, per_server
-from ...formulations import per_server as formulations
+from ...formulations import normalisers, per_server, per_server as formulations
 from ...formulations.audits import gain_by_lowering, pareto
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
@@ -480,7 +479,7 @@ def _milp(
 ROWS = (
     Mechanism(
         "psdsf-rdm",
-        "Per-server dominant share fairness, resources divided",
+        "Per-server dominant share fairness (levels compared on each server), resources divided",
         "Khamse-Ashari et al., ICC 2017",
         per_server.psdsf_rdm,
         normalisers.containerized,
@@ -498,7 +497,7 @@ ROWS = (
     ),
     Mechanism(
         "psdsf-tdm",
-        "Per-server dominant share fairness, time divided",
+        "Per-server dominant share fairness (levels compared on each server), time divided",
         "Khamse-Ashari et al., ICC 2017",
         per_server.psdsf_tdm,
         normalisers.containerized,

@@ -15,9 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from ...errors import FileFormatError, InstanceError
+from ...errors import FileFormatError, InstanceError, needed_by
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from .documents import from_document, to_document
@@ -34,9 +32,11 @@ from .whole_files import (
     utf8,
 )
 
+with needed_by("files of instances and studies"):
+    import yaml
+
 if TYPE_CHECKING:
-    from yaml import SafeDumper as _BaseDumper
-    from yaml import SafeLoader as _BaseLoader
+    from yaml import SafeDumper as _BaseDumper, SafeLoader as _BaseLoader
 else:
     _BaseLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _BaseDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

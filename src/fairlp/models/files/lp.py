@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, count, repeat
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, get_args
 
 import numpy as np
 from scipy.sparse import coo_array
 
 from ...errors import require_known
+from ..programs.options import Constant, Names
 from ..programs.program import Program, Sense
 from .constructs import Constructs, Indicator, OrderedSet
 from .lp_bulk import LpRows, bounds_in, end_of_rows, rows_in, words_in
@@ -19,7 +20,6 @@ from .model_text import (
     PIECE,
     LineError,
     NameMap,
-    Names,
     Naming,
     Parsed,
     Source,
@@ -660,8 +660,7 @@ def _lines(text: str, first: int) -> Iterator[tuple[int, str]]:
         yield number, match[0]
 
 
-Constant = Literal["column", "term"]
-_CONSTANTS: Final = ("column", "term")
+_CONSTANTS: Final = get_args(Constant)
 #: Terms fill lines up to this many characters.
 _WIDTH: Final = 110
 #: Longest line before a row's bound, which has less than 30 characters: with it, lines stay below

@@ -14,13 +14,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 
 from ...errors import FairlpWarning, FileFormatError, ModelError, nearest, quoted, require_known
 from ...tolerances import LARGEST_BOUND
+from ..programs.options import Names
 from ..programs.program import Block, Program, Sense, kind_of
 from .whole_files import Target, drafts, home, utf8
 
@@ -38,7 +39,6 @@ _WRITTEN_BY_US = re.compile(r"(.*?): written by fairlp, \d+ rows?, \d+ columns?(
 _SAMPLE: Final = 256
 #: Fortran writes 1.0D3 for 1.0E3.
 _FORTRAN = re.compile(rb"(?<=[0-9.])[dD](?=[+-]?[0-9])")
-Names = Literal["labels", "numbers"]
 _NAMES: Final = ("labels", "numbers")
 NameMap = dict[str, dict[str, Any]]
 

@@ -9,20 +9,20 @@ from functools import cached_property, partial
 from itertools import chain, compress, islice, repeat
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, get_args
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csc_array
 
 from ...errors import ModelError, require_known
+from ..programs.options import Names, Profile
 from ..programs.program import Program
 from .constructs import Constructs, Indicator, OrderedSet, with_indicators
 from .model_text import (
     FIXED_NUMBER,
     LONGEST_NAME,
     LineError,
-    Names,
     Naming,
     Parsed,
     Source,
@@ -563,8 +563,7 @@ class _Reader:
         return order
 
 
-Profile = Literal["portable", "full", "native", "fixed"]
-_PROFILES: Final = ("portable", "full", "native", "fixed")
+_PROFILES: Final = get_args(Profile)
 #: Entries that are written at once.
 _PIECE: Final = 100_000
 

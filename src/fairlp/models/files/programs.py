@@ -7,22 +7,24 @@ two.
 from __future__ import annotations
 
 import gc
+import inspect
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import compress, groupby, pairwise
-from itertools import count as counter
+from itertools import compress, count as counter, groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import numpy as np
 import pandas as pd
 
-from ...errors import FileFormatError, quoted
+from ...errors import FileFormatError, UnknownNameError, nearest, quoted
+from ...keywords import lists
+from ..programs.options import WriteOptions
 from ..programs.program import Block, Program
 from .model_text import PIECE, NamedBlock, NameMap, Parsed, Source, clean, is_ours, shown
 from .whole_files import drafts, home, read_bytes, require_folder, unpacked
@@ -114,7 +116,10 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def write_program(program: Program, path: str | Path, **options: Any) -> list[Path]:
+@lists(WriteOptions)
+def write_program(
+    program: Program, path: str | Path, **options: Unpack[WriteOptions]
+) -> list[Path]:
     """Write a program as MPS or LP, compressed when the name ends in ``.gz``.
 
     Parameters
@@ -144,15 +149,29 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
     if kind == ".mps":
         from .mps import write_mps
 
-        return write_mps(program, target, **options)
+        return write_mps(program, target, **options_of(write_mps, options, target))
     if kind == ".lp":
         from .lp import write_lp
 
-        return write_lp(program, target, **options)
+        return write_lp(program, target, **options_of(write_lp, options, target))
     raise FileFormatError(
         f"cannot tell the format of {target.name!r}; expected .mps, .lp, .mps.gz or .lp.gz (or "
         ".nl, from a Model)"
     )
+
+
+def options_of(
+    writer: Callable[..., Any], options: Mapping[str, Any], target: Path
+) -> dict[str, Any]:
+    """Return the options, all of which a writer has; raise for another one."""
+    names = list(inspect.signature(writer).parameters)[2:]
+    for name in options:
+        if name not in names:
+            remedy = nearest(name, names) if names else "files of this kind have no options"
+            raise UnknownNameError(
+                f"{target.name!r} is written without an option {quoted(name)}; {remedy}"
+            )
+    return dict(options)
 
 
 def write_nl(model: Model, path: str | Path) -> list[Path]:

@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from ...errors import FileFormatError, nearest
+from ...errors import FileFormatError, nearest, needed_by
 
 #: The schema version that is written and read.
 VERSION: Final = 2
@@ -168,8 +168,9 @@ def _is_whole(_: Any, value: Any) -> bool:
 @cache
 def _validator() -> Any:
     """Return the validator, without the keywords that the instance checks."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import extend
+    with needed_by("files of instances"):
+        from jsonschema import Draft202012Validator
+        from jsonschema.validators import extend
 
     types = Draft202012Validator.TYPE_CHECKER.redefine_many(
         {"number": _is_number, "integer": _is_whole}

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest, quoted
+from ...keywords import lists
 from ..notation.expressions import Index
 from ..notation.labels import aligned, arranged, carries_labels, in_order, labels_on, require_text
 from ..programs.solution_views import table
@@ -98,6 +99,34 @@ def _one_server(capacities: Any) -> bool:
     return all(
         np.ndim(entry) == 0 and not isinstance(entry, Mapping) for entry in capacities.values()
     )
+
+
+class FrameOptions(TypedDict, total=False):
+    """What an instance has beside its tables of users, servers and queues."""
+
+    resources: Any
+    units: Mapping[str, str] | None
+    eligible: Any
+    rates: Any
+    name: str
+
+
+class InstanceData(FrameOptions, total=False):
+    """The arguments of :meth:`Instance.from_arrays` as keywords."""
+
+    demands: Any
+    capacities: Any
+    users: Any
+    servers: Any
+    weights: Any
+    task_limits: Any
+    job_sizes: Any
+    counts: Any
+    entitlements: Any
+    queue: Any
+    queues: Any
+    server_attributes: pd.DataFrame | None
+    user_attributes: pd.DataFrame | None
 
 
 #: Stands for a mask that is True everywhere, and takes no memory.
@@ -314,8 +343,13 @@ class Instance:
         return instance
 
     @classmethod
+    @lists(FrameOptions)
     def from_frames(
-        cls, users: pd.DataFrame, servers: pd.DataFrame, queues: Any = None, **options: Any
+        cls,
+        users: pd.DataFrame,
+        servers: pd.DataFrame,
+        queues: Any = None,
+        **options: Unpack[FrameOptions],
     ) -> Instance:
         """Return an instance from a table of users and a table of servers.
 
@@ -688,7 +722,8 @@ class Instance:
             conditions=tuple(self.conditions[k] for k in positions) if self.conditions else (),
         )
 
-    def replace(self, **changes: Any) -> Instance:
+    @lists(InstanceData)
+    def replace(self, **changes: Unpack[InstanceData]) -> Instance:
         """Return a copy with other data, under the checks of :meth:`from_arrays`.
 
         What is not named stays; ``eligible=None`` lifts all placement constraints. Your arrays are
@@ -717,7 +752,7 @@ class Instance:
         >>> fairlp.allocate(cluster.replace(weights=[2, 1]), "drf").shares.round(3).to_dict()
         {'A': 0.923, 'B': 0.462}
         """
-        arguments = {
+        arguments: dict[str, Any] = {
             name: getattr(self, name) for name in inspect.signature(Instance.from_arrays).parameters
         }
         for name in changes:
@@ -729,7 +764,7 @@ class Instance:
             arguments["job_sizes"] = None  # whatever users there are then
         if changes.get("queues", 0) is None:
             arguments["queue"] = None  # no tree, nowhere to stand
-        instance = Instance.from_arrays(**(arguments | _attributes_of(self, changes) | changes))
+        instance = Instance.from_arrays(**{**arguments, **_attributes_of(self, changes), **changes})
         keeps_placement = "eligible" not in changes and len(instance.users) == len(self.users)
         return instance.derived(conditions=self.conditions) if keeps_placement else instance
 

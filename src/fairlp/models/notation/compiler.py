@@ -27,6 +27,7 @@ from .expressions import (
     Expression,
     Log,
     Parameter,
+    ParameterPart,
     Power,
     Product,
     Quotient,
@@ -66,7 +67,7 @@ def numbers(node: Expression, linear: Callable[[Expression], Labelled] | None = 
     match node:
         case Constant():
             return scalar(node.value)
-        case Parameter() | Element() | Data() if node.degree == 0:
+        case ParameterPart() | Data() if node.degree == 0:
             return Labelled(node.indices, node.values)
         case Add():
             signs = [sign for sign, _ in node.addends()]
@@ -370,7 +371,7 @@ def _columns(
 
     The coordinates are None for all elements of a grid.
     """
-    variable: Variable = node.base  # type: ignore[assignment]
+    variable: Variable = node.base
     coordinates = (
         None if variable.positions is None else np.unravel_index(variable.positions, variable.shape)
     )

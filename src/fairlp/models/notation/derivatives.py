@@ -19,9 +19,9 @@ from .compiler import LogTerm, Term, emitted, starts_of, terms
 from .expressions import (
     Add,
     Along,
-    Element,
     Expression,
     Parameter,
+    ParameterElement,
     Product,
     Quotient,
     Range,
@@ -184,8 +184,10 @@ class _Unit:
         if not uses([self.parameter.name], node):
             return None
         match node:
-            case Element():
-                return Element(self.elements, (*node.places, None), (*node.indices, self.index))
+            case ParameterElement():
+                return ParameterElement(
+                    self.elements, (*node.places, None), (*node.indices, self.index)
+                )
             case Parameter():
                 return self.elements[(*node.indices, self.index)]
             case Add():

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Never, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Never, NoReturn
 
 import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
 from ...hints import NoArgumentError, refuse_keywords
-from ..programs.program import free_name
+from ..programs.program import Block, free_name
 from ..programs.solution import Solution
 from .labels import (
     ChangeListener,
     Immutable,
+    Index as Index,  # which is taken from here, too
     Indices,
     aligned,
     as_indices,
+    axes_of,
     carries_labels,
+    completions,
     labels_at,
     laid_out,
     member,
@@ -28,7 +30,6 @@ from .labels import (
     symbols_of,
     union,
 )
-from .labels import Index as Index  # which is taken from here, too
 from .reals import NumberError, floats, is_number, number
 
 if TYPE_CHECKING:
@@ -409,6 +410,10 @@ class Expression(Immutable):
         from .render import latex
 
         return f"$\\displaystyle {latex(self)}$"
+
+    def _ipython_key_completions_(self) -> list[Any]:
+        """Return labels, which IPython completes in brackets."""
+        return completions(self.indices)
 
     def __getitem__(self, key: Any) -> Expression:
         """Return the expression at labels, at a part of them, or over other symbols.
@@ -1021,7 +1026,53 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
     )
 
 
-class Parameter(Expression):
+class ParameterPart(Expression):
+    """A parameter, or some of its elements by label: what has numbers, which :meth:`set` changes.
+
+    Attributes
+    ----------
+    base : Parameter
+        That of the declaration.
+    """
+
+    base: Parameter
+    name: str
+
+    @property
+    def values(self) -> np.ndarray:
+        """The numbers of the part, read-only; one array axis for each index."""
+        values: np.ndarray = self.base.values.reshape(-1)[grid_of(self)]
+        values.setflags(write=False)
+        return values
+
+    def set(self, values: Any) -> None:
+        """Set other numbers; at the next solve, only the dependent parts are compiled anew.
+
+        Of elements (``d["ann"].set(3)``) the others stay.
+
+        Parameters
+        ----------
+        values : array_like, Series, DataFrame or mapping
+            As :meth:`Model.parameter` takes them: with labels they are put in order, and all are
+            checked.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> d = Model("m").parameter("d", Index("n", ["ann", "bob"]), [1, 2])
+        >>> d.set({"bob": 4, "ann": 3})
+        >>> d["bob"].set(5)
+        >>> d.values.tolist()
+        [3.0, 5.0]
+        """
+        from .tables import numbers_of_part
+
+        base = self.base
+        base.__dict__["_values"] = numbers_of_part(self, values)
+        _tell_the_model(base)
+
+
+class Parameter(ParameterPart):
     """Known numbers over indices, by name; :meth:`set` gives it others.
 
     :meth:`Model.parameter` declares it. It stands in formulas as any :class:`Expression` does.
@@ -1034,6 +1085,8 @@ class Parameter(Expression):
         Read-only; one axis for each index.
     doc : str
         What the numbers are, with the unit.
+    default : float or None
+        The number of what labelled data do not have.
     model : Model or None
     base : Parameter
         That of the declaration, where this one is over other symbols.
@@ -1051,7 +1104,7 @@ class Parameter(Expression):
     <Parameter d[m,r]: 2 users × 2 resources>
     """
 
-    _names = frozenset({"name", "indices", "doc", "base", "model"})
+    _names = frozenset({"name", "indices", "doc", "default", "base", "model"})
     _remedy = "other numbers are given by .set(values)"
 
     def __init__(
@@ -1061,6 +1114,7 @@ class Parameter(Expression):
         values: Any = None,
         doc: str = "",
         *,
+        default: float | None = None,
         model: ChangeListener | None = None,
         base: Parameter | None = None,
         **_unknown: Never,
@@ -1074,6 +1128,7 @@ class Parameter(Expression):
         self.doc = doc
         self.model = model
         self.base: Parameter = self if base is None else base
+        self.default: float | None = default if base is None else base.default
         if values is not None:
             self.__dict__["_values"] = values
 
@@ -1100,37 +1155,160 @@ class Parameter(Expression):
         dense.setflags(write=False)
         return dense
 
-    def set(self, values: Any) -> None:
-        """Set other numbers; at the next solve, only the dependent parts are compiled anew.
+    def __getitem__(self, key: Any) -> ParameterPart:
+        """Return the numbers over other symbols (``d[m, r]``) or by label (``d["ann", :]``)."""
+        places, indices, parts = _places(self, key)
+        selected: ParameterPart = (
+            Parameter(self.name, indices, None, self.doc, base=self.base)
+            if places.count(None) == len(places)
+            else ParameterElement(self.base, places, indices)
+        )
+        for part in parts:
+            selected = ParameterSelection(self.base, selected, *_selection(*part))
+        return selected
+
+
+class VariablePart(Expression):
+    """A variable, or some of its elements by label: what has bounds, and can be fixed.
+
+    Attributes
+    ----------
+    base : Variable
+        That of the declaration.
+    """
+
+    base: Variable
+
+    def _elements(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the positions of the part among the existing elements of the variable.
+
+        And those within the part, in C order; None where all of it exists.
+        """
+        grid = np.asarray(grid_of(self)).reshape(-1)
+        existing = self.base.positions
+        if existing is None:
+            return grid, None
+        elements = np.searchsorted(existing, grid)
+        exists = np.append(existing, -1)[elements] == grid
+        return elements[exists], np.flatnonzero(exists)
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Lower bounds of the existing elements, read-only; of fixed ones, their values."""
+        lower: np.ndarray = self.base._bounds_now()[0][self._elements()[0]]
+        return lower
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Upper bounds of the existing elements, read-only; of fixed ones, their values."""
+        upper: np.ndarray = self.base._bounds_now()[1][self._elements()[0]]
+        return upper
+
+    def fix(self, values: Any) -> None:
+        """Fix the elements at numbers within their bounds; :meth:`unfix` gives the bounds back.
 
         Parameters
         ----------
-        values : array_like, Series, DataFrame or mapping
-            As :meth:`Model.parameter` takes them: with labels they are put in order, and all are
-            checked.
+        values : float, array_like, Series, DataFrame, mapping or Solution
+            As :meth:`Model.variable` takes bounds. Labelled numbers fix the elements that they have,
+            and the others stay as they are. Of a Solution, the values that the variable has there
+            (put within the bounds, and rounded where the variable is integer).
+
+        Raises
+        ------
+        ModelError
+            For numbers that are missing, or outside the bounds.
 
         Examples
         --------
         >>> from fairlp import Index, Model
-        >>> d = Model("m").parameter("d", Index("n", ["ann", "bob"]), [1, 2])
-        >>> d.set({"bob": 4, "ann": 3})
-        >>> d.values.tolist()
-        [3.0, 4.0]
+        >>> model = Model("m")
+        >>> n = Index("n", ["ann", "bob"])
+        >>> x = model.variable("x", n, upper=3)
+        >>> model.maximize(x.sum())
+        >>> x.fix({"bob": 2})
+        >>> model.solve().objective
+        5.0
+        >>> x["ann"].fix(1)
+        >>> model.solve().objective
+        3.0
+        >>> x.unfix()
+        >>> model.solve().objective
+        6.0
         """
-        from .tables import parameter_values
+        from .tables import fixed_values
 
         base = self.base
-        base.__dict__["_values"] = parameter_values(values, base.indices, base.name)
-        _tell_the_model(base)
+        elements, places = self._elements()
+        low, high = (side[elements] for side in base.__dict__["_bounds"])
+        if isinstance(values, Solution):
+            solved = fixed_values(base, values.values[base.name], base.positions)[elements]
+            numbers = np.clip(np.round(solved) if base.integer else solved, low, high)
+        else:
+            numbers = fixed_values(self, values, places)
+        for k in np.flatnonzero((numbers < low) | (numbers > high))[:1].tolist():
+            raise ModelError(
+                f"variable {base.element_name(elements[k])} is fixed at {numbers[k]:g}, outside its "
+                f"bounds {low[k]:g} and {high[k]:g}; give it other bounds first, with "
+                ".set(lower=…, upper=…)"
+            )
+        chosen = ~np.isnan(numbers)
+        base.set_fixed(elements[chosen], numbers[chosen])
 
-    def __getitem__(self, key: Any) -> Parameter | Element | Along:
-        """Return the numbers over other symbols (``d[m, r]``) or by label (``d["ann", :]``)."""
-        return _selected(
-            self, key, lambda indices: Parameter(self.name, indices, None, self.doc, base=self.base)
-        )
+    def unfix(self) -> None:
+        """Give the elements their bounds back; those that are not fixed stay as they are.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> x = Model("m").variable("x", upper=3)
+        >>> x.fix(2)
+        >>> x.unfix()
+        >>> x.lower.tolist(), x.upper.tolist()
+        ([0.0], [3.0])
+        """
+        if "_fixed" in self.base.__dict__:
+            self.base.set_fixed(self._elements()[0], np.nan)
+
+    def set(self, *, lower: Any = ..., upper: Any = ...) -> None:
+        """Set other bounds, as :meth:`Model.variable` takes them; omitted bounds stay.
+
+        Of elements (``x["ann"].set(upper=0)``) the others stay. Of its model only the bounds are
+        compiled anew, when it is next solved. What is fixed stays so, and these are the bounds that
+        :meth:`unfix` will give back.
+
+        Parameters
+        ----------
+        lower, upper : float, array_like or None
+
+        Raises
+        ------
+        ModelError
+            For a lower bound above the upper one.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> x = Model("m").variable("x", Index("n", ["ann", "bob"]))
+        >>> x.set(upper=3)
+        >>> x["bob"].set(upper=0)
+        >>> x.upper.tolist()
+        [3.0, 0.0]
+        """
+        from .tables import bounds, require_ordered
+
+        base = self.base
+        elements, places = self._elements()
+        low, high = (side.copy() for side in base.__dict__["_bounds"])
+        if lower is not ...:
+            low[elements] = bounds(base.name, lower, None, self.indices, places)[0]
+        if upper is not ...:
+            high[elements] = bounds(base.name, None, upper, self.indices, places)[1]
+        require_ordered(base.name, low, high, base.indices, base.positions)
+        base.set_bounds(low, high)
 
 
-class Variable(Expression):
+class Variable(VariablePart):
     """Unknown numbers over indices, of which a mask may leave elements out.
 
     :meth:`Model.variable` declares it. It stands in formulas as any :class:`Expression` does. A
@@ -1220,115 +1398,101 @@ class Variable(Expression):
         """Elements that exist, in C order over the indices; None for all."""
         return None if self.where is None else self.where.positions
 
+    def _elements(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return np.arange(self.size), self.positions
+
     @property
     def lower(self) -> np.ndarray:
         """Lower bounds of the existing elements, read-only; of fixed ones, their values."""
-        return self._bounds_now()[0]
+        return self.base._bounds_now()[0]
 
     @property
     def upper(self) -> np.ndarray:
         """Upper bounds of the existing elements, read-only; of fixed ones, their values."""
-        return self._bounds_now()[1]
+        return self.base._bounds_now()[1]
 
     def _bounds_now(self) -> tuple[np.ndarray, np.ndarray]:
-        attributes = self.base.__dict__
-        bounds: tuple[np.ndarray, np.ndarray] = attributes.get("_fixed") or attributes["_bounds"]
-        return bounds
+        """Return the bounds, of fixed elements their values."""
+        attributes = self.__dict__
+        bounds: tuple[np.ndarray, np.ndarray] = attributes["_bounds"]
+        fixed = attributes.get("_fixed")
+        if fixed is None:
+            return bounds
+        if "_in_force" not in attributes:
+            in_force = tuple(np.where(np.isnan(fixed), side, fixed) for side in bounds)
+            for side in in_force:
+                side.setflags(write=False)
+            attributes["_in_force"] = in_force
+        now: tuple[np.ndarray, np.ndarray] = attributes["_in_force"]
+        return now
 
-    def fix(self, values: Any) -> None:
-        """Fix the variable at numbers within its bounds; :meth:`unfix` gives the bounds back.
-
-        Parameters
-        ----------
-        values : float, array_like, Series, DataFrame, mapping or Solution
-            As :meth:`Model.variable` takes bounds; of a Solution, the values that this variable has
-            there (put within the bounds, and rounded where the variable is integer).
-
-        Raises
-        ------
-        ModelError
-            For numbers that are missing, or outside the bounds.
-
-        Examples
-        --------
-        >>> from fairlp import Model
-        >>> model = Model("m")
-        >>> x = model.variable("x", upper=3)
-        >>> model.maximize(x)
-        >>> x.fix(2)
-        >>> model.solve().objective
-        2.0
-        >>> x.unfix()
-        >>> model.solve().objective
-        3.0
-        """
-        from .tables import fixed_values
-
-        base = self.base
-        low, high = base.__dict__["_bounds"]
-        solved = isinstance(values, Solution)
-        numbers = fixed_values(base, values.values[base.name] if solved else values)
-        if solved:
-            numbers = np.clip(np.round(numbers) if base.integer else numbers, low, high)
-        for k in np.flatnonzero((numbers < low) | (numbers > high))[:1].tolist():
-            raise ModelError(
-                f"variable {base.name!r} is fixed at {numbers[k]:g}, outside its bounds {low[k]:g} "
-                f"and {high[k]:g}; give "
-                "it other bounds first, with .set(lower=…, upper=…)"
-            )
-        numbers.setflags(write=False)
-        base.__dict__["_fixed"] = (numbers, numbers)
-        _tell_the_model(base)
-
-    def unfix(self) -> None:
-        """Give the variable its bounds back; one that is not fixed stays as it is.
-
-        Examples
-        --------
-        >>> from fairlp import Model
-        >>> x = Model("m").variable("x", upper=3)
-        >>> x.fix(2)
-        >>> x.unfix()
-        >>> x.lower.tolist(), x.upper.tolist()
-        ([0.0], [3.0])
-        """
-        if self.base.__dict__.pop("_fixed", None) is not None:
-            _tell_the_model(self.base)
-
-    def set(self, *, lower: Any = ..., upper: Any = ...) -> None:
-        """Set other bounds, as :meth:`Model.variable` takes them; omitted bounds stay.
-
-        Of its model only the bounds are compiled anew, when it is next solved. While it is fixed,
-        these are the bounds that :meth:`unfix` will give back.
+    def set_fixed(self, elements: np.ndarray, numbers: np.ndarray | float) -> None:
+        """Fix elements at numbers, without looking at them; NaN gives the bounds back.
 
         Parameters
         ----------
-        lower, upper : float, array_like or None
-
-        Raises
-        ------
-        ModelError
-            For a lower bound above the upper one.
+        elements : ndarray of int
+            Positions among the elements that exist.
+        numbers : ndarray or float
 
         Examples
         --------
         >>> from fairlp import Model
         >>> x = Model("m").variable("x")
-        >>> x.set(upper=3)
-        >>> x
-        <Variable 0 ≤ x ≤ 3>
+        >>> x.set_fixed(np.array([0]), 2.0)
+        >>> x.upper.tolist()
+        [2.0]
         """
-        from .tables import bounds, require_ordered
+        old = self.__dict__.get("_fixed")
+        fixed = np.full(self.size, np.nan) if old is None else old.copy()
+        fixed[elements] = numbers
+        self.__dict__.pop("_in_force", None)
+        if np.isnan(fixed).all():
+            self.__dict__.pop("_fixed", None)
+        else:
+            self.__dict__["_fixed"] = fixed
+        _tell_the_model(self)
 
-        base = self.base
-        low, high = base.__dict__["_bounds"]
-        if lower is not ...:
-            low = bounds(base.name, lower, None, base.indices, base.positions)[0]
-        if upper is not ...:
-            high = bounds(base.name, None, upper, base.indices, base.positions)[1]
-        require_ordered(base.name, low, high, base.indices, base.positions)
-        base.__dict__["_bounds"] = low, high
-        _tell_the_model(base)
+    def set_bounds(self, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Set the bounds of the elements that exist, without looking at them; see :meth:`set`.
+
+        Parameters
+        ----------
+        lower, upper : ndarray
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> x = Model("m").variable("x")
+        >>> x.set_bounds(np.array([1.0]), np.array([2.0]))
+        >>> x
+        <Variable 1 ≤ x ≤ 2>
+        """
+        for side in (lower, upper):
+            side.setflags(write=False)
+        self.__dict__.pop("_in_force", None)
+        self.__dict__["_bounds"] = lower, upper
+        _tell_the_model(self)
+
+    def element_name(self, element: int) -> str:
+        """Return the name of an element that exists: ``x[ann,9]``.
+
+        Parameters
+        ----------
+        element : int
+            Its position among those that exist.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> Model("m").variable("x", Index("n", ["ann", "bob"])).element_name(1)
+        'x[bob]'
+        """
+        return Block(self.name, axes_of(self.indices), 0, 0, self.positions).name_of(int(element))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -1340,20 +1504,24 @@ class Variable(Expression):
         """Number of elements that exist."""
         return math.prod(self.shape) if self.positions is None else len(self.positions)
 
-    def __getitem__(self, key: Any) -> Variable | Element | Along:
+    def __getitem__(self, key: Any) -> VariablePart:
         """Return the variable over other symbols (``x[m, i]``) or by label (``x["ann", :]``)."""
-        return _selected(
-            self,
-            key,
-            lambda indices: Variable(
+        places, indices, parts = _places(self, key)
+        selected: VariablePart = (
+            Variable(
                 self.name,
                 indices,
                 where=self.where,
                 integer=self.integer,
                 doc=self.doc,
                 base=self.base,
-            ),
+            )
+            if places.count(None) == len(places)
+            else VariableElement(self.base, places, indices)
         )
+        for part in parts:
+            selected = VariableSelection(self.base, selected, *_selection(*part))
+        return selected
 
 
 class Element(Expression):
@@ -1369,6 +1537,7 @@ class Element(Expression):
     """
 
     _names = frozenset({"base", "name", "places", "indices", "degree"})
+    base: Any
 
     def __init__(
         self, base: Parameter | Variable, places: tuple[int | None, ...], indices: Indices
@@ -1384,19 +1553,6 @@ class Element(Expression):
                 raise ModelError(f"{self} does not exist: {base!r}")
 
     @property
-    def values(self) -> np.ndarray:
-        """The numbers of elements of a parameter, read-only."""
-        if isinstance(self.base, Variable):
-            raise ModelError(
-                f"{self} is unknown; a solution has the values of variable {self.name!r}"
-            )
-        values = np.asarray(
-            self.base.values[tuple(slice(None) if p is None else p for p in self.places)]
-        )
-        values.setflags(write=False)
-        return values
-
-    @property
     def keys(self) -> tuple[Any, ...]:
         """Label or symbol of each index of the base, as it is printed."""
         free = iter(self.indices)
@@ -1407,6 +1563,50 @@ class Element(Expression):
         )
 
 
+class VariableElement(Element, VariablePart):
+    """Elements of a variable: ``x["ann", 9]``, with bounds of their own."""
+
+
+class ParameterElement(Element, ParameterPart):
+    """Elements of a parameter: ``d["ann"]``, with numbers of their own."""
+
+
+class Selection(Along):
+    """Some labels of an index: ``x[["ann", "bob"]]``, ``x[1:3]`` or ``x[mask]``."""
+
+    _names = Along._names | {"base"}
+    base: Any
+
+    def __init__(
+        self, base: Parameter | Variable, body: Expression, index: Index, matrix: Any, to: Index
+    ) -> None:
+        super().__init__(body, index, matrix, to, member(to))
+        self.base = base
+
+
+class VariableSelection(Selection, VariablePart):
+    """Some labels of a variable, with bounds of their own."""
+
+
+class ParameterSelection(Selection, ParameterPart):
+    """Some labels of a parameter, with numbers of their own."""
+
+
+def grid_of(part: Expression) -> Any:
+    """Return where each element of a part lies in the grid of what it is a part of, in C order."""
+    if isinstance(part, Selection):
+        axis = symbols_of(part.body.indices).index(part.index.symbol)
+        return np.take(grid_of(part.body), part.matrix.indices, axis)
+    assert isinstance(part, (Parameter, Variable, Element))
+    shape = shape_of(part.base.indices)
+    if not isinstance(part, Element):
+        return np.arange(math.prod(shape)).reshape(shape)
+    if not part.indices:
+        return np.ravel_multi_index(tuple(place or 0 for place in part.places), shape)
+    places = tuple(slice(None) if place is None else place for place in part.places)
+    return np.arange(math.prod(shape)).reshape(shape)[places]
+
+
 def _tell_the_model(base: Parameter | Variable) -> None:
     """Tell the model of a parameter or variable, if it is in one, that it has changed."""
     if base.model is not None:
@@ -1414,7 +1614,6 @@ def _tell_the_model(base: Parameter | Variable) -> None:
 
 
 Parts = list[tuple[Index, np.ndarray]]
-_Node = TypeVar("_Node", bound=Expression)
 
 
 def _places(node: Expression, key: Any) -> tuple[tuple[int | None, ...], Indices, Parts]:
@@ -1459,24 +1658,17 @@ def _places(node: Expression, key: Any) -> tuple[tuple[int | None, ...], Indices
     return tuple(places), tuple(free), parts
 
 
-def _selected(
-    node: Parameter | Variable, key: Any, renamed: Callable[[Indices], _Node]
-) -> _Node | Element | Along:
-    """Return an expression with only some labels of its indices."""
-    places, indices, parts = _places(node, key)
-    whole = places.count(None) == len(places)
-    selected: _Node | Element | Along = (
-        renamed(indices) if whole else Element(node.base, places, indices)
-    )
-    return _parts_of(selected, parts)
+def _selection(index: Index, positions: np.ndarray) -> tuple[Index, csr_array[Any], Index]:
+    """Return an index, the matrix that takes some of its labels, and the index of these."""
+    matrix = _matrix(np.arange(len(positions)), positions, (len(positions), len(index)))
+    return index, matrix, index.part(positions)
 
 
-def _parts_of(node: _Node, parts: Parts) -> _Node | Along:
+def _parts_of(node: Expression, parts: Parts) -> Expression:
     """Return an expression with only some labels of its indices."""
-    selected: _Node | Along = node
-    for index, positions in parts:
-        matrix = _matrix(np.arange(len(positions)), positions, (len(positions), len(index)))
-        part_index = index.part(positions)
+    selected = node
+    for part in parts:
+        index, matrix, part_index = _selection(*part)
         selected = Along(selected, index, matrix, part_index, member(part_index))
     return selected
 

@@ -18,7 +18,7 @@ from collections.abc import (
     Set,
     Sized,
 )
-from itertools import permutations
+from itertools import islice, permutations, product
 from typing import Any, Final, NoReturn, Protocol
 
 import numpy as np
@@ -214,6 +214,8 @@ def _of_python(label: Any) -> Any:
 #: Letters of a label. A cell of a CSV file has at most 131,072 (of Python's csv), and a unit, a
 #: mark or the queues above may stand beside the label there.
 LONGEST_LABEL: Final = 100_000
+#: Labels that completion in brackets offers.
+_MOST_COMPLETIONS: Final = 1_000
 #: Bits of a whole number that is a label or an attribute: Python writes at most 4,300 digits.
 _MOST_BITS: Final = 14_000
 
@@ -564,10 +566,12 @@ def _in_another_order(data: Any, axes: Axes) -> str:
 
 
 def by_element(data: Any, axes: Axes) -> Any:
-    """Return a mapping with tuple keys as a Series.
+    """Return a mapping with tuple keys, or a long table, as a Series.
 
     It has several levels, or one where the tuples are labels.
     """
+    if isinstance(data, pd.DataFrame):
+        return from_long_table(data, axes)
     if isinstance(data, Mapping):
         key, value = next(iter(data.items()), (None, None))
         if not isinstance(key, tuple) or not np.isscalar(value):
@@ -579,6 +583,33 @@ def by_element(data: Any, axes: Axes) -> Any:
     if levels and _are_labels(data.index, axes):
         return data.set_axis(data.index.to_flat_index())
     return data
+
+
+def from_long_table(data: pd.DataFrame, axes: Axes) -> Any:
+    """Return a table with a column for each of some axes, and one of numbers, as a Series.
+
+    Other tables are returned as they are.
+
+    >>> n, i = Index("n", ["ann", "bob"], "user"), Index("i", ["s1"], "server")
+    >>> table = pd.DataFrame({"user": ["bob", "ann"], "i": "s1", "rate": [3, 4]})
+    >>> from_long_table(table, (n, i)).to_dict()
+    {('bob', 's1'): 3, ('ann', 's1'): 4}
+    """
+    if not isinstance(data.index, pd.RangeIndex) or data.shape[1] < 2:
+        return data
+    named = [next((axis for axis in axes if names_axis(name, axis)), None) for name in data.columns]
+    numbers = [k for k, axis in enumerate(named) if axis is None]
+    is_wide = any(axis is not None and set(data.columns) == set(axis) for axis in axes)
+    if is_wide or len(numbers) != 1 or len({id(axis) for axis in named}) < len(named):
+        return data
+    columns = [data.iloc[:, k] for k, axis in enumerate(named) if axis is not None]
+    symbols = [axis.symbol for axis in named if axis is not None]
+    index: pd.Index[Any] = (
+        pd.Index(columns[0], name=symbols[0], tupleize_cols=False)
+        if len(columns) == 1
+        else pd.MultiIndex.from_arrays(columns, names=symbols)
+    )
+    return pd.Series(data.iloc[:, numbers[0]].to_numpy(), index, name=data.columns[numbers[0]])
 
 
 def _are_labels(keys: Iterable[Any], axes: Axes) -> bool:
@@ -613,7 +644,7 @@ def arranged(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> A
         return data
     places = range(len(names))
     named = [
-        next((k for k in (p, *range(len(axes))) if _names(name, axes[k])), None)
+        next((k for k in (p, *range(len(axes))) if names_axis(name, axes[k])), None)
         for p, name in enumerate(names)
     ]
     free = [k for k in places if k not in named]
@@ -770,7 +801,7 @@ def _fits(
 ) -> list[bool]:
     """Return for each index whether the axis may be it: by name, else by labels, else by length."""
     name, labels, size = axis
-    named = [name is not None and _names(name, index) for index in beside]
+    named = [name is not None and names_axis(name, index) for index in beside]
     if any(named):
         return named
     if labels is None:
@@ -801,7 +832,7 @@ def _names_of(data: Any) -> list[Any]:
     return []
 
 
-def _names(name: Any, axis: Index | None) -> bool:
+def names_axis(name: Any, axis: Index | None) -> bool:
     """Whether the name of a dimension means an axis.
 
     ``to_xarray`` writes ``n_`` where a variable is called n.
@@ -848,6 +879,12 @@ def order(
 def shape_of(axes: Iterable[Sized]) -> tuple[int, ...]:
     """Return how many labels each index has."""
     return tuple(map(len, axes))
+
+
+def completions(indices: Sequence[Index]) -> list[Any]:
+    """Return what IPython completes in brackets: the first labels, or tuples of them."""
+    combinations = islice(product(*indices), _MOST_COMPLETIONS)
+    return [place[0] if len(indices) == 1 else place for place in combinations]
 
 
 def symbols_of(indices: Iterable[Index]) -> list[str]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Never
+from typing import TYPE_CHECKING, Any, Literal, Never, Unpack
 
 import numpy as np
 
 from ...errors import ModelError, quoted, require_known
 from ...hints import refuse_keywords
+from ...keywords import lists
+from ..programs.options import SolveOptions, WriteOptions
 from ..programs.program import Program, Sense, free_name
-from .expressions import Element, Expression, Parameter, Relation, Variable, as_expression
+from .expressions import Expression, Parameter, ParameterPart, Relation, Variable, as_expression
 from .labels import Index, as_indices, shape_of, union
 from .switches import binary, implied, interpolated, special_ordered, zero_or_at_least
 from .tables import (
@@ -23,8 +25,8 @@ from .tables import (
     check_own,
     copied,
     declared,
+    declared_numbers,
     indices_before,
-    parameter_values,
     removed,
     replaced,
     require_name,
@@ -76,6 +78,8 @@ class Declarations(Tables):
         over: Index | tuple[Index, ...] = (),
         values: Any = None,
         doc: str = "",
+        *,
+        default: float | None = None,
         **unknown: Never,
     ) -> Parameter:
         """Declare known numbers over indices.
@@ -88,9 +92,13 @@ class Declarations(Tables):
             Several go in a tuple.
         values : array_like, Series, DataFrame, mapping or sparse array of SciPy
             One finite number for each combination of labels. What carries labels is put in the
-            order of the indices, or refused; see :func:`.labels.aligned`.
+            order of the indices, or refused; see :func:`.labels.aligned`. A long table has a
+            column for each index, called after it, and one of numbers.
         doc : str
             What the numbers are, with the unit.
+        default : float, optional
+            The number of combinations that labelled data do not have. Of a default of 0 and several
+            indices only the others are kept, as in a sparse array.
         **unknown
             Refused, with what to write for a keyword of another tool.
 
@@ -107,16 +115,20 @@ class Declarations(Tables):
         Examples
         --------
         >>> n = Index("n", ["ann", "bob"])
-        >>> Model("m").parameter("d", n, {"bob": 2, "ann": 1}).values.tolist()
+        >>> model = Model("m")
+        >>> model.parameter("d", n, {"bob": 2, "ann": 1}).values.tolist()
         [1.0, 2.0]
+        >>> i = Index("i", ["s1", "s2"], "server")
+        >>> model.parameter("c", (n, i), {("bob", "s1"): 5}, default=0).values.tolist()
+        [[0.0, 0.0], [5.0, 0.0]]
         """
         if unknown:
             refuse_keywords("parameter", unknown)
         require_name(name, "variable, parameter or subset")
         indices = indices_before(f"parameter {quoted(name)}", over, values)
-        numbers = parameter_values(values, indices, name)
+        numbers = declared_numbers(values, indices, name, default)
         self._register(name, indices)
-        self._parameters[name] = Parameter(name, indices, numbers, doc, model=self)
+        self._parameters[name] = Parameter(name, indices, numbers, doc, default=default, model=self)
         return self._parameters[name]
 
     def subset(
@@ -129,8 +141,9 @@ class Declarations(Tables):
         name : str
             Name in formulas: the model prints ``∀ (n,i) ∈ E``, and what E is.
         over : Index or tuple of Index
-        where : array_like of bool
-            One entry for each combination of labels.
+        where : array_like of bool, or list or table of combinations
+            One flag for each combination of labels; or those that there are, such as the arcs of a
+            network: a list of tuples, a table with a column for each index, a MultiIndex.
         doc : str
             Which these are: "n may run on i". Without it they are enumerated.
 
@@ -145,6 +158,9 @@ class Declarations(Tables):
         >>> old = model.subset("E", n, [True, False], "n was here last year")
         >>> print(model.variable("x", n, where=old).lower)
         [0.]
+        >>> i, j = Index("i", ["a", "b", "c"], "node"), Index("j", ["a", "b", "c"], "node")
+        >>> model.subset("A", (i, j), [("a", "b"), ("b", "c")])
+        <Subset A of i,j: 2 of 9>
         """
         indices = indices_before(f"subset {quoted(name)}", over, where)
         elements = subset_of(where, indices, f"subset {quoted(name)}")
@@ -175,8 +191,9 @@ class Declarations(Tables):
         name : str
         *over : Index or tuple of Index
             One after the other, or in a tuple.
-        where : array_like of bool or Subset, optional
-            One entry for each combination of labels, or for each label of some of the indices.
+        where : array_like of bool, list or table of combinations, or Subset, optional
+            A flag for each combination of labels, or those that exist (see :meth:`subset`); over
+            all of the indices, or some of them.
         lower, upper : float, array_like or None
             Bounds (None: none). The default is ``0 <= x``.
         integer, binary : bool
@@ -240,7 +257,7 @@ class Declarations(Tables):
             high)``.
         over : Index or tuple of Index, optional
             Order of the rows; the default is the model's order of indices.
-        where : array_like of bool or Subset, optional
+        where : array_like of bool, list or table of combinations, or Subset, optional
             Over the same indices, or some of them (a Series over hours): only these rows exist.
         doc : str
             What it says.
@@ -958,7 +975,8 @@ class Model(Declarations):
         self._stale.clear()
         return self._program
 
-    def solve(self, solver: AnySolver = "highs", **options: Any) -> Solution:
+    @lists(SolveOptions)
+    def solve(self, solver: AnySolver = "highs", **options: Unpack[SolveOptions]) -> Solution:
         """Solve with a back end: a name of :func:`fairlp.solvers`, or a :class:`fairlp.Backend`.
 
         Parameters
@@ -993,7 +1011,8 @@ class Model(Declarations):
 
         return build_and_solve(self.compile, solver, options)
 
-    def session(self, solver: AnySolver = "highs", **options: Any) -> ModelSession:
+    @lists(SolveOptions)
+    def session(self, solver: AnySolver = "highs", **options: Unpack[SolveOptions]) -> ModelSession:
         """Open a session: edit the model as usual, and solve it again from the last basis.
 
         Each answer is of the program that ``compile()`` gives then. Where constraints or variables
@@ -1032,14 +1051,15 @@ class Model(Declarations):
 
         return ModelSession(self, solver, options)
 
+    @lists(SolveOptions)
     def sweep(
         self,
-        parameter: str | Parameter | Element | Mapping[Any, Any],
+        parameter: str | ParameterPart | Mapping[Any, Any],
         values: Any = None,
         *,
         read: Any = (),
         solver: AnySolver = "highs",
-        **options: Any,
+        **options: Unpack[SolveOptions],
     ) -> Any:
         """Solve for one value of a parameter after the other, each from the last basis.
 
@@ -1049,7 +1069,7 @@ class Model(Declarations):
 
         Parameters
         ----------
-        parameter : str, Parameter, Element, or mapping of these to their values
+        parameter : str, Parameter or elements of one, or mapping of these to their values
             A mapping is a grid of all combinations. Of elements (``d["ann"]``) the others stay.
         values : iterable, mapping of label → value, or DataFrame
             Each value as :meth:`.Parameter.set` takes it; of a frame, each row.
@@ -1169,7 +1189,8 @@ class Model(Declarations):
 
         return explain(self.compile(), solver, weights)
 
-    def write(self, path: str | Path, **options: Any) -> list[Path]:
+    @lists(WriteOptions)
+    def write(self, path: str | Path, **options: Unpack[WriteOptions]) -> list[Path]:
         """Write the model as ``.mps``, ``.lp`` (also ``.gz``) or ``.nl``.
 
         The page ``docs/model-files.md`` describes the files.
@@ -1204,10 +1225,10 @@ class Model(Declarations):
         ...     [path.name for path in model.write(Path(folder) / "m.mps")]
         ['m.mps']
         """
-        from ..files.programs import write_nl, write_program
+        from ..files.programs import options_of, write_nl, write_program
 
         if Path(path).suffix.lower() == ".nl":
-            return write_nl(self, path, **options)
+            return write_nl(self, path, **options_of(write_nl, options, Path(path)))
         return write_program(self.compile(), path, **options)
 
     def to_highs(self, names: bool = True) -> Any:

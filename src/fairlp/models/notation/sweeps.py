@@ -22,10 +22,10 @@ from ..programs.protocols import Capability, Session
 from ..programs.solution import RELAX, Solution
 from ..programs.solution_views import imported_xarray
 from ..programs.status import HOPELESS, LIMITS, Termination
-from .expressions import Element, Parameter
+from .expressions import Parameter, ParameterPart
 from .labels import axes_of, axes_text, require_ordered
 from .reals import NumberError, floats
-from .tables import handle, parameter_values
+from .tables import handle
 
 if TYPE_CHECKING:
     from .model import Model
@@ -39,7 +39,7 @@ _CLEAR = (*HOPELESS, *LIMITS, Termination.INTERRUPTED)
 
 def sweep(
     model: Model,
-    parameter: str | Parameter | Element | Mapping[Any, Any],
+    parameter: str | ParameterPart | Mapping[Any, Any],
     values: Any = None,
     *,
     read: Any = (),
@@ -52,7 +52,7 @@ def sweep(
     ----------
     model : Model
         It is as it was afterwards.
-    parameter : str, Parameter, Element, or mapping of these to their values
+    parameter : str, Parameter or elements of one, or mapping of these to their values
         A mapping is a grid of all combinations. Of elements (``d["ann"]``) the others stay.
     values : iterable, mapping of label → value, or DataFrame
         Each value as :meth:`.Parameter.set` takes it; of a frame, each row. The result has the
@@ -105,7 +105,7 @@ def sweep(
     ]
     xarray = imported_xarray() if grid else None
     reader = _reader(model, read)
-    before = [_base(swept_parameter).stored for swept_parameter in swept]
+    before = [swept_parameter.base.stored for swept_parameter in swept]
     rows = []
     last = (-1,) * len(swept)
     try:
@@ -115,12 +115,12 @@ def sweep(
                     swept, axes, place, last, strict=True
                 ):
                     if k != last_step:
-                        _set(swept_parameter, steps[k])
+                        swept_parameter.set(steps[k])
                 last = place
                 rows.append(_row(session.solve(), reader))
     finally:
         for swept_parameter, numbers in zip(swept, before, strict=True):
-            _base(swept_parameter).set(numbers)
+            swept_parameter.base.set(numbers)
     columns = None if rows else ["objective", "status"]
     if xarray is None:
         return pd.DataFrame(rows, index=axes[0][1], columns=columns)
@@ -133,36 +133,17 @@ def sweep(
     )
 
 
-def _swept(model: Model, name: Any) -> Parameter | Element:
+def _swept(model: Model, name: Any) -> ParameterPart:
     """Return the parameter, or the elements of one, that a sweep is of."""
-    block = handle(model, name.base if isinstance(name, Element) else name)
+    block = handle(model, name.base if isinstance(name, ParameterPart) else name)
     if not isinstance(block, Parameter):
         raise ModelError(f"{block!r} is swept, and only a parameter can be")
-    return name if isinstance(name, Element) else block
+    return name if isinstance(name, ParameterPart) else block
 
 
-def _base(parameter: Parameter | Element) -> Parameter:
-    """Return the parameter that is set."""
-    base = parameter.base
-    assert isinstance(base, Parameter)
-    return base
-
-
-def _name(parameter: Parameter | Element) -> str:
+def _name(parameter: ParameterPart) -> str:
     """Return what the axis of a sweep is called: ``d``, or ``d[ann]`` of an element."""
-    return str(parameter) if isinstance(parameter, Element) else parameter.name
-
-
-def _set(parameter: Parameter | Element, values: Any) -> None:
-    """Set the numbers of a parameter, or of some of its elements."""
-    if isinstance(parameter, Parameter):
-        parameter.set(values)
-        return
-    base = _base(parameter)
-    numbers = base.values.copy()
-    place = tuple(slice(None) if position is None else position for position in parameter.places)
-    numbers[place] = parameter_values(values, parameter.indices, _name(parameter))
-    base.set(numbers)
+    return parameter.name if isinstance(parameter, Parameter) else str(parameter)
 
 
 class ModelSession:
@@ -308,7 +289,7 @@ def _proved(solution: Solution) -> bool:
     return certificate.is_feasible if solution.row_duals is None else certificate.is_optimal
 
 
-def _steps(parameter: Parameter | Element, values: Any) -> tuple[list[Any], pd.Index[Any]]:
+def _steps(parameter: ParameterPart, values: Any) -> tuple[list[Any], pd.Index[Any]]:
     """Return the values and the labels of the rows."""
     name = _name(parameter)
     if isinstance(values, Mapping):

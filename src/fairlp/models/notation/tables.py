@@ -12,9 +12,20 @@ import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
 from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, refuse_keywords
-from ..programs.program import Block, Program, Sense
+from ..programs.program import Block, Program
+from .combinations import EXPECTED, chosen, listed_numbers, lists_labels, spread
 from .compiler import naming, numbers, unconditional
-from .expressions import Abs, Expression, Parameter, Range, Relation, Variable
+from .expressions import (
+    Abs,
+    Expression,
+    Parameter,
+    ParameterPart,
+    Range,
+    Relation,
+    Variable,
+    VariablePart,
+    grid_of,
+)
 from .labels import (
     Immutable,
     Index,
@@ -32,11 +43,13 @@ from .labels import (
     symbols_of,
     union,
 )
-from .reals import NumberError, floats
+from .reals import NumberError, floats, number
 from .switches import parts_of
 from .walks import mapped, mapped_relation, named, rebuilt, uses
 
 if TYPE_CHECKING:
+    # not at run time: completion in IPython fails at a property whose annotation is a Literal
+    from ..programs.program import Sense
     from .model import Declarations, Model
 
 # What is declared over indices, checked: numbers, bounds, and the subset of elements that a block
@@ -304,22 +317,36 @@ class Constraint(Immutable):
 
 
 def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
-    """Return the elements where a block exists (None: all) by a mask, a Subset or None.
+    """Return the elements where a block exists (None: all) by a mask, a list, a Subset or None.
 
-    A mask may be over some of the indices: a Series over hours, for rows over users and hours.
+    All may be over some of the indices: a Series over hours, for rows over users and hours.
     """
     if where is None:
         return None
+    argument = f"'where' of {subject}"
     if isinstance(where, Subset):
-        if symbols_of(where.indices) != symbols_of(over) or not all(
-            mask_index.labels.equals(own.labels)
-            for mask_index, own in zip(where.indices, over, strict=True)
+        own = {index.symbol: index for index in over}
+        if not all(
+            index.symbol in own and index.labels.equals(own[index.symbol].labels)
+            for index in where.indices
         ):
             raise ModelError(
                 f"{subject}: {quoted(where)} is not over ({', '.join(symbols_of(over))})"
             )
-        return where if len(where) < where.full_size else None
-    argument = f"'where' of {subject}"
+        if len(where) == where.full_size:
+            return None
+        if symbols_of(where.indices) == symbols_of(over):
+            return where
+        return Subset("", over, spread(where.positions, where.indices, over))
+    if isinstance(where, Expression):
+        raise ModelError(
+            f"{argument} is {where!r}; {EXPECTED}, such as where=costs > 0 of your data"
+        )
+    if lists_labels(where):
+        chosen_indices, positions = chosen(where, over, argument)
+        if len(positions) == math.prod(shape_of(chosen_indices)):
+            return None
+        return Subset("", over, spread(positions, chosen_indices, over))
     shape = shape_of(over)
     axes = over
     if 0 < axes_count(where) < len(over):
@@ -335,7 +362,7 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
     if mask.dtype != bool or mask.shape != shape:
         raise ModelError(
             f"{subject}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} "
-            f"({axes_text(over)})"
+            f"({axes_text(over)}), or a list of the combinations that exist"
         )
     return None if mask.all() else Subset("", over, np.flatnonzero(mask))
 
@@ -350,6 +377,21 @@ def indices_before(subject: str, over: Any, data: Any) -> Indices:
             f"go in a tuple: (name, ({symbols}), data)"
         )
     return indices
+
+
+def declared_numbers(values: Any, indices: Indices, name: str, default: float | None) -> Any:
+    """Return the numbers that a parameter is declared with, or set to; see `parameter_values`.
+
+    With a default, labelled data need not have all combinations.
+    """
+    if default is not None:
+        values = _filled(values, indices, name, default)
+    try:
+        return parameter_values(values, indices, name)
+    except ModelError as error:
+        if not _has_gaps(values, indices):
+            raise
+        raise ModelError(f"{error}; or say with default=0 what holds elsewhere") from None
 
 
 def parameter_values(values: Any, indices: Indices, name: str) -> Any:
@@ -371,6 +413,42 @@ def parameter_values(values: Any, indices: Indices, name: str) -> Any:
         )
     array.setflags(write=False)
     return array
+
+
+def _has_gaps(values: Any, indices: Indices) -> bool:
+    """Whether labelled data have some of the combinations, and are right but for the others."""
+    try:
+        listed = listed_numbers(values, indices, "")
+    except ModelError:
+        return False
+    return listed is not None and 0 < len(listed.positions) < math.prod(shape_of(indices))
+
+
+def _filled(values: Any, indices: Indices, name: str, default: float) -> Any:
+    """Return numbers with the default where labelled data have none; sparse where that is 0."""
+    subject = f"parameter {quoted(name)}"
+    try:
+        filling = number(default)
+    except NumberError as error:
+        raise ModelError(f"the default of {subject} is no number ({error})") from None
+    shape = shape_of(indices)
+    if values is None:
+        return np.full(shape, filling)
+    listed = listed_numbers(values, indices, subject)
+    if listed is None:  # arrays have a number for each combination
+        return values
+    try:
+        listed_values = floats(listed.values)
+    except NumberError as error:
+        raise ModelError(f"{subject} is not all numbers ({error})") from None
+    if filling == 0 and len(shape) > 1:
+        from scipy.sparse import coo_array
+
+        coordinates = np.unravel_index(listed.positions, shape)
+        return coo_array((listed_values, coordinates), shape=shape)
+    numbers_everywhere = np.full(math.prod(shape), filling)
+    numbers_everywhere[listed.positions] = listed_values
+    return numbers_everywhere.reshape(shape)
 
 
 def _sparse_values(values: Any, indices: Indices, name: str) -> Any:
@@ -445,10 +523,47 @@ def require_ordered(
         )
 
 
-def fixed_values(variable: Variable, values: Any) -> np.ndarray:
-    """Return the numbers that a variable is to be fixed at, for the elements that exist."""
-    return _bound(
-        variable.name, "fixed value", values, np.nan, variable.indices, variable.positions
+def fixed_values(part: VariablePart, values: Any, places: np.ndarray | None) -> np.ndarray:
+    """Return the numbers that elements are to be fixed at, for those that exist.
+
+    NaN where labelled numbers do not have an element, which stays as it is. ``places`` are those
+    that exist within the part; None for all.
+    """
+    name = part.base.name
+    listed = listed_numbers(values, part.indices, f"the fixed value of variable {quoted(name)}")
+    size = math.prod(shape_of(part.indices))
+    if listed is None or len(listed.positions) == size:
+        return _bound(name, "fixed value", values, np.nan, part.indices, places)
+    grid = np.full(size, np.nan)
+    try:
+        grid[listed.positions] = floats(listed.values)
+    except NumberError as error:
+        raise ModelError(
+            f"variable {quoted(name)}: the fixed value is not all numbers ({error})"
+        ) from None
+    for k in listed.positions[np.isnan(grid[listed.positions])][:1].tolist():
+        which = _element(name, part.indices, None, k)
+        raise ModelError(f"variable {which}: the fixed value is NaN; expected a number")
+    if places is None:
+        places = np.arange(size)
+    for k in np.setdiff1d(listed.positions, places)[:1].tolist():
+        which = _element(name, part.indices, None, k)
+        raise ModelError(f"variable {which} is fixed, and does not exist: {part.base!r}")
+    return grid[places]
+
+
+def numbers_of_part(part: ParameterPart, values: Any) -> Any:
+    """Return all numbers of a parameter, with other ones for a part of it."""
+    base = part.base
+    if isinstance(part, Parameter):
+        return declared_numbers(values, base.indices, base.name, base.default)
+    numbers_now = base.values.copy()
+    numbers_now.reshape(-1)[grid_of(part)] = parameter_values(values, part.indices, str(part))
+    stored = base.stored
+    return parameter_values(
+        numbers_now if isinstance(stored, np.ndarray) else type(stored)(numbers_now),
+        base.indices,
+        base.name,
     )
 
 
@@ -609,6 +724,10 @@ class Tables(Hinted):
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and any(name in self._table(kind) for kind in _KINDS)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return the names, which IPython completes in brackets."""
+        return [name for kind in _KINDS for name in self._table(kind)]
 
     #: A model is no sequence of its names.
     __iter__ = None
@@ -910,7 +1029,12 @@ def copied(model: Model, relaxed: bool = False) -> Model:
     leaves: dict[str, Parameter | Variable] = {}
     for name, parameter in model.parameters.items():
         copy._parameters[name] = leaves[name] = Parameter(
-            name, parameter.indices, parameter.stored, parameter.doc, model=copy
+            name,
+            parameter.indices,
+            parameter.stored,
+            parameter.doc,
+            default=parameter.default,
+            model=copy,
         )
     for name, variable in model.variables.items():
         copy._variables[name] = leaves[name] = Variable(

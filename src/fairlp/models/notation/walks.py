@@ -104,7 +104,7 @@ def mapped(node: Expression, leaves: Mapping[str, Parameter | Variable]) -> Expr
     def leaf(original: Expression) -> Expression | None:
         match original:
             case Element():
-                return Element(leaves[original.name], original.places, original.indices)
+                return type(original)(leaves[original.name], original.places, original.indices)
             case Parameter() | Variable():
                 base = leaves[original.name]
                 return base if original is original.base else base[original.indices]

@@ -24,6 +24,7 @@ from ...errors import (
     UnsupportedError,
     named,
     nearest,
+    needed_by,
 )
 from ...registry import Registry
 from ...tolerances import MILP_TOLERANCES, VERIFIED
@@ -402,7 +403,7 @@ def _as_its_bound_says(solution: Solution, message: str, mip_gap: float | None) 
 
 
 def build_and_solve(
-    build: Callable[[], Program], solver: AnySolver, options: dict[str, Any]
+    build: Callable[[], Program], solver: AnySolver, options: Mapping[str, Any]
 ) -> Solution:
     """Build a program and solve it on a back end; the answer has the times of both."""
     name = spelt(solver)
@@ -499,6 +500,8 @@ def lowering(name: str) -> Lowering:
             f"a model cannot be turned into {name!r}; {nearest(name, LOWERINGS)}"
         )
     function: Lowering = _load(f"{LOWERINGS[name]}:lower")
+    with needed_by(f"models for {name}"):
+        importlib.import_module({tool: module for module, tool in _TOOLS.items()}[name])
     return function
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from ...tolerances import FEASIBILITY
 if TYPE_CHECKING:
     from .protocols import Backend
     from .solution import Solution
+
+
+__all__ = ["Options", "Progress", "SolveOptions", "SolverLimits", "SolverOptions", "WriteOptions"]
 
 
 def _wrong(name: str, value: Any) -> str | None:
@@ -214,3 +217,50 @@ class Options:
         True
         """
         return self.primal_tolerance or primal, self.dual_tolerance or dual
+
+
+class SolverLimits(TypedDict, total=False):
+    """The options of a solver as keywords, for what has a seed and a progress of its own."""
+
+    time_limit: float | None
+    threads: int | None
+    primal_tolerance: float | None
+    dual_tolerance: float | None
+    verbose: bool
+    extra: Mapping[str, Any]
+    mip_gap: float | None
+    node_limit: int | None
+    iteration_limit: int | None
+    log_file: str | Path | None
+    start: Mapping[str, Any] | Solution | None
+    pool: int | None
+    scale: bool
+
+
+class SolverOptions(SolverLimits, total=False):
+    """The options of a solver as keywords, for what has a ``method`` of its own."""
+
+    seed: int | None
+    progress: Callable[[Progress], object] | None
+
+
+class SolveOptions(SolverOptions, total=False):
+    """The attributes of :class:`Options` as keywords."""
+
+    method: str
+
+
+#: Dialects of MPS, see :func:`fairlp.models.files.mps.write_mps`.
+Profile = Literal["portable", "full", "native", "fixed"]
+#: Names of rows and columns in files: from labels, or by position.
+Names = Literal["labels", "numbers"]
+#: How a file in the LP format has the constant of the objective.
+Constant = Literal["column", "term"]
+
+
+class WriteOptions(TypedDict, total=False):
+    """How a program is written to a file: ``profile`` is of MPS, ``constant`` of LP."""
+
+    profile: Profile
+    names: Names
+    constant: Constant

@@ -6,12 +6,14 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest
+from ...keywords import lists
+from .options import SolveOptions, WriteOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +49,10 @@ class BlockView(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return "\n".join(f"{name}:\n{self[name]}" for name in self)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return the names, which IPython completes in brackets."""
+        return list(self)
 
 
 def free_name(name: str, used_names: Container[str]) -> str:
@@ -610,7 +616,8 @@ class Program:
             value += self.logs.value(self.logs.arguments(x))
         return value
 
-    def solve(self, solver: AnySolver = "highs", **options: Any) -> Solution:
+    @lists(SolveOptions)
+    def solve(self, solver: AnySolver = "highs", **options: Unpack[SolveOptions]) -> Solution:
         """Solve by a back end, by its name or as it is; as :meth:`fairlp.Model.solve`.
 
         Parameters
@@ -673,7 +680,8 @@ class Program:
 
         return explain(self, solver, weights)
 
-    def write(self, path: str | Path, **options: Any) -> list[Path]:
+    @lists(WriteOptions)
+    def write(self, path: str | Path, **options: Unpack[WriteOptions]) -> list[Path]:
         """Write the program as MPS or LP; see :func:`fairlp.models.files.programs.write_program`.
 
         Parameters

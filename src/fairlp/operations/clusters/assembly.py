@@ -7,18 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ... import Allocation, Instance
 from ...errors import InstanceError, SolverError, TooLargeError
+from ...formulations.options import FairTasksOptions
+from ...keywords import lists
 from ...mechanisms.max_min.methods import unplaced
 from ...models.instances.arithmetic import of_whole, tasks_alone
 from ...models.instances.queues import ROOT, lineage, parent_of
-from ...models.instances.quotas import AT as QUOTA_SEPARATOR
-from ...models.instances.quotas import KINDS as QUOTA_KINDS
+from ...models.instances.quotas import AT as QUOTA_SEPARATOR, KINDS as QUOTA_KINDS
 from ...models.trees.quotas import usage_of
 from ...tolerances import AGREEMENT, GUARANTEE_ROOM
 from .cluster import (
@@ -131,7 +132,8 @@ class Snapshot:
     limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
     node_count: int = 0
 
-    def fair_with_past(self, **options: Any) -> Allocation | None:
+    @lists(FairTasksOptions)
+    def fair_with_past(self, **options: Unpack[FairTasksOptions]) -> Allocation | None:
         """Return the fair tasks of the next half-life, past use counted; None without a past.
 
         Parameters

@@ -10,9 +10,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import pandas as pd
-import yaml
 
+from ...errors import needed_by
 from ...models.instances.queues import LEAST_WEIGHT
+
+with needed_by("files of clusters"):
+    import yaml
 
 # Notes: a line for each thing that a reader does not understand or leaves out; equal lines are
 # counted together.

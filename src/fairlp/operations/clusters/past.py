@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 
 from ... import Allocation, Instance, allocate
+from ...formulations.options import FairTasksOptions
+from ...keywords import lists
 from .cluster import Floats
 
 #: What a queue, or a namespace in it, has used: decayed integrals, in amounts times half-lives.
@@ -80,7 +82,10 @@ def history_of(instance: Instance, owners: Sequence[str], past: Past) -> pd.Seri
     return pd.Series(levels, instance.users.labels.rename("user"), name="history")
 
 
-def fair_with_past(instance: Instance, history: pd.Series[float], **options: Any) -> Allocation:
+@lists(FairTasksOptions)
+def fair_with_past(
+    instance: Instance, history: pd.Series[float], **options: Unpack[FairTasksOptions]
+) -> Allocation:
     """Return the fair tasks of the next half-life, past use counted along the queues."""
     return allocate(instance, "h-drf-counted", state=history, half_life=1.0, **options)
 

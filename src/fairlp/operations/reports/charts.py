@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ...errors import FairlpError
+from ...formulations.options import AllocateOptions
+from ...keywords import lists
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import largest_first
 from .facts import OBSERVED, Facts
@@ -50,12 +52,13 @@ _FREE = "#8A8F9833"
 _FONT = "system-ui, sans-serif"
 
 
+@lists(AllocateOptions)
 def charts(
     given: ClusterSource,
     mechanism: str | Mechanism | None = None,
     *,
     observed: Any = None,
-    **options: Any,
+    **options: Unpack[AllocateOptions],
 ) -> dict[str, Any]:
     """Return the pictures of :func:`fairlp.report` as Altair charts, by name.
 

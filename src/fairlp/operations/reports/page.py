@@ -12,10 +12,12 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from ... import __version__
 from ...errors import FairlpWarning, FileFormatError
+from ...formulations.options import AllocateOptions
+from ...keywords import lists
 from ...mechanisms.mechanism import Mechanism
 from ...models.files.whole_files import DOCUMENT_SUFFIXES, home, write_text
 from .charts import drawn, need
@@ -31,6 +33,7 @@ _OTHER_SUFFIXES = frozenset(
 )
 
 
+@lists(AllocateOptions)
 def report(
     given: ClusterSource,
     output: str | Path,
@@ -41,7 +44,7 @@ def report(
     weights: Mapping[Any, float] | None = None,
     exclude: Iterable[str] = (),
     since: ClusterSource | None = None,
-    **options: Any,
+    **options: Unpack[AllocateOptions],
 ) -> Path:
     """Write a report as one page of HTML that needs no network.
 

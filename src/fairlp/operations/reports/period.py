@@ -16,12 +16,14 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, UnknownNameError
+from ...formulations.options import FairTasksOptions
+from ...keywords import lists
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import largest_first, quotients
 from ...progress import progress_bar
@@ -354,6 +356,7 @@ class Period:
 _LOOK_AT = 5
 
 
+@lists(FairTasksOptions)
 def period(
     dumps: str | Path | Sequence[str | Path | Snapshot],
     mechanism: str | Mechanism | None = None,
@@ -365,7 +368,7 @@ def period(
     exclude: Iterable[str] = (),
     scheduler: str | None = None,
     progress: bool | None = None,
-    **options: Any,
+    **options: Unpack[FairTasksOptions],
 ) -> Period:
     """Compare what tenants had over a period with what was due to them, from dumps of one cluster.
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ... import Allocation, Instance, allocate
 from ...errors import FairlpWarning, InstanceError, SolverError, quoted, require_known
+from ...formulations.options import AllocateOptions
+from ...keywords import lists
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import largest_first, quotients
 from ...models.trees.guarantees import floors
@@ -605,6 +607,7 @@ def _without_borrowing(instance: Instance) -> Instance:
 # ``fair_shares``: the comparison as a table.
 
 
+@lists(AllocateOptions)
 def fair_shares(
     given: ClusterSource,
     mechanism: str | Mechanism | None = None,
@@ -612,7 +615,7 @@ def fair_shares(
     observed: Any = None,
     by: Literal["user", "queue", "tenant"] = "user",
     level: int | None = None,
-    **options: Any,
+    **options: Unpack[AllocateOptions],
 ) -> pd.DataFrame:
     """Return shares beside fair shares, the tasks that wait, and the users who hold what they need.
 

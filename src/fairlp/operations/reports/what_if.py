@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ... import Instance, allocate
 from ...errors import InstanceError, UnknownNameError, nearest, quoted, require_known
+from ...formulations.options import AllocateOptions
+from ...keywords import lists
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import LARGEST_WHOLE
 from ...models.instances.queues import cleaned
@@ -274,6 +276,7 @@ def _new_labels(labels_in_use: set[str], path: str, count: int) -> list[str]:
     return labels
 
 
+@lists(AllocateOptions)
 def what_if(
     given: ClusterSource,
     *,
@@ -283,7 +286,7 @@ def what_if(
     queues: Mapping[str, Any] | None = None,
     mechanism: str | Mechanism | None = None,
     by: Literal["user", "queue"] | None = None,
-    **options: Any,
+    **options: Unpack[AllocateOptions],
 ) -> pd.DataFrame:
     """Return fair shares before and after an edit of the cluster.
 

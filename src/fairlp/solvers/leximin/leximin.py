@@ -8,7 +8,7 @@ rounds of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -127,7 +127,7 @@ def leximin(
     *,
     solver: AnySolver = "highs",
     merge: bool = True,
-    options: dict[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> LeximinResult:
     """Return the leximin-optimal allocation of a max-min formulation.
 
@@ -268,7 +268,7 @@ def climb(
     *,
     solver: AnySolver = "highs",
     merge: bool = True,
-    options: dict[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
     without: tuple[str, ...] = ("limit", "guarantee"),
     round_ends: list[Reached] | None = None,
 ) -> LeximinResult:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
 from ...errors import ModelError, NoSolutionError, UnsupportedError, nearest
+from ...keywords import lists
 from ...models.notation.arrays import assemble
 from ...models.notation.compiler import compile_rows
 from ...models.notation.expressions import Expression, Index
@@ -23,7 +24,7 @@ from ...models.notation.tables import parameter_values
 from ...models.paths.engine import History
 from ...models.programs.backends import AnySolver, checked, find_backend, spelt
 from ...models.programs.certificate import certify
-from ...models.programs.options import Options
+from ...models.programs.options import Options, SolveOptions
 from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
 from ...models.programs.proof import Proof
 from ...models.programs.protocols import Backend, Capability
@@ -86,7 +87,7 @@ class Levels:
         terms = abs(self.without_t) @ sizes + abs(self.program.row_lower)
         return np.asarray(terms[self.places] / self.weights)
 
-    def tightest(self, solver: AnySolver, options: dict[str, Any]) -> tuple[Any, Options]:
+    def tightest(self, solver: AnySolver, options: Mapping[str, Any]) -> tuple[Any, Options]:
         """Return a back end for these programs, and its options with the tightest tolerances."""
         backend, chosen = tightest(solver, options)
         return backend if self.outcomes is None else self.outcomes.behind(backend), chosen
@@ -731,6 +732,7 @@ class LeximinSolution:
         )
 
 
+@lists(SolveOptions)
 def leximin(
     model: Model | Program | Any,
     levels: str | Sequence[str] | Expression | Any = None,
@@ -738,7 +740,7 @@ def leximin(
     weights: Any = None,
     oracle: Oracle | None = None,
     solver: AnySolver = "highs",
-    **options: Any,
+    **options: Unpack[SolveOptions],
 ) -> LeximinSolution:
     """Return the lexicographic max-min of any linear model, the lowest level first.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from ...errors import InstanceError, NotDefinedError, counted, quoted
 from ...formulations import region as formulas
 from ...formulations.max_min import in_tasks
 from ...formulations.normalisers import dominant, tasks_at_level_1
+from ...keywords import lists
 from ...models.instances.arithmetic import effort
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
@@ -19,6 +20,7 @@ from ...models.paths import engine
 from ...models.paths.engine import History, Reached, Region
 from ...models.paths.path import Path
 from ...models.programs.backends import AnySolver, spelt
+from ...models.programs.options import SolveOptions
 from ...models.programs.proof import Proof
 from ...tolerances import AGREEMENT, VERIFIED
 from .leximin import climb, rounds_frame
@@ -155,8 +157,13 @@ class PathSolution:
         return f"<PathSolution{by}: {len(self.totals)} users, {counted(len(self.rounds), 'round')}>"
 
 
+@lists(SolveOptions)
 def rise(
-    path: Path, region: Region | Instance, *, solver: AnySolver = "highs", **options: Any
+    path: Path,
+    region: Region | Instance,
+    *,
+    solver: AnySolver = "highs",
+    **options: Unpack[SolveOptions],
 ) -> PathSolution:
     """Return where users come to along a path, as far as an instance's servers or a region allow.
 

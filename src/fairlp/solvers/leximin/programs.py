@@ -22,7 +22,7 @@ What makes the rounds exact and quick:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +30,7 @@ import numpy as np
 
 from ...errors import NoSolutionError, NotConvergedError, SolverError, counted
 from ...models.paths.engine import PathEnd, Region
-from ...models.programs.backends import AnySolver
-from ...models.programs.backends import backend as find_backend
+from ...models.programs.backends import AnySolver, backend as find_backend
 from ...models.programs.certificate import Certificate
 from ...models.programs.options import Options
 from ...models.programs.program import Program
@@ -52,7 +51,7 @@ from .level_errors import LevelErrors
 Tightest = tuple[Backend, Options]
 
 
-def tightest(solver: AnySolver, options: dict[str, Any] | None = None) -> Tightest:
+def tightest(solver: AnySolver, options: Mapping[str, Any] | None = None) -> Tightest:
     """Return a back end and its options with the tightest tolerances.
 
     So the errors of rounds do not add up.

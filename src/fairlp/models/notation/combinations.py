@@ -1,0 +1,269 @@
+"""Some combinations of labels: lists of pairs, long tables, and numbers of a part of an index.
+
+A network has arcs, not a number for each pair of nodes. Here such data become positions in the grid
+of all combinations, in C order, checked: no label unknown, no combination twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
+from itertools import combinations as choices
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ...errors import ModelError, nearest, quoted
+from .labels import (
+    Index,
+    Indices,
+    by_element,
+    carries_labels,
+    labels_at,
+    names_axis,
+    position_remedy,
+    shape_of,
+    symbols_of,
+)
+
+#: What a list of combinations may look like, for messages.
+EXPECTED = (
+    "expected bool for each combination of labels, or a list, or a table with a column for each "
+    "index, of those that exist"
+)
+
+
+class ListedNumbers(NamedTuple):
+    """Numbers of some combinations: their positions in the grid, and the numbers."""
+
+    positions: np.ndarray
+    values: np.ndarray
+
+
+def lists_labels(data: Any) -> bool:
+    """Whether something lists labels or combinations of them, rather than answers yes or no.
+
+    >>> lists_labels([("ann", "s1")]), lists_labels(["ann"]), lists_labels([True, False])
+    (True, True, False)
+    """
+    if isinstance(data, pd.DataFrame):
+        return not all(pd.api.types.is_bool_dtype(dtype) for dtype in data.dtypes)
+    if isinstance(data, (pd.Index, Set, MappingView)):
+        return True
+    if isinstance(data, (pd.Series, np.ndarray)):
+        return data.ndim > 0 and not _is_yes_or_no(data.reshape(-1) if data.ndim > 1 else data)
+    if isinstance(data, (list, tuple)):
+        return not len(data) or not _is_yes_or_no(data)
+    return False
+
+
+def _is_yes_or_no(data: Any) -> bool:
+    """Whether entries are flags, or hold flags: a mask."""
+    if isinstance(data, (np.ndarray, pd.Series)) and data.dtype == bool:
+        return True
+    entries = list(data)
+    first = entries[0] if entries else None
+    if isinstance(first, (list, np.ndarray)) or carries_labels(first):
+        return True
+    return isinstance(first, (bool, np.bool_))
+
+
+def chosen(data: Any, over: Indices, subject: str) -> tuple[Indices, np.ndarray]:
+    """Return the indices that a list of combinations runs over, and the positions over these.
+
+    Raises
+    ------
+    ModelError
+        For labels that are unknown, a combination that is there twice, or where it is not clear
+        which indices are meant.
+
+    Examples
+    --------
+    >>> i, j = Index("i", ["a", "b"], "node"), Index("j", ["a", "b"], "node")
+    >>> indices, positions = chosen([("b", "a"), ("a", "b")], (i, j), "arcs")
+    >>> positions.tolist()
+    [1, 2]
+    """
+    axes, columns = _columns(data, over, subject)
+    positions = _positions(columns, axes, subject, f" ({EXPECTED})")
+    positions.sort()
+    return axes, positions
+
+
+def spread(positions: np.ndarray, axes: Indices, over: Indices) -> np.ndarray:
+    """Return positions over some indices as positions over more: for each label of the others.
+
+    >>> i, t = Index("i", ["a", "b"]), Index("t", [1, 2, 3])
+    >>> spread(np.array([1]), (i,), (i, t)).tolist()
+    [3, 4, 5]
+    """
+    if symbols_of(axes) == symbols_of(over):
+        return positions
+    places = dict(zip(symbols_of(axes), np.unravel_index(positions, shape_of(axes)), strict=True))
+    others = [index for index in over if index.symbol not in places]
+    counts = shape_of(others)
+    total = math.prod(counts)
+    grid = np.unravel_index(np.arange(total), counts) if others else ()
+    columns = {symbol: np.repeat(column, total) for symbol, column in places.items()}
+    for index, column in zip(others, grid, strict=True):
+        columns[index.symbol] = np.tile(column, len(positions))
+    flat = np.ravel_multi_index(tuple(columns[index.symbol] for index in over), shape_of(over))
+    flat.sort()
+    return np.asarray(flat)
+
+
+def listed_numbers(data: Any, over: Indices, subject: str) -> ListedNumbers | None:
+    """Return the numbers of labelled data that need not have all combinations; None for others.
+
+    >>> n = Index("n", ["ann", "bob"], "user")
+    >>> listed_numbers({"bob": 3}, (n,), "the fixed value")
+    ListedNumbers(positions=array([1]), values=array([3]))
+    """
+    data = by_element(data, over)
+    if not carries_labels(data) or not over:
+        return None
+    if isinstance(data, pd.DataFrame):
+        data = data.stack() if len(over) == 2 else data.squeeze(axis=1)  # noqa: PD013
+    elif isinstance(data, Mapping):
+        data = _series_of(data, len(over))
+    elif not isinstance(data, pd.Series):  # of xarray
+        data = data.to_series()
+    if not isinstance(data, pd.Series) or data.index.nlevels != len(over):
+        return None
+    columns = _in_order(data.index, over)
+    return ListedNumbers(_positions(columns, over, subject), data.to_numpy())
+
+
+def _series_of(data: Mapping[Any, Any], depth: int) -> Any:
+    """Return a mapping, also of mappings, as a Series with as many levels as indices."""
+    if depth == 1:
+        return pd.Series(list(data.values()), pd.Index(list(data), tupleize_cols=False))
+    if depth == 2 and all(isinstance(row, (Mapping, pd.Series)) for row in data.values()):
+        rows = {first: dict(row.items()) for first, row in data.items()}
+        entries = {
+            (first, second): value for first, row in rows.items() for second, value in row.items()
+        }
+        return pd.Series(entries) if entries else None
+    return None
+
+
+def _columns(data: Any, over: Indices, subject: str) -> tuple[Indices, list[Any]]:
+    """Return the indices of a list of combinations, and a column of labels for each."""
+    if isinstance(data, pd.DataFrame):
+        return _columns_of_frame(data, over, subject)
+    columns: list[Any]
+    if isinstance(data, pd.MultiIndex):
+        columns = [data.get_level_values(level) for level in range(data.nlevels)]
+        return _axes_of(columns, list(data.names), over, subject), columns
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        columns = list(data.T)
+        return _axes_of(columns, [None] * len(columns), over, subject), columns
+    entries = list(data)
+    if not entries:
+        return over, [[] for _ in over]
+    is_pair = [isinstance(entry, (tuple, list)) and not _is_label(entry, over) for entry in entries]
+    if any(is_pair):
+        lengths = {len(entry) if pair else 1 for entry, pair in zip(entries, is_pair, strict=True)}
+        if len(lengths) > 1:
+            raise ModelError(f"{subject} has combinations of {sorted(lengths)} labels; {EXPECTED}")
+        columns = [list(column) for column in zip(*entries, strict=True)]
+    else:
+        columns = [entries]
+    return _axes_of(columns, [None] * len(columns), over, subject), columns
+
+
+def _columns_of_frame(data: pd.DataFrame, over: Indices, subject: str) -> tuple[Indices, list[Any]]:
+    """Return the indices that the columns of a table name, in order, or all where none is named."""
+    named = [
+        next((index for index in over if names_axis(name, index)), None) for name in data.columns
+    ]
+    axes = tuple(index for index in over if index in named)
+    if axes and len(axes) == sum(index is not None for index in named):
+        return axes, [data.iloc[:, named.index(index)] for index in axes]
+    columns = [data.iloc[:, k] for k in range(data.shape[1])]
+    return _axes_of(columns, [None] * len(columns), over, subject), columns
+
+
+def _axes_of(columns: list[Any], names: list[Any], over: Indices, subject: str) -> Indices:
+    """Return the indices of columns of labels: named ones, or those that have all the labels."""
+    candidates = [
+        axes
+        for axes in choices(over, len(columns))
+        if all(
+            name is None
+            or not any(names_axis(name, index) for index in over)
+            or names_axis(name, axis)
+            for name, axis in zip(names, axes, strict=True)
+        )
+    ]
+    if len(candidates) > 1:
+        known = [
+            axes
+            for axes in candidates
+            if all(
+                (_codes(column, axis) >= 0).all()
+                for column, axis in zip(columns, axes, strict=True)
+            )
+        ]
+        if len(known) != 1:
+            symbols = " or ".join(f"({','.join(symbols_of(axes))})" for axes in known or candidates)
+            raise ModelError(
+                f"{subject} could be over {symbols}; hand over a table whose columns are called after "
+                "the indices, or a subset: model.subset(name, indices, combinations)"
+            )
+        return known[0]
+    if not candidates:
+        expected = ", ".join(symbols_of(over))
+        raise ModelError(
+            f"{subject} has combinations of {len(columns)} labels, expected some of ({expected})"
+        )
+    return candidates[0]
+
+
+def _in_order(index: pd.Index[Any], over: Indices) -> list[Any]:
+    """Return the levels of an index in the order of the indices that they name, if they do."""
+    levels = [index.get_level_values(level) for level in range(index.nlevels)]
+    places = [
+        next((k for k, axis in enumerate(over) if names_axis(name, axis)), None)
+        for name in index.names
+    ]
+    if sorted(place for place in places if place is not None) != list(range(len(over))):
+        return levels
+    return [levels[places.index(k)] for k in range(len(over))]
+
+
+def _codes(column: Any, axis: Index) -> np.ndarray:
+    """Return the position of each label of a column, -1 for one that is unknown."""
+    labels = column if isinstance(column, pd.Index) else pd.Index(list(column), tupleize_cols=False)
+    if not len(labels):
+        return np.zeros(0, dtype=np.intp)
+    return np.asarray(axis.labels.get_indexer(labels))
+
+
+def _positions(columns: Sequence[Any], axes: Indices, subject: str, remedy: str = "") -> np.ndarray:
+    """Return the positions of combinations that are given as columns of labels."""
+    codes = [_codes(column, axis) for column, axis in zip(columns, axes, strict=True)]
+    for column, axis, places in zip(columns, axes, codes, strict=True):
+        for k in np.flatnonzero(places < 0)[:1].tolist():
+            label = list(column)[k]
+            pronoun = "who" if axis.name == "user" else "which"
+            raise ModelError(
+                f"{subject} names {axis.name} {quoted(label)}, {pronoun} is unknown; "
+                f"{nearest(label, axis)}{remedy or position_remedy(column)}"
+            )
+    shape = shape_of(axes)
+    flat = np.ravel_multi_index(tuple(codes), shape) if axes else np.zeros(0, dtype=np.intp)
+    ordered = np.sort(flat)
+    for position in ordered[1:][ordered[1:] == ordered[:-1]][:1].tolist():
+        place = np.unravel_index(position, shape)
+        raise ModelError(
+            f"{subject} has {labels_at(axes, map(int, place))} twice; expected each combination once "
+            "(what is there several times needs an index of its own)"
+        )
+    return np.asarray(flat)
+
+
+def _is_label(entry: Any, over: Iterable[Index]) -> bool:
+    """Whether a tuple is a label by itself."""
+    return isinstance(entry, tuple) and any(entry in index for index in over)
