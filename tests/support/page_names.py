@@ -21,6 +21,7 @@ import functools
 import importlib
 import keyword
 import re
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -48,8 +49,14 @@ RECEIVERS = {
     "shares": "Allocation",
     "relaxed": "Solution",
 }
+#: Names before the dot that are of other tools, of Python, or of files of schedulers.
+FOREIGN = {
+    "cp", "cvxpy", "dual", "fix", "importlib", "joblib", "m", "metadata", "np", "numpy", "p", "pd",
+    "plt", "pyomo", "results", "s", "scipy", "spec", "status", "sys", "value", "yarn",
+}  # fmt: skip
 #: Endings of files of the repository; other endings are of files that users write.
 OWN_ENDINGS = (".py", ".pyi", ".md", ".ipynb", ".toml", ".cff", ".txt")
+USERS_ENDINGS = ("csv", "gz", "html", "json", "lp", "mps", "parquet", "svg", "xml", "yaml", "yml")
 _FOLDERS = ("src/", "tests/", "docs/", "benchmarks/", "packaging/", "notebooks/")
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
@@ -92,7 +99,7 @@ def names_on(page: Path) -> list[Name]:
 def fault(text: str) -> str:
     """Return what a name names that is not there; empty where all of it is."""
     text = text.replace("\\|", "|").strip()
-    for look_up in (_in_command, _in_option, _in_path, _in_python):
+    for look_up in (_in_command, _in_option, _in_path, _in_extra, _in_python, _in_phrase):
         answer = look_up(text)
         if answer is not None:
             return answer
@@ -188,12 +195,47 @@ def _paths() -> frozenset[str]:
 
 def _in_path(text: str) -> str | None:
     path = re.sub(r"[: ].*", "", text)
-    looks_own = path.endswith(OWN_ENDINGS) or path.startswith(_FOLDERS)
+    first, slash, _ = path.partition("/")
+    is_package = bool(slash) and (SOURCE / "fairlp" / first).is_dir()
+    looks_own = path.endswith(OWN_ENDINGS) or path.startswith(_FOLDERS) or is_package
     if not re.fullmatch(r"[\w.][\w./-]*", path) or not looks_own or path in OWN_ENDINGS:
         return None
     if "NAME" in path or path.startswith("file.") or path in ("tests/a/b/test_c.py", "a/b/c.py"):
         return ""  # a pattern
     return "" if path.strip("/") in _paths() else f"no file {path}"
+
+
+# extras, and names of several words
+
+
+@functools.cache
+def _extras() -> frozenset[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return frozenset(project["optional-dependencies"])
+
+
+def _in_extra(text: str) -> str | None:
+    extras = re.findall(r"(?:fairlp|\.)\[([\w,]+)\]", text)
+    if not extras:
+        return None
+    missing = set(",".join(extras).split(",")) - _extras()
+    return f"no extra {', '.join(sorted(missing))}" if missing else ""
+
+
+@functools.cache
+def _phrases() -> str:
+    """Return the strings of the code that are names of several words, as properties of audits are."""
+    return "\n".join(
+        node.value for tree in _trees("src") for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )  # fmt: skip
+
+
+def _in_phrase(text: str) -> str | None:
+    program = text.split()[0]
+    if not re.fullmatch(r"[a-z][a-z-]+(?: [a-z][a-z-]+){1,5}", text) or program in ("pip", "dask"):
+        return None
+    return "" if text in _phrases() else f"nothing says {text!r}"
 
 
 # Python
@@ -292,8 +334,10 @@ def _parameters() -> frozenset[str]:
 
 
 def _in_python(text: str) -> str | None:
-    if _WORD.fullmatch(text):
-        return _of_word(text)
+    if _WORD.fullmatch(text.strip('"')):
+        return _of_word(text.strip('"'))
+    if re.fullmatch(r"(cvxpy|pyomo|ortools):\w+", text.strip('"')):
+        return "" if text.strip('"') in fairlp.solvers().index else f"no back end {text}"
     setting = re.match(r"([a-z_]\w*)=(?!=)", text)
     if setting:
         known = setting[1] in _parameters() or setting[1] in vocabulary()
@@ -307,6 +351,8 @@ def _in_python(text: str) -> str | None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and (dotted_name := _dotted_name(node)):
             faults.append(_of_dotted(dotted_name))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            faults.append(_of_word(node.func.id))
         if isinstance(node, ast.Call) and _is_own(node.func):
             faults += [
                 f"nothing takes {argument.arg}="
@@ -335,6 +381,8 @@ def _is_own(function: ast.expr) -> bool:
 
 def _of_dotted(text: str) -> str:
     first, *rest = text.split(".")
+    if rest[-1] in USERS_ENDINGS:
+        return ""
     if first == "fairlp":
         return "" if _resolved([first, *rest]) else f"no {text}"
     if first in RECEIVERS or first in _attributes():
@@ -342,7 +390,7 @@ def _of_dotted(text: str) -> str:
         return "" if rest[0] in _attributes()[owner] else f"{owner} has no {rest[0]}"
     if isinstance(getattr(fairlp, first, None), ModuleType):  # simulation.experiments
         return "" if _resolved(["fairlp", first, *rest]) else f"no fairlp.{text}"
-    return ""
+    return "" if first in FOREIGN else "; ".join(filter(None, map(_of_word, rest)))
 
 
 def _of_word(text: str) -> str:
