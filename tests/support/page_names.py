@@ -5,10 +5,12 @@ A name on a page is of one of these kinds, the first that fits:
 - a path: a file of the repository, by its whole path or by its end (``cluster.py``);
 - a command, ``fairlp …`` or ``python …``: the command, its options, or the script;
 - an option, ``--name``: of a command of fairlp, or of a script of ``benchmarks/``;
+- an extra, ``fairlp[plot]``: of ``pyproject.toml``;
+- a back end, ``cvxpy:CLARABEL``: of ``fairlp.solvers()``;
 - Python: ``fairlp.…``, a class of fairlp with an attribute, a usual receiver (``model.copy``) with an
   attribute, keywords of a call, or ``keyword=value``;
 - a word: an identifier of the code, or a string of it that is one word (a mechanism, a method, a
-  column, a field of a scheduler's file).
+  column, a field of a scheduler's file); of several words: part of a string of it (a property).
 
 What is none of these (formulas, sentences, numbers) names nothing.
 """
