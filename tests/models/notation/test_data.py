@@ -125,7 +125,9 @@ def test_arrays_of_expressions_are_arrays_of_objects():
     x = Model("m", indices=(N, I)).variable("x", N, I)
     terms = np.array([x["ann", "s1"], 2 * x["bob", "s1"]])
     assert terms.dtype == object and str(terms.sum()) == "x[ann,s1] + 2·x[bob,s1]"
-    with pytest.raises(ModelError, match=r"has shape \(3, 3\).*model.parameter\('A', \(i, n\), A\)"):
+    with pytest.raises(
+        ModelError, match=r"has shape \(3, 3\).*model.parameter\('A', \(i, n\), A\)"
+    ):
         sp.eye(3) @ x
 
 

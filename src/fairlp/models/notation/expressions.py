@@ -241,7 +241,9 @@ class Expression(Refusals, Immutable):
             raise ModelError(f"the mean of {self} is over nothing")
         return total / count
 
-    def shift(self, index: Index, steps: int = 1) -> Expression:
+    def shift(
+        self, index: Index, steps: int = 1, *, cyclic: bool = False, initial: Any = None
+    ) -> Expression:
         """Return the expression ``steps`` labels before, along an index; 0 outside the index.
 
         So ``x - x.shift(t) <= 5`` also bounds the first element, by 5. For rows where both elements
@@ -253,6 +255,10 @@ class Expression(Refusals, Immutable):
             Its labels are taken in order.
         steps : int
             Negative: later labels.
+        cyclic : bool
+            Before the first label comes the last one: ``x[t−1 mod 24]``.
+        initial : float, array_like, Series, mapping or Expression, optional
+            What stands outside the index in place of 0: the stock before the first hour.
 
         Returns
         -------
@@ -261,7 +267,8 @@ class Expression(Refusals, Immutable):
         Raises
         ------
         ModelError
-            For an index that does not occur, or steps that are no whole number.
+            For an index that does not occur, steps that are no whole number, or an initial value of
+            a cyclic shift.
 
         Examples
         --------
@@ -275,6 +282,8 @@ class Expression(Refusals, Immutable):
         [[1.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]
         >>> model.constraint("later", x - x.shift(t) <= 5, where=[False, True, True])
         <Constraint later: x[t] − x[t−1] ≤ 5 ∀ t: 2 of 3 rows>
+        >>> x.shift(t, cyclic=True), x.shift(t, initial=7)
+        (<Expression x[t−1 mod 3] over t>, <Expression x[t−1] + [t∈{8}]·7 over t>)
         """
         axis = _own(self, index, "shift")
         if isinstance(steps, (bool, np.timedelta64)) or not isinstance(steps, (int, np.integer)):
@@ -284,10 +293,23 @@ class Expression(Refusals, Immutable):
         if not steps:
             return self
         steps = int(steps)
+        count = len(axis)
         shown = f"{axis.symbol}{'−' if steps > 0 else '+'}{abs(steps)}"
-        steps = max(-len(axis), min(steps, len(axis)))  # further away there is nothing, either
-        to = np.arange(max(0, steps), max(len(axis) + min(0, steps), 0))
-        return Along(self, axis, _matrix(to, to - steps, (len(axis), len(axis))), axis, shown)
+        if cyclic:
+            if initial is not None:
+                raise ModelError(
+                    f"{self} is shifted in a cycle, in which no initial value has a place"
+                )
+            every = np.arange(count)
+            matrix = _matrix(every, (every - steps) % max(count, 1), (count, count))
+            return Along(self, axis, matrix, axis, f"{shown} mod {count}")
+        steps = max(-count, min(steps, count))  # further away there is nothing, either
+        to = np.arange(max(0, steps), max(count + min(0, steps), 0))
+        shifted = Along(self, axis, _matrix(to, to - steps, (count, count)), axis, shown)
+        if initial is None:
+            return shifted
+        outside = np.setdiff1d(np.arange(count), to)
+        return shifted + Marker(axis, outside) * as_expression(initial, self)
 
     def cumsum(self, index: Index) -> Expression:
         """Return the sum of the expression up to each label of an index.
@@ -985,6 +1007,18 @@ class Data(Expression):
     def count(self) -> int:
         """How many numbers there are; of a sparse array, those that are kept."""
         return int(self.stored.size)
+
+
+class Marker(Data):
+    """1 at some labels of an index, 0 at the others: ``[t∈{8}]``."""
+
+    _names = Data._names | {"shown"}
+
+    def __init__(self, index: Index, positions: np.ndarray) -> None:
+        flags = np.zeros(len(index))
+        flags[positions] = 1.0
+        super().__init__("", (index,), flags)
+        self.shown = f"[{member(index.part(positions))}]"
 
 
 def _dense(stored: Any, subject: str) -> np.ndarray:
