@@ -16,7 +16,16 @@ import numpy as np
 
 from ...errors import ModelError, quoted
 from ..programs.program import INTEGER, Block, LogTerms, Program, kind_of, with_data
-from .arrays import Entries, Labelled, Triples, assemble, mapped_numbers, scalar, times
+from .arrays import (
+    Entries,
+    Labelled,
+    Triples,
+    assemble,
+    found_in,
+    mapped_numbers,
+    scalar,
+    times,
+)
 from .expressions import (
     Abs,
     Add,
@@ -45,6 +54,10 @@ if TYPE_CHECKING:
     from .tables import Constraint
 
 # Numbers over indices: what expressions without variables come to.
+
+
+#: Rows, those that do not exist too, that are renumbered by a table of all of them.
+_MOST_RENUMBERED = 50_000_000
 
 
 @contextmanager
@@ -154,15 +167,20 @@ def _sums(term: Term | LogTerm, indices: Indices) -> bool:
 
 
 def sparse(node: Expression) -> Entries | None:
-    """Return the numbers of a sparse parameter, or of a number times one; None otherwise."""
+    """Return the numbers of a sparse parameter, or of numbers times one; None otherwise."""
+    if node.degree:
+        return None
     match node:
         case Parameter() | Data() if not isinstance(node.stored, np.ndarray):
             coordinates = [np.asarray(places) for places in node.stored.coords]
             return Entries(node.indices, coordinates, node.stored.data, coordinates[0])
         case Product():
             for factor, other in ((node.left, node.right), (node.right, node.left)):
-                entries = sparse(other) if isinstance(factor, Constant) else None
+                entries = sparse(other)
                 if entries is not None:
+                    sparse_factor = sparse(factor)
+                    if sparse_factor is not None:
+                        return entries.times(sparse_factor)
                     return entries.scaled(numbers(factor))
     return None
 
@@ -174,7 +192,8 @@ LinearTerms = list[Term | Entries]
 def terms(node: Expression) -> list[AnyTerm]:
     """Return an expression as a flat list of terms."""
     if node.degree == 0:
-        return [Term(numbers(node), None)]
+        entries = sparse(node)
+        return [Term(numbers(node), None) if entries is None else entries]
     match node:
         case Variable() | Element():
             return [Term(scalar(1.0), node)]
@@ -284,22 +303,23 @@ def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) ->
     variable = term.variable
     assert variable is not None
     strides = dict(zip(symbols_of(over), _steps(shape_of(over)), strict=True))
+    kind = np.int32 if math.prod(shape_of(over)) < 2**31 else np.int64
     indices = variable.indices
     symbols = symbols_of(indices)
     extra = tuple(index for index in over if index.symbol not in symbols)
     coefficient = term.coefficient.over((*indices, *extra))
     tail = shape_of(extra)
-    rows: Any = _grid(tail, [strides[index.symbol] for index in extra])
+    rows: Any = _grid(tail, [strides[index.symbol] for index in extra], kind)
     columns, coordinates = _columns(variable, start)
     head = columns.shape
     if coordinates is None:
-        inner = _grid(head, [strides.get(index.symbol, 0) for index in indices])
+        inner = _grid(head, [strides.get(index.symbol, 0) for index in indices], kind)
         rows = rows + inner.reshape((*inner.shape, *(1,) * len(tail)))
     else:
         spread = (slice(None), *(None,) * len(tail))
         for coordinate, index in zip(coordinates, indices, strict=True):
             if index.symbol in strides:
-                rows = rows + (coordinate * strides[index.symbol]).astype(np.int32)[spread]
+                rows = rows + (coordinate * strides[index.symbol]).astype(kind)[spread]
         places = [
             coordinate if length > 1 else 0
             for coordinate, length in zip(coordinates, coefficient.shape, strict=False)
@@ -333,19 +353,24 @@ def emit_entries(term: Entries, start: int, over: Indices, positions: np.ndarray
     everywhere = tuple(index for index in over if index.symbol not in symbols_of(term.indices))
     if everywhere:
         term = term.scaled(Labelled(everywhere, np.ones(shape_of(everywhere))))
-    triples = term.places(over).astype(np.int32), term.columns + np.int32(start), term.values
+    triples = term.places(over), term.columns + np.int32(start), term.values
     return _kept(triples, over, positions)
 
 
 def _kept(triples: Triples, over: Indices, positions: np.ndarray | None) -> Triples:
     """Return the triples of the rows that exist, with the rows counted among these."""
+    rows, columns, values = triples
     if positions is None:
-        return triples
-    renumber = np.full(math.prod(shape_of(over)), -1, dtype=np.int32)
-    renumber[positions] = np.arange(len(positions), dtype=np.int32)
-    rows = renumber[triples[0]]
-    exists = rows >= 0
-    return rows[exists], triples[1][exists], triples[2][exists]
+        return rows.astype(np.int32, copy=False), columns, values
+    grid = math.prod(shape_of(over))
+    if grid <= _MOST_RENUMBERED:
+        renumber = np.full(grid, -1, dtype=np.int32)
+        renumber[positions] = np.arange(len(positions), dtype=np.int32)
+        rows = renumber[rows]
+        exists = rows >= 0
+        return rows[exists], columns[exists], values[exists]
+    exists, ranks = found_in(positions, rows)
+    return ranks.astype(np.int32), columns[exists], values[exists]
 
 
 def _steps(lengths: tuple[int, ...]) -> list[int]:
@@ -353,14 +378,14 @@ def _steps(lengths: tuple[int, ...]) -> list[int]:
     return [math.prod(lengths[place + 1 :]) for place in range(len(lengths))]
 
 
-def _grid(lengths: tuple[int, ...], steps: list[int]) -> np.ndarray:
+def _grid(lengths: tuple[int, ...], steps: list[int], kind: Any = np.int32) -> np.ndarray:
     """Return Σ (position on an axis) · step; an axis with step 0 has length 1."""
-    offsets = np.zeros((1,) * len(lengths), dtype=np.int32)
+    offsets = np.zeros((1,) * len(lengths), dtype=kind)
     for place, (length, step) in enumerate(zip(lengths, steps, strict=True)):
         if step:
             shape = [1] * len(lengths)
             shape[place] = -1
-            offsets = offsets + (np.arange(length, dtype=np.int32) * np.int32(step)).reshape(shape)
+            offsets = offsets + (np.arange(length, dtype=kind) * kind(step)).reshape(shape)
     return offsets
 
 
@@ -487,12 +512,13 @@ def _constants(
     linear_terms: LinearTerms, over: Indices, positions: np.ndarray | None
 ) -> np.ndarray:
     """Return the sum of the terms without variables, for each row."""
-    constant = np.zeros(shape_of(over))
+    count = math.prod(shape_of(over)) if positions is None else len(positions)
+    constant = np.zeros(count)
     for term in linear_terms:
-        if isinstance(term, Term) and term.variable is None:
-            constant += term.coefficient.over(over)
-    flat = constant.reshape(-1)
-    return flat if positions is None else flat[positions]
+        if term.variable is None:
+            numbers_of_term = term.coefficient if isinstance(term, Term) else term
+            constant += numbers_of_term.rows(over, positions)
+    return constant
 
 
 def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
@@ -742,8 +768,8 @@ def objective(
                 (term.coefficient.rows(over, None), constant, np.full(len(constant), term.alpha))
             )
             size += len(constant)
-        elif isinstance(term, Term) and term.variable is None:
-            offset += float(term.coefficient.values)
+        elif term.variable is None:
+            offset += float(_constants([term], (), None)[0])
         else:
             plain.append(term)
     for _, costed_columns, values in _emitted(plain, starts, (), None):

@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import ModelError, UnknownNameError, nearest, quoted
 from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, worded
 from ..programs.program import Block, Program
+from .arrays import found_in
 from .combinations import EXPECTED, chosen, listed_numbers, lists_labels, spread
 from .compiler import naming, numbers, unconditional
 from .expressions import (
@@ -571,27 +572,46 @@ def _bound(
     name: str, side: str, value: Any, default: float, over: Indices, positions: np.ndarray | None
 ) -> np.ndarray:
     shape = shape_of(over)
+    subject = f"the {side} of variable {quoted(name)}"
     try:
-        subject = f"the {side} of variable {quoted(name)}"
-        numbers_in_order = default if value is None else aligned(value, over, subject, ModelError)
-        array = floats(numbers_in_order)
+        bound = _of_existing(name, value, over, positions, subject)
+        if bound is None:
+            array = floats(default if value is None else aligned(value, over, subject, ModelError))
+            if array.shape not in ((), shape):
+                raise ModelError(
+                    f"variable {quoted(name)}: the {side} has shape {array.shape}, expected {shape}"
+                )
+            size = math.prod(shape) if positions is None else len(positions)
+            flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
+            bound = flat if positions is None or array.ndim == 0 else flat[positions]
     except NumberError as error:
         raise ModelError(
             f"variable {quoted(name)}: the {side} is not all numbers ({error})"
         ) from None
-    if array.shape not in ((), shape):
-        raise ModelError(
-            f"variable {quoted(name)}: the {side} has shape {array.shape}, expected {shape}"
-        )
-    size = math.prod(shape) if positions is None else len(positions)
-    flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
-    bound = flat if positions is None or array.ndim == 0 else flat[positions]
     for k in np.flatnonzero(np.isnan(bound) | (bound == -default))[:1].tolist():
         which = _element(name, over, positions, k)
         problem = "NaN" if np.isnan(bound[k]) else bound[k]
         expected = "a number" if np.isnan(default) else "a number or None"
         raise ModelError(f"variable {which}: the {side} is {problem}; expected {expected}")
     return bound
+
+
+def _of_existing(
+    name: str, value: Any, over: Indices, positions: np.ndarray | None, subject: str
+) -> np.ndarray | None:
+    """Return labelled numbers of what exists of a variable, None where they are of all or none.
+
+    Of a flow on arcs so a table of the arcs is enough.
+    """
+    listed = None if positions is None or value is None else listed_numbers(value, over, subject)
+    if listed is None or positions is None or len(listed.positions) == math.prod(shape_of(over)):
+        return None
+    order = np.argsort(listed.positions)
+    exists, ranks = found_in(listed.positions[order], positions)
+    for k in np.flatnonzero(~exists)[:1].tolist():
+        raise ModelError(f"{subject} has no number for {_element(name, over, positions, k)}")
+    numbers_in_order: np.ndarray = floats(listed.values)[order[ranks]]
+    return numbers_in_order
 
 
 def _element(name: str, over: Indices, positions: np.ndarray | None, k: int) -> str:
