@@ -495,13 +495,17 @@ def _constants(
     return flat if positions is None else flat[positions]
 
 
-def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
-    """Return the values of an expression at column values ``x``, one axis for each free index."""
-    program = model.compile()
-    starts = starts_of(program.columns)
-    if np.shape(x) != (program.n_columns,):
+def evaluate(expression: Expression, columns: Iterable[Block], x: np.ndarray) -> np.ndarray:
+    """Return the values of an expression at column values ``x``, one axis for each free index.
+
+    The columns are a block for each variable; parameters have the numbers of now.
+    """
+    blocks = list(columns)
+    starts = starts_of(blocks)
+    n_columns = sum(map(len, blocks))
+    if np.shape(x) != (n_columns,):
         raise ModelError(
-            f"x has shape {np.shape(x)}, expected {(program.n_columns,)}: a number for each column"
+            f"x has shape {np.shape(x)}, expected {(n_columns,)}: a number for each column"
         )
 
     def linear(node: Expression) -> Labelled:

@@ -939,12 +939,12 @@ class Model(Declarations):
         >>> float(model.evaluate("total", np.array([3.0, 4.0])))
         7.0
         """
-        from .compiler import evaluate
+        from .compiler import blocks_of, evaluate
 
         require_known(
             name, self.definitions, f"model {self.name!r} has no definition {quoted(name)}"
         )
-        return evaluate(self, self.definitions[name], x)
+        return evaluate(self.definitions[name], blocks_of(self.variables.values()), x)
 
     def compile(self) -> Program:
         """Return the model as frozen arrays; O(nonzeros), without a loop over rows.
