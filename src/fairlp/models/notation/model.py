@@ -450,8 +450,11 @@ class Declarations(Tables):
     def piecewise(self, name: str, x: Expression, breakpoints: Any, values: Any) -> Variable:
         """Declare y = f(x), a piecewise linear function of an expression, convex or not.
 
-        x is between the first and the last breakpoint. Written with weights of the breakpoints
-        (``name_weight``), of which at most two that follow each other are not 0 (:meth:`sos2`).
+        x is between the first and the last breakpoint. Where two breakpoints are equal, f jumps: y
+        is one of the two values there, and nothing between them. So ``[0, 0, 5]`` with the values
+        ``[0, 10, 20]`` is a fixed charge of 10 as soon as x is above 0. Written with weights of the
+        breakpoints (``name_weight``), of which at most two that follow each other are not 0
+        (:meth:`sos2`).
 
         Parameters
         ----------
@@ -459,8 +462,8 @@ class Declarations(Tables):
         x : Expression
             A variable, or what is linear in variables.
         breakpoints : array_like
-            Rising numbers: one list for all elements, or one for each (the indices of x, and the
-            breakpoints last).
+            Rising numbers, or two that are equal: one list for all elements, or one for each (the
+            indices of x, and the breakpoints last).
         values : array_like
             f at the breakpoints, likewise.
 
@@ -472,7 +475,7 @@ class Declarations(Tables):
         Raises
         ------
         ModelError
-            For fewer than two breakpoints, or some that do not rise.
+            For fewer than two breakpoints, some that fall, or three that are equal.
 
         Examples
         --------
@@ -483,6 +486,15 @@ class Declarations(Tables):
         >>> model.minimize(y)
         >>> model.solve().objective
         9.0
+
+        A delivery costs 10 at once, and 2 a unit:
+
+        >>> z = model.variable("z", upper=5)
+        >>> delivery = model.piecewise("delivery", z, [0, 0, 5], [0, 10, 20])
+        >>> some = model.constraint("some", x + z >= 13)
+        >>> model.minimize(delivery)
+        >>> model.solve().objective
+        16.0
         """
         return interpolated(self, name, x, breakpoints, values)
 
