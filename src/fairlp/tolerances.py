@@ -10,7 +10,8 @@ from typing import Final
 
 #: Primal and dual feasibility: what solvers are asked for, and what a certified result keeps,
 #: relative to the terms of a row or column; also the optimality conditions of logarithms solved by
-#: tangents.
+#: tangents, and by how much an objective of several may give way to later ones (relative to its
+#: terms), so that rounding does not leave these without a point.
 FEASIBILITY: Final = 1e-9
 #: A user who takes little beside others may lack this part of its tasks, as far as prices tell, and
 #: its allocation is still called proved (which says how much); more is not proved.
