@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 import fairlp
 from fairlp import Index, Model, log
@@ -118,6 +118,34 @@ def test_linear_programs_are_those_of_scipy_in_steps(seed, tolerance):
 
 
 L = Index("l", range(4), "row")
+
+
+@given(SEEDS, st.sampled_from(["highs", "scipy"]))
+@settings(max_examples=many(20))
+def test_mixed_integer_programs_of_any_numbers_are_those_of_scipy_in_steps(seed, solver):
+    rng = np.random.default_rng([8, seed])
+    rows, limits, costs = rng.random((4, 6)), 10 * rng.random(4), rng.normal(size=(3, 6))
+    model = Model("m")
+    x = model.variable("x", K, upper=10)
+    z = model.variable("z", K, upper=5, integer=True)
+    left, right = (model.parameter(name, (L, K), rows[:, of]) for name, of in HALVES.items())
+    model.constraint("rows", left @ x + right @ z <= limits)
+    model.maximize([cost[:3] @ x + cost[3:] @ z for cost in costs])
+    solution = model.solve(solver)
+    constraints = [LinearConstraint(rows, -np.inf, limits)]
+    for cost in costs:
+        answer = milp(
+            -cost,
+            constraints=constraints,
+            bounds=Bounds(0, [10] * 3 + [5] * 3),
+            integrality=[0] * 3 + [1] * 3,
+        )
+        constraints.append(LinearConstraint(cost, -answer.fun - 1e-9, np.inf))
+    assert solution.status.is_optimal
+    assert solution.objective == pytest.approx(-answer.fun, abs=1e-6)
+
+
+HALVES = {"A": slice(3), "B": slice(3, None)}
 
 
 def two_goods():
@@ -241,6 +269,26 @@ def test_the_time_limit_is_for_all_objectives_together():
     assert stopped.is_feasible and stopped.value(x + y) == pytest.approx(6)
     nothing = model.solve(time_limit=0)
     assert nothing.status == "time limit" and nothing.x is None
+
+
+class Strict(Scipy):
+    """SciPy that finds no point where a kept objective has less room than 1e-12."""
+
+    def run(self, program, options):
+        if program.n_rows > 1 and np.isclose(program.row_upper[1], -5, rtol=0, atol=1e-12):
+            return Raw(Termination.UNKNOWN, "no point was found")
+        return super().run(program, options)
+
+
+def test_where_rounding_hides_the_optimum_the_row_gives_way_by_the_feasibility_tolerance():
+    model = Model("m")
+    x, y = model.variable("x", upper=4.5, integer=True), model.variable("y", upper=1)
+    model.constraint("cake", x + y <= 6)
+    model.minimize([-(x + y), y])
+    solution = model.solve(Strict("strict"))
+    assert solution.status.is_optimal
+    assert solution.program.row_upper[1] == pytest.approx(-5 + 5e-9, abs=1e-10)
+    assert model.solve().program.row_upper[1] == pytest.approx(-5, abs=1e-12)
 
 
 class Satisfied(Scipy):

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ModelError
-from ...tolerances import AGREEMENT, FEASIBILITY, VERIFIED
+from ...tolerances import AGREEMENT, FEASIBILITY, ROUNDING, VERIFIED
 from ..programs.backends import AnySolver, backend, solve, spelt
 from ..programs.inspection import difference
 from ..programs.options import Options
@@ -103,6 +103,14 @@ def programs_in_order(model: Model) -> list[Program]:
     return programs
 
 
+#: What rounding may take from a kept objective, relative to its terms: the second where a solver
+#: finds no point with the first. More than needed would be no help: beside an objective of 0 it
+#: looks like something.
+_ROUNDINGS = (ROUNDING, FEASIBILITY)
+#: What a solver says where rounding lost the points that keep the objectives before.
+_LOST = (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED, Termination.UNKNOWN)
+
+
 def solve_in_order(model: Model, solver: AnySolver, options: Mapping[str, Any]) -> Solution:
     """Solve a model for one objective after the other; see :meth:`.Model.solve`.
 
@@ -114,27 +122,45 @@ def solve_in_order(model: Model, solver: AnySolver, options: Mapping[str, Any]) 
     begin = perf_counter()
     programs = programs_in_order(model)
     times = {"build": perf_counter() - begin}
-    begin = perf_counter()
+    deadline = None if asked.time_limit is None else perf_counter() + asked.time_limit
     rows: list[_KeptRow] = []
-    gap_limited: list[int] = []
+    at_gap: list[int] = []
     solution: Solution | None = None
     for place, program in enumerate(programs):
-        left = _time_left(asked, perf_counter() - begin)
         before = solution
-        solution = solve(_with_rows(program, rows), name, left)
-        for kind, seconds in solution.times.items():
-            times[kind] = times.get(kind, 0.0) + seconds
-        is_kept = solution.status.is_optimal or _is_at_gap(solution)
-        if not is_kept:
+        solution = _solved(program, rows, name, asked, deadline)
+        times = _sum_of_times(times, solution.times)
+        if _is_at_gap(solution):
+            at_gap.append(place)
+        elif not solution.status.is_optimal:
             solution = _stopped(solution, before, place, len(programs))
             break
-        if _is_at_gap(solution):
-            gap_limited.append(place)
         if place + 1 < len(programs):
             rows.append(_keeping(model, place, program, solution))
             asked = replace(asked, start=_start(programs[place + 1], name, solution))
     assert solution is not None
-    return _qualified(replace(solution, times=times), gap_limited)
+    return _qualified(replace(solution, times=times), at_gap)
+
+
+def _solved(
+    program: Program, rows: list[_KeptRow], name: str, asked: Options, deadline: float | None
+) -> Solution:
+    """Return the answer of one objective, with the rows that keep those before."""
+    times: dict[str, float] = {}
+    for tolerance in _ROUNDINGS:
+        left = asked
+        if deadline is not None:
+            left = replace(asked, time_limit=max(0.0, deadline - perf_counter()))
+        solution = solve(_with_rows(program, rows, tolerance), name, left)
+        times = _sum_of_times(times, solution.times)
+        if not rows or solution.status.termination not in _LOST:
+            break
+    return replace(solution, times=times)
+
+
+def _sum_of_times(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+    """Return the seconds of two solves together, by kind."""
+    return {kind: first.get(kind, 0.0) + second.get(kind, 0.0) for kind in {**first, **second}}
 
 
 def _start(program: Program, solver: str, solution: Solution) -> Solution | None:
@@ -148,21 +174,17 @@ def _is_at_gap(solution: Solution) -> bool:
     return solution.status.termination is Termination.GAP_LIMIT and solution.is_feasible
 
 
-def _time_left(options: Options, seconds: float) -> Options:
-    """Return the options of the next solve, with the time that is left for it."""
-    if options.time_limit is None:
-        return options
-    return replace(options, time_limit=max(0.0, options.time_limit - seconds))
-
-
 @dataclass(frozen=True)
 class _KeptRow:
-    """``lower <= costs·x <= upper``: an objective that later ones have to keep."""
+    """``costs·x`` at least, or at most, ``side``: an objective that later ones have to keep.
+
+    ``size`` is that of its terms, by which rounding is measured; 0 where there is none.
+    """
 
     name: str
     costs: np.ndarray
-    lower: float
-    upper: float
+    side: float
+    size: float
 
 
 def _keeping(model: Model, place: int, program: Program, solution: Solution) -> _KeptRow:
@@ -172,23 +194,22 @@ def _keeping(model: Model, place: int, program: Program, solution: Solution) -> 
     reached = float(costs @ x)
     relative, absolute = model.tolerances
     allowance = relative * abs(solution.objective) + absolute
+    size = float(abs(costs) @ abs(x))
     used = costs != 0
     if (program.integrality[used] > 0).all() and not (costs % 1).any():
         # the objective is a whole number at every point: nothing between two of them is let in
         reached = float(costs @ np.round(x))
         allowance = math.floor(allowance * (1 + AGREEMENT))
-    else:
-        accuracy = solution.status.tolerance
-        rounding = FEASIBILITY if accuracy <= VERIFIED else accuracy
-        allowance += rounding * float(abs(costs) @ abs(x))
+        size = 0.0
+    elif solution.status.tolerance > VERIFIED:
+        allowance += solution.status.tolerance * size
     name = free_name(f"objective{place + 1}_kept", model.constraints)
-    if program.sense == "min":
-        return _KeptRow(name, costs, -np.inf, reached + allowance)
-    return _KeptRow(name, costs, reached - allowance, np.inf)
+    side = reached + allowance if program.sense == "min" else reached - allowance
+    return _KeptRow(name, costs, side, size)
 
 
-def _with_rows(program: Program, rows: list[_KeptRow]) -> Program:
-    """Return a program with further rows, below its own."""
+def _with_rows(program: Program, rows: list[_KeptRow], tolerance: float) -> Program:
+    """Return a program with further rows, below its own, which give way by a tolerance."""
     if not rows:
         return program
     from scipy.sparse import csc_array, vstack
@@ -197,10 +218,16 @@ def _with_rows(program: Program, rows: list[_KeptRow]) -> Program:
         Block(row.name, (), place, place + 1) for place, row in enumerate(rows, program.n_rows)
     ]
     costs = csc_array(np.array([row.costs for row in rows]))
+    sides = np.array([row.side for row in rows])
+    rounding = tolerance * np.array([row.size for row in rows])
+    endless = np.full(len(rows), np.inf)
+    lower, upper = -endless, sides + rounding
+    if program.sense == "max":
+        lower, upper = sides - rounding, endless
     return program.replace(
         A=vstack([program.A, costs], format="csc"),
-        row_lower=np.append(program.row_lower, [row.lower for row in rows]),
-        row_upper=np.append(program.row_upper, [row.upper for row in rows]),
+        row_lower=np.append(program.row_lower, lower),
+        row_upper=np.append(program.row_upper, upper),
         rows=(*program.rows, *blocks),
     )
 
@@ -221,11 +248,11 @@ def _stopped(solution: Solution, before: Solution | None, place: int, count: int
     )
 
 
-def _qualified(solution: Solution, gap_limited: list[int]) -> Solution:
+def _qualified(solution: Solution, at_gap: list[int]) -> Solution:
     """Return an answer that is not called optimal where an objective before was left at a gap."""
-    if not gap_limited or not solution.status.is_optimal:
+    if not at_gap or not solution.status.is_optimal:
         return solution
-    places = ", ".join(str(place + 1) for place in gap_limited)
+    places = ", ".join(str(place + 1) for place in at_gap)
     message = f"{solution.status.message}; objective {places} stopped within the gap asked for"
     status = replace(
         solution.status,

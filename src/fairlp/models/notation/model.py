@@ -1031,11 +1031,12 @@ class Model(Declarations):
 
         Several objectives are solved one after the other. Each solve has a row for every objective
         before, such as ``objective1_kept``, which keeps that one within its tolerances of its
-        optimum, and within ``FEASIBILITY`` of its terms (:mod:`fairlp.tolerances`); an objective
-        that takes whole numbers only is kept exactly. The solution is that of the last program,
-        with its duals; ``solution.value(f)`` is what an earlier objective has there. Where an
-        objective has no optimum its solution is returned, and the status says which one it is. The
-        time limit is for all of them together, other limits for each.
+        optimum, and within rounding of its terms (``FEASIBILITY`` of :mod:`fairlp.tolerances` where
+        the solver finds no point otherwise); one that takes whole numbers only is kept exactly. The
+        solution is that of the last program, with its duals; ``solution.value(f)`` is what an
+        earlier objective has there. Where an objective has no optimum its solution is returned, and
+        the status says which one it is. The time limit is for all of them together, other limits
+        for each.
 
         Parameters
         ----------
