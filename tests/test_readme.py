@@ -43,6 +43,20 @@ def test_its_numbers_are_those_of_the_code():
     assert len(README.splitlines()) <= 80
 
 
+def test_the_time_of_a_large_dump_is_one_figure_of_one_command():
+    """The README and the page of Kubernetes say the same, and name what prints it."""
+    page = (ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8")
+    seconds = [
+        re.findall(
+            r"of 5,000 nodes and 50,000 pods [^.(]*?some (\d+) CPU seconds[^.(]*"
+            r"\(`python benchmarks/snapshot\.py`\)",
+            " ".join(text.split()),
+        )
+        for text in (README, page)
+    ]
+    assert len(seconds[0]) == 1 and seconds[0] == seconds[1]
+
+
 def test_links_lead_somewhere():
     for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):

@@ -1,13 +1,16 @@
 """What to write here for names that other modelling tools use: linopy, Pyomo, CVXPY, PuLP, JuMP.
 
 One table, by the name of the class (``fairlp`` for the package). A class answers from it where it
-is :class:`Hinted`, and a function where it ends in ``**unknown: Never``.
+is :class:`Hinted`, and a function where it is :func:`worded`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Iterable
+from functools import wraps
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import ModelError, quoted
 
@@ -140,6 +143,7 @@ HINTS: dict[str, dict[str, str]] = {
             _SELECT: "loc iloc sel isel at",
             _WHERE: "mask",
             _INDICES: "dims coords dim index ndim",
+            "write x.indices; beside xarray the formula comes first: x * data": "shape size",
             _SUM: "sums quicksum",
             "write data @ x, or (data * x).sum(n)": "dot",
             "write x - x.shift(n)": "diff",
@@ -176,7 +180,10 @@ HINTS: dict[str, dict[str, str]] = {
         }
     ),
     "Relation": _by_name(
-        {f"it has no numbers of its own; {_CONSTRAINT}": "dual dual_value value violation Pi"}
+        {
+            f"it has no numbers of its own; {_CONSTRAINT}": "dual dual_value value violation Pi",
+            "beside xarray the formula comes first: x <= data": "shape",
+        }
     ),
     "Index": _by_name(
         {
@@ -240,6 +247,37 @@ HINTS: dict[str, dict[str, str]] = {
 }
 
 
+#: How a function is called.
+CALLS: _Entries = {
+    "variable": _VARIABLE,
+    "constraint": _CONSTRAINT,
+    "parameter": "write d = model.parameter('d', n, [1, 2])",
+    "subset": "write A = model.subset('A', (i, j), [('a', 'b'), ('b', 'c')])",
+    "indicator": "write model.indicator('name', on, x <= 4)",
+    "piecewise": "write y = model.piecewise('cost', x, breakpoints, values)",
+    "define": "write model.define('name', formula)",
+    "maximize": "write model.maximize(expression)",
+    "minimize": "write model.minimize(expression)",
+    "solve": _SOLVE,
+    "write": "write model.write('model.mps')",
+    "sum": _SUM,
+    "mean": "write x.mean(n) over one index, x.mean() over all",
+    "shift": "write x.shift(t), x.shift(t, -1) for the next, x.shift(t, cyclic=True)",
+    "cumsum": "write x.cumsum(t)",
+    "groupby": "write x.groupby({'ann': 'ml', 'bob': 'web'}, 'team').sum()",
+    "between": "write x.between(low, high)",
+    "fix": "write x.fix(3), x.fix({'ann': 3}), x['ann'].fix(3)",
+    "set": "write x.set(lower=0, upper=1), or d.set(numbers) of a parameter",
+    "log": "write (w * fairlp.log(x)).sum()",
+    "power": "write fairlp.power(x, 0.5)",
+    "Index": _INDEX,
+    "Model": _MODEL,
+    "Variable": f"a variable is declared by its model: {_VARIABLE}",
+    "Parameter": f"a parameter is declared by its model: {_PARAMETER}",
+    "Constraint": f"a constraint is declared by its model: {_CONSTRAINT}",
+}
+
+
 class NoAttributeError(ModelError, AttributeError):
     """An attribute that does not exist, with what to write in its place."""
 
@@ -269,15 +307,68 @@ def hint_of(owners: Iterable[str], name: str) -> str:
     return next((HINTS[owner][name] for owner in owners if name in HINTS.get(owner, ())), "")
 
 
-def refuse_keywords(function: str, unknown: Iterable[str], table: str = "") -> None:
-    """Raise for keywords that a function does not have, with what to write in their place."""
-    for name in unknown:
-        hint = hint_of([table or function], name) or "help() of it lists the keywords"
-        raise NoArgumentError(f"{function} has no keyword {quoted(name)}; {hint}")
+#: What Python says of a keyword that a function does not have.
+_UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
+#: Functions whose keywords are those of another one.
+_LIKE = {
+    "mean": "sum",
+    "minimize": "maximize",
+    "session": "solve",
+    "sweep": "solve",
+    "Model": "Model constructor",
+}
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def worded(function: _Function) -> _Function:
+    """Return a function whose error for arguments that it does not take says what to write.
+
+    >>> @worded
+    ... def variable(name, lower=0): ...
+    >>> variable("x", lb=0)
+    Traceback (most recent call last):
+        ...
+    fairlp.hints.NoArgumentError: variable has no keyword 'lb'; write lower=0, upper=1 (None: no bound)
+    """
+
+    @wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise  # it comes from within
+            is_class = function.__name__ == "__init__"
+            subject = type(arguments[0]).__name__ if is_class else function.__name__
+            raise NoArgumentError(_refusal(subject, str(error))) from None
+
+    return call  # type: ignore[return-value]
+
+
+def _refusal(function: str, problem: str) -> str:
+    """Return what is wrong with the arguments of a call, and what to write."""
+    unexpected = _UNEXPECTED.search(problem)
+    how = CALLS.get(function, "help() of it lists what it takes")
+    if unexpected is None:
+        return f"{function}{problem.partition('()')[2] or f': {problem}'}; {how}"
+    tables = [f"{function} constructor"]
+    if function.islower():
+        tables = [function, _LIKE.get(function, "")]
+    hint = hint_of(tables, unexpected[1])
+    return f"{function} has no keyword {quoted(unexpected[1])}; {hint or how}"
 
 
 class Hinted:
-    """An object that answers the names of other tools with what to write here."""
+    """An object that answers the names of other tools with what to write here.
+
+    So do its public methods, where they are called with arguments that they do not take.
+    """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for name, member in list(vars(cls).items()):
+            if isinstance(member, FunctionType) and not name.startswith("_"):
+                setattr(cls, name, worded(member))
 
     if not TYPE_CHECKING:  # else every attribute would be known to type checkers
 

@@ -156,7 +156,7 @@ def _sums(term: Term | LogTerm, indices: Indices) -> bool:
 def sparse(node: Expression) -> Entries | None:
     """Return the numbers of a sparse parameter, or of a number times one; None otherwise."""
     match node:
-        case Parameter() if not isinstance(node.stored, np.ndarray):
+        case Parameter() | Data() if not isinstance(node.stored, np.ndarray):
             coordinates = [np.asarray(places) for places in node.stored.coords]
             return Entries(node.indices, coordinates, node.stored.data, coordinates[0])
         case Product():

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, Any, Literal, Never, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
-from ...hints import NoArgumentError, refuse_keywords
+from ...hints import NoArgumentError, worded
 from ..programs.program import Block, free_name
 from ..programs.solution import Solution
+from . import operators
 from .labels import (
     ChangeListener,
     Immutable,
@@ -26,10 +27,13 @@ from .labels import (
     labels_at,
     laid_out,
     member,
+    placed,
+    says_its_indices,
     shape_of,
     symbols_of,
     union,
 )
+from .operators import Refusals
 from .reals import NumberError, floats, is_number, number
 
 if TYPE_CHECKING:
@@ -45,12 +49,19 @@ Comparison = Literal["<=", ">=", "==", "between"]
 _MOST_DENSE = 1_000_000
 
 
-#: Functions of pandas and xarray that do not hand an operator over to what stands on the right, but
+#: What to write where a model would have squares or norms in its rows.
+_SQUARES = (
+    "rows are linear here: add the row to model.to_cvxpy(), or bound it by tangents with "
+    "model.piecewise (docs/squares-and-norms.md)"
+)
+
+
+#: Functions of pandas, xarray and masked arrays that do not hand an operator over to what stands on the right, but
 #: read it as numbers.
-_WOULD_READ = ("dot", "as_compatible_data")
+_WOULD_READ = ("dot", "as_compatible_data", "getdata")
 
 
-class Expression(Immutable):
+class Expression(Refusals, Immutable):
     """A formula over indices: arithmetic, ``.sum(n)``, and comparisons that make constraints.
 
     Formulas are written, from variables, parameters, numbers and labelled data, with ``+ - * / @``,
@@ -87,9 +98,7 @@ class Expression(Immutable):
     _names = frozenset(
         {"indices", "degree", "left", "right", "parts", "value", "body", "over", "argument"}
     )
-    #: Let NumPy scalars and arrays on the left hand over to us, and Series and frames (their own
-    #: priority is 4000).
-    __array_ufunc__ = None
+    #: Let Series and frames on the left hand over to us (their own priority is 4000).
     __pandas_priority__ = 5000
     __hash__ = object.__hash__
 
@@ -104,6 +113,8 @@ class Expression(Immutable):
         return Add((1, self), (1, as_expression(other, self)))
 
     def __radd__(self, other: Any) -> Expression:
+        if is_number(other) and other == 0:  # Python's sum(…) begins with it
+            return self
         return Add((1, as_expression(other, self)), (1, self))
 
     def __sub__(self, other: Any) -> Expression:
@@ -133,13 +144,22 @@ class Expression(Immutable):
         return Power(self, exponent)
 
     def __matmul__(self, other: Any) -> Expression:
-        return _inner(self, as_expression(other, self))
+        return _inner(self, _factor(other, self, False))
 
     def __rmatmul__(self, other: Any) -> Expression:
-        return _inner(as_expression(other, self), self)
+        return _inner(_factor(other, self, True), self)
 
     def __abs__(self) -> Expression:
         return Abs(self)
+
+    def __pos__(self) -> Expression:
+        return self
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return operators.elementwise(ufunc, method, *inputs, **keywords)
+
+    def __array_function__(self, called: Any, _: Any, arguments: Any, keywords: Any) -> Any:
+        return operators.function(called, arguments, keywords)
 
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
         if sys._getframe(1).f_code.co_name in _WOULD_READ:
@@ -154,15 +174,13 @@ class Expression(Immutable):
         array[()] = self
         return array
 
-    def sum(self, *over: Index | tuple[Index, ...], **unknown: Never) -> SumOver:
+    def sum(self, *over: Index | tuple[Index, ...]) -> SumOver:
         """Sum over the given indices (over all free ones when none is given).
 
         Parameters
         ----------
         *over : Index or tuple of Index
             One after the other, or in a tuple.
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -181,8 +199,6 @@ class Expression(Immutable):
         >>> x.sum(i)
         <Expression ∑_i x[n,i] over n>
         """
-        if unknown:
-            refuse_keywords("sum", unknown)
 
         def remedy() -> str:
             entries: list[Any] = list(over)
@@ -193,7 +209,7 @@ class Expression(Immutable):
 
         return SumOver(self, as_indices(over, "sum over", remedy) or self.indices)
 
-    def mean(self, *over: Index | tuple[Index, ...], **unknown: Never) -> Expression:
+    def mean(self, *over: Index | tuple[Index, ...]) -> Expression:
         """Return the mean over the indices, by default over all free ones.
 
         Elements that a mask leaves out count as 0.
@@ -201,8 +217,6 @@ class Expression(Immutable):
         Parameters
         ----------
         *over : Index or tuple of Index
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -221,15 +235,15 @@ class Expression(Immutable):
         >>> x.mean(n)
         <Expression (∑_n x[n])/2>
         """
-        if unknown:
-            refuse_keywords("mean", unknown, "sum")
         total = self.sum(*over)
         count = math.prod(shape_of(total.over))
         if not count:
             raise ModelError(f"the mean of {self} is over nothing")
         return total / count
 
-    def shift(self, index: Index, steps: int = 1) -> Expression:
+    def shift(
+        self, index: Index, steps: int = 1, *, cyclic: bool = False, initial: Any = None
+    ) -> Expression:
         """Return the expression ``steps`` labels before, along an index; 0 outside the index.
 
         So ``x - x.shift(t) <= 5`` also bounds the first element, by 5. For rows where both elements
@@ -241,6 +255,10 @@ class Expression(Immutable):
             Its labels are taken in order.
         steps : int
             Negative: later labels.
+        cyclic : bool
+            Before the first label comes the last one: ``x[t−1 mod 24]``.
+        initial : float, array_like, Series, mapping or Expression, optional
+            What stands outside the index in place of 0: the stock before the first hour.
 
         Returns
         -------
@@ -249,7 +267,8 @@ class Expression(Immutable):
         Raises
         ------
         ModelError
-            For an index that does not occur, or steps that are no whole number.
+            For an index that does not occur, steps that are no whole number, or an initial value of
+            a cyclic shift.
 
         Examples
         --------
@@ -263,6 +282,8 @@ class Expression(Immutable):
         [[1.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]
         >>> model.constraint("later", x - x.shift(t) <= 5, where=[False, True, True])
         <Constraint later: x[t] − x[t−1] ≤ 5 ∀ t: 2 of 3 rows>
+        >>> x.shift(t, cyclic=True), x.shift(t, initial=7)
+        (<Expression x[t−1 mod 3] over t>, <Expression x[t−1] + [t∈{8}]·7 over t>)
         """
         axis = _own(self, index, "shift")
         if isinstance(steps, (bool, np.timedelta64)) or not isinstance(steps, (int, np.integer)):
@@ -272,10 +293,23 @@ class Expression(Immutable):
         if not steps:
             return self
         steps = int(steps)
+        count = len(axis)
         shown = f"{axis.symbol}{'−' if steps > 0 else '+'}{abs(steps)}"
-        steps = max(-len(axis), min(steps, len(axis)))  # further away there is nothing, either
-        to = np.arange(max(0, steps), max(len(axis) + min(0, steps), 0))
-        return Along(self, axis, _matrix(to, to - steps, (len(axis), len(axis))), axis, shown)
+        if cyclic:
+            if initial is not None:
+                raise ModelError(
+                    f"{self} is shifted in a cycle, in which no initial value has a place"
+                )
+            every = np.arange(count)
+            matrix = _matrix(every, (every - steps) % max(count, 1), (count, count))
+            return Along(self, axis, matrix, axis, f"{shown} mod {count}")
+        steps = max(-count, min(steps, count))  # further away there is nothing, either
+        to = np.arange(max(0, steps), max(count + min(0, steps), 0))
+        shifted = Along(self, axis, _matrix(to, to - steps, (count, count)), axis, shown)
+        if initial is None:
+            return shifted
+        outside = np.setdiff1d(np.arange(count), to)
+        return shifted + Marker(axis, outside) * as_expression(initial, self)
 
     def cumsum(self, index: Index) -> Expression:
         """Return the sum of the expression up to each label of an index.
@@ -777,6 +811,7 @@ class Log(Expression):
         self.degree = 2 * argument.degree
 
 
+@worded
 def log(expression: Expression) -> Log:
     """Return the natural logarithm of a linear expression, for objectives.
 
@@ -823,6 +858,7 @@ class Power(Expression):
         self.degree = 2 * argument.degree
 
 
+@worded
 def power(expression: Expression, exponent: float) -> Power:
     """Return a linear expression to a power, for objectives.
 
@@ -949,18 +985,56 @@ class Range(Relation):
 
 
 class Data(Expression):
-    """Numbers that stand in a formula as they are.
+    """Numbers that stand in a formula as they are, an array or a ``scipy.sparse.coo_array``.
 
     Numbers without a name are printed by their count. Ends of a range may be infinite.
     """
 
-    _names = frozenset({"name", "indices", "values"})
+    _names = frozenset({"name", "indices", "stored"})
 
-    def __init__(self, name: str, indices: Indices, values: np.ndarray) -> None:
-        values.setflags(write=False)
+    def __init__(self, name: str, indices: Indices, stored: Any) -> None:
+        (stored if isinstance(stored, np.ndarray) else stored.data).setflags(write=False)
         self.name = name
         self.indices = indices
-        self.values = values
+        self.stored = stored
+
+    @property
+    def values(self) -> np.ndarray:
+        """The numbers, read-only; one array axis for each index."""
+        return _dense(self.stored, "the sparse array")
+
+    @property
+    def count(self) -> int:
+        """How many numbers there are; of a sparse array, those that are kept."""
+        return int(self.stored.size)
+
+
+class Marker(Data):
+    """1 at some labels of an index, 0 at the others: ``[t∈{8}]``."""
+
+    _names = Data._names | {"shown"}
+
+    def __init__(self, index: Index, positions: np.ndarray) -> None:
+        flags = np.zeros(len(index))
+        flags[positions] = 1.0
+        super().__init__("", (index,), flags)
+        self.shown = f"[{member(index.part(positions))}]"
+
+
+def _dense(stored: Any, subject: str) -> np.ndarray:
+    """Return numbers as an array, read-only; raise for a sparse array that would be too large."""
+    if isinstance(stored, np.ndarray):
+        return stored
+    size = math.prod(stored.shape)
+    if size > _MOST_DENSE:
+        raise ModelError(
+            f"{subject} is sparse, and all its {size:,} numbers would be needed; multiply it with a "
+            "variable before anything else (a @ x, (a * x).sum(n)), or give the product another "
+            "parameter"
+        )
+    dense: np.ndarray = stored.toarray()
+    dense.setflags(write=False)
+    return dense
 
 
 def _end(value: Any, name: str, expression: Expression) -> Expression | None:
@@ -974,7 +1048,7 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
         return value
     subject = f"the {name} end of the range of {expression}"
     none = -np.inf if name == "lower" else np.inf
-    axes, array = _numbers(none if value is None else value, expression, subject)
+    axes, array = _numbers(none if value is None else value, expression.indices, subject)
     if np.isnan(array).any() or (array == -none).any():
         raise ModelError(f"{subject} is NaN or {-none}; expected numbers, or None for no end")
     if (array == none).all() and array.size:
@@ -982,15 +1056,46 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
     return Constant(array.item()) if array.ndim == 0 else Data(name, axes, array)
 
 
-def _numbers(value: Any, beside: Expression, subject: str) -> tuple[Indices, np.ndarray]:
-    """Return the expression's indices that the numbers run over, and the numbers as an array."""
+def _numbers(value: Any, beside: Indices, subject: str) -> tuple[Indices, np.ndarray]:
+    """Return the indices among some that the numbers run over, and the numbers as an array."""
     try:
-        axes, entries = laid_out(value, beside.indices, subject, ModelError)
+        axes, entries = laid_out(value, beside, subject, ModelError)
         array = floats(entries)
     except NumberError as error:
         raise ModelError(f"{subject} is not all numbers ({error})") from None
-    turned = [axes.index(index) for index in beside.indices if index in axes]
+    turned = [axes.index(index) for index in beside if index in axes]
     return tuple(axes[k] for k in turned), array.transpose(turned)
+
+
+def _other_indices(beside: Expression) -> Indices:
+    """Return the indices of a formula's model that the formula itself does not run over."""
+    from .walks import named
+
+    symbols = symbols_of(beside.indices)
+    model = next((leaf.model for leaf in named(beside) if leaf.model is not None), None)
+    indices: Indices = getattr(model, "indices", ())
+    return tuple(index for index in indices if index.symbol not in symbols)
+
+
+def _numbers_beside(value: Any, beside: Expression, subject: str) -> tuple[Indices, np.ndarray]:
+    """Return the indices that numbers beside a formula run over, and the numbers as an array.
+
+    They are the formula's own. Further indices of its model are told by labels; beside a formula
+    without any index, also by lengths.
+    """
+    try:
+        return _numbers(value, beside.indices, subject)
+    except ModelError:
+        others = _other_indices(beside)
+        if not others or (beside.indices and not says_its_indices(value)):
+            raise
+        if not beside.indices:
+            return _numbers(value, others, subject)
+        try:
+            return _numbers(value, (*beside.indices, *others), subject)
+        except ModelError:
+            pass
+        raise
 
 
 def as_expression(value: Any, beside: Expression | None = None) -> Expression:
@@ -1006,23 +1111,65 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
                 f"a formula is expected, not a {kind}; give numbers a name with "
                 "model.parameter(name, indices, values)"
             )
-        axes, array = _numbers(value, beside, f"the {kind} beside {beside}")
-        if not np.isfinite(array).all():
-            position = tuple(np.argwhere(~np.isfinite(array))[0])
-            where = (
-                f"the {kind} beside {beside} is {array[position]} at {labels_at(axes, position)}"
-            )
-            raise ModelError(f"{where}; expected finite numbers")
-        name = getattr(value, "name", None)
-        return (
-            Data(name if isinstance(name, str) else "", axes, array)
-            if axes
-            else Constant(array.item())
-        )
+        axes, array = _numbers_beside(value, beside, f"the {kind} beside {beside}")
+        return _data(value, axes, array, beside)
     raise ModelError(
         f"{quoted(value)} ({type(value).__name__}) cannot stand in a formula; expected a number, "
         "labelled data or an "
-        "expression (scipy.sparse as model.parameter(name, indices, matrix))"
+        "expression (scipy.sparse in A @ x, or as model.parameter(name, indices, matrix))"
+    )
+
+
+def _data(value: Any, axes: Indices, array: np.ndarray, beside: Expression) -> Expression:
+    """Return numbers as an expression, checked."""
+    if not np.isfinite(array).all():
+        position = tuple(np.argwhere(~np.isfinite(array))[0])
+        where = (
+            f"the {type(value).__name__} beside {beside} is {array[position]} at "
+            f"{labels_at(axes, position)}"
+        )
+        raise ModelError(f"{where}; expected finite numbers")
+    name = getattr(value, "name", None)
+    return (
+        Data(name if isinstance(name, str) else "", axes, array) if axes else Constant(array.item())
+    )
+
+
+def _factor(value: Any, beside: Expression, is_left: bool) -> Expression:
+    """Return what stands beside a formula in ``@``: a formula, numbers, or a matrix.
+
+    The columns of a matrix on the left run over an index of the formula, and its rows over another
+    index of the model, told by labels or, of an array, by their lengths.
+    """
+    is_sparse = hasattr(value, "tocoo") and not carries_labels(value)
+    if not is_sparse:
+        try:
+            return as_expression(value, beside)
+        except ModelError:
+            if np.ndim(value) != 2 or is_number(value):
+                raise
+    others = _other_indices(beside)
+    candidates = (*others, *beside.indices) if is_left else (*beside.indices, *others)
+    subject = f"the {type(value).__name__} beside {beside}"
+    try:
+        axes = placed(value, candidates, subject, ModelError)
+    except ModelError as error:
+        raise ModelError(f"{error}{_matrix_remedy(value, beside)}") from None
+    if not is_sparse:
+        return _data(value, *_numbers(value, axes, subject), beside)
+    from .tables import parameter_values
+
+    return Data("", axes, parameter_values(value, axes, f"of {subject}"))
+
+
+def _matrix_remedy(matrix: Any, beside: Expression) -> str:
+    """Return what to write for a matrix beside a formula that does not fit."""
+    shape = np.shape(matrix)
+    if len(shape) == 2 and shape[0] == shape[1] == math.prod(shape_of(beside.indices)):
+        return f"; of a quadratic form, {_SQUARES}"
+    return (
+        "; the rows of a matrix run over an index of the model, which Model('m', indices=(i, n)) or a "
+        "parameter over it tells: i = fairlp.Index('i', range(rows)), model.parameter('A', (i, n), A)"
     )
 
 
@@ -1107,6 +1254,7 @@ class Parameter(ParameterPart):
     _names = frozenset({"name", "indices", "doc", "default", "base", "model"})
     _remedy = "other numbers are given by .set(values)"
 
+    @worded
     def __init__(
         self,
         name: str = "",
@@ -1117,9 +1265,8 @@ class Parameter(ParameterPart):
         default: float | None = None,
         model: ChangeListener | None = None,
         base: Parameter | None = None,
-        **_unknown: Never,
     ) -> None:
-        if _unknown or (values is None and base is None):
+        if values is None and base is None:
             raise NoArgumentError(
                 "a parameter is declared by its model: d = model.parameter('d', n, [1, 2])"
             )
@@ -1140,20 +1287,7 @@ class Parameter(ParameterPart):
     @property
     def values(self) -> np.ndarray:
         """The numbers, read-only; one array axis for each index."""
-        stored = self.stored
-        if isinstance(stored, np.ndarray):
-            return stored
-        size = int(np.prod(stored.shape))
-        if size > _MOST_DENSE:
-            raise ModelError(
-                f"parameter {self.name!r} is sparse, and all its {size:,} numbers would be needed; "
-                "multiply it with a "
-                "variable before anything else (a @ x, (a * x).sum(n)), or give the product "
-                "another parameter"
-            )
-        dense: np.ndarray = stored.toarray()
-        dense.setflags(write=False)
-        return dense
+        return _dense(self.stored, f"parameter {self.name!r}")
 
     def __getitem__(self, key: Any) -> ParameterPart:
         """Return the numbers over other symbols (``d[m, r]``) or by label (``d["ann", :]``)."""
@@ -1367,6 +1501,7 @@ class Variable(VariablePart):
     _names = frozenset({"name", "indices", "doc", "where", "integer", "base", "model"})
     _remedy = "other bounds are given by .set(lower=…, upper=…)"
 
+    @worded
     def __init__(
         self,
         name: str = "",
@@ -1473,6 +1608,18 @@ class Variable(VariablePart):
         self.__dict__.pop("_in_force", None)
         self.__dict__["_bounds"] = lower, upper
         _tell_the_model(self)
+
+    def grow(self, lower: np.ndarray, upper: np.ndarray, fixed: np.ndarray) -> None:
+        """Take the bounds and fixed values of more elements, which a longer index has.
+
+        Parameters
+        ----------
+        lower, upper, fixed : ndarray
+            Of all elements that exist now; NaN where none is fixed.
+        """
+        self.__dict__.pop("_fixed", None)
+        self.set_bounds(lower, upper)
+        self.set_fixed(np.flatnonzero(~np.isnan(fixed)), fixed[~np.isnan(fixed)])
 
     def element_name(self, element: int) -> str:
         """Return the name of an element that exists: ``x[ann,9]``.

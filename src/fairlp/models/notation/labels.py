@@ -20,12 +20,13 @@ from collections.abc import (
 )
 from itertools import islice, permutations, product
 from typing import Any, Final, NoReturn, Protocol
+from weakref import ref
 
 import numpy as np
 import pandas as pd
 
 from ...errors import FairlpError, ModelError, nearest, quoted
-from ...hints import Hinted, hint_of
+from ...hints import Hinted, hint_of, worded
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
@@ -96,10 +97,16 @@ class Index(Immutable):
 
     _names = frozenset({"symbol", "labels", "name", "whole"})
 
+    @worded
     def __init__(
         self, symbol: str, labels: Iterable[Any], name: str = "", whole: Index | None = None
     ) -> None:
         for text, noun in ((symbol, "the symbol of an index"), (name, "the name of an index")):
+            if not isinstance(text, str) and isinstance(text, Iterable):
+                raise ModelError(
+                    f"{noun} is {quoted(text)}; an index has its symbol first: "
+                    "n = fairlp.Index('n', ['ann', 'bob'])"
+                )
             require_text(text, noun, ModelError)
         if not symbol:
             raise ModelError("the symbol of an index is empty; expected a letter or a word")
@@ -112,6 +119,39 @@ class Index(Immutable):
             raise ModelError(
                 f"index {quoted(symbol)} has label {twice} twice; expected each {self.name} once"
             )
+
+    def used_by(self, user: object) -> None:
+        """Note a model or an instance, whose arrays have an entry for each label.
+
+        Parameters
+        ----------
+        user : object
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> n = Index("n", ["ann"])
+        >>> model = Model("m", indices=(n,))
+        >>> n.users() == [model]
+        True
+        """
+        references = self.__dict__.setdefault("_users", [])
+        if not any(reference() is user for reference in references):
+            references[:] = [reference for reference in references if reference() is not None]
+            references.append(ref(user))
+
+    def users(self) -> list[Any]:
+        """Return the models and instances that noted to use it, and are still there.
+
+        Returns
+        -------
+        list
+        """
+        users = [reference() for reference in self.__dict__.get("_users", ())]
+        return [user for user in users if user is not None]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_users"}
 
     def rows(self, positions: np.ndarray) -> Index:
         """Return the index of selected rows of a table; a row taken twice has its label twice.
@@ -758,6 +798,18 @@ def laid_out(
     data = by_element(data, beside)
     axes = placed(data, beside, subject, error)
     return axes, aligned(data, axes, subject, error)
+
+
+def says_its_indices(data: Any) -> bool:
+    """Whether labels or names tell what each axis of data is; a default index 0, 1, … does not.
+
+    >>> says_its_indices(pd.Series({"ann": 1})), says_its_indices(pd.Series([1])), says_its_indices([1])
+    (True, False, False)
+    """
+    return all(
+        name is not None or (labels is not None and not isinstance(labels, pd.RangeIndex))
+        for name, labels, _ in _axes_of(by_element(data, ()))
+    )
 
 
 def axes_count(data: Any) -> int:

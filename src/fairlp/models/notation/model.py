@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Never, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
 from ...errors import ModelError, quoted, require_known
-from ...hints import refuse_keywords
 from ...keywords import lists
 from ..programs.options import SolveOptions, WriteOptions
 from ..programs.program import Program, Sense, free_name
@@ -81,7 +80,6 @@ class Declarations(Tables):
         doc: str = "",
         *,
         default: float | None = None,
-        **unknown: Never,
     ) -> Parameter:
         """Declare known numbers over indices.
 
@@ -100,8 +98,6 @@ class Declarations(Tables):
         default : float, optional
             The number of combinations that labelled data do not have. Of a default of 0 and several
             indices only the others are kept, as in a sparse array.
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -123,8 +119,6 @@ class Declarations(Tables):
         >>> model.parameter("c", (n, i), {("bob", "s1"): 5}, default=0).values.tolist()
         [[0.0, 0.0], [5.0, 0.0]]
         """
-        if unknown:
-            refuse_keywords("parameter", unknown)
         require_name(name, "variable, parameter or subset")
         indices = indices_before(f"parameter {quoted(name)}", over, values)
         numbers = declared_numbers(values, indices, name, default)
@@ -181,7 +175,6 @@ class Declarations(Tables):
         integer: bool = False,
         binary: bool = False,
         doc: str = "",
-        **unknown: Never,
     ) -> Variable:
         """Declare unknowns over indices, one for each element where ``where`` holds.
 
@@ -201,8 +194,6 @@ class Declarations(Tables):
             A binary one is integer, and within 0 and 1 whatever its bounds.
         doc : str
             What it is, with the unit.
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -219,8 +210,6 @@ class Declarations(Tables):
         >>> Model("m").variable("x", n, upper=3, integer=True)
         <Variable 0 ≤ x[n] ≤ 3 integer: 2 users>
         """
-        if unknown:
-            refuse_keywords("variable", unknown)
         indices = as_indices(over, f"variable {quoted(name)} runs over")
         subset = subset_of(where, indices, f"variable {quoted(name)}")
         limits = bounds(
@@ -246,7 +235,6 @@ class Declarations(Tables):
         over: Index | tuple[Index, ...] = (),
         where: Any = None,
         doc: str = "",
-        **unknown: Never,
     ) -> Constraint:
         """Declare a family of constraints, a row for each combination of the relation's indices.
 
@@ -262,8 +250,6 @@ class Declarations(Tables):
             Over the same indices, or some of them (a Series over hours): only these rows exist.
         doc : str
             What it says.
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Returns
         -------
@@ -285,8 +271,6 @@ class Declarations(Tables):
         >>> model.constraint("least", x >= {"bob": 2, "ann": 1}).rows
         ['least[ann]', 'least[bob]']
         """
-        if unknown:
-            refuse_keywords("constraint", unknown)
         require_name(name, "constraint")
         if name in self._constraints:
             raise ModelError(f"constraint {quoted(name)} is declared twice in model {self.name!r}")
@@ -582,13 +566,57 @@ class Declarations(Tables):
         check_own(self, f"definition {quoted(name)}", expression)
         self._definitions[name] = expression
 
+    def extend(self, index: Index, label: Any, /, **numbers: Any) -> None:
+        """Add a label to an index: a new column, for column generation.
+
+        The formulas stay as they are written. A session solves on from the last basis.
+
+        Parameters
+        ----------
+        index : Index
+            One of the model's, of no other model or instance.
+        label : hashable
+            The new label, the last of the index.
+        **numbers
+            For each parameter over the index, by its name: its numbers at the new label, over its
+            other indices (a mapping or Series of labels, an array, or one number). Not those with a
+            default, which has the others. Of variables over the index ``x={"lower": 0, "upper": 4}``,
+            where the bounds of their elements differ; and of what has a mask, whether the new
+            elements exist: ``x={"where": True}``, or a mask over the other indices.
+
+        Raises
+        ------
+        ModelError
+            For a label that is there already, numbers that are missing, and for formulas with
+            shifts along the index or with numbers for each label that have no name.
+
+        Examples
+        --------
+        Cutting stock: patterns p with a[i,p] pieces of width i, of which d[i] are needed.
+
+        >>> i, p = Index("i", ["wide", "narrow"], "width"), Index("p", ["one wide", "two narrow"])
+        >>> model = Model("stock", indices=(i, p))
+        >>> a = model.parameter("a", (i, p), [[1, 0], [0, 2]])
+        >>> x = model.variable("x", p)
+        >>> demand = model.constraint("demand", (a * x).sum(p) >= [4, 5])
+        >>> model.minimize(x.sum())
+        >>> with model.session() as session:
+        ...     print(session.solve().objective)
+        ...     model.extend(p, "both", a={"wide": 1, "narrow": 1})
+        ...     print(session.solve().objective)
+        6.5
+        4.5
+        """
+        from .growth import extend
+
+        extend(self, index, label, numbers)
+
     def maximize(
         self,
         objective: Any,
         *,
         rel_tolerance: float = 0.0,
         abs_tolerance: float = 0.0,
-        **unknown: Never,
     ) -> None:
         """Set the objective, or several in order.
 
@@ -603,8 +631,6 @@ class Declarations(Tables):
         rel_tolerance, abs_tolerance : float
             By how much each objective of a list may give way to those after it: so much of its
             optimum, plus so much.
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Raises
         ------
@@ -619,8 +645,6 @@ class Declarations(Tables):
         >>> model.solve().objective
         7.0
         """
-        if unknown:
-            refuse_keywords("maximize", unknown)
         self._optimise("max", objective, rel_tolerance, abs_tolerance)
 
     def minimize(
@@ -629,7 +653,6 @@ class Declarations(Tables):
         *,
         rel_tolerance: float = 0.0,
         abs_tolerance: float = 0.0,
-        **unknown: Never,
     ) -> None:
         """Set the objective to be minimised, or several in order.
 
@@ -648,8 +671,6 @@ class Declarations(Tables):
         rel_tolerance, abs_tolerance : float
             By how much each objective of a list may give way to those after it: so much of its
             optimum, plus so much.
-        **unknown
-            Refused, with what to write for a keyword of another tool.
 
         Raises
         ------
@@ -670,8 +691,6 @@ class Declarations(Tables):
         >>> model.solve().values["x"].to_dict()
         {'ann': 0.0, 'bob': 4.0}
         """
-        if unknown:
-            refuse_keywords("minimize", unknown, "maximize")
         self._optimise("min", objective, rel_tolerance, abs_tolerance)
 
     def leximin(
@@ -755,7 +774,7 @@ class Declarations(Tables):
         require_name(name, "variable, parameter or subset")
         if name in self._parameters or name in self._variables or name in self._subsets:
             raise ModelError(f"the name {quoted(name)} is used twice in model {self.name!r}")
-        self._indices = union(self._indices, (index.whole or index for index in indices))
+        self._use(union(self._indices, (index.whole or index for index in indices)))
         self.changed()
 
 
@@ -772,7 +791,7 @@ class Model(Declarations):
              :attr:`tolerances`, :attr:`sense`, :attr:`indices`, :attr:`levels`, :attr:`absolutes`;
              :meth:`kind_of`, :meth:`evaluate`
     check    :meth:`explain`, :meth:`statistics`, :meth:`diff`, :meth:`equals`
-    change   :meth:`replace`, :meth:`remove`, :meth:`copy`, :meth:`relax_integrality`,
+    change   :meth:`extend`, :meth:`replace`, :meth:`remove`, :meth:`copy`, :meth:`relax_integrality`,
              :meth:`changed`; of what it is made of :meth:`.Parameter.set`, :meth:`.Variable.set`,
              :meth:`.Variable.fix`, :meth:`.Constraint.replace`
     write    ``print(model)``, :meth:`to_latex`, :meth:`write`, :meth:`compile`, :meth:`to_highs`,
@@ -787,8 +806,6 @@ class Model(Declarations):
         Where it was published (paper, equation).
     indices : tuple of Index
         Order of the indices in rows: ``capacity[i,r]`` rather than ``capacity[r,i]``.
-    **unknown
-        Refused, with what to write for a keyword of another tool.
 
     Examples
     --------

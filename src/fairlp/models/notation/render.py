@@ -16,6 +16,7 @@ from .expressions import (
     Element,
     Expression,
     Log,
+    Marker,
     Parameter,
     Power,
     Product,
@@ -108,7 +109,7 @@ def indexed(node: Expression, tex: bool) -> str:
     if not places:
         return name
     if not name:
-        count = f"[{node.values.size} numbers over {places}]"  # type: ignore[union-attr]
+        count = f"[{node.count} numbers over {places}]"  # type: ignore[union-attr]
         return f"\\text{{{count}}}" if tex else count
     return f"{name}_{{{places}}}" if tex else f"{name}[{places}]"
 
@@ -118,6 +119,7 @@ def _signs(symbols: str, tex: bool) -> str:
     if not tex:
         return symbols
     symbols = _plain_tex(symbols).replace("−", "-")
+    symbols = symbols.replace(" mod ", r" \bmod ")
     return symbols.replace("∈", r" \in ").replace("≤", r" \le ")
 
 
@@ -146,6 +148,8 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
         case Constant():
             shown = f"{node.value:.12g}"
             return shown, _ATOM if node.value >= 0 else _SUM
+        case Marker():
+            return _signs(node.shown, tex), _ATOM
         case Parameter() | Variable() | Element() | Data():
             return indexed(node, tex), _ATOM
         case Along() if _is_named(node):

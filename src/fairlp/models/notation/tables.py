@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Never, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
-from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, refuse_keywords
+from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, worded
 from ..programs.program import Block, Program
 from .combinations import EXPECTED, chosen, listed_numbers, lists_labels, spread
 from .compiler import naming, numbers, unconditional
@@ -177,6 +177,7 @@ class Constraint(Immutable):
     _names = frozenset({"name", "relation", "over", "where", "doc", "model"})
     _remedy = "change it with .replace(relation) or .remove()"
 
+    @worded
     def __init__(
         self,
         name: str = "",
@@ -185,9 +186,8 @@ class Constraint(Immutable):
         where: Subset | None = None,
         doc: str = "",
         model: Editable | None = None,
-        **_unknown: Never,
     ) -> None:
-        if _unknown or not isinstance(relation, Relation):
+        if not isinstance(relation, Relation):
             raise NoArgumentError(
                 "a constraint is declared by its model: model.constraint('name', x.sum(n) <= 4)"
             )
@@ -611,11 +611,8 @@ class Tables(Hinted):
     name: str
     source: str
 
-    def __init__(
-        self, name: str = "model", source: str = "", indices: Indices = (), **unknown: Never
-    ) -> None:
-        if unknown:
-            refuse_keywords("Model", unknown, "Model constructor")
+    @worded
+    def __init__(self, name: str = "model", source: str = "", indices: Indices = ()) -> None:
         if not isinstance(source, str) or source.casefold() in _SENSES:
             hint = hint_of(["Model constructor"], "sense")
             raise ModelError(
@@ -626,7 +623,7 @@ class Tables(Hinted):
         require_text(source, f"the source of model {quoted(name)}", ModelError)
         self.name = name
         self.source = source
-        self._indices: Indices = as_indices(indices, f"the indices of model {quoted(name)}:")
+        self._use(as_indices(indices, f"the indices of model {quoted(name)}:"))
         self._parameters: dict[str, Parameter] = {}
         self._variables: dict[str, Variable] = {}
         self._constraints: dict[str, Constraint] = {}
@@ -739,6 +736,12 @@ class Tables(Hinted):
             "nothing is added to a model by +=; write model.constraint('name', relation), "
             "model.maximize(expression) or model.minimize(expression)"
         )
+
+    def _use(self, indices: Indices) -> None:
+        """Take these indices, in this order."""
+        self._indices: Indices = indices
+        for index in indices:
+            index.used_by(self)
 
     def _table(self, kind: str) -> dict[str, Any]:
         """Return the table of what is of a kind."""
@@ -867,7 +870,7 @@ def declared(
         name, relation, order, subset_of(where, order, f"constraint {quoted(name)}"), doc, model
     )
     constraint.check()
-    model._indices = indices
+    model._use(indices)
     return constraint
 
 
