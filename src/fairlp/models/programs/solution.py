@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import pandas as pd
 
-from ...errors import NoSolutionError, UnsupportedError
+from ...errors import NoSolutionError, quoted, require_known
 from ...hints import Hinted, NoArgumentError
 from ...tolerances import CONVEX_POINT, MILP_TOLERANCES, VERIFIED
 from .options import Options
@@ -195,12 +195,14 @@ class Solution(Hinted):
             np.minimum(activity - self.program.row_lower, self.program.row_upper - activity),
         )
 
-    def frame(self, of: Literal["variables", "constraints"] = "variables") -> pd.DataFrame:
-        """Return one row for each element of all variables, or of all constraints.
+    def frame(self, of: str = "variables") -> pd.DataFrame:
+        """Return one row for each element of all variables, of all constraints, or of one of them.
 
         Parameters
         ----------
-        of : {"variables", "constraints"}
+        of : str
+            "variables", "constraints", or the name of a variable or family of constraints: of a
+            variable with a mask, such as a flow on arcs, only what exists has a row.
 
         Returns
         -------
@@ -212,8 +214,8 @@ class Solution(Hinted):
         ------
         NoSolutionError
             When there is no point.
-        UnsupportedError
-            For another word than these two.
+        UnknownNameError
+            For a name that there is not.
 
         Examples
         --------
@@ -224,12 +226,16 @@ class Solution(Hinted):
                x   A 3.000000           0.0    0.0    inf
                x   B 2.000000           0.0    0.0    inf
                t NaN 0.666667           0.0    0.0    inf
+        >>> solution.frame("capacity")["dual"].round(3).tolist()
+        [0.074, 0.0]
         """
         program = self.program
         x = self._any_point()
-        columns = of == "variables"
-        if not columns and of != "constraints":
-            raise UnsupportedError(f"a frame is of 'variables' or 'constraints', not of {of!r}")
+        by_name = {block.name: block for block in (*program.rows, *program.columns)}
+        if of not in ("variables", "constraints"):
+            names = ["variables", "constraints", *by_name]
+            require_known(of, names, f"no variable and no constraint is called {quoted(of)}")
+        columns = of == "variables" or of in [block.name for block in program.columns]
         kind, price = ("col", self.column_duals) if columns else ("row", self.row_duals)
         values = x if columns else program.A @ x
         numbers = {
@@ -240,7 +246,10 @@ class Solution(Hinted):
             "lower": getattr(program, f"{kind}_lower"),
             "upper": getattr(program, f"{kind}_upper"),
         }
-        return tidy(of[:-1], program.columns if columns else program.rows, numbers)
+        blocks = program.columns if columns else program.rows
+        if of not in ("variables", "constraints"):
+            blocks = (by_name[of],)
+        return tidy("variable" if columns else "constraint", blocks, numbers)
 
     def plot(self, name: str, **options: Any) -> Any:
         """Draw the values of a variable, or the activity of a constraint, as bars by label.
