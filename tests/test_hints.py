@@ -176,7 +176,7 @@ IDIOMS = {
     "fairlp.value(x)": "solution.values['x']",
     "fairlp.dual(row)": "solution.duals['name']",
     "fairlp.LpStatus[1]": "solution.status",
-    "solution.value": "solution.objective",
+    "solution.value": None,
     "solution.objective_value": "solution.objective",
     "solution['x']": "solution.values['x']",
     "solution.solution": "solution.values['x']",

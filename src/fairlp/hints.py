@@ -194,7 +194,7 @@ HINTS: dict[str, dict[str, str]] = {
     ),
     "Solution": _by_name(
         {
-            "write solution.objective": "value objective_value ObjVal obj fun problem_value "
+            "write solution.objective": "objective_value ObjVal obj fun problem_value "
             "objective_val",
             "write solution.values['x']": "solution primal variables X get_value getValue primals "
             "get_values",

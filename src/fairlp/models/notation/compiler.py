@@ -521,13 +521,17 @@ def _constants(
     return constant
 
 
-def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
-    """Return the values of an expression at column values ``x``, one axis for each free index."""
-    program = model.compile()
-    starts = starts_of(program.columns)
-    if np.shape(x) != (program.n_columns,):
+def evaluate(expression: Expression, columns: Iterable[Block], x: np.ndarray) -> np.ndarray:
+    """Return the values of an expression at column values ``x``, one axis for each free index.
+
+    The columns are a block for each variable; parameters have the numbers of now.
+    """
+    blocks = list(columns)
+    starts = starts_of(blocks)
+    n_columns = sum(map(len, blocks))
+    if np.shape(x) != (n_columns,):
         raise ModelError(
-            f"x has shape {np.shape(x)}, expected {(program.n_columns,)}: a number for each column"
+            f"x has shape {np.shape(x)}, expected {(n_columns,)}: a number for each column"
         )
 
     def linear(node: Expression) -> Labelled:
@@ -717,7 +721,7 @@ def compile_model(model: Model) -> Program:
         if isinstance(row.relation, Conditional):
             switched.append(np.arange(start, stop))
     with naming("the objective"):
-        cost, offset, logs = objective(model, starts, n_columns)
+        cost, offset, logs = objective(model, model.objective, starts, n_columns)
     A = assemble(triples, (stop, n_columns), "csc")  # first: it frees the triples
     row_lower, row_upper = (
         np.concatenate([np.zeros(0), *(pair[side] for pair in ends)]) for side in (0, 1)
@@ -747,16 +751,16 @@ def compile_model(model: Model) -> Program:
 
 
 def objective(
-    model: Model, starts: dict[str, int], n_columns: int
+    model: Model, expression: Expression | None, starts: dict[str, int], n_columns: int
 ) -> tuple[np.ndarray, float, LogTerms | None]:
-    """Return the costs, the constant, and the logarithms and powers of the objective."""
+    """Return the costs, the constant, and the logarithms and powers of an objective."""
     cost = np.zeros(n_columns)
     offset = 0.0
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # weights, constants and alphas
     batches: list[Triples] = []
     size = 0
     plain: LinearTerms = []
-    for term in terms(model.objective) if model.objective is not None else ():
+    for term in terms(expression) if expression is not None else ():
         if isinstance(term, LogTerm):
             over = union(term.argument.indices, term.coefficient.indices)
             triples, constant = compile_rows(term.argument, starts, over)
@@ -849,7 +853,9 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
             parts[name][block.slice] = side
     if model.objective is not None and uses(numbers, model.objective):
         with naming("the objective"):
-            parts["c"], parts["offset"], parts["logs"] = objective(model, starts, program.n_columns)
+            parts["c"], parts["offset"], parts["logs"] = objective(
+                model, model.objective, starts, program.n_columns
+            )
     if len(numbers) < len(stale):
         parts["col_lower"], parts["col_upper"] = bounds_of(model.variables.values())
     return program.replace(A=matrix.array(), **parts)

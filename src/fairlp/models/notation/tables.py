@@ -649,7 +649,9 @@ class Tables(Hinted):
         self._constraints: dict[str, Constraint] = {}
         self._subsets: dict[str, Subset] = {}
         self._definitions: dict[str, Expression] = {}
-        self._objective: Expression | None = None
+        self._objectives: tuple[Expression, ...] = ()
+        #: By how much objectives may give way to later ones: relative to their optimum, and beside.
+        self._tolerances: tuple[float, float] = (0.0, 0.0)
         self._sense: Sense = "min"
         self._levels: str | None = None
         #: What stands for the absolute values of the objective, by the name of its variable.
@@ -801,8 +803,18 @@ class Tables(Hinted):
 
     @property
     def objective(self) -> Expression | None:
-        """What is maximised or minimised."""
-        return self._objective
+        """What is maximised or minimised; of several objectives the first."""
+        return self._objectives[0] if self._objectives else None
+
+    @property
+    def objectives(self) -> tuple[Expression, ...]:
+        """What is maximised or minimised, in order; one objective is a tuple of one."""
+        return self._objectives
+
+    @property
+    def tolerances(self) -> tuple[float, float]:
+        """By how much objectives may give way to later ones: relatively, and in their own unit."""
+        return self._tolerances
 
     @property
     def absolutes(self) -> Mapping[str, Abs]:
@@ -841,6 +853,16 @@ def check_own(model: Declarations, what: str, *expressions: Expression) -> None:
         )
         raise ModelError(
             f"{what} uses {kind} {leaf.name!r}, which is of another model or was removed; {remedy}"
+        )
+
+
+def require_one_objective(model: Declarations) -> None:
+    """Raise where a model has several objectives, which no single program or file has."""
+    if len(model.objectives) > 1:
+        raise ModelError(
+            f"model {model.name!r} has {len(model.objectives)} objectives, of which model.solve() "
+            "optimises one after the other; programs, files, other tools and sessions have one: "
+            f"set one objective, model.{model.sense}imize({model.objective})"
         )
 
 
@@ -961,11 +983,7 @@ def _outside(model: Declarations, block: Any, parts: list[tuple[str, str]]) -> l
             for name, row in model.constraints.items()
             if uses(names, *row.relation.parts)
         ]
-        places += (
-            ["the objective"]
-            if model.objective is not None and uses(names, model.objective)
-            else []
-        )
+        places += ["the objective"] if uses(names, *model.objectives) else []
         places += [
             f"definition {quoted(name)}"
             for name, node in model.definitions.items()
@@ -980,8 +998,10 @@ _ABOVE = "_above"
 _BELOW = "_below"
 
 
-def with_absolutes(model: Declarations, objective: Expression) -> Expression:
-    """Return an objective with a variable for each absolute value; the former variables go.
+def with_absolutes(
+    model: Declarations, objectives: tuple[Expression, ...]
+) -> tuple[Expression, ...]:
+    """Return objectives with a variable for each absolute value; the former variables go.
 
     The variable is at least the argument and its negative: two families of rows.
     """
@@ -996,11 +1016,11 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
             else None
         )
 
-    objective = rebuilt(objective, restored)
+    new_objectives = tuple(rebuilt(objective, restored) for objective in objectives)
     for name in old:
         places = _outside(model, model._variables[name], _parts(model, "variable", name))
         places = [place for place in places if place != "the objective"]
-        places += ["the new objective"] if uses((name,), objective) else []
+        places += ["the new objective"] if uses((name,), *new_objectives) else []
         if places:
             raise ModelError(
                 f"variable {quoted(name)} stands for {old[name]} in the objective that is replaced, and "
@@ -1028,7 +1048,7 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
             model._absolutes[name] = node
         return variable_of[id(node)]
 
-    return rebuilt(objective, stand_in)
+    return tuple(rebuilt(objective, stand_in) for objective in new_objectives)
 
 
 def _refuse_part(model: Declarations, kind: str, declared_name: str) -> None:
@@ -1080,7 +1100,8 @@ def copied(model: Model, relaxed: bool = False) -> Model:
     )
     copy._sense = model.sense
     copy._levels = model._levels
-    copy._objective = None if model.objective is None else mapped(model.objective, leaves)
+    copy._objectives = tuple(mapped(objective, leaves) for objective in model.objectives)
+    copy._tolerances = model.tolerances
     copy._owners.update(model._owners)
     copy._absolutes.update(
         {name: Abs(mapped(node.argument, leaves)) for name, node in model.absolutes.items()}

@@ -128,6 +128,49 @@ class Solution(Hinted):
         """Values of the variables by name: a float, Series, or DataFrame."""
         return BlockView(self.program.columns, self._any_point())
 
+    def value(self, expression: Any) -> Any:
+        """Return the value of a formula at this solution.
+
+        Variables have the values that this solution gives their names. Parameters have the numbers
+        that they have now: one that was set since the solve counts as it is set. Elements of a
+        variable that do not exist count as 0, as they do in every formula.
+
+        Parameters
+        ----------
+        expression : Expression
+            Of the model that was solved; logarithms, powers and absolute values included.
+
+        Returns
+        -------
+        float, Series or DataFrame
+            A float without a free index, a Series over one, a DataFrame over two, a Series with a
+            MultiIndex over more.
+
+        Raises
+        ------
+        ModelError
+            For a constraint (see :attr:`activity` and :attr:`slack`), what is no formula, and a
+            variable that the solution does not have with these labels.
+        NoSolutionError
+            When there is no point.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> x = model.variable("x", n, upper=[1, 3])
+        >>> model.maximize(x.sum())
+        >>> solution = model.solve()
+        >>> solution.value(2 * x + 1).to_dict()
+        {'ann': 3.0, 'bob': 7.0}
+        >>> solution.value(abs(x["ann"] - x["bob"]))
+        2.0
+        """
+        from ..notation.values import value_at
+
+        return value_at(self.program, expression, self._any_point())
+
     @property
     def duals(self) -> BlockView:
         """Duals of the constraints by name, ∂objective/∂(right-hand side)."""
