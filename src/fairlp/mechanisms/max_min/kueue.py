@@ -14,6 +14,7 @@ from ...models.instances.merging import merge_servers
 from ...models.instances.quotas import Lanes, nearest_listing, outside
 from ...models.notation.model import Model
 from ...models.programs.solution import Solution
+from ...models.trees.quota_rows import QuotaRows
 from ...models.trees.quotas import QuotaPath
 from ...solvers.leximin.left_out import LeftOutPairs
 from ...solvers.leximin.leximin import climb, without_useless_pairs
@@ -134,17 +135,19 @@ def share_quotas(call: MethodCall) -> TasksResult:
     lanes = Lanes.of(call.instance)
     with call.phase("nominal"):
         nominal_quotas = nominal(instance, lanes, solver=call.solver, **call.options)
+    first = QuotaPath.first(lanes, instance)
     result = climb(
         lanes.instance,
         lambda small: formulas.kueue(
             instance, replace(lanes, instance=small), nominal_quotas.floors
         ),
-        QuotaPath.first(lanes, instance),
+        first,
         solver=call.solver,
         merge=call.merge,
         options=call.options,
         # Users keep the quotas together, and no user may stand in for another's tasks.
         without=(),
+        rows=lambda pool: QuotaRows(pool.use, pool.room, first.quotas),
     )
     tasks_outcome = outcome(lanes.instance, result)
     tasks = np.zeros((len(instance.users), tasks_outcome.tasks.shape[1]))

@@ -6,7 +6,9 @@ Who is blocked or satisfied stops, and keeps what it has; the path without these
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -153,7 +155,7 @@ def rise(path: Path, region: Region, round_ends: list[Reached] | None = None) ->
         for piece in pieces[:-1]:
             satisfied = piece.satisfied_at(piece.end)
             nobody = np.zeros_like(satisfied)
-            rounds.append(_Round.of(piece, piece.end, satisfied, nobody, keeps_tasks))
+            _append(rounds, _Round.of(piece, piece.end, satisfied, nobody, keeps_tasks))
         path = pieces[-1]
         if not path.active.any():
             break
@@ -168,18 +170,25 @@ def rise(path: Path, region: Region, round_ends: list[Reached] | None = None) ->
         is_at_start = t == 0 and (len(pieces) > 1 or path.jumps)
         if is_at_start and blocked.any() and rounds:
             last = last.as_part_of(rounds.pop())
-        rounds.append(last)
+        _append(rounds, last)
         path = path.after(t, stops)
     rounds = [each for each in rounds if each.users.size]
     if round_ends is not None:
         round_ends.extend(each.end for each in rounds if each.end is not None)
-    return PathEnd(path, [(each.level, each.users) for each in rounds])
+    return PathEnd(path, [(each.level(), each.users) for each in rounds])
+
+
+def _append(rounds: list[_Round], last: _Round) -> None:
+    """Append a round, in the place of one before that stopped nobody."""
+    if rounds and not rounds[-1].users.size:
+        rounds.pop()
+    rounds.append(last)
 
 
 class _Round(NamedTuple):
     """A round: its level, the positions of users who stop there, and its end, if that is kept."""
 
-    level: float
+    level: Callable[[], float]
     users: np.ndarray
     end: Reached | None
 
@@ -189,7 +198,7 @@ class _Round(NamedTuple):
     ) -> _Round:
         """Return the round that ends at t of a piece."""
         end = Reached(piece.tasks_at(t), blocked) if keeps_tasks else None
-        return cls(piece.level(t), np.flatnonzero(stops), end)
+        return cls(partial(piece.level, t), np.flatnonzero(stops), end)
 
     def as_part_of(self, before: _Round) -> _Round:
         """Return the round before, in which users stop who are blocked where a piece begins."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -34,6 +35,19 @@ class PoolRows(Region):
     use: sparse.csr_array
     room: np.ndarray
 
+    @property
+    def rooms(self) -> np.ndarray:
+        """How much there is of each row, and of whatever else limits all tasks together."""
+        return self.room
+
+    def used(self, tasks: np.ndarray) -> np.ndarray:
+        """Return what tasks take of each of these: convex in tasks."""
+        return np.asarray(self.use @ tasks)
+
+    def growth(self, tasks: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Return how fast that grows where tasks do."""
+        return np.asarray(self.use @ rate)
+
     @classmethod
     def of(
         cls, pool: np.ndarray, needs: np.ndarray, demands: np.ndarray, queues: Queues
@@ -61,15 +75,17 @@ class PoolRows(Region):
         """
         end = path.end
         is_in_reach = np.isfinite(end) and end <= path.last
-        if is_in_reach and (self.use @ path.tasks_at(end) <= self.room).all():
+        rooms = self.rooms
+        if is_in_reach and (self.used(path.tasks_at(end)) <= rooms).all():
             return float(end)
         t = self._beyond(path)
         while np.isfinite(t):
             asked = path.asked_at(t)
-            excess = self.use @ path.tasks_at(t) - self.room
+            tasks = path.tasks_at(t)
+            excess = self.used(tasks) - rooms
             rising = path.active & (asked > path.tasks)
-            slope = self.use @ np.where(rising, path.rate_at(t), 0.0)
-            rows = (excess > ROUNDING * self.room) & (slope > 0)
+            slope = self.growth(tasks, np.where(rising, path.rate_at(t), 0.0))
+            rows = (excess > ROUNDING * rooms) & (slope > 0)
             steps = np.divide(excess, slope, out=np.zeros(len(rows)), where=rows)
             lower = max(t - float(steps.max(initial=0.0)), 0.0)
             if lower >= t:
@@ -82,10 +98,10 @@ class PoolRows(Region):
 
         What users ask for is convex in t, so that it is at least its tangent at 0.
         """
-        speed = self.use @ path.rate_at(0.0)
         base = np.where(path.active, path.base, 0.0)
+        speed = self.growth(base, path.rate_at(0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            largest = np.where(speed > 0, (self.room - self.use @ base) / speed, np.inf)
+            largest = np.where(speed > 0, (self.rooms - self.used(base)) / speed, np.inf)
         return max(float(largest.min(initial=min(path.end, path.last))), 0.0)
 
     def blocked(self, path: Path, t: float) -> np.ndarray:
@@ -109,17 +125,17 @@ class PoolRows(Region):
         """Return the rows that tasks use up."""
         return np.flatnonzero(self.use @ tasks >= self.room * (1 - SATURATED))
 
-    def and_row(self, use: np.ndarray, room: float) -> PoolRows:
+    def and_row(self, use: np.ndarray, room: float) -> Self:
         """Return these rows and one more."""
         rows = sparse.vstack([self.use, sparse.csr_array(use[None, :])], format="csr")
-        return PoolRows(rows, np.append(self.room, room))
+        return replace(self, use=rows, room=np.append(self.room, room))
 
-    def with_room(self, tasks: np.ndarray, n_first: int) -> PoolRows:
+    def with_room(self, tasks: np.ndarray, n_first: int) -> Self:
         """Return the first rows, so many, and of the others those that are not used up."""
         is_first = np.arange(len(self.room)) < n_first
         remaining = is_first | (self.use @ tasks < self.room * (1 - SATURATED))
-        return PoolRows(self.use[np.flatnonzero(remaining)], self.room[remaining])
+        return replace(self, use=self.use[np.flatnonzero(remaining)], room=self.room[remaining])
 
     def exceeded(self, tasks: np.ndarray) -> bool:
         """Whether tasks take more than there is."""
-        return bool((self.use @ tasks > self.room * (1 + ROUNDING)).any())
+        return bool((self.used(tasks) > self.rooms * (1 + ROUNDING)).any())

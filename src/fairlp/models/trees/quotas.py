@@ -117,6 +117,14 @@ class QuotaTree:
         """Return U of each node, given what is in use in each node itself."""
         return self.branches.carry_up(amounts, self.drawn)
 
+    def usage_growth(self, used: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Return how fast U of each node grows, given U and how fast each lane rises."""
+        leaves = self.branches.sums_of_leaves(self.lanes.use * rate[:, None])
+        is_out = used >= self.reserved
+        return self.branches.carry_up(
+            leaves, lambda nodes, growth: np.where(is_out[nodes], growth[nodes], 0.0)
+        )
+
     def drawn(self, nodes: Nodes, used: np.ndarray) -> np.ndarray:
         """Return what nodes take of what their parents have: max(0, U − K)."""
         return np.maximum(used[nodes] - self.reserved[nodes], 0.0)
@@ -175,7 +183,7 @@ class ShareBeyondQuota(NodeRule):
 
     def growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> Sequence[np.ndarray]:
         """Return how both grow: what is within S borrows nothing."""
-        return self._compared(nodes, np.where(_reaches(usage, self.owned), growth, 0.0)[nodes])
+        return self._compared(nodes, np.where(reaches(usage, self.owned), growth, 0.0)[nodes])
 
     def lift(self, nodes: Nodes, usage: np.ndarray) -> np.ndarray:
         """Return max(0, U − K)."""
@@ -183,12 +191,12 @@ class ShareBeyondQuota(NodeRule):
 
     def lift_growth(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> np.ndarray:
         """Return how that grows: what is within K stays below."""
-        return np.where(_reaches(usage[nodes], self.reserved[nodes]), growth[nodes], 0.0)
+        return np.where(reaches(usage[nodes], self.reserved[nodes]), growth[nodes], 0.0)
 
     def gaps(self, usage: np.ndarray) -> Sequence[np.ndarray]:
         """Return how far U is below S, and below K."""
         bounds = (self.owned, self.reserved)
-        return [np.where(_reaches(usage, bound), np.inf, bound - usage) for bound in bounds]
+        return [np.where(reaches(usage, bound), np.inf, bound - usage) for bound in bounds]
 
     def rank(self, nodes: Nodes, usage: np.ndarray, growth: np.ndarray) -> np.ndarray:
         """Return 1 for nodes of the least weight that would borrow: they wait for all others."""
@@ -204,7 +212,7 @@ class ShareBeyondQuota(NodeRule):
         return self.quotas.parts(nodes, borrowed), of_pool
 
 
-def _reaches(used: np.ndarray, bound: np.ndarray) -> np.ndarray:
+def reaches(used: np.ndarray, bound: np.ndarray) -> np.ndarray:
     """Return where what is in use is as much as a bound, but for rounding."""
     return np.asarray(used >= bound * (1 - AGREEMENT))
 
@@ -305,8 +313,8 @@ class QuotaPath(PacedPath):
         user = quotas.lanes.user
         point = self.tree.begin(self.tasks)
         used = point.usage[quotas.owner, : len(quotas.sums)]
-        reaches = _reaches(used, quotas.owned[quotas.owner])
-        beyond = np.asarray((reaches & (quotas.counted > 0)).any(axis=1))
+        is_at_own = reaches(used, quotas.owned[quotas.owner])
+        beyond = np.asarray((is_at_own & (quotas.counted > 0)).any(axis=1))
         remaining = np.flatnonzero(self.remaining)
         remaining = remaining[np.lexsort((beyond[remaining], user[remaining]))]
         active = np.zeros(len(user), dtype=bool)

@@ -271,6 +271,7 @@ def climb(
     options: Mapping[str, Any] | None = None,
     without: tuple[str, ...] = ("limit", "guarantee"),
     round_ends: list[Reached] | None = None,
+    rows: Callable[[PoolRows], PoolRows] | None = None,
 ) -> LeximinResult:
     """Return the allocation of users who rise along a path.
 
@@ -288,11 +289,15 @@ def climb(
         guarantees.
     round_ends : list, optional
         Is given the end of each round.
+    rows : callable, optional
+        The bounds of the whole cluster → these, and others that the model has.
     """
     if not first.active.any() and not first.tasks.any():
         return LeximinResult.nothing(instance)
     backend = tightest(solver, options)
     pool = _pool(instance)
+    if rows is not None:
+        pool = rows(pool)
     region_of = partial(ServersByCuts, backend, first=first, pool=pool, round_ends=round_ends)
     share = partial(_climb, partial(_without, formulation, without), region_of, merge)
     return without_useless_pairs(instance, share) if merge else share(instance)

@@ -1,0 +1,70 @@
+"""Quotas with borrowing and lending as rows that bound all tasks together, beside those of a pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...tolerances import SATURATED
+from ..paths.path import Path
+from ..paths.pool import PoolRows
+from .quotas import QuotaTree, reaches
+
+__all__ = ["QuotaRows"]
+
+
+@dataclass(frozen=True)
+class QuotaRows(PoolRows):
+    """What limits a pool, and the limits of queues: U[v] ≤ S[v] + borrowing limit.
+
+    Attributes
+    ----------
+    quotas : QuotaTree
+        Its lanes are the users.
+    """
+
+    quotas: QuotaTree
+
+    @cached_property
+    def limited(self) -> np.ndarray:
+        """Which queue has a limit of which column. Bool, shape (nodes, M)."""
+        return np.isfinite(self.quotas.limits)
+
+    @cached_property
+    def rooms(self) -> np.ndarray:
+        """How much there is of each row, and how much queues may use."""
+        return np.concatenate([self.room, self.quotas.limits[self.limited]])
+
+    def used(self, tasks: np.ndarray) -> np.ndarray:
+        """Return what tasks take of each row, and what is in use in queues."""
+        return np.concatenate([self.use @ tasks, self.quotas.usage(tasks)[self.limited]])
+
+    def growth(self, tasks: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Return how fast that grows where tasks do."""
+        growth = self.quotas.usage_growth(self.quotas.usage(tasks), rate)
+        return np.concatenate([self.use @ rate, growth[self.limited]])
+
+    def blocked(self, path: Path, t: float) -> np.ndarray:
+        """Return the active users who need of a row, or of a quota, that is used up. Bool, (N,)."""
+        tasks = path.tasks_at(t)
+        return super().blocked(path, t) | (path.active & self._held_by_quotas(tasks))
+
+    def clearly_blocked(self, path: Path, t: float) -> np.ndarray:
+        """Return the active users who rise clearly in a row that is used up, or in a quota."""
+        tasks = path.tasks_at(t)
+        return super().clearly_blocked(path, t) | (path.active & self._held_by_quotas(tasks))
+
+    def _held_by_quotas(self, tasks: np.ndarray) -> np.ndarray:
+        """Return who takes of a column that a queue above may use no more of. Bool, (N,).
+
+        What is within K of a node stays below it.
+        """
+        quotas = self.quotas
+        used = quotas.usage(tasks)
+        is_full = self.limited & (used >= quotas.limits * (1 - SATURATED))
+        is_out = reaches(used, quotas.reserved)
+        for nodes in quotas.branches.by_depth:
+            is_full[nodes] |= is_out[nodes] & is_full[quotas.branches.parents[nodes]]
+        return np.asarray((is_full[quotas.branches.of] & (quotas.lanes.use > 0)).any(axis=1))
