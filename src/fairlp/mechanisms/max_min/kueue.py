@@ -148,6 +148,7 @@ def share_quotas(call: MethodCall) -> TasksResult:
         # Users keep the quotas together, and no user may stand in for another's tasks.
         without=(),
         rows=lambda pool: QuotaRows(pool.use, pool.room, first.quotas),
+        large_first=True,
     )
     tasks_outcome = outcome(lanes.instance, result)
     tasks = np.zeros((len(instance.users), tasks_outcome.tasks.shape[1]))

@@ -156,6 +156,23 @@ def merge_servers(instance: Instance, merge: bool = True) -> tuple[Instance, Gro
     return of_servers(instance, groups.first).derived(counts=counts), groups
 
 
+def large_servers(instance: Instance) -> tuple[Instance, Groups]:
+    """Return one server in place of all on which the same users can run; O(K·(R + N/8)).
+
+    It is as large as all of them, so that all that fits on them fits on it, and more. Where a task
+    needs other amounts on other servers, they stay as they are.
+    """
+    if instance.has_rates:
+        return instance, identity(len(instance.servers))
+    groups = _groups([np.packbits(instance.runnable().T, axis=1)])
+    capacities = np.zeros((len(groups), instance.capacities.shape[1]))
+    np.add.at(capacities, groups.of, instance.total_capacities)
+    large = of_servers(instance, groups.first).derived(
+        capacities=capacities, counts=np.ones(len(groups), dtype=np.int64)
+    )
+    return large, groups
+
+
 def merge_users(instance: Instance) -> tuple[Instance, Groups]:
     """Return one user for each direction of demand (and set of servers, and rates); O(N·(R + K/8)).
 

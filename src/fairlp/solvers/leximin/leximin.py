@@ -9,10 +9,10 @@ rounds of all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from ...models.instances.merging import (
     components,
     fewer_pairs,
     identity,
+    large_servers,
     merge_servers,
     merge_users,
     select,
@@ -272,6 +273,7 @@ def climb(
     without: tuple[str, ...] = ("limit", "guarantee"),
     round_ends: list[Reached] | None = None,
     rows: Callable[[PoolRows], PoolRows] | None = None,
+    large_first: bool = False,
 ) -> LeximinResult:
     """Return the allocation of users who rise along a path.
 
@@ -291,6 +293,9 @@ def climb(
         Is given the end of each round.
     rows : callable, optional
         The bounds of the whole cluster → these, and others that the model has.
+    large_first : bool
+        Look first how far users rise where one large server stands for all on which the same users
+        can run. One program may show that the servers allow it.
     """
     if not first.active.any() and not first.tasks.any():
         return LeximinResult.nothing(instance)
@@ -299,7 +304,9 @@ def climb(
     if rows is not None:
         pool = rows(pool)
     region_of = partial(ServersByCuts, backend, first=first, pool=pool, round_ends=round_ends)
-    share = partial(_climb, partial(_without, formulation, without), region_of, merge)
+    share = partial(
+        _climb, partial(_without, formulation, without), region_of, merge, large_first and merge
+    )
     return without_useless_pairs(instance, share) if merge else share(instance)
 
 
@@ -307,6 +314,7 @@ def _climb(
     formulation: Formulation,
     region_of: Callable[..., ServersByPrograms],
     merge: bool,
+    large_first: bool,
     instance: Instance,
     left_out: LeftOutPairs | None = None,
 ) -> LeximinResult:
@@ -318,17 +326,27 @@ def _climb(
     else:
         merged, server_groups = instance, identity(len(instance.servers))
     missing = None if left_out is None else left_out.of_users(server_groups)
-    problem = _Subproblem(np.arange(len(merged.users)), np.arange(len(merged.servers)))
-    piece = _Piece.solved(merged, formulation, region_of, problem, missing)
+    on_large = None
+    if large_first and left_out is None:
+        on_large = _OnLargeServers.of(merged, formulation, region_of)
+    if on_large is not None:
+        pieces = [on_large.piece, on_large.large_piece]
+        of_large = replace(server_groups, of=on_large.groups.of[server_groups.of])
+        priced = [on_large.large_piece], on_large.large, of_large
+    else:
+        problem = _Subproblem.all_of(merged)
+        pieces = [_Piece.solved(merged, formulation, region_of, problem, missing)]
+        priced = pieces, merged, server_groups
 
-    result.rounds = piece.end.history
+    end = pieces[0].end
+    result.rounds = end.history
     result.merged = merged.shape
     result.before = instance.shape
-    totals = piece.end.path.tasks
-    result.tasks = _split(piece.tasks, totals, identity(len(instance.users)), server_groups)
-    result.prices = _prices([piece], merged, server_groups)
-    result.round_prices = _round_prices([piece], merged, server_groups)
-    result.conclude([piece], start)
+    everyone = identity(len(instance.users))
+    result.tasks = _split(pieces[0].tasks, end.path.tasks, everyone, server_groups)
+    result.prices = _prices(*priced)
+    result.round_prices = _round_prices(*priced)
+    result.conclude(pieces, start)
     return result
 
 
@@ -364,6 +382,11 @@ class _Subproblem:
     ruled_out: list[ExcludedServers] = field(default_factory=list)
     parent: int | None = None
 
+    @classmethod
+    def all_of(cls, instance: Instance) -> _Subproblem:
+        """Return the problem of a whole instance."""
+        return cls(np.arange(len(instance.users)), np.arange(len(instance.servers)))
+
 
 def _components(instance: Instance, merge: bool) -> list[_Subproblem]:
     """Return the connected components of an instance as problems.
@@ -373,7 +396,7 @@ def _components(instance: Instance, merge: bool) -> list[_Subproblem]:
     parts = list(components(instance)) if merge else []
     if len(parts) > 1:
         return [_Subproblem(users, servers) for users, servers in parts]
-    return [_Subproblem(np.arange(len(instance.users)), np.arange(len(instance.servers)))]
+    return [_Subproblem.all_of(instance)]
 
 
 @dataclass(frozen=True)
@@ -399,10 +422,8 @@ class _Piece:
     ) -> _Piece:
         """Run the rounds of one program."""
         model = formulation(small)
-        program = model.compile()
         start = perf_counter()
-        block, t = program.leximin()
-        region = region_of(program, np.arange(block.start, block.stop), t)
+        region = _region(model, region_of)
         region.check_solution = None if left_out is None else left_out.require_dear
         end = region.run()
         tasks = model.evaluate("tasks", region.point).reshape(len(small.users), -1)
@@ -419,6 +440,55 @@ class _Piece:
         program = self.region.program
         prices[np.ix_(servers, resources)] = prices_of(self.model, program, row_duals)
         return prices
+
+
+class _OnLargeServers(NamedTuple):
+    """What users reach on large servers, each in place of several, which allow it as well.
+
+    Attributes
+    ----------
+    piece, large_piece : _Piece
+        On the servers, and on the large ones.
+    large : Instance
+    groups : Groups
+        Of servers.
+    """
+
+    piece: _Piece
+    large_piece: _Piece
+    large: Instance
+    groups: Groups
+
+    @classmethod
+    def of(
+        cls, instance: Instance, formulation: Formulation, region_of: Callable[..., ServersByCuts]
+    ) -> _OnLargeServers | None:
+        """Return it if one program shows that the servers allow it, else None.
+
+        What fits on the servers fits on the large ones. So who is blocked there is blocked here,
+        and all that the others gain there can be had here.
+        """
+        large, groups = large_servers(instance)
+        if not groups.merges:
+            return None
+        large_piece = _Piece.solved(large, formulation, region_of, _Subproblem.all_of(large))
+        model = formulation(instance)
+        start = perf_counter()
+        region = _region(model, region_of)
+        end = large_piece.end
+        if not region.allows(end.path.tasks):
+            return None
+        tasks = model.evaluate("tasks", region.point).reshape(len(instance.users), -1)
+        problem = _Subproblem.all_of(instance)
+        piece = _Piece(problem, region, end, model, tasks, start, perf_counter())
+        return cls(piece, large_piece, large, groups)
+
+
+def _region(model: Model, region_of: Callable[..., Any]) -> Any:
+    """Return the region of a model that says its levels."""
+    program = model.compile()
+    block, t = program.leximin()
+    return region_of(program, np.arange(block.start, block.stop), t)
 
 
 def _history(pieces: list[_Piece], level: np.ndarray, satisfied: np.ndarray) -> History:
