@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...formulations import kueue as formulas
+from ...errors import SolverError
+from ...formulations import kueue as formulas, normalisers
+from ...formulations.max_min import drfh
 from ...models.instances.arithmetic import of_whole
 from ...models.instances.instance import Instance
-from ...models.instances.merging import merge_servers
+from ...models.instances.merging import large_servers, merge_servers
 from ...models.instances.quotas import Lanes, nearest_listing, outside
 from ...models.notation.model import Model
+from ...models.programs.backends import AnySolver
 from ...models.programs.solution import Solution
 from ...models.trees.quota_rows import QuotaRows
 from ...models.trees.quotas import QuotaPath
+from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.left_out import LeftOutPairs
-from ...solvers.leximin.leximin import climb, without_useless_pairs
+from ...solvers.leximin.leximin import climb, leximin, without_useless_pairs
 from ...solvers.leximin.of_model import LeximinSolution, by_levels, levels_of
-from ...tolerances import AGREEMENT, AUDIT, NOISE
+from ...tolerances import AGREEMENT, AUDIT, NOISE, SOLVER_TIGHTEST
 from ..mechanism import MethodCall, TasksResult
-from .methods import outcome
+from .methods import outcome, pays
 
 
 class Nominal(NamedTuple):
@@ -57,6 +62,14 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
 
     def share(on: Instance, left_out: LeftOutPairs | None = None) -> tuple[Model, LeximinSolution]:
         small, servers = merge_servers(on)
+        if left_out is None:
+            large, groups = large_servers(small)
+            if groups.merges:
+                first = formulas.nominal_first(instance, replace(lanes, instance=large), entitled)
+                answer = by_levels(levels_of(first), **solver_options)
+                tasks = first.evaluate("tasks", answer.x).reshape(len(large.users), -1)
+                if placed(small, tasks.sum(axis=1), **solver_options) is not None:
+                    return first, answer
         first = formulas.nominal_first(instance, replace(lanes, instance=small), entitled)
         missing = left_out and left_out.of_users(servers)
 
@@ -81,6 +94,27 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
         on_servers = np.maximum(model.evaluate("used", point)[0], granted[o])
         sentences += _lacking_sentences(instance, queue, limits[o], granted[o], on_servers)
     return Nominal(floors, tuple(sentences), answer.gap)
+
+
+def placed(
+    instance: Instance, tasks: np.ndarray, *, solver: AnySolver, **options: Any
+) -> np.ndarray | None:
+    """Return tasks of each user on servers; None where no program shows that they fit.
+
+    Users rise in proportion to their tasks, which are their limits.
+    """
+    of_users = instance.derived(
+        weights=tasks / normalisers.dominant(instance), task_limits=tasks, queues=None
+    )
+    if solver == "highs" and not options and pays(of_users):
+        solver = INTERIOR
+    level_1 = normalisers.level_1_by(normalisers.dominant)
+    try:
+        result = leximin(of_users, drfh, level_1, solver=solver, options=options)
+    except SolverError:
+        return None
+    fits = (result.tasks.sum(axis=1) >= tasks * (1 - SOLVER_TIGHTEST)).all()
+    return result.tasks if fits else None
 
 
 def _lanes_of(instance: Instance, lanes: Lanes, queue: int) -> Lanes:
@@ -148,7 +182,7 @@ def share_quotas(call: MethodCall) -> TasksResult:
         # Users keep the quotas together, and no user may stand in for another's tasks.
         without=(),
         rows=lambda pool: QuotaRows(pool.use, pool.room, first.quotas),
-        large_first=True,
+        placed=partial(placed, solver=call.solver, **call.options),
     )
     tasks_outcome = outcome(lanes.instance, result)
     tasks = np.zeros((len(instance.users), tasks_outcome.tasks.shape[1]))

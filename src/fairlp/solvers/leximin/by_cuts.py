@@ -102,12 +102,6 @@ class ServersByCuts(ServersByPrograms):
             self.point, _ = self.solve()
         return end
 
-    def allows(self, tasks: np.ndarray) -> bool:
-        """Whether the servers allow all users these tasks; moves :attr:`point` there."""
-        self._load(np.zeros(len(tasks)), tasks, 1.0)
-        self.point, _ = self.solve()
-        return bool(self.point[self.t_column] >= self.whole_way)
-
     def stop(self, path: Path) -> Stop:
         """Return where users stop, and who is blocked there."""
         # A cut with no room left is dropped: all users that it priced have stopped, but for rounding.

@@ -44,6 +44,8 @@ from .programs import Members, ServersByPrograms, Tightest, tightest
 
 Formulation = Callable[[Instance], Model]
 TasksAtLevel1 = Callable[[Instance], np.ndarray]
+#: (instance, tasks of each user) → tasks on servers, or None where they may not fit.
+Placement = Callable[[Instance, np.ndarray], np.ndarray | None]
 
 
 @dataclass
@@ -273,7 +275,7 @@ def climb(
     without: tuple[str, ...] = ("limit", "guarantee"),
     round_ends: list[Reached] | None = None,
     rows: Callable[[PoolRows], PoolRows] | None = None,
-    large_first: bool = False,
+    placed: Placement | None = None,
 ) -> LeximinResult:
     """Return the allocation of users who rise along a path.
 
@@ -293,9 +295,10 @@ def climb(
         Is given the end of each round.
     rows : callable, optional
         The bounds of the whole cluster → these, and others that the model has.
-    large_first : bool
-        Look first how far users rise where one large server stands for all on which the same users
-        can run. One program may show that the servers allow it.
+    placed : callable, optional
+        (Instance, tasks of each user) → these tasks on its servers, or None where they may not fit.
+        With it, rounds are looked for first where one large server stands for all on which the same
+        users can run.
     """
     if not first.active.any() and not first.tasks.any():
         return LeximinResult.nothing(instance)
@@ -305,7 +308,7 @@ def climb(
         pool = rows(pool)
     region_of = partial(ServersByCuts, backend, first=first, pool=pool, round_ends=round_ends)
     share = partial(
-        _climb, partial(_without, formulation, without), region_of, merge, large_first and merge
+        _climb, partial(_without, formulation, without), region_of, merge, placed
     )
     return without_useless_pairs(instance, share) if merge else share(instance)
 
@@ -314,7 +317,7 @@ def _climb(
     formulation: Formulation,
     region_of: Callable[..., ServersByPrograms],
     merge: bool,
-    large_first: bool,
+    placed: Placement | None,
     instance: Instance,
     left_out: LeftOutPairs | None = None,
 ) -> LeximinResult:
@@ -327,26 +330,27 @@ def _climb(
         merged, server_groups = instance, identity(len(instance.servers))
     missing = None if left_out is None else left_out.of_users(server_groups)
     on_large = None
-    if large_first and left_out is None:
-        on_large = _OnLargeServers.of(merged, formulation, region_of)
+    if merge and placed is not None and left_out is None:
+        on_large = _OnLargeServers.of(merged, formulation, region_of, placed)
     if on_large is not None:
-        pieces = [on_large.piece, on_large.large_piece]
-        of_large = replace(server_groups, of=on_large.groups.of[server_groups.of])
-        priced = [on_large.large_piece], on_large.large, of_large
+        piece = on_large.piece
+        tasks = on_large.tasks
+        priced = on_large.large, replace(server_groups, of=on_large.groups.of[server_groups.of])
     else:
         problem = _Subproblem.all_of(merged)
-        pieces = [_Piece.solved(merged, formulation, region_of, problem, missing)]
-        priced = pieces, merged, server_groups
+        piece = _Piece.solved(merged, formulation, region_of, problem, missing)
+        tasks = piece.tasks
+        priced = merged, server_groups
 
-    end = pieces[0].end
+    end = piece.end
     result.rounds = end.history
     result.merged = merged.shape
     result.before = instance.shape
     everyone = identity(len(instance.users))
-    result.tasks = _split(pieces[0].tasks, end.path.tasks, everyone, server_groups)
-    result.prices = _prices(*priced)
-    result.round_prices = _round_prices(*priced)
-    result.conclude(pieces, start)
+    result.tasks = _split(tasks, end.path.tasks, everyone, server_groups)
+    result.prices = _prices([piece], *priced)
+    result.round_prices = _round_prices([piece], *priced)
+    result.conclude([piece], start)
     return result
 
 
@@ -422,8 +426,10 @@ class _Piece:
     ) -> _Piece:
         """Run the rounds of one program."""
         model = formulation(small)
+        program = model.compile()
         start = perf_counter()
-        region = _region(model, region_of)
+        block, t = program.leximin()
+        region = region_of(program, np.arange(block.start, block.stop), t)
         region.check_solution = None if left_out is None else left_out.require_dear
         end = region.run()
         tasks = model.evaluate("tasks", region.point).reshape(len(small.users), -1)
@@ -443,27 +449,33 @@ class _Piece:
 
 
 class _OnLargeServers(NamedTuple):
-    """What users reach on large servers, each in place of several, which allow it as well.
+    """What users reach on large servers, each in place of several, and how these hold it.
 
     Attributes
     ----------
-    piece, large_piece : _Piece
-        On the servers, and on the large ones.
+    piece : _Piece
+        On the large servers.
+    tasks : ndarray, shape (N, K)
+        On the servers themselves: as many tasks, or more.
     large : Instance
     groups : Groups
         Of servers.
     """
 
     piece: _Piece
-    large_piece: _Piece
+    tasks: np.ndarray
     large: Instance
     groups: Groups
 
     @classmethod
     def of(
-        cls, instance: Instance, formulation: Formulation, region_of: Callable[..., ServersByCuts]
+        cls,
+        instance: Instance,
+        formulation: Formulation,
+        region_of: Callable[..., ServersByCuts],
+        placed: Placement,
     ) -> _OnLargeServers | None:
-        """Return it if one program shows that the servers allow it, else None.
+        """Return it if the servers hold it, else None.
 
         What fits on the servers fits on the large ones. So who is blocked there is blocked here,
         and all that the others gain there can be had here.
@@ -471,24 +483,9 @@ class _OnLargeServers(NamedTuple):
         large, groups = large_servers(instance)
         if not groups.merges:
             return None
-        large_piece = _Piece.solved(large, formulation, region_of, _Subproblem.all_of(large))
-        model = formulation(instance)
-        start = perf_counter()
-        region = _region(model, region_of)
-        end = large_piece.end
-        if not region.allows(end.path.tasks):
-            return None
-        tasks = model.evaluate("tasks", region.point).reshape(len(instance.users), -1)
-        problem = _Subproblem.all_of(instance)
-        piece = _Piece(problem, region, end, model, tasks, start, perf_counter())
-        return cls(piece, large_piece, large, groups)
-
-
-def _region(model: Model, region_of: Callable[..., Any]) -> Any:
-    """Return the region of a model that says its levels."""
-    program = model.compile()
-    block, t = program.leximin()
-    return region_of(program, np.arange(block.start, block.stop), t)
+        piece = _Piece.solved(large, formulation, region_of, _Subproblem.all_of(large))
+        tasks = placed(instance, piece.tasks.sum(axis=1))
+        return None if tasks is None else cls(piece, tasks, large, groups)
 
 
 def _history(pieces: list[_Piece], level: np.ndarray, satisfied: np.ndarray) -> History:
