@@ -62,7 +62,7 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
 
     def share(on: Instance, left_out: LeftOutPairs | None = None) -> tuple[Model, LeximinSolution]:
         small, servers = merge_servers(on)
-        if left_out is None:
+        if left_out is None and pays(small):
             large, groups = large_servers(small)
             if groups.merges:
                 first = formulas.nominal_first(instance, replace(lanes, instance=large), entitled)
@@ -106,7 +106,7 @@ def placed(
     of_users = instance.derived(
         weights=tasks / normalisers.dominant(instance), task_limits=tasks, queues=None
     )
-    if solver == "highs" and not options and pays(of_users):
+    if solver == "highs" and not options:
         solver = INTERIOR
     level_1 = normalisers.level_1_by(normalisers.dominant)
     try:
@@ -182,7 +182,9 @@ def share_quotas(call: MethodCall) -> TasksResult:
         # Users keep the quotas together, and no user may stand in for another's tasks.
         without=(),
         rows=lambda pool: QuotaRows(pool.use, pool.room, first.quotas),
-        placed=partial(placed, solver=call.solver, **call.options),
+        placed=(
+            partial(placed, solver=call.solver, **call.options) if pays(lanes.instance) else None
+        ),
     )
     tasks_outcome = outcome(lanes.instance, result)
     tasks = np.zeros((len(instance.users), tasks_outcome.tasks.shape[1]))
