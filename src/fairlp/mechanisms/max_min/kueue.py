@@ -22,7 +22,7 @@ from ...models.trees.quota_rows import QuotaRows
 from ...models.trees.quotas import QuotaPath
 from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.left_out import LeftOutPairs
-from ...solvers.leximin.leximin import climb, leximin, without_useless_pairs
+from ...solvers.leximin.leximin import LeximinResult, climb, leximin, without_useless_pairs
 from ...solvers.leximin.of_model import LeximinSolution, by_levels, levels_of
 from ...tolerances import AGREEMENT, AUDIT, NOISE, SOLVER_TIGHTEST
 from ..mechanism import MethodCall, TasksResult
@@ -170,22 +170,11 @@ def share_quotas(call: MethodCall) -> TasksResult:
     with call.phase("nominal"):
         nominal_quotas = nominal(instance, lanes, solver=call.solver, **call.options)
     first = QuotaPath.first(lanes, instance)
-    result = climb(
-        lanes.instance,
-        lambda small: formulas.kueue(
-            instance, replace(lanes, instance=small), nominal_quotas.floors
-        ),
-        first,
-        solver=call.solver,
-        merge=call.merge,
-        options=call.options,
-        # Users keep the quotas together, and no user may stand in for another's tasks.
-        without=(),
-        rows=lambda pool: QuotaRows(pool.use, pool.room, first.quotas),
-        placed=(
-            partial(placed, solver=call.solver, **call.options) if pays(lanes.instance) else None
-        ),
-    )
+    try:
+        result = _climb(call, lanes, nominal_quotas.floors, first)
+    except SolverError:  # each round is to find all users who are blocked, at once
+        careful = replace(first, turns_are_apart=False)
+        result = _climb(call, lanes, nominal_quotas.floors, careful)
     tasks_outcome = outcome(lanes.instance, result)
     tasks = np.zeros((len(instance.users), tasks_outcome.tasks.shape[1]))
     np.add.at(tasks, lanes.user, tasks_outcome.tasks)
@@ -201,6 +190,24 @@ def share_quotas(call: MethodCall) -> TasksResult:
         gap=gap,
         notes=(*tasks_outcome.notes, *nominal_quotas.sentences),
         unproved=unproved,
+    )
+
+
+def _climb(call: MethodCall, lanes: Lanes, floors: np.ndarray, first: QuotaPath) -> LeximinResult:
+    """Return what lanes reach along a path above the floors of nominal quotas."""
+    return climb(
+        lanes.instance,
+        lambda small: formulas.kueue(call.instance, replace(lanes, instance=small), floors),
+        first,
+        solver=call.solver,
+        merge=call.merge,
+        options=call.options,
+        # Users keep the quotas together, and no user may stand in for another's tasks.
+        without=(),
+        rows=lambda pool: QuotaRows(pool.use, pool.room, first.quotas),
+        placed=(
+            partial(placed, solver=call.solver, **call.options) if pays(lanes.instance) else None
+        ),
     )
 
 

@@ -167,7 +167,7 @@ def rise(path: Path, region: Region, round_ends: list[Reached] | None = None) ->
                 "rounding), and the path has no kink"
             )
         last = _Round.of(path, t, stops, blocked, keeps_tasks)
-        is_at_start = t == 0 and (len(pieces) > 1 or path.jumps)
+        is_at_start = t == 0 and (len(pieces) > 1 or path.jumps or path.turns_are_apart)
         if is_at_start and blocked.any() and rounds:
             last = last.as_part_of(rounds.pop())
         _append(rounds, last)

@@ -129,6 +129,14 @@ class Path:
         """
         return False
 
+    @property
+    def turns_are_apart(self) -> bool:
+        """Whether users who cannot rise keep nobody from rising until it is their turn.
+
+        Then a region may leave it to a later round to find them.
+        """
+        return False
+
     def level(self, t: Number) -> float:
         """Return the level that a round shows which ends at t.
 

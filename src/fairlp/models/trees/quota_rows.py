@@ -1,4 +1,4 @@
-"""Quotas with borrowing and lending as rows that bound all tasks together, beside those of a pool."""
+"""Quotas with borrowing and lending as bounds on all tasks together, beside those of a pool."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ rise, and rise like others within what is their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -252,10 +252,14 @@ class QuotaPath(PacedPath):
     remaining : ndarray of bool, shape (L,)
         Lanes that have not stopped.
     quotas : QuotaTree
+    turns_are_apart : bool
+        Whether who is blocked while it waits may be found when it is its turn. It keeps nobody from
+        rising: its share is larger than those of the siblings that rise.
     """
 
     remaining: np.ndarray
     quotas: QuotaTree
+    turns_are_apart: bool = field(default=True, kw_only=True)
 
     @classmethod
     def first(cls, lanes: Lanes, instance: Instance) -> QuotaPath:

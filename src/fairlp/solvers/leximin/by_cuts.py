@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...errors import UnsupportedError
+from ...errors import SolverError, UnsupportedError
 from ...models.paths.engine import PathEnd, Reached, Stop, rise
 from ...models.paths.path import Path
 from ...models.paths.pool import PoolRows
@@ -87,6 +87,8 @@ class ServersByCuts(ServersByPrograms):
         self.first = first
         self.round_ends = round_ends
         self.path = first
+        #: where the first round ended that satisfied nobody, if one did
+        self.first_end: tuple[Path, float] | None = None
         self.level_1 = first.level_1
         #: bounds on all tasks together: the rows of the pool, then the cuts
         self.cuts = pool
@@ -100,7 +102,17 @@ class ServersByCuts(ServersByPrograms):
         if self.n_programs == 0:
             self._hold(end.path.tasks)
             self.point, _ = self.solve()
+        if self.priced_solution is None and self.first_end is not None and self.has_duals:
+            self.priced_solution = self._prices_at(*self.first_end)
         return end
+
+    def _prices_at(self, path: Path, t: float) -> Solution | None:
+        """Return the program of the rise at t, where none was needed to tell who is blocked."""
+        self._load(path.tasks_at(t), path.rate_at(t), np.inf)
+        try:
+            return self._per_level(self.solve()[1], path, t)
+        except SolverError:
+            return None
 
     def stop(self, path: Path) -> Stop:
         """Return where users stop, and who is blocked there."""
@@ -113,7 +125,12 @@ class ServersByCuts(ServersByPrograms):
         satisfied = last.satisfied_at(t)
         if not satisfied.any():
             self.priced_solution = self.priced_solution or solution
-        stopping = satisfied | self._blocked(solution, t)
+            self.first_end = self.first_end or (last, t)
+        self.n_stops += 1
+        stopping = satisfied | self._surely_blocked(solution, t)
+        if last.turns_are_apart and t > last.negligible_rise and stopping.any():
+            return Stop(pieces, t, stopping & ~satisfied)
+        stopping |= self.stuck(t, last.active & ~stopping)
 
         # Users who could not rise where the piece begins stop there, at t = 0, and nobody else does:
         # without them others rise otherwise, and the next call looks again.
@@ -121,7 +138,6 @@ class ServersByCuts(ServersByPrograms):
         still = stopping & (last.tasks_at(t) <= at_start)
         candidates = last.active if last.jumps else still & (len(pieces) > 1)
         stuck_at_start = self.stuck(0.0, candidates)
-        self.n_stops += 1
         if stuck_at_start.any():
             return Stop(pieces, 0.0, stuck_at_start)
         return Stop(pieces, t, stopping & ~satisfied)
@@ -256,8 +272,7 @@ class ServersByCuts(ServersByPrograms):
         """
         if solution.row_duals is None:
             return True
-        sizes = np.maximum(self.loaded_tasks + self.loaded_rate, self.level_1)[self.users]
-        worth = abs(solution.row_duals[self.rows]) * self.unit * sizes
+        worth = self._worth(solution.row_duals)
         rising = path.rate_at(t)[self.users] > 0
         return bool(worth[rising].max(initial=0.0) > SOLVER_TIGHTEST * worth.max(initial=0.0))
 
@@ -303,12 +318,24 @@ class ServersByCuts(ServersByPrograms):
         np.divide(gain, size, out=relative_gain, where=size > 0)
         return float(gap * relative_gain.max(initial=0.0))
 
+    def _worth(self, row_duals: np.ndarray) -> np.ndarray:
+        """Return what each row's user has at a target, or at level 1, is worth at prices."""
+        sizes = np.maximum(self.loaded_tasks + self.loaded_rate, self.level_1)[self.users]
+        return np.asarray(abs(row_duals[self.rows]) * self.unit * sizes)
+
     def _cut(self, solution: Solution, tasks: np.ndarray) -> None:
-        """Add the cut of a program's prices: at them, all tasks are worth at most its optimum."""
+        """Add the cut of a program's prices: at them, all tasks are worth at most its optimum.
+
+        Prices that are rounding are left out of it. They would be its largest once all users with
+        a price have stopped, and block whoever remains.
+        """
         assert solution.row_duals is not None
         prices = np.zeros(len(tasks))
         prices[self.users] = abs(solution.row_duals[self.rows]) * self.unit
-        self.cuts = self.cuts.and_row(prices, float(prices @ tasks))
+        optimum = float(prices @ tasks)
+        worth = self._worth(solution.row_duals)
+        prices[self.users[worth <= SOLVER_TIGHTEST * worth.max(initial=0.0)]] = 0.0
+        self.cuts = self.cuts.and_row(prices, optimum)
 
     def _per_level(self, solution: Solution, path: Path, t: float) -> Solution:
         """Return the solution with duals by unit of the path's t."""
@@ -332,13 +359,12 @@ class ServersByCuts(ServersByPrograms):
         """Put rows Σ x ≥ tasks into the program."""
         self._load(tasks, np.zeros(len(tasks)), 0.0)
 
-    def _blocked(self, solution: Solution | None, t: float) -> np.ndarray:
-        """Return the mask of users who cannot rise at t unless another one falls."""
-        path = self.path
-        blocked = self.cuts.clearly_blocked(path, t)
+    def _surely_blocked(self, solution: Solution | None, t: float) -> np.ndarray:
+        """Return the mask of users of whom cuts or prices say that they cannot rise at t."""
+        blocked = self.cuts.clearly_blocked(self.path, t)
         if solution is not None:
-            blocked |= self._priced(solution, path, t)
-        return np.asarray(blocked | self.stuck(t, path.active & ~blocked))
+            blocked |= self._priced(solution, self.path, t)
+        return blocked
 
     def stuck(self, t: float, candidates: np.ndarray) -> np.ndarray:
         """Return the mask of candidates who cannot rise at t unless another user falls."""

@@ -307,9 +307,7 @@ def climb(
     if rows is not None:
         pool = rows(pool)
     region_of = partial(ServersByCuts, backend, first=first, pool=pool, round_ends=round_ends)
-    share = partial(
-        _climb, partial(_without, formulation, without), region_of, merge, placed
-    )
+    share = partial(_climb, partial(_without, formulation, without), region_of, merge, placed)
     return without_useless_pairs(instance, share) if merge else share(instance)
 
 
