@@ -54,6 +54,8 @@ KINDS = {
     "whole, servers": ("whole servers", ("drfh-first-fit", "drfh-best-fit", "slots")),
     "arrivals": ("pool", ("dynamic-drf", "cautious-lp")),
     "quotas of queues, one server": ("quotas", ("kueue",)),
+    "quotas of 100 queues in cohorts, one server": ("leaf quotas", ("kueue",)),
+    "divisible, as many servers as users, each user on 20": ("sparse square", ("drfh",)),
     "jobs of rates by server": ("job servers", ("gavel",)),
     "slices for credits": ("slices", ("karma",)),
     "whole, one server, by integer programs": ("whole", ("drf-milp",)),
@@ -68,6 +70,9 @@ CLIFF = 20.0
 NO_TIME = 0.05
 #: Tasks of each user that fit, where tasks are whole.
 TASKS_EACH = 5
+#: Leaf queues with quotas, and servers of each user where pairs are sparse.
+LEAF_QUEUES = 100
+SERVERS_OF_USER = 20
 #: From fewer seconds on no exponent is told.
 CLEAR = 0.02
 
@@ -94,8 +99,58 @@ class Series:
         return float(np.log(after / before) / np.log(large / small))
 
 
+def leaf_quotas(users: int, servers: int, queues: int = LEAF_QUEUES) -> Instance:
+    """Return users in leaf queues with quotas, ten of which stand in a cohort.
+
+    Quotas come to about three quarters of the cluster. Half the queues limit what they borrow, and
+    a third what they lend.
+    """
+    rng = np.random.default_rng(0)
+    cohorts = max(2, queues // 10)
+    demands = rng.lognormal(0, 1, (users, 3))
+    capacities = rng.lognormal(3, 1, (servers, 3)) * users / servers / 10
+    paths = [f"cohort{q % cohorts}/queue{q}" for q in range(queues)]
+    of = rng.integers(0, queues, users)
+    n_filled = min(queues, users)
+    of[:n_filled] = np.arange(n_filled)
+    instance = Instance.from_arrays(demands, capacities, queue=[paths[q] for q in of])
+    pool = instance.pool
+    parts = 0.8 * rng.dirichlet(np.ones(queues))
+
+    def by_resource(amounts: np.ndarray) -> dict[str, float]:
+        return dict(zip(instance.resources, amounts, strict=True))
+
+    rows: dict[str, dict[str, Any]] = {}
+    for path, part in zip(paths, parts, strict=True):
+        nominal = part * pool * rng.uniform(0.5, 1.25, 3)
+        rows[path] = {"weight": int(rng.integers(1, 4)), "nominal": by_resource(nominal)}
+        if rng.random() < 1 / 2:
+            rows[path]["borrowing"] = by_resource(nominal * rng.uniform(0.2, 2, 3))
+        if rng.random() < 1 / 3:
+            rows[path]["lending"] = by_resource(nominal * rng.uniform(0, 0.8, 3))
+    for c in range(cohorts):
+        nominal = 0.05 / cohorts * pool
+        rows[f"cohort{c}"] = {"weight": int(rng.integers(1, 4)), "nominal": by_resource(nominal)}
+    return instance.replace(queues=rows)
+
+
+def sparse_square(users: int) -> Instance:
+    """Return as many servers as users, who may each run on a few of them, drawn at random."""
+    rng = np.random.default_rng(0)
+    eligible = np.zeros((users, users), dtype=bool)
+    for row in eligible:
+        row[rng.permutation(users)[:SERVERS_OF_USER]] = True
+    return Instance.from_arrays(
+        rng.lognormal(0, 1, (users, 3)), rng.lognormal(3, 1, (users, 3)), eligible=eligible
+    )
+
+
 def draw(shape: str, users: int, servers: int) -> Instance:
     """Return a random instance of a shape."""
+    if shape == "leaf quotas":
+        return leaf_quotas(users, servers)
+    if shape == "sparse square":
+        return sparse_square(users)
     rng = np.random.default_rng(0)
     if shape == "slices":
         slices_wanted = rng.integers(1, 2 * TASKS_EACH, users)
@@ -225,6 +280,8 @@ def tables(all_series: list[Series]) -> list[tuple[str, list[str], list[list[str
             few = f"{FEW_USERS} users" if grows == "servers" else "one server"
             if grows == "users" and "servers" in shape:
                 few = f"{FEW_SERVERS} servers"
+            if shape == "sparse square":
+                few = "as many servers"
             columns = [grows, *(f"{size:,}" for size in sizes)]
             columns += [""] * (len(USERS) - len(sizes))
             found.append((f"{kind}; {few}", [*columns, "exponent"], rows))

@@ -1,14 +1,37 @@
-"""Hierarchical DRF at size: one pool, many servers beside DRFH, whole tasks. Run: python benchmarks/queues.py."""
+"""Queues at size: one pool, many servers beside DRFH, whole tasks; and Kueue's quotas beside their aims.
+
+    python benchmarks/queues.py
+    python benchmarks/queues.py --aims
+
+``--aims`` prints CPU seconds of one BLAS thread beside the seconds aimed at, and their ratio; the second argument of
+a size is the number of servers. It fails where a ratio is more than ``--most`` (infinite unless told).
+"""
 
 from __future__ import annotations
 
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["MKL_NUM_THREADS"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import argparse
 import sys
 import time
 import warnings
 
 import numpy as np
+from growth import LEAF_QUEUES, draw, leaf_quotas
+from measure import median_seconds
 
 import fairlp
+
+#: Seconds aimed at, of users and servers: kueue with a hundred leaf queues, and the naive tree.
+KUEUE_AIMS = {(500, 1): 0.5, (1_000, 1): 1.0, (500, 10): 1.0, (1_000, 50): 3.0}
+NAIVE_AIMS = {1_000: 1.0, 2_000: 3.0}
+#: Numbers of leaf queues, and the largest exponent aimed at.
+QUEUES = (25, 50, 100, 200, 400)
+EXPONENT = 1.3
 
 
 def queued(
@@ -35,9 +58,53 @@ def timed(what: str, instance: fairlp.Instance, mechanism: str, **options: objec
     return seconds
 
 
-def main() -> None:
+def beside_aim(what: str, instance: fairlp.Instance, mechanism: str, aim: float) -> float:
+    """Print the CPU seconds beside those aimed at, and return their ratio."""
+    seconds = median_seconds(
+        lambda: fairlp.allocate(instance, mechanism), runs=3, clock=time.process_time
+    )
+    print(f"{what:<62} {seconds:7.2f} s, aim {aim:g} s: ratio {seconds / aim:.2f}", flush=True)
+    return seconds / aim
+
+
+def aims() -> float:
+    """Print a line for each aim, and return the largest ratio."""
+    ratios = []
+    for (users, servers), aim in KUEUE_AIMS.items():
+        what = f"kueue, {LEAF_QUEUES} leaf queues: {users:,} users × {servers} servers"
+        ratios.append(beside_aim(what, draw("leaf quotas", users, servers), "kueue", aim))
+    for users, aim in NAIVE_AIMS.items():
+        what = f"h-drf-naive, {users:,} users"
+        ratios.append(beside_aim(what, draw("whole tree", users, 1), "h-drf-naive", aim))
+    seconds = []
+    for queues in QUEUES:
+        instance = leaf_quotas(500, 1, queues)
+        begin = time.process_time()
+        fairlp.allocate(instance, "kueue")
+        seconds.append(time.process_time() - begin)
+        print(f"kueue, 500 users, {queues} leaf queues: {seconds[-1]:.2f} s", flush=True)
+    exponent = float(np.polyfit(np.log(QUEUES), np.log(seconds), 1)[0])
+    ratio = exponent / EXPONENT
+    print(f"exponent in queues {exponent:.2f}, aim {EXPONENT:g}: ratio {ratio:.2f}")
+    return max(*ratios, ratio)
+
+
+def main() -> int:
     """Print a line for each size."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("size", nargs="*", type=int, default=[1_000, 500], help="leaves, servers")
+    parser.add_argument("--aims", action="store_true", help="Kueue's quotas beside their aims")
+    parser.add_argument("--most", type=float, default=np.inf, help="ratio at which it fails")
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.aims:
+        return int(aims() > arguments.most)
+    at_size(*arguments.size)
+    return 0
+
+
+def at_size(leaves: int, n_servers: int) -> None:
+    """Print a line for each size of hierarchical DRF."""
     rng = np.random.default_rng(0)
     users, resources = 10_000, 4
     tree = queued(rng, users, resources)
@@ -55,14 +122,12 @@ def main() -> None:
         queues={f"q{k}": {"cap": {"resource1": users * 0.9}} for k in range(5)}
     )
     timed("the same with five caps", capped, "h-drf")
-    for users, servers in (
-        ((1_000, 500),) if len(sys.argv) < 2 else ((int(sys.argv[1]), int(sys.argv[2])),)
-    ):
-        demands, capacities = rng.lognormal(size=(users, 3)), rng.lognormal(size=(servers, 3)) * 20
-        many = fairlp.Instance.from_arrays(demands, capacities, **queued(rng, users, 3, depth=2))
-        drfh = timed(f"{users:,} leaves × {servers} servers × 3: drfh", many, "drfh")
-        tree_seconds = timed(f"{users:,} leaves × {servers} servers × 3: h-drf", many, "h-drf")
-        print(f"h-drf takes {tree_seconds / drfh:.2f} times as long as drfh")
+    demands = rng.lognormal(size=(leaves, 3))
+    capacities = rng.lognormal(size=(n_servers, 3)) * 20
+    many = fairlp.Instance.from_arrays(demands, capacities, **queued(rng, leaves, 3, depth=2))
+    drfh = timed(f"{leaves:,} leaves × {n_servers} servers × 3: drfh", many, "drfh")
+    tree_seconds = timed(f"{leaves:,} leaves × {n_servers} servers × 3: h-drf", many, "h-drf")
+    print(f"h-drf takes {tree_seconds / drfh:.2f} times as long as drfh")
     users = 3_000
     whole = fairlp.Instance.from_arrays(
         rng.integers(1, 20, (users, 3)), [[users * 500] * 3], **queued(rng, users, 3, depth=2)
@@ -71,4 +136,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
