@@ -546,3 +546,70 @@ def test_what_is_borrowed_of_one_flavor_stands_for_no_nominal_quota_of_another()
         pytest.approx([5, 3, 5])
     )
     assert allocation.certify().holds
+
+
+def cohorts_on_servers(seed, users, servers, flavors=False):
+    """Users of eight queues in three cohorts, whose quotas come to two thirds of the servers, by flavor or not."""
+    rng = np.random.default_rng(seed)
+    demands = rng.lognormal(0, 1, (users, 2))
+    capacities = rng.lognormal(3, 1, (servers, 2))
+    leaves = [f"c{q % 3}/q{q}" for q in range(8)]
+    names = [f"server{k + 1}" for k in range(servers)]
+    instance = fairlp.Instance.from_arrays(
+        demands,
+        capacities,
+        queue=[leaves[q] for q in rng.integers(0, 8, users)],
+        server_attributes=pd.DataFrame(
+            {"pool": ["ab"[k % 2] for k in range(servers)]}, index=names
+        ),
+    )
+    parts = ["@pool=='a'", "@pool=='b'"] if flavors else [""]
+    queues = {}
+    for queue in leaves:
+        nominal = {
+            f"{resource}{part}": float(amount / len(parts) / 8 * rng.uniform(0.3, 1))
+            for resource, amount in zip(instance.resources, instance.pool, strict=True)
+            for part in parts
+        }
+        row = {"nominal": nominal, "weight": float(rng.integers(1, 4))}
+        if rng.random() < 0.4:
+            row["borrowing"] = {name: x * rng.uniform(0, 2) for name, x in nominal.items()}
+        if rng.random() < 0.4:
+            row["lending"] = {name: x * rng.uniform(0, 1) for name, x in nominal.items()}
+        queues[queue] = row
+    return instance.replace(queues=queues)
+
+
+@pytest.mark.parametrize("seed", [1, 31])
+def test_two_algorithms_agree_where_quotas_are_by_flavor(seed):
+    instance = cohorts_on_servers(seed, 30, 6, flavors=True)
+    totals = fairlp.allocate(instance, "kueue", solver="highs").totals
+    others = fairlp.allocate(instance, "kueue", solver="highs-ipm").totals
+    alone = instance.gamma().sum(axis=1)
+    assert (totals - others).abs().max() <= 1e-5 * alone.max()
+    assert ((totals - others).abs() <= 1e-5 * np.maximum(totals, 1e-3 * alone)).all()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_many_servers_as_one_large_server_give_the_tasks_of_the_servers_themselves(seed):
+    instance = cohorts_on_servers(seed, 60, 40)
+    totals = fairlp.allocate(instance, "kueue").totals
+    on_servers = fairlp.allocate(instance, "kueue", merge=False).totals
+    assert totals.to_numpy() == pytest.approx(on_servers.to_numpy(), rel=1e-6)
+
+
+def test_servers_that_do_not_hold_what_one_large_server_would_are_not_merged():
+    rng = np.random.default_rng(0)
+    capacities = np.where(np.arange(40)[:, None] % 2 == [0, 1], 1.0, 0.05) * 100
+    instance = fairlp.Instance.from_arrays(
+        rng.uniform(0.9, 1.1, (60, 2)),
+        capacities * rng.uniform(0.9, 1.1, (40, 2)),
+        queue=[f"q{n % 3}" for n in range(60)],
+    )
+    nominal = dict(zip(instance.resources, 0.2 * instance.pool, strict=True))
+    instance = instance.replace(queues={f"q{q}": {"nominal": nominal} for q in range(3)})
+    allocation = fairlp.allocate(instance, "kueue")
+    usage = allocation.tasks.to_numpy().T @ instance.demands
+    assert (usage <= instance.capacities * (1 + 1e-9)).all()
+    on_servers = fairlp.allocate(instance, "kueue", merge=False).totals
+    assert allocation.totals.to_numpy() == pytest.approx(on_servers.to_numpy(), rel=1e-6)
