@@ -30,7 +30,7 @@ class QuotaRows(PoolRows):
     @cached_property
     def limited(self) -> np.ndarray:
         """Which queue has a limit of which column. Bool, shape (nodes, M)."""
-        return np.isfinite(self.quotas.limits)
+        return np.asarray(np.isfinite(self.quotas.limits))
 
     @cached_property
     def rooms(self) -> np.ndarray:
@@ -49,12 +49,14 @@ class QuotaRows(PoolRows):
     def blocked(self, path: Path, t: float) -> np.ndarray:
         """Return the active users who need of a row, or of a quota, that is used up. Bool, (N,)."""
         tasks = path.tasks_at(t)
-        return super().blocked(path, t) | (path.active & self._held_by_quotas(tasks))
+        held = path.active & self._held_by_quotas(tasks)
+        return np.asarray(super().blocked(path, t) | held)
 
     def clearly_blocked(self, path: Path, t: float) -> np.ndarray:
         """Return the active users who rise clearly in a row that is used up, or in a quota."""
         tasks = path.tasks_at(t)
-        return super().clearly_blocked(path, t) | (path.active & self._held_by_quotas(tasks))
+        held = path.active & self._held_by_quotas(tasks)
+        return np.asarray(super().clearly_blocked(path, t) | held)
 
     def _held_by_quotas(self, tasks: np.ndarray) -> np.ndarray:
         """Return who takes of a column that a queue above may use no more of. Bool, (N,).

@@ -470,7 +470,7 @@ class _OnLargeServers(NamedTuple):
         cls,
         instance: Instance,
         formulation: Formulation,
-        region_of: Callable[..., ServersByCuts],
+        region_of: Callable[..., ServersByPrograms],
         placed: Placement,
     ) -> _OnLargeServers | None:
         """Return it if the servers hold it, else None.
