@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import wraps
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .errors import ModelError, quoted
 
@@ -355,6 +355,36 @@ def _refusal(function: str, problem: str) -> str:
         tables = [function, _LIKE.get(function, "")]
     hint = hint_of(tables, unexpected[1])
     return f"{function} has no keyword {quoted(unexpected[1])}; {hint or how}"
+
+
+def refused(use: str, remedy: str) -> Callable[..., NoReturn]:
+    """Return a method for what Python may ask of an object, which refuses it in words.
+
+    Parameters
+    ----------
+    use : str
+        What the object is not ("is not called").
+    remedy : str
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> class Door:
+    ...     __call__ = refused("is not called", "open it")
+    ...     __repr__ = lambda self: "a door"
+    >>> Door()()
+    Traceback (most recent call last):
+        ...
+    fairlp.hints.NoArgumentError: a door is not called; open it
+    """
+
+    def refuse(self: object, *_: object, **__: object) -> NoReturn:
+        raise NoArgumentError(f"{self!r} {use}; {remedy}")
+
+    return refuse
 
 
 class Hinted:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
-from ...hints import NoArgumentError, worded
+from ...hints import NoArgumentError, refused, worded
 from ..programs.program import Block, free_name
 from ..programs.solution import Solution
 from . import operators
@@ -56,6 +56,12 @@ _SQUARES = (
 )
 
 
+#: What a relation does not do, and what to write.
+_NO_LOGIC = (
+    "stands in no logic",
+    "of two relations that both hold declare each by its own name; of one that holds where a binary y is 1 "
+    "write model.indicator('name', y, relation)",
+)
 #: Functions of pandas, xarray and masked arrays that do not hand an operator over to what stands on the right, but
 #: read it as numbers.
 _WOULD_READ = ("dot", "as_compatible_data", "getdata")
@@ -937,8 +943,14 @@ class Relation(Immutable):
 
     __le__ = __ge__ = __lt__ = __gt__ = __add__ = __radd__ = __sub__ = __rsub__ = _refuse
     __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __rmatmul__ = _refuse
-    __neg__ = __abs__ = __and__ = __rand__ = __or__ = __ror__ = __invert__ = _refuse
-    __getitem__ = __iter__ = _refuse
+    __neg__ = __abs__ = __getitem__ = __setitem__ = __iter__ = __contains__ = _refuse
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = refused(*_NO_LOGIC)
+    __rshift__ = __rrshift__ = __lshift__ = __rlshift__ = refused(*_NO_LOGIC)
+    __len__ = __float__ = __int__ = __round__ = __call__ = refused(
+        "is no number, and has no rows of its own",
+        "declare it: row = model.constraint('name', x <= 1); after solution = model.solve() its numbers are "
+        "solution.slack['name'] and solution.duals['name']",
+    )
     #: Arrays and Series on the left hand over to us.
     __array_ufunc__ = None
     __pandas_priority__ = 5000

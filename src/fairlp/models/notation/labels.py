@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import FairlpError, ModelError, nearest, quoted
-from ...hints import Hinted, hint_of, worded
+from ...hints import Hinted, hint_of, refused, worded
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
@@ -191,12 +191,18 @@ class Index(Immutable):
         return label in self.labels
 
     def __getitem__(self, position: int) -> Any:
-        return _of_python(self.labels[position])
+        try:
+            return _of_python(self.labels[position])
+        except (IndexError, TypeError, ValueError):
+            raise ModelError(
+                f"index {self.symbol!r} has no {quoted(position)} in brackets, where a position from 0 to "
+                f"{len(self) - 1} is expected; the position of a label is {self.symbol}.labels.get_loc(label)"
+            ) from None
 
     def __str__(self) -> str:
         return self.symbol
 
-    def _refuse(self, other: object) -> NoReturn:
+    def _refuse(self, other: object = None) -> NoReturn:
         raise ModelError(
             f"index {self.symbol!r} stands in no arithmetic; the label before is taken by "
             f"x.shift({self.symbol}), the one after by x.shift({self.symbol}, -1), numbers over an "
@@ -205,6 +211,11 @@ class Index(Immutable):
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
     __truediv__ = __rtruediv__ = __le__ = __ge__ = __lt__ = __gt__ = _refuse
+    __matmul__ = __mod__ = __float__ = _refuse
+    __or__ = __ror__ = __and__ = __rand__ = __xor__ = refused(
+        "is no set", "write n = fairlp.Index('n', [*first, *second]), of a part model.subset or where="
+    )
+    __call__ = refused("is not called", "write x.sum(n) or x['ann'], and n[0] for its first label")
     #: Arrays on the left hand over to us.
     __array_ufunc__ = None
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import count
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
-from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, worded
+from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, refused, worded
 from ..programs.program import Block, Program
+from ..programs.views import NamedView
 from .combinations import EXPECTED, chosen, listed_numbers, lists_labels, spread
 from .compiler import naming, numbers, unconditional
 from .expressions import (
@@ -306,6 +306,19 @@ class Constraint(Immutable):
         <Constraint k: x ≥ 1: 1 row>
         """
         return self._model().replace(self, relation, where=where)
+
+    __call__ = __float__ = __int__ = refused(
+        "is no number", "write solution.activity['name'], of its duals solution.duals['name']"
+    )
+    __getitem__ = refused(
+        "has no rows in brackets", "write solution.duals['name']['ann'], of its formula row.relation"
+    )
+    #: A constraint is no sequence of its rows.
+    __iter__ = None
+    __le__ = __ge__ = __lt__ = __gt__ = __add__ = __radd__ = __sub__ = __rsub__ = refused(
+        "stands in no formula", "write row.replace(relation), or another model.constraint('k', relation)"
+    )
+    __mul__ = __rmul__ = __and__ = __or__ = __rshift__ = __invert__ = __add__
 
     def _model(self) -> Editable:
         if self.model is None:
@@ -726,14 +739,29 @@ class Tables(Hinted):
         """Return the names, which IPython completes in brackets."""
         return [name for kind in _KINDS for name in self._table(kind)]
 
-    #: A model is no sequence of its names.
-    __iter__ = None
+    __iadd__ = __isub__ = __add__ = __radd__ = __sub__ = __and__ = __or__ = refused(
+        "takes nothing by operators",
+        "write model.constraint('name', relation), model.maximize(expression), "
+        "model.minimize(expression) or model.remove('name')",
+    )
+    __setitem__ = refused(
+        "takes nothing in brackets",
+        "write model.constraint('name', relation), model.variable('x', n) or d.set(numbers)",
+    )
+    __delitem__ = __delattr__ = refused("is not changed by del", "write model.remove('name')")
+    __call__ = refused("is not called", "write solution = model.solve()")
+    __iter__ = __len__ = refused(
+        "is no sequence", "write model.variables, model.constraints or model.parameters"
+    )
+    __float__ = refused(
+        "is no number", "write solution = model.solve() and solution.objective"
+    )
+    __enter__ = __exit__ = refused(
+        "holds nothing that would be closed", "write model = fairlp.Model('name'), without with"
+    )
 
-    def __iadd__(self, other: object) -> NoReturn:
-        raise NoArgumentError(
-            "nothing is added to a model by +=; write model.constraint('name', relation), "
-            "model.maximize(expression) or model.minimize(expression)"
-        )
+    def __bool__(self) -> bool:
+        return True
 
     def _table(self, kind: str) -> dict[str, Any]:
         """Return the table of what is of a kind."""
@@ -748,22 +776,22 @@ class Tables(Hinted):
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """Parameters by name; a view."""
-        return MappingProxyType(self._parameters)
+        return NamedView(self._parameters, "model.parameters")
 
     @property
     def variables(self) -> Mapping[str, Variable]:
         """Variables by name; a view."""
-        return MappingProxyType(self._variables)
+        return NamedView(self._variables, "model.variables")
 
     @property
     def constraints(self) -> Mapping[str, Constraint]:
         """Families of constraints by name; a view."""
-        return MappingProxyType(self._constraints)
+        return NamedView(self._constraints, "model.constraints")
 
     @property
     def subsets(self) -> Mapping[str, Subset]:
         """Subsets of combinations of labels by name; a view."""
-        return MappingProxyType(self._subsets)
+        return NamedView(self._subsets, "model.subsets")
 
     @property
     def definitions(self) -> Mapping[str, Expression]:
@@ -771,7 +799,7 @@ class Tables(Hinted):
 
         They are no constraints.
         """
-        return MappingProxyType(self._definitions)
+        return NamedView(self._definitions, "model.definitions")
 
     @property
     def objective(self) -> Expression | None:
@@ -781,7 +809,7 @@ class Tables(Hinted):
     @property
     def absolutes(self) -> Mapping[str, Abs]:
         """Absolute values of the objective, by the name of the variable for each; a view."""
-        return MappingProxyType(self._absolutes)
+        return NamedView(self._absolutes, "model.absolutes")
 
     @property
     def levels(self) -> str | None:

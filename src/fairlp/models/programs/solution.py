@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import NoSolutionError, UnsupportedError
-from ...hints import Hinted, NoArgumentError
+from ...hints import Hinted, NoArgumentError, refused
 from ...tolerances import CONVEX_POINT, MILP_TOLERANCES, VERIFIED
 from .options import Options
 from .program import BlockView, Program, tidy
@@ -88,6 +88,10 @@ class Solution(Hinted):
             f"solution.duals[{name!r}]"
         )
 
+    __iter__ = __call__ = __float__ = refused(
+        "is not one number", "write solution.objective, solution.values['x'] or solution.frame()"
+    )
+
     @property
     def objective(self) -> float:
         """Objective value, recomputed from the Program."""
@@ -126,22 +130,22 @@ class Solution(Hinted):
     @property
     def values(self) -> BlockView:
         """Values of the variables by name: a float, Series, or DataFrame."""
-        return BlockView(self.program.columns, self._any_point())
+        return BlockView(self.program.columns, self._any_point(), "solution.values")
 
     @property
     def duals(self) -> BlockView:
         """Duals of the constraints by name, ∂objective/∂(right-hand side)."""
-        return BlockView(self.program.rows, self._dual(self.row_duals))
+        return BlockView(self.program.rows, self._dual(self.row_duals), "solution.duals")
 
     @property
     def reduced_costs(self) -> BlockView:
         """Reduced costs of the variables by name, ∂objective/∂(bound)."""
-        return BlockView(self.program.columns, self._dual(self.column_duals))
+        return BlockView(self.program.columns, self._dual(self.column_duals), "solution.reduced_costs")
 
     @property
     def activity(self) -> BlockView:
         """What the rows of the constraints come to, by name."""
-        return BlockView(self.program.rows, self.program.A @ self._any_point())
+        return BlockView(self.program.rows, self.program.A @ self._any_point(), "solution.activity")
 
     @property
     def slack(self) -> BlockView:
@@ -150,6 +154,7 @@ class Solution(Hinted):
         return BlockView(
             self.program.rows,
             np.minimum(activity - self.program.row_lower, self.program.row_upper - activity),
+            "solution.slack",
         )
 
     def frame(self, of: Literal["variables", "constraints"] = "variables") -> pd.DataFrame:
@@ -298,7 +303,7 @@ class Solution(Hinted):
                 f"{self.status}; "
                 "model.explain() names the constraints in conflict"
             )
-        return BlockView(self.program.rows, self.row_ray)
+        return BlockView(self.program.rows, self.row_ray, "solution.infeasibility_certificate")
 
     @property
     def unbounded_direction(self) -> BlockView:
@@ -308,7 +313,7 @@ class Solution(Hinted):
                 f"{self.solver} gave no direction in which {self.program.name!r} is unbounded: "
                 f"{self.status}"
             )
-        return BlockView(self.program.columns, self.column_ray)
+        return BlockView(self.program.columns, self.column_ray, "solution.unbounded_direction")
 
     def verify(self) -> Certificate:
         """Return residuals and duality gap, computed from the Program alone.
