@@ -8,7 +8,7 @@ def written_parameters(function):
     shown = inspect.signature(function).parameters
     if "__signature__" not in vars(function):
         return dict(shown)
-    code = function.__code__
+    code = inspect.unwrap(function).__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     var_keyword = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
     options = inspect.Parameter(var_keyword, inspect.Parameter.VAR_KEYWORD)

@@ -843,6 +843,8 @@ class Instance:
             array = getattr(self, name)
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
+        for index in (self.users, self.servers, self.resources):
+            index.used_by(self)
         return self
 
     def __repr__(self) -> str:

@@ -60,13 +60,14 @@ def lists_labels(data: Any) -> bool:
 
 def _is_yes_or_no(data: Any) -> bool:
     """Whether entries are flags, or hold flags: a mask."""
-    if isinstance(data, (np.ndarray, pd.Series)) and data.dtype == bool:
-        return True
-    entries = list(data)
-    first = entries[0] if entries else None
-    if isinstance(first, (list, np.ndarray)) or carries_labels(first):
-        return True
-    return isinstance(first, (bool, np.bool_))
+    if isinstance(data, (np.ndarray, pd.Series)):
+        return bool(data.dtype == bool)
+    first = data
+    while isinstance(first, (list, tuple)) and len(first):
+        first = first[0]
+    if isinstance(first, np.ndarray):
+        return _is_yes_or_no(first)
+    return isinstance(first, (bool, np.bool_)) or carries_labels(first)
 
 
 def chosen(data: Any, over: Indices, subject: str) -> tuple[Indices, np.ndarray]:
@@ -155,10 +156,11 @@ def _columns(data: Any, over: Indices, subject: str) -> tuple[Indices, list[Any]
     columns: list[Any]
     if isinstance(data, pd.MultiIndex):
         columns = [data.get_level_values(level) for level in range(data.nlevels)]
-        return _axes_of(columns, list(data.names), over, subject), columns
+        frame = pd.DataFrame(dict(enumerate(columns))).set_axis(data.names, axis=1)
+        return _columns_of_frame(frame, over, subject)
     if isinstance(data, np.ndarray) and data.ndim == 2:
         columns = list(data.T)
-        return _axes_of(columns, [None] * len(columns), over, subject), columns
+        return _axes_of(columns, over, subject), columns
     entries = list(data)
     if not entries:
         return over, [[] for _ in over]
@@ -170,7 +172,7 @@ def _columns(data: Any, over: Indices, subject: str) -> tuple[Indices, list[Any]
         columns = [list(column) for column in zip(*entries, strict=True)]
     else:
         columns = [entries]
-    return _axes_of(columns, [None] * len(columns), over, subject), columns
+    return _axes_of(columns, over, subject), columns
 
 
 def _columns_of_frame(data: pd.DataFrame, over: Indices, subject: str) -> tuple[Indices, list[Any]]:
@@ -182,21 +184,12 @@ def _columns_of_frame(data: pd.DataFrame, over: Indices, subject: str) -> tuple[
     if axes and len(axes) == sum(index is not None for index in named):
         return axes, [data.iloc[:, named.index(index)] for index in axes]
     columns = [data.iloc[:, k] for k in range(data.shape[1])]
-    return _axes_of(columns, [None] * len(columns), over, subject), columns
+    return _axes_of(columns, over, subject), columns
 
 
-def _axes_of(columns: list[Any], names: list[Any], over: Indices, subject: str) -> Indices:
-    """Return the indices of columns of labels: named ones, or those that have all the labels."""
-    candidates = [
-        axes
-        for axes in choices(over, len(columns))
-        if all(
-            name is None
-            or not any(names_axis(name, index) for index in over)
-            or names_axis(name, axis)
-            for name, axis in zip(names, axes, strict=True)
-        )
-    ]
+def _axes_of(columns: list[Any], over: Indices, subject: str) -> Indices:
+    """Return the indices of columns of labels, in order: those that have all the labels."""
+    candidates = list(choices(over, len(columns)))
     if len(candidates) > 1:
         known = [
             axes

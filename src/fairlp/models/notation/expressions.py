@@ -1621,6 +1621,18 @@ class Variable(VariablePart):
         self.__dict__["_bounds"] = lower, upper
         _tell_the_model(self)
 
+    def grow(self, lower: np.ndarray, upper: np.ndarray, fixed: np.ndarray) -> None:
+        """Take the bounds and fixed values of more elements, which a longer index has.
+
+        Parameters
+        ----------
+        lower, upper, fixed : ndarray
+            Of all elements that exist now; NaN where none is fixed.
+        """
+        self.__dict__.pop("_fixed", None)
+        self.set_bounds(lower, upper)
+        self.set_fixed(np.flatnonzero(~np.isnan(fixed)), fixed[~np.isnan(fixed)])
+
     def element_name(self, element: int) -> str:
         """Return the name of an element that exists: ``x[ann,9]``.
 

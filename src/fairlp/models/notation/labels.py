@@ -20,6 +20,7 @@ from collections.abc import (
 )
 from itertools import islice, permutations, product
 from typing import Any, Final, NoReturn, Protocol
+from weakref import ref
 
 import numpy as np
 import pandas as pd
@@ -118,6 +119,39 @@ class Index(Immutable):
             raise ModelError(
                 f"index {quoted(symbol)} has label {twice} twice; expected each {self.name} once"
             )
+
+    def used_by(self, user: object) -> None:
+        """Note a model or an instance, whose arrays have an entry for each label.
+
+        Parameters
+        ----------
+        user : object
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> n = Index("n", ["ann"])
+        >>> model = Model("m", indices=(n,))
+        >>> n.users() == [model]
+        True
+        """
+        references = self.__dict__.setdefault("_users", [])
+        if not any(reference() is user for reference in references):
+            references[:] = [reference for reference in references if reference() is not None]
+            references.append(ref(user))
+
+    def users(self) -> list[Any]:
+        """Return the models and instances that noted to use it, and are still there.
+
+        Returns
+        -------
+        list
+        """
+        users = [reference() for reference in self.__dict__.get("_users", ())]
+        return [user for user in users if user is not None]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_users"}
 
     def rows(self, positions: np.ndarray) -> Index:
         """Return the index of selected rows of a table; a row taken twice has its label twice.

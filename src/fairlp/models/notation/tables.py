@@ -636,7 +636,7 @@ class Tables(Hinted):
         require_text(source, f"the source of model {quoted(name)}", ModelError)
         self.name = name
         self.source = source
-        self._indices: Indices = as_indices(indices, f"the indices of model {quoted(name)}:")
+        self._use(as_indices(indices, f"the indices of model {quoted(name)}:"))
         self._parameters: dict[str, Parameter] = {}
         self._variables: dict[str, Variable] = {}
         self._constraints: dict[str, Constraint] = {}
@@ -763,6 +763,12 @@ class Tables(Hinted):
     def __bool__(self) -> bool:
         return True
 
+    def _use(self, indices: Indices) -> None:
+        """Take these indices, in this order."""
+        self._indices: Indices = indices
+        for index in indices:
+            index.used_by(self)
+
     def _table(self, kind: str) -> dict[str, Any]:
         """Return the table of what is of a kind."""
         table: dict[str, Any] = getattr(self, f"_{kind}s")
@@ -870,7 +876,7 @@ def declared(
         name, relation, order, subset_of(where, order, f"constraint {quoted(name)}"), doc, model
     )
     constraint.check()
-    model._indices = indices
+    model._use(indices)
     return constraint
 
 

@@ -18,6 +18,7 @@ from ...errors import (
     SolverError,
     UnknownNameError,
     UnsupportedError,
+    counted,
     first_line,
     nearest,
     require_known,
@@ -297,9 +298,17 @@ def read_back(model: Model, problem: Any) -> Solution:
     reduced = reduced_costs(program, x, duals) if x is not None and duals is not None else None
     termination = _TERMINATION.get(problem.status, Termination.UNKNOWN)
     # what the problem holds may have been changed: an optimum of it need not be one of the model
+    message = str(problem.status)
+    has_bound = [
+        np.isfinite(side[block.slice]).any()
+        for block in program.columns
+        for side in (program.col_lower, program.col_upper)
+    ]
+    added = len(problem.constraints) - len(places) - sum(has_bound)
+    if added > 0:
+        message += f", with {counted(added, 'constraint')} that the model does not have"
     return checked(
-        solution_at(program, termination, str(problem.status), "cvxpy", x, duals, reduced),
-        Options(),
+        solution_at(program, termination, message, "cvxpy", x, duals, reduced), Options()
     )
 
 
