@@ -25,7 +25,7 @@ from weakref import ref
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpError, ModelError, nearest, quoted
+from ...errors import FairlpError, ModelError, UnknownNameError, nearest, quoted
 from ...hints import Hinted, hint_of, refused, worded
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
@@ -228,7 +228,7 @@ class Index(Immutable):
         try:
             return _of_python(self.labels[position])
         except (IndexError, TypeError, ValueError):
-            raise ModelError(
+            raise UnknownNameError(
                 f"index {self.symbol!r} has no {quoted(position)} in brackets, where a position from 0 to "
                 f"{len(self) - 1} is expected; the position of a label is {self.symbol}.labels.get_loc(label)"
             ) from None
@@ -247,7 +247,8 @@ class Index(Immutable):
     __truediv__ = __rtruediv__ = __le__ = __ge__ = __lt__ = __gt__ = _refuse
     __matmul__ = __mod__ = __float__ = _refuse
     __or__ = __ror__ = __and__ = __rand__ = __xor__ = refused(
-        "is no set", "write n = fairlp.Index('n', [*first, *second]), of a part model.subset or where="
+        "is no set",
+        "write n = fairlp.Index('n', [*first, *second]), of a part model.subset or where=",
     )
     __call__ = refused("is not called", "write x.sum(n) or x['ann'], and n[0] for its first label")
     #: Arrays on the left hand over to us.

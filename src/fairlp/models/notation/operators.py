@@ -126,7 +126,7 @@ _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
 
 def refuse(name: str) -> NoReturn:
     """Raise for a function of NumPy that formulas have no meaning for."""
-    hint = hint_of(["numpy", "fairlp", "Expression"], name) or (
+    hint = hint_of(["numpy", "Expression", "fairlp"], name) or (
         "formulas are written with + - * / @, abs, x.sum(n), x.shift(t), fairlp.log and **2; an array "
         "of numbers stands beside them"
     )

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, NoSolutionError, quoted
+from ...hints import Hinted
 from ..programs.backends import AnySolver, backend, checked, needs, solve_on, spelt
 from ..programs.options import Options
 from ..programs.program import Block, Program
@@ -323,7 +324,7 @@ Reader = Callable[[Solution], Mapping[str, Any]]
 
 def _reader(model: Model, read: Any) -> Reader:
     """Return the function that reads the columns of the table from a solution."""
-    if callable(read):
+    if callable(read) and not isinstance(read, Hinted):
         function: Reader = read
         return function
     require_ordered(read, "read", ModelError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -311,12 +311,13 @@ class Constraint(Immutable):
         "is no number", "write solution.activity['name'], of its duals solution.duals['name']"
     )
     __getitem__ = refused(
-        "has no rows in brackets", "write solution.duals['name']['ann'], of its formula row.relation"
+        "has no rows in brackets",
+        "write solution.duals['name']['ann'], of its formula row.relation",
     )
-    #: A constraint is no sequence of its rows.
-    __iter__ = None
+    __iter__ = refused("is no sequence", "write row.rows, the names of its rows")
     __le__ = __ge__ = __lt__ = __gt__ = __add__ = __radd__ = __sub__ = __rsub__ = refused(
-        "stands in no formula", "write row.replace(relation), or another model.constraint('k', relation)"
+        "stands in no formula",
+        "write row.replace(relation), or another model.constraint('k', relation)",
     )
     __mul__ = __rmul__ = __and__ = __or__ = __rshift__ = __invert__ = __add__
 
@@ -753,9 +754,7 @@ class Tables(Hinted):
     __iter__ = __len__ = refused(
         "is no sequence", "write model.variables, model.constraints or model.parameters"
     )
-    __float__ = refused(
-        "is no number", "write solution = model.solve() and solution.objective"
-    )
+    __float__ = refused("is no number", "write solution = model.solve() and solution.objective")
     __enter__ = __exit__ = refused(
         "holds nothing that would be closed", "write model = fairlp.Model('name'), without with"
     )

@@ -140,7 +140,9 @@ class Solution(Hinted):
     @property
     def reduced_costs(self) -> BlockView:
         """Reduced costs of the variables by name, ∂objective/∂(bound)."""
-        return BlockView(self.program.columns, self._dual(self.column_duals), "solution.reduced_costs")
+        return BlockView(
+            self.program.columns, self._dual(self.column_duals), "solution.reduced_costs"
+        )
 
     @property
     def activity(self) -> BlockView:

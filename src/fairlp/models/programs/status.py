@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 
+from ...hints import Hinted, refused
 from ...tolerances import VERIFIED
 
 
@@ -50,7 +51,7 @@ _IMPLIED = {Termination.OPTIMAL: Point.OPTIMAL, Termination.INFEASIBLE: Point.NO
 
 
 @dataclass(frozen=True, eq=False)
-class Status:
+class Status(Hinted):
     """Three answers that are often confused, and the solver's own words.
 
     Attributes
@@ -70,6 +71,8 @@ class Status:
     dual: Point
     message: str
     tolerance: float = VERIFIED
+
+    __call__ = refused("is not called", "write solution.status == 'optimal'")
 
     def __eq__(self, other: object) -> bool:
         """Whether it is the same status; of a text, whether it is the termination."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from ...errors import ModelError, quoted, require_known
+from ...errors import FairlpError, ModelError, quoted, require_known
 from ...hints import Hinted, NoArgumentError, NoAttributeError
 
 _Value = TypeVar("_Value")
@@ -72,7 +72,10 @@ class NamedView(Hinted, Mapping[str, _Value]):
         -------
         object
         """
-        return self[name] if name in self else default
+        try:
+            return self[name]
+        except FairlpError:
+            return default
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -88,6 +91,7 @@ class NamedView(Hinted, Mapping[str, _Value]):
         return list(self)
 
     def __call__(self, *names: Any) -> NoReturn:
+        """Refuse a call: ``model.variables()``."""
         name = names[0] if names else next(iter(self), "name")
         raise NoArgumentError(
             f"{self._title} is not called; write {self._bracket(getattr(name, 'name', name))}"
