@@ -32,7 +32,8 @@ _STATUS = "write solution = model.solve() and solution.status"
 _VARIABLE = "write x = model.variable('x', n, lower=0, upper=1)"
 _CONSTRAINT = "write model.constraint('name', x.sum(n) <= 4)"
 _EACH = (
-    "write model.constraint('name', x <= d), a row for each label, or in a loop: for k in n: model.constraint(f'row {k}', x[k] <= 4)"
+    "write model.constraint('name', x <= d), a row for each label, or in a loop: for k in n: "
+    "model.constraint(f'row {k}', x[k] <= 4)"
 )
 _MODEL = "write model = fairlp.Model('name')"
 _MAXIMIZE = "write model.maximize(expression) or model.minimize(expression)"
@@ -65,7 +66,19 @@ _LOGIC = (
     "write relations of binaries: on + off >= 1 says or, on + off >= 2 and, on <= off implies, 1 - on "
     "not; model.indicator('name', on, x <= 4) switches a relation"
 )
-_SQUARES = "write model.minimize((x**2).sum()); squares and norms of rows stand in model.to_cvxpy()"
+_SQUARES = (
+    "write model.minimize((x**2).sum()), or of absolute values model.minimize(abs(x).sum()); squares and "
+    "norms of rows stand in model.to_cvxpy()"
+)
+_LOGARITHM = (
+    "a product of variables is not linear, its logarithm is a sum: write "
+    "model.maximize(fairlp.log(x).sum())"
+)
+_PRIORITY = "priorities of branching stay with the solver: write highs = model.to_highs()"
+_CUTS = (
+    "rows are added between solves: write session = model.session(), session.solve() and "
+    "model.constraint('cut', x <= 1)"
+)
 _PRODUCT = "write costs @ x, or (costs * x).sum(n)"
 _SIZES = (
     "write len(model.variables), len(model.constraints), or model.statistics() with its elements"
@@ -108,21 +121,25 @@ HINTS: dict[str, dict[str, str]] = {
             _FIX: "fix unfix",
             "write model.remove('name')": "delete",
             "write abs(x), in model.minimize(abs(x).sum())": "abs abs_ norm1 fabs",
-            _SQUARES: "square sum_squares quad_form quad_over_lin norm norm2 sumsq norm_inf pnorm ",
+            _SQUARES: "square sum_squares quad_form quad_over_lin norm norm2 sumsq pnorm ",
             "write fairlp.power(x, 0.5), in model.maximize(fairlp.power(x, 0.5).sum())": "sqrt pow",
-            "write model.maximize((w * fairlp.log(x)).sum())": "geo_mean nlog log1p entr kl_div "
-            "rel_entr ln",
-            _PIECEWISE: "exp logistic log_sum_exp huber inv_pos sin cos tan tanh inv_prod Piecewise "
-            "harmonic_mean xexp",
-            _MOST: "max maximum max_ sum_largest",
-            _LEAST: "min minimum min_ sum_smallest",
+            "write model.maximize((w * fairlp.log(x)).sum())": "nlog log1p ln",
+            _PIECEWISE: "entr kl_div rel_entr exp logistic log_sum_exp huber inv_pos sin cos tan "
+            "tanh inv_prod Piecewise harmonic_mean xexp",
+            _MOST: "max maximum max_ norm_inf",
+            _LEAST: "min minimum min_",
             "write y = model.variable('y', n), model.constraint('positive', y >= x) and "
-            "model.minimize(y.sum())": "pos neg",
+            "model.minimize(y.sum())": "pos",
+            "write y = model.variable('y', n), model.constraint('negative', y >= -x) and "
+            "model.minimize(y.sum())": "neg",
+            "the sum of the 2 largest: write t = model.variable('t', lower=None), z = model.variable('z', n), "
+            "model.constraint('above', z >= x - t) and model.minimize(2 * t + z.sum())": "sum_largest",
             "write None for no bound": "inf Inf Infinity INFINITY infinity",
-            _PRODUCT: "dot sumproduct inner lpDot dot_product multiply matmul scalar_product prod",
+            _PRODUCT: "dot sumproduct inner lpDot dot_product multiply matmul scalar_product",
             _NOT_JOINED: "hstack vstack concat bmat vec merge concatenate",
             _LOGIC: "and_ or_ not_ xor implies equivalent atleast exactly Disjunct Disjunction "
             "land lor lnot BooleanVar LogicalConstraint",
+            _LOGARITHM: "geo_mean prod",
             "write x - x.shift(n)": "diff",
             "write x.cumsum(n)": "cumsum",
             "no transposing or reshaping is needed: write d @ x, whose indices are found by name": "reshape "
@@ -158,11 +175,11 @@ HINTS: dict[str, dict[str, str]] = {
             "count_nonzero nonzero histogram searchsorted isnan isfinite isinf ptp",
             _NOT_JOINED: "concatenate hstack vstack stack column_stack append block tile repeat dstack",
             _LOGIC: "any all logical_and logical_or logical_not logical_xor bitwise_and bitwise_or invert",
-            "write (a * x).sum(n), whose indices are found by name": "einsum tensordot kron outer "
-            "prod cumprod",
+            "write (a * x).sum(n), whose indices are found by name": "einsum tensordot kron outer",
             "write model.constraint('name', x == 1)": "isclose allclose array_equal not_equal "
             "array_equiv",
             "write x.shift(n, cyclic=True)": "roll",
+            _LOGARITHM: "prod cumprod",
         }
     ),
     "Model": _by_name(
@@ -243,7 +260,7 @@ HINTS: dict[str, dict[str, str]] = {
             "number_of_constraints getNumVars getNumCol getNumRow nnz NumNZs num_nonzeros numCol numRow size "
             "shape stats size_metrics NumVariables NumConstraints getNVars getNConss nnzs num_cons",
             "write model.compile().is_mip": "is_mip IsMIP isMIP type is_linear is_lp problem_type",
-            "write model.relax_integrality()": "relax relaxed fixed linearize",
+            "write model.relax_integrality()": "relax relaxed",
             "write model.remove('name')": "remove_constraints remove_variables del_component "
             "delete unregister remove_constraint remove_variable delVar delConstr delCons "
             "deactivate remove_objective delConstrs delVars clear",
@@ -269,9 +286,11 @@ HINTS: dict[str, dict[str, str]] = {
             "add_hint AddHint NumStart SetHint set_initial_solution addSol createSol add_solution_hint "
             "mip_start",
             "write model.solve(progress=print), a function that hears how far the solve is": "cbGet "
-            "cbLazy cbCut add_callback register_callback setCallback",
+            "add_callback register_callback setCallback",
             "write model.solve(extra={'presolve': 'off'}), an option under the solver's own "
             "name": "tune presolve preprocess",
+            _CUTS: "cbLazy cbCut add_lazy_constraint",
+            "write x.fix(solution), and model.relax_integrality() for its duals": "fixed",
             "every objective and constraint is checked when it is declared": "is_dcp is_dpp "
             "is_convex is_dgp is_qp",
             "write model.copy()": "clone create_instance deepcopy",
@@ -287,11 +306,13 @@ HINTS: dict[str, dict[str, str]] = {
             _COSTS: "RC rc dj reduced_cost",
             _SELECT: "loc iloc sel isel at select drop_sel drop head tail take query",
             _WHERE: "mask where fillna dropna",
-            _INDICES: "dims coords dim index ndim shape size sizes axes nterm labels attrs",
+            "write x.indices; beside xarray the formula comes first: x * data": "shape",
+            _INDICES: "dims coords dim index ndim size sizes axes nterm labels attrs",
             _SUM: "sums quicksum",
             "a loop is over labels: write {k: x[k] for k in n}": "items keys flat "
             "iterrows iter to_dict tolist to_list",
-            "write costs @ x, or (costs * x).sum(n)": "dot prod",
+            _PRODUCT: "dot",
+            _LOGARITHM: "prod",
             "write x - x.shift(n), with where= for the rows that have both": "diff",
             "write x.shift(n, cyclic=True)": "roll",
             "write sum(x.shift(n, k) for k in range(3))": "rolling",
@@ -324,7 +345,7 @@ HINTS: dict[str, dict[str, str]] = {
         {
             _BOUNDS: "lb ub LB UB lowBound upBound bounds lowerBound upperBound setlb setub "
             "set_lower_bound set_upper_bound has_lb has_ub set_lower set_upper setLb setUb "
-            "lower_bound upper_bound set_bounds SetBounds",
+            "lower_bound upper_bound SetBounds",
             "write x.integer to read it, and model.variable('x', n, integer=True) to declare "
             "it": "vtype VType cat is_binary is_integer domain attributes type binary set_integer "
             "set_binary setInteger SetInteger nonneg vartype is_continuous",
@@ -337,8 +358,7 @@ HINTS: dict[str, dict[str, str]] = {
             "write a parameter of the objective, model.minimize((costs * x).sum()) and "
             "costs.set(numbers)": "obj Obj setObjCoef",
             "write x.lower, x.upper, or x.set(lower=0, upper=1)": "setAttr getAttr",
-            "write model.solve(extra={'presolve': 'off'}), an option under the solver's own "
-            "name": "BranchPriority branch_priority",
+            _PRIORITY: "BranchPriority branch_priority",
         }
     ),
     "VariablePart": _by_name(
@@ -475,12 +495,20 @@ HINTS: dict[str, dict[str, str]] = {
             "write model.minimize((cost * x).sum())": "obj",
             "write model.semicontinuous('name', x, 2)": "semicontinuous semicont",
             _COLUMN: "column",
+            _PRIORITY: "priority branch_priority",
             "matrices that are symmetric or semidefinite stay with CVXPY: write model.to_cvxpy()": "PSD NSD "
             "symmetric hermitian complex diag",
         }
     ),
+    "set": _by_name(
+        {
+            _BOUND_KEYWORDS: "lb ub bounds",
+            "a kind is declared: write model.variable('x', n, integer=True)": "integer binary vtype",
+        }
+    ),
     "constraint": _by_name(
         {
+            _CUTS: "lazy",
             _SENSE: "rule expr lhs rhs sense sign constraint lower upper body coords rel",
             _MASK_KEYWORD: "mask",
             "a row for each label is written once: write model.constraint('name', x <= d)": "foreach "
@@ -564,6 +592,9 @@ CALLS: _Entries = {
     "between": "write x.between(low, high)",
     "fix": "write x.fix(3), x.fix({'ann': 3}), x['ann'].fix(3)",
     "set": "write x.set(lower=0, upper=1), or d.set(numbers) of a parameter",
+    "remove": "write model.remove('name'), one after the other",
+    "replace": "write model.replace('name', x <= 3)",
+    "extend": "write model.extend(p, 'new', a={'s1': 1, 's2': 0})",
     "log": "write (w * fairlp.log(x)).sum()",
     "power": "write fairlp.power(x, 0.5)",
     "Index": _INDEX,

@@ -422,7 +422,8 @@ class Expression(Refusals, Immutable):
     def __lt__(self, other: Any) -> NoReturn:
         raise ModelError(
             f"{self} is compared by < or >, which Python's max and min do, too; a model has no "
-            "strict relations: write <= or >="
+            "strict relations: write <= or >=, for the largest of several t >= x with "
+            "model.minimize(t), of numbers d.values > 1"
         )
 
     __gt__ = __lt__
@@ -432,7 +433,8 @@ class Expression(Refusals, Immutable):
 
     def __bool__(self) -> NoReturn:
         raise ModelError(
-            "an expression has no truth value; write model.constraint(name, left <= right)"
+            "an expression has no truth value; write model.constraint(name, left <= right), of binaries "
+            "1 - y for 'not y' and y + z >= 1 for 'y or z'"
         )
 
     def __iter__(self) -> NoReturn:
@@ -931,8 +933,7 @@ class Relation(Immutable):
     def __bool__(self) -> NoReturn:
         raise ModelError(
             f"a constraint ({self}) has no truth value; for a range (low <= expression <= high) "
-            "write "
-            "expression.between(low, high)"
+            "write expression.between(low, high), for 'and' each by its own name"
         )
 
     def _refuse(self, *_: object) -> NoReturn:
@@ -1511,7 +1512,7 @@ class Variable(VariablePart):
 
     degree = 1
     _names = frozenset({"name", "indices", "doc", "where", "integer", "base", "model"})
-    _remedy = "other bounds are given by .set(lower=…, upper=…)"
+    _remedy = "other bounds are given by .set(lower=…, upper=…), another name or kind by declaring it anew"
 
     @worded
     def __init__(

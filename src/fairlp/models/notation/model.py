@@ -272,7 +272,10 @@ class Declarations(Tables):
         """
         require_name(name, "constraint")
         if name in self._constraints:
-            raise ModelError(f"constraint {quoted(name)} is declared twice in model {self.name!r}")
+            raise ModelError(
+                f"constraint {quoted(name)} is declared twice in model {self.name!r}; a row for each "
+                "label is written once, x <= 4, and in a loop each has a name of its own"
+            )
         order = as_indices(over, f"constraint {quoted(name)} runs over")
         self._constraints[name] = declared(self, name, relation, order, where, doc)
         self.changed()
@@ -731,7 +734,9 @@ class Declarations(Tables):
     def _register(self, name: str, indices: tuple[Index, ...]) -> None:
         require_name(name, "variable, parameter or subset")
         if name in self._parameters or name in self._variables or name in self._subsets:
-            raise ModelError(f"the name {quoted(name)} is used twice in model {self.name!r}")
+            raise ModelError(
+                f"the name {quoted(name)} is used twice in model {self.name!r}; the first is model[{quoted(name)}]"
+            )
         self._use(union(self._indices, (index.whole or index for index in indices)))
         self.changed()
 

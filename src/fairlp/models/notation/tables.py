@@ -356,6 +356,10 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
         raise ModelError(
             f"{argument} is {where!r}; {EXPECTED}, such as where=costs > 0 of your data"
         )
+    if callable(where):
+        raise ModelError(
+            f"{argument} is a function; write the combinations that exist, where=[k for k in n if k != 'ann']"
+        )
     if lists_labels(where):
         chosen_indices, positions = chosen(where, over, argument)
         if len(positions) == math.prod(shape_of(chosen_indices)):
@@ -415,6 +419,10 @@ def parameter_values(values: Any, indices: Indices, name: str) -> Any:
     """
     if hasattr(values, "tocoo") and not carries_labels(values):
         return _sparse_values(values, indices, name)
+    if callable(values):
+        raise ModelError(
+            f"parameter {quoted(name)} is a function; write the numbers, {{k: f(k) for k in n}}"
+        )
     try:
         array = floats(aligned(values, indices, f"parameter {quoted(name)}", ModelError))
     except NumberError as error:
@@ -492,6 +500,7 @@ def _require_shape(values: Any, indices: Indices, name: str) -> None:
     if values.shape != shape:
         raise ModelError(
             f"parameter {quoted(name)} has shape {values.shape}, expected {shape} ({axes_text(indices)})"
+            + ("" if values.ndim else f"; one number for all is np.full({shape}, {values})")
         )
 
 
@@ -851,6 +860,20 @@ def check_own(model: Declarations, what: str, *expressions: Expression) -> None:
         )
 
 
+def _remedy_for(relation: Any) -> str:
+    """Return what to write for what is declared as a constraint, and is no relation."""
+    if isinstance(relation, Expression):
+        return "compare it: model.constraint('name', x <= 4)"
+    if callable(relation):
+        return "write the relation itself, model.constraint('name', x <= d): it has a row for each label"
+    if isinstance(relation, (bool, np.bool_, str)):
+        return "its sides are variables and numbers, such as x <= 4"
+    return (
+        "write model.constraint('name', x <= d), which has a row for each label, or in a loop each by a "
+        "name of its own"
+    )
+
+
 def declared(
     model: Declarations, name: str, relation: Relation, over: Indices, where: Any, doc: str
 ) -> Constraint:
@@ -858,8 +881,7 @@ def declared(
     if not isinstance(relation, Relation):
         raise ModelError(
             f"constraint {quoted(name)}: expected left <= right, >=, ==, or expression.between(low, "
-            "high), not "
-            f"{type(relation).__name__}"
+            f"high), not {type(relation).__name__}; {_remedy_for(relation)}"
         )
     check_own(model, f"constraint {quoted(name)}", *relation.parts)
     indices = union(model.indices, (index.whole or index for index in relation.indices))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import pandas as pd
 
-from ...errors import NoSolutionError, UnsupportedError
+from ...errors import NoSolutionError, UnsupportedError, quoted
 from ...hints import Hinted, NoArgumentError, refused
 from ...tolerances import CONVEX_POINT, MILP_TOLERANCES, VERIFIED
 from .options import Options
@@ -83,9 +83,10 @@ class Solution(Hinted):
         return {**self.__dict__, "basis": None}
 
     def __getitem__(self, name: object) -> NoReturn:
+        shown = quoted(getattr(name, "name", name))
         raise NoArgumentError(
-            f"a solution has tables of values and of duals; write solution.values[{name!r}] or "
-            f"solution.duals[{name!r}]"
+            f"a solution has tables of values and of duals; write solution.values[{shown}] or "
+            f"solution.duals[{shown}]"
         )
 
     __iter__ = __call__ = __float__ = refused(
