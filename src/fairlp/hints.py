@@ -1,4 +1,4 @@
-"""What to write here for names that other modelling tools use: linopy, Pyomo, CVXPY, PuLP, gurobipy and others.
+"""What to write here for names of other tools: linopy, Pyomo, CVXPY, PuLP, gurobipy and others.
 
 One table, by the name of the class (``fairlp`` for the package). A class answers from it where it
 is :class:`Hinted`, and a function where it is :func:`worded`.

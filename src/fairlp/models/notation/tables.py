@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import count
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -356,7 +357,7 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
         raise ModelError(
             f"{argument} is {where!r}; {EXPECTED}, such as where=costs > 0 of your data"
         )
-    if callable(where):
+    if isinstance(where, FunctionType):
         raise ModelError(
             f"{argument} is a function; write the combinations that exist, where=[k for k in n if k != 'ann']"
         )
@@ -419,7 +420,7 @@ def parameter_values(values: Any, indices: Indices, name: str) -> Any:
     """
     if hasattr(values, "tocoo") and not carries_labels(values):
         return _sparse_values(values, indices, name)
-    if callable(values):
+    if isinstance(values, FunctionType):
         raise ModelError(
             f"parameter {quoted(name)} is a function; write the numbers, {{k: f(k) for k in n}}"
         )
@@ -864,7 +865,7 @@ def _remedy_for(relation: Any) -> str:
     """Return what to write for what is declared as a constraint, and is no relation."""
     if isinstance(relation, Expression):
         return "compare it: model.constraint('name', x <= 4)"
-    if callable(relation):
+    if isinstance(relation, FunctionType):
         return "write the relation itself, model.constraint('name', x <= d): it has a row for each label"
     if isinstance(relation, (bool, np.bool_, str)):
         return "its sides are variables and numbers, such as x <= 4"
