@@ -94,6 +94,15 @@ def test_tab_in_brackets_offers_names_and_labels(interactive):
     assert {"ann", "bob"} == offered(interactive, "x['", True)
 
 
+def test_tab_in_brackets_of_a_table_offers_its_names(interactive):
+    interactive.run_cell(
+        "variables, values, slack = model.variables, solution.values, solution.slack"
+    )
+    assert {"x"} == offered(interactive, "variables['", True)
+    assert {"x"} == offered(interactive, "values['", True)
+    assert {"total"} == offered(interactive, "slack['", True)
+
+
 def test_tab_in_a_call_offers_the_options(interactive):
     assert "time_limit=" in offered(interactive, "model.solve(time", True)
     assert "count=" in offered(interactive, "fairlp.allocate(instance, 'drf', cou", True)

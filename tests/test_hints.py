@@ -106,7 +106,8 @@ def test_what_a_hint_says_to_write_runs_in_a_model(hint, tmp_path, monkeypatch):
     pytest.fail(f"{codes} runs in no model:\n" + "\n".join(problems))
 
 
-def test_code_is_told_from_words():
+def test_code_is_told_from_words(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert phrases("write x.sum(n) over one index, x.sum() over all") == ["x.sum(n)", "x.sum()"]
     assert phrases("it is checked when it is declared") == []
     with pytest.raises(TypeError, match="'upper_bound'"):

@@ -84,7 +84,8 @@ class NamedView(Hinted, Mapping[str, _Value]):
         return len(self._entries)
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name}: {self[name]!r}" for name in self)
+        lines = [f"{name}: {self[name]!r}" for name in self]
+        return "\n".join(lines) or f"no {self._title.rpartition('.')[2]}"
 
     def _ipython_key_completions_(self) -> list[str]:
         """Return the names, which IPython completes in brackets."""
