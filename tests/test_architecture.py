@@ -64,6 +64,7 @@ DOORS = {
     ("models/notation/model.py", "models.files.programs"),
     ("models/programs/proof.py", "models.files.proofs"),
     ("models/programs/program.py", "models.files.programs"),
+    ("models/programs/solution.py", "models.notation.values"),
 }
 #: The only files that name modules in strings: the registry of back ends, and one string a family
 #: of mechanisms.

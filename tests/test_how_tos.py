@@ -20,6 +20,10 @@ from paths import DOCS, ROOT
 #: Pages of docs/ whose blocks are run in a folder and with names of their own: nothing is given
 #: to a page.
 PAGES = [
+    "networks.md",
+    "column-generation.md",
+    "rolling-horizon.md",
+    "squares-and-norms.md",
     "editing-models.md",
     "own-mechanism.md",
     "own-path.md",

@@ -28,6 +28,7 @@ from fairlp.models.programs.options import SolveOptions, SolverOptions, WriteOpt
 
 #: Public functions whose keywords nobody knows beforehand, and what they are.
 OPEN = {
+    ".extend": "the names of a model's parameters and variables",
     ".start": "the fields of a user's own path",
     ".derived": "the fields of an instance, unchecked",
     ".replace": "the fields of a program",

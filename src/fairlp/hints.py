@@ -23,7 +23,9 @@ def _by_name(entries: _Entries) -> dict[str, str]:
     return {name: hint for hint, names in entries.items() for name in names.split()}
 
 
-_VALUES = "write solution = model.solve() and solution.values['x']"
+_VALUES = (
+    "write solution = model.solve() and solution.values['x'], or solution.value(2 * x) of a formula"
+)
 _DUALS = "write solution = model.solve() and solution.duals['name']"
 _SLACKS = "write solution = model.solve() and solution.slack['name']"
 _COSTS = "write solution = model.solve() and solution.reduced_costs['x']"
@@ -214,6 +216,8 @@ HINTS: dict[str, dict[str, str]] = {
             "Maximize set_objective_sense objective sense obj modelSense ModelSense "
             "objective_sense getObjective minimize_linear_objective maximize_linear_objective "
             "set_objective_coefficient setObjectiveCoefficient get_objective_expr",
+            "write model.minimize([x.sum(), y.sum()]), optimised in that order": "setObjectiveN "
+            "set_multi_objective minimize_multiple add_auxiliary_objective minimize_static_lex",
             "write costs.set(numbers), a parameter of the objective": "changeColCost "
             "changeColsCost chgObj",
             _PARAMETER: "add_parameters add_parameter addParameter param",
@@ -424,12 +428,14 @@ HINTS: dict[str, dict[str, str]] = {
     ),
     "Solution": _by_name(
         {
-            "write solution.objective": "value objective_value ObjVal obj fun problem_value "
+            "write solution.objective": "objective_value ObjVal obj fun problem_value "
             "objective_val get_objective_value obj_val objVal ObjectiveValue opt objective_values "
             "best_feasible_objective",
-            "write solution.values['x']": "solution primal variables X get_value getValue primals "
-            "get_values get variable_values Value get_var_value get_primals load_vars Solution keys items "
-            "val getSolution col_value",
+            "write solution.value(x), of any formula, or solution.values['x']": "get_value getValue Value "
+            "get_var_value variable_value evaluate val",
+            "write solution.values['x']": "solution primal variables X primals "
+            "get_values get variable_values get_primals load_vars Solution keys items "
+            "getSolution col_value",
             "write solution.duals['name']": "dual Pi pi shadow_prices marginals get_duals dual_values "
             "get_dual_values row_dual dual_value",
             "write solution.slack['name']": "slacks slack_values get_slacks con ineqlin",

@@ -10,7 +10,8 @@ from typing import Final
 
 #: Primal and dual feasibility: what solvers are asked for, and what a certified result keeps,
 #: relative to the terms of a row or column; also the optimality conditions of logarithms solved by
-#: tangents.
+#: tangents, and by how much an objective of several gives way to later ones (relative to its terms)
+#: where ROUNDING leaves these without a point.
 FEASIBILITY: Final = 1e-9
 #: A user who takes little beside others may lack this part of its tasks, as far as prices tell, and
 #: its allocation is still called proved (which says how much); more is not proved.
@@ -48,7 +49,8 @@ CONFORMANCE: Final = 1e-6
 CONVEX_POINT: Final = 1e-4
 #: A resource counts as saturated when what is left is at most this fraction of its capacity.
 SATURATED: Final = 1e-11
-#: What is left of a capacity by the rounding of a sum over its users: at most this fraction of it.
+#: What is left of a capacity by the rounding of a sum over its users, or of an objective of several
+#: by the rounding of its terms: at most this fraction of it.
 ROUNDING: Final = 2.0**-50
 #: What frozen users have is lowered by these fractions, one after the other, where the solver finds
 #: no point that keeps all floors to the last digit; the first is no more than a fresh start.

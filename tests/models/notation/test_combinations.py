@@ -172,3 +172,66 @@ def test_values_alone_with_a_default_are_all_the_default():
             model.parameter("r", n, {"bob": 3}, default=default)
     with pytest.raises(ModelError, match="names n 'dan'"):
         model.parameter("r", n, {"dan": 3}, default=0)
+
+
+def test_bounds_of_what_exists_are_enough():
+    model, i, j, _ = network()
+    f = model.variable("f", i, j, where=ARCS, lower=1, upper=TABLE)
+    by_arc = dict(zip(f.where.elements(9), f.upper, strict=True))
+    assert by_arc == COSTS
+    f.set(upper={**COSTS, ("d", "a"): 9})  # what does not exist is of no matter
+    with pytest.raises(
+        ModelError, match=r"the upper bound of variable 'f' has no number for f\[a,b\]"
+    ):
+        f.set(upper={("a", "c"): 3})
+    with pytest.raises(ModelError, match=r"f\[a,b\]: the upper bound is NaN"):
+        f.set(upper={**COSTS, ("a", "b"): np.nan})
+
+
+@given(st.integers(0, 10**6))
+def test_sparse_numbers_on_the_right_of_rows_that_exist_are_the_dense_ones(seed):
+    rng = np.random.default_rng(seed)
+    model, i, j, k = network()
+    flags = rng.random((4, 4)) < 0.5
+    table = {(a, b): float(rng.integers(1, 9)) for a in NODES for b in NODES if rng.random() < 0.4}
+    dense = np.array([[table.get((a, b), 0.0) for b in NODES] for a in NODES])
+    for where in (None, flags):
+        for name, numbers in (("s", model.copy()), ("d", model.copy())):
+            values = {"values": table, "default": 0} if name == "s" else {"values": dense}
+            limit = numbers.parameter("limit", (i, j), **values)
+            x = numbers.variable("x", i, j, k)
+            f = numbers.variable("f", i, j)
+            numbers.constraint("cap", 2 * f <= 3 * limit - 1, where=where)
+            numbers.constraint("caps", x + f <= limit)
+            numbers.constraint("sum", f.sum(i) <= limit.sum(i) + limit.sum())
+            numbers.minimize((limit * f).sum() + limit.sum())
+            if name == "s":
+                ours = numbers
+        assert ours.diff(numbers).empty
+        assert ours.compile().offset == numbers.compile().offset
+
+
+def test_a_large_network_needs_memory_for_its_arcs_alone():
+    rng = np.random.default_rng(3)
+    count = 60_000  # pairs of nodes are more than 2**31
+    i = Index("i", range(count), "node")
+    j = i.alias("j")
+    ends = rng.integers(0, count, (5_000, 2))
+    arcs = pd.DataFrame(ends, columns=["i", "j"]).drop_duplicates()
+    arcs = arcs[arcs["i"] != arcs["j"]].reset_index(drop=True)
+    model = Model("large", indices=(i, j))
+    lines = model.subset("A", (i, j), arcs)
+    limit = model.parameter(
+        "limit", (i, j), arcs.assign(limit=np.arange(len(arcs)) + 1.0), default=0
+    )
+    f = model.variable("f", i, j, where=lines, upper=arcs.assign(top=9.0))
+    model.constraint("line", f <= limit, where=lines)
+    model.constraint("balance", f.sum(j) - f[j, i].sum(j) == 0)
+    program = model.compile()
+    assert program.A.nnz == 3 * len(arcs) and program.n_rows == len(arcs) + count
+    order = np.argsort(arcs["i"] * count + arcs["j"])
+    np.testing.assert_array_equal(program.row_upper[: len(arcs)], order + 1.0)
+    flows = program.A[len(arcs) :].tocsc()
+    sorted_arcs = arcs.iloc[order].to_numpy()
+    np.testing.assert_array_equal(flows[sorted_arcs[:, 0], np.arange(len(arcs))], 1.0)
+    np.testing.assert_array_equal(flows[sorted_arcs[:, 1], np.arange(len(arcs))], -1.0)

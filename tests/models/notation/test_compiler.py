@@ -106,7 +106,7 @@ def test_objectives_and_values_are_those_of_the_numbers(seed):
     assert program.offset == pytest.approx(sums[-1], rel=1e-9, abs=1e-9)
     x = rng.integers(0, 5, program.n_columns).astype(float)
     expected = formula.numbers @ np.append(x, 1.0)
-    values = evaluate(formulas.model, formula.expression, x)
+    values = evaluate(formula.expression, program.columns, x)
     assert values == pytest.approx(expected, rel=1e-9, abs=1e-9)
     with np.errstate(invalid="ignore", divide="ignore"):
         bent = [
@@ -115,6 +115,6 @@ def test_objectives_and_values_are_those_of_the_numbers(seed):
             (log(formula.expression), np.log(expected)),
         ]
     for expression, by_numpy in bent:
-        found = evaluate(formulas.model, expression, x)
+        found = evaluate(expression, program.columns, x)
         sure = np.isfinite(by_numpy)
         assert found[sure] == pytest.approx(by_numpy[sure], rel=1e-6, abs=1e-6)

@@ -91,7 +91,7 @@ def test_what_would_not_be_concave_or_linear_is_refused():
         power(log(x), 0.5)
     with pytest.raises(ModelError, match="logarithm of a logarithm or of a power"):
         log(power(x, 0.5))
-    with pytest.raises(ModelError, match="logarithms and powers belong in the objective"):
+    with pytest.raises(ModelError, match="logarithms, powers and squares belong in the objective"):
         model.constraint("bad", power(x, 0.5) <= 1)
     model.maximize(power(x, -1).sum(n))
     with pytest.raises(ModelError, match="powers, times their exponents, must be >= 0"):

@@ -215,7 +215,7 @@ WRONG = {
     "numbers": (lambda: M.semicontinuous("k", 3, 1), "expected a variable, or what is linear"),
     "endless": (lambda: M.sos2("k", FREE, N), "give variable 'free' bounds"),
     "one point": (lambda: M.piecewise("k", X, [1], [1]), "has 1 breakpoints; expected two or more"),
-    "falling": (lambda: M.piecewise("k", X, [0, 2, 2], [1, 2, 3]), "are expected to rise"),
+    "falling": (lambda: M.piecewise("k", X, [0, 2, 1], [1, 2, 3]), "are expected to rise"),
     "of another count": (lambda: M.piecewise("k", X, [0, 1, 2], [1, 2]), "values of k.*shape|shape"),
     "other labels": (
         lambda: M.piecewise("k", X, [0, 1], pd.DataFrame([[0, 1]] * 3, index=["ann", "bob", "eve"])), "eve|cat",

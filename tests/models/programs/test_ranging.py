@@ -5,12 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp import Index, Model, examples
-from fairlp.errors import NoSolutionError, UnsupportedError
+from fairlp.errors import NoSolutionError, UnknownNameError, UnsupportedError
 from profiles import many
 
 
@@ -179,8 +180,12 @@ def test_frames_have_a_row_for_each_element():
         rows
     ) == solution.program.n_rows
     assert solution.slack["fairness"].abs().max() < 1e-9
-    with pytest.raises(UnsupportedError, match="not of 'rows'"):
+    with pytest.raises(UnknownNameError, match=r"called 'rows'; .*'constraints'"):
         solution.frame("rows")
+    capacities = rows[rows["constraint"] == "capacity"].dropna(axis=1, how="all")
+    pd.testing.assert_frame_equal(solution.frame("capacity"), capacities)
+    values = frame[frame["variable"] == "g"].dropna(axis=1, how="all")
+    pd.testing.assert_frame_equal(solution.frame("g"), values)
     assert len(solution.plot("fairness", color="gray").patches) == len(instance.users)
     assert len(solution.plot("t").patches) == 1
 

@@ -28,8 +28,17 @@ class Labelled:
 
     def rows(self, over: Indices, positions: np.ndarray | None) -> np.ndarray:
         """Return one number for each row of a block over indices, kept where in ``positions``."""
-        flat = np.broadcast_to(self.over(over), shape_of(over)).reshape(-1)
-        return flat if positions is None else flat[positions]
+        array = self.over(over)
+        shape = shape_of(over)
+        if positions is None:
+            return np.broadcast_to(array, shape).reshape(-1)
+        if not over:
+            return np.broadcast_to(array, len(positions))
+        places = np.unravel_index(positions, shape)
+        axes = tuple(
+            column if length > 1 else 0 for column, length in zip(places, array.shape, strict=True)
+        )
+        return np.broadcast_to(array[axes], len(positions))
 
 
 def scalar(value: float) -> Labelled:
@@ -82,6 +91,19 @@ class Entries:
         for index in over:
             positions = positions * len(index) + coordinates_of[index.symbol]
         return positions
+
+    def rows(self, over: Indices, positions: np.ndarray | None) -> np.ndarray:
+        """Return one number for each row of a block over indices, of entries without columns."""
+        entries = self
+        own = symbols_of(self.indices)
+        everywhere = tuple(index for index in over if index.symbol not in own)
+        if everywhere:
+            entries = self.scaled(Labelled(everywhere, np.ones(shape_of(everywhere))))
+        places = entries.places(over)
+        if positions is None:
+            return np.bincount(places, entries.values, math.prod(shape_of(over)))
+        exists, rows = found_in(positions, places)
+        return np.bincount(rows, entries.values[exists], len(positions))
 
     def taken(self, selection: np.ndarray) -> Entries:
         """Return some of the entries, in another order or several times."""
@@ -138,6 +160,13 @@ class Entries:
         mapped = self.times(numbers).without(node.index)
         mapped.indices = tuple(node.to if index is moved else index for index in mapped.indices)
         return mapped
+
+
+def found_in(positions: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which places are among the sorted positions, and the ranks of those that are."""
+    ranks = np.searchsorted(positions, places)
+    exists = np.append(positions, -1)[ranks] == places
+    return exists, ranks[exists]
 
 
 #: (row, column, value).

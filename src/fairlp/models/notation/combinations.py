@@ -51,6 +51,8 @@ def lists_labels(data: Any) -> bool:
         return not all(pd.api.types.is_bool_dtype(dtype) for dtype in data.dtypes)
     if isinstance(data, (pd.Index, Set, MappingView)):
         return True
+    if isinstance(data, np.ma.MaskedArray):
+        return False
     if isinstance(data, (pd.Series, np.ndarray)):
         return data.ndim > 0 and not _is_yes_or_no(data.reshape(-1) if data.ndim > 1 else data)
     if isinstance(data, (list, tuple)):

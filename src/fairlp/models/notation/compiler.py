@@ -16,7 +16,16 @@ import numpy as np
 
 from ...errors import ModelError, quoted
 from ..programs.program import INTEGER, Block, LogTerms, Program, kind_of, with_data
-from .arrays import Entries, Labelled, Triples, assemble, mapped_numbers, scalar, times
+from .arrays import (
+    Entries,
+    Labelled,
+    Triples,
+    assemble,
+    found_in,
+    mapped_numbers,
+    scalar,
+    times,
+)
 from .expressions import (
     Abs,
     Add,
@@ -45,6 +54,10 @@ if TYPE_CHECKING:
     from .tables import Constraint
 
 # Numbers over indices: what expressions without variables come to.
+
+
+#: Rows, those that do not exist too, that are renumbered by a table of all of them.
+_MOST_RENUMBERED = 50_000_000
 
 
 @contextmanager
@@ -154,15 +167,20 @@ def _sums(term: Term | LogTerm, indices: Indices) -> bool:
 
 
 def sparse(node: Expression) -> Entries | None:
-    """Return the numbers of a sparse parameter, or of a number times one; None otherwise."""
+    """Return the numbers of a sparse parameter, or of numbers times one; None otherwise."""
+    if node.degree:
+        return None
     match node:
         case Parameter() | Data() if not isinstance(node.stored, np.ndarray):
             coordinates = [np.asarray(places) for places in node.stored.coords]
             return Entries(node.indices, coordinates, node.stored.data, coordinates[0])
         case Product():
             for factor, other in ((node.left, node.right), (node.right, node.left)):
-                entries = sparse(other) if isinstance(factor, Constant) else None
+                entries = sparse(other)
                 if entries is not None:
+                    sparse_factor = sparse(factor)
+                    if sparse_factor is not None:
+                        return entries.times(sparse_factor)
                     return entries.scaled(numbers(factor))
     return None
 
@@ -174,7 +192,8 @@ LinearTerms = list[Term | Entries]
 def terms(node: Expression) -> list[AnyTerm]:
     """Return an expression as a flat list of terms."""
     if node.degree == 0:
-        return [Term(numbers(node), None)]
+        entries = sparse(node)
+        return [Term(numbers(node), None) if entries is None else entries]
     match node:
         case Variable() | Element():
             return [Term(scalar(1.0), node)]
@@ -284,22 +303,23 @@ def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) ->
     variable = term.variable
     assert variable is not None
     strides = dict(zip(symbols_of(over), _steps(shape_of(over)), strict=True))
+    kind = np.int32 if math.prod(shape_of(over)) < 2**31 else np.int64
     indices = variable.indices
     symbols = symbols_of(indices)
     extra = tuple(index for index in over if index.symbol not in symbols)
     coefficient = term.coefficient.over((*indices, *extra))
     tail = shape_of(extra)
-    rows: Any = _grid(tail, [strides[index.symbol] for index in extra])
+    rows: Any = _grid(tail, [strides[index.symbol] for index in extra], kind)
     columns, coordinates = _columns(variable, start)
     head = columns.shape
     if coordinates is None:
-        inner = _grid(head, [strides.get(index.symbol, 0) for index in indices])
+        inner = _grid(head, [strides.get(index.symbol, 0) for index in indices], kind)
         rows = rows + inner.reshape((*inner.shape, *(1,) * len(tail)))
     else:
         spread = (slice(None), *(None,) * len(tail))
         for coordinate, index in zip(coordinates, indices, strict=True):
             if index.symbol in strides:
-                rows = rows + (coordinate * strides[index.symbol]).astype(np.int32)[spread]
+                rows = rows + (coordinate * strides[index.symbol]).astype(kind)[spread]
         places = [
             coordinate if length > 1 else 0
             for coordinate, length in zip(coordinates, coefficient.shape, strict=False)
@@ -333,19 +353,24 @@ def emit_entries(term: Entries, start: int, over: Indices, positions: np.ndarray
     everywhere = tuple(index for index in over if index.symbol not in symbols_of(term.indices))
     if everywhere:
         term = term.scaled(Labelled(everywhere, np.ones(shape_of(everywhere))))
-    triples = term.places(over).astype(np.int32), term.columns + np.int32(start), term.values
+    triples = term.places(over), term.columns + np.int32(start), term.values
     return _kept(triples, over, positions)
 
 
 def _kept(triples: Triples, over: Indices, positions: np.ndarray | None) -> Triples:
     """Return the triples of the rows that exist, with the rows counted among these."""
+    rows, columns, values = triples
     if positions is None:
-        return triples
-    renumber = np.full(math.prod(shape_of(over)), -1, dtype=np.int32)
-    renumber[positions] = np.arange(len(positions), dtype=np.int32)
-    rows = renumber[triples[0]]
-    exists = rows >= 0
-    return rows[exists], triples[1][exists], triples[2][exists]
+        return rows.astype(np.int32, copy=False), columns, values
+    grid = math.prod(shape_of(over))
+    if grid <= _MOST_RENUMBERED:
+        renumber = np.full(grid, -1, dtype=np.int32)
+        renumber[positions] = np.arange(len(positions), dtype=np.int32)
+        rows = renumber[rows]
+        exists = rows >= 0
+        return rows[exists], columns[exists], values[exists]
+    exists, ranks = found_in(positions, rows)
+    return ranks.astype(np.int32), columns[exists], values[exists]
 
 
 def _steps(lengths: tuple[int, ...]) -> list[int]:
@@ -353,14 +378,14 @@ def _steps(lengths: tuple[int, ...]) -> list[int]:
     return [math.prod(lengths[place + 1 :]) for place in range(len(lengths))]
 
 
-def _grid(lengths: tuple[int, ...], steps: list[int]) -> np.ndarray:
+def _grid(lengths: tuple[int, ...], steps: list[int], kind: Any = np.int32) -> np.ndarray:
     """Return Σ (position on an axis) · step; an axis with step 0 has length 1."""
-    offsets = np.zeros((1,) * len(lengths), dtype=np.int32)
+    offsets = np.zeros((1,) * len(lengths), dtype=kind)
     for place, (length, step) in enumerate(zip(lengths, steps, strict=True)):
         if step:
             shape = [1] * len(lengths)
             shape[place] = -1
-            offsets = offsets + (np.arange(length, dtype=np.int32) * np.int32(step)).reshape(shape)
+            offsets = offsets + (np.arange(length, dtype=kind) * kind(step)).reshape(shape)
     return offsets
 
 
@@ -487,21 +512,26 @@ def _constants(
     linear_terms: LinearTerms, over: Indices, positions: np.ndarray | None
 ) -> np.ndarray:
     """Return the sum of the terms without variables, for each row."""
-    constant = np.zeros(shape_of(over))
+    count = math.prod(shape_of(over)) if positions is None else len(positions)
+    constant = np.zeros(count)
     for term in linear_terms:
-        if isinstance(term, Term) and term.variable is None:
-            constant += term.coefficient.over(over)
-    flat = constant.reshape(-1)
-    return flat if positions is None else flat[positions]
+        if term.variable is None:
+            numbers_of_term = term.coefficient if isinstance(term, Term) else term
+            constant += numbers_of_term.rows(over, positions)
+    return constant
 
 
-def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
-    """Return the values of an expression at column values ``x``, one axis for each free index."""
-    program = model.compile()
-    starts = starts_of(program.columns)
-    if np.shape(x) != (program.n_columns,):
+def evaluate(expression: Expression, columns: Iterable[Block], x: np.ndarray) -> np.ndarray:
+    """Return the values of an expression at column values ``x``, one axis for each free index.
+
+    The columns are a block for each variable; parameters have the numbers of now.
+    """
+    blocks = list(columns)
+    starts = starts_of(blocks)
+    n_columns = sum(map(len, blocks))
+    if np.shape(x) != (n_columns,):
         raise ModelError(
-            f"x has shape {np.shape(x)}, expected {(program.n_columns,)}: a number for each column"
+            f"x has shape {np.shape(x)}, expected {(n_columns,)}: a number for each column"
         )
 
     def linear(node: Expression) -> Labelled:
@@ -691,7 +721,7 @@ def compile_model(model: Model) -> Program:
         if isinstance(row.relation, Conditional):
             switched.append(np.arange(start, stop))
     with naming("the objective"):
-        cost, offset, logs = objective(model, starts, n_columns)
+        cost, offset, logs = objective(model, model.objective, starts, n_columns)
     A = assemble(triples, (stop, n_columns), "csc")  # first: it frees the triples
     row_lower, row_upper = (
         np.concatenate([np.zeros(0), *(pair[side] for pair in ends)]) for side in (0, 1)
@@ -721,16 +751,16 @@ def compile_model(model: Model) -> Program:
 
 
 def objective(
-    model: Model, starts: dict[str, int], n_columns: int
+    model: Model, expression: Expression | None, starts: dict[str, int], n_columns: int
 ) -> tuple[np.ndarray, float, LogTerms | None]:
-    """Return the costs, the constant, and the logarithms and powers of the objective."""
+    """Return the costs, the constant, and the logarithms and powers of an objective."""
     cost = np.zeros(n_columns)
     offset = 0.0
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # weights, constants and alphas
     batches: list[Triples] = []
     size = 0
     plain: LinearTerms = []
-    for term in terms(model.objective) if model.objective is not None else ():
+    for term in terms(expression) if expression is not None else ():
         if isinstance(term, LogTerm):
             over = union(term.argument.indices, term.coefficient.indices)
             triples, constant = compile_rows(term.argument, starts, over)
@@ -742,8 +772,8 @@ def objective(
                 (term.coefficient.rows(over, None), constant, np.full(len(constant), term.alpha))
             )
             size += len(constant)
-        elif isinstance(term, Term) and term.variable is None:
-            offset += float(term.coefficient.values)
+        elif term.variable is None:
+            offset += float(_constants([term], (), None)[0])
         else:
             plain.append(term)
     for _, costed_columns, values in _emitted(plain, starts, (), None):
@@ -823,7 +853,9 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
             parts[name][block.slice] = side
     if model.objective is not None and uses(numbers, model.objective):
         with naming("the objective"):
-            parts["c"], parts["offset"], parts["logs"] = objective(model, starts, program.n_columns)
+            parts["c"], parts["offset"], parts["logs"] = objective(
+                model, model.objective, starts, program.n_columns
+            )
     if len(numbers) < len(stale):
         parts["col_lower"], parts["col_upper"] = bounds_of(model.variables.values())
     return program.replace(A=matrix.array(), **parts)

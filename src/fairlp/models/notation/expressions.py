@@ -51,8 +51,8 @@ _MOST_DENSE = 1_000_000
 
 #: What to write where a model would have squares or norms in its rows.
 _SQUARES = (
-    "rows are linear here: add the row to model.to_cvxpy(), or bound it by tangents with "
-    "model.piecewise (docs/squares-and-norms.md)"
+    "rows with squares or norms are added to model.to_cvxpy(), or bounded by tangents "
+    "(docs/squares-and-norms.md)"
 )
 
 
@@ -551,9 +551,9 @@ class Product(Expression):
     def __init__(self, left: Expression, right: Expression) -> None:
         if left.degree and right.degree:
             raise ModelError(
-                f"not linear: ({left}) times ({right}) multiplies variables with variables; "
-                "squares e**2 "
-                "may stand in an objective"
+                f"not linear: ({left}) times ({right}) multiplies variables with variables; squares "
+                "e**2 may stand in an objective, the product of binaries y and z is w with w <= y, "
+                f"w <= z and w >= y + z - 1, and {_SQUARES}"
             )
         self.left = left
         self.right = right
@@ -909,9 +909,9 @@ class Relation(Immutable):
         if max(left.degree, right.degree) > 1:
             side = left if left.degree > 1 else right
             raise ModelError(
-                f"a constraint must be linear, and {side} is not: products of variables (x * x, "
-                "x**2), logarithms and powers belong in the objective, and an absolute value "
-                "stands alone (abs(e) <= b)"
+                f"a constraint must be linear, and {side} is not: logarithms, powers and squares "
+                "belong in the objective, and an absolute value stands alone (abs(e) <= b); "
+                f"{_SQUARES}"
             )
         self.left = left
         self.comparison = comparison

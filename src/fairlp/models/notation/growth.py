@@ -119,8 +119,7 @@ class _Growth:
         """Yield every formula of the model with its place."""
         for name, row in self.model.constraints.items():
             yield from ((f"constraint {name!r}", part) for part in row.relation.parts)
-        if self.model.objective is not None:
-            yield "the objective", self.model.objective
+        yield from (("the objective", formula) for formula in self.model.objectives)
         for name, formula in self.model.definitions.items():
             yield f"definition {name!r}", formula
 

@@ -29,6 +29,7 @@ from .tables import (
     removed,
     replaced,
     require_name,
+    require_one_objective,
     subset_of,
     with_absolutes,
 )
@@ -437,8 +438,11 @@ class Declarations(Tables):
     def piecewise(self, name: str, x: Expression, breakpoints: Any, values: Any) -> Variable:
         """Declare y = f(x), a piecewise linear function of an expression, convex or not.
 
-        x is between the first and the last breakpoint. Written with weights of the breakpoints
-        (``name_weight``), of which at most two that follow each other are not 0 (:meth:`sos2`).
+        x is between the first and the last breakpoint. Where two breakpoints are equal, f jumps: y
+        is one of the two values there, and nothing between them. So ``[0, 0, 5]`` with the values
+        ``[0, 10, 20]`` is a fixed charge of 10 as soon as x is above 0. Written with weights of the
+        breakpoints (``name_weight``), of which at most two that follow each other are not 0
+        (:meth:`sos2`).
 
         Parameters
         ----------
@@ -446,8 +450,8 @@ class Declarations(Tables):
         x : Expression
             A variable, or what is linear in variables.
         breakpoints : array_like
-            Rising numbers: one list for all elements, or one for each (the indices of x, and the
-            breakpoints last).
+            Rising numbers, or two that are equal: one list for all elements, or one for each (the
+            indices of x, and the breakpoints last).
         values : array_like
             f at the breakpoints, likewise.
 
@@ -459,7 +463,7 @@ class Declarations(Tables):
         Raises
         ------
         ModelError
-            For fewer than two breakpoints, or some that do not rise.
+            For fewer than two breakpoints, some that fall, or three that are equal.
 
         Examples
         --------
@@ -470,6 +474,15 @@ class Declarations(Tables):
         >>> model.minimize(y)
         >>> model.solve().objective
         9.0
+
+        A delivery costs 10 at once, and 2 a unit:
+
+        >>> z = model.variable("z", upper=5)
+        >>> delivery = model.piecewise("delivery", z, [0, 0, 5], [0, 10, 20])
+        >>> some = model.constraint("some", x + z >= 13)
+        >>> model.minimize(delivery)
+        >>> model.solve().objective
+        16.0
         """
         return interpolated(self, name, x, breakpoints, values)
 
@@ -601,13 +614,26 @@ class Declarations(Tables):
 
         extend(self, index, label, numbers)
 
-    def maximize(self, objective: Any) -> None:
-        """Set the objective: linear, or with weights times logarithms and powers.
+    def maximize(
+        self,
+        objective: Any,
+        *,
+        rel_tolerance: float = 0.0,
+        abs_tolerance: float = 0.0,
+    ) -> None:
+        """Set the objective, or several in order.
+
+        It is linear, or has weights times logarithms and powers. Of several, each is maximised
+        among the optima of those before it; see :meth:`minimize` and :meth:`solve`. Write ``-cost``
+        for one that is minimised.
 
         Parameters
         ----------
-        objective : Expression or float
-            One number: without free indices.
+        objective : Expression or float, or list of them
+            Each is one number: without free indices.
+        rel_tolerance, abs_tolerance : float
+            By how much each objective of a list may give way to those after it: so much of its
+            optimum, plus so much.
 
         Raises
         ------
@@ -622,10 +648,20 @@ class Declarations(Tables):
         >>> model.solve().objective
         7.0
         """
-        self._optimise("max", objective)
+        self._optimise("max", objective, rel_tolerance, abs_tolerance)
 
-    def minimize(self, objective: Any) -> None:
-        """Set the objective to be minimised.
+    def minimize(
+        self,
+        objective: Any,
+        *,
+        rel_tolerance: float = 0.0,
+        abs_tolerance: float = 0.0,
+    ) -> None:
+        """Set the objective to be minimised, or several in order.
+
+        Of several, each is minimised among the optima of those before it: ``[f, g]`` is the least
+        f, and the least g that this f allows. Write ``-g`` for one that is maximised. All but the
+        last are linear but for absolute values.
 
         Absolute values in it have weights ≥ 0 (≤ 0 where it is maximised). Each becomes a variable
         ``abs1`` with rows ``abs1_above`` and ``abs1_below``, which go when the objective is
@@ -633,13 +669,17 @@ class Declarations(Tables):
 
         Parameters
         ----------
-        objective : Expression or float
-            One number: without free indices.
+        objective : Expression or float, or list of them
+            Each is one number: without free indices.
+        rel_tolerance, abs_tolerance : float
+            By how much each objective of a list may give way to those after it: so much of its
+            optimum, plus so much.
 
         Raises
         ------
         ModelError
-            For a free index, or what another model declared.
+            For a free index, what another model declared, or logarithms and powers in an objective
+            before the last.
 
         Examples
         --------
@@ -650,8 +690,11 @@ class Declarations(Tables):
         >>> model.minimize(abs(x - [1, 5]).sum())
         >>> model.solve().objective
         2.0
+        >>> model.minimize([-x.sum(), x["ann"]])
+        >>> model.solve().values["x"].to_dict()
+        {'ann': 0.0, 'bob': 4.0}
         """
-        self._optimise("min", objective)
+        self._optimise("min", objective, rel_tolerance, abs_tolerance)
 
     def leximin(
         self, levels: Expression | Constraint, lowest: Variable | None = None, *, where: Any = None
@@ -717,17 +760,16 @@ class Declarations(Tables):
         self._levels = rows.name
         return rows
 
-    def _optimise(self, sense: Sense, objective: Any) -> None:
-        expression = as_expression(objective)
-        if expression.indices:
-            raise ModelError(
-                f"the objective must be one number, but {expression} has the free index "
-                f"{expression.indices[0].symbol!r}; sum over it"
-            )
-        check_own(self, "the objective", expression)
-        expression = with_absolutes(self, expression)
+    def _optimise(
+        self, sense: Sense, formulas: Any, rel_tolerance: float, abs_tolerance: float
+    ) -> None:
+        from .in_order import checked_tolerances, objectives_of
+
+        tolerances = checked_tolerances(formulas, rel_tolerance, abs_tolerance)
+        objectives = with_absolutes(self, objectives_of(self, formulas))
+        self._tolerances = tolerances
         self._sense = sense
-        self._objective = expression
+        self._objectives = objectives
         self._levels = None
         self.changed()
 
@@ -750,8 +792,9 @@ class Model(Declarations):
              :meth:`sos2`, :meth:`define`; :meth:`maximize`, :meth:`minimize`, :meth:`leximin`
     solve    :meth:`solve`, :meth:`session`, :meth:`sweep`
     read     ``model["x"]``, :attr:`variables`, :attr:`parameters`, :attr:`constraints`,
-             :attr:`subsets`, :attr:`definitions`, :attr:`objective`, :attr:`sense`,
-             :attr:`indices`, :attr:`levels`, :attr:`absolutes`; :meth:`kind_of`, :meth:`evaluate`
+             :attr:`subsets`, :attr:`definitions`, :attr:`objective`, :attr:`objectives`,
+             :attr:`tolerances`, :attr:`sense`, :attr:`indices`, :attr:`levels`, :attr:`absolutes`;
+             :meth:`kind_of`, :meth:`evaluate`
     check    :meth:`explain`, :meth:`statistics`, :meth:`diff`, :meth:`equals`
     change   :meth:`extend`, :meth:`replace`, :meth:`remove`, :meth:`copy`, :meth:`relax_integrality`,
              :meth:`changed`; of what it is made of :meth:`.Parameter.set`, :meth:`.Variable.set`,
@@ -911,11 +954,11 @@ class Model(Declarations):
                   part  row column first second
         0  coefficient  row      x   2.0    4.0
         """
-        from ..programs.inspection import difference
+        from .in_order import difference_in_order
 
-        if not isinstance(other, (Tables, Program)):
+        if not isinstance(other, (Model, Program)):
             raise ModelError(f"{quoted(other)} is no model; expected one to compare with")
-        return difference(self.compile(), other if isinstance(other, Program) else other.compile())
+        return difference_in_order(self, other)
 
     def equals(self, other: Model | Program) -> bool:
         """Whether another model has the same program, in any order of rows; see :meth:`diff`.
@@ -963,12 +1006,12 @@ class Model(Declarations):
         >>> float(model.evaluate("total", np.array([3.0, 4.0])))
         7.0
         """
-        from .compiler import evaluate
+        from .compiler import blocks_of, evaluate
 
         require_known(
             name, self.definitions, f"model {self.name!r} has no definition {quoted(name)}"
         )
-        return evaluate(self, self.definitions[name], x)
+        return evaluate(self.definitions[name], blocks_of(self.variables.values()), x)
 
     def compile(self) -> Program:
         """Return the model as frozen arrays; O(nonzeros), without a loop over rows.
@@ -981,7 +1024,7 @@ class Model(Declarations):
         ------
         ModelError
             When the model cannot be written as a linear program with logarithms or powers in the
-            objective.
+            objective, or has several objectives.
 
         Examples
         --------
@@ -990,6 +1033,11 @@ class Model(Declarations):
         >>> model.compile().A.toarray().tolist(), model.compile().row_upper.tolist()
         ([[2.0]], [5.0])
         """
+        require_one_objective(self)
+        return self._first_program()
+
+    def _first_program(self) -> Program:
+        """Return the program with the first objective."""
         from .compiler import compile_model, patched
 
         if self._program is None:
@@ -1002,6 +1050,15 @@ class Model(Declarations):
     @lists(SolveOptions)
     def solve(self, solver: AnySolver = "highs", **options: Unpack[SolveOptions]) -> Solution:
         """Solve with a back end: a name of :func:`fairlp.solvers`, or a :class:`fairlp.Backend`.
+
+        Several objectives are solved one after the other. Each solve has a row for every objective
+        before, such as ``objective1_kept``, which keeps that one within its tolerances of its
+        optimum, and within rounding of its terms (``FEASIBILITY`` of :mod:`fairlp.tolerances` where
+        the solver finds no point otherwise); one that takes whole numbers only is kept exactly. The
+        solution is that of the last program, with its duals; ``solution.value(f)`` is what an
+        earlier objective has there. Where an objective has no optimum its solution is returned, and
+        the status says which one it is. The time limit is for all of them together, other limits
+        for each.
 
         Parameters
         ----------
@@ -1033,6 +1090,10 @@ class Model(Declarations):
         """
         from ..programs.backends import build_and_solve
 
+        if len(self.objectives) > 1:
+            from .in_order import solve_in_order
+
+            return solve_in_order(self, solver, options)
         return build_and_solve(self.compile, solver, options)
 
     @lists(SolveOptions)
@@ -1211,6 +1272,8 @@ class Model(Declarations):
         """
         from ..programs.backends import explain
 
+        if len(self.objectives) > 1:  # of the first objective without an optimum
+            return explain(self.solve(solver).program, solver, weights)
         return explain(self.compile(), solver, weights)
 
     @lists(WriteOptions)

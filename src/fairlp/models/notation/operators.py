@@ -184,7 +184,7 @@ class Refusals:
         )
 
     __call__ = refused(
-        "is not called", "its value is solution.values['x'] with solution = model.solve()"
+        "is not called", "its value is solution.value(x) with solution = model.solve()"
     )
     __contains__ = refused("has no labels of its own", "write 'ann' in n, of an index n")
     __setitem__ = __delitem__ = refused(

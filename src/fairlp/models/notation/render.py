@@ -334,8 +334,8 @@ def _outside(model: Model, tex: bool) -> dict[str, Index]:
         places = np.unravel_index(positions, shape_of(row.over)) if row.over else ()
         asked = dict(zip(symbols_of(row.over), places, strict=True))
         stack += [(node, asked) for node in row.relation.parts]
-    formulas = (model.objective, *model.definitions.values())
-    stack += [(formula, {}) for formula in formulas if formula is not None]
+    formulas = (*model.objectives, *model.definitions.values())
+    stack += [(formula, {}) for formula in formulas]
     stack.reverse()
     while stack:
         node, asked = stack.pop()
@@ -365,8 +365,9 @@ def model_text(model: Model) -> str:
     """Return a whole model as text, as ``print(model)`` shows it."""
     subsets = _Subsets(model, False)
     lines = [model.name + (f"  ({model.source})" if model.source else "")]
-    if model.objective is not None:
-        lines.append(f"  {model.sense}imize  {text(model.objective)}")
+    if model.objectives:
+        formulas = ", then ".join(map(text, model.objectives))
+        lines.append(f"  {model.sense}imize  {formulas}{_giving_way(model, False)}")
     width = max((len(name) for name in model.constraints), default=0)
     if model.constraints:
         lines.append("  subject to")
@@ -400,12 +401,28 @@ def model_text(model: Model) -> str:
     return "\n".join(lines)
 
 
+def _giving_way(model: Model, tex: bool) -> str:
+    """Return by how much objectives may give way to later ones; empty where they may not."""
+    relative, absolute = model.tolerances
+    times = r"\," if tex else "·"
+    amounts = [f"{relative:.12g}{times}|optimum|"] if relative else []
+    amounts += [f"{absolute:.12g}"] if absolute else []
+    if not amounts or len(model.objectives) < 2:
+        return ""
+    amount = " + ".join(amounts)
+    if tex:
+        amount = amount.replace("optimum", r"\text{optimum}")
+        return rf" \quad \text{{(each may give way by }} {amount} \text{{)}}"
+    return f"   (each may give way by {amount})"
+
+
 def model_latex(model: Model, symbols: bool = False) -> str:
     """Return a whole model as a LaTeX ``aligned`` block, with a table of its symbols if asked."""
     subsets = _Subsets(model, True)
     rows = []
-    if model.objective is not None:
-        rows.append(f"\\text{{{model.sense}imize}}\\quad & {latex(model.objective)}")
+    if model.objectives:
+        formulas = r",\ \text{then}\ ".join(map(latex, model.objectives))
+        rows.append(rf"\text{{{model.sense}imize}}\quad & {formulas}{_giving_way(model, True)}")
     lead = r"\text{subject to}\quad & "
     for row in model.constraints.values():
         scope = rf" \quad {subsets.scope(row.over, row.where)}" if row.over else ""

@@ -150,14 +150,24 @@ def implied(
 
 
 def special_ordered(
-    model: Declarations, name: str, node: Any, over: Index, adjacent: int, off: str = "=="
+    model: Declarations,
+    name: str,
+    node: Any,
+    over: Index,
+    adjacent: int,
+    off: str = "==",
+    joined: Data | None = None,
 ) -> Constraint:
-    """Declare that at most ``adjacent`` (1 or 2) neighbours along an index are not 0."""
+    """Declare that at most ``adjacent`` (1 or 2) neighbours along an index are not 0.
+
+    Where ``joined`` is 0, a label and the one before are no neighbours.
+    """
     formula, where = linear_in(name, node)
     with parts_of(model, "constraint", name):
         on = model.variable(f"{name}_on", *formula.indices, where=where, binary=True)
         rows = model.constraint(name, on.sum(over) <= 1)
-        selected = on + on.shift(over) if adjacent == 2 else on
+        before = on.shift(over) if joined is None else joined * on.shift(over)
+        selected = on + before if adjacent == 2 else on
         implied(
             model,
             f"{name}_off",
@@ -182,7 +192,10 @@ def zero_or_at_least(model: Declarations, name: str, node: Any, least: Any) -> C
 def interpolated(
     model: Declarations, name: str, node: Any, breakpoints: Any, values: Any
 ) -> Variable:
-    """Declare y = f(x) by weights of breakpoints; at most two, neighbours, are not 0."""
+    """Declare y = f(x) by weights of breakpoints; at most two, neighbours, are not 0.
+
+    Equal breakpoints, where f jumps, are no neighbours: there is nothing between them.
+    """
     from .tables import Subset
 
     formula, where = linear_in(name, node)
@@ -200,10 +213,7 @@ def interpolated(
         _of_points(name, noun, numbers, formula.indices, point)
         for noun, numbers in (("breakpoints", breakpoints), ("values", values))
     )
-    if (np.diff(abscissae.values) <= 0).any():
-        raise ModelError(
-            f"the breakpoints of piecewise {quoted(name)} are expected to rise: {abscissae.values.tolist()}"
-        )
+    joined = _joined(name, abscissae)
     existing = None
     if where is not None:
         positions = where.positions[:, None] * count + np.arange(count)
@@ -225,8 +235,28 @@ def interpolated(
             f"{name}_argument", (abscissae * weight).sum(point) == formula, where=where
         )
         model.constraint(f"{name}_value", (height * weight).sum(point) == y, where=where)
-        special_ordered(model, f"{name}_segment", weight, point, 2, "<=")
+        special_ordered(model, f"{name}_segment", weight, point, 2, "<=", joined)
     return y
+
+
+def _joined(name: str, abscissae: Data) -> Data | None:
+    """Return 1 where a line leads from the breakpoint before, 0 after a jump; None without jumps.
+
+    Raise for breakpoints that fall, and for more than two that are equal.
+    """
+    rise = np.diff(abscissae.values)
+    is_jump = rise == 0
+    if (rise < 0).any() or (is_jump[..., 1:] & is_jump[..., :-1]).any():
+        raise ModelError(
+            f"the breakpoints of piecewise {quoted(name)} are expected to rise, and two that are "
+            f"equal are a jump (no more than two): {abscissae.values.tolist()}"
+        )
+    if not is_jump.any():
+        return None
+    first = np.zeros((*is_jump.shape[:-1], 1))  # no line leads to it
+    lines = np.concatenate([first, 1.0 - is_jump], axis=-1)
+    lines.setflags(write=False)
+    return Data(f"{name}_joined", abscissae.indices, lines)
 
 
 def _of_points(name: str, noun: str, numbers: Any, over: Indices, point: Index) -> Data:

@@ -14,6 +14,7 @@ from ...errors import ModelError, UnknownNameError, nearest, quoted
 from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, refused, worded
 from ..programs.program import Block, Program
 from ..programs.views import NamedView
+from .arrays import found_in
 from .combinations import EXPECTED, chosen, listed_numbers, lists_labels, spread
 from .compiler import naming, numbers, unconditional
 from .expressions import (
@@ -595,27 +596,46 @@ def _bound(
     name: str, side: str, value: Any, default: float, over: Indices, positions: np.ndarray | None
 ) -> np.ndarray:
     shape = shape_of(over)
+    subject = f"the {side} of variable {quoted(name)}"
     try:
-        subject = f"the {side} of variable {quoted(name)}"
-        numbers_in_order = default if value is None else aligned(value, over, subject, ModelError)
-        array = floats(numbers_in_order)
+        bound = _of_existing(name, value, over, positions, subject)
+        if bound is None:
+            array = floats(default if value is None else aligned(value, over, subject, ModelError))
+            if array.shape not in ((), shape):
+                raise ModelError(
+                    f"variable {quoted(name)}: the {side} has shape {array.shape}, expected {shape}"
+                )
+            size = math.prod(shape) if positions is None else len(positions)
+            flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
+            bound = flat if positions is None or array.ndim == 0 else flat[positions]
     except NumberError as error:
         raise ModelError(
             f"variable {quoted(name)}: the {side} is not all numbers ({error})"
         ) from None
-    if array.shape not in ((), shape):
-        raise ModelError(
-            f"variable {quoted(name)}: the {side} has shape {array.shape}, expected {shape}"
-        )
-    size = math.prod(shape) if positions is None else len(positions)
-    flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
-    bound = flat if positions is None or array.ndim == 0 else flat[positions]
     for k in np.flatnonzero(np.isnan(bound) | (bound == -default))[:1].tolist():
         which = _element(name, over, positions, k)
         problem = "NaN" if np.isnan(bound[k]) else bound[k]
         expected = "a number" if np.isnan(default) else "a number or None"
         raise ModelError(f"variable {which}: the {side} is {problem}; expected {expected}")
     return bound
+
+
+def _of_existing(
+    name: str, value: Any, over: Indices, positions: np.ndarray | None, subject: str
+) -> np.ndarray | None:
+    """Return labelled numbers of what exists of a variable, None where they are of all or none.
+
+    Of a flow on arcs so a table of the arcs is enough.
+    """
+    listed = None if positions is None or value is None else listed_numbers(value, over, subject)
+    if listed is None or positions is None or len(listed.positions) == math.prod(shape_of(over)):
+        return None
+    order = np.argsort(listed.positions)
+    exists, ranks = found_in(listed.positions[order], positions)
+    for k in np.flatnonzero(~exists)[:1].tolist():
+        raise ModelError(f"{subject} has no number for {_element(name, over, positions, k)}")
+    numbers_in_order: np.ndarray = floats(listed.values)[order[ranks]]
+    return numbers_in_order
 
 
 def _element(name: str, over: Indices, positions: np.ndarray | None, k: int) -> str:
@@ -653,7 +673,9 @@ class Tables(Hinted):
         self._constraints: dict[str, Constraint] = {}
         self._subsets: dict[str, Subset] = {}
         self._definitions: dict[str, Expression] = {}
-        self._objective: Expression | None = None
+        self._objectives: tuple[Expression, ...] = ()
+        #: By how much objectives may give way to later ones: relative to their optimum, and beside.
+        self._tolerances: tuple[float, float] = (0.0, 0.0)
         self._sense: Sense = "min"
         self._levels: str | None = None
         #: What stands for the absolute values of the objective, by the name of its variable.
@@ -818,8 +840,18 @@ class Tables(Hinted):
 
     @property
     def objective(self) -> Expression | None:
-        """What is maximised or minimised."""
-        return self._objective
+        """What is maximised or minimised; of several objectives the first."""
+        return self._objectives[0] if self._objectives else None
+
+    @property
+    def objectives(self) -> tuple[Expression, ...]:
+        """What is maximised or minimised, in order; one objective is a tuple of one."""
+        return self._objectives
+
+    @property
+    def tolerances(self) -> tuple[float, float]:
+        """By how much objectives may give way to later ones: relatively, and in their own unit."""
+        return self._tolerances
 
     @property
     def absolutes(self) -> Mapping[str, Abs]:
@@ -858,6 +890,16 @@ def check_own(model: Declarations, what: str, *expressions: Expression) -> None:
         )
         raise ModelError(
             f"{what} uses {kind} {leaf.name!r}, which is of another model or was removed; {remedy}"
+        )
+
+
+def require_one_objective(model: Declarations) -> None:
+    """Raise where a model has several objectives, which no single program or file has."""
+    if len(model.objectives) > 1:
+        raise ModelError(
+            f"model {model.name!r} has {len(model.objectives)} objectives, of which model.solve() "
+            "optimises one after the other; programs, files, other tools and sessions have one: "
+            f"set one objective, model.{model.sense}imize({model.objective})"
         )
 
 
@@ -991,11 +1033,7 @@ def _outside(model: Declarations, block: Any, parts: list[tuple[str, str]]) -> l
             for name, row in model.constraints.items()
             if uses(names, *row.relation.parts)
         ]
-        places += (
-            ["the objective"]
-            if model.objective is not None and uses(names, model.objective)
-            else []
-        )
+        places += ["the objective"] if uses(names, *model.objectives) else []
         places += [
             f"definition {quoted(name)}"
             for name, node in model.definitions.items()
@@ -1010,8 +1048,10 @@ _ABOVE = "_above"
 _BELOW = "_below"
 
 
-def with_absolutes(model: Declarations, objective: Expression) -> Expression:
-    """Return an objective with a variable for each absolute value; the former variables go.
+def with_absolutes(
+    model: Declarations, objectives: tuple[Expression, ...]
+) -> tuple[Expression, ...]:
+    """Return objectives with a variable for each absolute value; the former variables go.
 
     The variable is at least the argument and its negative: two families of rows.
     """
@@ -1026,11 +1066,11 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
             else None
         )
 
-    objective = rebuilt(objective, restored)
+    new_objectives = tuple(rebuilt(objective, restored) for objective in objectives)
     for name in old:
         places = _outside(model, model._variables[name], _parts(model, "variable", name))
         places = [place for place in places if place != "the objective"]
-        places += ["the new objective"] if uses((name,), objective) else []
+        places += ["the new objective"] if uses((name,), *new_objectives) else []
         if places:
             raise ModelError(
                 f"variable {quoted(name)} stands for {old[name]} in the objective that is replaced, and "
@@ -1058,7 +1098,7 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
             model._absolutes[name] = node
         return variable_of[id(node)]
 
-    return rebuilt(objective, stand_in)
+    return tuple(rebuilt(objective, stand_in) for objective in new_objectives)
 
 
 def _refuse_part(model: Declarations, kind: str, declared_name: str) -> None:
@@ -1110,7 +1150,8 @@ def copied(model: Model, relaxed: bool = False) -> Model:
     )
     copy._sense = model.sense
     copy._levels = model._levels
-    copy._objective = None if model.objective is None else mapped(model.objective, leaves)
+    copy._objectives = tuple(mapped(objective, leaves) for objective in model.objectives)
+    copy._tolerances = model.tolerances
     copy._owners.update(model._owners)
     copy._absolutes.update(
         {name: Abs(mapped(node.argument, leaves)) for name, node in model.absolutes.items()}

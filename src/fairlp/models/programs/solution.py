@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import pandas as pd
 
-from ...errors import NoSolutionError, UnsupportedError, quoted
+from ...errors import NoSolutionError, quoted, require_known
 from ...hints import Hinted, NoArgumentError, refused
 from ...tolerances import CONVEX_POINT, MILP_TOLERANCES, VERIFIED
 from .options import Options
@@ -133,6 +133,49 @@ class Solution(Hinted):
         """Values of the variables by name: a float, Series, or DataFrame."""
         return BlockView(self.program.columns, self._any_point(), "solution.values")
 
+    def value(self, expression: Any) -> Any:
+        """Return the value of a formula at this solution.
+
+        Variables have the values that this solution gives their names. Parameters have the numbers
+        that they have now: one that was set since the solve counts as it is set. Elements of a
+        variable that do not exist count as 0, as they do in every formula.
+
+        Parameters
+        ----------
+        expression : Expression
+            Of the model that was solved; logarithms, powers and absolute values included.
+
+        Returns
+        -------
+        float, Series or DataFrame
+            A float without a free index, a Series over one, a DataFrame over two, a Series with a
+            MultiIndex over more.
+
+        Raises
+        ------
+        ModelError
+            For a constraint (see :attr:`activity` and :attr:`slack`), what is no formula, and a
+            variable that the solution does not have with these labels.
+        NoSolutionError
+            When there is no point.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> x = model.variable("x", n, upper=[1, 3])
+        >>> model.maximize(x.sum())
+        >>> solution = model.solve()
+        >>> solution.value(2 * x + 1).to_dict()
+        {'ann': 3.0, 'bob': 7.0}
+        >>> solution.value(abs(x["ann"] - x["bob"]))
+        2.0
+        """
+        from ..notation.values import value_at
+
+        return value_at(self.program, expression, self._any_point())
+
     @property
     def duals(self) -> BlockView:
         """Duals of the constraints by name, ∂objective/∂(right-hand side)."""
@@ -160,12 +203,14 @@ class Solution(Hinted):
             "solution.slack",
         )
 
-    def frame(self, of: Literal["variables", "constraints"] = "variables") -> pd.DataFrame:
-        """Return one row for each element of all variables, or of all constraints.
+    def frame(self, of: str = "variables") -> pd.DataFrame:
+        """Return one row for each element of all variables, of all constraints, or of one of them.
 
         Parameters
         ----------
-        of : {"variables", "constraints"}
+        of : str
+            "variables", "constraints", or the name of a variable or family of constraints: of a
+            variable with a mask, such as a flow on arcs, only what exists has a row.
 
         Returns
         -------
@@ -177,8 +222,8 @@ class Solution(Hinted):
         ------
         NoSolutionError
             When there is no point.
-        UnsupportedError
-            For another word than these two.
+        UnknownNameError
+            For a name that there is not.
 
         Examples
         --------
@@ -189,12 +234,16 @@ class Solution(Hinted):
                x   A 3.000000           0.0    0.0    inf
                x   B 2.000000           0.0    0.0    inf
                t NaN 0.666667           0.0    0.0    inf
+        >>> solution.frame("capacity")["dual"].round(3).tolist()
+        [0.074, 0.0]
         """
         program = self.program
         x = self._any_point()
-        columns = of == "variables"
-        if not columns and of != "constraints":
-            raise UnsupportedError(f"a frame is of 'variables' or 'constraints', not of {of!r}")
+        by_name = {block.name: block for block in (*program.rows, *program.columns)}
+        if of not in ("variables", "constraints"):
+            names = ["variables", "constraints", *by_name]
+            require_known(of, names, f"no variable and no constraint is called {quoted(of)}")
+        columns = of == "variables" or of in [block.name for block in program.columns]
         kind, price = ("col", self.column_duals) if columns else ("row", self.row_duals)
         values = x if columns else program.A @ x
         numbers = {
@@ -205,7 +254,10 @@ class Solution(Hinted):
             "lower": getattr(program, f"{kind}_lower"),
             "upper": getattr(program, f"{kind}_upper"),
         }
-        return tidy(of[:-1], program.columns if columns else program.rows, numbers)
+        blocks = program.columns if columns else program.rows
+        if of not in ("variables", "constraints"):
+            blocks = (by_name[of],)
+        return tidy("variable" if columns else "constraint", blocks, numbers)
 
     def plot(self, name: str, **options: Any) -> Any:
         """Draw the values of a variable, or the activity of a constraint, as bars by label.

@@ -304,7 +304,7 @@ def read_back(model: Model, problem: Any) -> Solution:
         for block in program.columns
         for side in (program.col_lower, program.col_upper)
     ]
-    added = len(problem.constraints) - len(places) - sum(has_bound)
+    added = len(problem.constraints) - len(places) - int(np.sum(has_bound))
     if added > 0:
         message += f", with {counted(added, 'constraint')} that the model does not have"
     return checked(
