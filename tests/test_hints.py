@@ -1,13 +1,16 @@
 """Idioms of other modelling tools: each works, or the error says what to write here, and that is right."""
 
+import ast
 import copy
 import functools
 import itertools
 import math
 import operator
 import pickle
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +18,7 @@ import pytest
 import scipy.sparse
 
 import fairlp
-from fairlp import Index, Model
+from fairlp import Index, Model, hints
 from fairlp.errors import FairlpError
 from fairlp.hints import CALLS, HINTS
 from hint_code import phrases, run, scopes
@@ -129,6 +132,20 @@ def test_no_hint_hides_what_there_is():
     settable = {"objective", "sense", "value"}
     for owner, thing in owners.items():
         assert not (set(HINTS[owner]) & set(dir(thing))) - settable, owner
+
+
+def test_no_table_says_two_things_of_a_name():
+    tables = [
+        call.args[0]
+        for call in ast.walk(ast.parse(Path(hints.__file__).read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "_by_name"
+    ]
+    assert len(tables) == len(HINTS)
+    for table in tables:
+        hints_of_table = [ast.unparse(key) for key in table.keys]
+        names_of_table = " ".join(ast.literal_eval(value) for value in table.values).split()
+        for entries in (hints_of_table, names_of_table):
+            assert not [entry for entry, count in Counter(entries).items() if count > 1]
 
 
 def test_what_asks_for_names_still_works():

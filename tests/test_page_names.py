@@ -21,8 +21,8 @@ OF_OTHERS = {
         "--exclusive", "--freemps", "--mps", "--no-compile", "--no-deps",
     ],
     "JuMP": [
-        "Bin", "Dict", "Int", "set_normalized_coefficient", "lp_sensitivity_report(m)", "set_parameter_value", "termination_status(m)",
-        'write_to_file(m, "m.mps")',
+        "Bin", "Dict", "Int", "lp_sensitivity_report(m)", "set_normalized_coefficient", "set_parameter_value",
+        "termination_status(m)", 'write_to_file(m, "m.mps")',
     ],
     "PuLP": ['cat="Integer"', "lpDot(…)", "mip=False", "m.solve(HiGHS())", "x.fixValue()"],
     "linopy, Pyomo and Python's copy": ["ModelDiff", "Set.prev", "deepcopy"],

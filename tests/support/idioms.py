@@ -406,6 +406,8 @@ IDIOMS = {
     "u.rolling(t=2).sum()": "sum(x.shift(n, k) for k in range(3))",
     "np.diff(u)": "x - x.shift(n)",
     "x.where(x > 1)": "t >= x",
+    "(2 * x).where(mask)": "mask * x",
+    "model.variable('z', n, where=mask).where(mask)": "mask * x",
     "x.rename('y')": "x[n.alias('m'), i]",
     "x.rename(n='m')": "x[n.alias('m'), i]",
     "x.fillna(0)": "where=mask",

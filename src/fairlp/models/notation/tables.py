@@ -110,6 +110,10 @@ class Subset(Immutable):
         """Number of all combinations."""
         return math.prod(shape_of(self.indices))
 
+    __call__ = refused(
+        "is not called", "write where= in model.variable or model.constraint, or mask * x"
+    )
+
     def __len__(self) -> int:
         return len(self.positions)
 
