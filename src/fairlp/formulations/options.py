@@ -23,6 +23,7 @@ __all__ = [
     "FairTasksOptions",
     "FormulationOptions",
     "MechanismOptions",
+    "ModelOptions",
     "RuleOptions",
     "SharingOptions",
     "SimulationOptions",
@@ -41,8 +42,8 @@ class ClockOptions(TypedDict, total=False):
     clock_seed: int
 
 
-class DivisibleOptions(TypedDict, total=False):
-    """The options of mechanisms of divisible tasks, but for those of memories and clocks."""
+class ModelOptions(TypedDict, total=False):
+    """The options of mechanisms that stand in their formulations, too."""
 
     # of the max-min family, and along queues
     whole: bool
@@ -52,12 +53,17 @@ class DivisibleOptions(TypedDict, total=False):
     steps: Any
     age: Any
     isolated_age: Any
+    # no justified complaints, α-fairness
+    criterion: Criterion | None
+    alpha: float
+
+
+class DivisibleOptions(ModelOptions, total=False):
+    """The options of mechanisms of divisible tasks, but for those of memories and clocks."""
+
     # per server
     most_sweeps: int
     seconds: float
-    # no justified complaints, α-fairness
-    criterion: Criterion
-    alpha: float
 
 
 class RuleOptions(DivisibleOptions, total=False):
@@ -129,18 +135,12 @@ class TrackOptions(ClockOptions, total=False):
     near: float
 
 
-class FormulationOptions(TypedDict, total=False):
+class FormulationOptions(ModelOptions, total=False):
     """The options of all formulations; each mechanism's has some of them."""
 
-    # of the max-min family, and along queues
-    whole: bool
-    count: Literal["total", "borrowed"]
+    # of the max-min family
     past: Any
     # gavel
-    objective: str
-    steps: Any
-    age: Any
-    isolated_age: Any
     at: Any
     rho: float | None
     rounds: pd.DataFrame | None
@@ -148,9 +148,6 @@ class FormulationOptions(TypedDict, total=False):
     bottlenecks: Any
     support: Any
     theorem: bool
-    criterion: Criterion | None
-    # α-fairness
-    alpha: float
     # whole tasks
     settled: Any
     goal: str
