@@ -66,12 +66,13 @@ def run(codes, scope):
 
 def _try_keyword(name, value, model, n):
     """Hand over a keyword to what takes it: an option, or a part of a declaration."""
+    count = len(model.variables) + len(model.parameters)
     if name in fairlp.Options.__dataclass_fields__:
         model.solve("highs", **{name: value})
     elif name in ("values", "default"):
-        model.parameter(f"given_{name}", n, **{"values": dict.fromkeys(n, 1), name: value})
+        model.parameter(f"another{count}", n, **{"values": dict.fromkeys(n, 1), name: value})
     else:
-        model.variable(f"given_{name}", n, **{name: value})
+        model.variable(f"another{count}", n, **{name: value})
 
 
 def scopes():
