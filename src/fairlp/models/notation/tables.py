@@ -506,7 +506,11 @@ def _require_shape(values: Any, indices: Indices, name: str) -> None:
     if values.shape != shape:
         raise ModelError(
             f"parameter {quoted(name)} has shape {values.shape}, expected {shape} ({axes_text(indices)})"
-            + ("" if values.ndim else f"; one number for all is np.full({shape}, {values})")
+            + (
+                ""
+                if values.ndim
+                else f"; one number for all needs no index: model.parameter({name!r}, (), {values})"
+            )
         )
 
 
