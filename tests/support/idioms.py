@@ -168,10 +168,10 @@ IDIOMS = {
     "model.parameter('e', (n, i), pd.DataFrame([[1, 2], [3, 4]], ['ann', 'bob'], ['s1', 's2']))": None,
     "model.parameter('e', (n, i), pd.DataFrame({'n': ['ann'], 'i': ['s1'], 'value': [3]}), default=0)": None,
     "model.parameter('e', n, lambda k: 1)": "{k: f(k) for k in n}",
-    "model.parameter('e', n, 5)": "one number for all is np.full((2,), 5.0)",
+    "model.parameter('e', n, 5)": "model.parameter('e', (), 5.0)",
     "model.parameter('e', n, mutable=True)": "d.set(numbers)",
     "model.parameter('e', n, 'abc')": "parameter 'e' is not all numbers ('abc' is",
-    "model.parameter('e', (n, i), 1)": "one number for all is np.full((2, 2), 1.0)",
+    "model.parameter('e', (n, i), 1)": "model.parameter('e', (), 1.0)",
     "model.parameter('e', n, i, [[1, 2], [3, 4]])": "several indices go in a tuple: (name, (n,",
     # constraints
     "model.add_constraints(x <= 1)": "model.constraint('name'",
