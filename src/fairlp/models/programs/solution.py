@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...errors import NoSolutionError, quoted, require_known
 from ...hints import Hinted, NoArgumentError, refused
-from ...tolerances import CONVEX_POINT, MILP_TOLERANCES, VERIFIED
+from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
 from .options import Options
 from .program import BlockView, Program, tidy
 from .solution_views import html_of, to_xarray
@@ -705,7 +705,10 @@ def solution_at(
 def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarray:
     """Return a point to begin from, by column: within the bounds, and NaN where nothing is given.
 
-    Of a Solution, variables that the program does not have are left out.
+    Integers are rounded, and what is fixed has its fixed value. Left out, for the solver to
+    complete the rest, are values outside their bounds and the integers that no row admits, such as
+    beside what was fixed since. Of a Solution, variables that the program does not have are left
+    out, too.
 
     Raises
     ------
@@ -722,4 +725,40 @@ def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarra
     for name, values in start.items():
         block = program.column_block(name)
         point[block.slice] = block.pack(values)
-    return np.asarray(np.clip(point, *program.whole_bounds()))
+    whole = program.integrality > 0
+    point[whole] = np.round(point[whole])
+    low, high = program.whole_bounds()
+    room = FEASIBILITY * np.maximum(1.0, abs(point))
+    point[((point < low - room) | (point > high + room)) & (low < high)] = np.nan
+    point = np.clip(point, low, high)
+    if whole.any():
+        point[_inadmissible(program, point)] = np.nan
+    return point
+
+
+def _inadmissible(program: Program, point: np.ndarray) -> np.ndarray:
+    """Return the integer columns whose values break a row, whatever the columns without values are.
+
+    Of such a row these are the columns that can mend it: of ``y1 + y2 + y3 <= 2``, with all three
+    at 1, those that are not fixed at 1.
+    """
+    bounds = program.whole_bounds()
+    is_set = np.isfinite(point) & (program.integrality > 0)
+    lowest, highest = (np.where(is_set, point, side) for side in bounds)
+    entries = program.A.tocoo(copy=False)
+    inadmissible = np.zeros(program.n_columns, dtype=bool)
+    # a row's least activity is above its upper side, or that of the row times −1
+    for sign, side in ((1.0, program.row_upper), (-1.0, -program.row_lower)):
+        coefficients = sign * entries.data
+        rises = coefficients > 0
+        columns = entries.col
+        with np.errstate(invalid="ignore"):  # 0 times infinity, of an entry that is 0
+            smallest = coefficients * np.where(rises, lowest[columns], highest[columns])
+        least_activity = np.bincount(entries.row, smallest, program.n_rows)
+        room = FEASIBILITY * np.maximum(1.0, abs(side))
+        can_sink = np.where(
+            rises, point[columns] > bounds[0][columns], point[columns] < bounds[1][columns]
+        )
+        breaks = is_set[columns] & can_sink & (least_activity > side + room)[entries.row]
+        inadmissible[columns[breaks]] = True
+    return inadmissible
