@@ -211,6 +211,18 @@ def test_the_solution_of_a_model_is_a_start_after_a_fix():
     assert after.values["y"].tolist() == [1, 0, 0, 0, 1]
 
 
+def test_a_session_takes_a_start_and_goes_on_from_its_point():
+    model, plan = split_market()
+    with model.session(node_limit=0) as session:
+        assert not session.solve().is_feasible
+        first = session.solve(start={"x": dict(enumerate(plan))}, node_limit=None)
+        assert first.values["y"].tolist() == [2, 0, 0, 0, 0]
+        model["y"].fix({4: 1})
+        assert session.solve().values["y"].tolist() == [1, 0, 0, 0, 1]
+        model["y"].fix({3: 1})
+        assert session.solve().values["y"].tolist() == [0, 0, 0, 1, 1]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_feasible_start_is_left_as_it_is(seed):
     model = knapsacks(seed, items=8, rows=3)
