@@ -1006,7 +1006,8 @@ class Model(Declarations):
         >>> float(model.evaluate("total", np.array([3.0, 4.0])))
         7.0
         """
-        from .compiler import blocks_of, evaluate
+        from .compiler import blocks_of
+        from .evaluation import evaluate
 
         require_known(
             name, self.definitions, f"model {self.name!r} has no definition {quoted(name)}"
@@ -1039,13 +1040,14 @@ class Model(Declarations):
     def _first_program(self) -> Program:
         """Return the program with the first objective."""
         from .compiler import compile_model, patched
+        from .solved_numbers import note
 
         if self._program is None:
             self._program = compile_model(self)
         elif self._stale:
             self._program = patched(self, self._program, self._stale)
         self._stale.clear()
-        return self._program
+        return note(self._program, self.parameters)
 
     @lists(SolveOptions)
     def solve(self, solver: AnySolver = "highs", **options: Unpack[SolveOptions]) -> Solution:

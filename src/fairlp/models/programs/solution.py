@@ -133,29 +133,34 @@ class Solution(Hinted):
         """Values of the variables by name: a float, Series, or DataFrame."""
         return BlockView(self.program.columns, self._any_point(), "solution.values")
 
-    def value(self, expression: Any) -> Any:
+    def value(self, expression: Any, *, where: Any = None) -> Any:
         """Return the value of a formula at this solution.
 
         Variables have the values that this solution gives their names. Parameters have the numbers
-        that they have now: one that was set since the solve counts as it is set. Elements of a
-        variable that do not exist count as 0, as they do in every formula.
+        of the solve, by name: one that was set since counts as it was. They have those of now where
+        the solve did not have them with these labels, and where the solution was pickled. Elements
+        of a variable that do not exist count as 0, as they do in every formula.
 
         Parameters
         ----------
         expression : Expression
             Of the model that was solved; logarithms, powers and absolute values included.
+        where : array_like of bool, list or table of combinations, or Subset, optional
+            As in :meth:`.Model.constraint`, in the model's order of indices: nothing is computed
+            for other combinations. Flows by the capacities of arcs are so divided where there are
+            arcs.
 
         Returns
         -------
         float, Series or DataFrame
             A float without a free index, a Series over one, a DataFrame over two, a Series with a
-            MultiIndex over more.
+            MultiIndex over more. With ``where``, a Series of its combinations.
 
         Raises
         ------
         ModelError
-            For a constraint (see :attr:`activity` and :attr:`slack`), what is no formula, and a
-            variable that the solution does not have with these labels.
+            For a constraint (see :attr:`activity` and :attr:`slack`), what is no formula, a
+            variable that the solution does not have with these labels, and a division by zero.
         NoSolutionError
             When there is no point.
 
@@ -171,10 +176,12 @@ class Solution(Hinted):
         {'ann': 3.0, 'bob': 7.0}
         >>> solution.value(abs(x["ann"] - x["bob"]))
         2.0
+        >>> solution.value(1 / model.parameter("c", n, [0, 4]) * x, where=["bob"]).to_dict()
+        {'bob': 0.75}
         """
         from ..notation.values import value_at
 
-        return value_at(self.program, expression, self._any_point())
+        return value_at(self.program, expression, self._any_point(), where)
 
     @property
     def duals(self) -> BlockView:
