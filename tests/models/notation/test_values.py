@@ -189,6 +189,9 @@ def test_a_zero_below_counts_where_it_is_asked_for_and_has_its_labels(point):
     with pytest.raises(ModelError, match=r"is not finite everywhere; expected numbers above 0"):
         point.solution.value(log(capacity), where=[("bob", 8)])
     assert point.solution.value(log(capacity), where=[("cat", 11)]).item() == np.log(4)
+    hours = point.model.parameter("h", T, [1, 1, 0, 1])
+    with pytest.raises(ModelError, match=r"division by zero: \(h\[t\]\) is 0 at 10"):
+        point.solution.value(point.x / hours, where=[("ann", 8), ("bob", 10)])
     point.d.set([1, 0, 2])
     row = point.model.constraint("share", point.x.sum(T) / point.d <= 1)
     with pytest.raises(ModelError, match=r"'share': division by zero: \(d\[n\]\) is 0 at bob"):

@@ -238,6 +238,18 @@ def test_a_feasible_start_is_left_as_it_is(seed):
     assert start_of(program, {"x": start}).tolist() == point.tolist()
 
 
+def test_rounding_of_large_terms_leaves_nothing_out_of_a_start():
+    j = Index("j", range(3))
+    model = Model("large", indices=(j,))
+    x = model.variable("x", j, upper=1e6, integer=True)
+    coefficients = [0.1, 0.7, -0.8]
+    model.constraint("balance", (x * coefficients).sum() == 0)
+    point = [1e6 - 7] * 3
+    assert np.dot(coefficients, point) != 0
+    start = dict(enumerate(point))
+    assert start_of(model.compile(), {"x": start}).tolist() == point
+
+
 def test_a_start_keeps_what_rows_and_bounds_admit():
     n = Index("n", range(4))
     model = Model("m")

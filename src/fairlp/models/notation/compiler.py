@@ -117,7 +117,7 @@ def division_by_zero(node: Quotient, indices: Indices, place: int) -> ModelError
     """Return the error that the denominator of a quotient is 0 at a place over indices."""
     if not indices:
         return ModelError(f"division by zero: ({node.right}) is 0")
-    element = labels_at(indices, np.unravel_index(place, shape_of(indices)))
+    element = labels_at(indices, map(int, np.unravel_index(place, shape_of(indices))))
     return ModelError(f"division by zero: ({node.right}) is 0 at {element}")
 
 

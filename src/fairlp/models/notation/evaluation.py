@@ -15,7 +15,7 @@ from ...errors import ModelError
 from ..programs.program import Block
 from .arrays import Labelled
 from .compiler import compile_rows, division_by_zero, not_finite, numbers, sparse, starts_of
-from .expressions import Abs, Add, Constant, Expression, Log, Power, Product, Quotient, SumOver
+from .expressions import Abs, Add, Expression, Log, Power, Product, Quotient, SumOver
 from .labels import Indices, shape_of, symbols_of
 
 #: Places over indices, in C order; None: all, in order.
@@ -63,19 +63,20 @@ class _Evaluation:
             case Add():
                 return self._sum(node, places)
             case Product():
-                return self.at(node.left, node.indices, places) * self.at(
-                    node.right, node.indices, places
+                left, right = (
+                    self.at(factor, node.indices, places) for factor in (node.left, node.right)
                 )
+                product: np.ndarray = left * right
+                return product
             case Quotient():
                 below = self.at(node.right, node.indices, places)
                 if not below.all():
-                    first = np.argmin(below != 0)
-                    place = first if places is None else places[first]
-                    raise division_by_zero(node, node.indices, int(place))
-                values: np.ndarray = self.at(node.left, node.indices, places) / below
-                return values
+                    raise _division_by_zero(node, places, int(np.argmin(below != 0)))
+                ratio: np.ndarray = self.at(node.left, node.indices, places) / below
+                return ratio
             case Abs():
-                return np.abs(self.values(node.argument, places))
+                sizes: np.ndarray = abs(self.values(node.argument, places))
+                return sizes
             case Log() | Power():
                 return self._concave(node, places)
             case SumOver() if node.degree > 1:
@@ -135,6 +136,14 @@ class _Evaluation:
         return values
 
 
+def _division_by_zero(node: Quotient, places: Places, zero: int) -> ModelError:
+    """Return the error that the denominator of a quotient is 0 at one of the places."""
+    place = np.array([zero]) if places is None else places[zero : zero + 1]
+    below = _places_over(node.right.indices, node.indices, place)
+    assert below is not None
+    return division_by_zero(node, node.right.indices, int(below[0]))
+
+
 def _count(indices: Indices, places: Places) -> int:
     """Return how many places there are."""
     return math.prod(shape_of(indices)) if places is None else len(places)
@@ -147,9 +156,7 @@ def _places_over(indices: Indices, over: Indices, places: Places) -> Places:
     if places is None:
         shape = shape_of(indices)
         return Labelled(indices, np.arange(math.prod(shape)).reshape(shape)).rows(over, None)
-    coordinates = dict(
-        zip(symbols_of(over), np.unravel_index(places, shape_of(over)), strict=True)
-    )
+    coordinates = dict(zip(symbols_of(over), np.unravel_index(places, shape_of(over)), strict=True))
     projected = np.zeros(len(places), dtype=np.int64)
     for index in indices:
         projected = projected * len(index) + coordinates[index.symbol]

@@ -45,7 +45,7 @@ def value_at(program: Program, formula: Any, x: np.ndarray, where: Any = None) -
             f"{expression} is one number, without an index: write solution.value(…) without where"
         )
     blocks = {block.name: block for block in program.columns}
-    for leaf in named(expression):
+    for leaf in {id(leaf): leaf for leaf in named(expression)}.values():
         if isinstance(leaf, Variable):
             _require_same_elements(program, leaf, blocks.get(leaf.name))
     solved = as_solved(expression, program)
@@ -76,8 +76,9 @@ def _series(over: Indices, places: np.ndarray, values: np.ndarray) -> pd.Series[
     if len(over) == 1:
         labels = over[0].labels[coordinates[0]].rename(over[0].symbol)
         return pd.Series(values, labels, name="value")
-    levels = [index.labels for index in over]
-    index = pd.MultiIndex(levels=levels, codes=list(coordinates), names=symbols_of(over))
+    levels: Any = [index.labels for index in over]
+    codes: Any = coordinates
+    index = pd.MultiIndex(levels=levels, codes=codes, names=symbols_of(over))
     return pd.Series(values, index, name="value")
 
 

@@ -737,7 +737,7 @@ def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarra
     low, high = program.whole_bounds()
     room = FEASIBILITY * np.maximum(1.0, abs(point))
     point[((point < low - room) | (point > high + room)) & (low < high)] = np.nan
-    point = np.clip(point, low, high)
+    np.clip(point, low, high, out=point)
     if whole.any():
         point[_inadmissible(program, point)] = np.nan
     return point
@@ -762,7 +762,8 @@ def _inadmissible(program: Program, point: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore"):  # 0 times infinity, of an entry that is 0
             smallest = coefficients * np.where(rises, lowest[columns], highest[columns])
         least_activity = np.bincount(entries.row, smallest, program.n_rows)
-        room = FEASIBILITY * np.maximum(1.0, abs(side))
+        size = np.bincount(entries.row, abs(smallest), program.n_rows)
+        room = FEASIBILITY * np.maximum(1.0, size)
         can_sink = np.where(
             rises, point[columns] > bounds[0][columns], point[columns] < bounds[1][columns]
         )
