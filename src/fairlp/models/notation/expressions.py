@@ -1400,7 +1400,7 @@ class VariablePart(Expression):
                 ".set(lower=…, upper=…)"
             )
         chosen = ~np.isnan(numbers)
-        base.set_fixed(elements[chosen], numbers[chosen])
+        base._set_fixed(elements[chosen], numbers[chosen])
 
     def unfix(self) -> None:
         """Give the elements their bounds back; those that are not fixed stay as they are.
@@ -1415,7 +1415,7 @@ class VariablePart(Expression):
         ([0.0], [3.0])
         """
         if "_fixed" in self.base.__dict__:
-            self.base.set_fixed(self._elements()[0], np.nan)
+            self.base._set_fixed(self._elements()[0], np.nan)
 
     def set(self, *, lower: Any = ..., upper: Any = ...) -> None:
         """Set other bounds, as :meth:`Model.variable` takes them; omitted bounds stay.
@@ -1452,7 +1452,7 @@ class VariablePart(Expression):
         if upper is not ...:
             high[elements] = bounds(base.name, None, upper, self.indices, places)[1]
         require_ordered(base.name, low, high, base.indices, base.positions)
-        base.set_bounds(low, high)
+        base._set_bounds(low, high)
 
 
 class Variable(VariablePart):
@@ -1574,23 +1574,8 @@ class Variable(VariablePart):
         now: tuple[np.ndarray, np.ndarray] = attributes["_in_force"]
         return now
 
-    def set_fixed(self, elements: np.ndarray, numbers: np.ndarray | float) -> None:
-        """Fix elements at numbers, without looking at them; NaN gives the bounds back.
-
-        Parameters
-        ----------
-        elements : ndarray of int
-            Positions among the elements that exist.
-        numbers : ndarray or float
-
-        Examples
-        --------
-        >>> from fairlp import Model
-        >>> x = Model("m").variable("x")
-        >>> x.set_fixed(np.array([0]), 2.0)
-        >>> x.upper.tolist()
-        [2.0]
-        """
+    def _set_fixed(self, elements: np.ndarray, numbers: np.ndarray | float) -> None:
+        """Fix elements at numbers, without looking at them; NaN gives the bounds back."""
         old = self.__dict__.get("_fixed")
         fixed = np.full(self.size, np.nan) if old is None else old.copy()
         fixed[elements] = numbers
@@ -1601,38 +1586,19 @@ class Variable(VariablePart):
             self.__dict__["_fixed"] = fixed
         _tell_the_model(self)
 
-    def set_bounds(self, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Set the bounds of the elements that exist, without looking at them; see :meth:`set`.
-
-        Parameters
-        ----------
-        lower, upper : ndarray
-
-        Examples
-        --------
-        >>> from fairlp import Model
-        >>> x = Model("m").variable("x")
-        >>> x.set_bounds(np.array([1.0]), np.array([2.0]))
-        >>> x
-        <Variable 1 ≤ x ≤ 2>
-        """
+    def _set_bounds(self, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Set the bounds of the elements that exist, without looking at them."""
         for side in (lower, upper):
             side.setflags(write=False)
         self.__dict__.pop("_in_force", None)
         self.__dict__["_bounds"] = lower, upper
         _tell_the_model(self)
 
-    def grow(self, lower: np.ndarray, upper: np.ndarray, fixed: np.ndarray) -> None:
-        """Take the bounds and fixed values of more elements, which a longer index has.
-
-        Parameters
-        ----------
-        lower, upper, fixed : ndarray
-            Of all elements that exist now; NaN where none is fixed.
-        """
+    def _grow(self, lower: np.ndarray, upper: np.ndarray, fixed: np.ndarray) -> None:
+        """Take the bounds and fixed values of all elements of a longer index."""
         self.__dict__.pop("_fixed", None)
-        self.set_bounds(lower, upper)
-        self.set_fixed(np.flatnonzero(~np.isnan(fixed)), fixed[~np.isnan(fixed)])
+        self._set_bounds(lower, upper)
+        self._set_fixed(np.flatnonzero(~np.isnan(fixed)), fixed[~np.isnan(fixed)])
 
     def element_name(self, element: int) -> str:
         """Return the name of an element that exists: ``x[ann,9]``.

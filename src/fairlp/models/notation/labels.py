@@ -120,38 +120,20 @@ class Index(Immutable):
                 f"index {quoted(symbol)} has label {twice} twice; expected each {self.name} once"
             )
 
-    def used_by(self, user: object) -> None:
-        """Note a model or an instance, whose arrays have an entry for each label.
-
-        Parameters
-        ----------
-        user : object
-
-        Examples
-        --------
-        >>> from fairlp import Model
-        >>> n = Index("n", ["ann"])
-        >>> model = Model("m", indices=(n,))
-        >>> n.users() == [model]
-        True
-        """
-        references = self.__dict__.setdefault("_users", [])
+    def _used_by(self, user: object) -> None:
+        """Note a model or an instance, whose arrays have an entry for each label."""
+        references = self.__dict__.setdefault("_user_references", [])
         if not any(reference() is user for reference in references):
             references[:] = [reference for reference in references if reference() is not None]
             references.append(ref(user))
 
-    def users(self) -> list[Any]:
-        """Return the models and instances that noted to use it, and are still there.
-
-        Returns
-        -------
-        list
-        """
-        users = [reference() for reference in self.__dict__.get("_users", ())]
+    def _users(self) -> list[Any]:
+        """Return the models and instances that noted to use it, and are still there."""
+        users = [reference() for reference in self.__dict__.get("_user_references", ())]
         return [user for user in users if user is not None]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_users"}
+        return {name: value for name, value in self.__dict__.items() if name != "_user_references"}
 
     def rows(self, positions: np.ndarray) -> Index:
         """Return the index of selected rows of a table; a row taken twice has its label twice.

@@ -691,7 +691,7 @@ class Declarations(Tables):
         >>> model.solve().objective
         2.0
         >>> model.minimize([-x.sum(), x["ann"]])
-        >>> model.solve().values["x"].to_dict()
+        >>> model.solve().values["x"].round(9).to_dict()
         {'ann': 0.0, 'bob': 4.0}
         """
         self._optimise("min", objective, rel_tolerance, abs_tolerance)

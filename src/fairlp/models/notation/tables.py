@@ -778,7 +778,8 @@ class Tables(Hinted):
 
     def _ipython_key_completions_(self) -> list[str]:
         """Return the names, which IPython completes in brackets."""
-        return [name for kind in _KINDS for name in self._table(kind)]
+        names = [name for kind in _KINDS for name in self._table(kind)]
+        return list(dict.fromkeys([*names, *symbols_of(self._indices)]))
 
     __iadd__ = __isub__ = __add__ = __radd__ = __sub__ = __and__ = __or__ = refused(
         "takes nothing by operators",
@@ -806,7 +807,7 @@ class Tables(Hinted):
         """Take these indices, in this order."""
         self._indices: Indices = indices
         for index in indices:
-            index.used_by(self)
+            index._used_by(self)
 
     def _table(self, kind: str) -> dict[str, Any]:
         """Return the table of what is of a kind."""
