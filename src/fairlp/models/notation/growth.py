@@ -45,7 +45,8 @@ def _index_of(model: Declarations, index: Any) -> Index:
     if others:
         raise ModelError(
             f"index {own.symbol!r} of model {model.name!r} is also that of {others[0]!r}, which would no "
-            "longer fit; declare an index of its own, or delete what is not needed any more"
+            "longer fit; declare an index of its own (copy.deepcopy of a model has one, and its p is "
+            "then copy['p']), or delete what is not needed any more"
         )
     return own
 

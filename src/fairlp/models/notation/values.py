@@ -32,8 +32,8 @@ def value_at(program: Program, formula: Any, x: np.ndarray) -> Any:
         )
     if isinstance(formula, str):
         raise ModelError(
-            f"{quoted(formula)} is a text, not a formula; write solution.values[{quoted(formula)}], "
-            f"or solution.value(model[{quoted(formula)}])"
+            f"{quoted(formula)} is a text, not a formula; write "
+            f"solution.value(model[{quoted(formula)}]), or solution.values[{quoted(formula)}] of a variable"
         )
     expression = as_expression(formula)
     blocks = {block.name: block for block in program.columns}
