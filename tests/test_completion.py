@@ -90,7 +90,7 @@ def test_tab_in_ipython_offers_the_public_names(interactive, with_jedi):
 
 
 def test_tab_in_brackets_offers_names_and_labels(interactive):
-    assert {"x", "d", "near", "total"} == offered(interactive, "model['", True)
+    assert {"x", "d", "near", "total", "n"} == offered(interactive, "model['", True)
     assert {"ann", "bob"} == offered(interactive, "x['", True)
 
 

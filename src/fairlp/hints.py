@@ -445,6 +445,7 @@ HINTS: dict[str, dict[str, str]] = {
             "termination_reason solve_status infeasible is_infeasible",
             "write solution.times['solve']": "runtime Runtime solve_time solver_stats wall_time "
             "WallTime solve_details time",
+            "write [solution.value(f) for f in model.objectives]": "objectives",
             "write solution.gap": "mip_gap MIPGap mip_relative_gap",
             "write solution.bound": "best_bound best_objective_bound ObjBound dual_bound objective_bound "
             "best_dual_bound BestObjectiveBound mip_dual_bound",
@@ -509,7 +510,7 @@ HINTS: dict[str, dict[str, str]] = {
     "set": _by_name(
         {
             _BOUND_KEYWORDS: "lb ub bounds",
-            "a kind is declared: write model.variable('x', n, integer=True)": "integer binary vtype",
+            "write x.set(integer=True), with lower=0, upper=1 for a binary one": "binary vtype cat domain",
         }
     ),
     "constraint": _by_name(
@@ -530,6 +531,13 @@ HINTS: dict[str, dict[str, str]] = {
         }
     ),
     "sum": _by_name({_SUM: "axis dim dims over keepdims dtype out"}),
+    "shift": _by_name(
+        {
+            "write x.shift(t, initial=5): a number, numbers over its indices, or a variable": "fill_value "
+            "default first",
+            "write x.shift(t), with the Index t": "n i t periods axis dim",
+        }
+    ),
     "maximize": _by_name(
         {_MAXIMIZE: "sense overwrite expr rule", "an objective has no name": "name"}
     ),
@@ -592,7 +600,7 @@ CALLS: _Entries = {
     "write": "write model.write('model.mps')",
     "sum": _SUM,
     "mean": "write x.mean(n) over one index, x.mean() over all",
-    "shift": "write x.shift(t), x.shift(t, -1) for the next, x.shift(t, cyclic=True)",
+    "shift": "write x.shift(t), x.shift(t, -1) for the next, x.shift(t, initial=5)",
     "cumsum": "write x.cumsum(t)",
     "groupby": "write x.groupby({'ann': 'ml', 'bob': 'web'}, 'team').sum()",
     "between": "write x.between(low, high)",

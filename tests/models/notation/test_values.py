@@ -349,7 +349,7 @@ def test_what_has_no_value_is_refused_in_words(point):
         solution.value(row)
     with pytest.raises(ModelError, match=r"is a constraint.*solution\.activity.*solution\.slack"):
         solution.value(x >= 3)
-    with pytest.raises(ModelError, match=r"write solution\.values\['x'\]"):
+    with pytest.raises(ModelError, match=r"write solution\.value\(model\['x'\]\)"):
         solution.value("x")
     with pytest.raises(ModelError, match="a formula is expected, not a list"):
         solution.value([x])

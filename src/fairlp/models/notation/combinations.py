@@ -185,6 +185,12 @@ def _columns_of_frame(data: pd.DataFrame, over: Indices, subject: str) -> tuple[
     axes = tuple(index for index in over if index in named)
     if axes and len(axes) == sum(index is not None for index in named):
         return axes, [data.iloc[:, named.index(index)] for index in axes]
+    if data.shape[1] > len(over):
+        names = ", ".join(map(repr, data.columns))
+        raise ModelError(
+            f"{subject} is a table with columns {names}, none of which is called after an index "
+            f"({', '.join(symbols_of(over))}); rename them, or hand over the columns of labels alone"
+        )
     columns = [data.iloc[:, k] for k in range(data.shape[1])]
     return _axes_of(columns, over, subject), columns
 

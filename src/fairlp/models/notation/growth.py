@@ -41,11 +41,12 @@ def _index_of(model: Declarations, index: Any) -> Index:
             f"model {model.name!r} is extended along {quoted(index)}; expected one of its indices: {symbols}"
         )
     own: Index = index
-    others = [user for user in own.users() if user is not model]
+    others = [user for user in own._users() if user is not model]
     if others:
         raise ModelError(
             f"index {own.symbol!r} of model {model.name!r} is also that of {others[0]!r}, which would no "
-            "longer fit; declare an index of its own, or delete what is not needed any more"
+            "longer fit; declare an index of its own (copy.deepcopy of a model has one, and its p is "
+            "then copy['p']), or delete what is not needed any more"
         )
     return own
 
@@ -95,7 +96,7 @@ class _Growth:
             positions.setflags(write=False)
             subset.__dict__["positions"] = positions
         for variable, sides, fixed in self.limits:
-            variable.grow(*sides, fixed)
+            variable._grow(*sides, fixed)
         self.model.changed()
 
     def _over(self, table: Mapping[str, Any]) -> list[Any]:

@@ -247,7 +247,9 @@ class Declarations(Tables):
         over : Index or tuple of Index, optional
             Order of the rows; the default is the model's order of indices.
         where : array_like of bool, list or table of combinations, or Subset, optional
-            Over the same indices, or some of them (a Series over hours): only these rows exist.
+            Over the same indices, or some of them (a Series over hours): only these rows exist. A
+            variable with a mask counts as 0 where it does not exist; without ``where`` a warning says
+            so of rows in which it stands alone, and ``True`` asks for all rows without it.
         doc : str
             What it says.
 
@@ -691,7 +693,7 @@ class Declarations(Tables):
         >>> model.solve().objective
         2.0
         >>> model.minimize([-x.sum(), x["ann"]])
-        >>> model.solve().values["x"].to_dict()
+        >>> model.solve().values["x"].round(9).to_dict()
         {'ann': 0.0, 'bob': 4.0}
         """
         self._optimise("min", objective, rel_tolerance, abs_tolerance)

@@ -36,8 +36,8 @@ def value_at(program: Program, formula: Any, x: np.ndarray, where: Any = None) -
         )
     if isinstance(formula, str):
         raise ModelError(
-            f"{quoted(formula)} is a text, not a formula; write solution.values[{quoted(formula)}], "
-            f"or solution.value(model[{quoted(formula)}])"
+            f"{quoted(formula)} is a text, not a formula; write "
+            f"solution.value(model[{quoted(formula)}]), or solution.values[{quoted(formula)}] of a variable"
         )
     expression = as_expression(formula)
     if where is not None and not expression.indices:

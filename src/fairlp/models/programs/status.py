@@ -77,11 +77,15 @@ class Status(Hinted):
     def __eq__(self, other: object) -> bool:
         """Whether it is the same status; of a text, whether it is the termination."""
         if isinstance(other, str):
-            return self.termination == other
+            return self.termination == other.casefold()
         return isinstance(other, Status) and astuple(self) == astuple(other)
 
     def __hash__(self) -> int:
         return hash(self.termination)
+
+    def __bool__(self) -> bool:
+        """Whether it is optimal, as :attr:`is_optimal` says."""
+        return self.is_optimal
 
     @property
     def is_optimal(self) -> bool:
