@@ -241,11 +241,11 @@ def test_a_feasible_start_is_left_as_it_is(seed):
 def test_rounding_of_large_terms_leaves_nothing_out_of_a_start():
     j = Index("j", range(3))
     model = Model("large", indices=(j,))
-    x = model.variable("x", j, upper=1e6, integer=True)
-    coefficients = [0.1, 0.7, -0.8]
+    x = model.variable("x", j, upper=1e9, integer=True)
+    coefficients = [0.9, 0.5, -1.4]
     model.constraint("balance", (x * coefficients).sum() == 0)
-    point = [1e6 - 7] * 3
-    assert np.dot(coefficients, point) != 0
+    point = [1e9 - 7] * 3
+    assert abs(sum(c * value for c, value in zip(coefficients, point, strict=True))) > 1e-8
     start = dict(enumerate(point))
     assert start_of(model.compile(), {"x": start}).tolist() == point
 
