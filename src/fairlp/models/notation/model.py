@@ -1117,7 +1117,7 @@ class Model(Declarations):
         Returns
         -------
         ModelSession
-            With ``solve()`` and ``close()``, for ``with``.
+            With ``solve()``, which takes options of one call, and ``close()``, for ``with``.
 
         Examples
         --------
