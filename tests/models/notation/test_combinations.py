@@ -305,3 +305,14 @@ def test_numbers_that_come_later_are_said_to_be_the_default():
     prices.set({"a": 3})
     prices["b"].set(4)
     assert prices.values.tolist() == [3, 4, 0, 0]
+
+
+def test_rows_of_a_filtered_table_keep_their_numbers_and_are_read():
+    model, i, j, _ = network()
+    filtered = TABLE[TABLE["cost"] > 1]
+    assert filtered.index.tolist() == [1, 2, 3]
+    c = model.parameter("c", (i, j), filtered, default=0)
+    assert c.values.sum() == 9 and c["a", "b"].values == 0
+    n, r = Index("n", [5, 7]), Index("r", ["n", "x"])
+    wide = pd.DataFrame([[1, 2], [3, 4]], [7, 5], ["n", "x"])
+    assert Model("m").parameter("p", (n, r), wide).values.tolist() == [[3, 4], [1, 2]]

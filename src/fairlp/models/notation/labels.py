@@ -634,7 +634,7 @@ def from_long_table(data: pd.DataFrame, axes: Axes) -> Any:
     known_axes = [axis for axis in axes if axis is not None]
     if data.shape[1] == 1 and 1 < data.index.nlevels == len(known_axes):
         return data.iloc[:, 0]
-    if not isinstance(data.index, pd.RangeIndex) or data.shape[1] < 2:
+    if data.shape[1] < 2 or not _is_numbered(data.index, known_axes):
         return data
     if any(set(data.columns) == set(axis) for axis in known_axes):
         return data  # a wide table
@@ -654,6 +654,14 @@ def from_long_table(data: pd.DataFrame, axes: Axes) -> Any:
         else pd.MultiIndex.from_arrays(columns, names=symbols)
     )
     return pd.Series(data.iloc[:, numbers[0]].to_numpy(), index, name=data.columns[numbers[0]])
+
+
+def _is_numbered(rows: pd.Index[Any], axes: Sequence[Index]) -> bool:
+    """Whether rows of a table have numbers, of all or of some of them, and no labels of an axis."""
+    if isinstance(rows, pd.RangeIndex):
+        return True
+    is_plain = rows.nlevels == 1 and rows.name is None and pd.api.types.is_integer_dtype(rows)
+    return is_plain and not any(set(rows) <= set(axis) for axis in axes)
 
 
 def _has_labels(table: pd.DataFrame, axes: Sequence[Index]) -> bool:
