@@ -199,7 +199,7 @@ def _axes_of(columns: list[Any], over: Indices, subject: str) -> Indices:
     """Return the indices of columns of labels, in order: those that have all the labels."""
     candidates = list(choices(over, len(columns)))
     if len(candidates) > 1:
-        known = [
+        with_labels = [
             axes
             for axes in candidates
             if all(
@@ -207,13 +207,15 @@ def _axes_of(columns: list[Any], over: Indices, subject: str) -> Indices:
                 for column, axis in zip(columns, axes, strict=True)
             )
         ]
-        if len(known) != 1:
-            symbols = " or ".join(f"({','.join(symbols_of(axes))})" for axes in known or candidates)
+        if len(with_labels) != 1:
+            symbols = " or ".join(
+                f"({','.join(symbols_of(axes))})" for axes in with_labels or candidates
+            )
             raise ModelError(
                 f"{subject} could be over {symbols}; hand over a table whose columns are called after "
                 "the indices, or a subset: model.subset(name, indices, combinations)"
             )
-        return known[0]
+        return with_labels[0]
     if not candidates:
         expected = ", ".join(symbols_of(over))
         raise ModelError(

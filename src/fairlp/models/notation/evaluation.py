@@ -128,8 +128,8 @@ class _Evaluation:
         """Return the values of a linear expression at sorted positions, each once."""
         if node.degree == 0:
             entries = sparse(node)
-            known = numbers(node) if entries is None else entries
-            return known.rows(node.indices, positions)
+            labelled = numbers(node) if entries is None else entries
+            return labelled.rows(node.indices, positions)
         triples, values = compile_rows(node, self.starts, node.indices, positions)
         for rows, columns, coefficients in triples:
             values += np.bincount(rows, coefficients * self.x[columns], len(values))

@@ -149,10 +149,10 @@ def _solved(
     """Return the answer of one objective, with the rows that keep those before."""
     times: dict[str, float] = {}
     for tolerance in _ROUNDINGS:
-        left = asked
+        remaining = asked
         if deadline is not None:
-            left = replace(asked, time_limit=max(0.0, deadline - perf_counter()))
-        solution = solve(_with_rows(program, rows, tolerance), name, left)
+            remaining = replace(asked, time_limit=max(0.0, deadline - perf_counter()))
+        solution = solve(_with_rows(program, rows, tolerance), name, remaining)
         times = _sum_of_times(times, solution.times)
         if not rows or solution.status.termination not in _LOST:
             break
