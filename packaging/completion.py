@@ -96,20 +96,20 @@ def public_members(kind: type) -> set[str]:
 
 def missing(server: Server) -> list[str]:
     """Return what the server does not offer, a line each."""
-    wanted = {"import fairlp\nfairlp.": {n for n in fairlp.__all__ if not n.startswith("_")}}
+    expected = {"import fairlp\nfairlp.": {n for n in fairlp.__all__ if not n.startswith("_")}}
     for name in fairlp.__all__:
         thing = getattr(fairlp, name)
         if inspect.isclass(thing) and issubclass(thing, Enum):
-            wanted[f"import fairlp\nfairlp.{name}."] = set(thing.__members__)
+            expected[f"import fairlp\nfairlp.{name}."] = set(thing.__members__)
         elif inspect.isclass(thing):
             text = f"import fairlp\ndef use(thing: fairlp.{name}):\n    thing."
-            wanted[text] = public_members(thing)
+            expected[text] = public_members(thing)
         elif inspect.ismodule(thing):
-            wanted[f"from fairlp import {name}\n{name}."] = set(thing.__all__)
-    wanted["import fairlp\nfairlp.Model('m').solve(time_"] = {"time_limit="}
+            expected[f"from fairlp import {name}\n{name}."] = set(thing.__all__)
+    expected["import fairlp\nfairlp.Model('m').solve(time_"] = {"time_limit="}
     return [
         f"{text.splitlines()[-2:]}: {', '.join(sorted(absent))}"
-        for text, names in wanted.items()
+        for text, names in expected.items()
         if (absent := names - server.completions(text))
     ]
 

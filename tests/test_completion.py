@@ -90,8 +90,17 @@ def test_tab_in_ipython_offers_the_public_names(interactive, with_jedi):
 
 
 def test_tab_in_brackets_offers_names_and_labels(interactive):
-    assert {"x", "d", "near", "total"} == offered(interactive, "model['", True)
+    assert {"x", "d", "near", "total", "n"} == offered(interactive, "model['", True)
     assert {"ann", "bob"} == offered(interactive, "x['", True)
+
+
+def test_tab_in_brackets_of_a_table_offers_its_names(interactive):
+    interactive.run_cell(
+        "variables, values, slack = model.variables, solution.values, solution.slack"
+    )
+    assert {"x"} == offered(interactive, "variables['", True)
+    assert {"x"} == offered(interactive, "values['", True)
+    assert {"total"} == offered(interactive, "slack['", True)
 
 
 def test_tab_in_a_call_offers_the_options(interactive):

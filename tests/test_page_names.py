@@ -21,10 +21,10 @@ OF_OTHERS = {
         "--exclusive", "--freemps", "--mps", "--no-compile", "--no-deps",
     ],
     "JuMP": [
-        "Bin", "Int", "lp_sensitivity_report(m)", "set_parameter_value", "termination_status(m)",
-        'write_to_file(m, "m.mps")',
+        "Bin", "Dict", "Int", "lp_sensitivity_report(m)", "set_normalized_coefficient", "set_parameter_value",
+        "termination_status(m)", 'write_to_file(m, "m.mps")',
     ],
-    "PuLP": ['cat="Integer"', "mip=False", "m.solve(HiGHS())", "x.fixValue()"],
+    "PuLP": ['cat="Integer"', "lpDot(…)", "mip=False", "m.solve(HiGHS())", "x.fixValue()"],
     "linopy, Pyomo and Python's copy": ["ModelDiff", "Set.prev", "deepcopy"],
     "back ends of joblib": ["loky", "sequential"],
     "fields that fairlp reads past": ["PreferNoSchedule", "PriorityDecayHalfLife"],

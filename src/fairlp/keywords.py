@@ -37,7 +37,7 @@ def lists(keywords: Any) -> Callable[[_Function], _Function]:
 
     def listing(function: _Function) -> _Function:
         signature = inspect.signature(function)
-        own = [
+        positional = [
             parameter
             for parameter in signature.parameters.values()
             if parameter.kind is not parameter.VAR_KEYWORD
@@ -53,7 +53,7 @@ def lists(keywords: Any) -> Callable[[_Function], _Function]:
             )
             for name, annotation in keywords.__annotations__.items()
         ]
-        function.__signature__ = signature.replace(parameters=own + shared)  # type: ignore[attr-defined]
+        function.__signature__ = signature.replace(parameters=positional + shared)  # type: ignore[attr-defined]
         return function
 
     return listing

@@ -53,7 +53,7 @@ RECEIVERS = {
 }
 #: Names before the dot that are of other tools, of Python, or of files of schedulers.
 FOREIGN = {
-    "cp", "cvxpy", "dual", "fix", "importlib", "joblib", "m", "metadata", "np", "numpy", "p", "pd",
+    "copy", "cp", "cvxpy", "dual", "fix", "importlib", "joblib", "m", "metadata", "np", "numpy", "p", "pd",
     "plt", "pyomo", "results", "s", "scipy", "spec", "status", "sys", "value", "yarn",
 }  # fmt: skip
 #: Endings of files of the repository; other endings are of files that users write.

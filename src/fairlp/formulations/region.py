@@ -287,7 +287,7 @@ def gain(instance: Instance, tasks: np.ndarray, blocked: np.ndarray) -> Model:
     x = model.variable("x", n, i, where=where_runs(model, instance), doc="tasks of n on i")
     more = model.variable("z", n, where=stopped, doc="tasks that n gains")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("kept", x.sum(i) >= reached + more)
+    model.constraint("kept", x.sum(i) >= reached + more, where=True)
     caps(model, instance, x.sum(i))
     model.maximize((share_of_task * more).sum(n))
     return model

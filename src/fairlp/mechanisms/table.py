@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import NotDefinedError, UnknownNameError, quoted
+from ..hints import Hinted
 from ..registry import Registry
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def find(name: str | Mechanism) -> Mechanism:
         if name.name not in FAMILIES:
             OWN[name.name] = name
         return name
-    if callable(name):
+    if callable(name) and not isinstance(name, Hinted):
         raise UnknownNameError(
             f"{getattr(name, '__name__', name)!r} is a function, not a mechanism; decorate it with "
             "@fairlp.mechanism('its-name')"

@@ -147,7 +147,7 @@ def cluster():
         ),
         (lambda i: fairlp.formulate(i, "drfh").solve(tolerance=1), "no option 'tolerance'"),
         (lambda i: fairlp.examples.load("godsi"), "did you mean 'ghodsi'"),
-        (lambda i: fairlp.formulate(i, "drfh").solve().values["h"], "no block is called 'h'"),
+        (lambda i: fairlp.formulate(i, "drfh").solve().values["h"], "solution.values has no 'h'"),
     ],
 )
 def test_names_that_do_not_exist_give_the_nearest(cluster, call, expected):

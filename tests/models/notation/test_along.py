@@ -412,3 +412,36 @@ def test_groups_without_a_name_are_called_group():
     assert [index.symbol for index in y.groupby([1, 2, 1]).sum().indices] == ["group_", "group"]
     with pytest.raises(ModelError, match=r"or groups with groupby\(owner, name\)"):
         model.constraint("floors", x.groupby(["up", "down", "up"]).sum() >= 1)
+
+
+def arcs_of(names=("tail", "head")):
+    table = pd.DataFrame(
+        {names[0]: ["a", "a", "b", "a"], names[1]: ["b", "c", "c", "b"]},
+        index=pd.Index(range(4), name="e"),
+    )
+    e = Index("e", range(4), "arc")
+    model = Model("arcs", indices=(e,))
+    return model, model.variable("f", e), table
+
+
+def test_groups_side_by_side_with_common_labels_are_refused():
+    model, f, arcs = arcs_of()
+    outgoing, incoming = f.groupby(arcs["tail"]).sum(), f.groupby(arcs["head"]).sum()
+    for relation in (
+        lambda: outgoing - incoming,
+        lambda: outgoing <= incoming,
+        lambda: incoming + 1 - outgoing,
+    ):
+        with pytest.raises(
+            ModelError, match=r"groups by '(tail|head)' and by .*x\.groupby\(owner, v\)"
+        ):
+            relation()
+    v = Index("v", ["a", "b", "c"], "node")
+    model.constraint(
+        "balance", f.groupby(arcs["tail"], v).sum() - f.groupby(arcs["head"], v).sum() == 0
+    )
+    assert model.compile().A.toarray().tolist() == [[1, 1, 0, 1], [-1, 0, 1, -1], [0, -1, -1, 0]]
+    assert "∑_e:tail=v f[e] − (∑_e:head=v f[e]) = 0   ∀ v" in str(model)
+    assert r"\sum_{e:tail=v} f_{e}" in model.to_latex()
+    other = f.groupby(["x", "y", "x", "y"], "colour").sum()  # of other labels: pairs are meant
+    assert (outgoing + other).indices[1].symbol == "colour"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fairlp import Index, Model
-from fairlp.errors import ModelError
+from fairlp.errors import FairlpWarning, ModelError
 
 NODES = ["a", "b", "c", "d"]
 ARCS = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")]
@@ -179,11 +179,16 @@ def test_bounds_of_what_exists_are_enough():
     f = model.variable("f", i, j, where=ARCS, lower=1, upper=TABLE)
     by_arc = dict(zip(f.where.elements(9), f.upper, strict=True))
     assert by_arc == COSTS
-    f.set(upper={**COSTS, ("d", "a"): 9})  # what does not exist is of no matter
     with pytest.raises(
-        ModelError, match=r"the upper bound of variable 'f' has no number for f\[a,b\]"
+        ModelError, match=r"f\[d,a\] is given a number as upper bound, and does not exist"
     ):
-        f.set(upper={("a", "c"): 3})
+        f.set(upper={**COSTS, ("d", "a"): 9})
+    f.set(upper={("a", "c"): 8})  # the others stay
+    assert dict(zip(f.where.elements(9), f.upper, strict=True)) == {**COSTS, ("a", "c"): 8}
+    with pytest.raises(
+        ModelError, match=r"the upper bound of variable 'g' has no number for g\[a,b\]"
+    ):
+        model.variable("g", i, j, where=ARCS, upper={("a", "c"): 3})
     with pytest.raises(ModelError, match=r"f\[a,b\]: the upper bound is NaN"):
         f.set(upper={**COSTS, ("a", "b"): np.nan})
 
@@ -235,3 +240,79 @@ def test_a_large_network_needs_memory_for_its_arcs_alone():
     sorted_arcs = arcs.iloc[order].to_numpy()
     np.testing.assert_array_equal(flows[sorted_arcs[:, 0], np.arange(len(arcs))], 1.0)
     np.testing.assert_array_equal(flows[sorted_arcs[:, 1], np.arange(len(arcs))], -1.0)
+
+
+ROWS = {
+    "alone": (lambda f, y: f >= 1, r"constraint 'k' has 16 rows, and f\[i,j\] exists in 4 of them"),
+    "beside a sum": (lambda f, y: f.sum() <= 10 * y, r"has 16 rows, and y\[i,j\] exists in 4"),
+    "turned": (lambda f, y: f - f[y.indices[1], y.indices[0]] <= 1, r"f\[.*\] exists in 4 of them"),
+    "at a label": (lambda f, y: f["a"] >= 1, r"has 4 rows, and f\[a,j\] exists in 2 of them"),
+    "at labels": (lambda f, y: f[["a", "d"]] >= 1, r"has 8 rows, and f\[.*\] exists in 2 of them"),
+    "a sum": (lambda f, y: f.sum(y.indices[1]) <= 3, ""),
+}
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_a_row_in_which_a_variable_does_not_exist_is_warned_of(case, recwarn):
+    formula, message = ROWS[case]
+    model, i, j, _ = network()
+    f, y = (model.variable(name, i, j, where=ARCS) for name in "fy")
+    relation = formula(f, y)
+    if not message:
+        model.constraint("k", relation)
+        assert not recwarn.list
+        return
+    with pytest.warns(FairlpWarning, match=message):
+        model.constraint("k", relation)
+    model.constraint("all", relation, where=True)
+    if case in ("alone", "beside a sum"):
+        model.constraint("some", relation, where=f.where)
+        model.constraint("fewer", relation, where=ARCS[1:])
+        assert model["some"].size == 4 and model["all"].size == 16
+    assert len(recwarn.list) == 0
+
+
+def test_a_long_table_without_names_of_indices_is_told_by_its_labels():
+    model, i, j, _ = network()
+    columns = TABLE.set_axis(["from", "to", "cost"], axis=1)
+    expected = model.parameter("c", (i, j), TABLE, default=0).values
+    for k, data in enumerate(
+        (columns, columns.set_index(["from", "to"]), columns.set_index(["from", "to"])["cost"])
+    ):
+        np.testing.assert_array_equal(
+            model.parameter(f"c{k}", (i, j), data, default=0).values, expected
+        )
+    more = columns.assign(length=1)
+    with pytest.raises(
+        ModelError, match=r"columns 'from', 'to', 'cost', 'length', none of which is called"
+    ):
+        model.subset("A", (i, j), more)
+    with pytest.raises(
+        ModelError, match=r"columns of labels are called after the indices \(i, j\)"
+    ):
+        model.parameter("d", (i, j), more, default=0)
+    one = pd.DataFrame({"who": ["b", "a", "d", "c"], "need": [1, 2, 3, 4]})
+    assert model.parameter("e", i, one).values.tolist() == [2, 1, 4, 3]
+
+
+def test_numbers_that_come_later_are_said_to_be_the_default():
+    model, i, _, _ = network()
+    with pytest.raises(ModelError, match=r"has no numbers, expected 4 node; .*default=0 for now"):
+        model.parameter("p", i)
+    with pytest.raises(ModelError, match=r"has shape \(\).*one number for all is default="):
+        model.parameter("p", i, 0)
+    prices = model.parameter("p", i, default=0)
+    prices.set({"a": 3})
+    prices["b"].set(4)
+    assert prices.values.tolist() == [3, 4, 0, 0]
+
+
+def test_rows_of_a_filtered_table_keep_their_numbers_and_are_read():
+    model, i, j, _ = network()
+    filtered = TABLE[TABLE["cost"] > 1]
+    assert filtered.index.tolist() == [1, 2, 3]
+    c = model.parameter("c", (i, j), filtered, default=0)
+    assert c.values.sum() == 9 and c["a", "b"].values == 0
+    n, r = Index("n", [5, 7]), Index("r", ["n", "x"])
+    wide = pd.DataFrame([[1, 2], [3, 4]], [7, 5], ["n", "x"])
+    assert Model("m").parameter("p", (n, r), wide).values.tolist() == [[3, 4], [1, 2]]

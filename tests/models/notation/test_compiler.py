@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from fairlp import Index, Model, log, power
 from fairlp.errors import ModelError
 from fairlp.models.notation.arrays import assemble
-from fairlp.models.notation.compiler import evaluate, numbers
+from fairlp.models.notation.compiler import numbers
+from fairlp.models.notation.evaluation import evaluate
 from profiles import many
 from random_formulas import RandomFormulas
 

@@ -196,3 +196,14 @@ def test_an_index_of_two_models_or_of_an_instance_does_not_grow():
     formulated = fairlp.formulate(instance, "drf")
     with pytest.raises(FairlpError, match="also that of <Instance"):
         formulated.extend(instance.users, "C", d=[1, 1], Gamma=1)
+
+
+def test_a_deep_copy_has_indices_of_its_own_that_grow_by_themselves():
+    model, p = small()
+    whole = copy.deepcopy(model)
+    whole["x"].set(integer=True)
+    for own, index in ((model, p), (whole, whole["p"])):
+        own.extend(index, "new", a=[1, 2], x={"upper": 3})
+    relaxed = copy.deepcopy(whole.relax_integrality())
+    relaxed.extend(relaxed["p"], "newer", a=[1, 2], x={"upper": 3})
+    assert [len(m["p"]) for m in (model, whole, relaxed)] == [3, 3, 4]

@@ -224,7 +224,9 @@ def test_a_sparse_matrix_times_a_variable_is_the_matrix(seed):
 
 def test_a_matrix_that_does_not_fit_says_what_to_write():
     model, x, _, _ = small()
-    with pytest.raises(ModelError, match=r"has shape \(4, 2\).*rows of a matrix run over an index"):
+    with pytest.raises(
+        ModelError, match=r"has shape \(4, 2\).*rows of a matrix run over another index"
+    ):
         _ = np.ones((4, 2)) @ x
     with pytest.raises(ModelError, match=r"quadratic form.*docs/squares-and-norms.md"):
         _ = x @ np.eye(2) @ x

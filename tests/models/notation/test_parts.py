@@ -104,7 +104,7 @@ WRONG = {
     ),
     "NaN": (lambda x: x.fix({("ann", 8): np.nan}), r"x\[ann,8\]: the fixed value is NaN"),
     "text": (lambda x: x.fix({("ann", 8): "one"}), "not all numbers"),
-    "what does not exist": (lambda x: x.fix({("bob", 8): 1}), r"x\[bob,8\] is fixed, and does not exist"),
+    "what does not exist": (lambda x: x.fix({("bob", 8): 1}), r"x\[bob,8\] is given .*does not exist"),
     "out of bounds": (lambda x: x["ann", 8].fix(10), r"x\[ann,8\] is fixed at 10, outside its bounds 0 and 9"),
     "crossed bounds": (lambda x: x["ann"].set(lower=10), r"x\[ann,8\]: a lower bound is above"),
     "an element that is not there": (lambda x: x["bob", 8], "does not exist"),
@@ -151,3 +151,28 @@ def test_a_solution_fixes_the_part_of_it_that_is_asked_for():
     x["cat"].fix(solution)
     assert np.isnan(model["x"].__dict__["_fixed"]).tolist() == [True] * 8 + [False] * 4
     assert model.solve().objective == pytest.approx(solution.objective)
+
+
+def test_labelled_bounds_change_what_they_have_and_a_kind_is_changed():
+    model, x = model_of()
+    x.set(upper={("ann", 8): 3}, lower={("bob", 9): 2})
+    x[:, 11].set(upper=pd.Series({"cat": 4}))
+    upper, lower = np.full(12, 9.0), np.zeros(12)
+    upper[[0, 11]], lower[5] = (3, 4), 2
+    np.testing.assert_array_equal(x.upper, upper)
+    np.testing.assert_array_equal(x.lower, lower)
+    with pytest.raises(ModelError, match=r"x\[ann,8\]: the upper bound is NaN"):
+        x.set(upper={("ann", 8): np.nan})
+    model.constraint("row", 2 * x.sum() <= 9)
+    model.maximize(x.sum())
+    assert model.solve().objective == 4.5
+    x.set(integer=True)
+    assert model.compile().is_mip and model.solve().objective == 4
+    x.set(integer=False)
+    assert not model.compile().is_mip and "integer" not in repr(x)
+
+
+def test_pairs_in_brackets_say_what_to_write():
+    _, x = model_of()
+    with pytest.raises(ModelError, match=r"at pairs such as \('ann', 8\).*x\.fix\(\{pair: 1\}\)"):
+        x[[("ann", 8), ("bob", 9)]].fix(1)

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from fairlp import Index, Model, log
-from fairlp.errors import ModelError, NoSolutionError, UnknownNameError
+from fairlp import Index, Model, Termination, log
+from fairlp.errors import ModelError, NoSolutionError, UnknownNameError, UnsupportedError
 from fairlp.models.notation import sweeps
 from fairlp.solvers.backends.highs import Highs
 from profiles import many
@@ -166,7 +166,7 @@ def test_a_value_that_is_refused_leaves_the_model_as_it_was():
         (
             lambda m: m.sweep("h", [1], timelimit=3),
             UnknownNameError,
-            "has no option 'timelimit'; did you mean 'time_limit'",
+            "has no option 'timelimit'; write time_limit=60",
         ),
     ],
 )
@@ -471,3 +471,49 @@ def test_an_integer_step_with_switched_rows_or_a_gap_is_solved_once(options):
     solver = Counting()
     table = swept_model.sweep("h", [1.0, 2.0], solver=solver, **options)
     assert set(table["status"]) <= {"optimal", "gap limit"} and solver.solves == 2
+
+
+def test_options_of_one_call_go_before_those_of_the_session():
+    whole = model(h=4.0, integer=True)
+    reports = []
+    with whole.session(mip_gap=10.0, progress=reports.append) as session:
+        assert session.solve(time_limit=0).status.termination is Termination.TIME_LIMIT
+        exact = session.solve(mip_gap=0)
+        assert exact.status.is_optimal
+        assert exact.objective == pytest.approx(whole.solve().objective)
+        count = len(reports)
+        session.solve(progress=None)
+        assert len(reports) == count  # a call of its own has the session's others alone
+        session.solve()
+        assert len(reports) > count
+    with whole.session() as session, pytest.raises(UnknownNameError) as error:
+        session.solve(time_limits=3)
+    with pytest.raises(UnknownNameError) as expected:
+        whole.solve(time_limits=3)
+    assert str(error.value) == str(expected.value)
+    with whole.session("scipy") as session, pytest.raises(UnsupportedError, match="'start'"):
+        session.solve(start={"x": 1})
+
+
+def test_an_option_of_one_call_is_not_of_the_next():
+    swept_model = model()
+    expected = swept_model.solve().objective
+    with swept_model.session() as session:
+        assert session.solve(time_limit=0).x is None
+        assert session.solve().objective == pytest.approx(expected)
+        swept_model["h"].set(0.5)
+        half = session.solve(method="simplex")
+        assert half.objective == pytest.approx(afresh(swept_model, "h", 0.5).objective)
+        session.solve(time_limit=0)
+        again = session.solve()  # from the last basis, which the limit did not lose
+        assert again.iterations.get("simplex", 0) == 0
+        assert again.objective == pytest.approx(half.objective)
+
+
+def test_a_step_of_a_session_may_have_a_start_of_its_own():
+    linear = model()
+    with linear.session() as session:
+        started = session.solve(start=linear.solve())
+        assert started.iterations.get("simplex", 0) == 0
+        with pytest.raises(UnsupportedError, match="starts from the basis of a Solution"):
+            session.solve(start={"x": 1})

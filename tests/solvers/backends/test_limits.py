@@ -14,6 +14,7 @@ from fairlp import Index, Model, Termination, log
 from fairlp.errors import NoSolutionError, UnknownNameError, UnsupportedError
 from fairlp.models.programs.backends import available_backends, find_backend
 from fairlp.models.programs.certificate import dual_bound
+from fairlp.models.programs.solution import start_of
 from profiles import many
 
 WHOLE = [
@@ -162,6 +163,106 @@ def test_a_start_is_taken(hard, solver):
         model.solve(solver, start={"y": 1})
     with pytest.raises(NoSolutionError):
         model.solve(solver, start=model.solve(time_limit=0))
+
+
+def split_market():
+    """A model with one x that is feasible, which no root node finds, and two of five y."""
+    rng = np.random.default_rng(3)
+    j, p, q = Index("j", range(30)), Index("p", range(5)), Index("q", range(3))
+    model = Model("split", indices=(q, j, p))
+    a = model.parameter("a", (q, j), rng.integers(1, 100_000, (3, 30)))
+    plan = rng.integers(0, 2, 30)
+    x, y = model.variable("x", j, binary=True), model.variable("y", p, upper=3, integer=True)
+    model.constraint("split", (a * x).sum(j) == a.values @ plan)
+    model.constraint("two", y.sum() == 2)
+    model.minimize((y * [1, 2, 4, 8, 16]).sum())
+    return model, plan
+
+
+@pytest.mark.parametrize(
+    ("change", "y_start", "y_best"),
+    [
+        (lambda y: y.fix({2: 1}), [0, 0, 0, 1, 1], [0, 0, 1, 1, 0]),
+        (lambda y: y.fix({3: 0}), [0, 0, 0, 1, 1], [1, 0, 0, 0, 1]),
+        (lambda y: y.set(upper=1), [0, 0, 0, 2, 0], [1, 0, 0, 1, 0]),
+        (lambda y: y.fix({2: 1}), [0, 0, 0.2, 0.9, 0], [0, 0, 1, 1, 0]),
+    ],
+    ids=["fixed at 1", "fixed at 0", "bounded", "rounded"],
+)
+def test_a_start_is_taken_after_a_fix_or_a_bound(change, y_start, y_best):
+    model, plan = split_market()
+    change(model["y"])
+    assert not model.solve(node_limit=0).is_feasible
+    start = {"x": dict(enumerate(plan)), "y": dict(enumerate(y_start))}
+    solution = model.solve(start=start, node_limit=0)
+    assert solution.is_feasible
+    assert solution.values["x"].tolist() == plan.tolist()
+    # the optimum of y may be found at once, and what the start leaves is the most that it costs
+    costs = np.array([1, 2, 4, 8, 16])
+    assert solution.values["y"] @ costs <= costs @ y_best + 1e-9
+
+
+def test_the_solution_of_a_model_is_a_start_after_a_fix():
+    model, plan = split_market()
+    before = model.solve(start={"x": dict(enumerate(plan))})
+    assert before.values["y"].tolist() == [2, 0, 0, 0, 0]
+    model["y"].fix({4: 1})
+    after = model.solve(start=before, node_limit=0)
+    assert after.values["y"].tolist() == [1, 0, 0, 0, 1]
+
+
+def test_a_session_takes_a_start_and_goes_on_from_its_point():
+    model, plan = split_market()
+    with model.session(node_limit=0) as session:
+        assert not session.solve().is_feasible
+        first = session.solve(start={"x": dict(enumerate(plan))}, node_limit=None)
+        assert first.values["y"].tolist() == [2, 0, 0, 0, 0]
+        model["y"].fix({4: 1})
+        assert session.solve().values["y"].tolist() == [1, 0, 0, 0, 1]
+        model["y"].fix({3: 1})
+        assert session.solve().values["y"].tolist() == [0, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_feasible_start_is_left_as_it_is(seed):
+    model = knapsacks(seed, items=8, rows=3)
+    rng = np.random.default_rng(seed)
+    program = model.compile()
+    feasible = [
+        np.array(x, dtype=float)
+        for x in itertools.product((0, 1), repeat=8)
+        if (program.A @ np.array(x) <= program.row_upper).all()
+    ]
+    point = feasible[rng.integers(len(feasible))]
+    start = dict(zip(model["x"].indices[0].labels, point, strict=True))
+    assert start_of(program, {"x": start}).tolist() == point.tolist()
+
+
+def test_rounding_of_large_terms_leaves_nothing_out_of_a_start():
+    j = Index("j", range(3))
+    model = Model("large", indices=(j,))
+    x = model.variable("x", j, upper=1e9, integer=True)
+    coefficients = [0.9, 0.5, -1.4]
+    model.constraint("balance", (x * coefficients).sum() == 0)
+    point = [1e9 - 7] * 3
+    assert abs(sum(c * value for c, value in zip(coefficients, point, strict=True))) > 1e-8
+    start = dict(enumerate(point))
+    assert start_of(model.compile(), {"x": start}).tolist() == point
+
+
+def test_a_start_keeps_what_rows_and_bounds_admit():
+    n = Index("n", range(4))
+    model = Model("m")
+    x, y = model.variable("x", n, upper=1), model.variable("y", n, upper=2, integer=True)
+    model.constraint("most", y[0] + y[1] + y[2] <= 2)
+    model.constraint("least", 2 * y[3] - 5 * x[0] >= -1)
+    y.fix({0: 1})
+    start = {"x": {0: 1, 1: 7, 2: 1 + 1e-12}, "y": {0: 0, 1: 1, 2: 1.2, 3: 0}}
+    expected = [1, np.nan, 1, np.nan, 1, np.nan, np.nan, 0]
+    assert np.array_equal(start_of(model.compile(), start), expected, equal_nan=True)
+    start["y"][2] = 0
+    expected[5:7] = [1, 0]
+    assert np.array_equal(start_of(model.compile(), start), expected, equal_nan=True)
 
 
 @pytest.mark.parametrize("solver", ["highs", "scip"])

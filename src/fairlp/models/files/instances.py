@@ -77,7 +77,10 @@ def read(path: str | Path) -> Instance:
         from .csv_folder import read_folder
 
         return read_folder(source)
-    hint = " (give the folder, not one of its files)" if source.suffix.lower() == ".csv" else ""
+    suffix = source.suffix.lower()
+    hint = " (give the folder, not one of its files)" if suffix == ".csv" else ""
+    if suffix in (".mps", ".lp", ".gz"):
+        hint = "; a program is read with fairlp.read_program(path)"
     document = read_document(source, f"{_EXPECTED}{hint}")
     return from_document(document, str(path))
 

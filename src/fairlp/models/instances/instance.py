@@ -844,7 +844,7 @@ class Instance:
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
         for index in (self.users, self.servers, self.resources):
-            index.used_by(self)
+            index._used_by(self)
         return self
 
     def __repr__(self) -> str:

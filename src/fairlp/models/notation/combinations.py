@@ -185,6 +185,12 @@ def _columns_of_frame(data: pd.DataFrame, over: Indices, subject: str) -> tuple[
     axes = tuple(index for index in over if index in named)
     if axes and len(axes) == sum(index is not None for index in named):
         return axes, [data.iloc[:, named.index(index)] for index in axes]
+    if data.shape[1] > len(over):
+        names = ", ".join(map(repr, data.columns))
+        raise ModelError(
+            f"{subject} is a table with columns {names}, none of which is called after an index "
+            f"({', '.join(symbols_of(over))}); rename them, or hand over the columns of labels alone"
+        )
     columns = [data.iloc[:, k] for k in range(data.shape[1])]
     return _axes_of(columns, over, subject), columns
 
@@ -193,7 +199,7 @@ def _axes_of(columns: list[Any], over: Indices, subject: str) -> Indices:
     """Return the indices of columns of labels, in order: those that have all the labels."""
     candidates = list(choices(over, len(columns)))
     if len(candidates) > 1:
-        known = [
+        with_labels = [
             axes
             for axes in candidates
             if all(
@@ -201,13 +207,15 @@ def _axes_of(columns: list[Any], over: Indices, subject: str) -> Indices:
                 for column, axis in zip(columns, axes, strict=True)
             )
         ]
-        if len(known) != 1:
-            symbols = " or ".join(f"({','.join(symbols_of(axes))})" for axes in known or candidates)
+        if len(with_labels) != 1:
+            symbols = " or ".join(
+                f"({','.join(symbols_of(axes))})" for axes in with_labels or candidates
+            )
             raise ModelError(
                 f"{subject} could be over {symbols}; hand over a table whose columns are called after "
                 "the indices, or a subset: model.subset(name, indices, combinations)"
             )
-        return known[0]
+        return with_labels[0]
     if not candidates:
         expected = ", ".join(symbols_of(over))
         raise ModelError(

@@ -7,7 +7,7 @@ row and summed over the rest; it is emitted as one batch of (row, column, value)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -45,7 +45,7 @@ from .expressions import (
     SumOver,
     Variable,
 )
-from .labels import Indices, axes_of, shape_of, symbols_of, union
+from .labels import Indices, axes_of, labels_at, shape_of, symbols_of, union
 from .switches import Conditional
 from .walks import children, in_coefficients, named, uses
 
@@ -69,14 +69,9 @@ def naming(name: str) -> Iterator[None]:
         raise ModelError(f"{name}: {error}") from None
 
 
-def numbers(node: Expression, linear: Callable[[Expression], Labelled] | None = None) -> Labelled:
-    """Return the values of an expression without variables.
-
-    With ``linear``, a function that values linear expressions, any expression has values.
-    """
-    if linear is not None and node.degree == 1:
-        return linear(node)
-    parts = [numbers(child, linear) for child in children(node)]
+def numbers(node: Expression) -> Labelled:
+    """Return the values of an expression without variables."""
+    parts = [numbers(child) for child in children(node)]
     match node:
         case Constant():
             return scalar(node.value)
@@ -84,7 +79,7 @@ def numbers(node: Expression, linear: Callable[[Expression], Labelled] | None = 
             return Labelled(node.indices, node.values)
         case Add():
             signs = [sign for sign, _ in node.addends()]
-            total = parts[0].over(node.indices)
+            total = signs[0] * parts[0].over(node.indices)
             for sign, values_of_part in zip(signs[1:], parts[1:], strict=True):
                 total = total + sign * values_of_part.over(node.indices)
             return Labelled(node.indices, total)
@@ -104,8 +99,8 @@ def numbers(node: Expression, linear: Callable[[Expression], Labelled] | None = 
             with np.errstate(divide="ignore", invalid="ignore"):
                 argument = parts[0].over(node.indices)
                 values = np.log(argument) if isinstance(node, Log) else argument**node.exponent
-            if node.degree == 0 and not np.isfinite(values).all():
-                raise ModelError(f"{node} is not finite everywhere; expected numbers above 0")
+            if not np.isfinite(values).all():
+                raise not_finite(node)
             return Labelled(node.indices, values)
     raise ModelError(f"{node} has variables where numbers are expected")
 
@@ -114,8 +109,21 @@ def reciprocal(node: Quotient) -> Labelled:
     """Return 1 over the denominator of a quotient."""
     below = numbers(node.right)
     if not below.values.all():
-        raise ModelError(f"division by zero: ({node.right}) is 0 somewhere")
+        raise division_by_zero(node, below.indices, int(np.argmin(below.values != 0)))
     return Labelled(below.indices, 1.0 / below.values)
+
+
+def division_by_zero(node: Quotient, indices: Indices, place: int) -> ModelError:
+    """Return the error that the denominator of a quotient is 0 at a place over indices."""
+    if not indices:
+        return ModelError(f"division by zero: ({node.right}) is 0")
+    element = labels_at(indices, map(int, np.unravel_index(place, shape_of(indices))))
+    return ModelError(f"division by zero: ({node.right}) is 0 at {element}")
+
+
+def not_finite(node: Log | Power) -> ModelError:
+    """Return the error that a logarithm or power of numbers is no number."""
+    return ModelError(f"{node} is not finite everywhere; expected numbers above 0")
 
 
 @dataclass
@@ -519,28 +527,6 @@ def _constants(
             numbers_of_term = term.coefficient if isinstance(term, Term) else term
             constant += numbers_of_term.rows(over, positions)
     return constant
-
-
-def evaluate(expression: Expression, columns: Iterable[Block], x: np.ndarray) -> np.ndarray:
-    """Return the values of an expression at column values ``x``, one axis for each free index.
-
-    The columns are a block for each variable; parameters have the numbers of now.
-    """
-    blocks = list(columns)
-    starts = starts_of(blocks)
-    n_columns = sum(map(len, blocks))
-    if np.shape(x) != (n_columns,):
-        raise ModelError(
-            f"x has shape {np.shape(x)}, expected {(n_columns,)}: a number for each column"
-        )
-
-    def linear(node: Expression) -> Labelled:
-        triples, constant = compile_rows(node, starts, node.indices)
-        for rows, columns, values in triples:
-            constant += np.bincount(rows, weights=values * x[columns], minlength=len(constant))
-        return Labelled(node.indices, constant.reshape(shape_of(node.indices)))
-
-    return numbers(expression, linear).over(expression.indices)
 
 
 def linear(expression: Expression) -> LinearTerms:

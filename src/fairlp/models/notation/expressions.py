@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
+from itertools import pairwise, product
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
-from ...hints import NoArgumentError, worded
+from ...hints import NoArgumentError, refused, worded
 from ..programs.program import Block, free_name
 from ..programs.solution import Solution
 from . import operators
@@ -56,6 +58,12 @@ _SQUARES = (
 )
 
 
+#: What a relation does not do, and what to write.
+_NO_LOGIC = (
+    "stands in no logic",
+    "of two relations that both hold declare each by its own name; of one that holds where a binary y is 1 "
+    "write model.indicator('name', y, relation)",
+)
 #: Functions of pandas, xarray and masked arrays that do not hand an operator over to what stands on the right, but
 #: read it as numbers.
 _WOULD_READ = ("dot", "as_compatible_data", "getdata")
@@ -416,7 +424,8 @@ class Expression(Refusals, Immutable):
     def __lt__(self, other: Any) -> NoReturn:
         raise ModelError(
             f"{self} is compared by < or >, which Python's max and min do, too; a model has no "
-            "strict relations: write <= or >="
+            "strict relations: write <= or >=, for the largest of several t >= x with "
+            "model.minimize(t), of numbers d.values > 1"
         )
 
     __gt__ = __lt__
@@ -426,7 +435,8 @@ class Expression(Refusals, Immutable):
 
     def __bool__(self) -> NoReturn:
         raise ModelError(
-            "an expression has no truth value; write model.constraint(name, left <= right)"
+            "an expression has no truth value; write model.constraint(name, left <= right), of binaries "
+            "1 - y for 'not y' and y + z >= 1 for 'y or z'"
         )
 
     def __iter__(self) -> NoReturn:
@@ -507,6 +517,7 @@ class Add(Expression):
 
     def __init__(self, *parts: tuple[int, Expression]) -> None:
         self.parts = parts
+        _refuse_pairs_of_groups([addend.indices for _, addend in parts])
         self.indices = union(*(addend.indices for _, addend in parts))
         self.degree = max(addend.degree for _, addend in parts)
 
@@ -535,6 +546,21 @@ class Add(Expression):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "parts": tuple(self.addends())}
+
+
+def _refuse_pairs_of_groups(sides: list[Indices]) -> None:
+    """Raise for groups side by side, for each pair of them, that have labels in common."""
+    groups = [[index for index in indices if "_of_groups" in index.__dict__] for indices in sides]
+    if sum(map(bool, groups)) < 2:
+        return
+    for first, second in pairwise(filter(None, groups)):
+        for a, b in product(first, second):
+            if a.symbol != b.symbol and not a.labels.intersection(b.labels).empty:
+                raise ModelError(
+                    f"groups by {a.symbol!r} and by {b.symbol!r} stand side by side, for each pair of "
+                    "them, though they have labels in common; give both one index: v = "
+                    "fairlp.Index('v', labels), x.groupby(owner, v).sum()"
+                )
 
 
 class Product(Expression):
@@ -699,7 +725,7 @@ class GroupedExpression(Immutable):
         Symbol of the groups, or their index.
     """
 
-    _names = frozenset({"body", "index", "matrix", "to"})
+    _names = frozenset({"body", "index", "matrix", "to", "shown"})
 
     def __init__(self, body: Expression, owner: Any, name: str | Index) -> None:
         subject = f"the owner of groups of {body}"
@@ -717,11 +743,10 @@ class GroupedExpression(Immutable):
             raise ModelError(f"groups of {body} cannot be called {quoted(symbol)}; expected text")
         groups = np.asarray(owners)
         codes, labels = pd.factorize(groups)
-        to = (
-            symbol
-            if isinstance(symbol, Index)
-            else Index(symbol, pd.Index(labels, tupleize_cols=False))
-        )
+        to = symbol
+        if not isinstance(to, Index):
+            to = Index(to, pd.Index(labels, tupleize_cols=False))
+            to.__dict__["_of_groups"] = True
         if to is symbol:
             codes = to.labels.get_indexer(pd.Index(groups, tupleize_cols=False))
         if (codes < 0).any():
@@ -733,6 +758,8 @@ class GroupedExpression(Immutable):
         self.body = body
         self.index = axes[0]
         self.to = to
+        is_named = isinstance(carried, str) and carried != to.symbol
+        self.shown = f"{self.index.symbol}:{carried}={to.symbol}" if is_named else ""
         self.matrix = _matrix(codes, np.arange(len(codes)), (len(to), len(codes)))
 
     def sum(self) -> Expression:
@@ -755,7 +782,7 @@ class GroupedExpression(Immutable):
             self.index,
             self.matrix,
             self.to,
-            f"{self.index.symbol}∈{self.to.symbol}",
+            self.shown or f"{self.index.symbol}∈{self.to.symbol}",
             True,
         )
 
@@ -908,6 +935,7 @@ class Relation(Immutable):
         self.left = left
         self.comparison = comparison
         self.right = right
+        _refuse_pairs_of_groups([left.indices, right.indices])
         self.indices = union(left.indices, right.indices)
 
     __array__ = Expression.__array__
@@ -925,8 +953,7 @@ class Relation(Immutable):
     def __bool__(self) -> NoReturn:
         raise ModelError(
             f"a constraint ({self}) has no truth value; for a range (low <= expression <= high) "
-            "write "
-            "expression.between(low, high)"
+            "write expression.between(low, high), for 'and' each by its own name"
         )
 
     def _refuse(self, *_: object) -> NoReturn:
@@ -937,8 +964,14 @@ class Relation(Immutable):
 
     __le__ = __ge__ = __lt__ = __gt__ = __add__ = __radd__ = __sub__ = __rsub__ = _refuse
     __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __rmatmul__ = _refuse
-    __neg__ = __abs__ = __and__ = __rand__ = __or__ = __ror__ = __invert__ = _refuse
-    __getitem__ = __iter__ = _refuse
+    __neg__ = __abs__ = __getitem__ = __setitem__ = __iter__ = __contains__ = _refuse
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = refused(*_NO_LOGIC)
+    __rshift__ = __rrshift__ = __lshift__ = __rlshift__ = refused(*_NO_LOGIC)
+    __len__ = __float__ = __int__ = __round__ = __call__ = refused(
+        "is no number, and has no rows of its own",
+        "declare it: row = model.constraint('name', x <= 1); after solution = model.solve() its numbers are "
+        "solution.slack['name'] and solution.duals['name']",
+    )
     #: Arrays and Series on the left hand over to us.
     __array_ufunc__ = None
     __pandas_priority__ = 5000
@@ -1166,10 +1199,14 @@ def _matrix_remedy(matrix: Any, beside: Expression) -> str:
     """Return what to write for a matrix beside a formula that does not fit."""
     shape = np.shape(matrix)
     if len(shape) == 2 and shape[0] == shape[1] == math.prod(shape_of(beside.indices)):
-        return f"; of a quadratic form, {_SQUARES}"
+        return (
+            f"; of a quadratic form, {_SQUARES}; of a matrix from an index to itself, the model has an "
+            "alias of it: m = n.alias('m'), Model('m', indices=(m, n))"
+        )
     return (
-        "; the rows of a matrix run over an index of the model, which Model('m', indices=(i, n)) or a "
-        "parameter over it tells: i = fairlp.Index('i', range(rows)), model.parameter('A', (i, n), A)"
+        "; the rows of a matrix run over another index of the model (of as many labels, or an alias of "
+        "the same), which Model('m', indices=(i, n)) or a parameter over it tells: "
+        "i = fairlp.Index('i', range(rows)), model.parameter('A', (i, n), A)"
     )
 
 
@@ -1318,7 +1355,7 @@ class VariablePart(Expression):
 
         And those within the part, in C order; None where all of it exists.
         """
-        grid = np.asarray(grid_of(self)).reshape(-1)
+        grid = grid_of(self).reshape(-1)
         existing = self.base.positions
         if existing is None:
             return grid, None
@@ -1387,7 +1424,7 @@ class VariablePart(Expression):
                 ".set(lower=…, upper=…)"
             )
         chosen = ~np.isnan(numbers)
-        base.set_fixed(elements[chosen], numbers[chosen])
+        base._set_fixed(elements[chosen], numbers[chosen])
 
     def unfix(self) -> None:
         """Give the elements their bounds back; those that are not fixed stay as they are.
@@ -1402,12 +1439,13 @@ class VariablePart(Expression):
         ([0.0], [3.0])
         """
         if "_fixed" in self.base.__dict__:
-            self.base.set_fixed(self._elements()[0], np.nan)
+            self.base._set_fixed(self._elements()[0], np.nan)
 
     def set(self, *, lower: Any = ..., upper: Any = ...) -> None:
         """Set other bounds, as :meth:`Model.variable` takes them; omitted bounds stay.
 
-        Of elements (``x["ann"].set(upper=0)``) the others stay. Of its model only the bounds are
+        Of elements (``x["ann"].set(upper=0)``) the others stay, as do those that labelled numbers
+        (``x.set(upper={"ann": 0})``) do not have. Of its model only the bounds are
         compiled anew, when it is next solved. What is fixed stays so, and these are the bounds that
         :meth:`unfix` will give back.
 
@@ -1429,17 +1467,18 @@ class VariablePart(Expression):
         >>> x.upper.tolist()
         [3.0, 0.0]
         """
-        from .tables import bounds, require_ordered
+        from .tables import bound_values, require_ordered
 
         base = self.base
         elements, places = self._elements()
         low, high = (side.copy() for side in base.__dict__["_bounds"])
-        if lower is not ...:
-            low[elements] = bounds(base.name, lower, None, self.indices, places)[0]
-        if upper is not ...:
-            high[elements] = bounds(base.name, None, upper, self.indices, places)[1]
+        for side, values, name in ((low, lower, "lower bound"), (high, upper, "upper bound")):
+            if values is not ...:
+                numbers = bound_values(self, values, places, name)
+                chosen = ~np.isnan(numbers)
+                side[elements[chosen]] = numbers[chosen]
         require_ordered(base.name, low, high, base.indices, base.positions)
-        base.set_bounds(low, high)
+        base._set_bounds(low, high)
 
 
 class Variable(VariablePart):
@@ -1499,7 +1538,7 @@ class Variable(VariablePart):
 
     degree = 1
     _names = frozenset({"name", "indices", "doc", "where", "integer", "base", "model"})
-    _remedy = "other bounds are given by .set(lower=…, upper=…)"
+    _remedy = "other bounds are given by .set(lower=…, upper=…), another name or kind by declaring it anew"
 
     @worded
     def __init__(
@@ -1546,6 +1585,40 @@ class Variable(VariablePart):
         """Upper bounds of the existing elements, read-only; of fixed ones, their values."""
         return self.base._bounds_now()[1]
 
+    def set(
+        self, *, lower: Any = ..., upper: Any = ..., integer: bool | EllipsisType = ...
+    ) -> None:
+        """Set other bounds, as :meth:`Model.variable` takes them, or whether it is integer.
+
+        What is omitted stays, as do elements that labelled numbers (``x.set(upper={"ann": 0})``) do
+        not have. Of its model only the bounds are compiled anew, when it is next solved. What is
+        fixed stays so, and these are the bounds that :meth:`unfix` will give back.
+
+        Parameters
+        ----------
+        lower, upper : float, array_like or None
+        integer : bool
+
+        Raises
+        ------
+        ModelError
+            For a lower bound above the upper one.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> x = Model("m").variable("x")
+        >>> x.set(upper=3, integer=True)
+        >>> x
+        <Variable 0 ≤ x ≤ 3 integer>
+        """
+        super().set(lower=lower, upper=upper)
+        base = self.base
+        if isinstance(integer, bool) and integer != base.integer:
+            base.__dict__["integer"] = integer
+            if base.model is not None:
+                base.model.changed()
+
     def _bounds_now(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the bounds, of fixed elements their values."""
         attributes = self.__dict__
@@ -1561,23 +1634,8 @@ class Variable(VariablePart):
         now: tuple[np.ndarray, np.ndarray] = attributes["_in_force"]
         return now
 
-    def set_fixed(self, elements: np.ndarray, numbers: np.ndarray | float) -> None:
-        """Fix elements at numbers, without looking at them; NaN gives the bounds back.
-
-        Parameters
-        ----------
-        elements : ndarray of int
-            Positions among the elements that exist.
-        numbers : ndarray or float
-
-        Examples
-        --------
-        >>> from fairlp import Model
-        >>> x = Model("m").variable("x")
-        >>> x.set_fixed(np.array([0]), 2.0)
-        >>> x.upper.tolist()
-        [2.0]
-        """
+    def _set_fixed(self, elements: np.ndarray, numbers: np.ndarray | float) -> None:
+        """Fix elements at numbers, without looking at them; NaN gives the bounds back."""
         old = self.__dict__.get("_fixed")
         fixed = np.full(self.size, np.nan) if old is None else old.copy()
         fixed[elements] = numbers
@@ -1588,38 +1646,19 @@ class Variable(VariablePart):
             self.__dict__["_fixed"] = fixed
         _tell_the_model(self)
 
-    def set_bounds(self, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Set the bounds of the elements that exist, without looking at them; see :meth:`set`.
-
-        Parameters
-        ----------
-        lower, upper : ndarray
-
-        Examples
-        --------
-        >>> from fairlp import Model
-        >>> x = Model("m").variable("x")
-        >>> x.set_bounds(np.array([1.0]), np.array([2.0]))
-        >>> x
-        <Variable 1 ≤ x ≤ 2>
-        """
+    def _set_bounds(self, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Set the bounds of the elements that exist, without looking at them."""
         for side in (lower, upper):
             side.setflags(write=False)
         self.__dict__.pop("_in_force", None)
         self.__dict__["_bounds"] = lower, upper
         _tell_the_model(self)
 
-    def grow(self, lower: np.ndarray, upper: np.ndarray, fixed: np.ndarray) -> None:
-        """Take the bounds and fixed values of more elements, which a longer index has.
-
-        Parameters
-        ----------
-        lower, upper, fixed : ndarray
-            Of all elements that exist now; NaN where none is fixed.
-        """
+    def _grow(self, lower: np.ndarray, upper: np.ndarray, fixed: np.ndarray) -> None:
+        """Take the bounds and fixed values of all elements of a longer index."""
         self.__dict__.pop("_fixed", None)
-        self.set_bounds(lower, upper)
-        self.set_fixed(np.flatnonzero(~np.isnan(fixed)), fixed[~np.isnan(fixed)])
+        self._set_bounds(lower, upper)
+        self._set_fixed(np.flatnonzero(~np.isnan(fixed)), fixed[~np.isnan(fixed)])
 
     def element_name(self, element: int) -> str:
         """Return the name of an element that exists: ``x[ann,9]``.
@@ -1739,19 +1778,26 @@ class ParameterSelection(Selection, ParameterPart):
     """Some labels of a parameter, with numbers of their own."""
 
 
-def grid_of(part: Expression) -> Any:
+def grid_of(part: Expression) -> np.ndarray:
     """Return where each element of a part lies in the grid of what it is a part of, in C order."""
     if isinstance(part, Selection):
         axis = symbols_of(part.body.indices).index(part.index.symbol)
-        return np.take(grid_of(part.body), part.matrix.indices, axis)
+        taken: np.ndarray = np.take(grid_of(part.body), part.matrix.indices, axis)
+        return taken
     assert isinstance(part, (Parameter, Variable, Element))
     shape = shape_of(part.base.indices)
-    if not isinstance(part, Element):
-        return np.arange(math.prod(shape)).reshape(shape)
-    if not part.indices:
-        return np.ravel_multi_index(tuple(place or 0 for place in part.places), shape)
-    places = tuple(slice(None) if place is None else place for place in part.places)
-    return np.arange(math.prod(shape)).reshape(shape)[places]
+    places = part.places if isinstance(part, Element) else (None,) * len(shape)
+    free = places.count(None)
+    grid = np.zeros((1,) * free, dtype=np.int64)
+    axis = 0
+    for k, (place, length) in enumerate(zip(places, shape, strict=True)):
+        step = math.prod(shape[k + 1 :])
+        if place is not None:
+            grid = grid + place * step
+            continue
+        grid = grid + np.arange(length).reshape(-1, *(1,) * (free - axis - 1)) * step
+        axis += 1
+    return grid
 
 
 def _tell_the_model(base: Parameter | Variable) -> None:
@@ -1848,7 +1894,14 @@ def _several(name: str, key: Any, index: Index) -> np.ndarray:
                 f"the mask of {quoted(name)} has shape {mask.shape}, expected {len(index)} {index.name}"
             )
         return np.flatnonzero(mask)
-    positions = np.array([_position(name, label, index) for label in key], dtype=np.intp)
+    labels = list(key)
+    if labels and isinstance(labels[0], tuple) and not _is_label(labels[0], index):
+        raise ModelError(
+            f"{quoted(name)} is taken at pairs such as {quoted(labels[0])}, and brackets take labels of "
+            "each index: x[['ann', 'bob'], :]; some pairs are fixed by x.fix({pair: 1}), bounded by "
+            "x.set(upper={pair: 1}), and rows of theirs have where=pairs"
+        )
+    positions = np.array([_position(name, label, index) for label in labels], dtype=np.intp)
     if len(np.unique(positions)) < len(positions):
         raise ModelError(
             f"{quoted(name)} is taken at a {index.name} twice; expected each label once"

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from .model import Declarations
     from .tables import Subset
 
-#: What is said of a variable's new elements.
+#: What is entry of a variable's new elements.
 _OF_VARIABLES = ("lower", "upper", "where")
 
 
-def extend(model: Declarations, index: Index, label: Any, given: Mapping[str, Any]) -> None:
+def extend(model: Declarations, index: Index, label: Any, entries: Mapping[str, Any]) -> None:
     """Add a label to an index of a model; see :meth:`Model.extend`."""
-    growth = _Growth(model, _index_of(model, index), label, given)
+    growth = _Growth(model, _index_of(model, index), label, entries)
     growth.check()
     growth.apply()
 
@@ -40,26 +40,28 @@ def _index_of(model: Declarations, index: Any) -> Index:
         raise ModelError(
             f"model {model.name!r} is extended along {quoted(index)}; expected one of its indices: {symbols}"
         )
-    own: Index = index
-    others = [user for user in own.users() if user is not model]
+    users: list[Any] = index._users()
+    others = [user for user in users if user is not model]
     if others:
         raise ModelError(
-            f"index {own.symbol!r} of model {model.name!r} is also that of {others[0]!r}, which would no "
-            "longer fit; declare an index of its own, or delete what is not needed any more"
+            f"index {index.symbol!r} of model {model.name!r} is also that of {others[0]!r}, which would no "
+            "longer fit; declare an index of its own (copy.deepcopy of a model has one, and its p is "
+            "then copy['p']), or delete what is not needed any more"
         )
-    return own
+    grown: Index = index
+    return grown
 
 
 class _Growth:
-    """One new label: what is given for it, checked before anything changes."""
+    """One new label: what it brings, checked before anything changes."""
 
     def __init__(
-        self, model: Declarations, index: Index, label: Any, given: Mapping[str, Any]
+        self, model: Declarations, index: Index, label: Any, entries: Mapping[str, Any]
     ) -> None:
         self.model = model
         self.index = index
         self.label = label
-        self.given = dict(given)
+        self.entries = dict(entries)
         self.subject = f"label {quoted(label)} of index {index.symbol!r}"
         self.old_count = len(index)
         #: New contents, by object.
@@ -78,12 +80,12 @@ class _Growth:
         wheres = self._subsets()
         for variable in self._over(self.model.variables):
             self._bounds_of(variable, wheres.get(id(variable.where)))
-        if self.given:
-            name = next(iter(self.given))
-            known = [*self.model.parameters, *self.model.variables]
+        if self.entries:
+            name = next(iter(self.entries))
+            names = [*self.model.parameters, *self.model.variables]
             raise UnknownNameError(
                 f"{self.subject} is given {quoted(name)}, which does not run over the index or is not there; "
-                f"{nearest(name, known)}"
+                f"{nearest(name, names)}"
             )
 
     def apply(self) -> None:
@@ -95,7 +97,7 @@ class _Growth:
             positions.setflags(write=False)
             subset.__dict__["positions"] = positions
         for variable, sides, fixed in self.limits:
-            variable.grow(*sides, fixed)
+            variable._grow(*sides, fixed)
         self.model.changed()
 
     def _over(self, table: Mapping[str, Any]) -> list[Any]:
@@ -135,7 +137,7 @@ class _Growth:
         elif isinstance(node, Element) and self.index in node.base.indices:
             places = zip(node.base.indices, node.places, strict=True)
             free = [index for index, place in places if place is None]
-            if any(own is not shown for own, shown in zip(free, node.indices, strict=True)):
+            if any(index is not alias for index, alias in zip(free, node.indices, strict=True)):
                 return "an alias of it"
         return ""
 
@@ -147,13 +149,13 @@ class _Growth:
     def _numbers_of(self, parameter: Parameter) -> Any:
         """Return the numbers of a parameter with those of the new label."""
         rest, axis = self._rest(parameter.indices)
-        if parameter.name not in self.given and parameter.default is None:
+        if parameter.name not in self.entries and parameter.default is None:
             over = f" over ({', '.join(symbols_of(rest))})" if rest else ""
             raise ModelError(
                 f"{self.subject} has no numbers{over} for parameter {parameter.name!r}; write "
                 f"model.extend({self.index.symbol}, {quoted(self.label)}, {parameter.name}=…)"
             )
-        values = self.given.pop(parameter.name, None)
+        values = self.entries.pop(parameter.name, None)
         new = declared_numbers(values, rest, parameter.name, parameter.default)
         stored = parameter.stored
         if isinstance(stored, np.ndarray):
@@ -191,8 +193,10 @@ class _Growth:
 
     def _positions_of(self, name: str, subset: Subset) -> tuple[np.ndarray, np.ndarray]:
         """Return where a mask will hold, in the larger grid, and the new ones among these."""
-        said = self.given.get(name)
-        where = said.pop("where", None) if isinstance(said, dict) else self.given.pop(name, None)
+        entry = self.entries.get(name)
+        where = (
+            entry.pop("where", None) if isinstance(entry, dict) else self.entries.pop(name, None)
+        )
         if where is None:
             raise ModelError(
                 f"{self.subject} has no mask for {name!r}, which holds for some labels; write "
@@ -212,8 +216,8 @@ class _Growth:
         self, variable: Variable, where: tuple[np.ndarray, np.ndarray | None] | None
     ) -> None:
         """Work out the bounds of a variable with those of its new elements."""
-        said = dict(self.given.pop(variable.name, None) or {})
-        for name in said:
+        entry = dict(self.entries.pop(variable.name, None) or {})
+        for name in entry:
             if name not in _OF_VARIABLES:
                 raise UnknownNameError(
                     f"{self.subject} is given {quoted(name)} of variable {variable.name!r}; "
@@ -222,7 +226,7 @@ class _Growth:
         rest, axis = self._rest(variable.indices)
         sides = variable.__dict__["_bounds"]
         lower, upper = (
-            said[name] if name in said else self._common(variable, name, side)
+            entry[name] if name in entry else self._common(variable, name, side)
             for name, side in zip(("lower", "upper"), sides, strict=True)
         )
         added = bounds(variable.name, lower, upper, rest, None)

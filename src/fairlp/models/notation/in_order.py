@@ -27,6 +27,7 @@ from ..programs.status import LIMITS, Point, Termination
 from .compiler import naming, objective, starts_of
 from .expressions import Abs, Expression, as_expression
 from .reals import NumberError, number
+from .solved_numbers import carry
 from .tables import check_own
 from .walks import rebuilt
 
@@ -99,7 +100,7 @@ def programs_in_order(model: Model) -> list[Program]:
     for place, expression in enumerate(model.objectives[1:], 1):
         with naming(objective_name(place, len(model.objectives))):
             cost, offset, logs = objective(model, expression, starts, base.n_columns)
-        programs.append(base.replace(c=cost, offset=offset, logs=logs))
+        programs.append(carry(base.replace(c=cost, offset=offset, logs=logs), base))
     return programs
 
 
@@ -148,10 +149,10 @@ def _solved(
     """Return the answer of one objective, with the rows that keep those before."""
     times: dict[str, float] = {}
     for tolerance in _ROUNDINGS:
-        left = asked
+        remaining = asked
         if deadline is not None:
-            left = replace(asked, time_limit=max(0.0, deadline - perf_counter()))
-        solution = solve(_with_rows(program, rows, tolerance), name, left)
+            remaining = replace(asked, time_limit=max(0.0, deadline - perf_counter()))
+        solution = solve(_with_rows(program, rows, tolerance), name, remaining)
         times = _sum_of_times(times, solution.times)
         if not rows or solution.status.termination not in _LOST:
             break
@@ -224,12 +225,13 @@ def _with_rows(program: Program, rows: list[_KeptRow], tolerance: float) -> Prog
     lower, upper = -endless, sides + rounding
     if program.sense == "max":
         lower, upper = sides - rounding, endless
-    return program.replace(
+    longer = program.replace(
         A=vstack([program.A, costs], format="csc"),
         row_lower=np.append(program.row_lower, lower),
         row_upper=np.append(program.row_upper, upper),
         rows=(*program.rows, *blocks),
     )
+    return carry(longer, program)
 
 
 def _stopped(solution: Solution, before: Solution | None, place: int, count: int) -> Solution:

@@ -25,8 +25,8 @@ from weakref import ref
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpError, ModelError, nearest, quoted
-from ...hints import Hinted, hint_of, worded
+from ...errors import FairlpError, ModelError, UnknownNameError, nearest, quoted
+from ...hints import Hinted, hint_of, refused, worded
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
@@ -120,38 +120,20 @@ class Index(Immutable):
                 f"index {quoted(symbol)} has label {twice} twice; expected each {self.name} once"
             )
 
-    def used_by(self, user: object) -> None:
-        """Note a model or an instance, whose arrays have an entry for each label.
-
-        Parameters
-        ----------
-        user : object
-
-        Examples
-        --------
-        >>> from fairlp import Model
-        >>> n = Index("n", ["ann"])
-        >>> model = Model("m", indices=(n,))
-        >>> n.users() == [model]
-        True
-        """
-        references = self.__dict__.setdefault("_users", [])
+    def _used_by(self, user: object) -> None:
+        """Note a model or an instance, whose arrays have an entry for each label."""
+        references = self.__dict__.setdefault("_user_references", [])
         if not any(reference() is user for reference in references):
             references[:] = [reference for reference in references if reference() is not None]
             references.append(ref(user))
 
-    def users(self) -> list[Any]:
-        """Return the models and instances that noted to use it, and are still there.
-
-        Returns
-        -------
-        list
-        """
-        users = [reference() for reference in self.__dict__.get("_users", ())]
+    def _users(self) -> list[Any]:
+        """Return the models and instances that noted to use it, and are still there."""
+        users = [reference() for reference in self.__dict__.get("_user_references", ())]
         return [user for user in users if user is not None]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_users"}
+        return {name: value for name, value in self.__dict__.items() if name != "_user_references"}
 
     def rows(self, positions: np.ndarray) -> Index:
         """Return the index of selected rows of a table; a row taken twice has its label twice.
@@ -225,12 +207,18 @@ class Index(Immutable):
         return label in self.labels
 
     def __getitem__(self, position: int) -> Any:
-        return _of_python(self.labels[position])
+        try:
+            return _of_python(self.labels[position])
+        except (IndexError, TypeError, ValueError):
+            raise UnknownNameError(
+                f"index {self.symbol!r} has no {quoted(position)} in brackets, where a position from 0 to "
+                f"{len(self) - 1} is expected; the position of a label is {self.symbol}.labels.get_loc(label)"
+            ) from None
 
     def __str__(self) -> str:
         return self.symbol
 
-    def _refuse(self, other: object) -> NoReturn:
+    def _refuse(self, other: object = None) -> NoReturn:
         raise ModelError(
             f"index {self.symbol!r} stands in no arithmetic; the label before is taken by "
             f"x.shift({self.symbol}), the one after by x.shift({self.symbol}, -1), numbers over an "
@@ -239,6 +227,12 @@ class Index(Immutable):
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
     __truediv__ = __rtruediv__ = __le__ = __ge__ = __lt__ = __gt__ = _refuse
+    __matmul__ = __mod__ = __float__ = _refuse
+    __or__ = __ror__ = __and__ = __rand__ = __xor__ = refused(
+        "is no set",
+        "write n = fairlp.Index('n', [*first, *second]), of a part model.subset or where=",
+    )
+    __call__ = refused("is not called", "write x.sum(n) or x['ann'], and n[0] for its first label")
     #: Arrays on the left hand over to us.
     __array_ufunc__ = None
 
@@ -628,19 +622,29 @@ def by_element(data: Any, axes: Axes) -> Any:
 def from_long_table(data: pd.DataFrame, axes: Axes) -> Any:
     """Return a table with a column for each of some axes, and one of numbers, as a Series.
 
-    Other tables are returned as they are.
+    Columns are told by their names; where none is called after an axis, all axes come in order and
+    the numbers last. A table of one column with a level for each axis is its Series. Other tables
+    are returned as they are.
 
     >>> n, i = Index("n", ["ann", "bob"], "user"), Index("i", ["s1"], "server")
     >>> table = pd.DataFrame({"user": ["bob", "ann"], "i": "s1", "rate": [3, 4]})
     >>> from_long_table(table, (n, i)).to_dict()
     {('bob', 's1'): 3, ('ann', 's1'): 4}
     """
-    if not isinstance(data.index, pd.RangeIndex) or data.shape[1] < 2:
+    known_axes = [axis for axis in axes if axis is not None]
+    if data.shape[1] == 1 and 1 < data.index.nlevels == len(known_axes):
+        return data.iloc[:, 0]
+    if data.shape[1] < 2 or not _is_numbered(data.index, known_axes):
         return data
-    named = [next((axis for axis in axes if names_axis(name, axis)), None) for name in data.columns]
+    if any(set(data.columns) == set(axis) for axis in known_axes):
+        return data  # a wide table
+    named = [
+        next((axis for axis in known_axes if names_axis(name, axis)), None) for name in data.columns
+    ]
+    if not any(named) and data.shape[1] == len(known_axes) + 1 and _has_labels(data, known_axes):
+        named = [*known_axes, None]
     numbers = [k for k, axis in enumerate(named) if axis is None]
-    is_wide = any(axis is not None and set(data.columns) == set(axis) for axis in axes)
-    if is_wide or len(numbers) != 1 or len({id(axis) for axis in named}) < len(named):
+    if len(numbers) != 1 or len({id(axis) for axis in named}) < len(named):
         return data
     columns = [data.iloc[:, k] for k, axis in enumerate(named) if axis is not None]
     symbols = [axis.symbol for axis in named if axis is not None]
@@ -650,6 +654,21 @@ def from_long_table(data: pd.DataFrame, axes: Axes) -> Any:
         else pd.MultiIndex.from_arrays(columns, names=symbols)
     )
     return pd.Series(data.iloc[:, numbers[0]].to_numpy(), index, name=data.columns[numbers[0]])
+
+
+def _is_numbered(rows: pd.Index[Any], axes: Sequence[Index]) -> bool:
+    """Whether rows of a table have numbers, of all or of some of them, and no labels of an axis."""
+    if isinstance(rows, pd.RangeIndex):
+        return True
+    is_plain = rows.nlevels == 1 and rows.name is None and pd.api.types.is_integer_dtype(rows)
+    return is_plain and not any(set(rows) <= set(axis) for axis in axes)
+
+
+def _has_labels(table: pd.DataFrame, axes: Sequence[Index]) -> bool:
+    """Whether the first columns of a table have labels of the axes, and no others."""
+    return all(
+        set(table.iloc[:, k]) <= set(axis) for k, axis in enumerate(axes)
+    ) and pd.api.types.is_numeric_dtype(table.dtypes.iloc[-1])
 
 
 def _are_labels(keys: Iterable[Any], axes: Axes) -> bool:

@@ -247,7 +247,9 @@ class Declarations(Tables):
         over : Index or tuple of Index, optional
             Order of the rows; the default is the model's order of indices.
         where : array_like of bool, list or table of combinations, or Subset, optional
-            Over the same indices, or some of them (a Series over hours): only these rows exist.
+            Over the same indices, or some of them (a Series over hours): only these rows exist. A
+            variable with a mask counts as 0 where it does not exist; without ``where`` a warning says
+            so of rows in which it stands alone, and ``True`` asks for all rows without it.
         doc : str
             What it says.
 
@@ -273,7 +275,10 @@ class Declarations(Tables):
         """
         require_name(name, "constraint")
         if name in self._constraints:
-            raise ModelError(f"constraint {quoted(name)} is declared twice in model {self.name!r}")
+            raise ModelError(
+                f"constraint {quoted(name)} is declared twice in model {self.name!r}; a row for each "
+                "label is written once, x <= 4, and in a loop each has a name of its own"
+            )
         order = as_indices(over, f"constraint {quoted(name)} runs over")
         self._constraints[name] = declared(self, name, relation, order, where, doc)
         self.changed()
@@ -688,7 +693,7 @@ class Declarations(Tables):
         >>> model.solve().objective
         2.0
         >>> model.minimize([-x.sum(), x["ann"]])
-        >>> model.solve().values["x"].to_dict()
+        >>> model.solve().values["x"].round(9).to_dict()
         {'ann': 0.0, 'bob': 4.0}
         """
         self._optimise("min", objective, rel_tolerance, abs_tolerance)
@@ -773,7 +778,9 @@ class Declarations(Tables):
     def _register(self, name: str, indices: tuple[Index, ...]) -> None:
         require_name(name, "variable, parameter or subset")
         if name in self._parameters or name in self._variables or name in self._subsets:
-            raise ModelError(f"the name {quoted(name)} is used twice in model {self.name!r}")
+            raise ModelError(
+                f"the name {quoted(name)} is used twice in model {self.name!r}; the first is model[{quoted(name)}]"
+            )
         self._use(union(self._indices, (index.whole or index for index in indices)))
         self.changed()
 
@@ -1001,7 +1008,8 @@ class Model(Declarations):
         >>> float(model.evaluate("total", np.array([3.0, 4.0])))
         7.0
         """
-        from .compiler import blocks_of, evaluate
+        from .compiler import blocks_of
+        from .evaluation import evaluate
 
         require_known(
             name, self.definitions, f"model {self.name!r} has no definition {quoted(name)}"
@@ -1034,13 +1042,14 @@ class Model(Declarations):
     def _first_program(self) -> Program:
         """Return the program with the first objective."""
         from .compiler import compile_model, patched
+        from .solved_numbers import note
 
         if self._program is None:
             self._program = compile_model(self)
         elif self._stale:
             self._program = patched(self, self._program, self._stale)
         self._stale.clear()
-        return self._program
+        return note(self._program, self.parameters)
 
     @lists(SolveOptions)
     def solve(self, solver: AnySolver = "highs", **options: Unpack[SolveOptions]) -> Solution:
@@ -1108,7 +1117,7 @@ class Model(Declarations):
         Returns
         -------
         ModelSession
-            With ``solve()`` and ``close()``, for ``with``.
+            With ``solve()``, which takes options of one call, and ``close()``, for ``with``.
 
         Examples
         --------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ...hints import NoArgumentError, hint_of
+from ...hints import NoArgumentError, hint_of, refused
 
 if TYPE_CHECKING:
     from .expressions import Expression
@@ -126,7 +126,7 @@ _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
 
 def refuse(name: str) -> NoReturn:
     """Raise for a function of NumPy that formulas have no meaning for."""
-    hint = hint_of(["numpy", "fairlp", "Expression"], name) or (
+    hint = hint_of(["numpy", "Expression", "fairlp"], name) or (
         "formulas are written with + - * / @, abs, x.sum(n), x.shift(t), fairlp.log and **2; an array "
         "of numbers stands beside them"
     )
@@ -183,6 +183,14 @@ class Refusals:
             "solution.values['x'].round()"
         )
 
+    __call__ = refused(
+        "is not called", "its value is solution.value(x) with solution = model.solve()"
+    )
+    __contains__ = refused("has no labels of its own", "write 'ann' in n, of an index n")
+    __setitem__ = __delitem__ = refused(
+        "takes nothing in brackets",
+        "of a variable write x['ann'].fix(3) or x['ann'].set(upper=3), of a parameter d['ann'].set(3)",
+    )
     __int__ = __index__ = __complex__ = __float__
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _no_logic
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _no_logic

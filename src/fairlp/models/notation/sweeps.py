@@ -9,14 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import product
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, NoSolutionError, quoted
+from ...hints import Hinted
+from ...keywords import lists
 from ..programs.backends import AnySolver, backend, checked, needs, solve_on, spelt
-from ..programs.options import Options
+from ..programs.options import Options, SolveOptions
 from ..programs.program import Block, Program
 from ..programs.protocols import Capability, Session
 from ..programs.solution import RELAX, Solution
@@ -158,17 +160,27 @@ class ModelSession:
 
     def __init__(self, model: Model, solver: AnySolver, options: Mapping[str, Any]) -> None:
         self.model, self._chosen = model, backend(solver)
-        self._options = Options.from_keywords(spelt(solver), dict(options))
+        self._solver_name, self._keywords = spelt(solver), dict(options)
+        self._options = Options.from_keywords(self._solver_name, self._keywords)
         self._session: Session | None = None
+        self._start: Solution | None = None
         self._open = True
         self._lock = RLock()
         self.last: Solution | None = None
 
-    def solve(self) -> Solution:
+    @lists(SolveOptions)
+    def solve(self, **options: Unpack[SolveOptions]) -> Solution:
         """Solve the model as it is now.
 
         What the last basis does not lead to, and what is not proved optimal, is solved afresh.
         Several threads may call it: one is served after the other.
+
+        Parameters
+        ----------
+        **options
+            Of :class:`fairlp.Options`, for this call alone: they go before those of the session.
+            ``start=`` is in the place of the last basis or point. The solver loads the program anew
+            for them.
 
         Returns
         -------
@@ -178,6 +190,20 @@ class ModelSession:
         ------
         ModelError
             When the session is closed.
+        UnknownNameError, UnsupportedError
+            For an option that there is not, or that the solver cannot honour.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> x = model.variable("x", upper=3)
+        >>> model.maximize(2 * x)
+        >>> with model.session(time_limit=60) as session:
+        ...     print(session.solve(time_limit=0).status.termination.value)
+        ...     print(session.solve().objective)
+        time limit
+        6.0
         """
         with self._lock:
             if not self._open:
@@ -186,8 +212,26 @@ class ModelSession:
                     "model.session(), or use "
                     "model.solve()"
                 )
-            solution = self.last = self._solve(self.model.compile())
+            if options:
+                solution = self._solved_apart(options)
+            else:
+                solution = self._solve(self.model.compile(), self._options, self._start)
+            self.last = solution
+            point = solution.x if solution.program.is_mip else solution.basis
+            if point is not None:
+                self._start = solution
         return solution
+
+    def _solved_apart(self, options: SolveOptions) -> Solution:
+        """Solve with other options than those of the session, in a session of the solver's own."""
+        keywords = {**self._keywords, **options}
+        call_options = Options.from_keywords(self._solver_name, keywords)
+        start = self._start if options.get("start") is None else None
+        self._session = None
+        try:
+            return self._solve(self.model.compile(), call_options, start)
+        finally:
+            self._session = None
 
     def close(self) -> None:
         """Let go of what the solver keeps; it cannot be used any more."""
@@ -201,37 +245,36 @@ class ModelSession:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _solve(self, program: Program) -> Solution:
-        """Solve a program from the last basis, in the solver's session if it can have one."""
-        if not needs(program) <= self._chosen.capabilities or self._options.time_limit == 0:
+    def _solve(self, program: Program, options: Options, start: Solution | None) -> Solution:
+        """Solve a program from a basis or point, in the solver's session if it can have one."""
+        if not needs(program) <= self._chosen.capabilities or options.time_limit == 0:
             self._session = None
-            return checked(solve_on(self._chosen, program, self._options), self._options)
+            return checked(solve_on(self._chosen, program, options), options)
         session = self._session
-        if session is None or not move(session, program):
-            session = self._session = self._loaded(program)
+        # a solver forgets the point of an integer program that changes: it is handed over again
+        if session is None or program.is_mip or not move(session, program):
+            session = self._session = self._loaded(program, options, start)
         solution = session.solve()
-        if _proved(solution) and not self._options.mip_gap:
+        if _proved(solution) and not options.mip_gap:
             return solution
-        answer = checked(solution, self._options) if program.is_mip else solution
+        answer = checked(solution, options) if program.is_mip else solution
         if program.is_mip and (answer.status.is_optimal or answer.status.termination in _CLEAR):
             return answer
         if solution.status.termination not in _CLEAR:
             session.restart()
             solution = session.solve()
-        return checked(solution, self._options)
+        return checked(solution, options)
 
-    def _loaded(self, program: Program) -> Session:
-        """Return a new session from the last basis, by label, or, with integers, the last point."""
-        last = self.last
-        options = self._options
-        has_start = last is not None and (last.x if program.is_mip else last.basis) is not None
+    def _loaded(self, program: Program, options: Options, start: Solution | None) -> Session:
+        """Return a new session from a basis, by label, or, with integers, from a point."""
+        has_start = start is not None and (start.x if program.is_mip else start.basis) is not None
         if has_start and Capability.WARM_START in self._chosen.capabilities:
-            options = replace(options, start=last)
+            options = replace(options, start=start)
         return self._chosen.session(program, options)
 
 
 def move(session: Session, program: Program) -> bool:
-    """Bring a session to another program, with its basis; False where it has to be loaded anew.
+    """Bring a session to another linear program with its basis; False where it is to load it anew.
 
     So it has where there are other rows, columns or entries, or coefficients of many columns
     change.
@@ -261,9 +304,8 @@ def move(session: Session, program: Program) -> bool:
 
 
 def _alike(old: Program, new: Program) -> bool:
-    """Whether two programs have the same sense and integers (and, with integers, offset)."""
-    whole = np.array_equal(old.integrality, new.integrality)
-    return whole and old.sense == new.sense and not (new.is_mip and old.offset != new.offset)
+    """Whether two programs have the same sense and integers."""
+    return old.sense == new.sense and np.array_equal(old.integrality, new.integrality)
 
 
 def _columns_to_change(old: Program, new: Program) -> list[int] | None:
@@ -323,7 +365,7 @@ Reader = Callable[[Solution], Mapping[str, Any]]
 
 def _reader(model: Model, read: Any) -> Reader:
     """Return the function that reads the columns of the table from a solution."""
-    if callable(read):
+    if callable(read) and not isinstance(read, Hinted):
         function: Reader = read
         return function
     require_ordered(read, "read", ModelError)

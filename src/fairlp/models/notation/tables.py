@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from itertools import count
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import pandas as pd
 
-from ...errors import ModelError, UnknownNameError, nearest, quoted
-from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, worded
+from ...errors import FairlpWarning, ModelError, UnknownNameError, nearest, quoted
+from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, refused, worded
 from ..programs.program import Block, Program
-from .arrays import found_in
+from ..programs.views import NamedView
+from .arrays import Labelled, found_in
 from .combinations import EXPECTED, chosen, listed_numbers, lists_labels, spread
 from .compiler import naming, numbers, unconditional
 from .expressions import (
     Abs,
+    Along,
     Expression,
     Parameter,
     ParameterPart,
     Range,
     Relation,
+    SumOver,
     Variable,
     VariablePart,
     grid_of,
@@ -46,7 +51,7 @@ from .labels import (
 )
 from .reals import NumberError, floats, number
 from .switches import parts_of
-from .walks import mapped, mapped_relation, named, rebuilt, uses
+from .walks import children, mapped, mapped_relation, named, rebuilt, uses
 
 if TYPE_CHECKING:
     # not at run time: completion in IPython fails at a property whose annotation is a Literal
@@ -108,6 +113,10 @@ class Subset(Immutable):
     def full_size(self) -> int:
         """Number of all combinations."""
         return math.prod(shape_of(self.indices))
+
+    __call__ = refused(
+        "is not called", "write where= in model.variable or model.constraint, or mask * x"
+    )
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -308,6 +317,20 @@ class Constraint(Immutable):
         """
         return self._model().replace(self, relation, where=where)
 
+    __call__ = __float__ = __int__ = refused(
+        "is no number", "write solution.activity['name'], of its duals solution.duals['name']"
+    )
+    __getitem__ = refused(
+        "has no rows in brackets",
+        "write solution.duals['name']['ann'], of its formula row.relation",
+    )
+    __iter__ = refused("is no sequence", "write row.rows, the names of its rows")
+    __le__ = __ge__ = __lt__ = __gt__ = __add__ = __radd__ = __sub__ = __rsub__ = refused(
+        "stands in no formula",
+        "write row.replace(relation), or another model.constraint('k', relation)",
+    )
+    __mul__ = __rmul__ = __and__ = __or__ = __rshift__ = __invert__ = __add__
+
     def _model(self) -> Editable:
         if self.model is None:
             raise ModelError(f"constraint {self.name!r} is of no model")
@@ -322,7 +345,7 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
 
     All may be over some of the indices: a Series over hours, for rows over users and hours.
     """
-    if where is None:
+    if where is None or where is True:
         return None
     argument = f"'where' of {subject}"
     if isinstance(where, Subset):
@@ -342,6 +365,10 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
     if isinstance(where, Expression):
         raise ModelError(
             f"{argument} is {where!r}; {EXPECTED}, such as where=costs > 0 of your data"
+        )
+    if isinstance(where, FunctionType):
+        raise ModelError(
+            f"{argument} is a function; write the combinations that exist, where=[k for k in n if k != 'ann']"
         )
     if lists_labels(where):
         chosen_indices, positions = chosen(where, over, argument)
@@ -385,14 +412,24 @@ def declared_numbers(values: Any, indices: Indices, name: str, default: float | 
 
     With a default, labelled data need not have all combinations.
     """
-    if default is not None:
-        values = _filled(values, indices, name, default)
+    if values is None and default is None and indices:
+        raise ModelError(
+            f"parameter {quoted(name)} has no numbers, expected {axes_text(indices)}; hand them over, or "
+            "say default=0 for now, and set them later with .set(…)"
+        )
     try:
-        return parameter_values(values, indices, name)
+        filled = values if default is None else _filled(values, indices, name, default)
+        return parameter_values(filled, indices, name)
     except ModelError as error:
-        if not _has_gaps(values, indices):
+        if _has_gaps(values, indices):
+            raise ModelError(f"{error}; or say with default=0 what holds elsewhere") from None
+        if not isinstance(values, pd.DataFrame) or values.shape[1] <= len(indices):
             raise
-        raise ModelError(f"{error}; or say with default=0 what holds elsewhere") from None
+        symbols = ", ".join(symbols_of(indices))
+        raise ModelError(
+            f"{error}; of a long table the columns of labels are called after the indices "
+            f"({symbols}), and one column has the numbers: {', '.join(map(repr, values.columns))}"
+        ) from None
 
 
 def parameter_values(values: Any, indices: Indices, name: str) -> Any:
@@ -402,6 +439,10 @@ def parameter_values(values: Any, indices: Indices, name: str) -> Any:
     """
     if hasattr(values, "tocoo") and not carries_labels(values):
         return _sparse_values(values, indices, name)
+    if isinstance(values, FunctionType):
+        raise ModelError(
+            f"parameter {quoted(name)} is a function; write the numbers, {{k: f(k) for k in n}}"
+        )
     try:
         array = floats(aligned(values, indices, f"parameter {quoted(name)}", ModelError))
     except NumberError as error:
@@ -479,6 +520,7 @@ def _require_shape(values: Any, indices: Indices, name: str) -> None:
     if values.shape != shape:
         raise ModelError(
             f"parameter {quoted(name)} has shape {values.shape}, expected {shape} ({axes_text(indices)})"
+            + ("" if values.ndim else "; one number for all is default=…, and .set(…) changes some")
         )
 
 
@@ -525,32 +567,48 @@ def require_ordered(
 
 
 def fixed_values(part: VariablePart, values: Any, places: np.ndarray | None) -> np.ndarray:
-    """Return the numbers that elements are to be fixed at, for those that exist.
+    """Return the numbers that elements are to be fixed at, for those that exist; see below."""
+    return _part_values(part, values, places, "fixed value", np.nan)
 
-    NaN where labelled numbers do not have an element, which stays as it is. ``places`` are those
-    that exist within the part; None for all.
+
+def bound_values(
+    part: VariablePart, values: Any, places: np.ndarray | None, side: str
+) -> np.ndarray:
+    """Return the bounds that elements are to have, for those that exist; see below."""
+    return _part_values(part, values, places, side, -np.inf if side == "lower bound" else np.inf)
+
+
+def _part_values(
+    part: VariablePart, values: Any, places: np.ndarray | None, side: str, default: float
+) -> np.ndarray:
+    """Return numbers of elements, NaN where labelled ones have none and it stays as it is.
+
+    ``places`` are those that exist within the part; None for all.
     """
     name = part.base.name
-    listed = listed_numbers(values, part.indices, f"the fixed value of variable {quoted(name)}")
+    subject = f"the {side} of variable {quoted(name)}"
+    listed = listed_numbers(values, part.indices, subject)
     size = math.prod(shape_of(part.indices))
     if listed is None or len(listed.positions) == size:
-        return _bound(name, "fixed value", values, np.nan, part.indices, places)
-    grid = np.full(size, np.nan)
+        return _bound(name, side, values, default, part.indices, places)
+    existing = np.arange(size) if places is None else places
     try:
-        grid[listed.positions] = floats(listed.values)
+        numbers_of_listed = floats(listed.values)
     except NumberError as error:
         raise ModelError(
-            f"variable {quoted(name)}: the fixed value is not all numbers ({error})"
+            f"variable {quoted(name)}: the {side} is not all numbers ({error})"
         ) from None
-    for k in listed.positions[np.isnan(grid[listed.positions])][:1].tolist():
+    for k in listed.positions[np.isnan(numbers_of_listed)][:1].tolist():
         which = _element(name, part.indices, None, k)
-        raise ModelError(f"variable {which}: the fixed value is NaN; expected a number")
-    if places is None:
-        places = np.arange(size)
-    for k in np.setdiff1d(listed.positions, places)[:1].tolist():
+        raise ModelError(f"variable {which}: the {side} is NaN; expected a number")
+    for k in np.setdiff1d(listed.positions, existing)[:1].tolist():
         which = _element(name, part.indices, None, k)
-        raise ModelError(f"variable {which} is fixed, and does not exist: {part.base!r}")
-    return grid[places]
+        raise ModelError(
+            f"variable {which} is given a number as {side}, and does not exist: {part.base!r}"
+        )
+    all_values = np.full(len(existing), np.nan)
+    all_values[np.searchsorted(existing, listed.positions)] = numbers_of_listed
+    return all_values
 
 
 def numbers_of_part(part: ParameterPart, values: Any) -> Any:
@@ -746,22 +804,36 @@ class Tables(Hinted):
 
     def _ipython_key_completions_(self) -> list[str]:
         """Return the names, which IPython completes in brackets."""
-        return [name for kind in _KINDS for name in self._table(kind)]
+        names = [name for kind in _KINDS for name in self._table(kind)]
+        return list(dict.fromkeys([*names, *symbols_of(self._indices)]))
 
-    #: A model is no sequence of its names.
-    __iter__ = None
+    __iadd__ = __isub__ = __add__ = __radd__ = __sub__ = __and__ = __or__ = refused(
+        "takes nothing by operators",
+        "write model.constraint('name', relation), model.maximize(expression), "
+        "model.minimize(expression) or model.remove('name')",
+    )
+    __setitem__ = refused(
+        "takes nothing in brackets",
+        "write model.constraint('name', relation), model.variable('x', n) or d.set(numbers)",
+    )
+    __delitem__ = __delattr__ = refused("is not changed by del", "write model.remove('name')")
+    __call__ = refused("is not called", "write solution = model.solve()")
+    __iter__ = __len__ = refused(
+        "is no sequence", "write model.variables, model.constraints or model.parameters"
+    )
+    __float__ = refused("is no number", "write solution = model.solve() and solution.objective")
+    __enter__ = __exit__ = refused(
+        "holds nothing that would be closed", "write model = fairlp.Model('name'), without with"
+    )
 
-    def __iadd__(self, other: object) -> NoReturn:
-        raise NoArgumentError(
-            "nothing is added to a model by +=; write model.constraint('name', relation), "
-            "model.maximize(expression) or model.minimize(expression)"
-        )
+    def __bool__(self) -> bool:
+        return True
 
     def _use(self, indices: Indices) -> None:
         """Take these indices, in this order."""
         self._indices: Indices = indices
         for index in indices:
-            index.used_by(self)
+            index._used_by(self)
 
     def _table(self, kind: str) -> dict[str, Any]:
         """Return the table of what is of a kind."""
@@ -776,22 +848,22 @@ class Tables(Hinted):
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """Parameters by name; a view."""
-        return MappingProxyType(self._parameters)
+        return NamedView(self._parameters, "model.parameters")
 
     @property
     def variables(self) -> Mapping[str, Variable]:
         """Variables by name; a view."""
-        return MappingProxyType(self._variables)
+        return NamedView(self._variables, "model.variables")
 
     @property
     def constraints(self) -> Mapping[str, Constraint]:
         """Families of constraints by name; a view."""
-        return MappingProxyType(self._constraints)
+        return NamedView(self._constraints, "model.constraints")
 
     @property
     def subsets(self) -> Mapping[str, Subset]:
         """Subsets of combinations of labels by name; a view."""
-        return MappingProxyType(self._subsets)
+        return NamedView(self._subsets, "model.subsets")
 
     @property
     def definitions(self) -> Mapping[str, Expression]:
@@ -799,7 +871,7 @@ class Tables(Hinted):
 
         They are no constraints.
         """
-        return MappingProxyType(self._definitions)
+        return NamedView(self._definitions, "model.definitions")
 
     @property
     def objective(self) -> Expression | None:
@@ -819,7 +891,7 @@ class Tables(Hinted):
     @property
     def absolutes(self) -> Mapping[str, Abs]:
         """Absolute values of the objective, by the name of the variable for each; a view."""
-        return MappingProxyType(self._absolutes)
+        return NamedView(self._absolutes, "model.absolutes")
 
     @property
     def levels(self) -> str | None:
@@ -866,6 +938,20 @@ def require_one_objective(model: Declarations) -> None:
         )
 
 
+def _remedy_for(relation: Any) -> str:
+    """Return what to write for what is declared as a constraint, and is no relation."""
+    if isinstance(relation, Expression):
+        return "compare it: model.constraint('name', x <= 4)"
+    if isinstance(relation, FunctionType):
+        return "write the relation itself, model.constraint('name', x <= d): it has a row for each label"
+    if isinstance(relation, (bool, np.bool_, str)):
+        return "its sides are variables and numbers, such as x <= 4"
+    return (
+        "write model.constraint('name', x <= d), which has a row for each label, or in a loop each by a "
+        "name of its own"
+    )
+
+
 def declared(
     model: Declarations, name: str, relation: Relation, over: Indices, where: Any, doc: str
 ) -> Constraint:
@@ -873,8 +959,7 @@ def declared(
     if not isinstance(relation, Relation):
         raise ModelError(
             f"constraint {quoted(name)}: expected left <= right, >=, ==, or expression.between(low, "
-            "high), not "
-            f"{type(relation).__name__}"
+            f"high), not {type(relation).__name__}; {_remedy_for(relation)}"
         )
     check_own(model, f"constraint {quoted(name)}", *relation.parts)
     indices = union(model.indices, (index.whole or index for index in relation.indices))
@@ -890,8 +975,45 @@ def declared(
         name, relation, order, subset_of(where, order, f"constraint {quoted(name)}"), doc, model
     )
     constraint.check()
+    if where is not True:
+        _warn_of_what_does_not_exist(constraint)
     model._use(indices)
     return constraint
+
+
+def _warn_of_what_does_not_exist(row: Constraint) -> None:
+    """Warn where a variable stands in rows in which it does not exist, and counts as 0.
+
+    Sums over what exists are as they should be: they are empty where nothing does.
+    """
+    stack = list(row.relation.parts)
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, VariablePart):
+            if not isinstance(node, (SumOver, Along)):
+                stack += children(node)
+            continue
+        where = node.base.where
+        if where is None or where is row.where:
+            continue
+        every_row = np.arange(row.size) if row.positions is None else row.positions
+        if isinstance(node, Variable):
+            places = np.unravel_index(every_row, shape_of(row.over))
+            columns = dict(zip(symbols_of(row.over), places, strict=True))
+            elements = tuple(columns[index.symbol] for index in node.indices)
+            exists, _ = found_in(where.positions, np.ravel_multi_index(elements, node.shape))
+        else:
+            in_part = np.isin(grid_of(node), where.positions)
+            exists = Labelled(node.indices, in_part).rows(row.over, row.positions)
+        count = int(exists.sum())
+        if count < row.size:
+            message = (
+                f"constraint {row.name!r} has {row.size:,} rows, and {node} exists in {count:,} of "
+                "them; in the others it counts as 0. Say with where= which rows there are, such as "
+                f"where=model[{node.base.name!r}].where, or where=True for all"
+            )
+            warnings.warn(FairlpWarning(message), stacklevel=5)
+            return
 
 
 def replaced(
@@ -1043,8 +1165,8 @@ def with_absolutes(
             )
             with parts_of(model, "variable", name):
                 variable_of[id(node)] = model.variable(name, *node.indices, doc=str(node))
-                model.constraint(name + _ABOVE, variable_of[id(node)] >= node.argument)
-                model.constraint(name + _BELOW, variable_of[id(node)] >= -node.argument)
+                model.constraint(name + _ABOVE, variable_of[id(node)] >= node.argument, where=True)
+                model.constraint(name + _BELOW, variable_of[id(node)] >= -node.argument, where=True)
             model._absolutes[name] = node
         return variable_of[id(node)]
 

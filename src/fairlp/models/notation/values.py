@@ -6,18 +6,22 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...errors import ModelError, nearest, quoted
 from ..programs.program import Block, Program
-from .compiler import evaluate
-from .expressions import Parameter, Relation, Variable, as_expression
-from .labels import axes_of, shape_of
-from .tables import Constraint
+from .evaluation import evaluate, evaluate_at
+from .expressions import Expression, Parameter, Relation, Variable, as_expression
+from .labels import Indices, axes_of, shape_of, symbols_of
+from .solved_numbers import as_solved
+from .tables import Constraint, subset_of
 from .walks import named
 
 
-def value_at(program: Program, formula: Any, x: np.ndarray) -> Any:
+def value_at(program: Program, formula: Any, x: np.ndarray, where: Any = None) -> Any:
     """Return the value of a formula at a program's column values, labelled as `Block.unpack` does.
+
+    With ``where``, a Series of its combinations of labels alone.
 
     Raises
     ------
@@ -32,18 +36,50 @@ def value_at(program: Program, formula: Any, x: np.ndarray) -> Any:
         )
     if isinstance(formula, str):
         raise ModelError(
-            f"{quoted(formula)} is a text, not a formula; write solution.values[{quoted(formula)}], "
-            f"or solution.value(model[{quoted(formula)}])"
+            f"{quoted(formula)} is a text, not a formula; write "
+            f"solution.value(model[{quoted(formula)}]), or solution.values[{quoted(formula)}] of a variable"
         )
     expression = as_expression(formula)
+    if where is not None and not expression.indices:
+        raise ModelError(
+            f"{expression} is one number, without an index: write solution.value(…) without where"
+        )
     blocks = {block.name: block for block in program.columns}
-    for leaf in named(expression):
+    for leaf in {id(leaf): leaf for leaf in named(expression)}.values():
         if isinstance(leaf, Variable):
             _require_same_elements(program, leaf, blocks.get(leaf.name))
-    numbers = evaluate(expression, program.columns, x).reshape(-1)
+    solved = as_solved(expression, program)
+    if where is not None:
+        over = _in_order(expression)
+        subset = subset_of(where, over, "the value")
+        places = np.arange(math.prod(shape_of(over))) if subset is None else subset.positions
+        return _series(over, places, evaluate_at(solved, program.columns, x, over, places))
+    numbers = evaluate(solved, program.columns, x).reshape(-1)
     name = expression.name if isinstance(expression, (Parameter, Variable)) else "value"
     size = math.prod(shape_of(expression.indices))
     return Block(name, axes_of(expression.indices), 0, size).unpack(numbers)
+
+
+def _in_order(expression: Expression) -> Indices:
+    """Return the free indices of a formula in the model's order, as its constraints have them."""
+    free = {index.symbol: index for index in expression.indices}
+    symbols: list[str] = []
+    for leaf in named(expression):
+        symbols += symbols_of(getattr(leaf.model, "indices", ()))
+    order = dict.fromkeys([*symbols, *free])
+    return tuple(free[symbol] for symbol in order if symbol in free)
+
+
+def _series(over: Indices, places: np.ndarray, values: np.ndarray) -> pd.Series[Any]:
+    """Return values at places over indices, with a MultiIndex over several indices."""
+    coordinates = np.unravel_index(places, shape_of(over))
+    if len(over) == 1:
+        labels = over[0].labels[coordinates[0]].rename(over[0].symbol)
+        return pd.Series(values, labels, name="value")
+    levels: Any = [index.labels for index in over]
+    codes: Any = coordinates
+    index = pd.MultiIndex(levels=levels, codes=codes, names=symbols_of(over))
+    return pd.Series(values, index, name="value")
 
 
 def _require_same_elements(program: Program, variable: Variable, block: Block | None) -> None:

@@ -101,8 +101,9 @@ class Options:
         stops the solve.
     start : mapping, Solution or None
         With integers, a point to begin from: values by name and label, as :meth:`Block.pack` takes
-        them, not necessarily of all variables. Without integers, a Solution whose basis is where
-        the simplex begins.
+        them, not necessarily of all variables. What breaks a bound or a row since (after
+        ``y.fix(…)``) is left out, and the solver completes the rest. Without integers, a Solution
+        whose basis is where the simplex begins.
     pool : int or None
         With integers: keep at most so many points, which are ``solution.pool``.
     scale : bool

@@ -14,6 +14,7 @@ import pandas as pd
 from ...errors import ModelError, UnknownNameError, nearest
 from ...keywords import lists
 from .options import SolveOptions, WriteOptions
+from .views import NamedView
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,33 +27,19 @@ if TYPE_CHECKING:
 # ``BlockView``: the values of a solution by name.
 
 
-class BlockView(Mapping[str, Any]):
+class BlockView(NamedView[Any]):
     """Values by block name, as labelled pandas objects, made when asked for."""
 
-    def __init__(self, blocks: tuple[Block, ...], values: np.ndarray) -> None:
-        self._blocks = {block.name: block for block in blocks}
+    def __init__(self, blocks: tuple[Block, ...], values: np.ndarray, title: str) -> None:
+        super().__init__({block.name: block for block in blocks}, title)
         self._values = values
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._blocks:
-            raise UnknownNameError(f"no block is called {name!r}; {nearest(name, self._blocks)}")
-        return self._blocks[name].unpack(self._values)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._blocks
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._blocks)
-
-    def __len__(self) -> int:
-        return len(self._blocks)
+        self._require(name)
+        return self._entries[name].unpack(self._values)
 
     def __repr__(self) -> str:
         return "\n".join(f"{name}:\n{self[name]}" for name in self)
-
-    def _ipython_key_completions_(self) -> list[str]:
-        """Return the names, which IPython completes in brackets."""
-        return list(self)
 
 
 def free_name(name: str, used_names: Container[str]) -> str:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ...errors import NoSolutionError, quoted, require_known
-from ...hints import Hinted, NoArgumentError
-from ...tolerances import CONVEX_POINT, MILP_TOLERANCES, VERIFIED
+from ...hints import Hinted, NoArgumentError, refused
+from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
 from .options import Options
 from .program import BlockView, Program, tidy
 from .solution_views import html_of, to_xarray
@@ -83,10 +83,15 @@ class Solution(Hinted):
         return {**self.__dict__, "basis": None}
 
     def __getitem__(self, name: object) -> NoReturn:
+        shown = quoted(getattr(name, "name", name))
         raise NoArgumentError(
-            f"a solution has tables of values and of duals; write solution.values[{name!r}] or "
-            f"solution.duals[{name!r}]"
+            f"a solution has tables of values and of duals; write solution.values[{shown}] or "
+            f"solution.duals[{shown}]"
         )
+
+    __iter__ = __call__ = __float__ = refused(
+        "is not one number", "write solution.objective, solution.values['x'] or solution.frame()"
+    )
 
     @property
     def objective(self) -> float:
@@ -126,31 +131,36 @@ class Solution(Hinted):
     @property
     def values(self) -> BlockView:
         """Values of the variables by name: a float, Series, or DataFrame."""
-        return BlockView(self.program.columns, self._any_point())
+        return BlockView(self.program.columns, self._any_point(), "solution.values")
 
-    def value(self, expression: Any) -> Any:
+    def value(self, expression: Any, *, where: Any = None) -> Any:
         """Return the value of a formula at this solution.
 
         Variables have the values that this solution gives their names. Parameters have the numbers
-        that they have now: one that was set since the solve counts as it is set. Elements of a
-        variable that do not exist count as 0, as they do in every formula.
+        of the solve, by name: one that was set since counts as it was. They have those of now where
+        the solve did not have them with these labels, and where the solution was pickled. Elements
+        of a variable that do not exist count as 0, as they do in every formula.
 
         Parameters
         ----------
         expression : Expression
             Of the model that was solved; logarithms, powers and absolute values included.
+        where : array_like of bool, list or table of combinations, or Subset, optional
+            As in :meth:`.Model.constraint`, in the model's order of indices: nothing is computed
+            for other combinations. Flows by the capacities of arcs are so divided where there are
+            arcs.
 
         Returns
         -------
         float, Series or DataFrame
             A float without a free index, a Series over one, a DataFrame over two, a Series with a
-            MultiIndex over more.
+            MultiIndex over more. With ``where``, a Series of its combinations.
 
         Raises
         ------
         ModelError
-            For a constraint (see :attr:`activity` and :attr:`slack`), what is no formula, and a
-            variable that the solution does not have with these labels.
+            For a constraint (see :attr:`activity` and :attr:`slack`), what is no formula, a
+            variable that the solution does not have with these labels, and a division by zero.
         NoSolutionError
             When there is no point.
 
@@ -166,25 +176,29 @@ class Solution(Hinted):
         {'ann': 3.0, 'bob': 7.0}
         >>> solution.value(abs(x["ann"] - x["bob"]))
         2.0
+        >>> solution.value(1 / model.parameter("c", n, [0, 4]) * x, where=["bob"]).to_dict()
+        {'bob': 0.75}
         """
         from ..notation.values import value_at
 
-        return value_at(self.program, expression, self._any_point())
+        return value_at(self.program, expression, self._any_point(), where)
 
     @property
     def duals(self) -> BlockView:
         """Duals of the constraints by name, ∂objective/∂(right-hand side)."""
-        return BlockView(self.program.rows, self._dual(self.row_duals))
+        return BlockView(self.program.rows, self._dual(self.row_duals), "solution.duals")
 
     @property
     def reduced_costs(self) -> BlockView:
         """Reduced costs of the variables by name, ∂objective/∂(bound)."""
-        return BlockView(self.program.columns, self._dual(self.column_duals))
+        return BlockView(
+            self.program.columns, self._dual(self.column_duals), "solution.reduced_costs"
+        )
 
     @property
     def activity(self) -> BlockView:
         """What the rows of the constraints come to, by name."""
-        return BlockView(self.program.rows, self.program.A @ self._any_point())
+        return BlockView(self.program.rows, self.program.A @ self._any_point(), "solution.activity")
 
     @property
     def slack(self) -> BlockView:
@@ -193,6 +207,7 @@ class Solution(Hinted):
         return BlockView(
             self.program.rows,
             np.minimum(activity - self.program.row_lower, self.program.row_upper - activity),
+            "solution.slack",
         )
 
     def frame(self, of: str = "variables") -> pd.DataFrame:
@@ -350,7 +365,7 @@ class Solution(Hinted):
                 f"{self.status}; "
                 "model.explain() names the constraints in conflict"
             )
-        return BlockView(self.program.rows, self.row_ray)
+        return BlockView(self.program.rows, self.row_ray, "solution.infeasibility_certificate")
 
     @property
     def unbounded_direction(self) -> BlockView:
@@ -360,7 +375,7 @@ class Solution(Hinted):
                 f"{self.solver} gave no direction in which {self.program.name!r} is unbounded: "
                 f"{self.status}"
             )
-        return BlockView(self.program.columns, self.column_ray)
+        return BlockView(self.program.columns, self.column_ray, "solution.unbounded_direction")
 
     def verify(self) -> Certificate:
         """Return residuals and duality gap, computed from the Program alone.
@@ -697,7 +712,10 @@ def solution_at(
 def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarray:
     """Return a point to begin from, by column: within the bounds, and NaN where nothing is given.
 
-    Of a Solution, variables that the program does not have are left out.
+    Integers are rounded, and what is fixed has its fixed value. Left out, for the solver to
+    complete the rest, are values outside their bounds and the integers that no row admits, such as
+    beside what was fixed since. Of a Solution, variables that the program does not have are left
+    out, too.
 
     Raises
     ------
@@ -714,4 +732,41 @@ def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarra
     for name, values in start.items():
         block = program.column_block(name)
         point[block.slice] = block.pack(values)
-    return np.asarray(np.clip(point, *program.whole_bounds()))
+    whole = program.integrality > 0
+    point[whole] = np.round(point[whole])
+    low, high = program.whole_bounds()
+    room = FEASIBILITY * np.maximum(1.0, abs(point))
+    point[((point < low - room) | (point > high + room)) & (low < high)] = np.nan
+    np.clip(point, low, high, out=point)
+    if whole.any():
+        point[_inadmissible(program, point)] = np.nan
+    return point
+
+
+def _inadmissible(program: Program, point: np.ndarray) -> np.ndarray:
+    """Return the integer columns whose values break a row, whatever the columns without values are.
+
+    Of such a row these are the columns that can mend it: of ``y1 + y2 + y3 <= 2``, with all three
+    at 1, those that are not fixed at 1.
+    """
+    bounds = program.whole_bounds()
+    is_set = np.isfinite(point) & (program.integrality > 0)
+    lowest, highest = (np.where(is_set, point, side) for side in bounds)
+    entries = program.A.tocoo(copy=False)
+    inadmissible = np.zeros(program.n_columns, dtype=bool)
+    # a row's least activity is above its upper side, or that of the row times −1
+    for sign, side in ((1.0, program.row_upper), (-1.0, -program.row_lower)):
+        coefficients = sign * entries.data
+        rises = coefficients > 0
+        columns = entries.col
+        with np.errstate(invalid="ignore"):  # 0 times infinity, of an entry that is 0
+            smallest = coefficients * np.where(rises, lowest[columns], highest[columns])
+        least_activity = np.bincount(entries.row, smallest, program.n_rows)
+        size = np.bincount(entries.row, abs(smallest), program.n_rows)
+        room = FEASIBILITY * np.maximum(1.0, size)
+        can_sink = np.where(
+            rises, point[columns] > bounds[0][columns], point[columns] < bounds[1][columns]
+        )
+        breaks = is_set[columns] & can_sink & (least_activity > side + room)[entries.row]
+        inadmissible[columns[breaks]] = True
+    return inadmissible

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 
+from ...hints import Hinted, refused
 from ...tolerances import VERIFIED
 
 
@@ -50,7 +51,7 @@ _IMPLIED = {Termination.OPTIMAL: Point.OPTIMAL, Termination.INFEASIBLE: Point.NO
 
 
 @dataclass(frozen=True, eq=False)
-class Status:
+class Status(Hinted):
     """Three answers that are often confused, and the solver's own words.
 
     Attributes
@@ -71,14 +72,20 @@ class Status:
     message: str
     tolerance: float = VERIFIED
 
+    __call__ = refused("is not called", "write solution.status == 'optimal'")
+
     def __eq__(self, other: object) -> bool:
         """Whether it is the same status; of a text, whether it is the termination."""
         if isinstance(other, str):
-            return self.termination == other
+            return self.termination == other.casefold()
         return isinstance(other, Status) and astuple(self) == astuple(other)
 
     def __hash__(self) -> int:
         return hash(self.termination)
+
+    def __bool__(self) -> bool:
+        """Whether it is optimal, as :attr:`is_optimal` says."""
+        return self.is_optimal
 
     @property
     def is_optimal(self) -> bool:

@@ -559,7 +559,7 @@ class LeximinSolution:
     @property
     def values(self) -> BlockView:
         """Values of the variables by name: a float, Series, or DataFrame."""
-        return BlockView(self.problem.columns, self.x)
+        return BlockView(self.problem.columns, self.x, "answer.values")
 
     @property
     def prices(self) -> BlockView:
@@ -569,7 +569,7 @@ class LeximinSolution:
         """
         if self.priced is None or self.priced.row_duals is None:
             raise NoSolutionError(f"{self.solver} gave no duals of {self.problem.program.name!r}")
-        return BlockView(self.problem.rows, self.priced.row_duals)
+        return BlockView(self.problem.rows, self.priced.row_duals, "answer.prices")
 
     def certify(self, exact: bool = False, solver: str = "highs") -> Proof:
         """Return the proof that these are the leximin's levels, independent of their rounds.
