@@ -126,11 +126,12 @@ class ServersByCuts(ServersByPrograms):
         if not satisfied.any():
             self.priced_solution = self.priced_solution or solution
             self.first_end = self.first_end or (last, t)
-        self.n_stops += 1
-        stopping = satisfied | self._surely_blocked(solution, t)
-        if last.turns_are_apart and t > last.negligible_rise and stopping.any():
-            return Stop(pieces, t, stopping & ~satisfied)
-        stopping |= self.stuck(t, last.active & ~stopping)
+        blocked = self._surely_blocked(solution, t)
+        may_wait = self.has_duals and last.turns_are_apart and t > last.negligible_rise
+        if may_wait and (satisfied | blocked).any():
+            self.n_stops += 1
+            return Stop(pieces, t, blocked & ~satisfied)
+        stopping = satisfied | blocked | self.stuck(t, last.active & ~blocked)
 
         # Users who could not rise where the piece begins stop there, at t = 0, and nobody else does:
         # without them others rise otherwise, and the next call looks again.
@@ -138,6 +139,7 @@ class ServersByCuts(ServersByPrograms):
         still = stopping & (last.tasks_at(t) <= at_start)
         candidates = last.active if last.jumps else still & (len(pieces) > 1)
         stuck_at_start = self.stuck(0.0, candidates)
+        self.n_stops += 1
         if stuck_at_start.any():
             return Stop(pieces, 0.0, stuck_at_start)
         return Stop(pieces, t, stopping & ~satisfied)
