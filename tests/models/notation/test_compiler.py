@@ -117,5 +117,5 @@ def test_objectives_and_values_are_those_of_the_numbers(seed):
         ]
     for expression, by_numpy in bent:
         found = evaluate(expression, program.columns, x)
-        sure = np.isfinite(by_numpy)
+        sure = np.isfinite(by_numpy) & (abs(expected) > 1e-9)  # the logarithm of rounding is any
         assert found[sure] == pytest.approx(by_numpy[sure], rel=1e-6, abs=1e-6)
