@@ -22,7 +22,13 @@ from ...models.trees.quota_rows import QuotaRows
 from ...models.trees.quotas import QuotaPath
 from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.left_out import LeftOutPairs
-from ...solvers.leximin.leximin import LeximinResult, climb, leximin, without_useless_pairs
+from ...solvers.leximin.leximin import (
+    LeximinResult,
+    RiseOptions,
+    climb,
+    leximin,
+    without_useless_pairs,
+)
 from ...solvers.leximin.of_model import LeximinSolution, by_levels, levels_of
 from ...tolerances import AGREEMENT, AUDIT, NOISE, SOLVER_TIGHTEST
 from ..mechanism import MethodCall, TasksResult
@@ -202,11 +208,13 @@ def _climb(call: MethodCall, lanes: Lanes, floors: np.ndarray, first: QuotaPath)
         solver=call.solver,
         merge=call.merge,
         options=call.options,
-        # Users keep the quotas together, and no user may stand in for another's tasks.
-        without=(),
-        rows=lambda pool: QuotaRows(pool.use, pool.room, first.quotas),
-        placed=(
-            partial(placed, solver=call.solver, **call.options) if pays(lanes.instance) else None
+        rise=RiseOptions(
+            # Users keep the quotas together, and no user may stand in for another's tasks.
+            without=(),
+            rows=lambda pool: QuotaRows(pool.use, pool.room, first.quotas),
+            placed=partial(placed, solver=call.solver, **call.options)
+            if pays(lanes.instance)
+            else None,
         ),
     )
 

@@ -48,6 +48,28 @@ TasksAtLevel1 = Callable[[Instance], np.ndarray]
 Placement = Callable[[Instance, np.ndarray], np.ndarray | None]
 
 
+@dataclass(frozen=True)
+class RiseOptions:
+    """What is known of a model beside its path: which bounds there are, and how tasks are placed.
+
+    Attributes
+    ----------
+    without : tuple of str
+        Rows of the model that say no more than the path does, which ends at limits and begins at
+        guarantees.
+    rows : callable or None
+        The bounds of the whole cluster → these, and others that the model has.
+    placed : callable or None
+        (Instance, tasks of each user) → these tasks on its servers, or None where they may not fit.
+        With it, rounds are looked for first where one large server stands for all on which the same
+        users can run.
+    """
+
+    without: tuple[str, ...] = ("limit", "guarantee")
+    rows: Callable[[PoolRows], PoolRows] | None = None
+    placed: Placement | None = None
+
+
 @dataclass
 class LeximinResult:
     """Levels and tasks of a leximin, for the original users and servers.
@@ -272,10 +294,8 @@ def climb(
     solver: AnySolver = "highs",
     merge: bool = True,
     options: Mapping[str, Any] | None = None,
-    without: tuple[str, ...] = ("limit", "guarantee"),
     round_ends: list[Reached] | None = None,
-    rows: Callable[[PoolRows], PoolRows] | None = None,
-    placed: Placement | None = None,
+    rise: RiseOptions = RiseOptions(),
 ) -> LeximinResult:
     """Return the allocation of users who rise along a path.
 
@@ -288,26 +308,20 @@ def climb(
         Of all of the instance's users.
     solver, merge, options
         As for :func:`leximin`; only identical servers are merged.
-    without : tuple of str
-        Rows of the model that say no more than the path does, which ends at limits and begins at
-        guarantees.
     round_ends : list, optional
         Is given the end of each round.
-    rows : callable, optional
-        The bounds of the whole cluster → these, and others that the model has.
-    placed : callable, optional
-        (Instance, tasks of each user) → these tasks on its servers, or None where they may not fit.
-        With it, rounds are looked for first where one large server stands for all on which the same
-        users can run.
+    rise : RiseOptions
+        What is known of the model beside its path.
     """
     if not first.active.any() and not first.tasks.any():
         return LeximinResult.nothing(instance)
     backend = tightest(solver, options)
     pool = _pool(instance)
-    if rows is not None:
-        pool = rows(pool)
+    if rise.rows is not None:
+        pool = rise.rows(pool)
     region_of = partial(ServersByCuts, backend, first=first, pool=pool, round_ends=round_ends)
-    share = partial(_climb, partial(_without, formulation, without), region_of, merge, placed)
+    reduced = partial(_without, formulation, rise.without)
+    share = partial(_climb, reduced, region_of, merge, rise.placed)
     return without_useless_pairs(instance, share) if merge else share(instance)
 
 
