@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .combinations import found_in
 from .expressions import Along, Element, Variable
 from .labels import Index, Indices, shape_of, symbols_of, union
 
@@ -160,13 +161,6 @@ class Entries:
         mapped = self.times(numbers).without(node.index)
         mapped.indices = tuple(node.to if index is moved else index for index in mapped.indices)
         return mapped
-
-
-def found_in(positions: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which places are among the sorted positions, and the ranks of those that are."""
-    ranks = np.searchsorted(positions, places)
-    exists = np.append(positions, -1)[ranks] == places
-    return exists, ranks[exists]
 
 
 #: (row, column, value).

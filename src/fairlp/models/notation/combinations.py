@@ -14,17 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError, nearest, quoted
+from ...errors import ModelError
 from .labels import (
     Index,
     Indices,
     by_element,
     carries_labels,
     labels_at,
-    names_axis,
+    named_axis,
     position_remedy,
     shape_of,
     symbols_of,
+    unknown_label,
 )
 
 #: What a list of combinations may look like, for messages.
@@ -116,6 +117,13 @@ def spread(positions: np.ndarray, axes: Indices, over: Indices) -> np.ndarray:
     return np.asarray(flat)
 
 
+def found_in(positions: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which places are among the sorted positions, and the ranks of those that are."""
+    ranks = np.searchsorted(positions, places)
+    exists = np.append(positions, -1)[ranks] == places
+    return exists, ranks[exists]
+
+
 def listed_numbers(data: Any, over: Indices, subject: str) -> ListedNumbers | None:
     """Return the numbers of labelled data that need not have all combinations; None for others.
 
@@ -179,9 +187,7 @@ def _columns(data: Any, over: Indices, subject: str) -> tuple[Indices, list[Any]
 
 def _columns_of_frame(data: pd.DataFrame, over: Indices, subject: str) -> tuple[Indices, list[Any]]:
     """Return the indices that the columns of a table name, in order, or all where none is named."""
-    named = [
-        next((index for index in over if names_axis(name, index)), None) for name in data.columns
-    ]
+    named = [named_axis(name, over) for name in data.columns]
     axes = tuple(index for index in over if index in named)
     if axes and len(axes) == sum(index is not None for index in named):
         return axes, [data.iloc[:, named.index(index)] for index in axes]
@@ -227,13 +233,10 @@ def _axes_of(columns: list[Any], over: Indices, subject: str) -> Indices:
 def _in_order(index: pd.Index[Any], over: Indices) -> list[Any]:
     """Return the levels of an index in the order of the indices that they name, if they do."""
     levels = [index.get_level_values(level) for level in range(index.nlevels)]
-    places = [
-        next((k for k, axis in enumerate(over) if names_axis(name, axis)), None)
-        for name in index.names
-    ]
-    if sorted(place for place in places if place is not None) != list(range(len(over))):
+    named = [named_axis(name, over) for name in index.names]
+    if {id(axis) for axis in named} != {id(axis) for axis in over}:
         return levels
-    return [levels[places.index(k)] for k in range(len(over))]
+    return [levels[named.index(axis)] for axis in over]
 
 
 def _codes(column: Any, axis: Index) -> np.ndarray:
@@ -250,11 +253,7 @@ def _positions(columns: Sequence[Any], axes: Indices, subject: str, remedy: str 
     for column, axis, places in zip(columns, axes, codes, strict=True):
         for k in np.flatnonzero(places < 0)[:1].tolist():
             label = list(column)[k]
-            pronoun = "who" if axis.name == "user" else "which"
-            raise ModelError(
-                f"{subject} names {axis.name} {quoted(label)}, {pronoun} is unknown; "
-                f"{nearest(label, axis)}{remedy or position_remedy(column)}"
-            )
+            raise ModelError(unknown_label(subject, axis, label, remedy or position_remedy(column)))
     shape = shape_of(axes)
     flat = np.ravel_multi_index(tuple(codes), shape) if axes else np.zeros(0, dtype=np.intp)
     ordered = np.sort(flat)

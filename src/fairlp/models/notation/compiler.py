@@ -21,11 +21,11 @@ from .arrays import (
     Labelled,
     Triples,
     assemble,
-    found_in,
     mapped_numbers,
     scalar,
     times,
 )
+from .combinations import found_in
 from .expressions import (
     Abs,
     Add,

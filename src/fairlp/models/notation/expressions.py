@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import suppress
 from itertools import pairwise, product
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
@@ -16,6 +17,7 @@ from ...hints import NoArgumentError, refused, worded
 from ..programs.program import Block, free_name
 from ..programs.solution import Solution
 from . import operators
+from .combinations import found_in
 from .labels import (
     ChangeListener,
     Immutable,
@@ -759,7 +761,8 @@ class GroupedExpression(Immutable):
         self.index = axes[0]
         self.to = to
         is_named = isinstance(carried, str) and carried != to.symbol
-        self.shown = f"{self.index.symbol}:{carried}={to.symbol}" if is_named else ""
+        membership = f":{carried}={to.symbol}" if is_named else f"∈{to.symbol}"
+        self.shown = f"{self.index.symbol}{membership}"
         self.matrix = _matrix(codes, np.arange(len(codes)), (len(to), len(codes)))
 
     def sum(self) -> Expression:
@@ -782,7 +785,7 @@ class GroupedExpression(Immutable):
             self.index,
             self.matrix,
             self.to,
-            self.shown or f"{self.index.symbol}∈{self.to.symbol}",
+            self.shown,
             True,
         )
 
@@ -1124,10 +1127,8 @@ def _numbers_beside(value: Any, beside: Expression, subject: str) -> tuple[Indic
             raise
         if not beside.indices:
             return _numbers(value, others, subject)
-        try:
+        with suppress(ModelError):
             return _numbers(value, (*beside.indices, *others), subject)
-        except ModelError:
-            pass
         raise
 
 
@@ -1359,9 +1360,8 @@ class VariablePart(Expression):
         existing = self.base.positions
         if existing is None:
             return grid, None
-        elements = np.searchsorted(existing, grid)
-        exists = np.append(existing, -1)[elements] == grid
-        return elements[exists], np.flatnonzero(exists)
+        exists, elements = found_in(existing, grid)
+        return elements, np.flatnonzero(exists)
 
     @property
     def lower(self) -> np.ndarray:

@@ -638,9 +638,7 @@ def from_long_table(data: pd.DataFrame, axes: Axes) -> Any:
         return data
     if any(set(data.columns) == set(axis) for axis in known_axes):
         return data  # a wide table
-    named = [
-        next((axis for axis in known_axes if names_axis(name, axis)), None) for name in data.columns
-    ]
+    named = [named_axis(name, known_axes) for name in data.columns]
     if not any(named) and data.shape[1] == len(known_axes) + 1 and _has_labels(data, known_axes):
         named = [*known_axes, None]
     numbers = [k for k, axis in enumerate(named) if axis is None]
@@ -912,6 +910,20 @@ def names_axis(name: Any, axis: Index | None) -> bool:
     return axis is not None and plain in (axis.symbol, axis.name, f"{axis.name}s")
 
 
+def named_axis(name: Any, axes: Iterable[Index]) -> Index | None:
+    """Return the first axis that the name of a dimension, level or column means, None for none."""
+    return next((axis for axis in axes if names_axis(name, axis)), None)
+
+
+def unknown_label(subject: str, axis: Index, label: Any, remedy: str) -> str:
+    """Return the message for a label that an axis does not have."""
+    pronoun = "who" if axis.name == "user" else "which"
+    return (
+        f"{subject} names {axis.name} {quoted(label)}, {pronoun} is unknown; "
+        f"{nearest(label, axis)}{remedy}"
+    )
+
+
 def _is_data_array(data: Any) -> bool:
     return hasattr(data, "dims") and hasattr(data, "coords") and hasattr(data, "to_numpy")
 
@@ -928,13 +940,9 @@ def order(
         return np.arange(len(ordered_labels))
     axis_labels = set(axis)
     places: dict[Any, int] = {}
-    pronoun = "who" if axis.name == "user" else "which"
     for place, label in enumerate(ordered_labels):
         if label not in axis_labels:
-            raise error(
-                f"{subject} names {axis.name} {quoted(label)}, {pronoun} is unknown; "
-                f"{nearest(label, axis)}{position_remedy(ordered_labels)}"
-            )
+            raise error(unknown_label(subject, axis, label, position_remedy(ordered_labels)))
         if label in places:
             raise error(f"{subject} has {axis.name} {quoted(label)} twice; expected each once")
         places[label] = place

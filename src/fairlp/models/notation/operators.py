@@ -65,7 +65,7 @@ def elementwise(ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> 
         return _ELEMENTWISE[ufunc](*inputs)
     left, right = inputs
     if ufunc in (np.matmul, np.vecdot):
-        return left @ right if isinstance(left, Expression) else right.__rmatmul__(left)
+        return _product(left, right)
     if isinstance(left, Expression):
         return _ELEMENTWISE[ufunc](left, right)
     if ufunc in _TURNED:

@@ -16,8 +16,8 @@ from ...errors import FairlpWarning, ModelError, UnknownNameError, nearest, quot
 from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, refused, worded
 from ..programs.program import Block, Program
 from ..programs.views import NamedView
-from .arrays import Labelled, found_in
-from .combinations import EXPECTED, chosen, listed_numbers, lists_labels, spread
+from .arrays import Labelled
+from .combinations import EXPECTED, chosen, found_in, listed_numbers, lists_labels, spread
 from .compiler import naming, numbers, unconditional
 from .expressions import (
     Abs,
