@@ -496,13 +496,38 @@ def test_prices_below_0_are_paid_by_earlier_rounds_or_there_are_none(solved, pai
 
 def test_a_program_of_other_rows_has_another_face(solved):
     structure, _, decided = solved
-    assert face.structure_on_face(structure.program, decided) is not None
-    assert (
-        face.structure_on_face(
-            structure.program, replace(decided, tight_rows=decided.tight_rows[1:])
-        )
-        is None
-    )
+    assert face.structure_on_face(structure, structure.program, decided) is not None
+    fewer_rows = replace(decided, tight_rows=decided.tight_rows[1:])
+    assert face.structure_on_face(structure, structure.program, fewer_rows) is None
+
+
+def with_stopped_users(program, n_stopped, floor):
+    """The program in which its first users have stopped at a floor."""
+    A = program.A.copy()
+    first = A.indptr[program.column_block("t").start]
+    rows = A.indices[first : first + n_stopped].copy()
+    A.data[first : first + n_stopped] = 0.0
+    A.eliminate_zeros()
+    lower = program.row_lower.copy()
+    lower[rows] = floor
+    return program.replace(A=A, row_lower=lower)
+
+
+def test_slopes_and_floors_of_another_program_are_those_that_are_recognised_in_it():
+    structure = Structure.of(program())
+    later = with_stopped_users(program(), 3, 1e-3)
+    recognised = Structure.of(later)
+    quick = structure.with_levels_of(later)
+    for name in ("slope", "bound"):
+        numbers = getattr(quick.problem.rows, name)
+        np.testing.assert_allclose(numbers, getattr(recognised.problem.rows, name), rtol=1e-14)
+    for name in ("row_unit", "resource_unit", "level_unit"):
+        np.testing.assert_allclose(getattr(quick, name), getattr(recognised, name), rtol=1e-13)
+
+
+def test_a_program_in_which_other_rows_hold_users_back_has_no_quick_structure():
+    structure = Structure.of(program())
+    assert structure.with_levels_of(with_stopped_users(program(), 3, 0.0)) is None
 
 
 # --- programs of another kind ----------------------------------------------------------------------------------------

@@ -221,7 +221,10 @@ def fewer_pairs(instance: Instance) -> np.ndarray | None:
     runnable = small.runnable()
     eligible = np.zeros(small.eligible.shape, dtype=bool)
     of = _groups([small.capacities + 0.0]).of
-    for kind in range(int(of.max()) + 1):
+    n_kinds = int(of.max()) + 1
+    if n_kinds > _FEWER * len(servers):
+        return None
+    for kind in range(n_kinds):
         rows = np.flatnonzero(of == kind)
         fraction = runnable[:, rows] @ small.counts[rows] / small.counts[rows].sum()
         eligible[:, rows] = _subsets(

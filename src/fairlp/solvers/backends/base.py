@@ -238,6 +238,11 @@ class ProgramChange:
     costs: np.ndarray | None = None
     coefficients: Entries | None = None
 
+    @property
+    def keeps_costs(self) -> bool:
+        """Whether the objective and the bounds of columns stay."""
+        return self.columns is None and self.costs is None
+
     def of(self, program: Program) -> Program:
         """Return the program with what is new."""
         arrays = {}

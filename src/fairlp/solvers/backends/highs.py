@@ -346,6 +346,8 @@ class HighsSession(ProgramSession):
     """A program loaded into HiGHS, in scaled numbers; changes and answers are in the user's."""
 
     backend: Highs
+    #: Whether each program has the last one's optimum as a point, but for rounding.
+    keeps_feasible = False
     _raised: BaseException | None = None
     _changed = False
 
@@ -625,7 +627,9 @@ class HighsSession(ProgramSession):
         In a leximin it is the optimum of the round before.
         """
         start = self._point if self._solved and self._repriced else None
-        return start is not None and certify(self.program, start).is_feasible
+        if start is None:
+            return False
+        return self.keeps_feasible or certify(self.program, start).is_feasible
 
     def run(self) -> None:
         """Run HiGHS so that Ctrl-C ends it; it notices a time limit that is over."""

@@ -354,9 +354,12 @@ def next_program(structure: Structure, point: Variables, decisions: Decisions) -
     return program.replace(A=A, row_lower=floors)
 
 
-def structure_on_face(program: Program, decisions: Decisions) -> Structure | None:
-    """Return the structure of the next round's program on the face; None where it has another."""
-    structure = Structure.of(program)
+def structure_on_face(whole: Structure, program: Program, decisions: Decisions) -> Structure | None:
+    """Return the structure of the next round's program on the face; None where it has another.
+
+    ``whole`` is that of an earlier round, without a face.
+    """
+    structure = whole.with_levels_of(program)
     if structure is None:
         return None
     problem = structure.problem

@@ -25,6 +25,7 @@ from .face import (
     structure_on_face,
     with_whole_duals,
 )
+from .face_vertices import FaceVertices, has_few_directions
 from .pricing import PricingSession, on_columns
 from .problem import Variables
 from .structure import Structure
@@ -64,7 +65,11 @@ class InteriorPointSession(ProgramSession):
         #: of rounds that end at vertices
         self.at_vertices: PricingSession | None = None
         self.solved: _Solved | None = None
+        #: the structure of an earlier round, without a face, while costs and bounds stay
+        self.whole: Structure | None = None
         self.decisions: Decisions | None = None
+        #: of rounds that end at vertices of a face with few directions
+        self.at_face_vertices: FaceVertices | None = None
         #: the point of the next round, from the trial of its face
         self.tried: WarmStart | None = None
         #: whether vertices took too long once, and whether the next program is that one
@@ -78,6 +83,10 @@ class InteriorPointSession(ProgramSession):
         super().apply(change)
         if self.at_vertices is not None:
             self.at_vertices.apply(change)
+        elif not change.keeps_costs:
+            self.whole = None
+            if self.at_face_vertices is not None:
+                self.restart()
 
     def restart(self, other_method: bool = False) -> None:
         """Go on from a vertex near the last answer; then begin afresh."""
@@ -96,6 +105,7 @@ class InteriorPointSession(ProgramSession):
             options = replace(options, iteration_limit=steps)
         self.at_vertices = on_columns(self.program, options, self.last)
         self.decisions = None
+        self.at_face_vertices = None
 
     def proves(self, certificate: Certificate) -> bool:
         """Whether a certificate is good enough; on a face earlier prices carry gaps over."""
@@ -104,7 +114,9 @@ class InteriorPointSession(ProgramSession):
 
     def leaves_open(self, solution: Solution, gap: float) -> bool:
         """Whether a user's row has no clear price in an interior point."""
-        if self.at_vertices is not None or all_prices_are_clear(solution, gap):
+        if self.at_vertices is not None or self.at_face_vertices is not None:
+            return False
+        if all_prices_are_clear(solution, gap):
             return False
         if self.solved is None:
             return True
@@ -114,15 +126,18 @@ class InteriorPointSession(ProgramSession):
             return True
         # what is decided here is not taken back: the next round is tried before
         ahead = next_program(structure, sharp, decisions)
-        if ahead is not None and self.solve_on_face(ahead, decisions) is None:
-            return True
+        if ahead is not None:
+            if has_few_directions(decisions):
+                self.at_face_vertices = self._face_vertices(ahead, decisions)
+            if self.at_face_vertices is None and self.solve_on_face(ahead, decisions) is None:
+                return True
         self.decisions = decisions
         self.warm_start = None
         return False
 
     def reaches(self, gap: float) -> float | None:
         """Return a level that is surely feasible: of a point inside, on the way to the optimum."""
-        if self.at_vertices is not None:
+        if self.at_vertices is not None or self.at_face_vertices is not None:
             return None
         if self.tried is not None and self.decisions is not None:
             on_face = self._take_on_face(self.tried, self.decisions)
@@ -133,7 +148,7 @@ class InteriorPointSession(ProgramSession):
         if self.decisions is None:
             structure = Structure.of(self.program)
         else:
-            structure = structure_on_face(self.program, self.decisions)
+            structure = self._structure_on_face(self.program, self.decisions)
         if structure is None or not structure.problem.has_level:
             return None
         warm_start = None if self.warm_start is None else self.warm_start.of(structure)
@@ -161,6 +176,14 @@ class InteriorPointSession(ProgramSession):
                 return self.solve()
             self.least_price = BLOCKED_PRICE
             return replace(solution, solver=self.backend.name)
+        if self.at_face_vertices is not None:
+            solution_at_vertex = self._at_face_vertex()
+            if solution_at_vertex is None:
+                self.restart()
+                return self.solve()
+            self.last = solution_at_vertex
+            self.least_price = BLOCKED_PRICE
+            return solution_at_vertex
         if self.decisions is None:
             solution = self._first_round()
         else:
@@ -203,6 +226,7 @@ class InteriorPointSession(ProgramSession):
             )
         if ours is not None:
             structure, final = ours
+            self.whole = structure
             sharp = final.point
             if not all_prices_are_clear(solution, final.gap):
                 final = replace(
@@ -218,12 +242,18 @@ class InteriorPointSession(ProgramSession):
             return np.inf
         return perf_counter() + self.options.time_limit
 
+    def _structure_on_face(self, program: Program, decisions: Decisions) -> Structure | None:
+        """Return the structure of a program on a face; None where it is of another kind."""
+        if self.whole is None:
+            self.whole = Structure.of(program)
+        return None if self.whole is None else structure_on_face(self.whole, program, decisions)
+
     def solve_on_face(
         self, program: Program, decisions: Decisions, warm_start: WarmStart | None = None
     ) -> tuple[Solution, _Solved] | None:
         """Solve on the face of earlier rounds; None where that is not proved."""
         start_time = perf_counter()
-        structure = structure_on_face(program, decisions)
+        structure = self._structure_on_face(program, decisions)
         if structure is None:
             return None
         try:
@@ -236,12 +266,38 @@ class InteriorPointSession(ProgramSession):
         final = replace(final, sharpened=sharp)
         return self._proved_on_face(structure, final, decisions, start_time)
 
+    def _face_vertices(self, program: Program, decisions: Decisions) -> FaceVertices | None:
+        """Return the session of a face's vertices; None where the program is of another kind."""
+        structure = self._structure_on_face(program, decisions)
+        return None if structure is None else FaceVertices(structure, decisions, self.options)
+
+    def _at_face_vertex(self) -> Solution | None:
+        """Return the answer at a vertex of the face; None where it is not proved."""
+        start_time = perf_counter()
+        assert self.at_face_vertices is not None and self.decisions is not None
+        structure = self._structure_on_face(self.program, self.decisions)
+        vertex = None if structure is None else self.at_face_vertices.solve(structure)
+        if structure is None or vertex is None:
+            return None
+        point, steps = vertex
+        priced = with_whole_duals(structure, point, self.decisions)
+        if priced is None:
+            return None
+        seconds = {"solve": perf_counter() - start_time}
+        try:
+            solution, _ = self.backend.answer(
+                structure, priced, method.FinalPoint(point, 0.0, 0), seconds
+            )
+        except NotConvergedError:
+            return None
+        return replace(solution, method="simplex on a face", iterations={"simplex": steps})
+
     def _take_on_face(
         self, point: WarmStart, decisions: Decisions
     ) -> tuple[Solution, _Solved] | None:
         """Take a point that was found ahead for the face; None where it is not proved."""
         start_time = perf_counter()
-        structure = structure_on_face(self.program, decisions)
+        structure = self._structure_on_face(self.program, decisions)
         final = None if structure is None else point.of(structure)
         if structure is None or final is None:
             return None

@@ -154,6 +154,38 @@ class Structure:
         resource_unit = resource_unit / objective_unit
         return cls(program, places, problem, row_unit, user_unit, resource_unit, level_unit)
 
+    def with_levels_of(self, program: Program) -> Structure | None:
+        """Return the structure with the slopes and floors of a program that differs in these only.
+
+        None where other rows hold users back there; O(rows), where recognising costs O(nonzeros).
+        """
+        places = self.places
+        start, stop = program.A.indptr[places.level : places.level + 2]
+        slope = np.zeros(program.n_rows)
+        slope[program.A.indices[start:stop]] = -program.A.data[start:stop]
+        holds_back = (slope > 0) | (np.isfinite(program.row_lower) & (program.row_lower > 0))
+        if not np.array_equal(np.flatnonzero(holds_back), np.sort(places.row)):
+            return None
+        rows = self.problem.rows
+        unit = self.user_unit[rows.user] / places.coefficient
+        slope = slope[places.row] * unit
+        level_unit = float(
+            (
+                np.bincount(rows.user, slope, minlength=len(self.user_unit))
+                @ self.problem.region.demands
+            ).max()
+        )
+        rows = replace(rows, slope=slope / level_unit, bound=program.row_lower[places.row] * unit)
+        change = self.level_unit / level_unit
+        return replace(
+            self,
+            program=program,
+            problem=replace(self.problem, rows=rows),
+            row_unit=self.row_unit * change,
+            resource_unit=self.resource_unit / change,
+            level_unit=level_unit,
+        )
+
     def vectors(self, point: Variables) -> tuple[np.ndarray, np.ndarray]:
         """Return columns and row duals of the Program, within rows and without rounding noise."""
         x, level, prices, values = self._cleaned(point)
