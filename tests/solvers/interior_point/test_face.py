@@ -239,3 +239,27 @@ def test_a_price_that_is_small_beside_others_tells_who_is_blocked(counts):
     assert not allocation.unproved
     small = fairlp.allocate(shaped("spread", 16, seed=1), "drfh", method="interior-point")
     assert small.certify(exact=True).holds and not small.unproved
+
+
+@pytest.mark.parametrize("fault", ["", "a price", "a floor", "a capacity", "an unclear user"])
+def test_a_point_tells_its_face_where_it_is_an_optimum_of_clear_users(fault):
+    structure, point = first_optimum("two of five")
+    problem = structure.problem
+    sharp = face.sharpened(problem, point)
+    if fault == "a price":
+        sharp = replace(
+            sharp, p=sharp.p * (1 + 1e-9 * (np.arange(sharp.p.size).reshape(sharp.p.shape) % 2))
+        )
+    elif fault == "a floor":
+        t = sharp.t * (1 + 1e-9)
+        total = problem.region.totals(sharp.x)[problem.rows.user]
+        sharp = replace(sharp, t=t, u=total - problem.rows.bound - problem.rows.slope * t)
+    elif fault == "a capacity":
+        x = sharp.x * (1 + 1e-9)
+        sharp = replace(sharp, x=x, s=problem.region.capacities - problem.region.usage(x))
+    elif fault == "an unclear user":
+        stops = int(np.argmax(sharp.v))
+        u = point.u.copy()
+        u[stops] = problem.region.totals(point.x)[problem.rows.user[stops]]
+        point = replace(point, u=u)
+    assert face.tells_its_face(problem, point, sharp) == (not fault)

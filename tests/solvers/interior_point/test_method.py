@@ -346,6 +346,20 @@ def program(formulation="drfh"):
     return fairlp.formulate(instance(), formulation).compile()
 
 
+def test_a_point_on_the_way_is_shown_once_and_is_the_answer_where_it_is_enough():
+    problem = Structure.of(program()).problem
+    shown = []
+
+    def settles(final):
+        shown.append(final)
+        return len(shown) == 2
+
+    optimum = method.solve(problem, settles=settles)
+    assert len(shown) == 1 and optimum.error < shown[0].error
+    final = method.solve(problem, settles=settles)
+    assert len(shown) == 2 and final is shown[1] and SETTLED < final.error <= 1e-3
+
+
 # --- the method ------------------------------------------------------------------------------------------------------
 
 
@@ -410,11 +424,11 @@ def levels(case, method="interior-point"):
 def test_levels_are_right_where_nothing_on_the_way_is_found(monkeypatch, answer):
     case, right, calls = limited(), method.solve, []
 
-    def planted(problem, deadline=np.inf, threads=1, start=None, accepted_error=0.0):
+    def planted(problem, deadline=np.inf, threads=1, start=None, accepted_error=0.0, settles=None):
         calls.append(accepted_error)
-        return (
-            answer() if accepted_error else right(problem, deadline, threads, start, accepted_error)
-        )
+        if accepted_error:
+            return answer()
+        return right(problem, deadline, threads, start, accepted_error, settles)
 
     monkeypatch.setattr(method, "solve", planted)
     assert levels(case) == pytest.approx(levels(case, "lp"), rel=1e-9) and any(calls)

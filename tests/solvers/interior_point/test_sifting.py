@@ -159,6 +159,45 @@ def test_the_bound_is_that_of_all_pairs():
     )
 
 
+def test_the_bound_counts_floors():
+    """A user of a floor whose value is above its cost lowers the bound by less than it seems to."""
+    case = Instance.from_arrays([[1.0], [1.0]], [[1.0], [1.0]])
+    program = fairlp.formulate(case, "c-drfh").compile()
+    matrix = program.A.copy()
+    level = program.column_block("t").start
+    matrix.data[matrix.indptr[level]] = 0.0
+    row = int(matrix.indices[matrix.indptr[level]])
+    matrix.eliminate_zeros()
+    lower = program.row_lower.copy()
+    lower[row] = 0.25
+    problem = Structure.of(program.replace(A=matrix, row_lower=lower)).problem
+    point = method.solve(problem).point
+    assert sifting._gap_of_all_pairs(problem, point) <= 1e-11
+
+    # the floor's value counts 10 % too high: the bound is what the lowered value leaves
+    values = np.where(problem.rows.slope > 0, point.v, 1.1 * point.v)
+    z = problem.region.reduced_costs(point.p, problem.sum_by_user(values))
+    assert sifting._gap_of_all_pairs(problem, replace(point, v=values, z=z)) <= 1e-11
+    # and 10 % too low: the bound is above the optimum by a tenth of what the floor is worth
+    values = np.where(problem.rows.slope > 0, point.v, 0.9 * point.v)
+    z = problem.region.reduced_costs(point.p, problem.sum_by_user(values))
+    floor = problem.rows.slope == 0
+    excess = 0.1 * float((problem.rows.bound * point.v)[floor].sum())
+    gap = sifting._gap_of_all_pairs(problem, replace(point, v=values, z=z))
+    assert gap == pytest.approx(excess / (point.t + excess), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(many(6)))
+def test_task_limits_are_looked_for_on_few_pairs(sifts, seed):
+    rng = np.random.default_rng(seed)
+    limits = np.where(rng.random(60) < 0.5, rng.lognormal(1, 1, 60), np.inf)
+    case = instance(seed, task_limits=limits)
+    allocation = fairlp.allocate(case, "drfh", method="interior-point")
+    np.testing.assert_allclose(allocation.levels, levels(case), rtol=1e-9)
+    assert allocation.residual <= 1e-9
+    assert sum(shape == (80, 60) for shape in sifts) < len(sifts) / 2
+
+
 def test_a_time_limit_ends_it(sifts):
     with pytest.raises(fairlp.FairlpError, match="time limit"):
         fairlp.allocate(instance(5), "drfh", method="interior-point", time_limit=1e-9)

@@ -260,8 +260,9 @@ def decisions_of(
         return None
     usable_pairs = region.exists & (sharp.z == 0)
     tight_capacities = region.is_demanded & (sharp.s == 0)
-    price, room = _price_and_room(rows, point, _totals(region, point))
-    is_clear = (price > _CLEAR_USER * room) & (room <= AGREEMENT)
+    is_clear = has_clear_price(structure.problem, point)
+    total = _totals(region, sharp)
+    is_clear &= total - rows.bound - rows.slope * sharp.t <= AGREEMENT * total
     tight_rows = is_clear & (blocked | (rows.slope == 0))
 
     new_capacities = tight_capacities
@@ -276,6 +277,25 @@ def decisions_of(
     x = np.where(sharp.x > 0, sharp.x, point.x)
     s = np.where(sharp.s > 0, sharp.s, point.s)
     return Decisions(usable_pairs, tight_capacities, tight_rows, blocked, x, s, (*rounds, decision))
+
+
+def has_clear_price(problem: Problem, point: Variables) -> np.ndarray:
+    """Whether the price of each row is so far above its room that its user stops; shape (J,)."""
+    price, room = _price_and_room(problem.rows, point, _totals(problem.region, point))
+    return np.asarray(price > _CLEAR_USER * room)
+
+
+def tells_its_face(problem: Problem, point: Variables, sharp: Variables) -> bool:
+    """Whether a point that was moved onto its face is an optimum, and clearly tells who stops."""
+    iterate = Iterate(problem, replace(sharp))
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        iterate.measure()
+        stops = (problem.rows.slope > 0) & (sharp.v > 0)
+        is_clear = has_clear_price(problem, point)
+    is_within = (sharp.s >= -SETTLED * problem.region.capacities).all() and (
+        sharp.u >= -SETTLED * _totals(problem.region, sharp)[problem.rows.user]
+    ).all()
+    return bool(iterate.error <= SETTLED and is_within and is_clear[stops].all())
 
 
 def _totals(region: PlacedRegion, point: Variables) -> np.ndarray:

@@ -27,6 +27,7 @@ returned; otherwise HiGHS solves the program, and ``Solution.method`` and the st
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import NamedTuple
@@ -38,6 +39,7 @@ from ...errors import NotConvergedError
 from ...tolerances import ACCEPTED, INTERIOR_ROUGH, NOISE, SETTLED
 from .iterate import Iterate, ProductChanges
 from .problem import Problem, Variables
+from .region import PlacedRegion
 from .starts import start_of
 
 #: Iterations at most.
@@ -74,9 +76,18 @@ _PATIENCE_ACCEPTED = 2
 _PROGRESS = 0.9
 #: Iterations without a gain of the error, at most.
 _MOST_WITHOUT_GAIN = 24
+#: The error from which on the face that a point tells may be right already.
+_TELLING = 1e-4
 #: This near to its end, as a multiple of ``SETTLED``, the method goes on only while every other
 #: iteration helps.
 NEARLY = 100.0
+
+
+class FewPairs(NamedTuple):
+    """Few pairs of a problem, and a point inside on these."""
+
+    region: PlacedRegion
+    point: Variables
 
 
 @dataclass
@@ -95,6 +106,10 @@ class FinalPoint:
         The point of the iteration before, which tells what falls to 0.
     sharpened : Variables or None
         The point moved onto the face that it tells.
+    is_settled : bool
+        Whether that is the optimum, and the point itself is not.
+    few : FewPairs or None
+        The few pairs that sifting left in, and the point on these.
     gap : float
         That of the whole program's certificate.
     """
@@ -105,6 +120,8 @@ class FinalPoint:
     on_the_way: Variables | None = None
     before: Variables | None = None
     sharpened: Variables | None = None
+    is_settled: bool = False
+    few: FewPairs | None = None
     gap: float = 0.0
 
 
@@ -114,6 +131,7 @@ def solve(
     threads: int = 1,
     start: Variables | None = None,
     accepted_error: float = 0.0,
+    settles: Callable[[FinalPoint], bool] | None = None,
 ) -> FinalPoint | None:
     """Return the optimum, or None when the deadline (of ``perf_counter``) comes first.
 
@@ -126,23 +144,31 @@ def solve(
         A point inside, well centred, of the problem with other rows on its users.
     accepted_error : float
         End at the first point whose error is no more than this.
+    settles : callable, optional
+        Is asked once, of a point whose error is small, whether it is enough.
 
     Raises
     ------
     NotConvergedError
-        When the gap or a residual stays above ``ACCEPTED``, of terms above ``INTERIOR_ROUGH``.
+        When the gap or a residual stays above ``ACCEPTED``, of terms and on a face above
+        ``INTERIOR_ROUGH``.
     """
     # Where powers are beyond floats, the error is, too: the method says that it does not converge.
     with blas_threads(threads), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        return _solve(problem, deadline, start, accepted_error)
+        return _solve(problem, deadline, start, accepted_error, settles)
 
 
 def _solve(
-    problem: Problem, deadline: float, start: Variables | None, accepted_error: float
+    problem: Problem,
+    deadline: float,
+    start: Variables | None,
+    accepted_error: float,
+    settles: Callable[[FinalPoint], bool] | None,
 ) -> FinalPoint | None:
     iterate = Iterate(problem, start_of(problem, start))
-    # Logarithms and powers may end rough: polishing improves the point.
-    acceptable = ACCEPTED if problem.has_level else INTERIOR_ROUGH
+    # Logarithms and powers may end rough: polishing improves the point. On a face, sharpening does.
+    is_plain = problem.has_level and problem.face is None
+    acceptable = ACCEPTED if is_plain else INTERIOR_ROUGH
     progress = _Progress(iterate.point)
     for iteration in range(MOST_ITERATIONS):
         iterate.measure()
@@ -155,6 +181,10 @@ def _solve(
         progress.record(iterate, iteration)
         if progress.ends(iterate.error, iteration):
             break
+        if settles is not None and iterate.error <= _TELLING:
+            if settles(progress.best):
+                return progress.best
+            settles = None
         if perf_counter() > deadline:
             return None
 
@@ -186,13 +216,19 @@ class _Progress:
         self.lowest_at = 0
         #: iterations since the last gain
         self.waiting = 0
+        #: whether all that is left of the error is rounding
+        self.products_vanish = False
 
     def record(self, iterate: Iterate, iteration: int) -> None:
         """Take note of the errors of an iterate."""
         error = iterate.error
         lowers_product = iterate.mean_product < _PROGRESS * self.lowest_product
         lowers_error = error < _PROGRESS * self.lowest_error
-        is_gain = lowers_error if self.best.error <= ACCEPTED else lowers_product
+        if iterate.problem.has_level:
+            products = iterate.mean_product * iterate.n_products
+            self.products_vanish = products < SETTLED * iterate.point.t
+        counts_error = self.best.error <= ACCEPTED or self.products_vanish
+        is_gain = lowers_error if counts_error else lowers_product
         self.waiting = 0 if is_gain else self.waiting + 1
 
         if lowers_product:
@@ -210,7 +246,8 @@ class _Progress:
 
     def ends(self, error: float, iteration: int) -> bool:
         """Whether the optimum is found, or no further iteration will bring it nearer."""
-        patience = _PATIENCE if self.best.error > ACCEPTED else _PATIENCE_ACCEPTED
+        is_rough = self.best.error > ACCEPTED and not self.products_vanish
+        patience = _PATIENCE if is_rough else _PATIENCE_ACCEPTED
         if self.best.error <= NEARLY * SETTLED:
             patience = 1
         has_stalled = self.waiting > patience or iteration - self.lowest_at > _MOST_WITHOUT_GAIN

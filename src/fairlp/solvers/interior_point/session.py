@@ -23,13 +23,14 @@ from .face import (
     next_program,
     sharpened,
     structure_on_face,
+    tells_its_face,
     with_whole_duals,
 )
 from .face_vertices import FaceVertices, has_few_directions
 from .pricing import PricingSession, on_columns
 from .problem import Variables
 from .structure import Structure
-from .warm_starts import WarmStart, solve_near
+from .warm_starts import WarmStart, rough_near, solve_near
 
 if TYPE_CHECKING:
     from .backend import InteriorPoint
@@ -151,11 +152,8 @@ class InteriorPointSession(ProgramSession):
             structure = self._structure_on_face(self.program, self.decisions)
         if structure is None or not structure.problem.has_level:
             return None
-        warm_start = None if self.warm_start is None else self.warm_start.of(structure)
-        start = None if warm_start is None else warm_start.point
-        threads = self.options.threads or 1
         try:
-            final = method.solve(structure.problem, self._deadline(), threads, start, gap)
+            final = rough_near(structure, self.warm_start, gap, self._deadline(), self.options)
         except NotConvergedError:
             final = None
         if final is None:
@@ -256,13 +254,27 @@ class InteriorPointSession(ProgramSession):
         structure = self._structure_on_face(program, decisions)
         if structure is None:
             return None
+        problem = structure.problem
+        early: Variables | None = None
+
+        def settles(final: method.FinalPoint) -> bool:
+            nonlocal early
+            sharp = sharpened(problem, final.point, final.before)
+            if sharp is not None and tells_its_face(problem, final.point, sharp):
+                early = sharp
+            return early is not None
+
         try:
-            final = solve_near(structure, warm_start, self._deadline(), self.options)
+            final = solve_near(structure, warm_start, self._deadline(), self.options, settles)
         except NotConvergedError:
             return None
         if final is None:
             return None
-        sharp = sharpened(structure.problem, final.point, final.before)
+        sharp = early
+        if sharp is None:
+            sharp = sharpened(problem, final.point, final.before)
+        if early is not None:
+            final = replace(final, is_settled=True, error=SETTLED)
         final = replace(final, sharpened=sharp)
         return self._proved_on_face(structure, final, decisions, start_time)
 
@@ -329,7 +341,7 @@ class InteriorPointSession(ProgramSession):
         answers: list[tuple[float, Solution, Variables]] = []
         reason = NotConvergedError("prices of earlier rounds are not enough")
         for point, doubt in ((final.sharpened, 1.0), (final.point, _LESS_SHARP)):
-            if point is None:
+            if point is None or (final.is_settled and point is final.point):
                 continue
             priced = point
             if decisions is not None:

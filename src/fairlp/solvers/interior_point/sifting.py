@@ -12,6 +12,7 @@ tight as any optimum's. 1,000 × 1,000 takes less than half of the time so.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from ...tolerances import INTERIOR_EARLY, SETTLED
 from . import method
 from .problem import ABSENT, Problem, Variables
 from .region import PlacedRegion, users_of_places
+from .starts import start_of
 
 #: From so many pairs on it is quicker.
 MANY = 150_000
@@ -50,37 +52,85 @@ def suits(problem: Problem) -> bool:
     return bool(one_round and region.n_pairs >= MANY and (region.demands > 0).all())
 
 
-def sifted(problem: Problem, deadline: float, threads: int) -> method.FinalPoint | None:
-    """Return the optimum, 0 at pairs that are left out; None when the deadline comes first."""
-    rough = method.solve(problem, deadline, threads, accepted_error=INTERIOR_EARLY[0])
-    if rough is None:
+def sifted(
+    problem: Problem, deadline: float, threads: int, near: method.FinalPoint | None = None
+) -> method.FinalPoint | None:
+    """Return the optimum, 0 at pairs that are left out; None when the deadline comes first.
+
+    ``near`` is a point on few pairs of a problem with other rows.
+    """
+    if near is not None and near.few is not None:
+        with suppress(NotConvergedError):
+            return _sifted(problem, near, deadline, threads)
+    first = method.solve(problem, deadline, threads, accepted_error=INTERIOR_EARLY[0])
+    if first is None:
         return None
     try:
-        return _sifted(problem, rough, deadline, threads)
+        return _sifted(problem, first, deadline, threads)
     except NotConvergedError:  # too few for some user or server, or most pairs came in
-        return method.solve(problem, deadline, threads, rough.point)
+        return method.solve(problem, deadline, threads, first.point)
+
+
+def rough_on_few(
+    problem: Problem, near: method.FinalPoint, gap: float, deadline: float, threads: int
+) -> method.FinalPoint | None:
+    """Return a rough point on few pairs, from one of a problem with other rows.
+
+    It is as feasible as one of all pairs, and may be further from the optimum than its error says.
+    """
+    few = near.few
+    if few is None:
+        begin = start_of(problem, near.point)
+        chosen, _ = _likely(problem, begin, problem.region.exists, FRACTIONS_OF_USERS[0])
+        restricted = _restricted(problem, chosen)
+        start = _start(problem, begin, restricted)
+    else:
+        restricted = replace(problem, region=few.region)
+        start = start_of(restricted, few.point)
+    final = method.solve(restricted, deadline, threads, start, gap)
+    if final is None:
+        return None
+    few = method.FewPairs(restricted.region, final.point)
+    return replace(final, point=_all_pairs(problem, restricted.region, final.point), few=few)
+
+
+def _likely(
+    problem: Problem, point: Variables, chosen: np.ndarray, fraction: float
+) -> tuple[np.ndarray, int]:
+    """Return the chosen pairs of least cost above worth, and how many users each server keeps."""
+    region = problem.region
+    users_each = _users_each(region, fraction)
+    excess_cost = np.where(chosen, point.z / region.costs(point.p), np.inf)
+    of_servers = _smallest_of_rows(excess_cost, users_each)
+    of_users = _smallest_of_rows(excess_cost.T, SERVERS_OF_USER).T
+    return chosen & (of_servers | of_users), users_each
 
 
 def _sifted(
     problem: Problem, rough: method.FinalPoint, deadline: float, threads: int
 ) -> method.FinalPoint | None:
-    """Go on from a point of all pairs with fewer and fewer of them."""
-    region = problem.region
+    """Go on from a point of all pairs, or of few, with fewer and fewer of them."""
     point = rough.point
     iterations = rough.iterations
-    chosen = region.exists
-    accepted_errors = (*INTERIOR_EARLY[1:], 0.0)
-    for fraction, accepted_error in zip(FRACTIONS_OF_USERS, accepted_errors, strict=True):
-        # The pairs of least cost above worth, beside their cost.
+    chosen = problem.region.exists
+    stages = list(zip(FRACTIONS_OF_USERS, (*INTERIOR_EARLY[1:], 0.0), strict=True))
+    if rough.few is not None:
+        chosen = _chosen(problem, rough.few.region)
+        stages = stages[-1:]
+    for fraction, accepted_error in stages:
         begin = point
-        users_each = max(int(fraction * region.shape[1]), LEAST_USERS * region.shape[2])
-        excess_cost = np.where(chosen, begin.z / region.costs(begin.p), np.inf)
-        of_servers = _smallest_of_rows(excess_cost, users_each)
-        of_users = _smallest_of_rows(excess_cost.T, SERVERS_OF_USER).T
-        chosen = chosen & (of_servers | of_users)
+        begin_on_few = rough.few
+        if begin_on_few is None:
+            chosen, users_each = _likely(problem, begin, chosen, fraction)
+        else:
+            users_each = _users_each(problem.region, fraction)
         for _ in range(MOST_ROUNDS):
-            few = _restricted(problem, chosen)
-            start = _start(problem, begin, few)
+            if begin_on_few is None:
+                few = _restricted(problem, chosen)
+                start = _start(problem, begin, few)
+            else:
+                few = replace(problem, region=begin_on_few.region)
+                start = start_of(few, begin_on_few.point)
             optimum = method.solve(few, deadline, threads, start, accepted_error)
             if optimum is None:
                 return None
@@ -94,7 +144,8 @@ def _sifted(
             if gap <= method.NEARLY * SETTLED:
                 point = replace(point, z=np.maximum(point.z, 0.0))
                 return method.FinalPoint(point, max(optimum.error, gap), iterations)
-            excess_cost = np.where(chosen, np.inf, point.z / region.costs(point.p))
+            begin_on_few = None
+            excess_cost = np.where(chosen, np.inf, point.z / problem.region.costs(point.p))
             worst = _smallest_of_rows(excess_cost, max(users_each // 3, 1))
             chosen = chosen | (worst & (excess_cost < 0))
     raise NotConvergedError(f"pairs came in for {MOST_ROUNDS} rounds and more")
@@ -107,6 +158,19 @@ def _smallest_of_rows(numbers: np.ndarray, count: int) -> np.ndarray:
     mask = np.zeros(numbers.shape, dtype=bool)
     np.put_along_axis(mask, positions, True, axis=1)
     return mask
+
+
+def _chosen(problem: Problem, few: PlacedRegion) -> np.ndarray:
+    """Return the mask of the pairs of a region of few of them."""
+    assert few.place_users is not None
+    chosen = np.zeros_like(problem.region.exists)
+    np.put_along_axis(chosen, few.place_users, few.exists, axis=1)
+    return chosen
+
+
+def _users_each(region: PlacedRegion, fraction: float) -> int:
+    """Return how many users each server keeps."""
+    return max(int(fraction * region.shape[1]), LEAST_USERS * region.shape[2])
 
 
 def _restricted(problem: Problem, chosen: np.ndarray) -> Problem:
@@ -177,5 +241,14 @@ def _excess_worth(problem: Problem, z: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 def _gap_of_all_pairs(problem: Problem, point: Variables) -> float:
     """Return the gap to the bound for all pairs, with values lowered to users' lowest costs."""
+    rows = problem.rows
     remaining = problem.to_rows(1.0 - _excess_worth(problem, point.z, point.v))
-    return float(max(1.0 - problem.rows.slope @ (point.v * remaining), 0.0))
+    values = point.v * remaining
+    price_of_level = float(rows.slope @ values)
+    if not price_of_level > 0:
+        return np.inf
+    worth = float(
+        np.vdot(problem.region.capacities, point.p) + np.vdot(rows.sign * rows.bound, values)
+    )
+    bound = worth / price_of_level
+    return float(max(bound - point.t, 0.0)) / bound
