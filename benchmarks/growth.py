@@ -33,6 +33,7 @@ from measure import console, machine, show
 
 import fairlp
 from fairlp import Instance
+from fairlp.library.numerics import shaped
 
 #: Mechanisms that answer the same kind of question, and the shape of their instances.
 KINDS = {
@@ -55,7 +56,7 @@ KINDS = {
     "arrivals": ("pool", ("dynamic-drf", "cautious-lp")),
     "quotas of queues, one server": ("quotas", ("kueue",)),
     "quotas of 100 queues in cohorts, one server": ("leaf quotas", ("kueue",)),
-    "divisible, as many servers as users, each user on 20": ("sparse square", ("drfh",)),
+    "divisible, as many servers as users, each user on 20, zeros": ("sparse square", ("drfh",)),
     "jobs of rates by server": ("job servers", ("gavel",)),
     "slices for credits": ("slices", ("karma",)),
     "whole, one server, by integer programs": ("whole", ("drf-milp",)),
@@ -70,9 +71,8 @@ CLIFF = 20.0
 NO_TIME = 0.05
 #: Tasks of each user that fit, where tasks are whole.
 TASKS_EACH = 5
-#: Leaf queues with quotas, and servers of each user where pairs are sparse.
+#: Leaf queues with quotas.
 LEAF_QUEUES = 100
-SERVERS_OF_USER = 20
 #: From fewer seconds on no exponent is told.
 CLEAR = 0.02
 
@@ -134,23 +134,12 @@ def leaf_quotas(users: int, servers: int, queues: int = LEAF_QUEUES) -> Instance
     return instance.replace(queues=rows)
 
 
-def sparse_square(users: int) -> Instance:
-    """Return as many servers as users, who may each run on a few of them, drawn at random."""
-    rng = np.random.default_rng(0)
-    eligible = np.zeros((users, users), dtype=bool)
-    for row in eligible:
-        row[rng.permutation(users)[:SERVERS_OF_USER]] = True
-    return Instance.from_arrays(
-        rng.lognormal(0, 1, (users, 3)), rng.lognormal(3, 1, (users, 3)), eligible=eligible
-    )
-
-
 def draw(shape: str, users: int, servers: int) -> Instance:
     """Return a random instance of a shape."""
     if shape == "leaf quotas":
         return leaf_quotas(users, servers)
     if shape == "sparse square":
-        return sparse_square(users)
+        return shaped("few-servers", users)
     rng = np.random.default_rng(0)
     if shape == "slices":
         slices_wanted = rng.integers(1, 2 * TASKS_EACH, users)

@@ -71,6 +71,21 @@ def few_pairs(rng: np.random.Generator, users: int, servers: int) -> Instance:
     return instance_of(*lognormal(rng, users, servers), eligible=eligible)
 
 
+def few_servers(
+    rng: np.random.Generator, users: int, servers: int, servers_each: int = 20
+) -> Instance:
+    """Return an instance of users who may run on twenty servers each, drawn at random.
+
+    A tenth of the demands are zero.
+    """
+    demands, capacities = lognormal(rng, users, servers)
+    demands[rng.random(demands.shape) < 0.1] = 0
+    eligible = np.zeros((users, servers), dtype=bool)
+    for row in eligible:
+        row[rng.permutation(servers)[:servers_each]] = True
+    return instance_of(demands, capacities, eligible=eligible)
+
+
 def blocks(rng: np.random.Generator, users: int, servers: int, chained: bool = False) -> Instance:
     """Return an instance of ten separate blocks of servers, or of ten blocks in a chain."""
     n_blocks = min(10, users, servers)
@@ -168,6 +183,11 @@ SHAPES: dict[str, tuple[str, Shape, str]] = {
         "a tenth of the pairs eligible, at random",
         few_pairs,
         "a sparse matrix without structure, in which users hardly meet",
+    ),
+    "few-servers": (
+        "twenty servers each, drawn at random, and a tenth of the demands zero",
+        few_servers,
+        "a round leaves hardly any direction: its equalities are nearly as many as its pairs",
     ),
     "windows": (
         "12 % of the servers, one after another, and 30 % of the demands zero",
