@@ -12,7 +12,8 @@ from scripts import benchmark
 
 KINDS = [
     "zeros", "gpus", "two-of-five", "few-pairs", "few-servers", "windows", "racks", "chain", "blocks", "dominating",
-    "weights", "heavy-tails", "spread", "integers", "jitter", "twenty", "limits", "limits-uniform", "log-normal", "uniform",
+    "weights", "heavy-tails", "spread", "integers", "jitter", "twenty", "limits", "limits-uniform", "log-normal",
+    "uniform",
 ]  # fmt: skip
 #: Small ones a shape, in parts.
 SMALL, PARTS = (500, 20) if PROFILE == "nightly" else (1, 1)
