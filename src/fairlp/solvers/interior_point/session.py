@@ -47,6 +47,8 @@ _CLEAR = 100.0
 
 #: The structure of a solved program, the last point inside, and the same sharpened.
 _Solved = tuple[Structure, Variables, Variables]
+#: A program, and its answer at a vertex.
+_Vertex = tuple[Program, Solution]
 
 
 class InteriorPointSession(ProgramSession):
@@ -71,6 +73,8 @@ class InteriorPointSession(ProgramSession):
         self.decisions: Decisions | None = None
         #: of rounds that end at vertices of a face with few directions
         self.at_face_vertices: FaceVertices | None = None
+        #: the answer of the next round there, from the trial
+        self.tried_vertex: _Vertex | None = None
         #: the point of the next round, from the trial of its face
         self.tried: WarmStart | None = None
         #: whether vertices took too long once, and whether the next program is that one
@@ -128,9 +132,8 @@ class InteriorPointSession(ProgramSession):
         # what is decided here is not taken back: the next round is tried before
         ahead = next_program(structure, sharp, decisions)
         if ahead is not None:
-            if has_few_directions(decisions):
-                self.at_face_vertices = self._face_vertices(ahead, decisions)
-            if self.at_face_vertices is None and self.solve_on_face(ahead, decisions) is None:
+            is_tried = has_few_directions(decisions) and self._try_vertices(ahead, decisions)
+            if not is_tried and self.solve_on_face(ahead, decisions) is None:
                 return True
         self.decisions = decisions
         self.warm_start = None
@@ -175,7 +178,7 @@ class InteriorPointSession(ProgramSession):
             self.least_price = BLOCKED_PRICE
             return replace(solution, solver=self.backend.name)
         if self.at_face_vertices is not None:
-            solution_at_vertex = self._at_face_vertex()
+            solution_at_vertex = self._next_vertex()
             if solution_at_vertex is None:
                 self.restart()
                 return self.solve()
@@ -278,31 +281,49 @@ class InteriorPointSession(ProgramSession):
         final = replace(final, sharpened=sharp)
         return self._proved_on_face(structure, final, decisions, start_time)
 
-    def _face_vertices(self, program: Program, decisions: Decisions) -> FaceVertices | None:
-        """Return the session of a face's vertices; None where the program is of another kind."""
+    def _try_vertices(self, program: Program, decisions: Decisions) -> bool:
+        """Go on at vertices of a face where that is proved for its first round; whether it is."""
         structure = self._structure_on_face(program, decisions)
-        return None if structure is None else FaceVertices(structure, decisions, self.options)
+        if structure is None:
+            return False
+        vertices = FaceVertices(structure, decisions, self.options)
+        self.tried_vertex = self._at_vertex(vertices, structure, decisions)
+        if self.tried_vertex is None:
+            return False
+        self.at_face_vertices = vertices
+        return True
 
-    def _at_face_vertex(self) -> Solution | None:
-        """Return the answer at a vertex of the face; None where it is not proved."""
+    def _at_vertex(
+        self, vertices: FaceVertices, structure: Structure, decisions: Decisions
+    ) -> _Vertex | None:
+        """Return the program's answer at a vertex of the face; None where it is not proved."""
         start_time = perf_counter()
-        assert self.at_face_vertices is not None and self.decisions is not None
-        structure = self._structure_on_face(self.program, self.decisions)
-        vertex = None if structure is None else self.at_face_vertices.solve(structure)
-        if structure is None or vertex is None:
+        vertex = vertices.solve(structure)
+        priced = None if vertex is None else with_whole_duals(structure, vertex[0], decisions)
+        if vertex is None or priced is None:
             return None
         point, steps = vertex
-        priced = with_whole_duals(structure, point, self.decisions)
-        if priced is None:
-            return None
+        final = method.FinalPoint(point, SETTLED, 0)
         seconds = {"solve": perf_counter() - start_time}
         try:
-            solution, _ = self.backend.answer(
-                structure, priced, method.FinalPoint(point, 0.0, 0), seconds
-            )
+            solution, _ = self.backend.answer(structure, priced, final, seconds)
         except NotConvergedError:
             return None
-        return replace(solution, method="simplex on a face", iterations={"simplex": steps})
+        solution = replace(solution, method="simplex on a face", iterations={"simplex": steps})
+        return structure.program, solution
+
+    def _next_vertex(self) -> Solution | None:
+        """Return the answer of the program as it is now at a vertex; None where it is not proved."""
+        assert self.at_face_vertices is not None and self.decisions is not None
+        structure = self._structure_on_face(self.program, self.decisions)
+        if structure is None:
+            return None
+        tried = self.tried_vertex
+        self.tried_vertex = None
+        if tried is not None and _are_alike(tried[0], self.program):
+            return replace(tried[1], program=self.program)
+        vertex = self._at_vertex(self.at_face_vertices, structure, self.decisions)
+        return None if vertex is None else vertex[1]
 
     def _take_on_face(
         self, point: WarmStart, decisions: Decisions
@@ -362,6 +383,12 @@ class InteriorPointSession(ProgramSession):
             raise reason
         _, solution, point = min(answers, key=lambda answer: answer[0])
         return solution, point
+
+
+def _are_alike(program: Program, other: Program) -> bool:
+    """Whether two programs of rounds have the same floors and slopes, to the last digit."""
+    same_floors = np.array_equal(program.row_lower, other.row_lower)
+    return same_floors and np.array_equal(program.A.data, other.A.data)
 
 
 def all_prices_are_clear(solution: Solution, gap: float) -> bool:
