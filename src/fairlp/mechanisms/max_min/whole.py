@@ -23,10 +23,11 @@ from ...formulations.whole_tasks import (
 from ...models.instances.arithmetic import beyond, quotients, usable, whole_table
 from ...models.instances.instance import Instance
 from ...models.paths.engine import History
+from ...models.programs.backends import find_backend
+from ...models.programs.options import Options
 from ...models.programs.proof import Proof
 from ...models.programs.status import Termination
 from ...solvers.leximin.leximin import rounds_frame
-from ...solvers.leximin.programs import tightest
 from ...tolerances import AGREEMENT, MILP_TOLERANCES
 from ..allocation import Allocation
 from ..mechanism import NO_QUEUE_LIMITS, NO_RATES, Mechanism, Method, MethodCall, TasksResult
@@ -60,10 +61,13 @@ def whole_leximin(call: MethodCall) -> TasksResult:
     single = instance.expanded()
     if not most_tasks_on(single).any():
         return TasksResult(np.zeros(instance.shape), notes=_note(single))
-    backend_and_options = tightest(call.solver, call.options)
+    # At the tightest tolerances HiGHS calls programs infeasible that have points; tasks are compared
+    # with capacities exactly, so that looser ones only cost a second run.
+    backend = find_backend(call.solver)
+    options = Options.from_keywords(str(call.solver), call.options)
     room = None
     while True:
-        rounds = WholeLevels(single, call.tasks_per_level, *backend_and_options, room)
+        rounds = WholeLevels(single, call.tasks_per_level, backend, options, room)
         rounds.run()
         tasks = rounds.tasks
         if not beyond(single.demands, single.capacities, single.counts, tasks).any():
@@ -76,11 +80,12 @@ def whole_leximin(call: MethodCall) -> TasksResult:
                 "data, or use another solver"
             )
         room = single.capacities * usable(*whole_table(single.demands, single.capacities))
+        options = options.tightened(backend)
     tasks_by_row = _by_row(instance, tasks)
     return TasksResult(
         tasks_by_row,
         rounds=_rounds(instance, rounds.history(), tasks_by_row),
-        gap=rounds.known.gap,
+        gap=rounds.gap,
         notes=_note(single),
         unproved=rounds.unproved,
     )

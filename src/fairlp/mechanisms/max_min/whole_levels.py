@@ -9,9 +9,9 @@ A second question settles how few users stay at the level. Which ones, later rou
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,41 +27,31 @@ from ...models.programs.solution import Solution
 from ...models.programs.status import LIMITS, Termination
 from ...tolerances import AGREEMENT
 
-__all__ = ["LevelBounds", "WholeLevels"]
+__all__ = ["OpenLevel", "WholeLevels"]
 
 #: A program may take this part of the time that is left, so that later levels have some.
 _PART_OF_TIME = 0.25
 _BRANCH_AND_BOUND = "integer levels rest on the optima of the solver's branch and bound"
 
 
-@dataclass
-class LevelBounds:
-    """What is known of the levels so far, from the lowest.
+class OpenLevel(NamedTuple):
+    """A level that a limit left below its bound.
 
     Attributes
     ----------
-    levels : list of float
-    staying : list of int
-        How many users are at or below each level.
-    unproved : list of (int, float, float)
-        Place among all users' levels, level, and its bound, where a limit left these apart.
+    place : int
+        Among the levels of all users, from the lowest; the first is 1.
+    level, bound : float
     """
 
-    levels: list[float] = field(default_factory=list)
-    staying: list[int] = field(default_factory=list)
-    unproved: list[tuple[int, float, float]] = field(default_factory=list)
-
-    def leave(self, place: int, level: float, bound: float) -> None:
-        """Note that a level is between these two."""
-        self.unproved.append((place, level, bound))
+    place: int
+    level: float
+    bound: float
 
     @property
-    def gap(self) -> float | None:
-        """The largest distance of a level to its bound, relative to the level; None where none is."""
-        gaps = [
-            (bound - level) / level if level else np.inf for _, level, bound in self.unproved
-        ]
-        return float(max(gaps)) if gaps else None
+    def gap(self) -> float:
+        """The distance to the bound, relative to the level."""
+        return (self.bound - self.level) / self.level if self.level else np.inf
 
 
 class WholeLevels:
@@ -83,6 +73,10 @@ class WholeLevels:
     ----------
     tasks : ndarray, shape (N, K)
         The best so far. They keep all levels that are settled.
+    settled : list of float
+        Levels, from the lowest, and in ``staying`` how many users are at or below each.
+    bounds : dict of int to float
+        Of a place among all levels: the level that may be possible there, where a limit was reached.
     """
 
     def __init__(
@@ -109,7 +103,9 @@ class WholeLevels:
         self.limits = limits[self.users]
         self.table, self.capacities = whole_table(instance.demands, instance.capacities)
         self.tasks = np.zeros(instance.shape)
-        self.known = LevelBounds()
+        self.settled: list[float] = []
+        self.staying: list[int] = []
+        self.bounds: dict[int, float] = {}
         self.stop = ""
         self.start_time = perf_counter()
 
@@ -155,10 +151,9 @@ class WholeLevels:
 
     def model(self, level: float, count: int) -> Any:
         """Return the program of which so many users reach a level, and enough the settled ones."""
-        known = self.known
-        fewest = np.array([self.fewest(value) for value in (*known.levels, level)])
-        enough = [len(self.users) - staying for staying in known.staying[: len(fewest) - 2]]
-        if known.levels:
+        fewest = np.array([self.fewest(value) for value in (*self.settled, level)])
+        enough = [len(self.users) - staying for staying in self.staying[: len(fewest) - 2]]
+        if self.settled:
             enough.append(count)
         return reaching_on_servers(self.instance, fewest, enough, self.room)
 
@@ -203,6 +198,7 @@ class WholeLevels:
         return replace(self.options, time_limit=_PART_OF_TIME * self.seconds_left(limit))
 
     def seconds_left(self, limit: float) -> float:
+        """Return what is left of the time of all programs."""
         return max(limit - (perf_counter() - self.start_time), 0.0)
 
     def is_over(self) -> bool:
@@ -236,26 +232,38 @@ class WholeLevels:
         self.tasks = self.filled(self.tasks)
         staying = 0
         while staying < len(self.users):
-            if self.is_over() and self.known.levels:
-                self.stop = self.stop or f"the {Termination.TIME_LIMIT} was reached"
             level, bound = self.next_level(staying)
-            if bound > level * (1 + AGREEMENT):
-                self.known.leave(staying + 1, level, bound)
-            self.known.levels.append(level)
+            if bound > level:
+                self.bounds[staying + 1] = bound
+            self.settled.append(level)
             staying = self.fewest_staying(level, staying)
-            self.known.staying.append(staying)
-            if self.is_over() and self.known.unproved:
+            self.staying.append(staying)
+            if self.is_over():
+                self.leave_open(staying)
                 break
+
+    def leave_open(self, staying: int) -> None:
+        """Bound the next level, and none after it."""
+        if staying < len(self.users):
+            self.stop = self.stop or f"the {Termination.TIME_LIMIT} was reached"
+            self.bounds[staying + 1] = self.bound(len(self.users) - staying, self.settled[-1])
+
+    def bound(self, count: int, low: float) -> float:
+        """Return the highest level to which so many users come where tasks are divided.
+
+        ``low`` is one that they reach.
+        """
+        high = 2 * float((self.limits / self.rate).max())
+        return self.highest(lambda level: not self.is_bounded_below(level, count), low, high)
 
     def next_level(self, staying: int) -> tuple[float, float]:
         """Return the level of all users but those who stay lower, and a bound on it."""
         count = len(self.users) - staying
         low = float(self.levels()[staying])
-        high = float((self.limits / self.rate).max()) * 2
-        bound = self.highest(lambda level: not self.is_bounded_below(level, count), low, high)
-        bound_of_limits = low
+        bound = self.bound(count, low)
         if bound <= low * (1 + AGREEMENT):
             return low, low
+        bound_of_limits = low
 
         def reaches(level: float) -> bool:
             nonlocal bound_of_limits
@@ -292,11 +300,7 @@ class WholeLevels:
                 return at_or_below
             answer = self.reaches(above, count)
             if answer is None:
-                high = float((self.limits / self.rate).max()) * 2
-                bound = self.highest(
-                    lambda value, count=count: not self.is_bounded_below(value, count), above, high
-                )
-                self.known.leave(at_or_below, level, bound)
+                self.bounds[at_or_below] = self.bound(count, above)
             if not answer:
                 return at_or_below
 
@@ -315,14 +319,27 @@ class WholeLevels:
         return history
 
     @property
+    def open_levels(self) -> list[OpenLevel]:
+        """The levels that a limit left below their bounds, from the lowest."""
+        levels = self.levels().tolist()
+        places = sorted(self.bounds.items())
+        open_levels = [OpenLevel(place, levels[place - 1], bound) for place, bound in places]
+        return [level for level in open_levels if level.gap > AGREEMENT]
+
+    @property
+    def gap(self) -> float | None:
+        """The largest gap of a level; None where no limit left one open."""
+        return max((level.gap for level in self.open_levels), default=None)
+
+    @property
     def unproved(self) -> str:
         """What of the levels is not proved."""
-        if not self.known.unproved:
+        if not self.open_levels:
             return _BRANCH_AND_BOUND
-        place, level, bound = self.known.unproved[0]
-        gap = (bound - level) / level if level else np.inf
+        first = self.open_levels[0]
+        later = "; later levels are not bounded" if first.place > (self.staying or [0])[-1] else ""
         return (
-            f"not proved: {self.stop} at the {place}. lowest level of {len(self.users)}, where "
-            f"{level:.6g} is reached and, beside the lower ones, at most {bound:.6g} is possible, a "
-            f"gap of {gap:.2g}; the largest gap of a level is {self.known.gap:.2g}"
+            f"not proved: {self.stop} at level {first.place} of {len(self.users)}, which is "
+            f"{first.level:.6g}; beside the lower ones at most {first.bound:.6g} is possible, a gap "
+            f"of {first.gap:.2g} (the largest gap of a level is {self.gap:.2g}{later})"
         )
