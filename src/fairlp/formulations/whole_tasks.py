@@ -267,7 +267,7 @@ def _in_order(model: Model, single: Instance, x: Variable, can_run: np.ndarray) 
     like_user = np.column_stack(
         [single.demands, single.user_weights, single.task_limits, single.eligible]
     )
-    follows = _follows(like_user) & can_run
+    follows = np.asarray(_follows(like_user) & can_run)
     if follows.any():
         model.constraint("equal users", x.sum(i) <= x.sum(i).shift(n), where=follows)
     like_server = np.column_stack([single.capacities, single.eligible.T])
