@@ -68,8 +68,8 @@ class PriceBounds:
             or np.isfinite(instance.task_limits).any()
         )
         runs = instance.runnable()
-        can_run = runs.any(axis=1)
-        barred = (~runs[can_run]).sum(axis=0)
+        can_run = np.asarray(runs.any(axis=1))
+        barred = np.asarray((~runs[can_run]).sum(axis=0))
         if row is None or not is_max_min or not is_plain or (barred > 1).all():
             return None
         try:

@@ -237,7 +237,7 @@ def reaching_on_servers(
     i = single.servers
     model = Model("users who reach levels", "whole tasks, level by level", (n, i))
     largest_tasks = most_tasks_on(single)
-    can_run = largest_tasks.any(axis=1)
+    can_run = np.asarray(largest_tasks.any(axis=1))
     x = _placed(model, single, largest_tasks, room)
     floor = model.parameter("f", n, np.where(can_run, fewest[0], 0.0), "tasks at the lowest level")
     tasks = floor + 0
