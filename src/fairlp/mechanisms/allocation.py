@@ -229,8 +229,10 @@ class Allocation:
     @cached_property
     def pool_utilization(self) -> pd.Series[float]:
         """Fraction of the whole cluster's capacity in use, by resource."""
-        used = _amounts(self.instance, self.tasks_array).sum(axis=0) / self.instance.pool
-        return pd.Series(used, index=self._resources, name="used")
+        # by columns, as tables hold it: NumPy adds what lies side by side in pairs
+        used = np.asfortranarray(_amounts(self.instance, self.tasks_array))
+        used_parts = used.sum(axis=0) / self.instance.pool
+        return pd.Series(used_parts, index=self._resources, name="used")
 
     @property
     def _users(self) -> pd.Index[Any]:
