@@ -41,10 +41,13 @@ def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     machine's arithmetic.
     """
     used = _used(instance, tasks)
+    overused = np.flatnonzero(used.max(axis=1) > 1 + ROUNDING)
+    if not overused.size:
+        return np.ascontiguousarray(tasks)
     within = tasks.copy()
     needs = instance.demands > 0
     # Only users of an overused resource give some of it back.
-    for i in np.flatnonzero(used.max(axis=1) > 1 + ROUNDING):
+    for i in overused:
         over = np.where(used[i] > 1 + ROUNDING, used[i], 1.0)
         within[:, i] /= np.where(needs, over, 1.0).max(axis=1)
     return within
