@@ -566,9 +566,10 @@ class Instance:
         if self.rates is not None:
             alone = self.rates * self.counts
         else:
-            alone = tasks_alone(self.demands, self.capacities) * self.counts
+            alone = tasks_alone(self.demands, self.capacities)
+            alone *= self.counts
         if not ignore_placement and self.has_constraints:
-            alone = np.where(self.eligible, alone, 0.0)
+            alone[~self.eligible] = 0.0
         return np.asarray(alone)
 
     def runnable(self) -> np.ndarray:
