@@ -73,12 +73,12 @@ def feasible(case: AuditCase) -> Finding:
         (case.tasks < 0, "has fewer than no tasks on"),
     )
     for mask, problem in masks:
-        n, i, excess = _largest_at(mask, case)
+        n, i, part = _largest_at(mask, case)
         witness = (
             f"{case.name(n)} {problem} {instance.servers[i]!r}, and is given "
             f"{amount(case.tasks[n, i])} tasks there"
         )
-        violations.append((excess, witness))
+        violations.append((part, witness))
 
     # Rows of the mechanism's own region
     outside = beyond_region(_region(case), instance, case.tasks)
