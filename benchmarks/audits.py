@@ -3,6 +3,7 @@
     python benchmarks/audits.py [--audits 500] [--tries 1000] [--mechanism NAME ...] [--property NAME ...] [--write]
     python benchmarks/audits.py --limits SECONDS
     python benchmarks/audits.py --rates [--mechanism NAME ...]
+    python benchmarks/audits.py --lies
 
 ``--write`` keeps the simplest instances that were found, and the numbers of instances audited, in the files
 that ship (src/fairlp/auditing/counterexamples.json and audited.json); entries of mechanisms and properties that were
@@ -11,7 +12,8 @@ One line a promise: instances audited and broken, or the witness of the countere
 that breaks is a finding: the definition audited is in docs/audit.md, and the instance shows it.
 ``--limits`` searches with that time limit, and shows by how much searches are late. ``--rates``
 shows how many instances a search looks at in a second of CPU time, and how many times as long an
-instance takes as one allocation of it.
+instance takes as one allocation of it. ``--lies`` audits strategy-proofness of drfh by 200 lies on 100 users × 100
+servers: all demands positive, where prices tell most lies, and with zeros, where all are run.
 """
 
 from __future__ import annotations
@@ -87,6 +89,35 @@ def show_rates(names: list[str], seed: int) -> None:
             print(f"{line}, {ratio:6.1f} × one allocation", flush=True)
 
 
+#: Lies, users and servers of an audit that is clocked, and the aim in seconds.
+LIES = 200
+LIARS = 100
+LIES_AIM = 3.0
+
+
+def show_lies(seed: int) -> None:
+    """Print the CPU seconds of an audit of lies, and beside it those of as many allocations."""
+    rng = np.random.default_rng(seed)
+    demands = rng.uniform(1, 10, (LIARS, 3))
+    capacities = rng.uniform(50, 150, (LIARS, 3))
+    with_zeros = np.where(rng.random(demands.shape) < 0.3, 0.0, demands)
+    with_zeros[:, 0] = demands[:, 0]
+    for title, needs in (("all demands positive", demands), ("three in ten zero", with_zeros)):
+        instance = Instance.from_arrays(needs, capacities)
+        allocation = fairlp.allocate(instance, "drfh")
+        runs = LIES * cpu_seconds(allocate_each, [instance], "drfh")
+        seconds = cpu_seconds(
+            lambda instance=instance, allocation=allocation: audit(
+                instance, allocation, ["strategy-proof"], tries=LIES, seed=seed
+            )
+        )
+        verdict = "kept" if seconds <= LIES_AIM else "BROKEN"
+        line = f"drfh, {LIARS} × {LIARS}, {title}: {LIES} lies in {seconds:.2f} s"
+        print(
+            f"{line} (aim {LIES_AIM:.0f} s: {verdict}), {seconds / runs:.2f} × {LIES} allocations"
+        )
+
+
 def search_each(instances: list[Instance], name: str, property_name: str) -> None:
     """Look whether the mechanism breaks the property on one of the instances."""
     for instance in instances:
@@ -123,10 +154,14 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--limits", type=float, metavar="SECONDS")
     parser.add_argument("--rates", action="store_true")
+    parser.add_argument("--lies", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.rates:
         show_rates(options.mechanism or list(RATED), options.seed)
+        return
+    if options.lies:
+        show_lies(options.seed)
         return
     if options.limits is not None:
         show_limits(options.limits, options.seed)

@@ -6,7 +6,8 @@
 Each of the two runs is a process of its own, so that its peak is its own: reading and every rule
 along the tree, with the ratio of its CPU time to that of DRFH, which knows of no tree (for
 ``kueue`` namespaces are given quotas of four fifths of the cluster); and the page of ``fairlp
-report``. ``--scarce`` multiplies what every task needs of the CPUs.
+report``. ``--scarce`` multiplies what every task needs of the CPUs. Reading is beside ``json.load``; each
+has its aim.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ def clocked(what, do):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{what:14} {seconds:6.1f} CPU s, {peak:.2f} GiB at most", flush=True)
     return done, seconds
-snapshot, _ = clocked("read", lambda: fairlp.snapshot(sys.argv[1]))
+import json
+def load():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        json.load(file)
+snapshot, reading = clocked("read", lambda: fairlp.snapshot(sys.argv[1]))
 demands = snapshot.instance.demands.copy()
 demands[:, list(snapshot.instance.resources).index("cpu")] *= float(sys.argv[2])
 instance = snapshot.instance.replace(demands=demands)
@@ -43,6 +48,9 @@ for rule in ("h-drf", "h-drf-counted", "kueue"):
     shared = instance.replace(queues=quotas) if rule == "kueue" else instance
     found, seconds = clocked(rule, lambda: fairlp.allocate(shared, rule))
     print(f"{rule:14} {seconds / first:6.2f} x DRFH, {len(found.rounds)} rounds")
+_, loading = clocked("json.load", load)
+ratio = reading / loading
+print(f"read           {ratio:6.2f} x json.load (aim 2: {'kept' if ratio <= 2 else 'BROKEN'})")
 """
 PAGE = """
 import resource, sys, time
@@ -52,8 +60,11 @@ try:
     main()
 except SystemExit as end:
     assert not end.code, end.code
-print(f"page           {time.process_time():6.1f} CPU s,", end=" ")
-print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB at most, reading included")
+seconds = time.process_time()
+gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+verdicts = ["kept" if kept else "BROKEN" for kept in (seconds <= 12, gigabytes <= 0.5)]
+print(f"page           {seconds:6.1f} CPU s (aim 12: {verdicts[0]}),", end=" ")
+print(f"{gigabytes:.2f} GB at most (aim 0.5: {verdicts[1]}), reading included")
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import warnings
 from functools import partial
@@ -240,7 +241,7 @@ def old_version(*_):
 def test_a_worker_with_another_fairlp_refuses(monkeypatch):
     with run_on(2, "loky"):
         monkeypatch.setattr(runner, "__version__", "0.0.1")
-        (result,) = run_calls("old", old_version, [()], failures=True)
+        result, _ = run_calls("old", old_version, [(), ()], failures=True)
     assert f"this worker has fairlp {fairlp.__version__}" in result[1].message
     assert "come from fairlp 0.0.1" in result[1].message
 
@@ -258,3 +259,33 @@ def test_the_progress_bar_goes_to_standard_error(capfd):
     list(run_calls("loud", divide, [(1, 1)] * 4, progress=True))
     printed = capfd.readouterr()
     assert printed.out == "" and "4 of 4" in printed.err
+
+
+TWO_LONG_CALLS = """
+from fairlp.research.runner import run_calls, run_on
+from study_functions import say_and_sleep
+
+with run_on(2, "loky"):
+    list(run_calls("long", say_and_sleep, [(600,), (600,)], progress=False))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="only here a worker sees that its parent is gone")
+def test_workers_end_when_the_process_that_sends_calls_is_killed():
+    """Workers hold the output of the process that started them open for as long as they live."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", TWO_LONG_CALLS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        begun = [process.stdout.readline(), process.stdout.readline()]
+        process.kill()
+        rest, _ = process.communicate(timeout=30)
+    assert begun == [b"begun\n", b"begun\n"]
+    assert rest == b""
+
+
+@pytest.mark.slow
+def test_there_are_no_more_workers_than_calls():
+    with run_on(4, "loky"):
+        values = dict(run_calls("threads", blas_threads, [(0,), (1,)]))
+    assert len({process for _, process in values.values()}) <= 2

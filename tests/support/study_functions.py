@@ -65,3 +65,9 @@ def make(**changes):
 
 def one_user(rng):
     return Instance.from_arrays([[1.0]], [[2.0]])
+
+
+def say_and_sleep(seconds):
+    """A call that says in the output of its process that it has begun, and takes its time."""
+    print("begun", flush=True)
+    time.sleep(seconds)

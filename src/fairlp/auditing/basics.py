@@ -73,13 +73,12 @@ def feasible(case: AuditCase) -> Finding:
         (case.tasks < 0, "has fewer than no tasks on"),
     )
     for mask, problem in masks:
-        excess = np.where(mask, abs(case.tasks) / case.scale[:, None], 0.0)
-        n, i = divmod(int(excess.argmax()), excess.shape[1])
+        n, i, part = _largest_at(mask, case)
         witness = (
             f"{case.name(n)} {problem} {instance.servers[i]!r}, and is given "
             f"{amount(case.tasks[n, i])} tasks there"
         )
-        violations.append((excess[n, i], witness))
+        violations.append((part, witness))
 
     # Rows of the mechanism's own region
     outside = beyond_region(_region(case), instance, case.tasks)
@@ -87,6 +86,19 @@ def feasible(case: AuditCase) -> Finding:
     violations.append((outside, witness))
     largest, witness = max(violations, key=itemgetter(0))
     return Finding.of_margin(-largest, witness, "everything fits")
+
+
+def _largest_at(mask: np.ndarray, case: AuditCase) -> tuple[int, int, float]:
+    """Return the user and server of the most tasks where a mask is, and these over Γ[n].
+
+    No table of users × servers is made.
+    """
+    users, servers = np.nonzero(mask & (case.tasks != 0))
+    if not users.size:
+        return 0, 0, 0.0
+    excess = abs(case.tasks[users, servers]) / case.scale[users]
+    largest = int(excess.argmax())
+    return int(users[largest]), int(servers[largest]), float(excess[largest])
 
 
 def _region(case: AuditCase) -> Region | None:

@@ -59,12 +59,21 @@ def single_resource(case: AuditCase) -> Finding:
     return _max_min_of_resource(case, 0)
 
 
+#: The users whose shares on all servers are computed at once.
+_USERS_AT_ONCE = 64
+
+
 def common_bottleneck(instance: Instance) -> int | None:
     """Return the resource that all users need most, over capacity, wherever they can run."""
     if instance.has_rates:
         return None
     runs = (instance.gamma() > 0) & (instance.task_limits > 0)[:, None]
-    return _everyones_largest(quotients(instance.demands[:, None, :], instance.capacities), runs)
+    is_common = np.ones(len(instance.resources), dtype=bool)
+    for start in range(0, len(runs), _USERS_AT_ONCE):  # all shares together would be large
+        some = slice(start, start + _USERS_AT_ONCE)
+        shares = quotients(instance.demands[some, None, :], instance.capacities)
+        is_common &= _is_largest(shares, runs[some])
+    return int(is_common.argmax()) if runs.any() and is_common.any() else None
 
 
 def common_dominant(instance: Instance) -> int | None:
@@ -72,14 +81,14 @@ def common_dominant(instance: Instance) -> int | None:
     if instance.has_rates:
         return None
     counts = (instance.gamma() > 0).any(axis=1) & (instance.task_limits > 0)
-    return _everyones_largest(quotients(instance.demands, instance.pool), counts)
+    is_common = _is_largest(quotients(instance.demands, instance.pool), counts)
+    return int(is_common.argmax()) if counts.any() and is_common.any() else None
 
 
-def _everyones_largest(share: np.ndarray, counts: np.ndarray) -> int | None:
-    """Return the resource (last axis) whose share is the largest for everyone who counts."""
+def _is_largest(share: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the resources (last axis) whose share is the largest for everyone who counts."""
     largest = share.max(axis=-1, keepdims=True) * (1 - QUOTIENT_ROUNDING)
-    common = np.flatnonzero((share >= largest)[counts].all(axis=0))
-    return int(common[0]) if counts.any() and common.size else None
+    return np.asarray((share >= largest)[counts].all(axis=0))
 
 
 def leximin_of(mechanism: str, case: AuditCase) -> Finding:

@@ -15,6 +15,7 @@ from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .findings import AuditCase, Finding, amount
+from .price_bounds import PriceBounds
 
 __all__ = ["nearby", "own_use"]
 
@@ -30,6 +31,8 @@ SERVERS_CLAIMED = 0.2
 #: Most users who lie together.
 COALITION = 3
 
+#: With so few lies to try, the run for prices would not pay.
+_FEW_LIES = 2
 #: Servers that a witness names.
 _SERVERS_NAMED = 5
 
@@ -203,7 +206,8 @@ def population_monotonic(case: AuditCase) -> Finding:
 def strategy_proof(case: AuditCase) -> Finding:
     """No lie about demands, eligibility or the number of tasks pays: a search.
 
-    It never says "holds", only that it finds no lie. It does not try lies about given rates: a rate
+    It never says "holds", only that it finds no lie. A lie that cannot pay as prices tell (see
+    :mod:`.price_bounds`) is not run. It does not try lies about given rates: a rate
     is what a user can do, whatever it claims (see ``own_tasks``). Structured lies first (scaled,
     swapped, padded demands; servers left out), then a local search around the best ones, seeded. A
     liar gets the amounts that its claimed tasks need, on the servers that it claimed, and runs its
@@ -281,15 +285,16 @@ def _common_lie(case: AuditCase, liars: np.ndarray, rng: np.random.Generator) ->
 def tried_lies(case: AuditCase) -> list[Lie]:
     """Return the lies that are tried while there is time; none where there is nothing to claim.
 
-    The mechanism runs once for each different lie.
+    The mechanism runs once for each different lie, but for those that cannot pay as prices tell.
     """
     rng = np.random.default_rng(case.seed)
     gains: dict[tuple[int, bytes, bytes], float] = {}
+    bounds = PriceBounds.of(case) if case.tries > _FEW_LIES else None
 
     def tried_lie(user: int, demand: np.ndarray, eligible: np.ndarray) -> Lie:
         key = (user, demand.tobytes(), eligible.tobytes())
         if key not in gains:
-            gains[key] = _gain(case, user, demand, eligible)
+            gains[key] = _gain(case, bounds, user, demand, eligible)
         return gains[key], user, demand, eligible
 
     # Structured lies
@@ -375,12 +380,27 @@ def _as_claimed(instance: Instance, demands: np.ndarray, eligible: np.ndarray) -
     return instance.derived(**changes)
 
 
-def _gain(case: AuditCase, user: int, demand: np.ndarray, eligible: np.ndarray) -> float:
-    """Return the gain of a lie in own tasks, over Γ[n]; −∞ where the mechanism fails on it."""
+def _gain(
+    case: AuditCase,
+    bounds: PriceBounds | None,
+    user: int,
+    demand: np.ndarray,
+    eligible: np.ndarray,
+) -> float:
+    """Return the gain of a lie in own tasks, over Γ[n]; −∞ where the mechanism fails on it.
+
+    Where prices bound it by nothing, the bound is returned.
+    """
     if case.alone[user] <= 0 or not may_claim(case.instance, user, demand):
         return -np.inf
+    lie = _lying(case.instance, user, demand, eligible)
+    if bounds is not None:
+        most = bounds.claimed_tasks(lie, user) * own_use(case.instance.demands[user], demand)
+        bound = float((most - case.totals[user]) / case.alone[user])
+        if bound <= AUDIT:
+            return bound
     try:
-        claimed_tasks = case.again(_lying(case.instance, user, demand, eligible)).tasks_array[user]
+        claimed_tasks = case.again(lie).tasks_array[user]
     except FairlpError:
         return -np.inf
     return float(

@@ -209,6 +209,82 @@ def above_on_servers(instance: Instance, settled: Sequence[SettledLevel]) -> Mod
     return model
 
 
+def reaching_on_servers(
+    instance: Instance,
+    fewest: np.ndarray,
+    enough: Sequence[int],
+    room: np.ndarray | None = None,
+) -> Model:
+    """Whole tasks on single servers with which all users reach a level, and enough users more.
+
+    All that matters of a level is the fewest whole tasks with which each user reaches it. The rows
+    are steps from one level to the next: so a part of y is worth only a part of a step, and the
+    linear relaxation is close. Equal users are in order of their tasks, and equal servers in order
+    of one weighted sum of theirs: what differs by names only is one solution.
+
+    Parameters
+    ----------
+    instance : Instance
+    fewest : ndarray, shape (1 + L, N)
+        Tasks at the level that all reach, then at L levels above it, from the lowest.
+    enough : sequence of int, length L
+        How many users reach each of these.
+    room : ndarray, shape (K, R), optional
+        The capacity that tasks are held to where a solver's tolerance lets them take more.
+    """
+    single = instance.expanded()
+    n = single.users
+    i = single.servers
+    model = Model("users who reach levels", "whole tasks, level by level", (n, i))
+    largest_tasks = most_tasks_on(single)
+    can_run = np.asarray(largest_tasks.any(axis=1))
+    x = _placed(model, single, largest_tasks, room)
+    floor = model.parameter("f", n, np.where(can_run, fewest[0], 0.0), "tasks at the lowest level")
+    tasks = floor + 0
+    if len(enough):
+        k = Index("k", [f"level{number}" for number in range(1, len(fewest))], "level")
+        step = model.parameter("s", (k, n), np.diff(fewest, axis=0), "further tasks to level k")
+        count = model.parameter("h", k, np.array(enough, dtype=float), "users who reach level k")
+        most = np.minimum(largest_tasks.sum(axis=1), np.floor(single.task_limits))
+        reachable = can_run & (fewest[1:] <= most)
+        y = model.variable("y", k, n, where=reachable, binary=True, doc="1: n reaches level k")
+        follows = reachable.copy()
+        follows[0] = False
+        model.constraint("in order", y <= y.shift(k), over=(k, n), where=follows)
+        model.constraint("enough", y.sum(n) >= count)
+        tasks = floor + (step * y).sum(k)
+    model.constraint("reached", x.sum(i) >= tasks, where=can_run)
+    _in_order(model, single, x, can_run)
+    model.define("tasks", 1 * x)
+    model.maximize(0 * x.sum(n, i))
+    return model
+
+
+def _in_order(model: Model, single: Instance, x: Variable, can_run: np.ndarray) -> None:
+    """Add rows by which equal users, and equal servers, are in order."""
+    n = single.users
+    i = single.servers
+    like_user = np.column_stack(
+        [single.demands, single.user_weights, single.task_limits, single.eligible]
+    )
+    follows = np.asarray(_follows(like_user) & can_run)
+    if follows.any():
+        model.constraint("equal users", x.sum(i) <= x.sum(i).shift(n), where=follows)
+    like_server = np.column_stack([single.capacities, single.eligible.T])
+    follows = _follows(like_server)
+    if follows.any():
+        place = model.parameter("o", n, np.arange(1.0, len(n) + 1), "place of n")
+        used = (place * x).sum(n)
+        model.constraint("equal servers", used <= used.shift(i), where=follows)
+
+
+def _follows(rows: np.ndarray) -> np.ndarray:
+    """Return which rows are as the one before."""
+    same = np.zeros(len(rows), dtype=bool)
+    same[1:] = (rows[1:] == rows[:-1]).all(axis=1)
+    return same
+
+
 def packing(instance: Instance, tasks: np.ndarray) -> Model:
     """Whole tasks (N, K) on rows of identical servers, one by one on the servers of each row."""
     single = instance.expanded()

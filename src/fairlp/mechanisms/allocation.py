@@ -41,10 +41,13 @@ def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     machine's arithmetic.
     """
     used = _used(instance, tasks)
+    overused = np.flatnonzero(used.max(axis=1) > 1 + ROUNDING)
+    if not overused.size:
+        return np.ascontiguousarray(tasks)
     within = tasks.copy()
     needs = instance.demands > 0
     # Only users of an overused resource give some of it back.
-    for i in np.flatnonzero(used.max(axis=1) > 1 + ROUNDING):
+    for i in overused:
         over = np.where(used[i] > 1 + ROUNDING, used[i], 1.0)
         within[:, i] /= np.where(needs, over, 1.0).max(axis=1)
     return within
@@ -63,10 +66,13 @@ def overuse(instance: Instance, tasks: np.ndarray) -> tuple[Any, Any, float] | N
 
 def _used(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     """Return use over capacity, servers × resources; 0 where there is no capacity."""
+    return quotients(_amounts(instance, tasks), instance.total_capacities)
+
+
+def _amounts(instance: Instance, tasks: np.ndarray) -> np.ndarray:
+    """Return the amount of each resource in use, servers × resources."""
     multiple = effort(instance)
-    used = (tasks if multiple is None else tasks * multiple).T @ instance.demands
-    capacity = instance.total_capacities
-    return quotients(used, capacity)
+    return np.asarray((tasks if multiple is None else tasks * multiple).T @ instance.demands)
 
 
 #: (Model, Instance, tasks over users and servers) → None: adds the rows of a mechanism's own
@@ -226,11 +232,10 @@ class Allocation:
     @cached_property
     def pool_utilization(self) -> pd.Series[float]:
         """Fraction of the whole cluster's capacity in use, by resource."""
-        return pd.Series(
-            self.usage.to_numpy().sum(axis=0) / self.instance.pool,
-            index=self._resources,
-            name="used",
-        )
+        # by columns, as tables hold it: NumPy adds what lies side by side in pairs
+        used = np.asfortranarray(_amounts(self.instance, self.tasks_array))
+        used_parts = used.sum(axis=0) / self.instance.pool
+        return pd.Series(used_parts, index=self._resources, name="used")
 
     @property
     def _users(self) -> pd.Index[Any]:
@@ -258,8 +263,7 @@ class Allocation:
 
         A row of identical servers shows the amount on all of them together.
         """
-        tasks = self.tasks_array if self.effort is None else self.tasks_array * self.effort
-        used = tasks.T @ self.instance.demands
+        used = _amounts(self.instance, self.tasks_array)
         return pd.DataFrame(used, index=self._servers, columns=self._resources)
 
     @cached_property

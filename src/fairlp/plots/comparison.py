@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,17 +15,21 @@ __all__ = ["comparison_table"]
 
 
 def comparison_table(
-    instance: Instance, allocations: Mapping[str, Any], value: str = "tasks"
+    instance: Instance,
+    allocations: Mapping[str, Any] | Iterable[tuple[str, Any]],
+    value: str = "tasks",
 ) -> pd.DataFrame:
     """Return allocations side by side; see :func:`fairlp.compare` for ``value``.
 
-    Without an allocation a mechanism has NaN.
+    Without an allocation a mechanism has NaN. Of pairs of name and allocation one is there at a
+    time.
     """
+    pairs = allocations.items() if isinstance(allocations, Mapping) else allocations
     columns: dict[str, Any] = {}
     users = instance.users.labels.rename("user")
     resources = instance.resources.labels.rename("resource")
     largest = (instance.demands / instance.pool).max(axis=1)
-    for name, allocation in allocations.items():
+    for name, allocation in pairs:
         if allocation is None:
             columns[name] = np.nan
         elif value == "tasks":

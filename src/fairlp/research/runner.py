@@ -14,8 +14,10 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
+from time import sleep
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -159,7 +161,9 @@ def run_calls(
         progress_bar(name, len(arguments_of_calls), 0, progress) as advance,
         _one_thread_without_warnings(),
     ):
-        results = joblib.Parallel(return_as="generator_unordered")(tasks())
+        # Each worker has a call: one without would not know of its parent's end.
+        workers = min(joblib.effective_n_jobs(None), len(arguments_of_calls))
+        results = joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(tasks())
         try:
             for result in results:
                 advance()
@@ -191,12 +195,35 @@ def _call(
             )
         if os.getpid() == process:
             return position, function(*arguments)
+        _end_with(process)
         with _one_thread_without_warnings():
             return position, function(*arguments)
     except Exception as error:
         if not failures:
             raise
         return position, Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+#: Seconds between two looks whether the process that sent the calls is alive.
+_WATCH = 1.0
+
+
+@cache
+def _end_with(process: int) -> None:
+    """End this worker when the process that started it and sends the calls is gone.
+
+    A process that is killed cannot end its workers, and these would compute on, or wait for minutes.
+    Workers that another process started, as on a cluster, are that one's.
+    """
+    if os.getppid() == process:
+        Thread(target=_end_without, args=(process,), daemon=True).start()
+
+
+def _end_without(parent: int) -> None:
+    """End this process as soon as it has another parent."""
+    while os.getppid() == parent:
+        sleep(_WATCH)
+    os._exit(1)
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def summary(
     for label in _labels(allocations, of):
         allocation = allocations[label]
         shares = _shares(instance, allocation)
-        numbers[f"{label}.tasks"] = allocation.totals.sum()
+        numbers[f"{label}.tasks"] = _totals(allocation).sum()
         numbers[f"{label}.smallest_share"] = shares.min()
         numbers[f"{label}.median_share"] = np.median(shares)
         numbers[f"{label}.largest_share"] = shares.max()
@@ -72,8 +72,8 @@ def deviation(instance: Instance, allocations: Allocations, *, of: str, from_: s
     -------
     dict of str to float
     """
-    totals = allocations[of].totals.to_numpy(dtype=float)
-    reference = allocations[from_].totals.to_numpy(dtype=float)
+    totals = _totals(allocations[of])
+    reference = _totals(allocations[from_])
     shortfall = reference - totals
     noise = AGREEMENT * np.maximum(abs(reference), abs(totals))
     numbers: Numbers = {}
@@ -165,9 +165,12 @@ def _labels(allocations: Allocations, of: str | Sequence[str] | None) -> list[st
 
 def _shares(instance: Instance, allocation: Allocation) -> np.ndarray:
     """Return the dominant share of each user in the whole cluster."""
-    return np.asarray(
-        allocation.totals.to_numpy(dtype=float) * (instance.demands / instance.pool).max(axis=1)
-    )
+    return np.asarray(_totals(allocation) * (instance.demands / instance.pool).max(axis=1))
+
+
+def _totals(allocation: Allocation) -> np.ndarray:
+    """Return tasks by user."""
+    return allocation.totals.to_numpy(dtype=float)
 
 
 #: name → statistic

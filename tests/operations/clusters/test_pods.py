@@ -324,3 +324,66 @@ def test_the_schedulers_word_is_of_its_own_condition_of_a_pod_that_it_has_not_pl
     )
     messages = dict(zip(cluster.waiting["user"], cluster.waiting["message"], strict=True))
     assert messages == {"ml/refused": "PodScheduled False", "ml/placed": "", "ml/none": ""}
+
+
+# Pods of one owner: what their specs have in common is read once.
+
+
+def containers(requests, name="main", **fields):
+    return {"containers": [{"name": name, "resources": {"requests": requests}, **fields}]}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        containers({"cpu": "2", "memory": "1Gi"}),
+        {"overhead": {"cpu": "250m"}},
+        {"initContainers": [{"name": "first", "resources": {"requests": {"cpu": "3"}}}]},
+        {"nodeSelector": {"disk": "ssd"}},
+        {"tolerations": [{"key": "gpu", "operator": "Exists"}]},
+        affinity(term("disk", "In", "ssd")),
+    ],
+)
+def test_a_pod_that_differs_from_others_of_its_owner_in_what_counts_is_another_user(
+    tmp_path, other
+):
+    nodes = [
+        node("plain"),
+        node("ssd", {"disk": "ssd"}),
+        node("gpu", taints=[{"key": "gpu", "effect": "NoSchedule"}]),
+    ]
+    pods = [pod("web-1"), pod("web-2", **other), pod("web-3")]
+    together = read(tmp_path / "together", *nodes, *pods).instance
+    alone = [read(tmp_path / name, *nodes, pod) for name, pod in zip("abc", pods, strict=True)]
+    users = {
+        (tuple(demand), tuple(eligible))
+        for demand, eligible in zip(
+            together.demands.tolist(), together.eligible.tolist(), strict=True
+        )
+    }
+    expected = {
+        (tuple(snapshot.instance.demands[0]), tuple(snapshot.instance.eligible[0]))
+        for snapshot in alone
+    }
+    assert users == expected and len(users) == 2
+
+
+def test_names_of_mounts_and_of_the_node_do_not_make_another_user(tmp_path):
+    pods = [
+        pod(
+            f"web-{k}",
+            on="n1",
+            volumes=[{"name": f"token-{k}", "projected": {}}],
+            **containers({"cpu": "1"}, volumeMounts=[{"name": f"token-{k}", "mountPath": "/t"}]),
+        )
+        for k in range(3)
+    ]
+    instance = read(tmp_path, node("n1"), *pods).instance
+    assert len(instance.users) == 1
+
+
+def test_each_pod_of_an_owner_has_its_own_line_about_what_is_left_out(tmp_path):
+    pods = [pod(f"web-{k}", topologySpreadConstraints=[{"maxSkew": 1}]) for k in range(2)]
+    text = notes(read(tmp_path, node("n1"), *pods))
+    assert "pod 'ml/web-0' spec.topologySpreadConstraints" in text
+    assert "pod 'ml/web-1' spec.topologySpreadConstraints" in text

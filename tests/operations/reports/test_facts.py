@@ -39,9 +39,9 @@ def test_many_pairs_are_asked_what_is_quick(monkeypatch):
     ) and "leximin (tsf)" in costly_properties(instance)
     assert "caps kept" in default_properties(instance)
     free = instance.replace(queues=None)
-    names = [set(Facts(ShareComparison.of(subject_of(free, observed)), None).compared)]
+    names = [set(Facts(ShareComparison.of(subject_of(free, observed)), None).comparison.index)]
     monkeypatch.undo()
-    names.append(set(Facts(ShareComparison.of(subject_of(free, observed)), None).compared))
+    names.append(set(Facts(ShareComparison.of(subject_of(free, observed)), None).comparison.index))
     assert {"observed", "drfh", "tsf"} <= names[0] < names[1] and "ceei" in names[1] - names[0]
     assert names[1].isdisjoint(
         {"alpha-fair", "slots", "kueue"}

@@ -349,7 +349,8 @@ def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> 
 
     ``priced`` marks rounds whose prices bound the effect of rounding.
     """
-    nonnegative_tasks = np.maximum(result.tasks, 0.0)  # by a solver's tolerance it may be below 0
+    # by a solver's tolerance they may be below 0; in place, as the table may be large
+    nonnegative_tasks = np.maximum(result.tasks, 0.0, out=result.tasks)
     tasks = within_capacity(instance, nonnegative_tasks)
     return TasksResult(
         tasks,

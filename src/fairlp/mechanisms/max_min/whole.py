@@ -1,7 +1,7 @@
 """Max-min fairness with whole tasks on servers: ``whole=True``, by integer programs.
 
-The leximin is found by ordered outcomes. Its proof asks other programs, level by level, whether
-more users could be above the level.
+The leximin is found level by level (:mod:`.whole_levels`). Its proof asks other programs, of the
+levels as they are, whether more users could be above them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from ...errors import SolverError, counted, quoted
 from ...formulations.whole_tasks import (
@@ -21,15 +22,18 @@ from ...formulations.whole_tasks import (
 )
 from ...models.instances.arithmetic import beyond, quotients, usable, whole_table
 from ...models.instances.instance import Instance
+from ...models.paths.engine import History
+from ...models.programs.backends import find_backend
+from ...models.programs.options import Options
 from ...models.programs.proof import Proof
 from ...models.programs.status import Termination
-from ...solvers.leximin.of_model import leximin
+from ...solvers.leximin.leximin import rounds_frame
 from ...tolerances import AGREEMENT, MILP_TOLERANCES
 from ..allocation import Allocation
 from ..mechanism import NO_QUEUE_LIMITS, NO_RATES, Mechanism, Method, MethodCall, TasksResult
-from ..own import rounds_of
 from ..table import find
 from .enumeration import prove_by_enumeration
+from .whole_levels import WholeLevels
 
 
 def with_whole_tasks(row: Mechanism, name: str) -> Mechanism:
@@ -52,20 +56,20 @@ def with_whole_tasks(row: Mechanism, name: str) -> Mechanism:
 
 
 def whole_leximin(call: MethodCall) -> TasksResult:
-    """Run the ordered outcomes of the mechanism's integer program."""
+    """Settle the levels of whole tasks, from the lowest up."""
     instance = call.instance
     single = instance.expanded()
-    formulation = call.mechanism.formulation
-    assert formulation is not None
     if not most_tasks_on(single).any():
         return TasksResult(np.zeros(instance.shape), notes=_note(single))
+    # At the tightest tolerances HiGHS calls programs infeasible that have points; tasks are compared
+    # with capacities exactly, so that looser ones only cost a second run.
+    backend = find_backend(call.solver)
+    options = Options.from_keywords(str(call.solver), call.options)
     room = None
     while True:
-        with call.phase("build"):
-            model = formulation(instance, room=room)
-        answer = leximin(model, solver=call.solver, **call.options)
-        values = np.asarray(model.evaluate("tasks", answer.x), dtype=float)
-        tasks = np.rint(values).reshape(single.shape)
+        rounds = WholeLevels(single, call.tasks_per_level, backend, options, room)
+        rounds.run()
+        tasks = rounds.tasks
         if not beyond(single.demands, single.capacities, single.counts, tasks).any():
             break
 
@@ -76,20 +80,30 @@ def whole_leximin(call: MethodCall) -> TasksResult:
                 "data, or use another solver"
             )
         room = single.capacities * usable(*whole_table(single.demands, single.capacities))
+        options = options.tightened(backend)
     tasks_by_row = _by_row(instance, tasks)
     return TasksResult(
         tasks_by_row,
-        rounds=rounds_of(answer, instance, tasks_by_row),
-        gap=answer.gap,
+        rounds=_rounds(instance, rounds.history(), tasks_by_row),
+        gap=rounds.gap,
         notes=_note(single),
-        unproved=answer.unproved,
+        unproved=rounds.unproved,
     )
+
+
+def _rounds(instance: Instance, history: History, tasks: np.ndarray) -> pd.DataFrame:
+    """Return levels as a table, with the users at each, and who of them has all its tasks."""
+    is_satisfied = tasks.sum(axis=1) >= instance.task_limits
+    labels = instance.users.labels
+    users = [[labels[n] for n in members] for _, members in history]
+    satisfied = [[labels[n] for n in members if is_satisfied[n]] for _, members in history]
+    return rounds_frame(history, {"users": users, "satisfied": satisfied})
 
 
 MILP = Method(
     "milp",
     whole_leximin,
-    cost="an integer program a user, users × single servers integers each: small instances",
+    cost="a few integer programs a level, users × single servers integers each: small instances",
     solves=True,
 )
 

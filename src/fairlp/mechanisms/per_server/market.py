@@ -162,6 +162,19 @@ def fitting(free: np.ndarray, demands: np.ndarray) -> np.ndarray:
     )
 
 
+def _users_by_server(gamma: np.ndarray) -> list[np.ndarray]:
+    """Return who can run something on each server; servers of the same users have one array."""
+    users: dict[bytes, np.ndarray] = {}
+    by_server = []
+    for column in gamma.T:
+        can_run = column != 0
+        key = np.packbits(can_run).tobytes()
+        if key not in users:
+            users[key] = np.flatnonzero(can_run)
+        by_server.append(users[key])
+    return by_server
+
+
 @dataclass
 class PerServerMarket:
     """Users and servers as the fillings see them.
@@ -199,7 +212,7 @@ class PerServerMarket:
         """
         gamma = np.where((instance.task_limits > 0)[:, None], instance.gamma(), 0.0)
         total = instance.total_capacities
-        users = [np.flatnonzero(gamma[:, i]) for i in range(gamma.shape[1])]
+        users = _users_by_server(gamma)
         multiple = effort(instance)
         if division == "tdm":
             demands = [
@@ -207,7 +220,11 @@ class PerServerMarket:
             ]
             capacity = [np.ones(1) for _ in users]
         else:
-            demands = [instance.demands[server_users] for server_users in users]
+            # servers of the same users have one array
+            demands_by_users = {
+                id(server_users): instance.demands[server_users] for server_users in users
+            }
+            demands = [demands_by_users[id(server_users)] for server_users in users]
             if multiple is not None:
                 demands = [
                     d * multiple[server_users, i][:, None]

@@ -65,9 +65,22 @@ def relative(amount: np.ndarray, size: np.ndarray) -> np.ndarray:
 def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
     """Return min over r with d[n,r] > 0 of c[i,r]/d[n,r], shape (N, K).
 
-    It takes one resource at a time, which saves memory.
+    It takes some users and one resource at a time, which saves memory.
     """
     alone = np.full((len(demands), len(capacities)), np.inf)
+    users_at_once = max(_PAIRS_AT_ONCE // max(len(capacities), 1), 1)
+    for start in range(0, len(demands), users_at_once):
+        some = slice(start, start + users_at_once)
+        _lower_to_alone(alone[some], demands[some], capacities)
+    return alone
+
+
+#: Of so many users × servers the tasks alone are computed at once.
+_PAIRS_AT_ONCE: Final = 1_000_000
+
+
+def _lower_to_alone(alone: np.ndarray, demands: np.ndarray, capacities: np.ndarray) -> None:
+    """Lower numbers of tasks to those that users could run alone, in place."""
     for r in range(demands.shape[1]):
         users = np.flatnonzero(demands[:, r] > 0)
         with np.errstate(over="ignore"):  # more tasks than a float can count are infinitely many
@@ -76,7 +89,6 @@ def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
             else:
                 tasks_by_resource = capacities[:, r] / demands[users, r, None]
                 alone[users] = np.minimum(alone[users], tasks_by_resource)
-    return alone
 
 
 # Numbers as they were meant: whole-number copies of data, in which shares are compared without

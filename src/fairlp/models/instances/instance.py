@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -16,7 +17,15 @@ import pandas as pd
 from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest, quoted
 from ...keywords import lists
 from ..notation.expressions import Index
-from ..notation.labels import aligned, arranged, carries_labels, in_order, labels_on, require_text
+from ..notation.labels import (
+    aligned,
+    arranged,
+    carries_labels,
+    in_order,
+    labels_on,
+    require_labels,
+    require_text,
+)
 from ..programs.solution_views import table
 from . import checks
 from .arithmetic import tasks_alone
@@ -67,8 +76,8 @@ def indices_and_tables(
     )
     sizes = (len(d), len(c), d.shape[1])
     n, i, r = (
-        Index(symbol, checks.labels(labels, size, noun), noun)
-        for labels, size, (symbol, noun) in zip(axis_labels, sizes, kinds, strict=True)
+        _index_of_size(index, size, symbol, noun)
+        for index, size, (symbol, noun) in zip((n, i, r), sizes, kinds, strict=True)
     )
     checks.amounts(d, "demand", n, r, "user", "resource")
     checks.amounts(c, "capacity", i, r, "server", "resource")
@@ -77,8 +86,26 @@ def indices_and_tables(
     return n, i, r, d, c
 
 
+def _index_of_size(index: Index | None, size: int, symbol: str, noun: str) -> Index:
+    """Return an index for so many rows or columns: the one with labels, else a new one."""
+    if index is None:
+        return copy(_numbered(symbol, noun, size))
+    if len(index) != size:
+        checks.labels(index.labels, size, noun)
+    return index
+
+
+@lru_cache(maxsize=32)
+def _numbered(symbol: str, noun: str, size: int) -> Index:
+    """Return the index of ``user1``, ``user2`` and so on, of which each instance has a copy."""
+    return Index(symbol, checks.labels(None, size, noun), noun)
+
+
 def _first(name: str, value: Any, *carried: Any) -> Any:
     """Return the labels that were given, else those that a table carries, a default index last."""
+    if isinstance(value, list) and all(type(label) is str for label in value):
+        require_labels(value, name, InstanceError)  # as below, and no index is made of them
+        return value
     if value is not None:
         return list(in_order(value, name, InstanceError))
     table_labels = [labels for labels in carried if labels is not None]
@@ -539,9 +566,10 @@ class Instance:
         if self.rates is not None:
             alone = self.rates * self.counts
         else:
-            alone = tasks_alone(self.demands, self.capacities) * self.counts
+            alone = tasks_alone(self.demands, self.capacities)
+            alone *= self.counts
         if not ignore_placement and self.has_constraints:
-            alone = np.where(self.eligible, alone, 0.0)
+            alone[~self.eligible] = 0.0
         return np.asarray(alone)
 
     def runnable(self) -> np.ndarray:

@@ -40,6 +40,7 @@ from .kueue import Kueue
 from .pods import (
     NAME,
     Gang,
+    KnownSpecs,
     Nodes,
     Pod,
     Taints,
@@ -180,6 +181,7 @@ class KubernetesReader:
         self.cluster = Cluster("kubernetes", _UNITS)
         self.note = self.cluster.notes.add
         self.pods: dict[tuple[str, str], Pod] = {}
+        self.specs = KnownSpecs()
         self.shared_values: dict[Any, Any] = {}  # equal values of many pods, stored once
         #: Objects by group, kind, namespace and name.
         self._seen: set[tuple[str, str, str, str]] = set()
@@ -278,7 +280,7 @@ class KubernetesReader:
     def _read_pod(self, manifest: Record, file: str) -> None:
         notes = self.cluster.notes
         lines = notes.total
-        pod = pod_of(manifest, file, notes)
+        pod = pod_of(manifest, file, notes, self.specs)
         if pod is None:
             return
         if isinstance(manifest, KeptEntry) and notes.total == lines:  # lines belong to each dump

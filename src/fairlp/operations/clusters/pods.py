@@ -7,6 +7,7 @@ import re
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -457,8 +458,84 @@ class Gang(NamedTuple):
     least: int
 
 
-def pod_of(manifest: Record, file: str, notes: Notes) -> Pod | None:
-    """Return a pod, None where it has finished."""
+class Spec(NamedTuple):
+    """What counts of a pod's spec; the names are those of `Pod`."""
+
+    demand: Demand
+    place: Place
+    gate: str
+    scheduler: str
+    priority: float | None
+    left_out: tuple[str, ...]
+    priority_class: str
+
+
+def spec_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Spec:
+    """Return what counts of a spec; see `place_of`."""
+    demand, place = demand_and_place(spec, pinned, where, notes)
+    gates = [text_at(gate, "name") for gate in list_at(spec, "schedulingGates")]
+    return Spec(
+        demand=demand,
+        place=place,
+        gate=", ".join(f"gate {gate}" for gate in gates if gate != QUOTA_GATE),
+        scheduler=text_at(spec, "schedulerName"),
+        priority=value_at(spec, "priority", kind=int),
+        left_out=constraints_left_out(spec),
+        priority_class=text_at(spec, "priorityClassName"),
+    )
+
+
+class KnownSpecs:
+    """What counts of the specs that occurred: the pods of one owner have it in common.
+
+    It is looked up by the fields that are read, as text. A spec with a note is read again for each
+    pod, whose name the note has.
+    """
+
+    def __init__(self) -> None:
+        self._specs: dict[bytes, Spec] = {}
+
+    def of(self, spec: Record, pinned: bool, where: Where, notes: Notes) -> Spec:
+        """Return what counts of a spec; see `place_of`."""
+        key = blake2b(repr((pinned, _counting_fields(spec))).encode()).digest()
+        known = self._specs.get(key)
+        if known is None:
+            lines = notes.total
+            known = spec_of(spec, pinned, where, notes)
+            if notes.total == lines:
+                self._specs[key] = known
+        return known
+
+
+#: What a pod has of its own, or what is not read.
+_OF_THE_POD = frozenset({"nodeName", "hostname", "ephemeralContainers"})
+#: What is read of each entry of these lists; names and mounts may be of the pod.
+_OF_ENTRIES = {
+    "containers": ("resources", "ports"),
+    "initContainers": ("resources", "restartPolicy"),
+    "volumes": ("persistentVolumeClaim", "ephemeral"),
+}
+
+
+def _counting_fields(spec: Record) -> dict[str, Any]:
+    """Return a spec without what its pods do not have in common."""
+    fields = {}
+    for name, value in spec.items():
+        counting = _OF_ENTRIES.get(name)
+        if counting is not None and isinstance(value, list):
+            value = [
+                [entry.get(key) for key in counting] if isinstance(entry, dict) else entry
+                for entry in value
+            ]
+        if name not in _OF_THE_POD:
+            fields[name] = value
+    return fields
+
+
+def pod_of(
+    manifest: Record, file: str, notes: Notes, specs: KnownSpecs | None = None
+) -> Pod | None:
+    """Return a pod, None where it has finished; ``specs`` are those of other pods of the dump."""
     name = name_of(manifest)
     namespace = namespace_of(manifest)
     where = file, f"pod '{namespace}/{name}'"
@@ -468,11 +545,10 @@ def pod_of(manifest: Record, file: str, notes: Notes) -> Pod | None:
         return None
 
     kind, owner = _created_by(manifest)
-    demand, place = demand_and_place(
-        mapping_at(manifest, "spec"), kind == "DaemonSet", where, notes
-    )
-    gates = [text_at(gate, "name") for gate in list_at(manifest, "spec", "schedulingGates")]
-    gate = ", ".join(f"gate {gate}" for gate in gates if gate != QUOTA_GATE)
+    specs = KnownSpecs() if specs is None else specs
+    spec = specs.of(mapping_at(manifest, "spec"), kind == "DaemonSet", where, notes)
+    demand = spec.demand
+    gate = spec.gate
     message = _scheduling_message(manifest)
     if not gate and only_other_constraints(message):
         gate = message
@@ -485,17 +561,17 @@ def pod_of(manifest: Record, file: str, notes: Notes) -> Pod | None:
         namespace=namespace,
         owner=f"{kind}/{owner}",
         demand=demand,
-        place=place,
+        place=spec.place,
         node=node,
         since=value_at(manifest, "metadata", "creationTimestamp", kind=str),
         labels=mapping_at(manifest, "metadata", "labels"),
         annotations=mapping_at(manifest, "metadata", "annotations"),
-        scheduler=text_at(manifest, "spec", "schedulerName"),
+        scheduler=spec.scheduler,
         gate=gate,
-        priority=value_at(manifest, "spec", "priority", kind=int),
+        priority=spec.priority,
         message=message,
-        left_out=constraints_left_out(mapping_at(manifest, "spec")),
-        priority_class=text_at(manifest, "spec", "priorityClassName"),
+        left_out=spec.left_out,
+        priority_class=spec.priority_class,
     )
 
 

@@ -21,6 +21,8 @@ from .packing import Keeping, Packing, packed
 
 #: So many choices of lanes, one for each user of the job, are tried.
 _MOST_CHOICES = 64
+#: The tasks alone of so many demands are kept.
+_MOST_KEPT = 256
 
 
 class Obstacle(NamedTuple):
@@ -100,6 +102,8 @@ class Blocking:
         free = capacity - used
         self.free = np.where(free > SATURATED * capacity, free, 0.0)
         self.sparse_tasks = sparse.csr_array(tasks)
+        #: By the bytes of a demand, the tasks of one user on each server alone; copies share it.
+        self._alone_by_demand: dict[bytes, np.ndarray] = {}
 
     @property
     def tasks(self) -> np.ndarray:
@@ -343,13 +347,23 @@ class Blocking:
     def _servers_of(self, n: int, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the servers that could take a task of a user, and how many each could."""
         servers = np.flatnonzero(mask)
-        demand = self.instance.demands[n]
-        alone = tasks_alone(demand[None, :], self.instance.capacities[servers])[0]
+        alone = self._alone(n)[servers]
         if not self.whole:
             return servers, alone
         is_enough = alone >= 1 - AUDIT
         counts = self.instance.counts[servers]
         return servers[is_enough], (np.floor(alone + AUDIT) * counts)[is_enough]
+
+    def _alone(self, n: int) -> np.ndarray:
+        """Return the tasks of a user on each server alone, (K,), kept for others of its demand."""
+        demand = self.instance.demands[n]
+        key = demand.tobytes()
+        alone = self._alone_by_demand.get(key)
+        if alone is None:
+            alone = tasks_alone(demand[None, :], self.instance.capacities)[0]
+            if len(self._alone_by_demand) < _MOST_KEPT:
+                self._alone_by_demand[key] = alone
+        return alone
 
     # Room
 
@@ -359,11 +373,12 @@ class Blocking:
         demanded = demand > 0
         room = (self.free[servers][:, demanded] / demand[demanded]).min(axis=1, initial=np.inf)
         tasks = np.floor(room + AUDIT * np.maximum(room, 1.0)).astype(int)
-        for k, i in enumerate(servers.tolist()):
-            if i in self.pieces:
-                by_machine = (self.pieces[i][:, demanded] / demand[demanded]).min(axis=1)
-                on_machines = np.floor(np.maximum(by_machine, 0.0) + AUDIT).sum()
-                tasks[k] = min(tasks[k], int(on_machines))
+        in_pieces = np.isin(servers, list(self.pieces)) if self.pieces else np.zeros(0, dtype=bool)
+        for k in np.flatnonzero(in_pieces).tolist():
+            machines = self.pieces[int(servers[k])]
+            by_machine = (machines[:, demanded] / demand[demanded]).min(axis=1)
+            on_machines = np.floor(np.maximum(by_machine, 0.0) + AUDIT).sum()
+            tasks[k] = min(tasks[k], int(on_machines))
         return np.asarray(np.maximum(tasks, 0))
 
     def _spread(

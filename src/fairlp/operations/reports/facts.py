@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -167,32 +168,28 @@ class Facts:
             fraction, index=classes.names, columns=list(map(str, instance.resources))
         )
 
-    @cached_property
-    def compared(self) -> dict[str, Allocation | None]:
-        """The running tasks, where they are known, the fair ones, and those of other mechanisms."""
+    def compared(self) -> Iterator[tuple[str, Allocation | None]]:
+        """Yield the running tasks, where they are known, the fair ones, and other mechanisms'.
+
+        None is kept: of many users and servers each is large.
+        """
         comparison = self.share_comparison
         instance = comparison.instance
-        mechanisms = list(self.mechanisms or _default_mechanisms(instance))
-        others = [
-            mechanism
-            for mechanism in mechanisms
-            if getattr(mechanism, "name", mechanism) != comparison.fair.mechanism
-        ]
-        observed = comparison.subject.observed
-        allocations: dict[str, Allocation | None] = {}
-        if observed is not None:
-            allocations[OBSERVED] = observed
-        allocations[comparison.fair.mechanism] = comparison.fair
-        allocated = allocate_all(instance, others, oversized=self.oversized)
-        for name, allocation in allocated.items():
-            allocations[name] = getattr(allocation, "last", allocation)
-        return allocations
+        if comparison.subject.observed is not None:
+            yield OBSERVED, comparison.subject.observed
+        yield comparison.fair.mechanism, comparison.fair
+        for mechanism in self.mechanisms or _default_mechanisms(instance):
+            if getattr(mechanism, "name", mechanism) == comparison.fair.mechanism:
+                continue
+            allocated = allocate_all(instance, [mechanism], oversized=self.oversized)
+            for name, allocation in allocated.items():
+                yield name, getattr(allocation, "last", allocation)
 
     @cached_property
     def comparison(self) -> pd.DataFrame:
         """Figures of the mechanisms: total tasks, shares, use of each resource."""
         instance = self.share_comparison.instance
-        return comparison_table(instance, self.compared, "summary").drop(columns="seconds")
+        return comparison_table(instance, self.compared(), "summary").drop(columns="seconds")
 
     @cached_property
     def prices(self) -> pd.DataFrame | None:

@@ -588,4 +588,6 @@ def _split(
     fraction = np.zeros_like(member_totals)
     np.divide(member_totals, group_totals, out=fraction, where=group_totals > 0)
     tasks = group_tasks[users.of] * (fraction / users.factor)[:, None]
-    return np.asarray(tasks[:, servers.of] * servers.factor)
+    spread = np.asarray(tasks[:, servers.of])
+    spread *= servers.factor  # in place: of many users and servers it is large
+    return spread
