@@ -75,7 +75,7 @@ def test_magnitudes_of_users_and_servers_change_no_verdict(paths, magnitude):
     assert paths["rounds"] > 0
 
 
-@pytest.mark.parametrize("n_right", [0, 3])
+@pytest.mark.parametrize("n_right", [0, 1])
 def test_an_answer_that_is_not_proved_is_found_otherwise(monkeypatch, paths, n_right):
     """By interior points where the first round fails; by vertices of the whole where a later one does."""
     case = few_servers_each(60, 0)
