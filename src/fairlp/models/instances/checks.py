@@ -366,10 +366,10 @@ def units(names: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
     return {str(resource): unit for resource, unit in names.items() if unit}
 
 
-def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame:
-    """Return free columns with one row for each label, in their order."""
+def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame | None:
+    """Return free columns with one row for each label, in their order; None without any."""
     if table is None:
-        return pd.DataFrame(index=names.labels)
+        return None
     name = f"{names.name}_attributes"
     if not isinstance(table, pd.DataFrame):
         expected = f"a DataFrame with one row for each {names.name}"

@@ -151,11 +151,13 @@ class Index(Immutable):
         >>> Index("n", ["ann", "bob"], "user").rows(np.array([1, 1, 0]))
         <Index n: 3 users bob, bob, ann>
         """
-        index = object.__new__(Index)
-        index.symbol = self.symbol
-        index.whole = None
-        index.name = self.name
-        index.labels = self.labels[positions]
+        return Index._of_checked(self.symbol, self.labels[positions], self.name)
+
+    @classmethod
+    def _of_checked(cls, symbol: str, labels: pd.Index[Any], name: str) -> Index:
+        """Return the index of labels that are in order and checked already."""
+        index = object.__new__(cls)
+        vars(index).update(symbol=symbol, labels=labels, name=name, whole=None)
         return index
 
     def alias(self, symbol: str) -> Index:
