@@ -40,7 +40,7 @@ _OPTIONS_WITH_NAMES = ("file", "log_dev_level", "highs_debug_level")
 
 def with_late_names(highs: Any, program: Program) -> None:
     """Let a ``highspy.Highs`` object with a program get its names when they are first needed."""
-    plain = type(highs)
+    plain: Any = type(highs)
     vars(highs)["_names"] = _Names(program, plain)
     highs.__class__ = _class_of(plain)
 
