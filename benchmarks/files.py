@@ -126,7 +126,7 @@ def main() -> None:
             [("read", ours), ("read", theirs), ("write", ours)],
         )
         printed("--lp", folder, *(str(int(size) // 2) for size in sizes))
-        others = [path for path in Path(folder).glob("*.mps") if str(path) not in (ours, theirs)]
+        others = [path for path in Path(folder).glob("*.mps") if path.stem in LP_SHAPES]
         compare(
             f"MPS files of other shapes (aim: {MPS_AIM})",
             [("read", str(path)) for path in sorted(others)],

@@ -388,7 +388,7 @@ class _Reader:
         self.column_lines = np.where(last > 0, last, self.column_lines)
 
     def _bounds_at_once(self, lines: MpsLines, ends: _Ends) -> bool:
-        """Read lines of BOUNDS of which each is of a plain form; False, and nothing read, for others.
+        """Read lines of BOUNDS that are all of a plain form; else read none and return False.
 
         Plain are known types in capital letters but those of semicontinuous columns, known columns,
         one vector, finite numbers, and no bound twice.

@@ -123,6 +123,8 @@ class Index(Immutable):
     def _used_by(self, user: object) -> None:
         """Note a model or an instance, whose arrays have an entry for each label."""
         references = self.__dict__.setdefault("_user_references", [])
+        if references and references[-1]() is user:
+            return  # a model declares one thing after the other over it
         if not any(reference() is user for reference in references):
             references[:] = [reference for reference in references if reference() is not None]
             references.append(ref(user))

@@ -262,7 +262,7 @@ class _Builder:
         return grid
 
     def linear_addends(self, node: SumOver, binding: Binding) -> Iterable[Any] | None:
-        """Return what a sum of elements, or of numbers times elements, adds; None for other sums."""
+        """Return what a sum of elements, or of numbers times these, adds; None for other sums."""
         factors = (
             [node.body.left, node.body.right] if isinstance(node.body, Product) else [node.body]
         )
