@@ -108,8 +108,11 @@ class PoolRows(Region):
 
     def blocked(self, path: Path, t: float) -> np.ndarray:
         """Return the active users who need of a row that is used up at t. Bool, shape (N,)."""
+        full = self._full_at(path.tasks_at(t))
+        if not full.size:
+            return np.zeros(len(path.tasks), dtype=bool)
         is_full = np.zeros(len(self.room))
-        is_full[self._full_at(path.tasks_at(t))] = 1.0
+        is_full[full] = 1.0
         return np.asarray(path.active & (self.use.T @ is_full > 0))
 
     def clearly_blocked(self, path: Path, t: float) -> np.ndarray:

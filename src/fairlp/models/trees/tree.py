@@ -224,7 +224,7 @@ class Tree:
         return np.ascontiguousarray(growth.T)
 
     @cached_property
-    def _leaf_matrix(self) -> sparse.csc_array:
+    def _leaf_matrix(self) -> sparse.csr_array:
         return self.branches.matrix_of_leaves(self.use_per_level)
 
     def zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:
