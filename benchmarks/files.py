@@ -2,8 +2,8 @@
 
     python benchmarks/files.py [users] [servers]
 
-The DRFH program of a log-normal cluster with three resources, written by fairlp and by HiGHS, and LP
-files of several shapes. Least of three runs, each reader and writer in a process of its own; memory
+The DRFH program of a log-normal cluster with three resources, written by fairlp and by HiGHS, and
+MPS and LP files of several shapes. Least of three runs, each reader and writer in a process of its own; memory
 beyond what the imports take.
 """
 
@@ -26,6 +26,8 @@ from measure import console, machine, show
 from fairlp import read_program
 
 RUNS = 3
+#: Seconds of reading MPS as a multiple of HiGHS's that we aim at.
+MPS_AIM = 1.1
 #: Columns, rows, entries of a row, form of a name, digits of a number, plus, and whether columns have
 #: bounds and are integer.
 LP_SHAPES: dict[str, tuple[int, int, int, str, int, str, bool, bool]] = {
@@ -99,9 +101,10 @@ def write_shape(path: str, shape: str) -> None:
 
 
 def make_lp(folder: str, users: str, servers: str) -> None:
-    """Write the LP files."""
+    """Write the LP files, and by HiGHS the same as MPS files."""
     for shape in LP_SHAPES:
         write_shape(f"{folder}/{shape}.lp", shape)
+        highs_reads(f"{folder}/{shape}.lp").writeModel(f"{folder}/{shape}.mps")
     program_of("lognormal", int(users), int(servers)).write(f"{folder}/DRFH, by fairlp.lp")
     highs_reads(f"{folder}/DRFH, by fairlp.lp").writeModel(f"{folder}/DRFH, by HiGHS.lp")
 
@@ -123,6 +126,11 @@ def main() -> None:
             [("read", ours), ("read", theirs), ("write", ours)],
         )
         printed("--lp", folder, *(str(int(size) // 2) for size in sizes))
+        others = [path for path in Path(folder).glob("*.mps") if path.stem in LP_SHAPES]
+        compare(
+            f"MPS files of other shapes (aim: {MPS_AIM})",
+            [("read", str(path)) for path in sorted(others)],
+        )
         compare("LP files", [("read", str(path)) for path in sorted(Path(folder).glob("*.lp"))])
 
 

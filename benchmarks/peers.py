@@ -10,6 +10,8 @@
   here, each part by the method that also solves the whole.
 - Soroush (Namyar et al., NSDI 2024) approximates max-min fairness by one linear program, its geometric binner, or by
   none, its waterfillers, after ``cluster_scheduling/alg`` of github.com/microsoft/Soroush: written anew here.
+
+PyOptInterface, Pyoframe and linopy build models; compile_drfh.py compares their seconds with ours, ports.py their code.
 """
 
 from __future__ import annotations

@@ -605,3 +605,71 @@ def test_semicontinuous_columns_are_zero_or_within_their_bounds(sense, need, tmp
     assert fairlp.read_program(
         program.write(tmp_path / "again.mps")[0]
     ).solve().objective == pytest.approx(program.solve().objective)
+
+
+def with_bounds(lines):
+    """Return an MPS file of six columns with these lines of BOUNDS."""
+    columns = "".join(f" x{k} cost 1\n x{k} row 1\n" for k in range(6))
+    return (
+        "NAME bounds FREE\nROWS\n N cost\n G row\nCOLUMNS\n"
+        f"{columns}RHS\n RHS row 1\nBOUNDS\n{lines}ENDATA\n"
+    )
+
+
+PLAIN_BOUNDS = {"UP": " 7.5", "LO": " -3", "FX": " 2", "UI": " 9", "LI": " 1"}
+PLAIN_BOUNDS |= dict.fromkeys(("FR", "MI", "PL", "BV"), "")
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    kinds=st.lists(
+        st.tuples(st.sampled_from(sorted(PLAIN_BOUNDS)), st.integers(0, 5)), min_size=1, max_size=8
+    )
+)
+def test_bounds_read_at_once_are_those_read_line_by_line(kinds, tmp_path_factory):
+    # a type in small letters is read by the line, and so are all lines about it
+    folder = tmp_path_factory.mktemp("bounds")
+    results = []
+    for change in (str.upper, str.lower):
+        lines = [f" {change(kind)} BND x{j}{PLAIN_BOUNDS[kind]}\n" for kind, j in kinds]
+        path = folder / "model.mps"
+        path.write_text(with_bounds("".join(lines)), encoding="ascii")
+        try:
+            p = read_program(path)
+        except FileFormatError as error:
+            results.append(str(error).lower())
+            continue
+        numbers = (p.col_lower, p.col_upper, p.integrality)
+        results.append([array.tolist() for array in numbers])
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (" UP BND x0 1\n UP BND x0 2\n", "the upper bound of 'x0' was given in line"),
+        (" UP BND x0 1\n FX BND x0 2\n", "the upper bound of 'x0' was given in line"),
+        (" UP BND x9 1\n", "no column is called 'x9'"),
+        (" UP BND x0 one\n", "expected a number as bound instead of 'one'"),
+        (" UP BND x0 1\n UP OTHER x1 1\n", "OTHER"),
+        (" XX BND x0 1\n", "expected UP, LO, FX"),
+    ],
+)
+def test_wrong_bounds_among_plain_ones_are_named_with_their_line(lines, message, tmp_path):
+    path = tmp_path / "model.mps"
+    path.write_text(with_bounds(" LO BND x5 1\n" + lines), encoding="ascii")
+    with pytest.raises(FileFormatError, match=message) as caught:
+        read_program(path)
+    assert f"line {20 + 1 + lines.count(chr(10))}" in str(caught.value)
+
+
+def test_bounds_without_a_vector_or_infinite_mean_what_they_say(tmp_path):
+    path = tmp_path / "model.mps"
+    path.write_text(
+        with_bounds(" UP x0 4\n MI x1\n UP BND x2 1e9\n UP BND x3 Inf\n LO x4 -2\n BV BND x5\n"),
+        encoding="ascii",
+    )
+    p = read_program(path)
+    assert p.col_lower.tolist() == [0, -INF, 0, 0, -2, 0]
+    assert p.col_upper.tolist() == [4, INF, 1e9, INF, INF, 1]
+    assert p.integrality.tolist() == [0, 0, 0, 0, 0, 1]

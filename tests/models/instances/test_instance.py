@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -302,3 +303,38 @@ def test_numbers_too_large_are_told_by_name():
             Instance.from_arrays(
                 [[1.0], [2.0]], [[4.0]], users=["ann", "bob"], **{field: [1, 10**400]}
             )
+
+
+def test_without_attributes_the_tables_have_a_row_for_each_label_and_no_columns():
+    instance = Instance.from_arrays(
+        [[1.0], [2.0], [3.0]], [[4.0], [5.0]], users=["a", "b", "c"], servers=["s", "t"]
+    )
+    derived = {
+        "given": (instance, ["a", "b", "c"], ["s", "t"]),
+        "selected": (instance.select_users(np.array([2, 0])), ["c", "a"], ["s", "t"]),
+        "pooled": (instance.pooled(), ["a", "b", "c"], ["pool"]),
+        "expanded": (
+            instance.replace(counts=[1, 2]).expanded(),
+            ["a", "b", "c"],
+            ["s", "t #1", "t #2"],
+        ),
+        "renamed": (instance.replace(users=["x", "y", "z"]), ["x", "y", "z"], ["s", "t"]),
+        "stored": (pickle.loads(pickle.dumps(instance)), ["a", "b", "c"], ["s", "t"]),
+    }
+    for case, (copy, users, servers) in derived.items():
+        assert list(copy.user_attributes.index) == users, case
+        assert list(copy.server_attributes.index) == servers, case
+        assert copy.user_attributes.shape[1] == copy.server_attributes.shape[1] == 0, case
+        assert copy.user_attributes is copy.user_attributes, case
+
+
+def test_attributes_stay_beside_their_users_in_every_copy():
+    teams = pd.DataFrame({"team": ["x", "y", "z"]}, index=["a", "b", "c"])
+    instance = Instance.from_arrays(
+        [[1.0], [2.0], [3.0]], [[4.0]], users=["a", "b", "c"], user_attributes=teams
+    )
+    assert instance.select_users(np.array([2, 0])).user_attributes["team"].tolist() == ["z", "x"]
+    assert instance.replace(weights=[1, 2, 3]).user_attributes["team"].tolist() == ["x", "y", "z"]
+    assert instance.derived(name="copy").user_attributes.equals(teams)
+    with pytest.raises(AttributeError):
+        instance.user_attributes = teams

@@ -239,3 +239,44 @@ def test_what_was_changed_after_it_was_built_is_no_optimum_of_the_model():
     highs.changeColCost(1, -1.0)
     highs.run()
     assert not model.read_back(highs).status.is_optimal
+
+
+def test_sums_of_numbers_times_variables_have_the_terms_of_the_program():
+    n, i = Index("n", ["a", ("b", 1)], "user"), Index("i", [3, "s", "t"], "server")
+    m = n.alias("m")
+    model = Model("sums", indices=(n, i, m))
+    exists = np.array([[True, False, True], [True, True, True]])
+    x = model.variable("x", n, i, where=exists, upper=np.array([[1, 2, INF], [3, INF, 5]]))
+    y = model.variable("y")
+    d = model.parameter("d", (n, i), [[2.0, 3.0, 0.0], [1.0, -1.0, 4.0]])
+    p = model.parameter("p", i, [1.0, 2.0, 3.0])
+    q = model.parameter("q", (i, n), [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    model.constraint("rows", (d * x).sum(i) <= 7, where=True)
+    model.constraint("turned", (x * q).sum(n) >= -1, where=True)
+    model.constraint("all", (p * x).sum(i, n) + y <= 9)
+    model.constraint("alias", x[m, i].sum(i) - y <= 4)
+    model.constraint("constant", (p * x["a", i]).sum(i) == 2)
+    model.maximize((d * x).sum() + y)
+    program = model.compile()
+    built = model.to_pyomo()
+    variables = list(built.component_data_objects(pyo.Var))
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        point = rng.uniform(-2, 2, program.n_columns)
+        for variable, value in zip(variables, point.tolist(), strict=True):
+            variable.set_value(value, skip_validation=True)
+        bodies = []
+        for row in built.component_data_objects(pyo.Constraint):
+            body = pyo.value(row.body)
+            bodies.append(0 if row.lower is None else body - pyo.value(row.lower))
+            bodies.append(0 if row.upper is None else pyo.value(row.upper) - body)
+        activity = program.A @ point
+        gaps = np.column_stack([activity - program.row_lower, program.row_upper - activity])
+        np.testing.assert_allclose(bodies, np.where(np.isfinite(gaps), gaps, 0).ravel(), atol=1e-12)
+        assert pyo.value(built.objective) == pytest.approx(program.c @ point, abs=1e-12)
+    assert [variable.ub for variable in variables] == [
+        None if end == INF else end for end in program.col_upper.tolist()
+    ]
+    assert [variable.lb for variable in variables] == [
+        None if end == -INF else end for end in program.col_lower.tolist()
+    ]

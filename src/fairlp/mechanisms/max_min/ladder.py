@@ -76,20 +76,28 @@ def of_tree(
     return exact_leximin(instance, formulation, partial(first_path, tree, count=count))
 
 
-def _are_far_apart(call: MethodCall, fraction: float = NOISE) -> bool:
-    """Return whether the smallest number of the instance may be a solver's noise.
+#: The smallest positive number of a kind, and the largest.
+Extremes = tuple[float, float]
 
-    Demands, capacities and weights (along the tree) are each compared with this fraction of their
-    largest.
-    """
+
+def _extremes(call: MethodCall) -> list[Extremes]:
+    """Return the extremes of demands, of capacities and of weights (along the tree, too)."""
     mechanism = call.mechanism
     instance = call.instance
     weights = quotients(call.tasks_per_level, mechanism.gamma(instance))
-    positive = (
-        numbers[numbers > 0]
-        for numbers in (instance.demands, instance.capacities, instance.weights, weights)
-    )
-    return any(numbers.size and numbers.min() < fraction * numbers.max() for numbers in positive)
+    kinds = (instance.demands, instance.capacities, instance.weights, weights)
+    return [
+        (
+            float(numbers.min(where=numbers > 0, initial=np.inf)),
+            float(numbers.max(initial=0.0)),
+        )
+        for numbers in kinds
+    ]
+
+
+def _are_far_apart(extremes: list[Extremes], fraction: float = NOISE) -> bool:
+    """Return whether some number may be a solver's noise beside the largest of its kind."""
+    return any(smallest < fraction * largest for smallest, largest in extremes)
 
 
 def settled(
@@ -110,7 +118,7 @@ def settled(
         except SolverNotAvailableError:
             raise  # no rounding, and no answer that was asked for
         except SolverError as error:
-            of_numbers = isinstance(error, NotConvergedError) or _are_far_apart(call)
+            of_numbers = isinstance(error, NotConvergedError) or _are_far_apart(_extremes(call))
             if not of_numbers or "time_limit" in call.options:
                 raise
             verdict, tasks = _in_rationals(call, rationals)
@@ -118,13 +126,15 @@ def settled(
                 raise type(error)(f"{error} ({verdict.message})") from error
             return _of_rationals(call, None, verdict, tasks)
         doubt = ""
+        extremes = [] if rationals is None else _extremes(call)
         if is_uncertain := outcome.uncertain > ACCEPTED:
             doubt = f"by rounding, levels may be off by {outcome.uncertain:.0e} of themselves"
-        elif rationals is not None and _are_far_apart(call):
+        elif _are_far_apart(extremes):
             proof = _proof_by_prices(call, outcome, counted)
             doubt = "" if np.isfinite(proof.gap) else proof.message.removeprefix("not proved: ")
         if not doubt:
-            return _without_noise(call, outcome, rationals)
+            is_noisy = _are_far_apart(extremes, NOISE_COEFFICIENT)
+            return _without_noise(call, outcome, rationals) if is_noisy else outcome
         verdict, tasks = _in_rationals(call, rationals)
         if verdict.holds:
             return _of_rationals(call, outcome, verdict, tasks)
@@ -140,13 +150,11 @@ def settled(
 def _without_noise(
     call: MethodCall, outcome: TasksResult, rationals: Rationals | None
 ) -> TasksResult:
-    """Return an outcome that is right to rounding; in rationals where numbers may be left out.
+    """Return an outcome, right to rounding, of which a solver may have left out numbers.
 
-    A solver leaves out numbers that are rounding beside others. A user whom only such a number
-    blocks then rises, and no other user loses.
+    Those that are rounding beside others. A user whom only such a number blocks then rises, and no
+    other user loses: rationals decide.
     """
-    if rationals is None or not _are_far_apart(call, NOISE_COEFFICIENT):
-        return outcome
     verdict, tasks = _in_rationals(call, rationals)
     return _of_rationals(call, outcome, verdict, tasks) if verdict.holds else outcome
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain, compress, islice, repeat
+from itertools import compress, islice, repeat
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -66,6 +66,19 @@ _BOUNDS: Final[dict[bytes, tuple[dict[str, float | None], bool]]] = {
     b"SC": ({"upper": _GIVEN}, False),
     b"SI": ({"upper": _GIVEN}, True),
 }
+#: Types of bounds that are read at once, and tables of them by code: which set a lower or an upper
+#: bound (NaN: the number given), which have a number, and which say that the column is whole.
+_PLAIN_BOUNDS: Final = [kind for kind in _BOUNDS if kind not in (b"SC", b"SI")]
+_CODE_OF_BOUND: Final = {kind: code for code, kind in enumerate(_PLAIN_BOUNDS)}
+_UNSET: Final = -1.0
+_VALUE_OF_BOUND: Final = {
+    side: np.array([_BOUNDS[kind][0].get(side, _UNSET) for kind in _PLAIN_BOUNDS], dtype=float)
+    for side in ("lower", "upper")
+}
+_VALUED_BOUNDS: Final = [
+    code for code, kind in enumerate(_PLAIN_BOUNDS) if _GIVEN in _BOUNDS[kind][0].values()
+]
+_WHOLE_BOUNDS: Final = np.array([_BOUNDS[kind][1] for kind in _PLAIN_BOUNDS])
 _INFINITE = re.compile(rb"[+-]?inf(?:inity)?", re.IGNORECASE)
 _EXACT = re.compile(
     rb"^\* (\S+): the other bound is exactly (-?[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)$", re.M
@@ -118,6 +131,30 @@ class _Entries:
     inside: np.ndarray
     mark_numbers: np.ndarray
     marks: np.ndarray
+
+
+@dataclass
+class _Ends:
+    """What BOUNDS has said so far.
+
+    Attributes
+    ----------
+    values, lines : dict of str to ndarray
+        By side, for each column: its bound, and the number of the line that gave it, 0 where none
+        did.
+    vector : bytes
+        Name of the section's vector, empty while no line has named it.
+    """
+
+    values: dict[str, np.ndarray]
+    lines: dict[str, np.ndarray]
+    vector: bytes = b""
+
+    @classmethod
+    def of(cls, n_columns: int) -> _Ends:
+        """Return the bounds of columns of which nothing is said."""
+        values = {"lower": np.zeros(n_columns), "upper": np.full(n_columns, np.inf)}
+        return cls(values, {side: np.zeros(n_columns, dtype=np.int64) for side in values})
 
 
 class _Reader:
@@ -329,14 +366,74 @@ class _Reader:
 
     def _bounds(self) -> None:
         """Read BOUNDS; see ``docs/model-files.md`` for what the types mean."""
-        fault = self.source.fault
         columns = self.columns
-        n = len(self.columns)
-        column_of = self.column_of if "BOUNDS" in self.sections.lines else {}
-        bounds = {"lower": [0.0] * n, "upper": [np.inf] * n}
-        seen = {"lower": [0] * n, "upper": [0] * n}
-        vector = b""
-        for number, tokens in chain.from_iterable(self.sections.pieces("BOUNDS")):
+        ends = _Ends.of(len(columns))
+        if "BOUNDS" in self.sections.lines:
+            for lines in self.sections.pieces("BOUNDS"):
+                if not self._bounds_at_once(lines, ends):
+                    self._bounds_by_line(lines, ends)
+        self.lower, self.upper = ends.values["lower"], ends.values["upper"]
+        has_lower, has_upper = ends.lines["lower"], ends.lines["upper"]
+        self.upper[(self.whole == 1) & (has_lower == 0) & (has_upper == 0)] = 1.0
+        below = np.flatnonzero((self.upper < 0) & (has_lower == 0))
+        if below.size:
+            self.lower[below] = -np.inf
+            self.source.warn(
+                f"line {has_upper[below[0]]}: column {shown(columns[below[0]])} has a negative "
+                "upper bound, no lower, "
+                "which is taken as -inf, as CPLEX and COIN do; HiGHS, GLPK and SCIP take it as 0 "
+                f"({below.size} such)"
+            )
+        last = np.maximum(has_lower, has_upper)
+        self.column_lines = np.where(last > 0, last, self.column_lines)
+
+    def _bounds_at_once(self, lines: MpsLines, ends: _Ends) -> bool:
+        """Read lines of BOUNDS that are all of a plain form; else read none and return False.
+
+        Plain are known types in capital letters but those of semicontinuous columns, known columns,
+        one vector, finite numbers, and no bound twice.
+        """
+        if not len(lines.first):
+            return True
+        tokens = np.array(lines.tokens, dtype=object)
+        codes = np.fromiter(
+            map(_CODE_OF_BOUND.get, tokens[lines.first].tolist(), repeat(-1)), dtype=np.intp
+        )
+        valued = np.isin(codes, _VALUED_BOUNDS)
+        places = np.where(valued, lines.counts - 2, 2)
+        if (codes < 0).any() or not np.isin(lines.counts, (3, 4)).all():
+            return False
+        names = tokens[lines.first + places].tolist()
+        positions = np.fromiter(map(self.column_of.get, names, repeat(-1)), dtype=np.intp)
+        vectors = {*tokens[lines.first[places == 2] + 1].tolist(), *filter(None, [ends.vector])}
+        words = tokens[(lines.first + lines.counts - 1)[valued]].tolist()
+        numbers = np.zeros(len(codes))
+        numbers[valued] = numbers_in(words)
+        if (positions < 0).any() or len(vectors) > 1 or not np.isfinite(numbers).all():
+            return False
+        setting = {}
+        for side in ("lower", "upper"):
+            values = _VALUE_OF_BOUND[side][codes]
+            sets = np.isnan(values) | (values != _UNSET)
+            columns = positions[sets]
+            is_sorted = bool((np.diff(columns) > 0).all())  # then none is there twice
+            if not is_sorted and len(np.unique(columns)) < len(columns):
+                return False
+            if ends.lines[side][columns].any():
+                return False
+            setting[side] = (columns, np.where(np.isnan(values), numbers + 0.0, values)[sets], sets)
+        for side, (columns, values, sets) in setting.items():
+            ends.values[side][columns] = values
+            ends.lines[side][columns] = lines.numbers[sets]
+        self.whole[positions[_WHOLE_BOUNDS[codes]]] = 1
+        ends.vector = next(iter(vectors), b"")
+        return True
+
+    def _bounds_by_line(self, lines: MpsLines, ends: _Ends) -> None:
+        """Read lines of BOUNDS of any form; raise for the first that is wrong."""
+        fault = self.source.fault
+        column_of = self.column_of
+        for number, tokens in lines:
             kind = tokens[0].upper()
             size = len(tokens)
             sides, whole = _BOUNDS.get(kind, ({}, False))
@@ -352,35 +449,22 @@ class _Reader:
                     else 2
                 )
             j = self._column(tokens[place], number)
-            if place == 2 and (vector := vector or tokens[1]) != tokens[1]:
-                raise fault(number, two_vectors(tokens[1].decode(), vector.decode()))
+            if place == 2:
+                ends.vector = ends.vector or tokens[1]
+                if tokens[1] != ends.vector:
+                    raise fault(number, two_vectors(tokens[1].decode(), ends.vector.decode()))
             for side, value in sides.items():
-                if seen[side][j]:
+                if earlier := ends.lines[side][j]:
                     raise fault(
                         number,
-                        f"the {side} bound of {shown(columns[j])} was given in line "
-                        f"{seen[side][j]}",
+                        f"the {side} bound of {shown(self.columns[j])} was given in line {earlier}",
                     )
-                seen[side][j] = number
-                bounds[side][j] = self._bound(tokens[-1], number) if value is _GIVEN else value
+                ends.lines[side][j] = number
+                ends.values[side][j] = self._bound(tokens[-1], number) if value is _GIVEN else value
             if whole:
                 self.whole[j] = 1
             if kind in (b"SC", b"SI"):
                 self.constructs.semicontinuous[j] = number
-        self.lower, self.upper = (np.array(values, dtype=float) for values in bounds.values())
-        has_lower, has_upper = (np.array(lines, dtype=np.int64) for lines in seen.values())
-        self.upper[(self.whole == 1) & (has_lower == 0) & (has_upper == 0)] = 1.0
-        below = np.flatnonzero((self.upper < 0) & (has_lower == 0))
-        if below.size:
-            self.lower[below] = -np.inf
-            self.source.warn(
-                f"line {has_upper[below[0]]}: column {shown(columns[below[0]])} has a negative "
-                "upper bound, no lower, "
-                "which is taken as -inf, as CPLEX and COIN do; HiGHS, GLPK and SCIP take it as 0 "
-                f"({below.size} such)"
-            )
-        last = np.maximum(has_lower, has_upper)
-        self.column_lines = np.where(last > 0, last, self.column_lines)
 
     @cached_property
     def column_of(self) -> dict[bytes, int]:

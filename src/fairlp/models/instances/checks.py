@@ -45,16 +45,6 @@ def _numbered(noun: str, count: int) -> pd.Index[Any]:
     return pd.Index([f"{noun}{k}" for k in range(1, count + 1)], dtype=object)
 
 
-#: A table without columns is kept for up to so many labels.
-_FEW_LABELS = 1000
-
-
-@lru_cache(maxsize=32)
-def _without_columns(noun: str, count: int) -> pd.DataFrame:
-    """Return a table without columns of the labels ``user1``, ``user2`` and so on."""
-    return pd.DataFrame(index=_numbered(noun, count))
-
-
 def distinct(values: Iterable[Any], noun: str) -> pd.Index[Any]:
     """Return labels, each text or a whole number and there once."""
     items = list(values)
@@ -376,13 +366,10 @@ def units(names: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
     return {str(resource): unit for resource, unit in names.items() if unit}
 
 
-def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame:
-    """Return free columns with one row for each label, in their order."""
+def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame | None:
+    """Return free columns with one row for each label, in their order; None without any."""
     if table is None:
-        is_short = len(names) <= _FEW_LABELS
-        if is_short and names.labels is _numbered(names.name, len(names)):
-            return _without_columns(names.name, len(names)).copy(deep=False)
-        return pd.DataFrame(index=names.labels)
+        return None
     name = f"{names.name}_attributes"
     if not isinstance(table, pd.DataFrame):
         expected = f"a DataFrame with one row for each {names.name}"

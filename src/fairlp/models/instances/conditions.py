@@ -384,7 +384,7 @@ _LIST = (list, tuple, set, frozenset, np.ndarray)
 
 
 def resolve(
-    eligible: Any, n: Index, i: Index, c: np.ndarray, r: Index, attributes: pd.DataFrame
+    eligible: Any, n: Index, i: Index, c: np.ndarray, r: Index, attributes: pd.DataFrame | None
 ) -> tuple[np.ndarray | None, Conditions]:
     """Return where each user may run, and the conditions that said so.
 
@@ -399,7 +399,7 @@ def resolve(
         Users, servers and resources.
     c : ndarray, shape (K, R)
         Capacities, which conditions may name.
-    attributes : DataFrame
+    attributes : DataFrame or None
         Attributes of servers, which conditions may name.
 
     Returns
@@ -428,7 +428,8 @@ def resolve(
     if table is not None:
         mask = _mask_of_table(table, n, i)
     else:
-        mask, conditions = _mask_of_entries(_entries(eligible, n), n, i, Columns(attributes, c, r))
+        columns = Columns(pd.DataFrame() if attributes is None else attributes, c, r)
+        mask, conditions = _mask_of_entries(_entries(eligible, n), n, i, columns)
     checks.eligible_somewhere(mask, n)
     return (None if mask.all() else mask), conditions
 

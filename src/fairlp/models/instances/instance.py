@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from copy import copy
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, lru_cache
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 import pandas as pd
@@ -67,7 +66,7 @@ def indices_and_tables(
     )
     kinds = (("n", "user"), ("i", "server"), ("r", "resource"))
     n, i, r = (
-        None if labels is None else Index(symbol, checks.distinct(labels, noun), noun)
+        None if labels is None else Index._of_checked(symbol, checks.distinct(labels, noun), noun)
         for labels, (symbol, noun) in zip(axis_labels, kinds, strict=True)
     )
     d, c = checks.tables(
@@ -88,17 +87,10 @@ def indices_and_tables(
 
 def _index_of_size(index: Index | None, size: int, symbol: str, noun: str) -> Index:
     """Return an index for so many rows or columns: the one with labels, else a new one."""
-    if index is None:
-        return copy(_numbered(symbol, noun, size))
-    if len(index) != size:
-        checks.labels(index.labels, size, noun)
-    return index
-
-
-@lru_cache(maxsize=32)
-def _numbered(symbol: str, noun: str, size: int) -> Index:
-    """Return the index of ``user1``, ``user2`` and so on, of which each instance has a copy."""
-    return Index(symbol, checks.labels(None, size, noun), noun)
+    if index is not None and len(index) == size:
+        return index
+    labels = None if index is None else index.labels
+    return Index._of_checked(symbol, checks.labels(labels, size, noun), noun)
 
 
 def _first(name: str, value: Any, *carried: Any) -> Any:
@@ -182,6 +174,34 @@ _ARRAYS = (
 )
 
 
+class AttributeTable:
+    """A field with a table of free columns; without any, it is made of the labels when it is read.
+
+    Parameters
+    ----------
+    axis : str
+        The field whose labels the rows have: "servers".
+    """
+
+    def __init__(self, axis: str) -> None:
+        self.axis = axis
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Instance | None, owner: type) -> pd.DataFrame | None:
+        if instance is None:
+            return None  # the default of the field: no columns
+        table: pd.DataFrame | None = vars(instance)[self.name]
+        if table is None:
+            table = pd.DataFrame(index=getattr(instance, self.axis).labels)
+            vars(instance)[self.name] = table
+        return table
+
+    def __set__(self, instance: Instance, table: pd.DataFrame | None) -> None:
+        vars(instance)[self.name] = table
+
+
 @dataclass(frozen=True, eq=False)
 class Instance:
     """An allocation problem: who demands what, and what there is.
@@ -239,8 +259,8 @@ class Instance:
     entitlements: np.ndarray | None = None
     queues: Queues | None = None
     units: Mapping[str, str] = field(default_factory=dict)
-    server_attributes: pd.DataFrame = field(default_factory=lambda: pd.DataFrame())
-    user_attributes: pd.DataFrame = field(default_factory=lambda: pd.DataFrame())
+    server_attributes: pd.DataFrame = cast(pd.DataFrame, AttributeTable("servers"))  # noqa: RUF009
+    user_attributes: pd.DataFrame = cast(pd.DataFrame, AttributeTable("users"))  # noqa: RUF009
     conditions: tuple[str | None, ...] = ()
     name: str = ""
 
@@ -360,8 +380,8 @@ class Instance:
             eligible=EVERYWHERE if mask is None else mask,
             entitlements=checks.entitlements(entitlements, n),
             queues=tree,
-            server_attributes=attributes,
-            user_attributes=checks.attributes(user_attributes, n),
+            server_attributes=cast(pd.DataFrame, attributes),
+            user_attributes=cast(pd.DataFrame, checks.attributes(user_attributes, n)),
             conditions=conditions,
             name=name,
         )._frozen()
@@ -658,7 +678,7 @@ class Instance:
             counts=np.ones(1, dtype=np.int64),
             eligible=EVERYWHERE,
             rates=None,
-            server_attributes=pd.DataFrame(index=pd.Index(["pool"], dtype=object)),
+            server_attributes=None,
             conditions=(),
         )
 
@@ -746,7 +766,7 @@ class Instance:
             rates=None if self.rates is None else self.rates[positions],
             entitlements=None,
             queues=None if self.queues is None else self.queues.select(positions),
-            user_attributes=self.user_attributes.iloc[positions],
+            user_attributes=_rows_of_table(self, "user_attributes", positions),
             conditions=tuple(self.conditions[k] for k in positions) if self.conditions else (),
         )
 
@@ -781,7 +801,8 @@ class Instance:
         {'A': 0.923, 'B': 0.462}
         """
         arguments: dict[str, Any] = {
-            name: getattr(self, name) for name in inspect.signature(Instance.from_arrays).parameters
+            name: vars(self)[name] if name in vars(self) else getattr(self, name)
+            for name in inspect.signature(Instance.from_arrays).parameters
         }
         for name in changes:
             if name not in arguments:
@@ -815,7 +836,9 @@ class Instance:
         >>> fairlp.examples.load("ghodsi").derived(name="renamed")
         <Instance 'renamed': 2 users, 1 server, resources cpu, memory>
         """
-        copy = replace(self, **changes)._frozen()
+        # not dataclasses.replace, which would read, and so make, tables without columns
+        own = {row.name: vars(self)[row.name] for row in fields(self)}
+        copy = Instance(**{**own, **changes})._frozen()
         if _APART_FROM_TABLES.issuperset(changes):
             computed = {name: vars(self)[name] for name in _OF_TABLES if name in vars(self)}
             vars(copy).update(computed)
@@ -942,8 +965,14 @@ def of_servers(instance: Instance, positions: np.ndarray) -> Instance:
         counts=instance.counts[positions],
         eligible=instance.eligible[:, positions] if instance.has_constraints else EVERYWHERE,
         rates=None if instance.rates is None else instance.rates[:, positions],
-        server_attributes=instance.server_attributes.iloc[positions],
+        server_attributes=_rows_of_table(instance, "server_attributes", positions),
     )
+
+
+def _rows_of_table(instance: Instance, name: str, positions: np.ndarray) -> pd.DataFrame | None:
+    """Return these rows of a table of attributes, None while it has not been made."""
+    table: pd.DataFrame | None = vars(instance)[name]
+    return None if table is None else table.iloc[positions]
 
 
 def _attributes_of(instance: Instance, changes: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
@@ -951,7 +980,9 @@ def _attributes_of(instance: Instance, changes: Mapping[str, Any]) -> dict[str, 
     attributes = {}
     for noun, axis in (("user", "demands"), ("server", "capacities")):
         if f"{noun}s" in changes:
-            frame = getattr(instance, f"{noun}_attributes")
+            frame = vars(instance)[f"{noun}_attributes"]
+            if frame is None:
+                continue
             carried = changes[f"{noun}s"]
             if carried is None:
                 table = arranged(

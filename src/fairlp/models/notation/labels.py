@@ -123,6 +123,8 @@ class Index(Immutable):
     def _used_by(self, user: object) -> None:
         """Note a model or an instance, whose arrays have an entry for each label."""
         references = self.__dict__.setdefault("_user_references", [])
+        if references and references[-1]() is user:
+            return  # a model declares one thing after the other over it
         if not any(reference() is user for reference in references):
             references[:] = [reference for reference in references if reference() is not None]
             references.append(ref(user))
@@ -151,11 +153,13 @@ class Index(Immutable):
         >>> Index("n", ["ann", "bob"], "user").rows(np.array([1, 1, 0]))
         <Index n: 3 users bob, bob, ann>
         """
-        index = object.__new__(Index)
-        index.symbol = self.symbol
-        index.whole = None
-        index.name = self.name
-        index.labels = self.labels[positions]
+        return Index._of_checked(self.symbol, self.labels[positions], self.name)
+
+    @classmethod
+    def _of_checked(cls, symbol: str, labels: pd.Index[Any], name: str) -> Index:
+        """Return the index of labels that are in order and checked already."""
+        index = object.__new__(cls)
+        vars(index).update(symbol=symbol, labels=labels, name=name, whole=None)
         return index
 
     def alias(self, symbol: str) -> Index:

@@ -1325,12 +1325,14 @@ class Model(Declarations):
     def to_highs(self, names: bool = True) -> Any:
         """Return a loaded ``highspy.Highs`` object with the model's own row and column names.
 
+        HiGHS gets the names at the first call that may show them, so that solving a large model and
+        :meth:`read_back` take no time for them.
+
         Parameters
         ----------
         names : bool
-            False leaves the names out, which saves most of the time of a large model. HiGHS then
-            calls columns and rows c0, r0 and so on where it writes them. :meth:`read_back` needs
-            no names.
+            False leaves the names out for good. HiGHS then calls columns and rows c0, r0 and so on
+            where it writes them.
 
         Returns
         -------

@@ -60,6 +60,8 @@ class PoolRows(Region):
             if capped.size:
                 use.append(sparse.csr_array(queues.below[capped] * demands[:, r]))
                 room.append(queues.caps[capped, r])
+        if len(use) == 1:
+            return cls(use[0], pool)
         return cls(sparse.vstack(use, format="csr"), np.concatenate(room))
 
     def farthest(self, path: Path) -> float:
@@ -109,7 +111,9 @@ class PoolRows(Region):
         full = self._full_at(path.tasks_at(t))
         if not full.size:
             return np.zeros(len(path.tasks), dtype=bool)
-        return np.asarray(path.active & (self.use[full].sum(axis=0) > 0))
+        is_full = np.zeros(len(self.room))
+        is_full[full] = 1.0
+        return np.asarray(path.active & (self.use.T @ is_full > 0))
 
     def clearly_blocked(self, path: Path, t: float) -> np.ndarray:
         """Return the active users who rise clearly in a row that is used up at t.

@@ -39,6 +39,7 @@ from .base import (
     sign,
     values_of,
 )
+from .highs_names import with_late_names
 from .large_coefficients import with_small_coefficients
 from .scaling import Scaling, equilibrate, unscaled
 
@@ -58,11 +59,8 @@ def lower(model: Model, names: bool = True) -> Any:
     highs = configured(Options(), "choose")
     ones = unscaled(program)[0]
     pass_model(highs, program, ones, program.A.data, 1.0, maximize=program.sense == "max")
-    if names:  # they go in with the program: a call for each takes longer
-        lp = highs.getLp()
-        lp.col_names_ = program.column_names
-        lp.row_names_ = program.row_names
-        checked(highs.passModel(lp), "the model with its names")
+    if names:
+        with_late_names(highs, program)
     return highs
 
 

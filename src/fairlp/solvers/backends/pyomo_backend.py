@@ -11,7 +11,7 @@ import logging
 import math
 import operator
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal
@@ -93,7 +93,7 @@ def lower(model: Model) -> Any:
         add(
             _SET,
             index.symbol,
-            _set(pyo, [_key((index,), (k,)) for k in range(len(index))], f"index {index.symbol!r}"),
+            _set(pyo, _keys((index,)), f"index {index.symbol!r}"),
         )
     for name, parameter in model.parameters.items():
         add("parameter", name, _parameter(pyo, built, parameter))
@@ -194,6 +194,7 @@ class _Builder:
     def __init__(self, pyo: Any, variables: dict[str, Any]) -> None:
         self.pyo = pyo
         self.variables = variables
+        self._grids: dict[int, tuple[Expression, np.ndarray]] = {}
 
     def __call__(self, node: Expression, binding: Binding) -> Any:
         match node:
@@ -203,19 +204,13 @@ class _Builder:
                 own = self.places(node, binding)
                 if isinstance(node.base, Parameter):
                     return float(node.base.values[own])
-                return self.element(
-                    node.base, dict(zip(symbols_of(node.base.indices), own, strict=True))
-                )
-            case Parameter() | Data():
-                return float(node.values[tuple(binding[index.symbol] for index in node.indices)])
-            case Variable():
-                return self.element(node, binding)
+                return self.grid(node.base)[own]
+            case Parameter() | Data() | Variable():
+                return self.grid(node)[tuple(binding[index.symbol] for index in node.indices)]
             case Add():
                 return self.sum(sign * self(addend, binding) for sign, addend in node.addends())
             case Product():
-                left = self(node.left, binding)
-                right = self(node.right, binding)
-                return 0.0 if _is_zero(left) or _is_zero(right) else left * right
+                return _product(self(node.left, binding), self(node.right, binding))
             case Quotient():
                 return self(node.left, binding) / self(node.right, binding)
             case Abs():
@@ -239,6 +234,8 @@ class _Builder:
                 )
                 return self.sum(mapped)
             case SumOver():
+                if (addends := self.linear_addends(node, binding)) is not None:
+                    return self.sum(addends)
                 places = itertools.product(*(range(len(index)) for index in node.over))
                 symbols = symbols_of(node.over)
                 parts = (
@@ -248,11 +245,45 @@ class _Builder:
                 return self.sum(parts)
         raise ModelError(f"{type(node).__name__} cannot be turned into a Pyomo expression")
 
-    def element(self, node: Variable, binding: Binding) -> Any:
-        """Return a variable's element; 0 where there is none."""
-        component = self.variables[node.base.name]
-        key = _key(node.indices, [binding[index.symbol] for index in node.indices])
-        return component[key] if key in component else 0.0  # noqa: SIM401 (Pyomo has no get)
+    def grid(self, node: Parameter | Data | Variable) -> np.ndarray:
+        """Return the numbers, or the elements of a variable, by place; 0 where there is none."""
+        if id(node) in self._grids:
+            return self._grids[id(node)][1]
+        if isinstance(node, Variable):
+            component = self.variables[node.base.name]
+            keys = _keys(node.indices)
+            members = component if component.is_indexed() else {None: component}
+            elements = (members[key] if key in members else 0.0 for key in keys)  # noqa: SIM401
+            grid = np.fromiter(elements, dtype=object, count=len(keys))
+        else:
+            grid = np.asarray(node.values, dtype=float).astype(object)
+        grid = grid.reshape(shape_of(node.indices))
+        self._grids[id(node)] = node, grid
+        return grid
+
+    def linear_addends(self, node: SumOver, binding: Binding) -> Iterable[Any] | None:
+        """Return what a sum of elements, or of numbers times these, adds; None for other sums."""
+        factors = (
+            [node.body.left, node.body.right] if isinstance(node.body, Product) else [node.body]
+        )
+        if not all(isinstance(factor, Parameter | Data | Variable) for factor in factors):
+            return None
+        grids = [self.along(factor, node.over, binding) for factor in factors]
+        return grids[0] if len(grids) == 1 else map(_product, *grids)
+
+    def along(self, node: Any, over: Indices, binding: Binding) -> list[Any]:
+        """Return what a node has at all places of some indices, in their order."""
+        symbols = symbols_of(over)
+        own = symbols_of(node.indices)
+        grid = self.grid(node)[
+            tuple(slice(None) if symbol in symbols else binding[symbol] for symbol in own)
+        ]
+        axes = [symbol for symbol in own if symbol in symbols]
+        ordered = [symbol for symbol in symbols if symbol in axes]
+        grid = np.transpose(grid, [axes.index(symbol) for symbol in ordered])
+        missing = tuple(k for k, symbol in enumerate(symbols) if symbol not in axes)
+        grid = np.broadcast_to(np.expand_dims(grid, missing), shape_of(over))
+        return grid.ravel().tolist()
 
     def sum(self, addends: Iterable[Any]) -> Any:
         """Return the sum of expressions, without those that are zero."""
@@ -270,10 +301,17 @@ def _is_zero(term: Any) -> bool:
     return isinstance(term, float) and term == 0
 
 
-def _key(indices: Indices, place: Iterable[int]) -> Any:
-    """Return the labels of an element as Pyomo has them: tuples among them are written out."""
-    labels = _flat(tuple(index.labels[k] for index, k in zip(indices, place, strict=True)))
-    return labels[0] if len(labels) == 1 else (labels or None)
+def _product(left: Any, right: Any) -> Any:
+    """Return the product of expressions; 0 where one of them is zero."""
+    return 0.0 if _is_zero(left) or _is_zero(right) else left * right
+
+
+def _keys(indices: Indices) -> list[Any]:
+    """Return the labels of all elements as Pyomo has them: tuples among them are written out."""
+    labels = [[_flat(label) for label in index.labels.tolist()] for index in indices]
+    if len(labels) == 1:
+        return [label[0] if len(label) == 1 else label for label in labels[0]]
+    return [tuple(itertools.chain(*place)) or None for place in itertools.product(*labels)]
 
 
 def _flat(label: Any) -> tuple[Any, ...]:
@@ -306,7 +344,7 @@ def _sets(pyo: Any, built: Any, indices: Indices) -> list[Any]:
     return [
         _component(built, _SET, index.symbol)
         if index.whole is None
-        else _set(pyo, [_key((index,), (k,)) for k in range(len(index))], f"index {index.symbol!r}")
+        else _set(pyo, _keys((index,)), f"index {index.symbol!r}")
         for index in indices
     ]
 
@@ -314,8 +352,7 @@ def _sets(pyo: Any, built: Any, indices: Indices) -> list[Any]:
 def _parameter(pyo: Any, built: Any, parameter: Parameter) -> Any:
     if not parameter.indices:
         return pyo.Param(initialize=float(parameter.values), doc=parameter.doc)
-    places = np.ndindex(parameter.values.shape)
-    values = {_key(parameter.indices, place): float(parameter.values[place]) for place in places}
+    values = dict(zip(_keys(parameter.indices), parameter.values.ravel().tolist(), strict=True))
     return pyo.Param(
         *_sets(pyo, built, parameter.indices), initialize=values, within=pyo.Any, doc=parameter.doc
     )
@@ -323,23 +360,20 @@ def _parameter(pyo: Any, built: Any, parameter: Parameter) -> Any:
 
 def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
     domain = pyo.Integers if variable.integer else pyo.Reals
-    positions = np.arange(variable.size) if variable.positions is None else variable.positions
-    places = np.unravel_index(positions, variable.shape) if variable.indices else ()
-    keys = (
-        [_key(variable.indices, place) for place in zip(*places, strict=True)]
-        if variable.indices
-        else [None]
+    keys = _keys(variable.indices)
+    if variable.positions is not None:
+        keys = [keys[position] for position in variable.positions.tolist()]
+    ends = (
+        [None if np.isinf(end) else end for end in np.asarray(side, dtype=float).ravel().tolist()]
+        for side in (variable.lower, variable.upper)
     )
-    bounds = {
-        key: tuple(None if np.isinf(bound) else float(bound) for bound in pair)
-        for key, pair in zip(keys, zip(variable.lower, variable.upper, strict=True), strict=True)
-    }
+    pairs = list(zip(*ends, strict=True))
     if not variable.indices:
-        return pyo.Var(domain=domain, bounds=bounds[None], doc=variable.doc)
-    rule: Callable[..., Any] = lambda _, *key: bounds[key[0] if len(key) == 1 else key]  # noqa: E731
+        return pyo.Var(domain=domain, bounds=pairs[0], doc=variable.doc)
+    bounds: Any = pairs[0] if len(set(pairs)) == 1 else dict(zip(keys, pairs, strict=True))
     elements = _set(pyo, keys, f"variable {variable.name!r}")
     over = _sets(pyo, built, variable.indices) if variable.positions is None else [elements]
-    return pyo.Var(*over, domain=domain, bounds=rule, doc=variable.doc)
+    return pyo.Var(*over, domain=domain, bounds=bounds, doc=variable.doc)
 
 
 def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
@@ -377,16 +411,17 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
         return pyo.Constraint(expr=rule({}))
     positions = np.arange(row.full_size) if row.positions is None else row.positions
     symbols = symbols_of(row.over)
-    places = zip(*np.unravel_index(positions, shape_of(row.over)), strict=True)
-    bindings = [
-        (_key(row.over, place), dict(zip(symbols, map(int, place), strict=True)))
-        for place in places
-    ]
-    keys = _set(pyo, [key for key, _ in bindings], f"constraint {row.name!r}")
-    bindings_by_key = dict(bindings)
-    return pyo.Constraint(
-        keys, rule=lambda _, *key: rule(bindings_by_key[key[0] if len(key) == 1 else key])
-    )
+    places = np.column_stack(np.unravel_index(positions, shape_of(row.over))).tolist()
+    all_keys = _keys(row.over)
+    keys = [all_keys[position] for position in positions.tolist()]
+    elements = _set(pyo, keys, f"constraint {row.name!r}")
+    place_of = dict(zip(keys, places, strict=True))
+
+    def rule_of_key(_: Any, *key: Any) -> Any:
+        place = place_of[key[0] if len(key) == 1 else key]
+        return rule(dict(zip(symbols, place, strict=True)))
+
+    return pyo.Constraint(elements, rule=rule_of_key)
 
 
 # A model that others wrote.
