@@ -102,6 +102,9 @@ INTERIOR_ROUGH: Final = 1e-3
 #: The Cholesky factors of the equations, of unit diagonal, are shifted by as little as this and as
 #: much as that.
 INTERIOR_SHIFTS: Final = (1e-14, 1e-4)
+#: The error of an interior point from which on the face that it tells may be right already; whether
+#: it is, is computed from the face.
+INTERIOR_TELLING: Final = 1e-4
 #: Where there are very many pairs, interior points stop at these gaps, one after the other, and go
 #: on with fewer of them.
 INTERIOR_EARLY: Final = (0.2, 0.02)

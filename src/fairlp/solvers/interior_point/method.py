@@ -36,7 +36,7 @@ import numpy as np
 
 from ...blas import blas_threads
 from ...errors import NotConvergedError
-from ...tolerances import ACCEPTED, INTERIOR_ROUGH, NOISE, SETTLED
+from ...tolerances import ACCEPTED, INTERIOR_ROUGH, INTERIOR_TELLING, NOISE, SETTLED
 from .iterate import Iterate, ProductChanges
 from .problem import Problem, Variables
 from .region import PlacedRegion
@@ -76,8 +76,6 @@ _PATIENCE_ACCEPTED = 2
 _PROGRESS = 0.9
 #: Iterations without a gain of the error, at most.
 _MOST_WITHOUT_GAIN = 24
-#: The error from which on the face that a point tells may be right already.
-_TELLING = 1e-4
 #: This near to its end, as a multiple of ``SETTLED``, the method goes on only while every other
 #: iteration helps.
 NEARLY = 100.0
@@ -181,7 +179,7 @@ def _solve(
         progress.record(iterate, iteration)
         if progress.ends(iterate.error, iteration):
             break
-        if settles is not None and iterate.error <= _TELLING:
+        if settles is not None and iterate.error <= INTERIOR_TELLING:
             if settles(progress.best):
                 return progress.best
             settles = None

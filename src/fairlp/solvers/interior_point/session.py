@@ -313,7 +313,7 @@ class InteriorPointSession(ProgramSession):
         return structure.program, solution
 
     def _next_vertex(self) -> Solution | None:
-        """Return the answer of the program as it is now at a vertex; None where it is not proved."""
+        """Return the program's answer at the next vertex of the face; None without a proof."""
         assert self.at_face_vertices is not None and self.decisions is not None
         structure = self._structure_on_face(self.program, self.decisions)
         if structure is None:
