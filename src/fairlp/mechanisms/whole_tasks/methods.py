@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 import math
+from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -29,7 +29,6 @@ from .placement import (
     UNITS,
     Pick,
     in_one_unit,
-    next_task,
     note_on_slots,
     pick_by_pick,
     place,
@@ -43,8 +42,7 @@ from .placement import (
 class NaiveTree:
     """Shares of queues and users as tasks come and go, exactly, in whole numbers of one unit.
 
-    While the tree is filled, each queue that is visited has a heap of its users whose next task may
-    fit.
+    Each queue has its users who want more tasks, and its queues, in the order of their shares.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -55,10 +53,6 @@ class NaiveTree:
         self.wants_more = np.array(self.limits) > 0
         self.of = queues.of.tolist()
         self.parents = queues.parents.tolist()
-        self.users = [np.flatnonzero(queues.of == v) for v in range(len(self.parents))]
-        self.below: list[list[int]] = [[] for _ in self.parents]
-        for v in range(1, len(self.parents)):
-            self.below[self.parents[v]].append(v)
 
         # A queue's share is what it uses times 1/(w·common), a user's is its tasks times ds/φ.
         shares = exact_shares(instance, decimal)
@@ -72,10 +66,29 @@ class NaiveTree:
         self.steps = steps_in_one_unit[: len(self.of)]
         self.queue_steps = steps_in_one_unit[len(self.of) :]
 
+        self.queue_shares: list[Any] = [0] * len(self.parents)
+        self.users: list[list[tuple[Any, int]]] = [[] for _ in self.parents]
+        self.below: list[list[tuple[Any, int]]] = [[] for _ in self.parents]
+        for n in np.flatnonzero(self.wants_more).tolist():
+            self.users[self.of[n]].append((0, n))
+        for v in range(1, len(self.parents)):
+            self.below[self.parents[v]].append((0, v))
+
     def give(self, n: int, count: int) -> None:
         """Give a user so many tasks, or take them away."""
         self.room.take(n, count)
-        self.tasks[n] += count
+        tasks = self.tasks[n]
+        step = self.steps[n]
+        users = self.users[self.of[n]]
+        if tasks < self.limits[n]:
+            del users[bisect_left(users, (tasks * step, n))]
+        tasks += count
+        self.tasks[n] = tasks
+        wants_more = tasks < self.limits[n]
+        self.wants_more[n] = wants_more
+        if wants_more:
+            insort(users, (tasks * step, n))
+
         amounts = [share * count for share in self.shares[n]]
         v = self.of[n]
         while True:
@@ -84,21 +97,21 @@ class NaiveTree:
                 used[r] += amount
             if v == 0:
                 return
-            v = self.parents[v]
+            parent = self.parents[v]
+            siblings = self.below[parent]
+            del siblings[bisect_left(siblings, (self.queue_shares[v], v))]
+            self.queue_shares[v] = max(used) * self.queue_steps[v]
+            insort(siblings, (self.queue_shares[v], v))
+            v = parent
 
     def fill(self) -> None:
         """Serve users until no task fits."""
-        self.may_fit = self.wants_more.copy()
-        self._renew_may_fit()
-        self.may_have = [True] * len(self.parents)
-        self.heaps: dict[int, list[tuple[Any, int, int]]] = {}
-        while (user := self._next(0)) is not None:
+        while not self.room.is_out():
+            may_fit = self.wants_more & self.room.may_fit()
+            user = self._next(0, may_fit) if may_fit.any() else None
+            if user is None:
+                return
             self.give(user, 1)
-            self.may_fit_is_old = True
-            wants_more = self.tasks[user] < self.limits[user]
-            if not wants_more:
-                self.wants_more[user] = False
-            next_task(self.heaps[self.of[user]], self.steps[user], wants_more)
 
     def turn_over(self) -> bool:
         """End one task of each user in turn and offer its room; return whether tasks changed."""
@@ -106,55 +119,24 @@ class NaiveTree:
         for n in range(len(self.tasks)):
             if self.tasks[n]:
                 self.give(n, -1)
-                self.wants_more[n] = True
                 self.fill()
         return self.tasks != before
 
-    def _next(self, v: int) -> int | None:
-        """Return the user whose task is next below a queue; None where no task fits.
+    def _next(self, v: int, may_fit: np.ndarray) -> int | None:
+        """Return the user whose task is next below a queue; None where none fits.
 
-        It belongs to the lowest child that has a user whose task fits. While the tree is filled, a
-        task that does not fit never fits again.
+        It belongs to the lowest child that has a user whose task fits; of equal ones to a user
+        before a queue.
         """
-        if not self.any_may_fit:
-            return None
-        heap = self.heaps[v] if v in self.heaps else self._new_heap(v)
-        if heap and not self.room.fits(heap[0][-1]):
-            self._drop_tasks(heap)
-        queues = [
-            (max(self.used[u]) * self.queue_steps[u], u) for u in self.below[v] if self.may_have[u]
-        ]
-        for share, u in sorted(queues):
-            if heap and heap[0][0] <= share:
+        fits = self.room.fits
+        own = next(((share, n) for share, n in self.users[v] if may_fit[n] and fits(n)), None)
+        for share, u in self.below[v]:
+            if own is not None and own[0] <= share:
                 break
-            user = self._next(u)
+            user = self._next(u, may_fit)
             if user is not None:
                 return user
-        if heap:
-            return heap[0][-1]
-        self.may_have[v] = False
-        return None
-
-    def _new_heap(self, v: int) -> list[tuple[Any, int, int]]:
-        """Return the heap of a queue: of its users whose task may fit when it is visited first."""
-        users = self.users[v]
-        may_fit = users[self.may_fit[users]].tolist()
-        self.heaps[v] = [(self.tasks[n] * self.steps[n], 0, n) for n in may_fit]
-        heapq.heapify(self.heaps[v])
-        return self.heaps[v]
-
-    def _drop_tasks(self, heap: list[tuple[Any, int, int]]) -> None:
-        """Take tasks from the top of a heap until one fits."""
-        if self.may_fit_is_old:
-            self._renew_may_fit()
-        while heap and not (self.may_fit[heap[0][-1]] and self.room.fits(heap[0][-1])):
-            heapq.heappop(heap)
-
-    def _renew_may_fit(self) -> None:
-        """Find out whose next task may still fit."""
-        self.may_fit &= self.room.may_fit()
-        self.any_may_fit = bool(self.may_fit.any())
-        self.may_fit_is_old = False
+        return None if own is None else own[1]
 
 
 def naive(instance: Instance, turnover: int) -> tuple[np.ndarray, bool]:
