@@ -46,6 +46,10 @@ from .structure import Structure
 _CLEAR_CAPACITY = 10.0
 _CLEAR_PAIR = 100.0
 _CLEAR_USER = 1e3
+#: Projections onto a face at most: each but the first is without pairs that turned out to be dear.
+MOST_PROJECTIONS = 3
+#: Of dear pairs those go that are at least so dear, as a part of the dearest.
+_DEAREST = 0.3
 #: Weights of a projection: how far prices move that are to stay, and the inverse of how far tasks
 #: do.
 _STILL = 2.0**-60
@@ -109,7 +113,10 @@ class Decisions:
 
 
 def sharpened(
-    problem: Problem, point: Variables, before: Variables | None = None
+    problem: Problem,
+    point: Variables,
+    before: Variables | None = None,
+    projections: int = MOST_PROJECTIONS,
 ) -> Variables | None:
     """Return an interior optimum moved onto its optimal face, to the last digit of rows and costs.
 
@@ -152,11 +159,21 @@ def sharpened(
         in_use |= reduced_costs * region.to_pairs(total) <= SETTLED * point.t
         usable_pairs = region.exists & in_use
         try:
-            return _projected(
-                problem, replace(point, p=p), usable_pairs, tight_capacities, tight_rows
-            )
+            for _ in range(projections):
+                sharp = _projected(
+                    problem, replace(point, p=p), usable_pairs, tight_capacities, tight_rows
+                )
+                # what is hardly used, and what no prices make free, is not used: the dearest first
+                costs = region.reduced_costs(sharp.p, problem.sum_by_user(sharp.v))
+                is_dear = usable_pairs & (costs > SETTLED * _CLEAR_PAIR * region.to_pairs(worth))
+                dearness = np.where(is_dear, costs / (part_of_user * region.to_pairs(worth)), 0.0)
+                is_dear &= dearness >= _DEAREST * max(dearness.max(), 1.0)
+                if not is_dear.any():
+                    break
+                usable_pairs = usable_pairs & ~is_dear
         except NotConvergedError:
             return None
+        return sharp
 
 
 def _change(before: np.ndarray, after: np.ndarray) -> np.ndarray:

@@ -262,7 +262,7 @@ class InteriorPointSession(ProgramSession):
 
         def settles(final: method.FinalPoint) -> bool:
             nonlocal early
-            sharp = sharpened(problem, final.point, final.before)
+            sharp = sharpened(problem, final.point, final.before, projections=1)
             if sharp is not None and tells_its_face(problem, final.point, sharp):
                 early = sharp
             return early is not None
