@@ -236,7 +236,7 @@ ROWS = (
         (Method("lp", policies.by_objective, cost="one LP a round", solves=True),),
         (
             "Pareto-optimal",
-            "sharing incentive if an equal part keeps no job busy for more than all its time",
+            policies.SHARING_INCENTIVE,
         ),
         (RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=gavel.OPTIONS,
@@ -244,6 +244,7 @@ ROWS = (
         prove=policies.prove,
         level_1_of=policies.level_1_of,
         region=gavel.one_kind_at_a_time,
+        variant=policies.under,
     ),
     Mechanism(
         "naive-drf",
