@@ -23,7 +23,7 @@ from ..errors import InstanceError, named, quoted
 from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
 from ..models.instances.rationals import decimal
-from ..models.notation.expressions import Expression, Index, log
+from ..models.notation.expressions import Expression, Index, Variable, log
 from ..models.notation.labels import aligned
 from ..models.notation.model import Model
 from ..models.notation.reals import NumberError, floats

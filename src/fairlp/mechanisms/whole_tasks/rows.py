@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...formulations import normalisers, whole_tasks
+from ...formulations import normalisers, whole_goods, whole_tasks
 from ...formulations.hierarchical import at_level_1
 from ..mechanism import (
     EQUAL_WEIGHTS,
@@ -18,7 +18,7 @@ from ..mechanism import (
     Mechanism,
     Method,
 )
-from . import karma, methods, on_tree
+from . import karma, methods, nash, on_tree
 from .proof import prove_discrete_leximin, prove_karma, prove_placement
 
 FAST = Method(
@@ -33,6 +33,12 @@ EXACT = Method("exact", methods.exact_floors, cost="O(NR)")
 FLOATING = Method("floating-point", methods.floating_point, cost="O(NR)")
 CYCLES_LP = Method("lp", methods.by_lp, cost="one LP of one variable", solves=True)
 MILP = Method("milp", methods.leximin_milp, cost="two integer programs a level", solves=True)
+NASH = Method(
+    "milp",
+    nash.nash_milp,
+    cost="one integer program, users × single servers integers and a binary a task",
+    solves=True,
+)
 
 _WANG = "Wang, Li and Liang, INFOCOM 2014"
 
@@ -147,6 +153,20 @@ ROWS = (
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         prove=prove_discrete_leximin,
         compared=False,
+        whole_tasks=True,
+    ),
+    Mechanism(
+        "mnw",
+        "Maximum Nash welfare with whole tasks (the largest product; small instances)",
+        whole_goods.SOURCE,
+        whole_goods.maximum_nash_welfare,
+        normalisers.dominant,
+        (NASH,),
+        ("Pareto-optimal",),
+        (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
+        prove=nash.prove,
+        compared=False,
+        agrees_by_proof=True,  # several allocations have the largest product
         whole_tasks=True,
     ),
     Mechanism(
