@@ -95,14 +95,14 @@ def _up_to_a_good(case: AuditCase, best: bool) -> Finding:
     if worst.server is None or worst.resource is None:
         return Finding.vacuous("no user holds anything")
     instance = case.instance
-    which = "any one good" if best else "one good"
-    good = f"{instance.resources[worst.resource]} on {instance.servers[worst.server]!r}"
+    unit = f"a unit of {instance.resources[worst.resource]!r} on {instance.servers[worst.server]!r}"
+    removal = f"whichever unit is taken away, such as {unit}" if best else f"less {unit}"
     witness = (
         f"{case.name(worst.user)} runs {amount(case.totals[worst.user])} tasks and would run "
-        f"{worst.tasks} with the bundle of {case.name(worst.holder)}, less {which} "
-        f"({'the best to take is ' if best else ''}a unit of {good})"
+        f"{worst.tasks} with the bundle of {case.name(worst.holder)}, {removal}"
     )
-    success = f"no user would rather have another's bundle less {'a good' if best else 'any good'}"
+    removed = "some unit" if best else "any unit"
+    success = f"no user would rather have another's bundle less {removed} of it"
     return Finding.of_margin(worst.slack, witness, success)
 
 
@@ -180,7 +180,9 @@ def _partition(case: AuditCase, tasks: np.ndarray, n_bundles: int) -> str:
     for b in range(n_bundles):
         counts = np.bincount(servers[b::n_bundles], minlength=len(tasks))
         parts = [
-            f"{counts[i]} on {case.instance.servers[i]!r}" for i in largest_first(counts) if counts[i]
+            f"{counts[i]} on {case.instance.servers[i]!r}"
+            for i in largest_first(counts)
+            if counts[i]
         ]
         text = " and ".join(parts) or "nothing"
         bundles[text] = bundles.get(text, 0) + 1

@@ -42,7 +42,9 @@ def maximum_nash_welfare(instance: Instance, room: np.ndarray | None = None) -> 
     x = placed(model, single, largest_tasks, room)
     step = np.log(count) - np.log(np.maximum(count - 1, 1))
     phi = model.parameter("phi", n, instance.user_weights, "weight of n")
-    worth = model.parameter("w", k, step, "log k − log(k−1), what the k-th task adds (0: the first)")
+    worth = model.parameter(
+        "w", k, step, "log k − log(k−1), what the k-th task adds (0: the first)"
+    )
     first = model.parameter("first", k, (count == 1).astype(float), "1 for the first task")
     all_steps = float(instance.user_weights @ np.log(np.maximum(most, 1.0)))
     M = model.parameter("M", (), 1.0 + all_steps, "more than all steps but the first are worth")

@@ -178,10 +178,7 @@ def why_not_whole(instance: Instance, tasks: np.ndarray) -> str:
     if (instance.counts > 1).any():
         termination = packing(instance, tasks).solve().status.termination
         if termination is not Termination.OPTIMAL:
-            return (
-                "the tasks on identical servers do not fit them one by one "
-                f"({termination})"
-            )
+            return f"the tasks on identical servers do not fit them one by one ({termination})"
     return ""
 
 

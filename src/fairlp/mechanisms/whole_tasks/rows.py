@@ -40,6 +40,9 @@ NASH = Method(
     solves=True,
 )
 
+#: Weights that differ leave nothing to compare up to one good.
+_UP_TO_ONE_TASK = "envy-free up to one task of the other if all weights are equal (ours)"
+_EF1 = "EF1 if a task needs at most one unit of each resource and all weights are equal (ours)"
 _WANG = "Wang, Li and Liang, INFOCOM 2014"
 
 
@@ -75,7 +78,7 @@ ROWS = (
         whole_tasks.whole_tasks,
         normalisers.dominant,
         (FAST, LOOP),
-        ("Pareto-optimal", "envy-free up to one task of the other if all weights are equal (ours)"),
+        ("Pareto-optimal", _UP_TO_ONE_TASK, _EF1),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         options=("rule", "ties", "trace"),
         whole_tasks=True,
@@ -149,7 +152,7 @@ ROWS = (
         whole_tasks.whole_tasks,
         normalisers.dominant,
         (MILP,),
-        ("Pareto-optimal",),
+        ("Pareto-optimal", _UP_TO_ONE_TASK, _EF1),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         prove=prove_discrete_leximin,
         compared=False,
@@ -162,7 +165,7 @@ ROWS = (
         whole_goods.maximum_nash_welfare,
         normalisers.dominant,
         (NASH,),
-        ("Pareto-optimal",),
+        ("Pareto-optimal", _EF1),
         (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         prove=nash.prove,
         compared=False,
