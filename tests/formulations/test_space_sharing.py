@@ -235,3 +235,30 @@ def test_weights_count_in_the_proportional_objective():
     instance = two_jobs().replace(weights=[3, 1])
     allocation = fairlp.allocate(instance, "gavel", objective="proportional")
     assert allocation.totals.to_dict() == pytest.approx({"a": 3.0, "b": 0.5}, rel=1e-6)
+
+
+def two_by_two(rates):
+    return fairlp.Instance.from_arrays(
+        [[1], [1]], [[1], [1]], users=["a", "b"], servers=KINDS[:2], resources=["gpu"], rates=rates
+    )
+
+
+def test_a_lie_about_throughputs_pays_under_the_policy_that_gavel_calls_strategy_proof():
+    truth = two_by_two([[3, 2], [4, 1]])
+    honest = fairlp.allocate(truth, "gavel", objective="proportional").tasks.to_numpy()
+    assert honest == pytest.approx(np.array([[0, 2], [4, 0]]), abs=1e-6)
+
+    # a claims 6 on the first kind; the time that it is given is worth 29/12 of its own steps
+    lie = two_by_two([[6, 2], [4, 1]])
+    claimed = fairlp.allocate(lie, "gavel", objective="proportional").tasks.to_numpy()
+    time = claimed[0] / np.array([6, 2])
+    assert time @ np.array([3, 2]) == pytest.approx(29 / 12, rel=1e-6)
+
+
+def test_the_proportional_policy_has_neither_the_sharing_incentive_nor_envy_freeness():
+    # half of each kind would run 5/2 of a's steps, and b's kind 3; a has 2
+    instance = two_by_two([[3, 2], [4, 1]])
+    allocation = fairlp.allocate(instance, "gavel", objective="proportional")
+    names = ["sharing incentive", "envy-free", "Pareto-optimal"]
+    findings = fairlp.audit(instance, allocation, names)
+    assert findings.holds.tolist() == [False, False, True]

@@ -51,10 +51,6 @@ from ..own import prove_by, solve_model
 from ..validation import differences
 from .methods import outcome
 
-SHARING_INCENTIVE = (
-    "sharing incentive if an equal part keeps no job busy for more than all its time"
-)
-
 
 def by_objective(call: MethodCall) -> TasksResult:
     """Solve the model of the objective, with the level of each job in its terms."""
@@ -105,7 +101,7 @@ def under(row: Mechanism, parameters: Mapping[str, Any]) -> Mechanism:
     if parameters.get("pairs") is not None:
         return replace(row, region=SharedDevices(parameters["pairs"]), variant=None)
     if parameters.get("objective") == PROPORTIONAL:
-        return replace(row, promises=("Pareto-optimal", SHARING_INCENTIVE), variant=None)
+        return replace(row, promises=("Pareto-optimal",), variant=None)
     return row
 
 

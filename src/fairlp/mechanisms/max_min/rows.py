@@ -236,7 +236,7 @@ ROWS = (
         (Method("lp", policies.by_objective, cost="one LP a round", solves=True),),
         (
             "Pareto-optimal",
-            policies.SHARING_INCENTIVE,
+            "sharing incentive if an equal part keeps no job busy for more than all its time",
         ),
         (RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=gavel.OPTIONS,
