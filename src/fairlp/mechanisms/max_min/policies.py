@@ -133,7 +133,7 @@ def _hierarchical(call: MethodCall) -> TasksResult:
 
 
 def _most(instance: Instance, pairs: Any) -> np.ndarray:
-    """Return the largest throughput of each job, on its fastest kind and beside its best partner."""
+    """Return the largest throughput of each job: on its fastest kind, beside its best partner."""
     fastest = gavel.fastest_throughputs(instance)
     if pairs is not None:
         speed = gavel.throughputs(instance)
@@ -148,7 +148,7 @@ def _along(call: MethodCall, path: Path) -> TasksResult:
     pairs = call.parameters.get("pairs")
 
     def without_room(pool: PoolRows) -> PoolRows:
-        """Return rows that bind no job, in the place of capacities that two jobs may use at once."""
+        """Return rows that bind no job: two jobs may use the same capacity."""
         return replace(pool, room=np.maximum(pool.room, pool.used(_most(instance, pairs))))
 
     rise = RiseOptions() if pairs is None else RiseOptions(rows=without_room)

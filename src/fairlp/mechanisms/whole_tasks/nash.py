@@ -16,6 +16,7 @@ from ...models.programs.backends import find_backend, solve
 from ...models.programs.options import Options
 from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
+from ...models.programs.status import LIMITS
 from ...tolerances import AGREEMENT
 from ..allocation import Allocation
 from ..max_min.whole import note_on_unable, tasks_by_row, why_not_whole
@@ -42,8 +43,16 @@ def nash_milp(call: MethodCall) -> TasksResult:
     return TasksResult(
         tasks_by_row(instance, tasks),
         notes=note_on_unable(single),
-        unproved=solution.unproved,
+        unproved=_doubt(solution),
     )
+
+
+def _doubt(solution: Solution) -> str:
+    """Return what is not proved of a solution: after a limit, that others may be better."""
+    termination = solution.status.termination
+    if termination not in LIMITS:
+        return solution.unproved
+    return f"not proved: the {termination} was reached, and other tasks may have a larger product"
 
 
 def _solved(
@@ -51,7 +60,9 @@ def _solved(
 ) -> tuple[np.ndarray, Solution]:
     """Return whole tasks on single servers, and the solution that they are of."""
     model = maximum_nash_welfare(instance, room)
-    solution = solve(model.compile(), backend, options).require_optimal()
+    solution = solve(model.compile(), backend, options)
+    if not (solution.is_feasible and solution.status.termination in LIMITS):
+        solution.require_optimal()
     tasks = np.rint(np.asarray(model.evaluate("tasks", solution.require_point()), dtype=float))
     return tasks.reshape(single.shape), solution
 
