@@ -87,10 +87,8 @@ def rows(instance: fairlp.Instance) -> list[list[str]]:
         totals = fairlp.allocate(weighted, "gavel").totals.to_numpy()
         rho = isolated / totals
         of_paper = by_paper / totals
-        table.append(
-            [name, f"{rho.max():.3f}", f"{rho.mean():.3f}", f"{of_paper.max():.3f}"]
-            + [f"{of_paper.mean():.3f}"]
-        )
+        figures = (rho.max(), rho.mean(), of_paper.max(), of_paper.mean())
+        table.append([name, *(f"{figure:.3f}" for figure in figures)])
     return table
 
 

@@ -182,8 +182,14 @@ def test_a_pair_that_only_slows_both_is_not_used():
     assert allocation.totals.to_dict() == pytest.approx({"a": 2.0, "b": 1.0})
 
 
-def test_a_mapping_is_as_good_as_a_table():
-    pairs = {("a", "b"): {"v100": 3.0}, ("b", "a"): {"v100": 1.5}}
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        {("a", "b"): {"v100": 3.0}, ("b", "a"): {"v100": 1.5}},
+        {"a": {"b": {"v100": 3.0}}, "b": {"a": {"v100": 1.5}}},
+    ],
+)
+def test_a_mapping_is_as_good_as_a_table(pairs):
     allocation = fairlp.allocate(two_jobs(), "gavel", pairs=pairs)
     assert allocation.totals.to_dict() == pytest.approx({"a": 3.0, "b": 1.5})
 
@@ -204,6 +210,9 @@ def test_a_leximin_with_pairs_is_proved_in_rationals():
     ("pairs", "message"),
     [
         ("a,b", "expected a table with rows"),
+        ({"a": 3.0}, "has the key 'a'; expected a table with rows"),
+        ({("a", "b"): 3.0, ("b", "a"): 1.5}, "no rates by kind of servers"),
+        ({}, "expected a table with rows"),
         (beside().droplevel(1), "expected a table with rows"),
         (beside().iloc[:1], "none of the two the other way round"),
         (beside(-1.0), "expected a rate of at least 0"),

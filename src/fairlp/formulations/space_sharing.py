@@ -53,7 +53,8 @@ class Combinations:
         instance : Instance
         pairs : DataFrame or mapping
             Row (job, partner) and column kind → the rate of the job while it shares a device with
-            the partner. Both rows of a pair must be there; 0 for both where they do not share.
+            the partner. Both rows of a pair must be there; 0 for both where they do not share. A
+            mapping has (job, partner), or jobs and in each partners, and in each kinds.
 
         Raises
         ------
@@ -178,10 +179,25 @@ class SharedDevices:
         model.constraint("made", tasks <= (throughput * x).sum(combination))
 
 
+def _by_pair(pairs: Mapping[Any, Any]) -> dict[tuple[Any, Any], Any]:
+    """Return (job, partner) → rates by kind, also of job → partner → rates by kind."""
+    rates_by_pair: dict[tuple[Any, Any], Any] = {}
+    for key, values in pairs.items():
+        if isinstance(key, tuple) and len(key) == 2:
+            rates_by_pair[key] = values
+        elif isinstance(values, Mapping):
+            rates_by_pair |= {(key, partner): rates for partner, rates in values.items()}
+        else:
+            raise InstanceError(f"pairs has the key {quoted(key)}; expected {_FORM}")
+    if not all(isinstance(rates, Mapping) for rates in rates_by_pair.values()):
+        raise InstanceError(f"pairs has no rates by kind of servers for a pair; expected {_FORM}")
+    return rates_by_pair
+
+
 def _table(instance: Instance, pairs: Any) -> pd.DataFrame:
     """Return the table of pairs, with the kinds of servers in their order, and finite rates."""
     if isinstance(pairs, Mapping):
-        pairs = pd.DataFrame.from_dict(dict(pairs), orient="index")
+        pairs = pd.DataFrame.from_dict(_by_pair(pairs), orient="index")
     if not isinstance(pairs, pd.DataFrame) or pairs.index.nlevels != 2:
         raise InstanceError(f"pairs is {type(pairs).__name__}; expected {_FORM}")
     if pairs.index.has_duplicates:

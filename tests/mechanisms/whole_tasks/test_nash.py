@@ -132,3 +132,14 @@ def test_ef1_holds_where_a_task_needs_at_most_one_unit(mechanism, seed):
     demands[~demands.any(axis=1), 0] = 1
     allocation = shared(demands, [numbers.integers(1, 7, 2)], mechanism)
     assert fairlp.audit(allocation.instance, allocation, ["EF1"]).holds.iloc[0] is not False
+
+
+@pytest.mark.parametrize("seed", range(many(200)))
+def test_sequential_minmax_gives_the_maximin_share(seed):
+    numbers = np.random.default_rng(seed)
+    demands = numbers.integers(0, 5, (int(numbers.integers(2, 5)), 2))
+    demands[~demands.any(axis=1), 0] = 1
+    capacities = numbers.integers(4, 30, (1, 2))
+    totals = shared(demands, capacities, "sequential-minmax").totals.to_numpy()
+    for needs, tasks in zip(demands.tolist(), totals, strict=True):
+        assert tasks >= runs(needs, capacities[0].tolist()) // len(demands)

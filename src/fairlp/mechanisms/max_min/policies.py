@@ -52,8 +52,23 @@ from ..validation import differences
 from .methods import outcome
 
 
+#: What tables of an answer count where jobs share devices.
+_COUNTED_TWICE = (
+    "jobs share devices in pairs: what is in use counts a device once for each job on it, and may be "
+    "more than there is"
+)
+
+
 def by_objective(call: MethodCall) -> TasksResult:
     """Solve the model of the objective, with the level of each job in its terms."""
+    result = _solved(call)
+    if call.parameters.get("pairs") is None:
+        return result
+    return replace(result, notes=(*result.notes, _COUNTED_TWICE))
+
+
+def _solved(call: MethodCall) -> TasksResult:
+    """Solve a leximin or a linear program, or climb a path."""
     parameters = call.parameters
     objective = objective_of(parameters)
     if objective == FINISH_TIME:

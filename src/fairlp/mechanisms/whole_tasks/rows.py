@@ -191,7 +191,11 @@ ROWS = (
         None,
         normalisers.dominant,
         (FAST_MINMAX, LOOP_MINMAX),
-        ("Pareto-optimal", "envy-free up to one own task if all weights are equal"),
+        (
+            "Pareto-optimal",
+            "envy-free up to one own task if all weights are equal",
+            "maximin share if all weights are equal (ours)",
+        ),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         options=("ties", "trace"),
         whole_tasks=True,
