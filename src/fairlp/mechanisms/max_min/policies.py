@@ -51,7 +51,6 @@ from ..own import prove_by, solve_model
 from ..validation import differences
 from .methods import outcome
 
-
 #: What tables of an answer count where jobs share devices.
 _COUNTED_TWICE = (
     "jobs share devices in pairs: what is in use counts a device once for each job on it, and may be "
