@@ -37,7 +37,7 @@ from fairlp.auditing.properties import DYNAMIC
 from fairlp.auditing.search import Search
 from fairlp.mechanisms.table import TABLE
 
-NOT_RERUN = ("drf-milp",)
+NOT_RERUN = ("drf-milp", "mnw")
 #: Audits of lies run a mechanism again for each: so many times fewer instances.
 LIES_COST = 5
 #: Searches whose time is measured: of lies, of programs, of answers without one; some find an instance and simplify it.

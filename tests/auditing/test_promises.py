@@ -300,6 +300,9 @@ def test_conditions_are_what_they_say():
     pair_instance = Instance.from_arrays([[1, 1], [1, 1]], [[2, 2]])
     other = {
         "all demands are positive": Instance.from_arrays([[1, 0], [1, 1]], [[2, 2]]),
+        "a task needs at most one unit of each resource": Instance.from_arrays(
+            [[1, 2], [1, 1]], [[2, 2]]
+        ),
         "anyone may run anywhere": Instance.from_arrays(
             [[1], [1]], [[2], [2]], eligible=[[1, 0], [1, 1]]
         ),

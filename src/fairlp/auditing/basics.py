@@ -9,7 +9,13 @@ import numpy as np
 import pandas as pd
 
 from ..formulations.audits import gain_by_lowering, pareto
-from ..mechanisms.allocation import Allocation, Region, beyond_region, tasks_of
+from ..mechanisms.allocation import (
+    Allocation,
+    Region,
+    beyond_region,
+    says_what_fits,
+    tasks_of,
+)
 from ..mechanisms.mechanism import Division, division_named
 from ..mechanisms.per_server.market import PerServerMarket, fitting
 from ..mechanisms.table import TABLE
@@ -49,7 +55,8 @@ def feasible(case: AuditCase) -> Finding:
 
     # Capacities
     resources = list(instance.resources) if case.division == "rdm" else ["time"]
-    for i, users in enumerate(market.users):
+    region = _region(case)
+    for i, users in enumerate([] if says_what_fits(region) else market.users):
         capacity = market.capacity[i]
         used = case.tasks[users, i] @ market.demands[i]
         excess = relative(used - capacity, capacity)
@@ -81,7 +88,7 @@ def feasible(case: AuditCase) -> Finding:
         violations.append((part, witness))
 
     # Rows of the mechanism's own region
-    outside = beyond_region(_region(case), instance, case.tasks)
+    outside = beyond_region(region, instance, case.tasks)
     witness = f"it is {amount(outside)} beyond the region of {case.mechanism!r}"
     violations.append((outside, witness))
     largest, witness = max(violations, key=itemgetter(0))
@@ -103,7 +110,7 @@ def _largest_at(mask: np.ndarray, case: AuditCase) -> tuple[int, int, float]:
 
 def _region(case: AuditCase) -> Region | None:
     """Return the mechanism's own feasible region, None where it has none."""
-    return TABLE[case.mechanism].region if case.mechanism else None
+    return TABLE[case.mechanism].under(case.options or {}).region if case.mechanism else None
 
 
 def non_wasteful(case: AuditCase) -> Finding:

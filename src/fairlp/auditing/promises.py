@@ -51,6 +51,9 @@ def _busy_at_most(instance: Instance) -> bool:
 CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "all demands are positive": lambda instance: bool((instance.demands > 0).all()),
     "an equal part keeps no job busy for more than all its time": _busy_at_most,
+    "a task needs at most one unit of each resource": lambda instance: bool(
+        np.isin(instance.demands, (0, 1)).all()
+    ),
     "anyone may run anywhere": lambda instance: not instance.has_constraints,
     "all weights are equal": lambda instance: bool(np.ptp(instance.weights, axis=0).max() == 0),
     "all run on one server": lambda instance: instance.n_servers == 1,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ..errors import UnknownNameError, named, quoted
-from . import basics, fairness, queues, reports
+from . import basics, fairness, goods, queues, reports
 from .arrivals import DYNAMIC as DYNAMIC, StepProperty
 from .findings import AuditCase, Finding
 
@@ -63,6 +63,7 @@ class Property(NamedTuple):
 _GHODSI = "Ghodsi et al., NSDI 2011"
 _PS = "Khamse-Ashari et al., ICC 2017"
 _HDRF = "Bhattacharya et al., SoCC 2013"
+_CARAGIANNIS = "Caragiannis et al., EC 2016"
 _PARKES = "Parkes, Procaccia and Shah, EC 2012"
 _ROWS = (
     Property(
@@ -113,6 +114,28 @@ _ROWS = (
         "with another's bundle less one of the other's tasks no user could run more (whole tasks)",
         _PARKES,
         basics.up_to_one_task_of_the_other,
+        whole_only=True,
+    ),
+    Property(
+        "EF1",
+        "with another's bundle less some unit of a resource no user could run more (whole tasks)",
+        _CARAGIANNIS,
+        goods.envy_free_up_to_one_good,
+        whole_only=True,
+    ),
+    Property(
+        "EFX",
+        "with another's bundle less any unit of a resource no user could run more (whole tasks)",
+        _CARAGIANNIS,
+        goods.envy_free_up_to_any_good,
+        whole_only=True,
+    ),
+    Property(
+        "maximin share",
+        "every user runs what it could make sure of by dividing all goods and picking last (whole "
+        "tasks)",
+        "Budish, 2011; Caragiannis et al., EC 2016",
+        goods.maximin_share,
         whole_only=True,
     ),
     Property(

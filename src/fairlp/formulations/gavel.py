@@ -23,16 +23,17 @@ from ..errors import InstanceError, named, quoted
 from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
 from ..models.instances.rationals import decimal
-from ..models.notation.expressions import Expression, Index, Variable
+from ..models.notation.expressions import Expression, Index, Variable, log
 from ..models.notation.labels import aligned
 from ..models.notation.model import Model
 from ..models.notation.reals import NumberError, floats
 from ..models.notation.tables import Subset
 from ..models.programs.program import Program
-from . import region
+from . import region, space_sharing
 from .hierarchical import parts_of_queues
 from .normalisers import containerized
 from .region import inverse, runnable_users, task_limits, where_runnable
+from .space_sharing import Combinations
 
 SOURCE = "Narayanan et al., OSDI 2020"
 THEMIS = "Mahajan et al., NSDI 2020"
@@ -42,6 +43,7 @@ MAKESPAN = "makespan"
 TOTAL = "total"
 FINISH_TIME = "finish-time"
 HIERARCHICAL = "hierarchical"
+PROPORTIONAL = "proportional"
 
 #: What each objective has to know of the jobs.
 OBJECTIVES: dict[str, tuple[str, ...]] = {
@@ -50,9 +52,14 @@ OBJECTIVES: dict[str, tuple[str, ...]] = {
     TOTAL: (),
     FINISH_TIME: ("steps", "age", "isolated_age"),
     HIERARCHICAL: (),
+    PROPORTIONAL: (),
 }
+#: The numbers of jobs that end.
+NUMBERS = ("steps", "age", "isolated_age")
 #: The options of the mechanism.
-OPTIONS = ("objective", "steps", "age", "isolated_age")
+OPTIONS = ("objective", *NUMBERS, "pairs")
+#: Objectives that Gavel states for single jobs only.
+WITHOUT_PAIRS = (PROPORTIONAL,)
 
 
 def throughputs(instance: Instance) -> np.ndarray:
@@ -112,6 +119,7 @@ def gavel(
     steps: Any = None,
     age: Any = None,
     isolated_age: Any = None,
+    pairs: Any = None,
     at: Any = None,
     rho: float | None = None,
     rounds: pd.DataFrame | None = None,
@@ -123,12 +131,15 @@ def gavel(
     Parameters
     ----------
     instance : Instance
-    objective : {"max-min", "makespan", "total", "finish-time", "hierarchical"}
-        See :func:`max_min`, :func:`makespan`, :func:`total`, :func:`finish_time` and
-        :func:`hierarchical`.
+    objective : {"max-min", "makespan", "total", "finish-time", "hierarchical", "proportional"}
+        See :func:`max_min`, :func:`makespan`, :func:`total`, :func:`finish_time`,
+        :func:`hierarchical` and :func:`proportional`.
     steps, age, isolated_age : Series, mapping or array, by user
         Of jobs that end: the steps that are left, the time since the job came, and the time that
         it would have needed in isolation for the steps that it has made (by default its age).
+    pairs : DataFrame or mapping, optional
+        Space sharing: row (job, partner) and column kind → the rate of the job while it shares a
+        device with the partner; see :meth:`~fairlp.formulations.space_sharing.Combinations.of`.
     at : Series, mapping, array or table by user, optional
         Of ``finish-time``: throughputs at which the levels have their tangents, a column each.
     rho : float, optional
@@ -136,31 +147,35 @@ def gavel(
     rounds : DataFrame, optional
         Of ``hierarchical``: the rounds so far, rows of ``allocation.rounds``; the model is the next.
     """
-    objective = chosen(objective, {"steps": steps, "age": age, "isolated_age": isolated_age})
+    objective = chosen(objective, {"steps": steps, "age": age, "isolated_age": isolated_age}, pairs)
     if objective != FINISH_TIME and not (at is None and rho is None):
         raise InstanceError(f"objective {quoted(objective)} takes neither at= nor rho=")
     if objective == HIERARCHICAL:
-        return hierarchical(WaterLevels.after_rounds(instance, rounds))
+        return hierarchical(WaterLevels.after_rounds(instance, rounds), pairs)
     if rounds is not None:
         raise InstanceError(
             f"objective {quoted(objective)} takes no rounds=; {HIERARCHICAL!r} takes it"
         )
     if objective == MAX_MIN:
-        return max_min(instance)
+        return max_min(instance, pairs)
     if objective == MAKESPAN:
-        return makespan(instance, steps)
+        return makespan(instance, steps, pairs)
     if objective == TOTAL:
-        return total(instance)
-    return finish_time(instance, JobsThatEnd.of(instance, steps, age, isolated_age), at, rho)
+        return total(instance, pairs)
+    if objective == PROPORTIONAL:
+        return proportional(instance)
+    jobs = JobsThatEnd.of(instance, steps, age, isolated_age)
+    return finish_time(instance, jobs, pairs, at, rho)
 
 
-def chosen(objective: Any, numbers: dict[str, Any]) -> str:
+def chosen(objective: Any, numbers: dict[str, Any], pairs: Any = None) -> str:
     """Return the objective that is meant (None: max-min); it must take the numbers of the jobs.
 
     Raises
     ------
     InstanceError
-        For numbers that the objective does not take, and for steps that it lacks.
+        For numbers that the objective does not take, for steps that it lacks, and for pairs where
+        it is of single jobs.
     """
     name = named(MAX_MIN if objective is None else objective, OBJECTIVES, "objective")
     for option, values in numbers.items():
@@ -173,41 +188,53 @@ def chosen(objective: Any, numbers: dict[str, Any]) -> str:
         raise InstanceError(
             f"objective {quoted(name)} needs the steps that each job has left; give them by user as steps="
         )
+    if pairs is not None and name in WITHOUT_PAIRS:
+        takers = [other for other in OBJECTIVES if other not in WITHOUT_PAIRS]
+        raise InstanceError(
+            f"objective {quoted(name)} takes no 'pairs': Gavel states it for jobs that share no device; "
+            f"{' and '.join(map(repr, takers))} take them"
+        )
     return name
 
 
 @dataclass(frozen=True)
 class _Region:
-    """The region of all policies: the model with rows ``capacity``, ``time`` and ``limit``."""
+    """The region of all policies: the model with rows ``capacity``, ``time`` and ``limit``.
+
+    ``effective`` is Σ_j T[m,j]·X[m,j], the throughput of a job.
+    """
 
     model: Model
-    x: Variable
-    throughput: Expression
+    effective: Expression
     runnable: Subset
 
-    @property
-    def effective(self) -> Expression:
-        """Σ_j T[m,j]·X[m,j], the throughput of a job."""
-        j = self.x.indices[1]
-        return (self.throughput * self.x).sum(j)
 
+def _region(instance: Instance, name: str, source: str, pairs: Any = None) -> _Region:
+    """Return the region: a job has at most all its time, kinds all their servers, Σ_m d·X ≤ c.
 
-def _region(instance: Instance, name: str, source: str) -> _Region:
-    """Return the region: a job has at most all its time, kinds all their servers, Σ_m d·X ≤ c."""
+    With pairs, X is over combinations of jobs in the place of jobs.
+    """
     m = instance.users
     j = instance.servers
-    model = Model(name, source, (m, j, instance.resources))
-    d = region.demands(model, instance)
-    c = region.capacities(model, instance)
     speed = throughputs(instance)
-    throughput = model.parameter("v", (m, j), speed, "tasks of n in a unit of time on i")
-    runs = model.subset("E", (m, j), speed > 0, "n may run on i, where it has a throughput")
-    x = model.variable("X", m, j, where=runs, doc="part of its time that n runs on i")
-    model.constraint("capacity", (d * x).sum(m) <= c)
-    model.constraint("time", x.sum(j) <= 1)
-    task_limits(model, instance, (throughput * x).sum(j), "limit of n (its throughput)")
-    model.define("tasks", throughput * x)
-    return _Region(model, x, throughput, where_runnable(model, instance))
+    if pairs is None:
+        model = Model(name, source, (m, j, instance.resources))
+        d = region.demands(model, instance)
+        c = region.capacities(model, instance)
+        throughput = model.parameter("v", (m, j), speed, "tasks of n in a unit of time on i")
+        runs = model.subset("E", (m, j), speed > 0, "n may run on i, where it has a throughput")
+        x = model.variable("X", m, j, where=runs, doc="part of its time that n runs on i")
+        model.constraint("capacity", (d * x).sum(m) <= c)
+        model.constraint("time", x.sum(j) <= 1)
+        tasks: Expression = throughput * x
+    else:
+        combinations = Combinations.of(instance, pairs)
+        model = Model(f"{name}, space sharing", source, (m, j, instance.resources))
+        x, throughput, combination = space_sharing.rows(model, combinations, speed)
+        tasks = (throughput * x).sum(combination)
+    task_limits(model, instance, tasks.sum(j), "limit of n (its throughput)")
+    model.define("tasks", tasks)
+    return _Region(model, tasks.sum(j), where_runnable(model, instance))
 
 
 def _lowest(model: Model, instance: Instance, doc: str) -> Variable:
@@ -215,7 +242,7 @@ def _lowest(model: Model, instance: Instance, doc: str) -> Variable:
     return model.variable("t", upper=None if runnable_users(instance).any() else 0.0, doc=doc)
 
 
-def max_min(instance: Instance) -> Model:
+def max_min(instance: Instance, pairs: Any = None) -> Model:
     """Gavel's max-min fairness (§4.1): maximise the lowest normalised throughput.
 
     The paper's level of a job is s[m]/φ[m]·Σ_j T[m,j]·X[m,j] over its throughput at equal shares of
@@ -223,7 +250,7 @@ def max_min(instance: Instance) -> Model:
     T[m,j]·X[m,j]/(φ[m]·Γ[m]).
     """
     m = instance.users
-    shared = _region(instance, "Gavel", f"{SOURCE}, §4.1")
+    shared = _region(instance, "Gavel", f"{SOURCE}, §4.1", pairs)
     model = shared.model
     phi = model.parameter("phi", m, instance.user_weights, "weight of n")
     gamma = model.parameter(
@@ -235,7 +262,7 @@ def max_min(instance: Instance) -> Model:
     return model
 
 
-def hierarchical(state: WaterLevels) -> Model:
+def hierarchical(state: WaterLevels, pairs: Any = None) -> Model:
     """One round of Gavel's hierarchical policy (§4.3), water filling along the tree of queues.
 
     The level of a job is its normalised throughput, Σ_j T[m,j]·X[m,j]/Γ[m]. Active jobs rise from
@@ -245,7 +272,7 @@ def hierarchical(state: WaterLevels) -> Model:
     """
     instance = state.instance
     m = instance.users
-    shared = _region(instance, "Gavel, hierarchical", f"{SOURCE}, §4.3")
+    shared = _region(instance, "Gavel, hierarchical", f"{SOURCE}, §4.3", pairs)
     model = shared.model
     gamma = model.parameter(
         "Gamma", m, normalised(instance), "tasks that all servers could run of n"
@@ -331,14 +358,14 @@ def normalised(instance: Instance) -> np.ndarray:
     return np.where(alone > 0, alone, 1.0)
 
 
-def makespan(instance: Instance, steps: Any) -> Model:
+def makespan(instance: Instance, steps: Any, pairs: Any = None) -> Model:
     """Gavel's makespan (§4.2): maximise t with Σ_j T[m,j]·X[m,j] ≥ s[m]·t for each job.
 
     Each job makes its steps in the time 1/t.
     """
     if np.ptp(instance.weights) > 0:
         raise InstanceError("the makespan has no weights, and weights differ; leave them out")
-    shared = _region(instance, "Gavel, makespan", f"{SOURCE}, §4.2")
+    shared = _region(instance, "Gavel, makespan", f"{SOURCE}, §4.2", pairs)
     model = shared.model
     numbers = steps_of(instance, steps)
     s = model.parameter("S", instance.users, numbers, "steps that n has left")
@@ -348,13 +375,13 @@ def makespan(instance: Instance, steps: Any) -> Model:
     return model
 
 
-def total(instance: Instance) -> Model:
+def total(instance: Instance, pairs: Any = None) -> Model:
     """Gavel's total throughput (§4.2): maximise Σ_m φ[m]·Σ_j T[m,j]·X[m,j]/T[m,fastest].
 
     The paper's FIFO policy is this one, with weights that fall from the first job to the last.
     """
     m = instance.users
-    shared = _region(instance, "Gavel, total throughput", f"{SOURCE}, §4.2")
+    shared = _region(instance, "Gavel, total throughput", f"{SOURCE}, §4.2", pairs)
     model = shared.model
     phi = model.parameter("phi", m, instance.user_weights, "weight of n")
     fastest = model.parameter(
@@ -364,8 +391,27 @@ def total(instance: Instance) -> Model:
     return model
 
 
+def proportional(instance: Instance) -> Model:
+    """Gavel's strategy-proof policy (§4.2): maximise Σ_m φ[m]·log Σ_j T[m,j]·X[m,j].
+
+    The product of throughputs, a competitive equilibrium from incomes φ[m]. A normaliser of
+    throughputs would only add a constant. A job that can run nothing has no term.
+    """
+    m = instance.users
+    shared = _region(instance, "Gavel, proportional", f"{SOURCE}, §4.2")
+    model = shared.model
+    weights = np.where(runnable_users(instance), instance.user_weights, 0.0)
+    phi = model.parameter("phi", m, weights, "weight of n (0: no term)")
+    model.maximize((phi * log(shared.effective)).sum(m))
+    return model
+
+
 def finish_time(
-    instance: Instance, jobs: JobsThatEnd, at: Any = None, rho: float | None = None
+    instance: Instance,
+    jobs: JobsThatEnd,
+    pairs: Any = None,
+    at: Any = None,
+    rho: float | None = None,
 ) -> Model:
     """Finish-time fairness (Themis, NSDI 2020; Gavel, §4.2): minimise the largest ρ[m].
 
@@ -380,6 +426,8 @@ def finish_time(
     ----------
     instance : Instance
     jobs : JobsThatEnd
+    pairs : DataFrame or mapping, optional
+        As of :func:`gavel`.
     at : Series, mapping, array or table by user, optional
         Throughputs a, a column for each tangent; by default what a job has in isolation.
     rho : float, optional
@@ -387,7 +435,7 @@ def finish_time(
     m = instance.users
     source = f"{THEMIS}; {SOURCE}, §4.2"
     if rho is not None:
-        shared = _region(instance, "finish-time fairness, can all have rho?", source)
+        shared = _region(instance, "finish-time fairness, can all have rho?", source, pairs)
         model = shared.model
         throughput_due = jobs.throughputs_due(instance, rho)
         g = model.parameter("g", m, throughput_due, "throughput that n needs to have rho")
@@ -398,7 +446,7 @@ def finish_time(
 
     points = jobs.isolated[:, None] if at is None else _points(instance, at)
     k = Index("k", range(1, points.shape[1] + 1), "tangent")
-    shared = _region(instance, "finish-time fairness", source)
+    shared = _region(instance, "finish-time fairness", source, pairs)
     model = shared.model
     intercepts, slopes = jobs.tangents(points)
     alpha = model.parameter(

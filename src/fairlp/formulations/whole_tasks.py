@@ -166,7 +166,7 @@ def on_servers(
     gamma = model.parameter("Gamma", n, tasks_per_level, "tasks at level 1: φ[n]Γ[n]")
     largest_tasks = most_tasks_on(single)
     can_run = largest_tasks.any(axis=1)
-    x = _placed(model, single, largest_tasks, room)
+    x = placed(model, single, largest_tasks, room)
     t = model.variable(
         "t", upper=None if can_run.any() else 0.0, doc="smallest level x[n]/(φ[n]Γ[n])"
     )
@@ -190,7 +190,7 @@ def above_on_servers(instance: Instance, settled: Sequence[SettledLevel]) -> Mod
     model = Model("users above a level", "ordered outcomes, level by level", (n, i))
     largest_tasks = most_tasks_on(single)
     can_run = largest_tasks.any(axis=1)
-    x = _placed(model, single, largest_tasks, None)
+    x = placed(model, single, largest_tasks, None)
     k = Index("k", [f"level{number}" for number in range(1, len(settled) + 1)], "level")
     fewest = np.array([level.least for level in settled[1:]] + [settled[-1].above])
     above = model.parameter("a", (k, n), fewest, "fewest tasks above level k")
@@ -238,7 +238,7 @@ def reaching_on_servers(
     model = Model("users who reach levels", "whole tasks, level by level", (n, i))
     largest_tasks = most_tasks_on(single)
     can_run = np.asarray(largest_tasks.any(axis=1))
-    x = _placed(model, single, largest_tasks, room)
+    x = placed(model, single, largest_tasks, room)
     floor = model.parameter("f", n, np.where(can_run, fewest[0], 0.0), "tasks at the lowest level")
     tasks = floor + 0
     if len(enough):
@@ -292,18 +292,18 @@ def packing(instance: Instance, tasks: np.ndarray) -> Model:
     i = single.servers
     v = Index("v", instance.servers.labels, "row of servers")
     model = Model("do these tasks fit server by server?", "bin packing", (n, i, v))
-    x = _placed(model, single, most_tasks_on(single), None)
+    x = placed(model, single, most_tasks_on(single), None)
     row = np.repeat(np.arange(len(instance.counts)), instance.counts)
     inside = model.parameter(
         "b", (v, i), np.arange(len(v))[:, None] == row, "1 where server i is one of row v"
     )
-    placed = model.parameter("X", (v, n), np.rint(tasks).T, "tasks of n on row v")
-    model.constraint("placed", (inside * x).sum(i) >= placed, over=(v, n))
+    on_rows = model.parameter("X", (v, n), np.rint(tasks).T, "tasks of n on row v")
+    model.constraint("placed", (inside * x).sum(i) >= on_rows, over=(v, n))
     model.maximize(x.sum(n, i))
     return model
 
 
-def _placed(
+def placed(
     model: Model, single: Instance, largest_tasks: np.ndarray, room: np.ndarray | None
 ) -> Variable:
     """Return x[n,i], whole tasks within capacities and task limits."""

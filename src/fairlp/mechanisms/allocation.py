@@ -80,6 +80,11 @@ def _amounts(instance: Instance, tasks: np.ndarray) -> np.ndarray:
 Region = Callable[[Model, Instance, Any], object]
 
 
+def says_what_fits(region: Region | None) -> bool:
+    """Return whether a region has rows of its own in the place of the capacities of servers."""
+    return bool(getattr(region, "says_what_fits", False))
+
+
 def beyond_region(region: Region | None, instance: Instance, tasks: np.ndarray) -> float:
     """Return the part by which all tasks must shrink to lie in the region; 0 without a region."""
     if region is None:
@@ -298,7 +303,9 @@ class Allocation:
             return float("inf")
         capacity = self.instance.total_capacities
         over = self.usage.to_numpy() - capacity
-        worst = float(relative(over, capacity).max(initial=0.0))
+        worst = 0.0
+        if not says_what_fits(self.region):
+            worst = float(relative(over, capacity).max(initial=0.0))
         totals = self.totals.to_numpy()
         limits = self.instance.task_limits
         finite = np.isfinite(limits)

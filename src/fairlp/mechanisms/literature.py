@@ -119,6 +119,14 @@ REFERENCES = (
         (("volume", "21"), ("number", "6"), ("pages", "1785--1798")), doi="10.1109/TNET.2012.2233213",
     ),
     Reference(
+        "caragiannis2016unreasonable", "Caragiannis et al., EC 2016", "inproceedings",
+        "Ioannis Caragiannis and David Kurokawa and Hervé Moulin and Ariel D. Procaccia and Nisarg "
+        "Shah and Junxing Wang",
+        "The Unreasonable Fairness of Maximum Nash Welfare",
+        "17th ACM Conference on Economics and Computation (EC '16)", 2016, (("pages", "305--322"),),
+        doi="10.1145/2940716.2940726",
+    ),
+    Reference(
         "wang2014dominant", "INFOCOM 2014", "inproceedings", "Wei Wang and Baochun Li and Ben Liang",
         "Dominant Resource Fairness in Cloud Computing Systems with Heterogeneous Servers",
         "IEEE Conference on Computer Communications (INFOCOM)", 2014, url="https://arxiv.org/abs/1308.0083",

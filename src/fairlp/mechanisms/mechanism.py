@@ -283,6 +283,8 @@ class Mechanism:
         besides capacities, limits and placement; audits ask within them.
     whole : Mechanism or None
         What it is with ``whole=True``: the same rule over whole tasks.
+    variant : callable or None
+        (row, options) → the row as it is under other options of the mechanism.
     """
 
     name: str
@@ -306,9 +308,12 @@ class Mechanism:
     limits: Literal["any", "never", "always"] = "any"
     region: Region | None = None
     whole: Mechanism | None = None
+    variant: Callable[[Mechanism, Mapping[str, Any]], Mechanism] | None = None
 
     def under(self, options: Mapping[str, Any]) -> Mechanism:
         """Return the row as it is under these options: ``whole=True`` asks for whole tasks."""
+        if self.variant is not None:
+            return self.variant(self, options)
         chosen = options.get("whole")
         if self.whole is None or chosen is None:
             return self

@@ -37,7 +37,7 @@ from ..models.programs.proof import Proof
 from ..models.programs.solution import Solution
 from ..solvers.leximin.of_model import LeximinSolution, leximin, proved_as_written
 from ..tolerances import AGREEMENT, VERIFIED
-from .allocation import Allocation, Region, overuse, within_capacity
+from .allocation import Allocation, Region, overuse, says_what_fits, within_capacity
 from .literature import Reference
 from .mechanism import Domain, Mechanism, Method, MethodCall, TasksResult
 from .table import OWN, TABLE, find
@@ -128,7 +128,7 @@ def solve_model(call: MethodCall) -> TasksResult:
         require_tasks(model, call.instance, call.mechanism.name)
     if _has_levels(model):
         answer = leximin(model, solver=call.solver, **call.options)
-        tasks = within_capacity(call.instance, tasks_at(model, answer.x, call.instance))
+        tasks = _fitted(call, tasks_at(model, answer.x, call.instance))
         return TasksResult(
             tasks,
             prices=_prices(answer, call.instance),
@@ -139,7 +139,7 @@ def solve_model(call: MethodCall) -> TasksResult:
         )
     solution = model.solve(call.solver, **call.options).require_optimal()
     assert solution.x is not None
-    tasks = within_capacity(call.instance, tasks_at(model, solution.x, call.instance))
+    tasks = _fitted(call, tasks_at(model, solution.x, call.instance))
     proved = solution.row_duals is not None
     return TasksResult(
         tasks,
@@ -148,6 +148,13 @@ def solve_model(call: MethodCall) -> TasksResult:
         notes=_limit_notes(call.mechanism.name, call.instance, tasks),
         unproved=solution.unproved,
     )
+
+
+def _fitted(call: MethodCall, tasks: np.ndarray) -> np.ndarray:
+    """Return tasks within capacities, unless the mechanism's region says what fits."""
+    if says_what_fits(call.mechanism.region):
+        return tasks
+    return within_capacity(call.instance, tasks)
 
 
 def require_tasks(model: Model, instance: Instance, name: str) -> None:

@@ -51,6 +51,7 @@ FAMILIES: dict[str, str] = {
     "h-drf-discrete": _WHOLE_TASKS,
     "h-drf-naive": _WHOLE_TASKS,
     "drf-milp": _WHOLE_TASKS,
+    "mnw": _WHOLE_TASKS,
     "pdrf": _WHOLE_TASKS,
     "sequential-minmax": _WHOLE_TASKS,
     "dynamic-drf": _ARRIVALS,

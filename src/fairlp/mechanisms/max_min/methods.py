@@ -344,14 +344,18 @@ def _one_server(
     )
 
 
-def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> TasksResult:
+def outcome(
+    instance: Instance, result: LeximinResult, priced: bool = False, within: bool = True
+) -> TasksResult:
     """Return the outcome of rounds of linear programs.
 
-    ``priced`` marks rounds whose prices bound the effect of rounding.
+    ``priced`` marks rounds whose prices bound the effect of rounding. ``within`` says whether
+    capacities bound the sum of all tasks' demands; they do not where jobs share devices.
     """
     # by a solver's tolerance they may be below 0; in place, as the table may be large
     nonnegative_tasks = np.maximum(result.tasks, 0.0, out=result.tasks)
-    tasks = within_capacity(instance, nonnegative_tasks)
+    tasks = within_capacity(instance, nonnegative_tasks) if within else nonnegative_tasks
+    rounding = displaced(instance, nonnegative_tasks, priced) if within else 0.0
     return TasksResult(
         tasks,
         prices=result.prices,
@@ -360,7 +364,7 @@ def outcome(instance: Instance, result: LeximinResult, priced: bool = False) -> 
         gap=result.gap,
         notes=tuple(_notes(result)),
         unproved=_NO_DUALS if result.gap is None else "",
-        uncertain=result.uncertain + displaced(instance, nonnegative_tasks, priced),
+        uncertain=result.uncertain + rounding,
         times=result.times,
     )
 

@@ -24,32 +24,50 @@ from ...formulations import gavel
 from ...formulations.gavel import (
     FINISH_TIME,
     HIERARCHICAL,
+    NUMBERS,
     OPTIONS,
+    PROPORTIONAL,
     TOTAL,
     JobsThatEnd,
     WaterLevels,
 )
 from ...formulations.region import runnable_users
+from ...formulations.space_sharing import Combinations, SharedDevices
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ...models.paths.concave import ConcavePath
 from ...models.paths.path import Path
+from ...models.paths.pool import PoolRows
 from ...models.programs.certificate import dual_bound
 from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
 from ...models.trees.tree import Tree
-from ...solvers.leximin.leximin import climb
+from ...solvers.leximin.leximin import RiseOptions, climb
 from ...tolerances import AGREEMENT, BLOCKED_PRICE, LEAST_PROVED, SOLVER_TIGHTEST
 from ..allocation import Allocation
-from ..mechanism import MethodCall, TasksResult
+from ..mechanism import Mechanism, MethodCall, TasksResult
 from ..own import prove_by, solve_model
 from ..validation import differences
 from .methods import outcome
 
+#: What tables of an answer count where jobs share devices.
+_COUNTED_TWICE = (
+    "jobs share devices in pairs: what is in use counts a device once for each job on it, and may be "
+    "more than there is"
+)
+
 
 def by_objective(call: MethodCall) -> TasksResult:
     """Solve the model of the objective, with the level of each job in its terms."""
+    result = _solved(call)
+    if call.parameters.get("pairs") is None:
+        return result
+    return replace(result, notes=(*result.notes, _COUNTED_TWICE))
+
+
+def _solved(call: MethodCall) -> TasksResult:
+    """Solve a leximin or a linear program, or climb a path."""
     parameters = call.parameters
     objective = objective_of(parameters)
     if objective == FINISH_TIME:
@@ -88,8 +106,17 @@ def level_1_of(allocation: Allocation) -> np.ndarray:
 
 def objective_of(parameters: Mapping[str, Any]) -> str:
     """Return the objective of the options of a call; raise where its options do not go together."""
-    numbers = {option: parameters.get(option) for option in OPTIONS[1:]}
-    return gavel.chosen(parameters.get("objective"), numbers)
+    numbers = {option: parameters.get(option) for option in NUMBERS}
+    return gavel.chosen(parameters.get("objective"), numbers, parameters.get("pairs"))
+
+
+def under(row: Mechanism, parameters: Mapping[str, Any]) -> Mechanism:
+    """Return the row of the objective and region that options of a call choose."""
+    if parameters.get("pairs") is not None:
+        return replace(row, region=SharedDevices(parameters["pairs"]), variant=None)
+    if parameters.get("objective") == PROPORTIONAL:
+        return replace(row, promises=("Pareto-optimal",), variant=None)
+    return row
 
 
 def options_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +133,7 @@ def _finish_time(call: MethodCall) -> TasksResult:
     """Raise 1/ρ of all jobs alike, as far as it goes."""
     instance = call.instance
     jobs = _jobs(instance, options_of(call.parameters))
-    most = np.where(runnable_users(instance), gavel.fastest_throughputs(instance), 0.0)
+    most = _most(instance, call.parameters.get("pairs"))
     return _along(call, ConcavePath.start(instance, functions=jobs, most=most))
 
 
@@ -119,18 +146,36 @@ def _hierarchical(call: MethodCall) -> TasksResult:
     return replace(_along(call, WaterPath.start(instance, tree=tree)), shares_along_tree=True)
 
 
+def _most(instance: Instance, pairs: Any) -> np.ndarray:
+    """Return the largest throughput of each job: on its fastest kind, beside its best partner."""
+    fastest = gavel.fastest_throughputs(instance)
+    if pairs is not None:
+        speed = gavel.throughputs(instance)
+        beside = Combinations.of(instance, pairs).throughputs(speed).max(axis=(1, 2))
+        fastest = np.maximum(fastest, beside)
+    return np.where(runnable_users(instance), fastest, 0.0)
+
+
 def _along(call: MethodCall, path: Path) -> TasksResult:
     """Return the outcome of jobs that rise along a path, with levels in the objective's terms."""
     instance = call.instance
+    pairs = call.parameters.get("pairs")
+
+    def without_room(pool: PoolRows) -> PoolRows:
+        """Return rows that bind no job: two jobs may use the same capacity."""
+        return replace(pool, room=np.maximum(pool.room, pool.used(_most(instance, pairs))))
+
+    rise = RiseOptions() if pairs is None else RiseOptions(rows=without_room)
     result = climb(
         instance,
-        gavel.max_min,
+        partial(gavel.max_min, pairs=pairs),
         replace(path, row_tasks=instance.user_weights * gavel.normalised(instance)),
         solver=call.solver,
         merge=False,
         options=call.options,
+        rise=rise,
     )
-    tasks_result = outcome(instance, result)
+    tasks_result = outcome(instance, result, within=pairs is None)
     totals = tasks_result.tasks.sum(axis=1)
     tasks_per_level = at_level_1(instance, call.parameters, totals)
     return replace(tasks_result, tasks_per_level=tasks_per_level)
@@ -177,7 +222,7 @@ class WaterFilling:
     doubt: str
 
     @classmethod
-    def run(cls, instance: Instance) -> WaterFilling:
+    def run(cls, instance: Instance, pairs: Any = None) -> WaterFilling:
         """Run rounds until all jobs have stopped; each stops one job at least."""
         tight: dict[str, Any] = {
             "primal_tolerance": SOLVER_TIGHTEST,
@@ -190,7 +235,7 @@ class WaterFilling:
         doubt = ""
 
         while state.active.any():
-            model = gavel.hierarchical(state)
+            model = gavel.hierarchical(state, pairs)
             solution = model.solve("highs", **tight).require_optimal()
             rounds += 1
 
@@ -234,7 +279,7 @@ def _stopping(state: WaterLevels, solution: Solution) -> tuple[np.ndarray, np.nd
 
 
 def _jobs(instance: Instance, options: Mapping[str, Any]) -> JobsThatEnd:
-    return JobsThatEnd.of(instance, *(options.get(name) for name in OPTIONS[1:]))
+    return JobsThatEnd.of(instance, *(options.get(name) for name in NUMBERS))
 
 
 def prove(allocation: Allocation, exact: bool = False) -> Proof:
@@ -245,18 +290,18 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     parameters = allocation.parameters
     objective = objective_of(parameters)
     options = options_of(parameters)
+    # entries of pairs are rates that were given, not quotients
+    as_written = None if "pairs" in options else gavel.as_written
     if objective == FINISH_TIME:
         jobs = _jobs(allocation.instance, options)
         options["at"] = allocation.totals.to_numpy()
-        return prove_by(
-            partial(gavel.gavel, **options), allocation, exact, jobs.levels, gavel.as_written
-        )
+        return prove_by(partial(gavel.gavel, **options), allocation, exact, jobs.levels, as_written)
     if objective == HIERARCHICAL:
         return _prove_hierarchical(allocation, exact)
     formulation = partial(gavel.gavel, **options)
     if objective == TOTAL:
         return _prove_total(formulation, allocation, exact)
-    return prove_by(formulation, allocation, exact, as_written=gavel.as_written)
+    return prove_by(formulation, allocation, exact, as_written=as_written)
 
 
 def _prove_total(
@@ -287,7 +332,7 @@ def _prove_hierarchical(allocation: Allocation, exact: bool) -> Proof:
             "not in rationals; certify() proves them",
         )
     instance = allocation.instance
-    filling = WaterFilling.run(instance)
+    filling = WaterFilling.run(instance, allocation.parameters.get("pairs"))
     if filling.doubt:
         return Proof(False, filling.doubt)
     totals = allocation.totals.to_numpy()

@@ -244,6 +244,7 @@ ROWS = (
         prove=policies.prove,
         level_1_of=policies.level_1_of,
         region=gavel.one_kind_at_a_time,
+        variant=policies.under,
     ),
     Mechanism(
         "naive-drf",

@@ -60,7 +60,7 @@ def whole_leximin(call: MethodCall) -> TasksResult:
     instance = call.instance
     single = instance.expanded()
     if not most_tasks_on(single).any():
-        return TasksResult(np.zeros(instance.shape), notes=_note(single))
+        return TasksResult(np.zeros(instance.shape), notes=note_on_unable(single))
     # At the tightest tolerances HiGHS calls programs infeasible that have points; tasks are compared
     # with capacities exactly, so that looser ones only cost a second run.
     backend = find_backend(call.solver)
@@ -81,12 +81,12 @@ def whole_leximin(call: MethodCall) -> TasksResult:
             )
         room = single.capacities * usable(*whole_table(single.demands, single.capacities))
         options = options.tightened(backend)
-    tasks_by_row = _by_row(instance, tasks)
+    tasks_of_rows = tasks_by_row(instance, tasks)
     return TasksResult(
-        tasks_by_row,
-        rounds=_rounds(instance, rounds.history(), tasks_by_row),
+        tasks_of_rows,
+        rounds=_rounds(instance, rounds.history(), tasks_of_rows),
         gap=rounds.gap,
-        notes=_note(single),
+        notes=note_on_unable(single),
         unproved=rounds.unproved,
     )
 
@@ -118,9 +118,9 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     instance = allocation.instance
     row = find(allocation.mechanism).under({"whole": True})
     tasks = allocation.tasks_array
-    problem = _broken(instance, tasks)
+    problem = why_not_whole(instance, tasks)
     if problem:
-        return Proof(False, problem)
+        return Proof(False, f"not the leximin: {problem}")
     can_run = most_tasks_on(instance.expanded()).any(axis=1)
     tasks_per_level = row.tasks_per_level(instance)
     levels = quotients(tasks.sum(axis=1), tasks_per_level)
@@ -164,24 +164,21 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     )
 
 
-def _broken(instance: Instance, tasks: np.ndarray) -> str:
+def why_not_whole(instance: Instance, tasks: np.ndarray) -> str:
     """Return why tasks are no whole tasks of the instance; empty where they are."""
     if (abs(tasks - np.rint(tasks)) > AGREEMENT * np.maximum(tasks, 1.0)).any() or (
         tasks < 0
     ).any():
-        return "not the leximin of whole tasks: some tasks are no whole numbers"
+        return "some tasks are no whole numbers"
     is_overused = beyond(instance.demands, instance.capacities, instance.counts, tasks)
     is_misplaced = (np.rint(tasks) > 0) & ~instance.runnable()
     is_beyond_limit = np.rint(tasks).sum(axis=1) > instance.task_limits
     if is_overused.any() or is_misplaced.any() or is_beyond_limit.any():
-        return "not the leximin: the tasks break a capacity, a limit or a placement constraint"
+        return "the tasks break a capacity, a limit or a placement constraint"
     if (instance.counts > 1).any():
         termination = packing(instance, tasks).solve().status.termination
         if termination is not Termination.OPTIMAL:
-            return (
-                "not the leximin: the tasks on identical servers do not fit them one by one "
-                f"({termination})"
-            )
+            return f"the tasks on identical servers do not fit them one by one ({termination})"
     return ""
 
 
@@ -194,7 +191,7 @@ def _distinct(levels: np.ndarray) -> list[float]:
     return distinct
 
 
-def _by_row(instance: Instance, tasks: np.ndarray) -> np.ndarray:
+def tasks_by_row(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     """Return tasks on single servers as tasks on the rows of identical ones."""
     row = np.repeat(np.arange(len(instance.counts)), instance.counts)
     result = np.zeros(instance.shape)
@@ -202,7 +199,7 @@ def _by_row(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     return result
 
 
-def _note(single: Instance) -> tuple[str, ...]:
+def note_on_unable(single: Instance) -> tuple[str, ...]:
     """Return a note on users who can run no whole task."""
     unable = np.flatnonzero(~most_tasks_on(single).any(axis=1) & (single.task_limits >= 1))
     if not unable.size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...formulations import normalisers, whole_tasks
+from ...formulations import normalisers, whole_goods, whole_tasks
 from ...formulations.hierarchical import at_level_1
 from ..mechanism import (
     EQUAL_WEIGHTS,
@@ -18,7 +18,7 @@ from ..mechanism import (
     Mechanism,
     Method,
 )
-from . import karma, methods, on_tree
+from . import karma, methods, nash, on_tree
 from .proof import prove_discrete_leximin, prove_karma, prove_placement
 
 FAST = Method(
@@ -33,7 +33,16 @@ EXACT = Method("exact", methods.exact_floors, cost="O(NR)")
 FLOATING = Method("floating-point", methods.floating_point, cost="O(NR)")
 CYCLES_LP = Method("lp", methods.by_lp, cost="one LP of one variable", solves=True)
 MILP = Method("milp", methods.leximin_milp, cost="two integer programs a level", solves=True)
+NASH = Method(
+    "milp",
+    nash.nash_milp,
+    cost="one integer program, users × single servers integers and a binary a task",
+    solves=True,
+)
 
+#: Weights that differ leave nothing to compare up to one good.
+_UP_TO_ONE_TASK = "envy-free up to one task of the other if all weights are equal (ours)"
+_EF1 = "EF1 if a task needs at most one unit of each resource and all weights are equal (ours)"
 _WANG = "Wang, Li and Liang, INFOCOM 2014"
 
 
@@ -69,7 +78,7 @@ ROWS = (
         whole_tasks.whole_tasks,
         normalisers.dominant,
         (FAST, LOOP),
-        ("Pareto-optimal", "envy-free up to one task of the other if all weights are equal (ours)"),
+        ("Pareto-optimal", _UP_TO_ONE_TASK, _EF1),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         options=("rule", "ties", "trace"),
         whole_tasks=True,
@@ -143,10 +152,24 @@ ROWS = (
         whole_tasks.whole_tasks,
         normalisers.dominant,
         (MILP,),
-        ("Pareto-optimal",),
+        ("Pareto-optimal", _UP_TO_ONE_TASK, _EF1),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         prove=prove_discrete_leximin,
         compared=False,
+        whole_tasks=True,
+    ),
+    Mechanism(
+        "mnw",
+        "Maximum Nash welfare with whole tasks (the largest product; small instances)",
+        whole_goods.SOURCE,
+        whole_goods.maximum_nash_welfare,
+        normalisers.dominant,
+        (NASH,),
+        ("Pareto-optimal", _EF1),
+        (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
+        prove=nash.prove,
+        compared=False,
+        agrees_by_proof=True,  # several allocations have the largest product
         whole_tasks=True,
     ),
     Mechanism(
@@ -168,7 +191,11 @@ ROWS = (
         None,
         normalisers.dominant,
         (FAST_MINMAX, LOOP_MINMAX),
-        ("Pareto-optimal", "envy-free up to one own task if all weights are equal"),
+        (
+            "Pareto-optimal",
+            "envy-free up to one own task if all weights are equal",
+            "maximin share if all weights are equal (ours)",
+        ),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         options=("ties", "trace"),
         whole_tasks=True,
