@@ -14,7 +14,6 @@ from scipy.optimize import linprog
 import fairlp
 from fairlp import Index, Model
 
-
 #: Floors are lowered by the tolerance of the linear programs, so that none is refused by rounding.
 SLACK = 1 - 1e-8
 #: And so much where a program of floors that another one has allowed is refused all the same.
@@ -52,7 +51,7 @@ class Cluster:
         if self.level(n, 0.0) >= level:
             return 0.0
         low, high = 0.0, most
-        for _ in range(200):
+        for _ in range(110):
             middle = (low + high) / 2
             low, high = (low, middle) if self.level(n, middle) >= level else (middle, high)
         return high
@@ -148,7 +147,7 @@ def by_bisection(cluster: Cluster) -> np.ndarray:
     while active.any():
         high = tops[active].min()
         low = min(high, level[~active].max() if (~active).any() else -60.0)
-        for _ in range(90):
+        for _ in range(60):
             middle = (low + high) / 2
             need = needs(middle)
             is_possible = np.isfinite(need).all() and _solve(cluster, need * SLACK)[0].status == 0

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ...errors import NoSolutionError, UnsupportedError
+from ...errors import NoSolutionError, UnsupportedError, quoted
 from ...models.notation.concave_levels import (
     Curves,
     level_rows,
@@ -29,7 +29,7 @@ from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.program import Block, Program
 from ...models.programs.proof import Proof
 from ...models.programs.sizes import reach_of
-from ...tolerances import ACCEPTED, AGREEMENT, CONVEX_POINT, LEVEL_ROUNDING, NOISE
+from ...tolerances import ACCEPTED, AGREEMENT, CONVEX_POINT, NEGLIGIBLE, ROUNDING
 from ..backends.cvxpy_backend import unused
 from .of_model import Levels, LeximinSolution, by_levels, by_rows
 
@@ -40,7 +40,7 @@ _FIRST_TANGENTS = 4.0 ** np.arange(-3, 4)
 #: Where an argument is 0, a tangent of infinite slope: the next one is at this part of the least
 #: argument that has one, down to this part of the first.
 _TOWARDS_0 = 2.0**-10
-_NEAREST_TO_0 = LEVEL_ROUNDING
+_NEAREST_TO_0 = ROUNDING
 
 
 @dataclass(frozen=True)
@@ -120,14 +120,14 @@ class ConcaveLeximin(LeximinSolution):
         if bracket["upper"].isna().any():
             label = bracket.index[int(bracket["upper"].isna().argmax())]
             return Proof(
-                False, f"not proved: the program of the level of {label!r} gives no prices"
+                False, f"not proved: the program of the level of {quoted(label)} gives no prices"
             )
         width = bracket["upper"] - bracket["lower"]
         errors = width.to_numpy() / _sizes(self.problem, self.x)
         worst = int(errors.argmax())
         label, error = bracket.index[worst], float(errors[worst])
         shown = (
-            f"the level of {label!r} is {bracket['lower'].iloc[worst]:.12g}, and at most "
+            f"the level of {quoted(label)} is {bracket['lower'].iloc[worst]:.12g}, and at most "
             f"{bracket['upper'].iloc[worst]:.12g} by prices (one program a level, with tangents)"
         )
         if error <= ACCEPTED:
@@ -141,7 +141,7 @@ def _sizes(problem: Levels, x: np.ndarray) -> np.ndarray:
     They are no smaller than a solver's noise beside the largest that they could be.
     """
     largest = problem.terms(reach_of(problem.program))
-    sizes = np.maximum(problem.terms(abs(x)), NOISE * largest)
+    sizes = np.maximum(problem.terms(abs(x)), NEGLIGIBLE * largest)
     return np.where(sizes > 0, sizes, 1.0)
 
 
@@ -316,11 +316,11 @@ class Tangents:
         is_empty = np.isnan(self.points[0])
         has_ends = self.curves.has_ends
         points = np.array(self.points)
-        least = points.min(axis=0)
+        least = np.fmin.reduce(points)
         at_0 = has_ends & (arguments < least * _TOWARDS_0)
         new = np.where(at_0, least * _TOWARDS_0, arguments)
         is_too_near = at_0 & (new < _NEAREST_TO_0 * self.first)
-        distance = abs(points - new).min(axis=0)
+        distance = np.fmin.reduce(abs(points - new))
         is_known = distance <= CONVEX_POINT**2 * np.maximum(abs(new), self.first * _NEAREST_TO_0)
         new[is_empty | is_too_near | is_known] = np.nan
         self.points.append(new)
