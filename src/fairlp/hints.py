@@ -129,7 +129,7 @@ HINTS: dict[str, dict[str, str]] = {
             _PIECEWISE: "entr kl_div rel_entr exp logistic log_sum_exp huber inv_pos sin cos tan "
             "tanh inv_prod Piecewise harmonic_mean xexp",
             _MOST: "max maximum max_ norm_inf",
-            _LEAST: "min min_",
+            _LEAST: "min minimum min_",
             "write y = model.variable('y', n), model.constraint('positive', y >= x) and "
             "model.minimize(y.sum())": "pos",
             "write y = model.variable('y', n), model.constraint('negative', y >= -x) and "

@@ -74,7 +74,8 @@ def random_cluster(seed: int) -> Cluster:
     weights[mixed] = rng.choice([0.0, 1.0, 2.0], (mixed.sum(), 4))
     base = rng.choice([0.25, 1.0, 2.0], users)
     exponent = float(rng.choice([0.5, 0.25, -1.0]))
-    can_run = (rates.max(axis=1) > 0) & (weights.sum(axis=1) > 0)
+    has_room = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
+    can_run = ((rates > 0) & has_room).any(axis=1)
     weights[:, 1] *= can_run  # a power below 0 of no work is −∞
     return Cluster(rates, demands, capacities, limits, weights, base, exponent)
 

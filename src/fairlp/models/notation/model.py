@@ -755,7 +755,10 @@ class Declarations(Tables):
         else:
             formula = as_expression(levels)
             if not formula.indices or not formula.degree:
-                raise ModelError(f"levels {formula} are expected to have variables, and an index")
+                raise ModelError(
+                    f"levels {formula} are expected to be linear or concave in the variables, "
+                    "and to have an index"
+                )
             check_own(self, "the levels", formula)
             require_concave(formula)
             t = self.variable(free_name("t", self), lower=None, doc="lowest level")
