@@ -32,6 +32,7 @@ GROUPS = {
         "Constraint",
         "Subset",
         "log",
+        "minimum",
         "power",
         "Program",
         "Solution",

@@ -54,6 +54,7 @@ from .models.notation.expressions import (
     Parameter as Parameter,
     Variable as Variable,
     log as log,
+    minimum as minimum,
     power as power,
 )
 from .models.notation.model import Model as Model
@@ -146,6 +147,7 @@ __all__ = [
     "log",
     "mechanism",
     "mechanisms",
+    "minimum",
     "per_server",
     "period",
     "plots",

@@ -493,7 +493,7 @@ IDIOMS = {
     "fairlp.and_(y, y)": "on + off >= 1",
     "fairlp.or_(y, y)": "on + off >= 1",
     "fairlp.maximum(x, 0)": "model.constraint('most', t >= x)",
-    "fairlp.minimum(x, 0)": "model.constraint('least', t <= x)",
+    "fairlp.minimum(x, 0)": None,
     "fairlp.Expression(rule=lambda m: 1)": "formulas are written, not constructed: 2 *",
     "fairlp.expr(x)": "x['ann'] + 2 * x['bob']",
     "fairlp.LinExpr([1, 2], [x, x])": "x['ann'] + 2 * x['bob']",

@@ -35,6 +35,7 @@ from .expressions import (
     Element,
     Expression,
     Log,
+    Minimum,
     Parameter,
     ParameterPart,
     Power,
@@ -95,6 +96,9 @@ def numbers(node: Expression) -> Labelled:
             return mapped_numbers(parts[0], node)
         case Abs():
             return Labelled(node.indices, abs(parts[0].over(node.indices)))
+        case Minimum():
+            columns = [part.over(node.indices) for part in parts]
+            return Labelled(node.indices, np.minimum.reduce(np.broadcast_arrays(*columns)))
         case Log() | Power():
             with np.errstate(divide="ignore", invalid="ignore"):
                 argument = parts[0].over(node.indices)
@@ -233,6 +237,11 @@ def terms(node: Expression) -> list[AnyTerm]:
             raise ModelError(
                 f"{node} stands where no absolute value can; it may be in an objective, or {node} "
                 "<= b"
+            )
+        case Minimum():
+            raise ModelError(
+                f"{node} stands where no least of several can; it may be in the levels of "
+                "model.leximin"
             )
     raise ModelError(f"{type(node).__name__} cannot be compiled")
 

@@ -15,7 +15,17 @@ from ...errors import ModelError
 from ..programs.program import Block
 from .arrays import Labelled
 from .compiler import compile_rows, division_by_zero, not_finite, numbers, sparse, starts_of
-from .expressions import Abs, Add, Expression, Log, Power, Product, Quotient, SumOver
+from .expressions import (
+    Abs,
+    Add,
+    Expression,
+    Log,
+    Minimum,
+    Power,
+    Product,
+    Quotient,
+    SumOver,
+)
 from .labels import Indices, shape_of, symbols_of
 
 #: Places over indices, in C order; None: all, in order.
@@ -77,6 +87,10 @@ class _Evaluation:
             case Abs():
                 sizes: np.ndarray = abs(self.values(node.argument, places))
                 return sizes
+            case Minimum():
+                parts = [self.at(part, node.indices, places) for part in node.parts]
+                least: np.ndarray = np.minimum.reduce(parts)
+                return least
             case Log() | Power():
                 return self._concave(node, places)
             case SumOver() if node.degree > 1:

@@ -916,6 +916,44 @@ def power(expression: Expression, exponent: float) -> Power:
     return Power(as_expression(expression), exponent)
 
 
+class Minimum(Expression):
+    """The least of several expressions at each element, for levels of a leximin; or of numbers."""
+
+    def __init__(self, parts: tuple[Expression, ...]) -> None:
+        if len(parts) < 2:
+            raise ModelError(
+                f"the least of {len(parts)} expressions; expected two or more: minimum(x, 2 * y + 1)"
+            )
+        self.parts = parts
+        _refuse_pairs_of_groups([part.indices for part in parts])
+        self.indices = union(*(part.indices for part in parts))
+        self.degree = 2 * min(1, max(part.degree for part in parts))
+
+
+@worded
+def minimum(*expressions: Any) -> Minimum:
+    """Return the least of several expressions, element by element, for levels of a leximin.
+
+    An example is ``model.leximin(minimum(2 * x, x + 1))``.
+
+    Parameters
+    ----------
+    *expressions : Expression, float or labelled data
+        Linear or concave; one of them at least has variables or parameters.
+
+    Returns
+    -------
+    Minimum
+
+    Raises
+    ------
+    ModelError
+        For fewer than two, or where none is an expression.
+    """
+    formula = next((part for part in expressions if isinstance(part, Expression)), None)
+    return Minimum(tuple(as_expression(part, formula) for part in expressions))
+
+
 class Relation(Immutable):
     """A constraint without a name: ``left <= right``, ``left >= right`` or ``left == right``."""
 
@@ -932,7 +970,8 @@ class Relation(Immutable):
             side = left if left.degree > 1 else right
             raise ModelError(
                 f"a constraint must be linear, and {side} is not: logarithms, powers and squares "
-                "belong in the objective, and an absolute value stands alone (abs(e) <= b); "
+                "belong in the objective or in levels (model.leximin), and an absolute value "
+                "stands alone (abs(e) <= b); "
                 f"{_SQUARES}"
             )
         self.left = left

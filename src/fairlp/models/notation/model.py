@@ -13,9 +13,10 @@ from ...errors import ModelError, quoted, require_known
 from ...keywords import lists
 from ..programs.options import SolveOptions, WriteOptions
 from ..programs.program import Program, Sense, free_name
+from .concave_levels import in_variables, require_concave
 from .expressions import Expression, Parameter, ParameterPart, Relation, Variable, as_expression
 from .labels import Index, as_indices, shape_of, union
-from .switches import binary, implied, interpolated, special_ordered, zero_or_at_least
+from .switches import binary, implied, interpolated, parts_of, special_ordered, zero_or_at_least
 from .tables import (
     Constraint,
     Subset,
@@ -29,7 +30,7 @@ from .tables import (
     removed,
     replaced,
     require_name,
-    require_one_objective,
+    require_one_program,
     subset_of,
     with_absolutes,
 )
@@ -706,14 +707,15 @@ class Declarations(Tables):
         :func:`fairlp.leximin` solves it.
 
         Solved or written to a file as it is, the model is the first round: it maximises the lowest
-        level.
+        level. With logarithms or powers in the levels only :func:`fairlp.leximin` solves it.
 
         Parameters
         ----------
         levels : Expression or Constraint
-            Linear, with an index: its elements are the levels, and the model gets a variable t and
-            rows ``levels ≥ t``. Or such rows, ``… ≥ w·t``, which the model has already, with their
-            t.
+            With an index: its elements are the levels, and the model gets a variable t and rows
+            ``levels ≥ t``. Linear, or concave in the variables, of logarithms, powers and
+            :func:`fairlp.minimum` (see :attr:`curves`); the page ``docs/concave-levels.md``
+            describes these. Or such rows, ``… ≥ w·t``, which the model has already, with their t.
         lowest : Variable, optional
             The t of rows.
         where : array_like of bool or Subset, optional
@@ -727,7 +729,8 @@ class Declarations(Tables):
         Raises
         ------
         ModelError
-            For an expression without an index or without variables, or rows without their t.
+            For an expression without an index or without variables, one that is not concave, or
+            rows without their t.
 
         Examples
         --------
@@ -751,13 +754,17 @@ class Declarations(Tables):
                 )
         else:
             formula = as_expression(levels)
-            if not formula.indices or formula.degree != 1:
+            if not formula.indices or not formula.degree:
                 raise ModelError(
-                    f"levels {formula} are expected to be linear in the variables, and to have an "
-                    "index"
+                    f"levels {formula} are expected to be linear or concave in the variables, "
+                    "and to have an index"
                 )
+            check_own(self, "the levels", formula)
+            require_concave(formula)
             t = self.variable(free_name("t", self), lower=None, doc="lowest level")
-            rows = self.constraint(free_name("levels", self), formula >= t, where=where)
+            name = free_name("levels", self)
+            with parts_of(self, "constraint", name):
+                rows = self.constraint(name, in_variables(self, formula) >= t, where=where)
         self.maximize(t)
         self._levels = rows.name
         return rows
@@ -795,7 +802,8 @@ class Model(Declarations):
     solve    :meth:`solve`, :meth:`session`, :meth:`sweep`
     read     ``model["x"]``, :attr:`variables`, :attr:`parameters`, :attr:`constraints`,
              :attr:`subsets`, :attr:`definitions`, :attr:`objective`, :attr:`objectives`,
-             :attr:`tolerances`, :attr:`sense`, :attr:`indices`, :attr:`levels`, :attr:`absolutes`;
+             :attr:`tolerances`, :attr:`sense`, :attr:`indices`, :attr:`levels`, :attr:`curves`,
+             :attr:`absolutes`;
              :meth:`kind_of`, :meth:`evaluate`
     check    :meth:`explain`, :meth:`statistics`, :meth:`diff`, :meth:`equals`
     change   :meth:`extend`, :meth:`replace`, :meth:`remove`, :meth:`copy`, :meth:`relax_integrality`,
@@ -1036,7 +1044,7 @@ class Model(Declarations):
         >>> model.compile().A.toarray().tolist(), model.compile().row_upper.tolist()
         ([[2.0]], [5.0])
         """
-        require_one_objective(self)
+        require_one_program(self)
         return self._first_program()
 
     def _first_program(self) -> Program:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ModelError
+from .concave_levels import as_written, rows_of_curves
 from .expressions import (
     Abs,
     Add,
@@ -17,6 +18,7 @@ from .expressions import (
     Expression,
     Log,
     Marker,
+    Minimum,
     Parameter,
     Power,
     Product,
@@ -32,7 +34,7 @@ from .walks import children
 
 if TYPE_CHECKING:
     from .model import Model
-    from .tables import Subset
+    from .tables import Constraint, Subset
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "Gamma": "Γ", "delta": "δ", "epsilon": "ε", "lambda": "λ", "Lambda": "Λ",
@@ -189,6 +191,9 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
             over = ",".join(symbols_of(node.over))
             body = _wrap(_render(node.body, tex), _PRODUCT)
             return (f"\\sum_{{{over}}} {body}" if tex else f"∑_{over} {body}"), _SUM
+        case Minimum():
+            shown = ", ".join(_render(part, tex)[0] for part in node.parts)
+            return (f"\\min\\left({shown}\\right)" if tex else f"min({shown})"), _ATOM
         case Log():
             argument = _render(node.argument, tex)[0]
             return (f"\\log\\left({argument}\\right)" if tex else f"log({argument})"), _ATOM
@@ -368,13 +373,13 @@ def model_text(model: Model) -> str:
     if model.objectives:
         formulas = ", then ".join(map(text, model.objectives))
         lines.append(f"  {model.sense}imize  {formulas}{_giving_way(model, False)}")
-    width = max((len(name) for name in model.constraints), default=0)
+    width = max((len(row.name) for row in _rows_as_written(model)), default=0)
     if model.constraints:
         lines.append("  subject to")
-    for name, row in model.constraints.items():
+    for row in _rows_as_written(model):
         scope = f"   {subsets.scope(row.over, row.where)}" if row.over else ""
         some = "" if row.where is None else f" ({len(row.where)} of {row.full_size})"
-        lines.append(f"    {name:<{width}}  {relation(row.relation, False)}{scope}{some}")
+        lines.append(f"    {row.name:<{width}}  {_as_written(model, row, False)}{scope}{some}")
     if model.definitions:
         lines.append("  defining")
         lines += [
@@ -382,7 +387,7 @@ def model_text(model: Model) -> str:
         ]
     lines.append("  with")
     entries = []
-    for variable in model.variables.values():
+    for variable in _variables_as_written(model):
         where = variable.where
         scope = "" if where is None else f"   {subsets.scope(variable.indices, where)}"
         some = "" if where is None else f" [{len(where)} of {where.full_size} exist]"
@@ -399,6 +404,27 @@ def model_text(model: Model) -> str:
     ]
     lines += [f"    {shown} = 0 outside {held(index, False)}" for shown, index in edges.items()]
     return "\n".join(lines)
+
+
+def _rows_as_written(model: Model) -> list[Constraint]:
+    """Return the constraints without those of variables that stand for terms of the levels."""
+    hidden = rows_of_curves(model)
+    return [row for name, row in model.constraints.items() if name not in hidden]
+
+
+def _variables_as_written(model: Model) -> list[Variable]:
+    """Return the variables without those that stand for terms of the levels."""
+    return [variable for name, variable in model.variables.items() if name not in model.curves]
+
+
+def _as_written(model: Model, row: Constraint, tex: bool) -> str:
+    """Return a row's relation, that of concave levels with its logarithms, powers and minima."""
+    if not model.curves or isinstance(row.relation, (Range, Conditional)):
+        return relation(row.relation, tex)
+    left, right = (
+        _render(as_written(model, side), tex)[0] for side in (row.relation.left, row.relation.right)
+    )
+    return f"{left} {_SIGNS[row.relation.comparison][tex]} {right}"
 
 
 def _giving_way(model: Model, tex: bool) -> str:
@@ -424,11 +450,11 @@ def model_latex(model: Model, symbols: bool = False) -> str:
         formulas = r",\ \text{then}\ ".join(map(latex, model.objectives))
         rows.append(rf"\text{{{model.sense}imize}}\quad & {formulas}{_giving_way(model, True)}")
     lead = r"\text{subject to}\quad & "
-    for row in model.constraints.values():
+    for row in _rows_as_written(model):
         scope = rf" \quad {subsets.scope(row.over, row.where)}" if row.over else ""
-        rows.append(f"{lead}{relation(row.relation, True)}{scope}")
+        rows.append(f"{lead}{_as_written(model, row, True)}{scope}")
         lead = "& "
-    for variable in model.variables.values():
+    for variable in _variables_as_written(model):
         scope = ""
         if variable.where is not None:
             scope = (
@@ -454,7 +480,7 @@ def _symbol_table(model: Model) -> list[str]:
     """Return what each symbol of a model stands for, as rows of LaTeX."""
     entries = [
         (indexed(variable, True), variable.doc)
-        for variable in model.variables.values()
+        for variable in _variables_as_written(model)
         if variable.doc
     ]
     entries += [

@@ -714,6 +714,8 @@ class Tables(Hinted):
         self._levels: str | None = None
         #: What stands for the absolute values of the objective, by the name of its variable.
         self._absolutes: dict[str, Abs] = {}
+        #: What stands for terms of the levels that are not linear, by the name of its variable.
+        self._curves: dict[str, Expression] = {}
         #: What was declared together with a variable or constraint, by kind and name, and which
         #: that is.
         self._owners: dict[tuple[str, str], tuple[str, str]] = {}
@@ -894,6 +896,14 @@ class Tables(Hinted):
         return NamedView(self._absolutes, "model.absolutes")
 
     @property
+    def curves(self) -> Mapping[str, Expression]:
+        """Terms of the levels that are not linear, by the name of the variable for each; a view.
+
+        They are logarithms, powers and :func:`fairlp.minimum`.
+        """
+        return NamedView(self._curves, "model.curves")
+
+    @property
     def levels(self) -> str | None:
         """Name of the constraints that set the levels of a leximin, or None without them."""
         return self._levels if self._levels in self._constraints else None
@@ -928,8 +938,11 @@ def check_own(model: Declarations, what: str, *expressions: Expression) -> None:
         )
 
 
-def require_one_objective(model: Declarations) -> None:
-    """Raise where a model has several objectives, which no single program or file has."""
+def require_one_program(model: Declarations) -> None:
+    """Raise where a model has several objectives, or levels that no linear program has."""
+    from .concave_levels import require_linear
+
+    require_linear(model)
     if len(model.objectives) > 1:
         raise ModelError(
             f"model {model.name!r} has {len(model.objectives)} objectives, of which model.solve() "
@@ -1085,6 +1098,7 @@ def _drop(model: Declarations, kind: str, name: str) -> None:
     for block in _parts(model, kind, name):
         del model._owners[block]
         model._table(block[0]).pop(block[1])
+        model._curves.pop(block[1], None)
     model._table(kind).pop(name)
 
 
@@ -1228,6 +1242,7 @@ def copied(model: Model, relaxed: bool = False) -> Model:
     copy._absolutes.update(
         {name: Abs(mapped(node.argument, leaves)) for name, node in model.absolutes.items()}
     )
+    copy._curves.update({name: mapped(node, leaves) for name, node in model.curves.items()})
     if not relaxed:
         copy._program = model._program
         copy._stale = set(model._stale)

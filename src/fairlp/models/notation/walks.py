@@ -11,6 +11,7 @@ from .expressions import (
     Element,
     Expression,
     Log,
+    Minimum,
     Parameter,
     Power,
     Product,
@@ -34,6 +35,8 @@ def children(node: Expression) -> tuple[Expression, ...]:
             return (node.body,)
         case Log() | Power() | Abs():
             return (node.argument,)
+        case Minimum():
+            return node.parts
     return ()
 
 
@@ -93,6 +96,8 @@ def rebuilt(node: Expression, change: Callable[[Expression], Expression | None])
             )
         case Power():
             return Power(rebuilt(node.argument, change), node.exponent)
+        case Minimum():
+            return Minimum(tuple(rebuilt(part, change) for part in node.parts))
         case Log() | Abs():
             return type(node)(rebuilt(node.argument, change))
     return node

@@ -41,7 +41,7 @@ from ...models.notation.expressions import (
 )
 from ...models.notation.labels import Indices, shape_of, symbols_of
 from ...models.notation.model import Model
-from ...models.notation.tables import Constraint, require_one_objective
+from ...models.notation.tables import Constraint, require_one_program
 from ...models.programs.backends import with_duals
 from ...models.programs.options import Options
 from ...models.programs.program import Block, Program, free_name
@@ -80,7 +80,7 @@ def lower(model: Model) -> Any:
     """
     import pyomo.environ as pyo
 
-    require_one_objective(model)
+    require_one_program(model)
     built = pyo.ConcreteModel(name=model.name)
     built.fairlp_names = names = {}  # kind and name in the model → name of the component
 

@@ -17,10 +17,12 @@ from ...errors import ModelError, NoSolutionError, UnsupportedError, nearest
 from ...keywords import lists
 from ...models.notation.arrays import assemble
 from ...models.notation.compiler import compile_rows
+from ...models.notation.concave_levels import has_curves
 from ...models.notation.expressions import Expression, Index
 from ...models.notation.labels import axes_of
 from ...models.notation.model import Model
-from ...models.notation.tables import parameter_values
+from ...models.notation.tables import check_own, parameter_values
+from ...models.notation.walks import mapped
 from ...models.paths.engine import History
 from ...models.programs.backends import AnySolver, checked, find_backend, spelt
 from ...models.programs.certificate import certify
@@ -816,6 +818,14 @@ def leximin(
     >>> answer.levels.round(9).to_dict()
     {'ann': 0.5, 'bea': 0.5, 'carl': 0.5, 'dan': 0.5}
     """
+    if oracle is None and isinstance(model, Model):
+        if isinstance(levels, Expression) and levels.degree > 1:
+            model, levels, weights = with_declared_levels(model, levels, weights), None, None
+        is_own = levels is None or (isinstance(levels, str) and levels == model.levels)
+        if is_own and weights is None and model.levels is not None and has_curves(model):
+            from .concave import concave_leximin
+
+            return concave_leximin(model, solver, options)
     problem = (
         levels_of(model, levels, weights)
         if oracle is None
@@ -825,6 +835,19 @@ def leximin(
     if problem.hand_back is not None:
         problem.hand_back(solution.x)
     return solution
+
+
+def with_declared_levels(model: Model, levels: Expression, weights: Any) -> Model:
+    """Return a copy of a model that has concave levels as its own."""
+    check_own(model, "the levels", levels)
+    if weights is not None:
+        weight = parameter_values(weights, levels.indices, "weights")
+        if not (weight > 0).all():
+            raise ModelError(f"weights of levels are above 0; found {weight.min():g}")
+        levels = levels / weight
+    copy = model.copy()
+    copy.leximin(mapped(levels, {**copy.parameters, **copy.variables}))
+    return copy
 
 
 def by_levels(
