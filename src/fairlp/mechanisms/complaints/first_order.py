@@ -33,8 +33,11 @@ def prove_tasks(
     merged_tasks = np.zeros(small.shape)
     np.add.at(merged_tasks.T, servers.of, tasks.T)
     model = formulation(small)
-    program = model.compile()
-    x = columns_of(model, merged_tasks)
+    return prove_columns(model.compile(), columns_of(model, merged_tasks))
+
+
+def prove_columns(program: Program, x: np.ndarray) -> Proof:
+    """Return whether columns are the optimum of a concave program; see :func:`prove_tasks`."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         gradient = program.gradient(x)
     if not np.isfinite(gradient).all():
@@ -45,7 +48,7 @@ def prove_tasks(
     except SolverError as error:
         return Proof(False, f"not proved: {error}", np.inf)
     assert solution.row_duals is not None
-    return proof_at(model, merged_tasks, solution.row_duals, VERIFIED)
+    return proof_of_columns(program, x, solution.row_duals, VERIFIED)
 
 
 def proof_at(model: Model, tasks: np.ndarray, row_duals: np.ndarray, accepted: float) -> Proof:
@@ -53,8 +56,13 @@ def proof_at(model: Model, tasks: np.ndarray, row_duals: np.ndarray, accepted: f
 
     ``accepted`` is the largest residual and gap of the whole.
     """
-    program = model.compile()
-    x = columns_of(model, tasks)
+    return proof_of_columns(model.compile(), columns_of(model, tasks), row_duals, accepted)
+
+
+def proof_of_columns(
+    program: Program, x: np.ndarray, row_duals: np.ndarray, accepted: float
+) -> Proof:
+    """Return what duals of the rows prove of columns; see :func:`proof_at`."""
     certificate = certify(program, x, row_duals)
     gap = np.inf if certificate.gap is None else certificate.gap
     if not certificate.is_within(accepted):
