@@ -118,7 +118,7 @@ def job_steps(instance: Instance, steps: Any) -> np.ndarray:
     return np.ones(len(instance.users)) if steps is None else steps_of(instance, steps)
 
 
-def shockwave(instance: Instance, progress: Any = None) -> Model:
+def shockwave(instance: Instance, earlier_progress: Any = None) -> Model:
     """Shockwave's market (Zheng et al., NSDI 2023): Nash welfare over rounds whose rates change.
 
     Maximise Σ_n B[n]·log(u₀[n] + Σ_{i,s} τ[n,i,s]·x[n,i,s]); in a round a job has at most all its
@@ -128,7 +128,7 @@ def shockwave(instance: Instance, progress: Any = None) -> Model:
     ----------
     instance : Instance
         Its servers are those of all rounds; see :meth:`Instance.over_rounds`.
-    progress : Series, mapping or array, by user, optional
+    earlier_progress : Series, mapping or array, by user, optional
         u₀, what each user has from earlier rounds; 0 by default.
     """
     rounds = rounds_of(instance)
@@ -138,7 +138,7 @@ def shockwave(instance: Instance, progress: Any = None) -> Model:
     can_run = runnable_users(instance)
     budget = np.where(can_run, instance.user_weights, 0.0)
     b = model.parameter("B", n, budget, "budget of n (0: no term)")
-    u = model.parameter("u0", n, past_progress(instance, progress), "progress of n so far")
+    u = model.parameter("u0", n, past_progress(instance, earlier_progress), "progress of n so far")
     tau = model.parameter("tau", (n, i, s), rates, "rate of n on a device of kind i in round s")
     counts = rounds.by_round(instance.counts)
     c = model.parameter("c", (i, s), counts, "devices of kind i in round s")
@@ -155,7 +155,7 @@ def past_progress(instance: Instance, progress: Any) -> np.ndarray:
     """Return u₀ of each user, 0 where it is left out."""
     if progress is None:
         return np.zeros(len(instance.users))
-    return by_user(instance, "progress", progress)
+    return by_user(instance, "earlier_progress", progress)
 
 
 def one_kind_at_a_time(model: Model, instance: Instance, tasks: Any) -> None:

@@ -18,10 +18,12 @@ from ...models.programs.certificate import certify
 from ...models.programs.program import Program
 from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
-from ...tolerances import NOISE, VERIFIED
+from ...tolerances import AGREEMENT, NOISE, VERIFIED
 from ..allocation import Allocation, within_capacity
-from ..complaints.first_order import prove_columns
+from ..concave_proof import prove_columns
 from ..mechanism import MethodCall, TasksResult
+from ..validation import differences
+from .schedule import Schedule
 
 # OEF: one linear program, of which several allocations may be optimal.
 
@@ -42,17 +44,11 @@ def oef(call: MethodCall) -> TasksResult:
 
 def prove_oef(allocation: Allocation, exact: bool = False) -> Proof:
     """Return whether an allocation keeps the rows of its variant and has the largest total."""
-    model = _formulated(gpu.oef, allocation)
-    return _prove_by_rows(model, allocation, exact, _columns_of_oef)
-
-
-def _columns_of_oef(model: Model, allocation: Allocation) -> np.ndarray:
-    """Return the columns x, devices, and t, the least that a user has per weight."""
     instance = allocation.instance
     devices = quotients(allocation.tasks_array, gpu.rates_alone(instance))
-    levels = allocation.totals.to_numpy() / (instance.user_weights * gpu.slowest(instance))
-    levels = levels[runnable_users(instance)]
-    return _columns(model.compile(), {"x": devices, "t": levels.min(initial=np.inf)})
+    levels = allocation.levels.to_numpy()[runnable_users(instance)]
+    columns = {"x": devices, "t": levels.min() if len(levels) else 0.0}
+    return _prove_columns(_formulated(gpu.oef, allocation), columns, exact)
 
 
 # AlloX: an assignment, whole at every vertex.
@@ -72,15 +68,14 @@ def allox(call: MethodCall) -> TasksResult:
     if not _is_whole(solution):
         solution = solution.program.solve("highs").require_optimal()
         notes = (_NO_VERTEX,)
-    places = np.asarray(model.evaluate("tasks", solution.require_point()))
     steps = gpu.job_steps(instance, call.parameters.get("steps"))
-    kinds = np.where(places.max(axis=1) > steps / 2, places.argmax(axis=1), -1)
-    turns = schedule(instance, steps, kinds)
+    steps_by_kind = np.asarray(model.evaluate("tasks", solution.require_point()))
+    schedule = Schedule.of(instance, steps, _kinds(steps_by_kind))
     return TasksResult(
-        _tasks_of_schedule(instance, steps, turns),
-        tasks_per_level=_level_1_of_schedule(instance, steps, turns),
+        schedule.tasks,
+        tasks_per_level=schedule.tasks_per_level,
         gap=_gap(solution),
-        picks=turns,
+        picks=schedule.table,
         notes=notes,
         unproved=solution.unproved,
     )
@@ -92,81 +87,30 @@ def _is_whole(solution: Solution) -> bool:
     return bool((np.abs(y - np.rint(y)) <= NOISE).all())
 
 
-def schedule(instance: Instance, steps: np.ndarray, kinds: np.ndarray) -> pd.DataFrame:
-    """Return what runs when, if each job runs on a device of its kind (−1: it runs nowhere).
-
-    The sum of completion times is least where the long jobs are last, spread over the devices.
-
-    Returns
-    -------
-    DataFrame
-        A row for each job, in the order in which they start: ``user``, ``server``, ``device`` (of
-        the row, from 1), ``position`` (from the end, from 1), ``start`` and ``end``.
-    """
-    times = quotients(steps[:, None], gpu.rates_alone(instance))
-    rows = []
-    for i, count in enumerate(instance.counts.tolist()):
-        jobs = np.flatnonzero(kinds == i)
-        longest_first = jobs[np.argsort(-times[jobs, i], kind="stable")]
-        for device in range(min(count, len(jobs))):
-            on_device = longest_first[device::count][::-1]
-            ends = times[on_device, i].cumsum()
-            starts = ends - times[on_device, i]
-            for turn, (job, start, end) in enumerate(zip(on_device, starts, ends, strict=True)):
-                position = len(on_device) - turn
-                label = (instance.users[job], instance.servers[i])
-                rows.append((*label, device + 1, position, float(start), float(end)))
-    columns = ["user", "server", "device", "position", "start", "end"]
-    table = pd.DataFrame(rows, columns=columns).sort_values("start", kind="stable")
-    return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="turn"), axis=0)
+def _kinds(tasks: np.ndarray) -> np.ndarray:
+    """Return the position of the kind that each job runs most on, −1 for one that runs nowhere."""
+    return np.where((tasks > 0).any(axis=1), tasks.argmax(axis=1), -1)
 
 
-def _tasks_of_schedule(instance: Instance, steps: np.ndarray, turns: pd.DataFrame) -> np.ndarray:
-    """Return what each job runs in a unit of time, on average until the last job ends."""
-    tasks = np.zeros(instance.shape)
-    users = instance.users.labels.get_indexer(turns["user"])
-    servers = instance.servers.labels.get_indexer(turns["server"])
-    tasks[users, servers] = quotients(steps[users], turns["end"].max())
-    return tasks
-
-
-def _level_1_of_schedule(instance: Instance, steps: np.ndarray, turns: pd.DataFrame) -> np.ndarray:
-    """Return the tasks at level 1, where a job's level is one over its completion time."""
-    ends = turns.set_index("user")["end"].reindex(instance.users.labels).to_numpy()
-    part_of_time = quotients(np.nan_to_num(ends, nan=1.0), turns["end"].max() if len(turns) else 1)
-    return np.asarray(steps * part_of_time)
+def schedule_of(allocation: Allocation) -> Schedule:
+    """Return the schedule of an allocation of AlloX, from where its jobs run."""
+    steps = gpu.job_steps(allocation.instance, allocation.parameters.get("steps"))
+    return Schedule.of(allocation.instance, steps, _kinds(allocation.tasks_array))
 
 
 def level_1_of_allox(allocation: Allocation) -> np.ndarray:
-    """Return what counts as level 1 for an allocation of AlloX, from where its jobs run."""
-    instance = allocation.instance
-    steps = gpu.job_steps(instance, allocation.parameters.get("steps"))
-    turns = schedule(instance, steps, _kinds_of(allocation))
-    return _level_1_of_schedule(instance, steps, turns)
-
-
-def _kinds_of(allocation: Allocation) -> np.ndarray:
-    """Return the position of the kind that each job runs on, −1 for one that runs nowhere."""
-    tasks = allocation.tasks_array
-    return np.where(tasks.any(axis=1), tasks.argmax(axis=1), -1)
+    """Return what counts as level 1 for an allocation of AlloX."""
+    return schedule_of(allocation).tasks_per_level
 
 
 def prove_allox(allocation: Allocation, exact: bool = False) -> Proof:
     """Return whether the jobs are where the sum of completion times is the least."""
-    return _prove_by_rows(_formulated(gpu.allox, allocation), allocation, exact, _columns_of_allox)
-
-
-def _columns_of_allox(model: Model, allocation: Allocation) -> np.ndarray:
-    """Return the column of each job's place: a job that runs on two kinds is none of a schedule."""
-    instance = allocation.instance
-    steps = gpu.job_steps(instance, allocation.parameters.get("steps"))
-    places = np.zeros((*instance.shape, len(instance.users)))
-    turns = schedule(instance, steps, _kinds_of(allocation))
-    users = instance.users.labels.get_indexer(turns["user"])
-    servers = instance.servers.labels.get_indexer(turns["server"])
-    parts = quotients(allocation.tasks_array, allocation.tasks_array.sum(axis=1, keepdims=True))
-    places[users, servers, turns["position"].to_numpy() - 1] = parts[users, servers]
-    return _columns(model.compile(), {"y": places})
+    schedule = schedule_of(allocation)
+    errors = differences(allocation.tasks_array.ravel(), schedule.tasks.ravel())
+    if errors.max(initial=0.0) > AGREEMENT:
+        return Proof(False, "no schedule has these tasks", float(errors.max()))
+    model = _formulated(gpu.allox, allocation)
+    return _prove_columns(model, {"y": schedule.places}, exact)
 
 
 # Shockwave: one concave program over all rounds.
@@ -176,7 +120,7 @@ def shockwave(call: MethodCall) -> TasksResult:
     """Solve the market of all rounds; ``rounds`` has the progress of each user after each."""
     instance = call.instance
     rounds = rounds_of(instance)
-    past = gpu.past_progress(instance, call.parameters.get("progress"))
+    past = gpu.past_progress(instance, call.parameters.get("earlier_progress"))
     if not runnable_users(instance).any():
         tasks = np.zeros(instance.shape)
         certificate = Proof(True, "optimal, proved (no user can run anything)")
@@ -250,19 +194,15 @@ def _columns(program: Program, values: dict[str, Any]) -> np.ndarray:
     return x
 
 
-def _prove_by_rows(
-    model: Model,
-    allocation: Allocation,
-    exact: bool,
-    columns_of: Callable[[Model, Allocation], np.ndarray],
-) -> Proof:
-    """Return whether an allocation is an optimum, by the rows' duals of an optimum found anew."""
+def _prove_columns(model: Model, columns: dict[str, Any], exact: bool) -> Proof:
+    """Return whether columns are an optimum, by the rows' duals of an optimum found anew."""
     solution = model.solve().require_optimal()
     optimum = solution.certify(exact=exact)
     if not optimum.holds:
         return Proof(False, str(optimum), exact=optimum.exact)
     assert solution.row_duals is not None
-    certificate = certify(solution.program, columns_of(model, allocation), solution.row_duals)
+    program = solution.program
+    certificate = certify(program, _columns(program, columns), solution.row_duals)
     gap = np.inf if certificate.gap is None else certificate.gap
     if not certificate.is_within(VERIFIED):
         return Proof(False, f"not optimal: {certificate}", gap)
@@ -273,7 +213,7 @@ def _duals(solution: Solution) -> np.ndarray | None:
     """Return the duals of the rows ``capacity``, None from a solver without duals."""
     if solution.row_duals is None:
         return None
-    return np.maximum(np.asarray(solution.duals["capacity"], dtype=float), 0.0)
+    return np.asarray(np.maximum(np.asarray(solution.duals["capacity"], dtype=float), 0.0))
 
 
 def _gap(solution: Solution) -> float | None:

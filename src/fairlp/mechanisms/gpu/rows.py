@@ -30,6 +30,7 @@ ROWS = (
         agrees_by_proof=True,  # several allocations have the largest total
         prove=methods.prove_oef,
         division="tdm",
+        reports_rates=True,
     ),
     Mechanism(
         "allox",
@@ -55,7 +56,7 @@ ROWS = (
         (Method("convex", methods.shockwave, cost="one convex program", solves=True),),
         ("Pareto-optimal",),
         _DOMAIN,
-        options=("progress",),
+        options=("earlier_progress",),
         agrees_by_proof=True,
         prove=methods.prove_shockwave,
         division="tdm",

@@ -44,7 +44,7 @@ class Rounds:
     @property
     def belongs(self) -> np.ndarray:
         """1 where a row of servers is of a round, shape (S, K)."""
-        return (np.arange(len(self.rounds))[:, None] == self.round_of).astype(float)
+        return np.asarray(np.arange(len(self.rounds))[:, None] == self.round_of, dtype=float)
 
     def by_round(self, values: np.ndarray) -> np.ndarray:
         """Return values, of which the last axis is rows of servers, by kind and round; 0 without."""
@@ -154,9 +154,8 @@ def _in_rounds(instance: Instance, labels: list[Any], rates: np.ndarray) -> Inst
     row = np.tile(np.arange(len(kinds)), len(labels))
     names = [f"{kind} @{label}" for label in labels for kind in kinds]
     attributes = instance.server_attributes.iloc[row].set_axis(names, axis=0)
-    attributes = attributes.assign(
-        **{KIND: kinds * len(labels), ROUND: np.repeat(np.array(labels, dtype=object), len(kinds))}
-    )
+    attributes[KIND] = kinds * len(labels)
+    attributes[ROUND] = [label for label in labels for _ in kinds]
     return of_servers(instance, row).derived(
         servers=Index("i", names, "server"), rates=rates, server_attributes=attributes
     )
