@@ -14,6 +14,8 @@ from ..mechanism import (
 )
 from . import methods
 
+#: Then no user is short of time of its own, and the market is Fisher's.
+_ONE_SERVER = "each round has one server"
 _DOMAIN = (RATES, NO_LIMITS, ONE_WEIGHT, NO_QUEUE_LIMITS)
 
 ROWS = (
@@ -54,12 +56,17 @@ ROWS = (
         gpu.shockwave,
         normalisers.containerized,
         (Method("convex", methods.shockwave, cost="one convex program", solves=True),),
-        ("Pareto-optimal",),
+        (
+            "Pareto-optimal",
+            f"envy-free if {_ONE_SERVER}",
+            f"sharing incentive if {_ONE_SERVER}",
+        ),
         _DOMAIN,
         options=("earlier_progress",),
         agrees_by_proof=True,
         prove=methods.prove_shockwave,
         division="tdm",
         region=gpu.one_kind_at_a_time,
+        reports_rates=True,
     ),
 )
