@@ -145,7 +145,9 @@ def shockwave(instance: Instance, earlier_progress: Any = None) -> Model:
     runs = model.subset("E", (n, i, s), rates > 0, "n has a rate on i in s")
     x = model.variable("x", n, i, s, where=runs, doc="part of round s that n runs on i")
     model.constraint("capacity", x.sum(n) <= c)
-    model.constraint("time", x.sum(i) <= 1)
+    several = np.broadcast_to(counts.sum(axis=0) > 1, (len(n), len(s)))
+    shared = model.subset("Q", (n, s), several, "s has several devices (one keeps nobody busier)")
+    model.constraint("time", x.sum(i) <= 1, where=shared)
     model.define("tasks", tau * x)
     model.maximize((b * log(u + (tau * x).sum(i, s))).sum(n))
     return model
