@@ -17,7 +17,7 @@ from ..tolerances import NOISE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
 
 
 def prove_columns(program: Program, x: np.ndarray) -> Proof:
-    """Return whether columns are the optimum of a concave program, by the duals of a linear program.
+    """Return whether columns are a concave program's optimum, by the duals of a linear one.
 
     The linear program has the program's rows, and as costs the gradient of the objective at the
     columns. They are optimal if it gains nothing.

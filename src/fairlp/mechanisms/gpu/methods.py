@@ -23,7 +23,7 @@ from ..allocation import Allocation, within_capacity
 from ..concave_proof import prove_columns
 from ..mechanism import MethodCall, TasksResult
 from ..validation import differences
-from .schedule import Schedule
+from .schedule import JobSchedule
 
 # OEF: one linear program, of which several allocations may be optimal.
 
@@ -70,7 +70,7 @@ def allox(call: MethodCall) -> TasksResult:
         notes = (_NO_VERTEX,)
     steps = gpu.job_steps(instance, call.parameters.get("steps"))
     steps_by_kind = np.asarray(model.evaluate("tasks", solution.require_point()))
-    schedule = Schedule.of(instance, steps, _kinds(steps_by_kind))
+    schedule = JobSchedule.of(instance, steps, _kinds(steps_by_kind))
     return TasksResult(
         schedule.tasks,
         tasks_per_level=schedule.tasks_per_level,
@@ -92,10 +92,10 @@ def _kinds(tasks: np.ndarray) -> np.ndarray:
     return np.where((tasks > 0).any(axis=1), tasks.argmax(axis=1), -1)
 
 
-def schedule_of(allocation: Allocation) -> Schedule:
+def schedule_of(allocation: Allocation) -> JobSchedule:
     """Return the schedule of an allocation of AlloX, from where its jobs run."""
     steps = gpu.job_steps(allocation.instance, allocation.parameters.get("steps"))
-    return Schedule.of(allocation.instance, steps, _kinds(allocation.tasks_array))
+    return JobSchedule.of(allocation.instance, steps, _kinds(allocation.tasks_array))
 
 
 def level_1_of_allox(allocation: Allocation) -> np.ndarray:
@@ -221,7 +221,7 @@ def _gap(solution: Solution) -> float | None:
 
 
 def _prices(instance: Instance, duals: np.ndarray | None) -> np.ndarray | None:
-    """Return prices of a unit of the only resource; None with several, as time is what is priced."""
+    """Return prices of a unit of the only resource; None with several."""
     if duals is None or len(instance.resources) > 1:
         return None
     return quotients(duals[:, None], instance.capacities)

@@ -47,6 +47,7 @@ ROWS = (
         agrees_by_proof=True,  # several schedules have the least sum
         prove=methods.prove_allox,
         level_1_of=methods.level_1_of_allox,
+        compared=False,  # its tasks are averages over a schedule
         division="tdm",
     ),
     Mechanism(

@@ -14,7 +14,7 @@ from ...models.instances.instance import Instance
 
 
 @dataclass(frozen=True)
-class Schedule:
+class JobSchedule:
     """Jobs on devices, one after the other; arrays have an entry for each job that runs.
 
     Attributes
@@ -39,7 +39,7 @@ class Schedule:
     ends: np.ndarray
 
     @classmethod
-    def of(cls, instance: Instance, steps: np.ndarray, kinds: np.ndarray) -> Schedule:
+    def of(cls, instance: Instance, steps: np.ndarray, kinds: np.ndarray) -> JobSchedule:
         """Return the best schedule in which each job runs on a device of its kind.
 
         The sum of completion times is least where the longest jobs are last, spread over the

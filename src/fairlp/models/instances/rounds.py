@@ -47,7 +47,7 @@ class Rounds:
         return np.asarray(np.arange(len(self.rounds))[:, None] == self.round_of, dtype=float)
 
     def by_round(self, values: np.ndarray) -> np.ndarray:
-        """Return values, of which the last axis is rows of servers, by kind and round; 0 without."""
+        """Return values by row of servers, the last axis, by kind and round; 0 without a row."""
         shape = (*values.shape[:-1], len(self.kinds), len(self.rounds))
         table = np.zeros(shape)
         table[..., self.kind_of, self.round_of] = values
