@@ -78,6 +78,7 @@ def _credits_for_all(instance: Instance, options: Mapping[str, Any]) -> bool:
 #: the same of an instance and options of the mechanism
 OPTION_CONDITIONS: dict[str, Callable[[Instance, Mapping[str, Any]], bool]] = {
     "no past counts": lambda instance, options: options.get("state") is None,
+    "no earlier progress counts": lambda instance, options: options.get("earlier_progress") is None,
     "every user has a credit for each slice": _credits_for_all,
 }
 _OURS = " (ours)"

@@ -215,7 +215,8 @@ def strategy_proof(case: AuditCase) -> Finding:
     """
     if not case.mechanism:
         return Finding.undefined(NEEDS_MECHANISM)
-    if TABLE[case.mechanism].reports_rates:
+    row = TABLE.get(case.mechanism)
+    if row is not None and row.reports_rates:
         return rate_lies.strategy_proof(case)
     tried = tried_lies(case)
     if not tried and not case.deadline.has_passed:

@@ -15,7 +15,7 @@ from ..mechanism import (
 from . import methods
 
 #: Then no user is short of time of its own, and the market is Fisher's.
-_ONE_SERVER = "each round has one server"
+_ONE_SERVER = "each round has one server and no earlier progress counts"
 _DOMAIN = (RATES, NO_LIMITS, ONE_WEIGHT, NO_QUEUE_LIMITS)
 
 ROWS = (
