@@ -102,8 +102,8 @@ def allox(instance: Instance, steps: Any = None) -> Model:
     m = model.parameter("m", i, instance.counts, "devices of kind i")
     s = model.parameter("S", n, numbers, "tasks that n has left")
     position = model.parameter("k", k, np.arange(1.0, len(n) + 1), "jobs that wait for the k-th")
-    few = np.arange(len(n)) * instance.counts[:, None] < len(n)
-    places = (times > 0)[:, :, None] & few
+    fits_in = np.arange(len(n)) * instance.counts[:, None] < len(n)
+    places = (times > 0)[:, :, None] & fits_in
     runs = model.subset("E", (n, i, k), places, "n may run on i, and all jobs fit in k positions")
     y = model.variable("y", n, i, k, where=runs, doc="1 if n is the k-th from the end on i")
     model.constraint("job", y.sum(i, k) == 1, where=where_runnable(model, instance))
@@ -145,8 +145,8 @@ def shockwave(instance: Instance, earlier_progress: Any = None) -> Model:
     runs = model.subset("E", (n, i, s), rates > 0, "n has a rate on i in s")
     x = model.variable("x", n, i, s, where=runs, doc="part of round s that n runs on i")
     model.constraint("capacity", x.sum(n) <= c)
-    several = np.broadcast_to(counts.sum(axis=0) > 1, (len(n), len(s)))
-    shared = model.subset("Q", (n, s), several, "s has several devices (one keeps nobody busier)")
+    crowded = np.broadcast_to(counts.sum(axis=0) > 1, (len(n), len(s)))
+    shared = model.subset("Q", (n, s), crowded, "s has several devices (one keeps nobody busier)")
     model.constraint("time", x.sum(i) <= 1, where=shared)
     model.define("tasks", tau * x)
     model.maximize((b * log(u + (tau * x).sum(i, s))).sum(n))

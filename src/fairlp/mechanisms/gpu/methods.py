@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...errors import quoted
 from ...formulations import gpu
 from ...formulations.region import runnable_users
 from ...models.instances.arithmetic import quotients
@@ -45,6 +46,9 @@ def oef(call: MethodCall) -> TasksResult:
 def prove_oef(allocation: Allocation, exact: bool = False) -> Proof:
     """Return whether an allocation keeps the rows of its variant and has the largest total."""
     instance = allocation.instance
+    reason = _without_rate(allocation)
+    if reason:
+        return Proof(False, reason)
     devices = quotients(allocation.tasks_array, gpu.rates_alone(instance))
     levels = allocation.levels.to_numpy()[runnable_users(instance)]
     columns = {"x": devices, "t": levels.min() if len(levels) else 0.0}
@@ -105,6 +109,9 @@ def level_1_of_allox(allocation: Allocation) -> np.ndarray:
 
 def prove_allox(allocation: Allocation, exact: bool = False) -> Proof:
     """Return whether the jobs are where the sum of completion times is the least."""
+    reason = _without_rate(allocation)
+    if reason:
+        return Proof(False, reason)
     schedule = schedule_of(allocation)
     errors = differences(allocation.tasks_array.ravel(), schedule.tasks.ravel())
     if errors.max(initial=0.0) > AGREEMENT:
@@ -123,8 +130,7 @@ def shockwave(call: MethodCall) -> TasksResult:
     past = gpu.past_progress(instance, call.parameters.get("earlier_progress"))
     if not runnable_users(instance).any():
         tasks = np.zeros(instance.shape)
-        certificate = Proof(True, "optimal, proved (no user can run anything)")
-        return TasksResult(tasks, gap=0.0, certificate=certificate)
+        return TasksResult(tasks, gap=0.0, certificate=Proof(True, _NOTHING_RUNS))
     model = _built(call)
     solution = model.solve(call.solver, **call.options).require_optimal()
     table = np.asarray(model.evaluate("tasks", solution.require_point()))
@@ -157,9 +163,12 @@ def prove_shockwave(allocation: Allocation, exact: bool = False) -> Proof:
             "not proved: logarithms are proved by duals in floats, not in rationals; certify() "
             "proves them",
         )
+    reason = _without_rate(allocation)
+    if reason:
+        return Proof(False, reason)
     instance = allocation.instance
     if not runnable_users(instance).any():
-        return Proof(True, "optimal, proved (no user can run anything)")
+        return Proof(True, _NOTHING_RUNS)
     model = _formulated(gpu.shockwave, allocation)
     columns = _columns_of_shockwave(model, instance, allocation.tasks_array)
     return prove_columns(model.compile(), columns)
@@ -171,6 +180,20 @@ def _columns_of_shockwave(model: Model, instance: Instance, tasks: np.ndarray) -
 
 
 # What the three have in common.
+
+
+_NOTHING_RUNS = "optimal, proved (no user can run anything)"
+
+
+def _without_rate(allocation: Allocation) -> str:
+    """Return who is given tasks where it has no rate, or nothing."""
+    instance = allocation.instance
+    impossible = (allocation.tasks_array > 0) & (gpu.rates_alone(instance) == 0)
+    if not impossible.any():
+        return ""
+    n, i = np.argwhere(impossible)[0].tolist()
+    user, server = quoted(instance.users[n]), quoted(instance.servers[i])
+    return f"infeasible: user {user} has tasks on {server}, where it has no rate"
 
 
 def _built(call: MethodCall) -> Model:
@@ -196,6 +219,8 @@ def _columns(program: Program, values: dict[str, Any]) -> np.ndarray:
 
 def _prove_columns(model: Model, columns: dict[str, Any], exact: bool) -> Proof:
     """Return whether columns are an optimum, by the rows' duals of an optimum found anew."""
+    if not model.compile().n_columns:
+        return Proof(True, _NOTHING_RUNS, exact=exact)
     solution = model.solve().require_optimal()
     optimum = solution.certify(exact=exact)
     if not optimum.holds:
