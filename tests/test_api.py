@@ -66,6 +66,8 @@ def test_compare_leaves_out_what_given_rates_contradict():
         "tsf",
         "naive-drf",
         "gavel",
+        "oef",
+        "shockwave",
         "psdsf-rdm",
         "psdsf-tdm",
     ]

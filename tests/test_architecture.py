@@ -42,6 +42,7 @@ FLOORS = [
         "mechanisms.complaints",
         "mechanisms.arrivals",
         "mechanisms.whole_tasks",
+        "mechanisms.gpu",
     },
     {"api", "complaints", "cycles", "per_server"},
     {"auditing"},

@@ -310,6 +310,7 @@ def test_conditions_are_what_they_say():
         "all weights are equal": pair_instance.derived(weights=np.array([[1.0, 1.0], [1.0, 2.0]])),
         "no user has a task limit": pair_instance.derived(task_limits=np.array([1.0, np.inf])),
         "all run on one server": pair_instance.derived(counts=np.array([2])),
+        "each round has one server": pair_instance.derived(counts=np.array([2])),
         "an equal part keeps no job busy for more than all its time": pair_instance.derived(
             counts=np.array([2])
         ),

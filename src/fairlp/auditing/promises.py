@@ -20,6 +20,7 @@ from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import TABLE, find as find_mechanism
 from ..models.instances.arithmetic import tasks_alone
 from ..models.instances.instance import Instance
+from ..models.instances.rounds import rounds_of
 from ..progress import progress_bar
 from . import audit
 from .properties import DYNAMIC, PROPERTIES, known, table
@@ -47,6 +48,11 @@ def _busy_at_most(instance: Instance) -> bool:
     return bool((busy_time <= 1).all())
 
 
+def _one_server_a_round(instance: Instance) -> bool:
+    """Whether no round has more than one server; without rounds, whether there is only one."""
+    return bool((rounds_of(instance).belongs @ instance.counts <= 1).all())
+
+
 #: what a claim may be under → whether an instance is so
 CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "all demands are positive": lambda instance: bool((instance.demands > 0).all()),
@@ -57,6 +63,7 @@ CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "anyone may run anywhere": lambda instance: not instance.has_constraints,
     "all weights are equal": lambda instance: bool(np.ptp(instance.weights, axis=0).max() == 0),
     "all run on one server": lambda instance: instance.n_servers == 1,
+    "each round has one server": _one_server_a_round,
     "no queue has a guarantee or a cap": lambda instance: not instance.tree.has_limits,
     "no rates are given": lambda instance: not instance.has_rates,
     "no resource has several flavors": lambda instance: not _several_flavors(instance),
@@ -74,6 +81,7 @@ def _credits_for_all(instance: Instance, options: Mapping[str, Any]) -> bool:
 #: the same of an instance and options of the mechanism
 OPTION_CONDITIONS: dict[str, Callable[[Instance, Mapping[str, Any]], bool]] = {
     "no past counts": lambda instance, options: options.get("state") is None,
+    "no earlier progress counts": lambda instance, options: options.get("earlier_progress") is None,
     "every user has a credit for each slice": _credits_for_all,
 }
 _OURS = " (ours)"

@@ -11,9 +11,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..errors import FairlpError
+from ..mechanisms.table import TABLE
 from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
+from . import rate_lies
 from .findings import AuditCase, Finding, amount
 from .price_bounds import PriceBounds
 
@@ -208,7 +210,8 @@ def strategy_proof(case: AuditCase) -> Finding:
 
     It never says "holds", only that it finds no lie. A lie that cannot pay as prices tell (see
     :mod:`.price_bounds`) is not run. It does not try lies about given rates: a rate
-    is what a user can do, whatever it claims (see ``own_tasks``). Structured lies first (scaled,
+    is what a user can do, whatever it claims (see ``own_tasks``). Where users report their rates
+    (``oef``), lies about these are tried in their place. Structured lies first (scaled,
     swapped, padded demands; servers left out), then a local search around the best ones, seeded. A
     liar gets the amounts that its claimed tasks need, on the servers that it claimed, and runs its
     own tasks with them where it can. Margin: −(largest gain in tasks that are of use, over Γ[n]), 0
@@ -216,6 +219,9 @@ def strategy_proof(case: AuditCase) -> Finding:
     """
     if not case.mechanism:
         return Finding.undefined(NEEDS_MECHANISM)
+    row = TABLE.get(case.mechanism)
+    if row is not None and row.reports_rates:
+        return rate_lies.strategy_proof(case)
     tried = tried_lies(case)
     if not tried and not case.deadline.has_passed:
         return Finding.vacuous("there is no other demand or server to claim")

@@ -53,6 +53,9 @@ class ModelOptions(TypedDict, total=False):
     steps: Any
     age: Any
     isolated_age: Any
+    # GPU clusters
+    variant: Literal["cooperative", "non-cooperative"] | None
+    earlier_progress: Any
     # no justified complaints, α-fairness
     criterion: Criterion | None
     alpha: float

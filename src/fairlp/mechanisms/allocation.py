@@ -153,12 +153,13 @@ class Allocation:
         Seconds by phase.
     rounds : DataFrame or None
         Rounds of the leximin: level, users frozen there, and those of them who have all their tasks
-        (satisfied).
+        (satisfied). Of ``shockwave`` each user's progress after each round.
     gap : float or None
         Largest relative duality gap of the rounds, where LPs gave the answer.
     picks : DataFrame or None
         Every turn of a loop that serves task by task, where a trace was asked for: user, share
-        before, tasks after, and whether the task ran.
+        before, tasks after, and whether the task ran. Of ``allox`` the schedule: user, server,
+        device, position from the end, start and end.
     certificate : object or None
         What the method said of its answer where that is not a linear program's optimum (PS-DSF:
         that no user could gain on a server). :meth:`certify` does not rely on it.

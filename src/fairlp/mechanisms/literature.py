@@ -183,12 +183,33 @@ REFERENCES = (
         url="https://www.usenix.org/conference/osdi20/presentation/narayanan-deepak",
     ),
     Reference(
+        "le2020allox", "EuroSys 2020", "inproceedings",
+        "Tan N. Le and Xiao Sun and Mosharaf Chowdhury and Zhenhua Liu",
+        "AlloX: Compute Allocation in Hybrid Clusters",
+        "15th European Conference on Computer Systems (EuroSys '20)", 2020,
+        doi="10.1145/3342195.3387547",
+    ),
+    Reference(
+        "zheng2023shockwave", "NSDI 2023", "inproceedings",
+        "Pengfei Zheng and Rui Pan and Tarannum Khan and Shivaram Venkataraman and Aditya Akella",
+        "Shockwave: Fair and Efficient Cluster Scheduling for Dynamic Adaptation in Machine Learning",
+        "20th USENIX Symposium on Networked Systems Design and Implementation (NSDI 23)", 2023,
+        url="https://www.usenix.org/conference/nsdi23/presentation/zheng",
+    ),
+    Reference(
         "vuppalapati2023karma", "OSDI 2023", "inproceedings",
         "Midhul Vuppalapati and Giannis Fikioris and Rachit Agarwal and Asaf Cidon and Anurag "
         "Khandelwal and "
         "Éva Tardos", "Karma: Resource Allocation for Dynamic Demands",
         "17th USENIX Symposium on Operating Systems Design and Implementation (OSDI 23)", 2023,
         url="https://www.usenix.org/conference/osdi23/presentation/vuppalapati",
+    ),
+    Reference(
+        "mo2024optimal", "Middleware 2024", "inproceedings",
+        "Zizhao Mo and Huanle Xu and Wing Cheong Lau",
+        "Optimal Resource Efficiency with Fairness in Heterogeneous GPU Clusters",
+        "25th International Middleware Conference (Middleware '24)", 2024,
+        doi="10.1145/3652892.3654792",
     ),
     Reference(
         "metin_precomputed", "Metin, Precomputed", "misc", "Serdar Metin",

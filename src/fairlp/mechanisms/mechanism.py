@@ -281,6 +281,8 @@ class Mechanism:
     region : callable or None
         (Model, Instance, tasks over users and servers) → None: adds the rows of its feasible region
         besides capacities, limits and placement; audits ask within them.
+    reports_rates : bool
+        Whether users report their rates, so that a search for lies tries others.
     whole : Mechanism or None
         What it is with ``whole=True``: the same rule over whole tasks.
     variant : callable or None
@@ -307,6 +309,7 @@ class Mechanism:
     arrivals: bool = False
     limits: Literal["any", "never", "always"] = "any"
     region: Region | None = None
+    reports_rates: bool = False
     whole: Mechanism | None = None
     variant: Callable[[Mechanism, Mapping[str, Any]], Mechanism] | None = None
 

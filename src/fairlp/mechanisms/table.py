@@ -24,6 +24,7 @@ _PER_SERVER = "fairlp.mechanisms.per_server.rows"
 _COMPLAINTS = "fairlp.mechanisms.complaints.rows"
 _WHOLE_TASKS = "fairlp.mechanisms.whole_tasks.rows"
 _ARRIVALS = "fairlp.mechanisms.arrivals.rows"
+_GPU = "fairlp.mechanisms.gpu.rows"
 
 #: name → the module whose ``ROWS`` hold it, in the order of the documentation; it is imported when
 #: first asked for
@@ -38,6 +39,9 @@ FAMILIES: dict[str, str] = {
     "naive-drf": _MAX_MIN,
     "kueue": _MAX_MIN,
     "gavel": _MAX_MIN,
+    "oef": _GPU,
+    "allox": _GPU,
+    "shockwave": _GPU,
     "h-drf-counted": _MAX_MIN,
     "h-drf": _MAX_MIN,
     "h-drf-collapsed": _MAX_MIN,

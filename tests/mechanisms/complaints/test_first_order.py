@@ -15,9 +15,8 @@ from fairlp.mechanisms.complaints.first_order import (
     columns_of,
     proof_at,
     prove_tasks,
-    smallest_part,
-    total_error,
 )
+from fairlp.mechanisms.concave_proof import smallest_part, total_error
 from fairlp.models.programs.certificate import Certificate
 from fairlp.tolerances import ACCEPTED, CONVEX_POINT, ROUNDING, VERIFIED
 

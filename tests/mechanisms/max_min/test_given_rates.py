@@ -160,6 +160,6 @@ def test_dominant_shares_are_not_defined_where_rates_are_given(mechanism):
     for call in (fairlp.allocate, fairlp.formulate):
         with pytest.raises(
             NotDefinedError,
-            match=r"rates are given.*defined are: cdrf, tsf, naive-drf, gavel, psdsf-rdm",
+            match=r"rates are given.*defined are: cdrf, tsf, naive-drf, gavel, oef, allox, shockwave, psdsf-rdm",
         ):
             call(case, mechanism)

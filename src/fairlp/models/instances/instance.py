@@ -735,6 +735,40 @@ class Instance:
             server_attributes=self.server_attributes.iloc[row].set_axis(labels, axis=0),
         )
 
+    def over_rounds(self, rates: Any) -> Instance:
+        """Return the same servers in several rounds, each with rates of its own (``shockwave``).
+
+        A server in another round is another row: row "V100" is "V100 @1" in round 1. The attributes
+        ``round`` and ``kind`` of the servers say which row is which.
+
+        Parameters
+        ----------
+        rates : DataFrame, mapping or array_like
+            Tasks that each user runs alone on one server, as ``rates=``, in each round: a table of
+            users × (round, server), a mapping round → table of users × servers, or an array of shape
+            (N, K, S), whose rounds are 1 to S.
+
+        Returns
+        -------
+        Instance
+
+        Raises
+        ------
+        InstanceError
+            For rates that are no finite numbers of at least 0, of another shape or of other labels.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> jobs = fairlp.Instance.from_arrays([[1], [1]], [[1]], servers=["V100"])
+        >>> later = jobs.over_rounds([[[1, 4]], [[2, 2]]])
+        >>> later.servers, later.rates.tolist()
+        (<Index i: 2 servers V100 @1, V100 @2>, [[1.0, 4.0], [2.0, 2.0]])
+        """
+        from .rounds import over_rounds
+
+        return over_rounds(self, rates)
+
     def select_users(self, positions: np.ndarray) -> Instance:
         """Return the instance with these users only, by position, and without entitlements.
 

@@ -1,0 +1,112 @@
+"""A search for lies about rates that pay, for mechanisms whose users report what they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, zip_longest
+from operator import itemgetter
+from typing import TypeAlias
+
+import numpy as np
+
+from ..errors import FairlpError
+from ..models.instances.arithmetic import quotients
+from ..models.instances.instance import Instance
+from ..tolerances import AUDIT
+from .findings import AuditCase, Finding, amount
+
+#: Times the true rate on one row of servers: lies that have paid somewhere.
+FACTORS = (0.5, 2.0, 0.9, 1.1, 0.25, 4.0)
+
+#: Gain of a lie over Γ[n], user, claimed rates.
+RateLie: TypeAlias = tuple[float, int, np.ndarray]
+
+
+def strategy_proof(case: AuditCase) -> Finding:
+    """No lie about rates pays: a search.
+
+    It never says "holds", only that it finds no lie. Structured lies first (a rate scaled or
+    denied, the rates of another), then a local search around the best ones, seeded. A liar gets the
+    time that its claim is given, and runs in it what it truly can. Margin: −(largest gain in tasks,
+    over Γ[n]), 0 without one.
+    """
+    rng = np.random.default_rng(case.seed)
+    lies = islice(_structured(case, rng), case.tries // 2)
+    tried = [(_gain(case, user, rates), user, rates) for user, rates in lies]
+    if not tried:
+        return Finding.vacuous("there are no other rates to claim")
+    while len(tried) < case.tries and not case.deadline.has_passed:
+        tried.sort(key=lambda lie: -lie[0])
+        _, user, rates = tried[rng.integers(0, min(5, len(tried)))]
+        claimed = rates * np.exp(rng.normal(0, 0.3, len(rates)))
+        tried.append((_gain(case, user, claimed), user, claimed))
+    return _finding(case, tried)
+
+
+def _structured(case: AuditCase, rng: np.random.Generator) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield lies of all users in turn: a rate scaled or denied, another user's rates."""
+    by_user = [_of_user(case, user, rng) for user in rng.permutation(len(case.alone)).tolist()]
+    for lies in zip_longest(*by_user):
+        yield from (lie for lie in lies if lie is not None)
+
+
+def _of_user(case: AuditCase, user: int, rng: np.random.Generator) -> list[tuple[int, np.ndarray]]:
+    """Return rates that a user may claim, in random order."""
+    true = _rates(case.instance)
+    claims = []
+    for i in np.flatnonzero(true[user] > 0):
+        for factor in (*FACTORS, 0.0):
+            claimed = true[user].copy()
+            claimed[i] *= factor
+            claims.append(claimed)
+    claims += [*np.delete(true, user, axis=0)]
+    lies = [
+        (user, claimed)
+        for claimed in claims
+        if claimed.any() and (claimed != true[user]).any() and case.alone[user] > 0
+    ]
+    rng.shuffle(lies)
+    return lies
+
+
+def _rates(instance: Instance) -> np.ndarray:
+    """Return the rates of users on one server of each row, where they may run."""
+    return np.asarray(instance.gamma() / instance.counts)
+
+
+def _lying(instance: Instance, user: int, claimed: np.ndarray) -> Instance:
+    """Return the instance with the claimed rates of one user; it claims no other placement."""
+    rates = _rates(instance)
+    rates[user] = np.where(instance.eligible[user], claimed, 0.0)
+    return instance.derived(rates=rates)
+
+
+def _gain(case: AuditCase, user: int, claimed: np.ndarray) -> float:
+    """Return the gain of a lie in own tasks, over Γ[n]; −∞ where the mechanism fails on it."""
+    try:
+        lie = _lying(case.instance, user, claimed)
+        time = quotients(case.again(lie).tasks_array[user], lie.gamma()[user])
+    except FairlpError:
+        return -np.inf
+    return float((time @ case.gamma[user] - case.totals[user]) / case.alone[user])
+
+
+def _finding(case: AuditCase, tried: list[RateLie]) -> Finding:
+    """Return the finding of a search that tried these lies."""
+    gain, user, claimed = max(tried, key=itemgetter(0))
+    if gain <= AUDIT:
+        return Finding(
+            None,
+            0.0,
+            f"no lie about rates that pays was found in {len(tried)} tries; others may pay",
+        )
+    true = _rates(case.instance)[user]
+    claims = [
+        f"{amount(claimed[i])} instead of {amount(true[i])} on {case.instance.servers[i]!r}"
+        for i in np.flatnonzero(claimed != true).tolist()
+    ]
+    witness = (
+        f"{case.name(user)} would run {amount(gain * case.alone[user])} more tasks by claiming a rate "
+        f"of {', '.join(claims)}"
+    )
+    return Finding(False, -gain, witness, misreport=_lying(case.instance, user, claimed))

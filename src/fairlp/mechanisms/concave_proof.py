@@ -1,0 +1,84 @@
+"""Optima of concave models, proved at any tasks: by duals of the model's rows, for every user.
+
+The certificate of a Program measures its gap beside the whole objective. Where users' terms are
+many powers of ten apart (large α, task limits far below what others have), users who count little
+may have wrong tasks, and no gap shows it. So the gap must be small beside every single term.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import SolverError
+from ..models.programs.certificate import Certificate, certify
+from ..models.programs.program import Program
+from ..models.programs.proof import Proof
+from ..tolerances import NOISE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
+
+
+def prove_columns(program: Program, x: np.ndarray) -> Proof:
+    """Return whether columns are a concave program's optimum, by the duals of a linear one.
+
+    The linear program has the program's rows, and as costs the gradient of the objective at the
+    columns. They are optimal if it gains nothing.
+    """
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        gradient = program.gradient(x)
+    if not np.isfinite(gradient).all():
+        return Proof(False, "not proved: more tasks are worth more than floats can hold", np.inf)
+    try:
+        linear = program.replace(c=gradient, logs=None)
+        solution = linear.solve(dual_tolerance=SOLVER_TIGHTEST).require_optimal()
+    except SolverError as error:
+        return Proof(False, f"not proved: {error}", np.inf)
+    assert solution.row_duals is not None
+    return proof_of_columns(program, x, solution.row_duals, VERIFIED)
+
+
+def proof_of_columns(
+    program: Program, x: np.ndarray, row_duals: np.ndarray, accepted: float
+) -> Proof:
+    """Return what duals of the rows prove of columns, and of each user's part.
+
+    ``accepted`` is the largest residual and gap of the whole.
+    """
+    certificate = certify(program, x, row_duals)
+    gap = np.inf if certificate.gap is None else certificate.gap
+    if not certificate.is_within(accepted):
+        return Proof(False, f"not proved: {certificate}", gap)
+
+    error = total_error(certificate)
+    smallest = smallest_part(program, x)
+    if not error <= NOISE * smallest:
+        message = (
+            f"not proved: the whole objective is ({certificate}), but some user's tasks are only "
+            f"{smallest:.1e} of it, too little beside the others to be told apart from its gap"
+        )
+        return Proof(False, message, gap)
+    message = f"{certificate}; every user counts for at least {smallest:.1e} of the whole"
+    return Proof(True, f"optimal, proved ({message})", gap)
+
+
+def total_error(certificate: Certificate) -> float:
+    """Return how far the objective is from its maximum at most, as a part of its terms.
+
+    Prices that are too low by ε beside what columns are worth prove a bound that is higher by 2ε.
+    """
+    assert certificate.gap is not None and certificate.dual_residual is not None
+    residuals = certificate.primal_residual + 2 * certificate.dual_residual
+    return certificate.gap + residuals + ROUNDING
+
+
+def smallest_part(program: Program, x: np.ndarray) -> float:
+    """Return the smallest user's part of the objective's terms; 1 where it is linear.
+
+    The worth of tasks is the slope of their term times the tasks. If the objective is ε below its
+    maximum, as a part of the worth of all, a user whose part is f has its tasks within √(2ε/(αf))
+    of right.
+    """
+    logs = program.logs
+    if logs is None:
+        return 1.0
+    arguments = logs.arguments(x)
+    values = (logs.slopes(arguments) * arguments)[logs.weights > 0]
+    return float(values.min() / values.sum())

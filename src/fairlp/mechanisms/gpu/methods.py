@@ -1,0 +1,252 @@
+"""The models of OEF, AlloX and Shockwave through any solver, and what proves their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import quoted
+from ...formulations import gpu
+from ...formulations.region import runnable_users
+from ...models.instances.arithmetic import quotients
+from ...models.instances.instance import Instance
+from ...models.instances.rounds import rounds_of
+from ...models.notation.model import Model
+from ...models.programs.certificate import certify
+from ...models.programs.program import Program
+from ...models.programs.proof import Proof
+from ...models.programs.solution import Solution
+from ...tolerances import AGREEMENT, NOISE, VERIFIED
+from ..allocation import Allocation, within_capacity
+from ..concave_proof import prove_columns
+from ..mechanism import MethodCall, TasksResult
+from ..validation import differences
+from .schedule import JobSchedule
+
+# OEF: one linear program, of which several allocations may be optimal.
+
+
+def oef(call: MethodCall) -> TasksResult:
+    """Solve the linear program of the variant."""
+    instance = call.instance
+    model = _built(call)
+    solution = model.solve(call.solver, **call.options).require_optimal()
+    tasks = np.asarray(model.evaluate("tasks", solution.require_point()))
+    return TasksResult(
+        within_capacity(instance, np.maximum(tasks, 0.0)),
+        prices=_prices(instance, _duals(solution)),
+        gap=_gap(solution),
+        unproved=solution.unproved,
+    )
+
+
+def prove_oef(allocation: Allocation, exact: bool = False) -> Proof:
+    """Return whether an allocation keeps the rows of its variant and has the largest total."""
+    instance = allocation.instance
+    reason = _without_rate(allocation)
+    if reason:
+        return Proof(False, reason)
+    devices = quotients(allocation.tasks_array, gpu.rates_alone(instance))
+    levels = allocation.levels.to_numpy()[runnable_users(instance)]
+    columns = {"x": devices, "t": levels.min() if len(levels) else 0.0}
+    return _prove_columns(_formulated(gpu.oef, allocation), columns, exact)
+
+
+# AlloX: an assignment, whole at every vertex.
+
+_NO_VERTEX = (
+    "the solver's point lies between several schedules of the least sum; this one is a vertex, which "
+    "HiGHS found"
+)
+
+
+def allox(call: MethodCall) -> TasksResult:
+    """Solve the assignment, and run each device's jobs in the order of their positions."""
+    instance = call.instance
+    model = _built(call)
+    solution = model.solve(call.solver, **call.options).require_optimal()
+    notes: tuple[str, ...] = ()
+    if not _is_whole(solution):
+        solution = solution.program.solve("highs").require_optimal()
+        notes = (_NO_VERTEX,)
+    steps = gpu.job_steps(instance, call.parameters.get("steps"))
+    steps_by_kind = np.asarray(model.evaluate("tasks", solution.require_point()))
+    schedule = JobSchedule.of(instance, steps, _kinds(steps_by_kind))
+    return TasksResult(
+        schedule.tasks,
+        tasks_per_level=schedule.tasks_per_level,
+        gap=_gap(solution),
+        picks=schedule.table,
+        notes=notes,
+        unproved=solution.unproved,
+    )
+
+
+def _is_whole(solution: Solution) -> bool:
+    """Whether every column is 0 or 1: each vertex is, and no point between two of them."""
+    y = solution.require_point()
+    return bool((np.abs(y - np.rint(y)) <= NOISE).all())
+
+
+def _kinds(tasks: np.ndarray) -> np.ndarray:
+    """Return the position of the kind that each job runs most on, −1 for one that runs nowhere."""
+    return np.where((tasks > 0).any(axis=1), tasks.argmax(axis=1), -1)
+
+
+def schedule_of(allocation: Allocation) -> JobSchedule:
+    """Return the schedule of an allocation of AlloX, from where its jobs run."""
+    steps = gpu.job_steps(allocation.instance, allocation.parameters.get("steps"))
+    return JobSchedule.of(allocation.instance, steps, _kinds(allocation.tasks_array))
+
+
+def level_1_of_allox(allocation: Allocation) -> np.ndarray:
+    """Return what counts as level 1 for an allocation of AlloX."""
+    return schedule_of(allocation).tasks_per_level
+
+
+def prove_allox(allocation: Allocation, exact: bool = False) -> Proof:
+    """Return whether the jobs are where the sum of completion times is the least."""
+    reason = _without_rate(allocation)
+    if reason:
+        return Proof(False, reason)
+    schedule = schedule_of(allocation)
+    errors = differences(allocation.tasks_array.ravel(), schedule.tasks.ravel())
+    if errors.max(initial=0.0) > AGREEMENT:
+        return Proof(False, "no schedule has these tasks", float(errors.max()))
+    model = _formulated(gpu.allox, allocation)
+    return _prove_columns(model, {"y": schedule.places}, exact)
+
+
+# Shockwave: one concave program over all rounds.
+
+
+def shockwave(call: MethodCall) -> TasksResult:
+    """Solve the market of all rounds; ``rounds`` has the progress of each user after each."""
+    instance = call.instance
+    rounds = rounds_of(instance)
+    past = gpu.past_progress(instance, call.parameters.get("earlier_progress"))
+    if not runnable_users(instance).any():
+        tasks = np.zeros(instance.shape)
+        return TasksResult(tasks, gap=0.0, certificate=Proof(True, _NOTHING_RUNS))
+    model = _built(call)
+    solution = model.solve(call.solver, **call.options).require_optimal()
+    table = np.asarray(model.evaluate("tasks", solution.require_point()))
+    tasks = within_capacity(instance, np.maximum(rounds.by_row(table), 0.0))
+    duals = _duals(solution)
+    prices = None if duals is None else _prices(instance, rounds.by_row(duals))
+    with call.phase("check"):
+        program = model.compile()
+        proof = prove_columns(program, _columns_of_shockwave(model, instance, tasks))
+    progress = past[:, None] + (tasks @ rounds.belongs.T).cumsum(axis=1)
+    return TasksResult(
+        tasks,
+        prices=prices,
+        gap=_gap(solution),
+        certificate=proof,
+        rounds=pd.DataFrame(
+            progress.T,
+            index=rounds.rounds.labels.rename("round"),
+            columns=instance.users.labels.rename("user"),
+        ),
+        unproved=solution.unproved,
+    )
+
+
+def prove_shockwave(allocation: Allocation, exact: bool = False) -> Proof:
+    """Return whether no other plan of all rounds is better, by the duals of a linear program."""
+    if exact:
+        return Proof(
+            False,
+            "not proved: logarithms are proved by duals in floats, not in rationals; certify() "
+            "proves them",
+        )
+    reason = _without_rate(allocation)
+    if reason:
+        return Proof(False, reason)
+    instance = allocation.instance
+    if not runnable_users(instance).any():
+        return Proof(True, _NOTHING_RUNS)
+    model = _formulated(gpu.shockwave, allocation)
+    columns = _columns_of_shockwave(model, instance, allocation.tasks_array)
+    return prove_columns(model.compile(), columns)
+
+
+def _columns_of_shockwave(model: Model, instance: Instance, tasks: np.ndarray) -> np.ndarray:
+    parts = rounds_of(instance).by_round(quotients(tasks, gpu.rates_alone(instance)))
+    return _columns(model.compile(), {"x": parts})
+
+
+# What the three have in common.
+
+
+_NOTHING_RUNS = "optimal, proved (no user can run anything)"
+
+
+def _without_rate(allocation: Allocation) -> str:
+    """Return who is given tasks where it has no rate, or nothing."""
+    instance = allocation.instance
+    impossible = (allocation.tasks_array > 0) & (gpu.rates_alone(instance) == 0)
+    if not impossible.any():
+        return ""
+    n, i = np.argwhere(impossible)[0].tolist()
+    user, server = quoted(instance.users[n]), quoted(instance.servers[i])
+    return f"infeasible: user {user} has tasks on {server}, where it has no rate"
+
+
+def _built(call: MethodCall) -> Model:
+    """Return the model of a call with its options."""
+    assert call.mechanism.formulation is not None
+    with call.phase("build"):
+        return call.mechanism.formulation(call.instance, **call.parameters)
+
+
+def _formulated(formulation: Callable[..., Model], allocation: Allocation) -> Model:
+    """Return the model that an allocation is an answer of."""
+    parameters: Mapping[str, Any] = allocation.parameters
+    return formulation(allocation.instance, **parameters)
+
+
+def _columns(program: Program, values: dict[str, Any]) -> np.ndarray:
+    """Return the columns of a program at values by the names of its variables."""
+    x = np.zeros(program.n_columns)
+    for block in program.columns:
+        x[block.slice] = np.ravel(values[block.name])[block.flat]
+    return x
+
+
+def _prove_columns(model: Model, columns: dict[str, Any], exact: bool) -> Proof:
+    """Return whether columns are an optimum, by the rows' duals of an optimum found anew."""
+    if not model.compile().n_columns:
+        return Proof(True, _NOTHING_RUNS, exact=exact)
+    solution = model.solve().require_optimal()
+    optimum = solution.certify(exact=exact)
+    if not optimum.holds:
+        return Proof(False, str(optimum), exact=optimum.exact)
+    assert solution.row_duals is not None
+    program = solution.program
+    certificate = certify(program, _columns(program, columns), solution.row_duals)
+    gap = np.inf if certificate.gap is None else certificate.gap
+    if not certificate.is_within(VERIFIED):
+        return Proof(False, f"not optimal: {certificate}", gap)
+    return Proof(True, f"optimal, proved ({certificate})", gap, exact=optimum.exact)
+
+
+def _duals(solution: Solution) -> np.ndarray | None:
+    """Return the duals of the rows ``capacity``, None from a solver without duals."""
+    if solution.row_duals is None:
+        return None
+    return np.asarray(np.maximum(np.asarray(solution.duals["capacity"], dtype=float), 0.0))
+
+
+def _gap(solution: Solution) -> float | None:
+    return None if solution.row_duals is None else solution.verify().gap
+
+
+def _prices(instance: Instance, duals: np.ndarray | None) -> np.ndarray | None:
+    """Return prices of a unit of the only resource; None with several."""
+    if duals is None or len(instance.resources) > 1:
+        return None
+    return quotients(duals[:, None], instance.capacities)

@@ -1,0 +1,73 @@
+"""The rows of the table for GPU clusters: OEF, AlloX and Shockwave."""
+
+from __future__ import annotations
+
+from ...formulations import gpu, normalisers
+from ..mechanism import (
+    EQUAL_WEIGHTS,
+    NO_LIMITS,
+    NO_QUEUE_LIMITS,
+    ONE_WEIGHT,
+    RATES,
+    Mechanism,
+    Method,
+)
+from . import methods
+
+#: Then no user is short of time of its own, and the market is Fisher's.
+_ONE_SERVER = "each round has one server and no earlier progress counts"
+_DOMAIN = (RATES, NO_LIMITS, ONE_WEIGHT, NO_QUEUE_LIMITS)
+
+ROWS = (
+    Mechanism(
+        "oef",
+        "OEF (the largest total speed-up without envy, or with equal throughputs)",
+        gpu.OEF,
+        gpu.oef,
+        gpu.slowest,
+        (Method("lp", methods.oef, cost="one LP of N² rows", solves=True),),
+        ("envy-free", "sharing incentive"),
+        _DOMAIN,
+        options=("variant",),
+        agrees_by_proof=True,  # several allocations have the largest total
+        prove=methods.prove_oef,
+        division="tdm",
+        reports_rates=True,
+    ),
+    Mechanism(
+        "allox",
+        "AlloX (the least average completion time of jobs on interchangeable devices)",
+        gpu.ALLOX,
+        gpu.allox,
+        normalisers.containerized,
+        (Method("lp", methods.allox, cost="one LP of N²K columns", solves=True),),
+        (),
+        (*_DOMAIN, EQUAL_WEIGHTS),
+        options=("steps",),
+        agrees_by_proof=True,  # several schedules have the least sum
+        prove=methods.prove_allox,
+        level_1_of=methods.level_1_of_allox,
+        compared=False,  # its tasks are averages over a schedule
+        division="tdm",
+    ),
+    Mechanism(
+        "shockwave",
+        "Shockwave's market (Nash welfare over rounds whose rates change)",
+        gpu.SHOCKWAVE,
+        gpu.shockwave,
+        normalisers.containerized,
+        (Method("convex", methods.shockwave, cost="one convex program", solves=True),),
+        (
+            "Pareto-optimal",
+            f"envy-free if {_ONE_SERVER}",
+            f"sharing incentive if {_ONE_SERVER}",
+        ),
+        _DOMAIN,
+        options=("earlier_progress",),
+        agrees_by_proof=True,
+        prove=methods.prove_shockwave,
+        division="tdm",
+        region=gpu.one_kind_at_a_time,
+        reports_rates=True,
+    ),
+)

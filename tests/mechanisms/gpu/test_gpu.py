@@ -1,0 +1,561 @@
+"""OEF, AlloX and Shockwave beside SciPy's programs, by hand, and under attack."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+import gpu_oracle as oracle
+from fairlp import Instance
+from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError
+from fairlp.formulations import gpu
+from fairlp.mechanisms.allocation import altered
+from fairlp.tolerances import AGREEMENT, AUDIT, SHRINKING_MARGIN
+from profiles import by_day
+
+COOPERATIVE, NON_COOPERATIVE = "cooperative", "non-cooperative"
+#: 200 random instances.
+SEEDS = range(200)
+
+
+def cluster(rates, counts=None, **data):
+    """Users of one device each, and kinds of devices, at these rates."""
+    rates = np.asarray(rates, dtype=float)
+    users, kinds = rates.shape[:2]
+    if rates.ndim == 2:
+        data["rates"] = rates
+    return Instance.from_arrays(np.ones((users, 1)), np.ones((kinds, 1)), counts=counts, **data)
+
+
+def drawn_rates(rng, shape):
+    """Small integers with zeros and ties, or numbers of any size; now and then a user of none."""
+    is_whole = rng.random() < 0.6
+    rates = rng.integers(0, 5, shape).astype(float) if is_whole else rng.lognormal(0, 1, shape)
+    rates[~rates.reshape(shape[0], -1).any(axis=1)] = 1.0
+    if rng.random() < 0.2:
+        rates[0] = 0.0
+    return rates
+
+
+def drawn(seed, rounds=None):
+    """A random cluster: rates, counts and weights."""
+    rng = np.random.default_rng(seed)
+    users, kinds = int(rng.integers(1, 6)), int(rng.integers(1, 4))
+    rates = drawn_rates(rng, (users, kinds) if rounds is None else (users, kinds, rounds))
+    counts = rng.integers(1, 4, kinds)
+    is_weighted = rng.random() < 0.5
+    weights = rng.integers(1, 4, users).astype(float) if is_weighted else np.ones(users)
+    return rates, counts, weights
+
+
+def gains_of_envy(rates, weights, devices):
+    """What each user would run beyond its own with another's devices per weight, users × users."""
+    with_others = rates @ (devices / weights[:, None]).T
+    return with_others - (rates * devices).sum(axis=1, keepdims=True) / weights[:, None]
+
+
+# OEF
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cooperative_oef_has_the_largest_total_that_scipy_finds(seed):
+    rates, counts, weights = drawn(seed)
+    allocation = fairlp.allocate(cluster(rates, counts, weights=weights), "oef")
+    total = allocation.shares.sum()
+    largest = oracle.largest_total_without_envy(rates, counts, weights)
+    assert total == pytest.approx(largest, rel=1e-7, abs=1e-9)
+    devices = np.divide(allocation.tasks_array, rates, out=np.zeros(rates.shape), where=rates > 0)
+    assert (devices.sum(axis=0) <= counts * (1 + 1e-9)).all()
+    assert gains_of_envy(rates, weights, devices).max() <= 1e-7 * max(rates.max(), 1)
+    assert allocation.certify()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_non_cooperative_oef_has_the_largest_equal_level_that_scipy_finds(seed):
+    rates, counts, weights = drawn(seed)
+    instance = cluster(rates, counts, weights=weights)
+    allocation = fairlp.allocate(instance, "oef", variant=NON_COOPERATIVE)
+    runs = rates.any(axis=1)
+    if not runs.any():
+        assert not allocation.tasks_array.any()
+        return
+    level = oracle.largest_equal_level(rates, counts, weights)
+    assert allocation.levels.to_numpy()[runs] == pytest.approx(level, rel=1e-7)
+    assert not allocation.totals.to_numpy()[~runs].any()
+    assert allocation.certify()
+
+
+def test_oef_by_hand():
+    """Speed-ups (1, 2) and (1, 5), one device each.
+
+    Without envy user 1 has the slow device and a quarter of the fast one, 3/2, which is what it
+    would have with the rest. Equal, it has 1 + 2·4/7 = 15/7 = 5·3/7.
+    """
+    instance = cluster([[1, 2], [1, 5]])
+    fair = fairlp.allocate(instance, "oef")
+    assert fair.tasks_array == pytest.approx(np.array([[1, 0.5], [0, 3.75]]), rel=AGREEMENT)
+    equal = fairlp.allocate(instance, "oef", variant=NON_COOPERATIVE)
+    assert equal.totals.to_numpy() == pytest.approx([15 / 7, 15 / 7], rel=AGREEMENT)
+    assert fair.certify(exact=True) and equal.certify(exact=True)
+    assert fair.prices.to_numpy().ravel() @ [1, 1] == pytest.approx(5.25, rel=AGREEMENT)
+
+
+def test_speed_ups_count_and_not_the_unit_in_which_a_user_counts_its_tasks():
+    slow = fairlp.allocate(cluster([[1, 2], [1, 5]]), "oef")
+    fast = fairlp.allocate(cluster([[1, 2], [1000, 5000]]), "oef")
+    assert fast.totals.to_numpy() == pytest.approx(slow.totals.to_numpy() * [1, 1000])
+
+
+def test_a_user_of_weight_two_has_what_two_users_of_weight_one_have():
+    heavy = fairlp.allocate(
+        cluster([[1, 2], [1, 5]], weights=[2, 1]), "oef", variant=NON_COOPERATIVE
+    )
+    twice = fairlp.allocate(cluster([[1, 2], [1, 2], [1, 5]]), "oef", variant=NON_COOPERATIVE)
+    assert heavy.totals.to_numpy() == pytest.approx(
+        [twice.totals.iloc[:2].sum(), twice.totals.iloc[2]], rel=AGREEMENT
+    )
+
+
+def test_an_understated_speed_up_pays_in_non_cooperative_oef():
+    """Claiming (1, 1) for (1, 2), user 1 has 1 + 2·2/3 = 7/3 of its own in place of 15/7."""
+    honest = fairlp.allocate(cluster([[1, 2], [1, 5]]), "oef", variant=NON_COOPERATIVE)
+    lie = fairlp.allocate(cluster([[1, 1], [1, 5]]), "oef", variant=NON_COOPERATIVE)
+    assert lie.tasks_array[0] @ [1, 2] == pytest.approx(7 / 3, rel=AGREEMENT)
+    assert honest.totals.iloc[0] == pytest.approx(15 / 7, rel=AGREEMENT)
+
+
+def own_throughput(rates, counts, weights, user, claimed, **options):
+    """What a user runs with the devices that its claim is given."""
+    claims = rates.copy()
+    claims[user] = claimed
+    allocation = fairlp.allocate(cluster(claims, counts, weights=weights), "oef", **options)
+    tasks = allocation.tasks_array[user]
+    devices = np.divide(tasks, claimed, out=np.zeros(len(tasks)), where=claimed > 0)
+    return devices @ rates[user]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_overstated_speed_up_pays_in_non_cooperative_oef(seed):
+    """Proved in docs/results.md: kinds beyond the slowest are overstated, at random."""
+    rates, counts, weights = drawn(seed)
+    rng = np.random.default_rng(seed)
+    user = int(rng.integers(len(rates)))
+    if not rates[user].any():
+        return
+    honest = own_throughput(rates, counts, weights, user, rates[user], variant=NON_COOPERATIVE)
+    for _ in range(3):
+        claimed = rates[user] * (1 + rng.exponential(1, rates.shape[1]))
+        slowest = np.where(rates[user] > 0, rates[user], np.inf).argmin()
+        claimed[slowest] = rates[user, slowest]
+        gained = own_throughput(rates, counts, weights, user, claimed, variant=NON_COOPERATIVE)
+        assert gained <= honest * (1 + 1e-7)
+
+
+def test_the_audit_finds_lies_about_rates_that_pay():
+    instance = cluster([[1, 2], [1, 5]])
+    for variant in (COOPERATIVE, NON_COOPERATIVE):
+        allocation = fairlp.allocate(instance, "oef", variant=variant)
+        finding = fairlp.audit(instance, allocation, "strategy-proof", tries=60).iloc[0]
+        assert finding.holds is False and finding.margin < -SHRINKING_MARGIN
+        assert "by claiming a rate of" in finding.witness
+        liar = int((finding.misreport.rates != instance.rates).any(axis=1).argmax())
+        gained = own_throughput(
+            instance.rates,
+            np.ones(2, dtype=int),
+            np.ones(2),
+            liar,
+            finding.misreport.rates[liar],
+            variant=variant,
+        )
+        assert gained > allocation.totals.iloc[liar] * (1 + SHRINKING_MARGIN)
+
+
+@pytest.mark.parametrize(
+    "property_name",
+    ["Pareto-optimal", "envy-free", "sharing incentive", "strategy-proof"],
+)
+def test_what_non_cooperative_oef_breaks_has_an_instance_that_shows_it(property_name):
+    options = {"variant": NON_COOPERATIVE}
+    instance = fairlp.counterexample("oef", property_name, options=options)
+    allocation = fairlp.allocate(instance, "oef", **options)
+    finding = fairlp.audit(instance, allocation, property_name, tries=60).iloc[0]
+    assert finding.holds is False and finding.margin < -SHRINKING_MARGIN
+
+
+def test_non_cooperative_oef_is_pareto_optimal_where_users_run_on_every_kind():
+    """If anyone could gain, its gain would be shared out, and all would rise."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        instance = cluster(rng.integers(1, 6, (4, 3)), rng.integers(1, 4, 3))
+        allocation = fairlp.allocate(instance, "oef", variant=NON_COOPERATIVE)
+        assert fairlp.audit(instance, allocation, "Pareto-optimal").holds.all()
+
+
+def test_an_allocation_with_envy_is_not_certified():
+    instance = cluster([[1, 2], [1, 5]])
+    equal = fairlp.allocate(instance, "oef", variant=NON_COOPERATIVE)
+    assert not altered(equal, parameters={"variant": COOPERATIVE}).certify()
+
+
+# AlloX
+
+
+def require_schedule(turns, rates, steps):
+    """Each job once, one after the other on its device, at its own speed."""
+    assert turns.user.is_unique
+    for _, jobs in turns.groupby(["server", "device"]):
+        assert jobs.start.iloc[0] == 0
+        assert jobs.start.to_numpy()[1:] == pytest.approx(jobs.end.to_numpy()[:-1])
+        assert jobs.position.tolist() == list(range(len(jobs), 0, -1))
+    users = [int(str(user).removeprefix("user")) - 1 for user in turns.user]
+    servers = [int(str(server).removeprefix("server")) - 1 for server in turns.server]
+    times = np.asarray(steps)[users] / rates[users, servers]
+    assert (turns.end - turns.start).to_numpy() == pytest.approx(times)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_allox_has_the_least_sum_of_completion_times_of_the_hungarian_method(seed):
+    rates, counts, _ = drawn(seed)
+    steps = np.random.default_rng(seed).integers(1, 4, len(rates)).astype(float)
+    allocation = fairlp.allocate(cluster(rates, counts), "allox", steps=steps)
+    turns = allocation.picks
+    assert len(turns) == rates.any(axis=1).sum()
+    require_schedule(turns, rates, steps)
+    least = oracle.least_sum_of_completion_times(rates, counts, steps)
+    assert turns.end.sum() == pytest.approx(least, rel=1e-9)
+    assert allocation.certify()
+
+
+def test_allox_by_hand():
+    """Jobs of 1, 2 and 3 steps on a slow device and one twice as fast: all ways are tried."""
+    instance = cluster([[1, 2], [1, 2], [1, 2]], users=["a", "b", "c"], servers=["slow", "fast"])
+    allocation = fairlp.allocate(instance, "allox", steps={"a": 1, "b": 2, "c": 3})
+    ends = allocation.picks.set_index("user").end
+    by_brute_force = min(
+        sum(
+            sum(itertools.accumulate(sorted(job / rate for job in jobs)))
+            for jobs, rate in (
+                ([j for j, fast in zip((1, 2, 3), where, strict=True) if not fast], 1),
+                ([j for j, fast in zip((1, 2, 3), where, strict=True) if fast], 2),
+            )
+        )
+        for where in itertools.product([False, True], repeat=3)
+    )
+    assert ends.sum() == pytest.approx(by_brute_force)
+    assert (1 / allocation.levels).to_dict() == pytest.approx(ends.to_dict())
+    makespan = ends.max()
+    expected = np.array([1, 2, 3]) / makespan
+    assert allocation.totals.to_numpy() == pytest.approx(expected)
+    assert allocation.residual <= AUDIT and allocation.certify(exact=True)
+
+
+def test_every_square_part_of_the_rows_of_allox_has_a_determinant_of_one_or_none():
+    """So every vertex is whole, whatever the times: the rows are those of a bipartite graph."""
+    A = gpu.allox(cluster([[1, 2], [3, 1]])).compile().A.toarray()
+    rows, columns = A.shape
+    for size in range(1, 4):
+        for kept in itertools.combinations(range(rows), size):
+            for taken in itertools.combinations(range(columns), size):
+                determinant = np.linalg.det(A[np.ix_(kept, taken)])
+                assert round(determinant) in (-1, 0, 1)
+                assert determinant == pytest.approx(round(determinant), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_answer_of_the_linear_program_is_whole(seed):
+    rates, counts, _ = drawn(seed)
+    rates += 0.5  # a program without columns has no basis
+    solution = gpu.allox(cluster(rates, counts)).solve().require_optimal()
+    assert set(np.round(solution.require_point(), 9).tolist()) <= {0.0, 1.0}
+    assert solution.certify(exact=True).holds
+
+
+def test_a_point_between_schedules_ends_at_a_vertex_and_says_so():
+    """Four equal jobs on two equal kinds: interior points halve them all."""
+    instance = cluster(np.ones((4, 2)))
+    allocation = fairlp.allocate(instance, "allox", solver="cvxpy:CLARABEL")
+    assert allocation.picks.end.tolist() == [1, 1, 2, 2]
+    assert ((allocation.tasks_array > 0).sum(axis=1) == 1).all()
+    assert any("this one is a vertex" in note for note in allocation.notes)
+    assert fairlp.allocate(instance, "allox").notes == ()
+
+
+def test_a_schedule_that_is_not_the_best_is_not_certified():
+    instance = cluster([[1, 1], [1, 1]])
+    together = fairlp.allocate(instance, "allox").tasks_array.copy()
+    together[:] = [[0.5, 0], [0.5, 0]]
+    allocation = fairlp.allocate(instance, "allox")
+    assert not altered(allocation, tasks_array=together).certify()
+    assert not altered(allocation, tasks_array=allocation.tasks_array / 2).certify()
+
+
+# Shockwave
+
+
+def plan_of(allocation, rates):
+    """Parts of rounds, users × kinds × rounds, of an instance whose rounds follow each other."""
+    users, kinds, rounds = rates.shape
+    tasks = allocation.tasks_array.reshape(users, rounds, kinds).transpose(0, 2, 1)
+    return np.divide(tasks, rates, out=np.zeros(rates.shape), where=rates > 0)
+
+
+@pytest.mark.parametrize("seed", by_day(SEEDS, 4))
+def test_no_other_plan_is_better_than_that_of_shockwave_by_scipys_bound(seed):
+    rng = np.random.default_rng(seed)
+    rounds = int(rng.integers(1, 4))
+    rates, counts, weights = drawn(seed, rounds)
+    earlier = rng.integers(0, 3, len(rates)).astype(float) * (rng.random() < 0.5)
+    instance = cluster(rates, counts, weights=weights).over_rounds(rates)
+    allocation = fairlp.allocate(instance, "shockwave", earlier_progress=earlier)
+    plan = plan_of(allocation, rates)
+    assert plan.min() >= 0
+    assert (plan.sum(axis=0) <= counts[:, None] * (1 + 1e-7)).all()
+    assert (plan.sum(axis=1) <= 1 + 1e-7).all()
+    _, beyond = oracle.worth_of_a_plan(rates, counts, weights, earlier, plan)
+    assert beyond <= 1e-6 * weights.sum()
+    assert allocation.certify()
+
+
+def test_a_device_goes_to_each_job_when_it_is_fast():
+    """One device, two rounds, rates (1, 4) and (4, 1): each has the round in which it is fast."""
+    instance = cluster(np.ones((2, 1))).over_rounds([[[1, 4]], [[4, 1]]])
+    allocation = fairlp.allocate(instance, "shockwave")
+    assert allocation.tasks_array == pytest.approx(np.array([[0, 4], [4, 0]]), abs=1e-6)
+    assert allocation.rounds.to_numpy() == pytest.approx(np.array([[0, 4], [4, 4]]), abs=1e-6)
+
+
+def test_prices_by_round_spend_all_budgets_where_no_job_is_short_of_its_own_time():
+    """Fisher's market: the prices of all rounds together are what all have, B, without u₀."""
+    rates = np.array([[[1.0, 3, 2]], [[2, 2, 1]], [[4, 1, 1]]])
+    instance = cluster(rates, weights=[1, 2, 3]).over_rounds(rates)
+    allocation = fairlp.allocate(instance, "shockwave")
+    prices = allocation.prices.to_numpy().ravel()
+    assert prices.sum() == pytest.approx(6, rel=1e-5)
+    parts = plan_of(allocation, rates)[:, 0, :]
+    assert parts @ prices == pytest.approx([1, 2, 3], rel=1e-4)
+
+
+def test_earlier_progress_leaves_the_round_to_others():
+    instance = cluster([[1], [1]])
+    even = fairlp.allocate(instance, "shockwave")
+    assert even.totals.to_numpy() == pytest.approx([0.5, 0.5], abs=1e-6)
+    ahead = fairlp.allocate(instance, "shockwave", earlier_progress={"user2": 0, "user1": 0.5})
+    assert ahead.totals.to_numpy() == pytest.approx([0.25, 0.75], abs=1e-6)
+    assert ahead.rounds.iloc[-1].tolist() == pytest.approx([0.75, 0.75], abs=1e-6)
+
+
+def round_by_round(rates, counts, weights):
+    """Progress of users who share each round by itself, with what they have, and no foresight."""
+    progress = np.zeros(len(rates))
+    for s in range(rates.shape[2]):
+        instance = cluster(rates[:, :, s], counts, weights=weights)
+        now = fairlp.allocate(instance, "shockwave", earlier_progress=progress)
+        progress = progress + now.totals.to_numpy()
+    return progress
+
+
+def test_a_plan_with_foresight_is_never_worth_less_than_one_without():
+    for seed in range(6):
+        rates, counts, weights = drawn(seed, rounds=3)
+        rates += 0.1  # each has something in each round
+        foresight = fairlp.allocate(
+            cluster(rates, counts, weights=weights).over_rounds(rates), "shockwave"
+        )
+        worth = weights @ np.log(foresight.totals.to_numpy())
+        assert worth >= weights @ np.log(round_by_round(rates, counts, weights)) - 1e-6
+
+
+def test_foresight_keeps_a_job_for_the_round_in_which_it_will_be_fast():
+    """a: 1, then 4; b: 1, then 1. With foresight b has round 1, and a round 2."""
+    rates = np.array([[[1.0, 4]], [[1, 1]]])
+    ones = np.ones(2)
+    blind = round_by_round(rates, [1], ones)
+    planned = fairlp.allocate(cluster(rates).over_rounds(rates), "shockwave").totals.to_numpy()
+    assert planned == pytest.approx([4, 1], abs=1e-5)
+    assert np.log(planned).sum() > np.log(blind).sum() + 0.1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_market_of_one_device_a_round_is_free_of_envy(weighted):
+    for seed in range(8):
+        rates, _, weights = drawn(seed, rounds=3)
+        instance = cluster(rates[:, :1], weights=weights if weighted else None)
+        instance = instance.over_rounds(rates[:, :1] + (not rates[:, :1].any()))
+        allocation = fairlp.allocate(instance, "shockwave")
+        findings = fairlp.audit(
+            instance, allocation, ["feasible", "Pareto-optimal", "envy-free", "sharing incentive"]
+        )
+        assert findings.holds.ne(False).all()
+
+
+# Rounds of an instance
+
+
+def test_rates_by_round_are_a_table_a_mapping_or_an_array():
+    jobs = cluster(np.ones((2, 2)), users=["a", "b"], servers=["V100", "K80"])
+    array = np.arange(12.0).reshape(2, 2, 3)
+    instance = jobs.over_rounds(array)
+    assert list(instance.servers)[:3] == ["V100 @1", "K80 @1", "V100 @2"]
+    tables = {
+        s + 1: pd.DataFrame(array[:, :, s], ["a", "b"], ["V100", "K80"]).loc[["b", "a"]]
+        for s in range(3)
+    }
+    assert jobs.over_rounds(tables).equals(instance)
+    assert jobs.over_rounds(pd.concat(tables, axis=1)).equals(instance)
+
+
+def test_rounds_are_written_and_read_again(tmp_path):
+    rates = np.array([[[1.0, 4]], [[1, 1]]])
+    instance = cluster(rates).over_rounds(rates)
+    instance.write(tmp_path / "jobs.yaml")
+    again = fairlp.read(tmp_path / "jobs.yaml")
+    totals = fairlp.allocate(again, "shockwave").totals.to_numpy()
+    assert totals == pytest.approx([4, 1], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("rates", "message"),
+    [
+        (np.ones((2, 2)), r"shape \(2, 2\); expected a table .* 2 × 1 × rounds"),
+        (np.ones((3, 1, 2)), r"shape \(3, 1, 2\); expected"),
+        ([[[1, np.nan]], [[1, 1]]], "round 2: rate of user 'a', server 'gpu', is nan"),
+        ([[[1, 1]], [[1, -2]]], "round 2: rate of user 'b', server 'gpu', is -2"),
+        ({}, "rates of no round"),
+        ({"day": None}, "round 'day' has no rates"),
+        ({"day": pd.DataFrame({"cpu": [1, 2]}, ["a", "b"])}, "round 'day': .*'cpu'"),
+        ({"day": pd.DataFrame({"gpu": [1, 2]}, ["a", "c"])}, "round 'day': .*'c'"),
+        (pd.DataFrame({"gpu": [1, 2]}, ["a", "b"]), "columns of 1 level"),
+    ],
+)
+def test_rates_by_round_that_are_none_are_refused_in_words(rates, message):
+    jobs = cluster(np.ones((2, 1)), users=["a", "b"], servers=["gpu"])
+    with pytest.raises(InstanceError, match=message):
+        jobs.over_rounds(rates)
+
+
+def test_servers_in_rounds_are_not_put_in_rounds_again():
+    instance = cluster(np.ones((1, 1))).over_rounds(np.ones((1, 1, 2)))
+    with pytest.raises(InstanceError, match="have rounds already"):
+        instance.over_rounds(np.ones((1, 2, 2)))
+
+
+def in_rounds(rounds, kinds):
+    attributes = pd.DataFrame({"round": rounds, "kind": kinds}, ["s1", "s2"])
+    return cluster([[1, 2]], servers=["s1", "s2"], server_attributes=attributes)
+
+
+def test_a_server_without_a_round_and_a_kind_twice_are_refused():
+    with pytest.raises(InstanceError, match="server 's2' has no round"):
+        fairlp.allocate(in_rounds([1, None], ["a", "a"]), "shockwave")
+    with pytest.raises(InstanceError, match="'s2' is of kind 'a' in round 1, as is another"):
+        fairlp.allocate(in_rounds([1, 1], ["a", "a"]), "shockwave")
+    assert fairlp.allocate(in_rounds([1, 2], ["a", "a"]), "shockwave").totals.iloc[0] == 3
+
+
+# What the three have in common
+
+
+@pytest.mark.parametrize("formulation", [gpu.oef, gpu.allox, gpu.shockwave])
+def test_a_formulation_has_at_most_forty_lines(formulation):
+    lines = inspect.getsource(formulation).split('"""', 2)[2].strip().splitlines()
+    assert len(lines) <= 40
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("oef", "(∑_i w[n,i]·x[n,i])/φ[n] ≥ (∑_i w[n,i]·x[j,i])/φ[j]"),
+        ("allox", "minimize  ∑_n,i,k k[k]·p[n,i]·y[n,i,k]"),
+        ("shockwave", "maximize  ∑_n B[n]·log(u0[n] + ∑_i,s τ[n,i,s]·x[n,i,s])"),
+    ],
+)
+def test_the_models_print_as_the_papers_do(name, line):
+    assert line in str(fairlp.formulate(cluster([[1, 2], [1, 5]]), name))
+
+
+@pytest.mark.parametrize("name", ["oef", "allox"])
+@pytest.mark.parametrize("solver", ["highs", "scipy", "cvxpy:CLARABEL"])
+def test_any_solver_gives_an_answer_that_is_certified(name, solver):
+    allocation = fairlp.allocate(cluster([[1, 2], [1, 5], [2, 2]], [2, 1]), name, solver=solver)
+    assert allocation.certify()
+
+
+@pytest.mark.parametrize("name", ["oef", "allox"])
+def test_the_models_are_written_as_mps(name, tmp_path):
+    model = fairlp.formulate(cluster([[1, 2], [1, 5]]), name)
+    path = tmp_path / "model.mps"
+    model.write(path)
+    again = fairlp.read_program(path).solve().require_optimal()
+    assert again.objective == pytest.approx(model.solve().objective)
+
+
+@pytest.mark.parametrize("name", ["oef", "allox", "shockwave"])
+def test_an_answer_is_read_again_from_its_json(name):
+    instance = cluster([[1, 2], [1, 5], [2, 2]])
+    allocation = fairlp.allocate(instance, name)
+    again = fairlp.Allocation.from_json(allocation.to_json(), instance)
+    assert again.levels.to_numpy() == pytest.approx(allocation.levels.to_numpy())
+    assert again.certify()
+
+
+@pytest.mark.parametrize("name", ["oef", "allox", "shockwave"])
+def test_users_who_can_run_nothing_have_nothing(name):
+    allocation = fairlp.allocate(cluster(np.zeros((2, 2))), name)
+    assert not allocation.tasks_array.any() and allocation.certify()
+    assert name == "shockwave" or allocation.certify(exact=True)
+
+
+@pytest.mark.parametrize("name", ["oef", "allox", "shockwave"])
+def test_tasks_where_a_user_has_no_rate_are_not_certified(name):
+    allocation = fairlp.allocate(cluster([[1, 0], [1, 2]]), name)
+    tasks = allocation.tasks_array.copy()
+    tasks[0, 1] = 1.0
+    proof = altered(allocation, tasks_array=tasks).certify()
+    assert not proof and "where it has no rate" in proof.message
+
+
+@pytest.mark.parametrize("name", ["oef", "allox", "shockwave"])
+def test_instances_that_they_are_not_defined_for_are_refused(name):
+    plain = Instance.from_arrays([[1]], [[1]])
+    with pytest.raises(NotDefinedError, match="no rates are given"):
+        fairlp.allocate(plain, name)
+    with pytest.raises(NotDefinedError, match="no task limits, and user 'user2' has one"):
+        fairlp.allocate(cluster([[1], [1]], task_limits=[np.inf, 3]), name)
+
+
+def test_allox_has_no_weights():
+    with pytest.raises(NotDefinedError, match="weights differ"):
+        fairlp.allocate(cluster([[1], [1]], weights=[1, 2]), "allox")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("oef", {"variant": "selfish"}, "variant"),
+        ("allox", {"steps": {"user1": 1}}, "user2"),
+        ("allox", {"steps": [1, 0]}, "steps of user 'user2' are 0"),
+        ("allox", {"steps": [1, np.nan]}, "nan for user 'user2'"),
+        ("shockwave", {"earlier_progress": [1, -1]}, "-1 for user 'user2'"),
+        ("shockwave", {"earlier_progress": "much"}, "much"),
+    ],
+)
+def test_options_that_are_none_are_refused_in_words(name, options, message):
+    with pytest.raises((InstanceError, UnknownNameError), match=message):
+        fairlp.allocate(cluster([[1, 2], [1, 5]]), name, **options)
+
+
+@pytest.mark.parametrize("name", ["oef", "allox", "shockwave"])
+def test_no_rate_is_too_small_or_too_large(name):
+    rates = np.array([[1e-6, 2e-6], [1e6, 5e6]])
+    scaled = fairlp.allocate(cluster(rates), name)
+    plain = fairlp.allocate(cluster([[1, 2], [1, 5]]), name)
+    units = np.array([1e-6, 1e6])
+    if name == "allox":  # times count, and those of the first job are long
+        assert scaled.certify()
+    else:
+        assert scaled.totals.to_numpy() / units == pytest.approx(plain.totals, rel=1e-4)
