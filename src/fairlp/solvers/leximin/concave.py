@@ -186,7 +186,8 @@ def concave_leximin(model: Model, solver: AnySolver, options: Mapping[str, Any])
         if k == 1 or error < last_error:
             best = error, answer, point, levels
         is_refined = tangents.refine(curves.terms.arguments(point))
-        if error <= AGREEMENT or not is_refined:
+        # once more: bounds of single levels are as right as the root of the levels is
+        if max(error, last_error) <= AGREEMENT or not is_refined:
             break
     error, answer, point, levels = best
     tangents.refine(curves.terms.arguments(point))
