@@ -22,6 +22,7 @@ from paths import DOCS, ROOT
 PAGES = [
     "networks.md",
     "column-generation.md",
+    "concave-levels.md",
     "rolling-horizon.md",
     "squares-and-norms.md",
     "editing-models.md",

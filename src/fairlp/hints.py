@@ -129,7 +129,7 @@ HINTS: dict[str, dict[str, str]] = {
             _PIECEWISE: "entr kl_div rel_entr exp logistic log_sum_exp huber inv_pos sin cos tan "
             "tanh inv_prod Piecewise harmonic_mean xexp",
             _MOST: "max maximum max_ norm_inf",
-            _LEAST: "min minimum min_",
+            _LEAST: "min min_",
             "write y = model.variable('y', n), model.constraint('positive', y >= x) and "
             "model.minimize(y.sum())": "pos",
             "write y = model.variable('y', n), model.constraint('negative', y >= -x) and "
@@ -172,7 +172,7 @@ HINTS: dict[str, dict[str, str]] = {
             _INTEGER: "floor ceil round rint trunc fix around",
             _SQUARES: "norm",
             _MOST: "amax nanmax fmax",
-            _LEAST: "amin nanmin fmin",
+            _LEAST: "amin nanmin fmin minimum",
             _NUMBERS_OF: "median percentile quantile sort argsort argmax argmin unique "
             "count_nonzero nonzero histogram searchsorted isnan isfinite isinf ptp",
             _NOT_JOINED: "concatenate hstack vstack stack column_stack append block tile repeat dstack",

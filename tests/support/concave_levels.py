@@ -162,7 +162,7 @@ def by_bisection(cluster: Cluster) -> np.ndarray:
             )
             reach = -next(program.fun for program in programs if program.status == 0)
             rises.append(cluster.level(n, reach) - low)
-        stuck = np.array(rises) <= max(1e-6, 2 * min(np.min(rises), 1e-5)) * max(1, abs(low))
+        stuck = np.array(rises) <= max(1e-6 * max(1, abs(low)), 1.01 * np.min(rises))
         stopping = np.flatnonzero(active)[stuck]
         level[stopping] = low
         floors[stopping] = need[stopping]

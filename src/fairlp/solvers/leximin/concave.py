@@ -29,7 +29,7 @@ from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.program import Block, Program
 from ...models.programs.proof import Proof
 from ...models.programs.sizes import reach_of
-from ...tolerances import ACCEPTED, AGREEMENT, CONVEX_POINT, NEGLIGIBLE, ROUNDING
+from ...tolerances import ACCEPTED, AGREEMENT, CONVEX_POINT, NEGLIGIBLE, ROUNDING, VERIFIED
 from ..backends.cvxpy_backend import unused
 from .of_model import Levels, LeximinSolution, by_levels, by_rows
 
@@ -130,7 +130,7 @@ class ConcaveLeximin(LeximinSolution):
             f"the level of {quoted(label)} is {bracket['lower'].iloc[worst]:.12g}, and at most "
             f"{bracket['upper'].iloc[worst]:.12g} by prices (one program a level, with tangents)"
         )
-        if error <= ACCEPTED:
+        if error <= VERIFIED:
             return Proof(True, f"the leximin, proved to {error:.1e}: {shown}", error)
         return Proof(False, f"not proved: {shown}, a difference of {error:.1e}", error)
 
@@ -186,7 +186,8 @@ def concave_leximin(model: Model, solver: AnySolver, options: Mapping[str, Any])
         if k == 1 or error < last_error:
             best = error, answer, point, levels
         is_refined = tangents.refine(curves.terms.arguments(point))
-        if error <= AGREEMENT or not is_refined:
+        # once more: bounds of single levels are as right as the root of the levels is
+        if max(error, last_error) <= AGREEMENT or not is_refined:
             break
     error, answer, point, levels = best
     tangents.refine(curves.terms.arguments(point))
@@ -212,7 +213,9 @@ def _answer(
     reached = problem.labelled(levels)
     rounds = answer.rounds.copy()
     rounds["level"] = [reached[labels].min() for labels in rounds["labels"]]
-    unproved = answer.unproved
+    unproved = answer.unproved  # of the leximin of tangents, for which there are no rationals
+    if unproved:
+        unproved = f"{unproved.partition(';')[0]}; answer.bracket says how far off each can be"
     if error > ACCEPTED:
         unproved = (
             f"levels may be off by {error:.1e} of their terms: tangents at {leximins} points leave "
