@@ -196,6 +196,18 @@ def test_non_cooperative_oef_is_pareto_optimal_where_users_run_on_every_kind():
         assert fairlp.audit(instance, allocation, "Pareto-optimal").holds.all()
 
 
+def test_cooperative_oef_leaves_a_gain_that_would_make_another_envious():
+    """Kinds of 1, 3 and 2 devices, which all users order alike: 7, 2, 5, and 7, 2, 5¼ is possible."""
+    instance = cluster([[1, 3, 4], [1, 1, 1], [1, 2, 3]], [1, 3, 2])
+    allocation = fairlp.allocate(instance, "oef")
+    assert allocation.totals.to_numpy() == pytest.approx([7, 2, 5], rel=AGREEMENT)
+    finding = fairlp.audit(instance, allocation, "Pareto-optimal").iloc[0]
+    assert finding.holds is False
+    assert finding.better.totals.to_numpy() == pytest.approx([7, 2, 5.25], rel=1e-7)
+    envy = fairlp.audit(instance, finding.better, "envy-free", division="tdm").iloc[0]
+    assert envy.holds is False
+
+
 def test_an_allocation_with_envy_is_not_certified():
     instance = cluster([[1, 2], [1, 5]])
     equal = fairlp.allocate(instance, "oef", variant=NON_COOPERATIVE)

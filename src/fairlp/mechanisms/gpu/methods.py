@@ -220,7 +220,7 @@ def _columns(program: Program, values: dict[str, Any]) -> np.ndarray:
 def _prove_columns(model: Model, columns: dict[str, Any], exact: bool) -> Proof:
     """Return whether columns are an optimum, by the rows' duals of an optimum found anew."""
     if not model.compile().n_columns:
-        return Proof(True, _NOTHING_RUNS, exact=exact)
+        return Proof(True, _NOTHING_RUNS)
     solution = model.solve().require_optimal()
     optimum = solution.certify(exact=exact)
     if not optimum.holds:
