@@ -35,7 +35,7 @@ PAGES = [
     "period.md",
     "threads.md",
 ]
-PAGES += ["efficiency-and-fairness.md", "gpu-clusters.md"]
+PAGES += ["efficiency-and-fairness.md", "gavel-space-sharing.md", "gpu-clusters.md"]
 PAGES += ["fair-over-time.md", "proofs.md", "pictures.md"]
 PAGES += ["queues.md", "kubernetes.md", "slurm.md", "yarn.md", "reproducing.md", "library.md"]
 PAGES += [

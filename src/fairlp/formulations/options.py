@@ -51,6 +51,7 @@ class ModelOptions(TypedDict, total=False):
     # gavel
     objective: str
     steps: Any
+    pairs: Any
     age: Any
     isolated_age: Any
     # GPU clusters
