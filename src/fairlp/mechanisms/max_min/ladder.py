@@ -3,19 +3,20 @@
 The first rungs are those of a single program (:meth:`~fairlp.solvers.leximin.rounds.Rounds.solve`):
 begin afresh, another method, floors that give way. Where rounding may have moved a level too far
 (by errors that grow from round to round, or beside a user who takes little), or no program was
-solved, the levels are settled in rationals; where rationals cannot, the answer says that it is not
-proved.
+solved, the levels are settled in rationals; where rationals cannot, and HiGHS solved nothing, by
+interior points; else the answer says that it is not proved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from ...errors import NotConvergedError, SolverError, SolverNotAvailableError
+from ...errors import FairlpError, NotConvergedError, SolverError, SolverNotAvailableError
 from ...formulations.max_min import in_tasks, max_min
 from ...formulations.normalisers import dominant
 from ...formulations.region import have_limits
@@ -122,9 +123,13 @@ def settled(
             if not of_numbers or "time_limit" in call.options:
                 raise
             verdict, tasks = _in_rationals(call, rationals)
-            if not verdict.holds:
-                raise type(error)(f"{error} ({verdict.message})") from error
-            return _of_rationals(call, None, verdict, tasks)
+            if verdict.holds:
+                return _of_rationals(call, None, verdict, tasks)
+            if call.solver == "highs":  # what the simplex method fails on is no fault of the data
+                with suppress(FairlpError):
+                    inside = settle(replace(call, solver="interior-point"))
+                    return replace(inside, notes=(*inside.notes, f"by interior points: {error}"))
+            raise type(error)(f"{error} ({verdict.message})") from error
         doubt = ""
         extremes = [] if rationals is None else _extremes(call)
         if is_uncertain := outcome.uncertain > ACCEPTED:
