@@ -195,6 +195,8 @@ def test_others_read_what_we_write(name, reader, tmp_path):
             name == "fractional bounds" or (name == "no rows" and form == "lp")
         ):
             continue  # GLPK wants whole bounds of integer columns, and a row
+        if reader in (by_glpk, by_cbc) and name == "mnw khamse-ashari-table-3":
+            continue  # their branch and bound takes minutes
         path = write(program_of(name), tmp_path, form)
         assert_read(reader(path, form), path, form, name)
 
