@@ -83,6 +83,7 @@ PUBLIC_SIGNATURES = {
     "log_normal",
     "report",
     "period",
+    "gavel",
 }
 
 
