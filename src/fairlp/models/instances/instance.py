@@ -259,8 +259,8 @@ class Instance:
     entitlements: np.ndarray | None = None
     queues: Queues | None = None
     units: Mapping[str, str] = field(default_factory=dict)
-    server_attributes: pd.DataFrame = cast(pd.DataFrame, AttributeTable("servers"))  # noqa: RUF009
-    user_attributes: pd.DataFrame = cast(pd.DataFrame, AttributeTable("users"))  # noqa: RUF009
+    server_attributes: pd.DataFrame = cast("pd.DataFrame", AttributeTable("servers"))  # noqa: RUF009
+    user_attributes: pd.DataFrame = cast("pd.DataFrame", AttributeTable("users"))  # noqa: RUF009
     conditions: tuple[str | None, ...] = ()
     name: str = ""
 
