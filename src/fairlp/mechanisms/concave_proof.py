@@ -7,6 +7,8 @@ may have wrong tasks, and no gap shows it. So the gap must be small beside every
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..errors import SolverError
@@ -14,6 +16,14 @@ from ..models.programs.certificate import Certificate, certify
 from ..models.programs.program import Program
 from ..models.programs.proof import Proof
 from ..tolerances import NOISE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
+
+
+def columns_at(program: Program, values: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return the columns of a program at values by the names of its variables."""
+    x = np.zeros(program.n_columns)
+    for block in program.columns:
+        x[block.slice] = np.ravel(values[block.name])[block.flat]
+    return x
 
 
 def prove_columns(program: Program, x: np.ndarray) -> Proof:

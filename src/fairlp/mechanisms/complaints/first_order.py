@@ -10,7 +10,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
 from ...models.programs.proof import Proof
-from ..concave_proof import proof_of_columns, prove_columns
+from ..concave_proof import columns_at, proof_of_columns, prove_columns
 
 
 def prove_tasks(
@@ -38,10 +38,5 @@ def proof_at(model: Model, tasks: np.ndarray, row_duals: np.ndarray, accepted: f
 
 def columns_of(model: Model, tasks: np.ndarray) -> np.ndarray:
     """Return the model's columns at tasks: ``g`` in units of Gamma, its sums ``h`` under caps."""
-    program = model.compile()
     parts = tasks / model.parameters["Gamma"].values[:, None]
-    values = {"g": parts.ravel(), "h": parts.sum(axis=1)}
-    x = np.zeros(program.n_columns)
-    for block in program.columns:
-        x[block.slice] = values[block.name][block.flat]
-    return x
+    return columns_at(model.compile(), {"g": parts, "h": parts.sum(axis=1)})

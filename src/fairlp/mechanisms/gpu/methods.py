@@ -16,12 +16,11 @@ from ...models.instances.instance import Instance
 from ...models.instances.rounds import rounds_of
 from ...models.notation.model import Model
 from ...models.programs.certificate import certify
-from ...models.programs.program import Program
 from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
 from ...tolerances import AGREEMENT, NOISE, VERIFIED
 from ..allocation import Allocation, within_capacity
-from ..concave_proof import prove_columns
+from ..concave_proof import columns_at, prove_columns
 from ..mechanism import MethodCall, TasksResult
 from ..validation import differences
 from .schedule import JobSchedule
@@ -176,7 +175,7 @@ def prove_shockwave(allocation: Allocation, exact: bool = False) -> Proof:
 
 def _columns_of_shockwave(model: Model, instance: Instance, tasks: np.ndarray) -> np.ndarray:
     parts = rounds_of(instance).by_round(quotients(tasks, gpu.rates_alone(instance)))
-    return _columns(model.compile(), {"x": parts})
+    return columns_at(model.compile(), {"x": parts})
 
 
 # What the three have in common.
@@ -209,14 +208,6 @@ def _formulated(formulation: Callable[..., Model], allocation: Allocation) -> Mo
     return formulation(allocation.instance, **parameters)
 
 
-def _columns(program: Program, values: dict[str, Any]) -> np.ndarray:
-    """Return the columns of a program at values by the names of its variables."""
-    x = np.zeros(program.n_columns)
-    for block in program.columns:
-        x[block.slice] = np.ravel(values[block.name])[block.flat]
-    return x
-
-
 def _prove_columns(model: Model, columns: dict[str, Any], exact: bool) -> Proof:
     """Return whether columns are an optimum, by the rows' duals of an optimum found anew."""
     if not model.compile().n_columns:
@@ -227,7 +218,7 @@ def _prove_columns(model: Model, columns: dict[str, Any], exact: bool) -> Proof:
         return Proof(False, str(optimum), exact=optimum.exact)
     assert solution.row_duals is not None
     program = solution.program
-    certificate = certify(program, _columns(program, columns), solution.row_duals)
+    certificate = certify(program, columns_at(program, columns), solution.row_duals)
     gap = np.inf if certificate.gap is None else certificate.gap
     if not certificate.is_within(VERIFIED):
         return Proof(False, f"not optimal: {certificate}", gap)

@@ -6,8 +6,10 @@ levels as they are, whether more users could be above them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -26,6 +28,7 @@ from ...models.paths.engine import History
 from ...models.programs.backends import find_backend
 from ...models.programs.options import Options
 from ...models.programs.proof import Proof
+from ...models.programs.protocols import Backend
 from ...models.programs.status import Termination
 from ...solvers.leximin.leximin import rounds_frame
 from ...tolerances import AGREEMENT, MILP_TOLERANCES
@@ -34,6 +37,8 @@ from ..mechanism import NO_QUEUE_LIMITS, NO_RATES, Mechanism, Method, MethodCall
 from ..table import find
 from .enumeration import prove_by_enumeration
 from .whole_levels import WholeLevels
+
+Outcome = TypeVar("Outcome")
 
 
 def with_whole_tasks(row: Mechanism, name: str) -> Mechanism:
@@ -61,26 +66,15 @@ def whole_leximin(call: MethodCall) -> TasksResult:
     single = instance.expanded()
     if not most_tasks_on(single).any():
         return TasksResult(np.zeros(instance.shape), notes=note_on_unable(single))
-    # At the tightest tolerances HiGHS calls programs infeasible that have points; tasks are compared
-    # with capacities exactly, so that looser ones only cost a second run.
-    backend = find_backend(call.solver)
-    options = Options.from_keywords(str(call.solver), call.options)
-    room = None
-    while True:
+
+    def run(
+        room: np.ndarray | None, backend: Backend, options: Options
+    ) -> tuple[np.ndarray, WholeLevels]:
         rounds = WholeLevels(single, call.tasks_per_level, backend, options, room)
         rounds.run()
-        tasks = rounds.tasks
-        if not beyond(single.demands, single.capacities, single.counts, tasks).any():
-            break
+        return rounds.tasks, rounds
 
-        # a solver's tolerance: hold tasks to what whole ones can use of each capacity
-        if room is not None:
-            raise SolverError(
-                f"{call.solver} gave whole tasks that break a capacity by rounding; scale the "
-                "data, or use another solver"
-            )
-        room = single.capacities * usable(*whole_table(single.demands, single.capacities))
-        options = options.tightened(backend)
+    tasks, rounds = within_capacities(call, single, run)
     tasks_of_rows = tasks_by_row(instance, tasks)
     return TasksResult(
         tasks_of_rows,
@@ -89,6 +83,46 @@ def whole_leximin(call: MethodCall) -> TasksResult:
         notes=note_on_unable(single),
         unproved=rounds.unproved,
     )
+
+
+def within_capacities(
+    call: MethodCall,
+    single: Instance,
+    run: Callable[[np.ndarray | None, Backend, Options], tuple[np.ndarray, Outcome]],
+) -> tuple[np.ndarray, Outcome]:
+    """Return whole tasks on single servers that break no capacity, and the outcome they are of.
+
+    At the tightest tolerances HiGHS calls programs infeasible that have points. So looser ones come
+    first; tasks are compared with capacities exactly. Where a solver's tolerance overloads a
+    server, a second run holds tasks to what whole ones can use of each capacity.
+
+    Parameters
+    ----------
+    call : MethodCall
+    single : Instance
+        Each server a row.
+    run : callable
+        (Capacities in the place of the servers', or None; back end; its options) → whole tasks, and
+        what else was found.
+
+    Raises
+    ------
+    SolverError
+        Where the second run breaks a capacity, too.
+    """
+    backend = find_backend(call.solver)
+    options = Options.from_keywords(str(call.solver), call.options)
+    tasks, outcome = run(None, backend, options)
+    if not beyond(single.demands, single.capacities, single.counts, tasks).any():
+        return tasks, outcome
+    room = single.capacities * usable(*whole_table(single.demands, single.capacities))
+    tasks, outcome = run(room, backend, options.tightened(backend))
+    if beyond(single.demands, single.capacities, single.counts, tasks).any():
+        raise SolverError(
+            f"{call.solver} gave whole tasks that break a capacity by rounding; scale the "
+            "data, or use another solver"
+        )
+    return tasks, outcome
 
 
 def _rounds(instance: Instance, history: History, tasks: np.ndarray) -> pd.DataFrame:

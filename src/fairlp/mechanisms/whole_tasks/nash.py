@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import partial
 
 import numpy as np
 
-from ...errors import SolverError
 from ...formulations.whole_goods import maximum_nash_welfare
 from ...formulations.whole_tasks import most_tasks_on
-from ...models.instances.arithmetic import beyond, usable, whole_table
 from ...models.instances.instance import Instance
-from ...models.programs.backends import find_backend, solve
+from ...models.programs.backends import solve
 from ...models.programs.options import Options
 from ...models.programs.proof import Proof
+from ...models.programs.protocols import Backend
 from ...models.programs.solution import Solution
 from ...models.programs.status import LIMITS
 from ...tolerances import AGREEMENT
 from ..allocation import Allocation
-from ..max_min.whole import note_on_unable, tasks_by_row, why_not_whole
+from ..max_min.whole import note_on_unable, tasks_by_row, why_not_whole, within_capacities
 from ..mechanism import MethodCall, TasksResult
 
 
 def nash_milp(call: MethodCall) -> TasksResult:
-    """Solve the integer program; what overloads a server by rounding is solved with less room."""
+    """Solve the integer program of maximum Nash welfare."""
     instance = call.instance
     single = instance.expanded()
     if not most_tasks_on(single).any():
         return TasksResult(np.zeros(instance.shape), notes=note_on_unable(single))
-    backend = find_backend(call.solver)
-    options = Options.from_keywords(str(call.solver), call.options)
-    tasks, solution = _solved(instance, single, None, backend, options)
-    if beyond(single.demands, single.capacities, single.counts, tasks).any():
-        room = single.capacities * usable(*whole_table(single.demands, single.capacities))
-        tasks, solution = _solved(instance, single, room, backend, options.tightened(backend))
-        if beyond(single.demands, single.capacities, single.counts, tasks).any():
-            raise SolverError(
-                f"{call.solver} gave whole tasks that break a capacity by rounding; scale the "
-                "data, or use another solver"
-            )
+    tasks, solution = within_capacities(call, single, partial(_solved, instance, single))
     return TasksResult(
         tasks_by_row(instance, tasks),
         notes=note_on_unable(single),
@@ -56,7 +45,11 @@ def _doubt(solution: Solution) -> str:
 
 
 def _solved(
-    instance: Instance, single: Instance, room: np.ndarray | None, backend: Any, options: Options
+    instance: Instance,
+    single: Instance,
+    room: np.ndarray | None,
+    backend: Backend,
+    options: Options,
 ) -> tuple[np.ndarray, Solution]:
     """Return whole tasks on single servers, and the solution that they are of."""
     model = maximum_nash_welfare(instance, room)

@@ -760,6 +760,15 @@ def _with(values: np.ndarray, positions: np.ndarray, entries: np.ndarray) -> np.
     return copy
 
 
+def dense_column(program: Program, column: int) -> np.ndarray:
+    """Return one column of a program's matrix, dense; shape (rows,)."""
+    A = program.A
+    stored = slice(int(A.indptr[column]), int(A.indptr[column + 1]))
+    entries = np.zeros(program.n_rows)
+    entries[A.indices[stored]] = A.data[stored]
+    return entries
+
+
 def _with_entries(program: Program, rows: np.ndarray, column: int, values: np.ndarray) -> Any:
     """Return the matrix with other entries in one column, which must be in it."""
     A = program.A

@@ -35,6 +35,7 @@ from ...blas import blas_threads
 from ...errors import NotConvergedError
 from ...models.programs.program import Program
 from ...tolerances import AGREEMENT, NOISE, SETTLED
+from ..backends.base import dense_column
 from .iterate import Iterate, ProductChanges
 from .problem import ABSENT, Face, Problem, UserRows, Variables
 from .region import PlacedRegion
@@ -278,7 +279,7 @@ def decisions_of(
     usable_pairs = region.exists & (sharp.z == 0)
     tight_capacities = region.is_demanded & (sharp.s == 0)
     is_clear = has_clear_price(structure.problem, point)
-    total = _totals(region, sharp)
+    total = _totals(region, sharp)[rows.user]
     is_clear &= total - rows.bound - rows.slope * sharp.t <= AGREEMENT * total
     tight_rows = is_clear & (blocked | (rows.slope == 0))
 
@@ -384,8 +385,7 @@ def next_program(structure: Structure, point: Variables, decisions: Decisions) -
     floors = program.row_lower.copy()
     first_entry = A.indptr[places.level]
     end = A.indptr[places.level + 1]
-    level_coefficients = np.zeros(program.n_rows)
-    level_coefficients[A.indices[first_entry:end]] = A.data[first_entry:end]
+    level_coefficients = dense_column(program, places.level)
     floors[stopped_rows] -= level_coefficients[stopped_rows] * (point.t / structure.level_unit)
     A.data[first_entry:end][np.isin(A.indices[first_entry:end], stopped_rows)] = 0.0
     return program.replace(A=A, row_lower=floors)

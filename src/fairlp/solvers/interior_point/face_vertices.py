@@ -21,6 +21,7 @@ from ...models.instances.arithmetic import quotients
 from ...models.programs.options import Options
 from ...models.programs.program import Program
 from ...tolerances import NOISE, SOLVER_TIGHTEST
+from ..backends.base import dense_column
 from ..backends.highs import Highs, HighsSession
 from .face import Decisions
 from .problem import Variables
@@ -66,7 +67,7 @@ class FaceVertices:
 
         # The level at which no row is below its floor.
         self.rows = places.row
-        slope = -_entries(program, places.level)[self.rows]
+        slope = -dense_column(program, places.level)[self.rows]
         room = (program.A @ point - program.row_lower)[self.rows]
         point[places.level] = quotients(room, slope)[slope > 0].min()
         size[places.level] = point[places.level]
@@ -102,13 +103,10 @@ class FaceVertices:
     def _sides(self, program: Program) -> tuple[np.ndarray, np.ndarray]:
         """Return the sides of the rows in displacements."""
         activity = program.A @ self.point
-        sides = (
-            np.where(self.is_equality, 0.0, (side - activity) / self.row_size)
-            for side in (program.row_lower, program.row_upper)
-        )
-        lower, upper = sides
+        lower = (program.row_lower - activity) / self.row_size
         # the point is within the capacities, but for rounding
-        return lower, np.maximum(upper, 0.0)
+        upper = np.maximum((program.row_upper - activity) / self.row_size, 0.0)
+        return np.where(self.is_equality, 0.0, lower), np.where(self.is_equality, 0.0, upper)
 
     def solve(self, structure: Structure) -> tuple[Variables, int] | None:
         """Return the optimum of a round and the number of steps; None where there is none.
@@ -131,8 +129,8 @@ class FaceVertices:
     def _load(self, program: Program) -> None:
         """Load the slopes and floors of a program."""
         lower, upper = self._sides(program)
-        entries = _entries(program, self.level_column)
-        changed = np.flatnonzero(entries != _entries(self.loaded, self.level_column))
+        entries = dense_column(program, self.level_column)
+        changed = np.flatnonzero(entries != dense_column(self.loaded, self.level_column))
         position = int(np.searchsorted(self.columns, self.level_column))
         values = entries[changed] * self.size[position] / self.row_size[changed]
         self.session.change(
@@ -160,11 +158,3 @@ class FaceVertices:
         costs = region.reduced_costs(p, problem.sum_by_user(v))
         z = np.where(x > 0, 0.0, np.maximum(costs, 0.0))
         return Variables(x, s, u, z, p, v, t)
-
-
-def _entries(program: Program, column: int) -> np.ndarray:
-    """Return a column of the matrix, dense."""
-    entries = np.zeros(program.n_rows)
-    stored = slice(program.A.indptr[column], program.A.indptr[column + 1])
-    entries[program.A.indices[stored]] = program.A.data[stored]
-    return entries

@@ -47,8 +47,6 @@ _CLEAR = 100.0
 
 #: The structure of a solved program, the last point inside, and the same sharpened.
 _Solved = tuple[Structure, Variables, Variables]
-#: A program, and its answer at a vertex.
-_Vertex = tuple[Program, Solution]
 
 
 class InteriorPointSession(ProgramSession):
@@ -73,8 +71,6 @@ class InteriorPointSession(ProgramSession):
         self.decisions: Decisions | None = None
         #: of rounds that end at vertices of a face with few directions
         self.at_face_vertices: FaceVertices | None = None
-        #: the answer of the next round there, from the trial
-        self.tried_vertex: _Vertex | None = None
         #: the point of the next round, from the trial of its face
         self.tried: WarmStart | None = None
         #: whether vertices took too long once, and whether the next program is that one
@@ -273,12 +269,10 @@ class InteriorPointSession(ProgramSession):
             return None
         if final is None:
             return None
-        sharp = early
-        if sharp is None:
-            sharp = sharpened(problem, final.point, final.before)
-        if early is not None:
-            final = replace(final, is_settled=True, error=SETTLED)
-        final = replace(final, sharpened=sharp)
+        if early is None:
+            final = replace(final, sharpened=sharpened(problem, final.point, final.before))
+        else:
+            final = replace(final, sharpened=early, is_settled=True, error=SETTLED)
         return self._proved_on_face(structure, final, decisions, start_time)
 
     def _try_vertices(self, program: Program, decisions: Decisions) -> bool:
@@ -287,15 +281,14 @@ class InteriorPointSession(ProgramSession):
         if structure is None:
             return False
         vertices = FaceVertices(structure, decisions, self.options)
-        self.tried_vertex = self._at_vertex(vertices, structure, decisions)
-        if self.tried_vertex is None:
+        if self._at_vertex(vertices, structure, decisions) is None:
             return False
         self.at_face_vertices = vertices
         return True
 
     def _at_vertex(
         self, vertices: FaceVertices, structure: Structure, decisions: Decisions
-    ) -> _Vertex | None:
+    ) -> Solution | None:
         """Return the program's answer at a vertex of the face; None where it is not proved."""
         start_time = perf_counter()
         vertex = vertices.solve(structure)
@@ -309,8 +302,7 @@ class InteriorPointSession(ProgramSession):
             solution, _ = self.backend.answer(structure, priced, final, seconds)
         except NotConvergedError:
             return None
-        solution = replace(solution, method="simplex on a face", iterations={"simplex": steps})
-        return structure.program, solution
+        return replace(solution, method="simplex on a face", iterations={"simplex": steps})
 
     def _next_vertex(self) -> Solution | None:
         """Return the program's answer at the next vertex of the face; None without a proof."""
@@ -318,12 +310,7 @@ class InteriorPointSession(ProgramSession):
         structure = self._structure_on_face(self.program, self.decisions)
         if structure is None:
             return None
-        tried = self.tried_vertex
-        self.tried_vertex = None
-        if tried is not None and _are_alike(tried[0], self.program):
-            return replace(tried[1], program=self.program)
-        vertex = self._at_vertex(self.at_face_vertices, structure, self.decisions)
-        return None if vertex is None else vertex[1]
+        return self._at_vertex(self.at_face_vertices, structure, self.decisions)
 
     def _take_on_face(
         self, point: WarmStart, decisions: Decisions
@@ -383,12 +370,6 @@ class InteriorPointSession(ProgramSession):
             raise reason
         _, solution, point = min(answers, key=lambda answer: answer[0])
         return solution, point
-
-
-def _are_alike(program: Program, other: Program) -> bool:
-    """Whether two programs of rounds have the same floors and slopes, to the last digit."""
-    same_floors = np.array_equal(program.row_lower, other.row_lower)
-    return same_floors and np.array_equal(program.A.data, other.A.data)
 
 
 def all_prices_are_clear(solution: Solution, gap: float) -> bool:

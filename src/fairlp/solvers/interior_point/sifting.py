@@ -78,15 +78,12 @@ def rough_on_few(
 
     It is as feasible as one of all pairs, and may be further from the optimum than its error says.
     """
-    few = near.few
-    if few is None:
+    begin = near.point
+    chosen = problem.region.exists
+    if near.few is None:
         begin = start_of(problem, near.point)
-        chosen, _ = _likely(problem, begin, problem.region.exists, FRACTIONS_OF_USERS[0])
-        restricted = _restricted(problem, chosen)
-        start = _start(problem, begin, restricted)
-    else:
-        restricted = replace(problem, region=few.region)
-        start = start_of(restricted, few.point)
+        chosen = _likely(problem, begin, chosen, FRACTIONS_OF_USERS[0])
+    restricted, start = _on_few(problem, begin, chosen, near.few)
     final = method.solve(restricted, deadline, threads, start, gap)
     if final is None:
         return None
@@ -94,16 +91,24 @@ def rough_on_few(
     return replace(final, point=_all_pairs(problem, restricted.region, final.point), few=few)
 
 
-def _likely(
-    problem: Problem, point: Variables, chosen: np.ndarray, fraction: float
-) -> tuple[np.ndarray, int]:
-    """Return the chosen pairs of least cost above worth, and how many users each server keeps."""
+def _on_few(
+    problem: Problem, begin: Variables, chosen: np.ndarray, few: method.FewPairs | None
+) -> tuple[Problem, Variables]:
+    """Return the problem on few pairs, and its start: those of ``few``, or the chosen ones."""
+    if few is not None:
+        restricted = replace(problem, region=few.region)
+        return restricted, start_of(restricted, few.point)
+    restricted = _restricted(problem, chosen)
+    return restricted, _start(problem, begin, restricted)
+
+
+def _likely(problem: Problem, point: Variables, chosen: np.ndarray, fraction: float) -> np.ndarray:
+    """Return the chosen pairs of least cost above worth, of each server and of each user."""
     region = problem.region
-    users_each = _users_each(region, fraction)
     excess_cost = np.where(chosen, point.z / region.costs(point.p), np.inf)
-    of_servers = _smallest_of_rows(excess_cost, users_each)
+    of_servers = _smallest_of_rows(excess_cost, _users_each(region, fraction))
     of_users = _smallest_of_rows(excess_cost.T, SERVERS_OF_USER).T
-    return chosen & (of_servers | of_users), users_each
+    return np.asarray(chosen & (of_servers | of_users))
 
 
 def _sifted(
@@ -121,16 +126,9 @@ def _sifted(
         begin = point
         begin_on_few = rough.few
         if begin_on_few is None:
-            chosen, users_each = _likely(problem, begin, chosen, fraction)
-        else:
-            users_each = _users_each(problem.region, fraction)
+            chosen = _likely(problem, begin, chosen, fraction)
         for _ in range(MOST_ROUNDS):
-            if begin_on_few is None:
-                few = _restricted(problem, chosen)
-                start = _start(problem, begin, few)
-            else:
-                few = replace(problem, region=begin_on_few.region)
-                start = start_of(few, begin_on_few.point)
+            few, start = _on_few(problem, begin, chosen, begin_on_few)
             optimum = method.solve(few, deadline, threads, start, accepted_error)
             if optimum is None:
                 return None
@@ -146,7 +144,8 @@ def _sifted(
                 return method.FinalPoint(point, max(optimum.error, gap), iterations)
             begin_on_few = None
             excess_cost = np.where(chosen, np.inf, point.z / problem.region.costs(point.p))
-            worst = _smallest_of_rows(excess_cost, max(users_each // 3, 1))
+            count = max(_users_each(problem.region, fraction) // 3, 1)
+            worst = _smallest_of_rows(excess_cost, count)
             chosen = chosen | (worst & (excess_cost < 0))
     raise NotConvergedError(f"pairs came in for {MOST_ROUNDS} rounds and more")
 

@@ -10,6 +10,7 @@ import numpy as np
 from ...models.instances.arithmetic import quotients
 from ...models.programs.program import Block, LogTerms, Program
 from ...tolerances import MARKET, NOISE, ROUNDING
+from ..backends.base import dense_column
 from .problem import Problem, UserRows, Variables
 from .region import PlacedRegion, users_of_places
 
@@ -133,8 +134,7 @@ class Structure:
         weight = rows.weight
         level_unit = 1.0
         if places.level >= 0:
-            slopes_by_user = np.bincount(rows.user, slope, minlength=len(user_unit))
-            level_unit = float((slopes_by_user @ region.demands).max())
+            level_unit = _inverse_of_largest_level(region, rows.user, slope)
             objective_unit = 1.0 / level_unit
         else:
             # e·u(k·X) has the slope e·k^(1−α)·X^(−α); terms are worth 1 together where all users
@@ -160,21 +160,14 @@ class Structure:
         None where other rows hold users back there; O(rows), where recognising costs O(nonzeros).
         """
         places = self.places
-        start, stop = program.A.indptr[places.level : places.level + 2]
-        slope = np.zeros(program.n_rows)
-        slope[program.A.indices[start:stop]] = -program.A.data[start:stop]
+        slope = -dense_column(program, places.level)
         holds_back = (slope > 0) | (np.isfinite(program.row_lower) & (program.row_lower > 0))
         if not np.array_equal(np.flatnonzero(holds_back), np.sort(places.row)):
             return None
         rows = self.problem.rows
         unit = self.user_unit[rows.user] / places.coefficient
         slope = slope[places.row] * unit
-        level_unit = float(
-            (
-                np.bincount(rows.user, slope, minlength=len(self.user_unit))
-                @ self.problem.region.demands
-            ).max()
-        )
+        level_unit = _inverse_of_largest_level(self.problem.region, rows.user, slope)
         rows = replace(rows, slope=slope / level_unit, bound=program.row_lower[places.row] * unit)
         change = self.level_unit / level_unit
         return replace(
@@ -243,6 +236,12 @@ class Structure:
         values = np.where(is_limit, point.v, point.v * lowered[rows.user])
         price_of_level = float(rows.slope @ values)
         return x, level, prices / price_of_level, values / price_of_level
+
+
+def _inverse_of_largest_level(region: PlacedRegion, users: np.ndarray, slope: np.ndarray) -> float:
+    """Return the inverse of the largest level that resources' totals, each 1, allow."""
+    slopes_by_user = np.bincount(users, slope, minlength=region.shape[1])
+    return float((slopes_by_user @ region.demands).max())
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ from ...tolerances import (
     ROUNDING,
     SOLVER_TIGHTEST,
 )
+from ..backends.base import dense_column
 from .level_errors import LevelErrors
 
 #: A back end, and the options of its sessions.
@@ -164,12 +165,7 @@ class ServersByPrograms(Region):
 
     def coefficients_of_t(self) -> np.ndarray:
         """Return the coefficient of t in each row of levels."""
-        A = self.program.A
-        column = slice(A.indptr[self.t_column], A.indptr[self.t_column + 1])
-        coefficients = np.zeros(self.program.n_rows)
-        coefficients[A.indices[column]] = A.data[column]
-        of_levels: np.ndarray = coefficients[self.rows]
-        return of_levels
+        return np.asarray(dense_column(self.program, self.t_column)[self.rows])
 
     def load(self, slope: np.ndarray, floors: np.ndarray, floor_sizes: np.ndarray) -> None:
         """Put slopes and floors into the program; a floor that is rounding only counts as 0."""
