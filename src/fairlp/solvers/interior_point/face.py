@@ -117,7 +117,7 @@ def sharpened(
     problem: Problem,
     point: Variables,
     before: Variables | None = None,
-    projections: int = MOST_PROJECTIONS,
+    projections: int = 1,
 ) -> Variables | None:
     """Return an interior optimum moved onto its optimal face, to the last digit of rows and costs.
 

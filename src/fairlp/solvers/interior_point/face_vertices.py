@@ -28,7 +28,7 @@ from .problem import Variables
 from .structure import Structure
 
 #: A face has few directions where its pairs are at most so many for each of its equalities.
-_FEW = 6.0
+_FEW = 2.0
 
 
 def has_few_directions(decisions: Decisions) -> bool:

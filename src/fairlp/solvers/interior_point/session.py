@@ -18,6 +18,7 @@ from ...tolerances import AGREEMENT, BLOCKED_PRICE, INTERIOR_ROUGH, SETTLED
 from ..backends.base import ProgramChange, ProgramSession
 from . import method
 from .face import (
+    MOST_PROJECTIONS,
     Decisions,
     decisions_of,
     next_program,
@@ -226,9 +227,10 @@ class InteriorPointSession(ProgramSession):
             self.whole = structure
             sharp = final.point
             if not all_prices_are_clear(solution, final.gap):
-                final = replace(
-                    final, sharpened=sharpened(structure.problem, final.point, final.before)
+                on_its_face = sharpened(
+                    structure.problem, final.point, final.before, MOST_PROJECTIONS
                 )
+                final = replace(final, sharpened=on_its_face)
                 solution, sharp = self._sharpest(structure, final, None, start_time)
             self.solved = structure, final.point, sharp
         return solution
@@ -258,7 +260,7 @@ class InteriorPointSession(ProgramSession):
 
         def settles(final: method.FinalPoint) -> bool:
             nonlocal early
-            sharp = sharpened(problem, final.point, final.before, projections=1)
+            sharp = sharpened(problem, final.point, final.before)
             if sharp is not None and tells_its_face(problem, final.point, sharp):
                 early = sharp
             return early is not None
