@@ -1,11 +1,12 @@
 """As sure as the solvers: what they settle alone is settled here, with the same status and optimum.
 
-    python benchmarks/sure.py [--files FOLDER] [--programs N] [--kueue N] [--seed S] [--solvers A,B]
+    python benchmarks/sure.py [--files FOLDER] [--programs N] [--integers N] [--kueue N] [--seed S] [--solvers A,B]
 
 Every MPS and LP file of a folder (netlib, relaxations of MIPLIB, tests of other tools), relaxed, beside what HiGHS
 or GLPK alone say of it; random linear programs of ordinary kinds with noise of 1e-16 to 1e-12 mixed in, beside
-HiGHS on the same without noise; and small random instances of ``kueue``, which must not end in an error. Exits 1
-where one is undecided, refused or different.
+HiGHS on the same without noise; small integer programs with bounds from 9 to 10⁹ beside HiGHS as delivered, SCIP and
+enumeration; and small random instances of ``kueue``, which must not end in an error. Exits 1 where one is
+undecided, refused or different.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import subprocess
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Callable, Iterator
+from multiprocessing import TimeoutError as NoAnswerError, get_context
 from pathlib import Path
 
 import highspy
@@ -29,12 +32,22 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from cohort_instances import instance_of, random_cohorts
 from noisy_programs import KINDS, Arrays, ordinary, with_noise
+from small_integer_programs import (
+    by_enumeration,
+    by_highs_alone,
+    by_scip_alone,
+    small_integer_program,
+)
 
 SOLVERS = ("highs", "glpk", "scipy", "clarabel")
 #: What an optimum may be off, relative to it or to 1.
 AGREE = 1e-6
+#: Back ends that take integers.
+INTEGER_SOLVERS = ("highs", "scipy", "glpk", "scip", "pyomo:highs", "cvxpy:HIGHS")
 #: Seconds for a file on a solver.
 LIMIT = 300.0
+#: Seconds for a small integer program; HiGHS alone never ends on some.
+PATIENCE = 10.0
 
 READ_BY_HIGHS = """
 import highspy, json, sys
@@ -152,6 +165,67 @@ def programs(count: int, seed: int, solvers: list[str]) -> list[str]:
     return faults
 
 
+def patiently(function: Callable, tasks: list) -> Iterator:
+    """What a function returns for each task, in a process of its own; None where it does not end."""
+    context = get_context("spawn")
+    pool = context.Pool(1)
+    for task in tasks:
+        try:
+            yield pool.apply_async(function, (task,)).get(PATIENCE)
+        except NoAnswerError:
+            pool.terminate()
+            pool = context.Pool(1)
+            yield None
+    pool.terminate()
+
+
+def integer_answers_alone(seed: int) -> list[tuple[str, float]]:
+    """What HiGHS, SCIP and enumeration say of a small integer program."""
+    arrays = small_integer_program(seed)
+    enumerated = by_enumeration(arrays)
+    alone = [by_highs_alone(arrays), by_scip_alone(arrays)]
+    return [enumerated] if enumerated is not None else alone
+
+
+def integer_answer(task: tuple[int, str]) -> tuple[str, float, str]:
+    """What fairlp says of a small integer program on a back end."""
+    warnings.simplefilter("ignore", FairlpWarning)
+    seed, solver = task
+    try:
+        solution = small_integer_program(seed).program().solve(solver)
+    except FairlpError as error:
+        return type(error).__name__, float("nan"), str(error)
+    value = solution.objective if solution.is_feasible else float("nan")
+    return solution.status.termination.value.capitalize(), value, str(solution.status)
+
+
+def integers(count: int, seed: int, solvers: list[str]) -> list[str]:
+    """Solve small integer programs, and return what differs from each answer that is settled alone."""
+    faults = []
+    seeds = list(range(seed, seed + count))
+    settled = {}
+    for number, answers in zip(seeds, patiently(integer_answers_alone, seeds), strict=True):
+        words = [answer for answer in answers or () if answer[0] in ("Optimal", "Infeasible")]
+        if words:
+            settled[number] = words
+    for solver in solvers:
+        tasks = [(number, solver) for number in settled]
+        unequal = 0
+        for (number, _), answer in zip(tasks, patiently(integer_answer, tasks), strict=True):
+            status, value, message = answer or ("no answer", float("nan"), "")
+            right = [word for word in settled[number] if word[0] == status]
+            if status == "Optimal":
+                right = [word for word in right if equal(value, word[1])]
+            if not right:
+                unequal += 1
+                faults.append(
+                    f"integers {number} on {solver}: {status} {value!r}, {message}; alone "
+                    f"{settled[number]}"
+                )
+        console.print(f"{len(tasks)} integer programs on {solver}: {unequal} differ")
+    return faults
+
+
 def quotas(count: int, seed: int) -> list[str]:
     """Share small trees of quotas, and return the errors."""
     faults = []
@@ -169,6 +243,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=Path, help="folder of MPS and LP files, if present")
     parser.add_argument("--programs", type=int, default=2_000)
+    parser.add_argument("--integers", type=int, default=3_000)
+    parser.add_argument("--integer-solvers", default=",".join(INTEGER_SOLVERS))
     parser.add_argument("--kueue", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--solvers", default=",".join(SOLVERS))
@@ -180,6 +256,9 @@ def main() -> int:
     if arguments.files is not None and arguments.files.is_dir():
         faults += files(arguments.files, solvers)
     faults += programs(arguments.programs, arguments.seed, solvers)
+    faults += integers(
+        arguments.integers, arguments.seed, arguments.integer_solvers.split(",")
+    )
     faults += quotas(arguments.kueue, arguments.seed)
     for fault in faults:
         console.print(fault, markup=False, highlight=False)

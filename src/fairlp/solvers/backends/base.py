@@ -31,7 +31,7 @@ from ...models.programs.program import Program, with_data
 from ...models.programs.protocols import Backend, Bounds, Capability, Entries
 from ...models.programs.solution import Solution, solution_at, start_of
 from ...models.programs.status import Point, Status, Termination
-from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND, MILP_TOLERANCES, SOLVER_TIGHTEST, VERIFIED
+from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND, MILP_TOLERANCES, VERIFIED
 from .large_coefficients import with_small_coefficients
 from .scaling import Scaling, equilibrate, unscaled
 
@@ -718,12 +718,14 @@ def installed(package: str) -> bool:
 
 
 #: What HiGHS is asked for with integers, by whatever tool: "optimal" to 1e-4, its default, is not
-#: optimal, and 1e-6 is no whole number beside a big M.
-HIGHS_WITH_INTEGERS = {
-    "mip_rel_gap": 0.0,
-    "mip_abs_gap": 0.0,
-    "mip_feasibility_tolerance": SOLVER_TIGHTEST,
-}
+#: optimal. Its tolerance of whole numbers stays its own: below 1e-6 HiGHS calls wrong points optimal
+#: (highspy 1.15 and 1.16).
+HIGHS_WITH_INTEGERS = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.0}
+
+
+def whole_within(settings: Mapping[str, float]) -> float:
+    """Return how far from a whole number a solver with these settings takes a value for whole."""
+    return settings.get("IntFeasTol", MILP_TOLERANCES[-1])  # Gurobi's; others keep their own
 
 
 def refuse_iterations(name: str, options: Options) -> None:

@@ -40,6 +40,7 @@ from .base import (
     installed,
     reduced_costs,
     sign,
+    whole_within,
 )
 
 # A model as a CVXPY ``Problem``, and a CVXPY problem with levels as a Program.
@@ -803,8 +804,7 @@ class Cvxpy(BaseBackend):
         self.honours = frozenset({*self.conic_solver.options, "verbose", "extra"})
         if self.solver in _FIRST_ORDER:
             self.accuracy = CONFORMANCE
-        if self.conic_solver.with_integers:
-            self.integrality_tolerance = FEASIBILITY
+        self.integrality_tolerance = whole_within(self.conic_solver.with_integers)
         if installed("cvxpy") and not installed(
             self.conic_solver.package
         ):  # what is still to be installed

@@ -23,7 +23,7 @@ from ...models.programs.rays import proves_infeasible
 from ...models.programs.sizes import reach_of
 from ...models.programs.solution import Solution, solution_at, start_of
 from ...models.programs.status import LIMITS, Point, Status, Termination
-from ...tolerances import CONFORMANCE, FEASIBILITY, MILP_TOLERANCES, SOLVER_TIGHTEST, VERIFIED
+from ...tolerances import CONFORMANCE, MILP_TOLERANCES, SOLVER_TIGHTEST, VERIFIED
 from .base import (
     HIGHS_WITH_INTEGERS,
     ProgramChange,
@@ -237,7 +237,7 @@ class Highs:
     capabilities = _LP | _SIMPLEX | {Capability.MILP}
     install = "pip install highspy"
     tightest = SOLVER_TIGHTEST
-    integrality_tolerance = FEASIBILITY
+    integrality_tolerance = MILP_TOLERANCES[-1]
 
     def __init__(self, name: str = "highs", method: str = "auto") -> None:
         self.name = name
@@ -720,9 +720,6 @@ def configured(options: Options, solver: str) -> Any:
         "dual_feasibility_tolerance": dual,
         "ipm_optimality_tolerance": min(primal, dual),
         **HIGHS_WITH_INTEGERS,
-        # tighter than its own final check, which would otherwise refuse an optimum in the last
-        # digit
-        "mip_feasibility_tolerance": max(primal / 10, SOLVER_TIGHTEST),
     }
     if options.log_file is not None:
         Path(options.log_file).touch()  # HiGHS says nothing of a file that it cannot write

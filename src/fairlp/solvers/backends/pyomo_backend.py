@@ -57,6 +57,7 @@ from .base import (
     given_options,
     installed,
     reduced_costs,
+    whole_within,
 )
 
 # A model as an idiomatic Pyomo ``ConcreteModel``, and a Pyomo model with levels as a Program.
@@ -715,8 +716,7 @@ class Pyomo(BaseBackend):
         self.pyomo_solver = KNOWN[self.solver]
         self.capabilities = self.pyomo_solver.capabilities
         self.waits = bool(self.pyomo_solver.executable)
-        if self.pyomo_solver.with_integers:
-            self.integrality_tolerance = FEASIBILITY
+        self.integrality_tolerance = whole_within(self.pyomo_solver.with_integers)
         self.aborts_at_exit = self.solver == "highs"
         self._highs: Any = None
         self.honours = frozenset(
