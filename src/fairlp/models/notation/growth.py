@@ -6,6 +6,7 @@ numbers that are given, variables their bounds, families of constraints a row.
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -42,8 +43,9 @@ def _index_of(model: Declarations, index: Any) -> Index:
         raise ModelError(
             f"model {model.name!r} is extended along {quoted(index)}; expected one of its indices: {symbols}"
         )
-    users: list[Any] = index._users()
-    others = [user for user in users if user is not model]
+    if len(index._users()) > 1:
+        gc.collect()  # a model that was deleted is there until then
+    others = [user for user in index._users() if user is not model]
     if others:
         raise ModelError(
             f"index {index.symbol!r} of model {model.name!r} is also that of {others[0]!r}, which would no "

@@ -585,7 +585,8 @@ class Declarations(Tables):
             other indices (a mapping or Series of labels, an array, or one number). Not those with a
             default, which has the others. Of variables over the index ``x={"lower": 0, "upper": 4}``,
             where the bounds of their elements differ; and of what has a mask, whether the new
-            elements exist: ``x={"where": True}``, or a mask over the other indices.
+            elements exist: ``x={"where": True}``, or a mask over the other indices. What has no
+            mask gets one by ``x={"where": False}``.
 
         Raises
         ------
