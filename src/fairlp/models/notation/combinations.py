@@ -104,6 +104,8 @@ def spread(positions: np.ndarray, axes: Indices, over: Indices) -> np.ndarray:
     """
     if symbols_of(axes) == symbols_of(over):
         return positions
+    if not axes:  # all, or none
+        return np.arange(math.prod(shape_of(over)) if len(positions) else 0)
     places = dict(zip(symbols_of(axes), np.unravel_index(positions, shape_of(axes)), strict=True))
     others = [index for index in over if index.symbol not in places]
     counts = shape_of(others)

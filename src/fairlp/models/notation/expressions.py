@@ -246,8 +246,8 @@ class Expression(Refusals, Immutable):
         <Expression (∑_n x[n])/2>
         """
         total = self.sum(*over)
-        count = math.prod(shape_of(total.over))
-        if not count:
+        count = Count(total.over)
+        if not count.value:
             raise ModelError(f"the mean of {self} is over nothing")
         return total / count
 
@@ -508,6 +508,18 @@ class Constant(Expression):
             raise ModelError(f"a coefficient is no number of a formula: {error}") from None
         if not np.isfinite(self.value):
             raise ModelError(f"a coefficient is {self.value}; expected a finite number")
+
+
+class Count(Constant):
+    """How many combinations of labels some indices have, now: an index may grow."""
+
+    def __init__(self, over: Indices) -> None:
+        self.over = over
+
+    @property
+    def value(self) -> float:  # type: ignore[override]
+        """The number."""
+        return float(math.prod(shape_of(self.over)))
 
 
 class Add(Expression):
@@ -1540,6 +1552,8 @@ class Variable(VariablePart):
     indices : tuple of Index
     where : Subset or None
         Elements that exist; None for all.
+    mask : Subset
+        Elements that exist, also where they are all.
     lower, upper : ndarray
         Bounds of the elements that exist, read-only; see :meth:`set` and :meth:`fix`.
     integer : bool
@@ -1576,7 +1590,7 @@ class Variable(VariablePart):
     """
 
     degree = 1
-    _names = frozenset({"name", "indices", "doc", "where", "integer", "base", "model"})
+    _names = frozenset({"name", "indices", "doc", "integer", "base", "model"})
     _remedy = "other bounds are given by .set(lower=…, upper=…), another name or kind by declaring it anew"
 
     @worded
@@ -1599,12 +1613,26 @@ class Variable(VariablePart):
         self.name = name
         self.indices = indices
         self.doc = doc
-        self.where = where
         self.integer = integer
         self.model = model
         self.base: Variable = self if base is None else base
         if bounds is not None:
+            from .tables import Subset
+
             self.__dict__["_bounds"] = bounds
+            self.__dict__["_exists"] = Subset("", indices, None) if where is None else where
+            self.__dict__["_when_empty"] = {}
+
+    @property
+    def _mask(self) -> Subset:
+        """Elements that exist, also where they are all."""
+        mask: Subset = self.base.__dict__["_exists"]
+        return mask
+
+    @property
+    def where(self) -> Subset | None:
+        """Elements that exist; None for all."""
+        return None if self._mask._is_full else self._mask
 
     @property
     def positions(self) -> np.ndarray | None:
@@ -1652,11 +1680,25 @@ class Variable(VariablePart):
         <Variable 0 ≤ x ≤ 3 integer>
         """
         super().set(lower=lower, upper=upper)
+        self._note_bounds(lower, upper)
         base = self.base
         if isinstance(integer, bool) and integer != base.integer:
             base.__dict__["integer"] = integer
             if base.model is not None:
                 base.model.changed()
+
+    def _note_bounds(self, lower: Any, upper: Any, binary: bool = False) -> None:
+        """Keep the bounds that first elements will have, where there is none yet."""
+        from .tables import bounds
+
+        if self.size:
+            return
+        for place, (side, value) in enumerate((("lower", lower), ("upper", upper))):
+            if value is None or is_number(value):
+                limits = [None, None]
+                limits[place] = value
+                shared = bounds(self.name, limits[0], limits[1], (), None, binary)
+                self.base.__dict__["_when_empty"][side] = shared[place]
 
     def _bounds_now(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the bounds, of fixed elements their values."""
@@ -1736,7 +1778,6 @@ class Variable(VariablePart):
             Variable(
                 self.name,
                 indices,
-                where=self.where,
                 integer=self.integer,
                 doc=self.doc,
                 base=self.base,

@@ -6,13 +6,16 @@ numbers that are given, variables their bounds, families of constraints a row.
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
+from .combinations import spread
 from .expressions import Along, Data, Element, Expression, Parameter, Variable
 from .labels import Index, Indices, in_order, shape_of, symbols_of
 from .tables import bounds, declared_numbers, subset_of
@@ -40,8 +43,9 @@ def _index_of(model: Declarations, index: Any) -> Index:
         raise ModelError(
             f"model {model.name!r} is extended along {quoted(index)}; expected one of its indices: {symbols}"
         )
-    users: list[Any] = index._users()
-    others = [user for user in users if user is not model]
+    if len(index._users()) > 1:
+        gc.collect()  # a model that was deleted is there until then
+    others = [user for user in index._users() if user is not model]
     if others:
         raise ModelError(
             f"index {index.symbol!r} of model {model.name!r} is also that of {others[0]!r}, which would no "
@@ -50,6 +54,29 @@ def _index_of(model: Declarations, index: Any) -> Index:
         )
     grown: Index = index
     return grown
+
+
+@dataclass
+class _Grown:
+    """Elements of a mask over the longer index, as positions in the larger grid."""
+
+    #: Where the elements are that there were, and the new ones.
+    old: np.ndarray
+    new: np.ndarray
+    #: The new ones as positions over the other indices.
+    chosen: np.ndarray
+    #: Whether all combinations exist, without a mask.
+    is_full: bool
+
+    @property
+    def order(self) -> np.ndarray:
+        """The order of all elements, of which the old ones come first."""
+        return np.argsort(np.concatenate([self.old, self.new]))
+
+    @property
+    def positions(self) -> np.ndarray | None:
+        """All elements, None without a mask."""
+        return None if self.is_full else np.sort(np.concatenate([self.old, self.new]))
 
 
 class _Growth:
@@ -61,13 +88,17 @@ class _Growth:
         self.model = model
         self.index = index
         self.label = label
-        self.entries = dict(entries)
+        self.entries = entries
         self.subject = f"label {quoted(label)} of index {index.symbol!r}"
         self.old_count = len(index)
+        #: What has elements over the index, by kind: names and masks.
+        self.blocks: list[tuple[str, str, Subset]] = [
+            (kind, name, mask) for kind, name, mask in _masks(model) if self.index in mask.indices
+        ]
         #: New contents, by object.
         self.numbers: list[tuple[Parameter, Any]] = []
         self.limits: list[tuple[Variable, tuple[np.ndarray, np.ndarray], np.ndarray]] = []
-        self.places: list[tuple[Subset, np.ndarray]] = []
+        self.grown: dict[int, _Grown] = {}
 
     def check(self) -> None:
         """Work out what everything over the index will be; raise for what is wrong or missing."""
@@ -75,30 +106,47 @@ class _Growth:
         if self.label in self.index:
             raise ModelError(f"{self.subject} is there already")
         self._refuse_what_cannot_grow()
+        self._refuse_unknown_entries()
         for parameter in self._over(self.model.parameters):
             self.numbers.append((parameter, self._numbers_of(parameter)))
-        wheres = self._subsets()
+        self._grow_masks()
         for variable in self._over(self.model.variables):
-            self._bounds_of(variable, wheres.get(id(variable.where)))
-        if self.entries:
-            name = next(iter(self.entries))
-            names = [*self.model.parameters, *self.model.variables]
-            raise UnknownNameError(
-                f"{self.subject} is given {quoted(name)}, which does not run over the index or is not there; "
-                f"{nearest(name, names)}"
-            )
+            self._bounds_of(variable)
 
     def apply(self) -> None:
         """Change the index and all that runs over it; the next solve is with the new label."""
         self.index.__dict__["labels"] = self.labels
         for parameter, stored in self.numbers:
             parameter.__dict__["_values"] = stored
-        for subset, positions in self.places:
-            positions.setflags(write=False)
-            subset.__dict__["positions"] = positions
+        for _, _, mask in self.blocks:
+            mask._set_positions(self.grown[id(mask)].positions)
         for variable, sides, fixed in self.limits:
             variable._grow(*sides, fixed)
         self.model.changed()
+
+    def _refuse_unknown_entries(self) -> None:
+        """Raise for an entry that nothing over the index has."""
+        parameters = [parameter.name for parameter in self._over(self.model.parameters)]
+        names = [*parameters, *(name for _, name, _ in self.blocks)]
+        for name in self.entries:
+            if name not in names:
+                raise UnknownNameError(
+                    f"{self.subject} is given {quoted(name)}, which does not run over the index or is not "
+                    f"there; {nearest(name, names)}"
+                )
+
+    def _entry_of(self, variable: str) -> dict[str, Any]:
+        """Return what is said of the new elements of a variable."""
+        entry = self.entries.get(variable, {})
+        if not isinstance(entry, Mapping):
+            return {"where": entry}
+        for name in entry:
+            if name not in _OF_VARIABLES:
+                raise UnknownNameError(
+                    f"{self.subject} is given {quoted(name)} of variable {variable!r}; "
+                    f"{nearest(name, _OF_VARIABLES)}"
+                )
+        return dict(entry)
 
     def _over(self, table: Mapping[str, Any]) -> list[Any]:
         """Return the parameters or variables that run over the index."""
@@ -124,6 +172,7 @@ class _Growth:
         yield from (("the objective", formula) for formula in self.model.objectives)
         for name, formula in self.model.definitions.items():
             yield f"definition {name!r}", formula
+        yield from (("the levels", formula) for formula in self.model.curves.values())
 
     def _problem(self, node: Expression) -> str:
         """Return why a part of a formula cannot have another label, empty where it can."""
@@ -155,7 +204,7 @@ class _Growth:
                 f"{self.subject} has no numbers{over} for parameter {parameter.name!r}; write "
                 f"model.extend({self.index.symbol}, {quoted(self.label)}, {parameter.name}=…)"
             )
-        values = self.entries.pop(parameter.name, None)
+        values = self.entries.get(parameter.name)
         new = declared_numbers(values, rest, parameter.name, parameter.default)
         stored = parameter.stored
         if isinstance(stored, np.ndarray):
@@ -175,116 +224,147 @@ class _Growth:
         array.data.setflags(write=False)
         return array
 
-    def _subsets(self) -> dict[int, tuple[np.ndarray, np.ndarray | None]]:
-        """Return for each mask over the index the places it will have, and the new ones."""
-        wheres: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
-        blocks: list[tuple[str, Any]] = [
-            (name, subset) for name, subset in self.model.subsets.items()
-        ]
-        for table in (self.model.variables, self.model.constraints):
-            blocks += [(name, block.where) for name, block in table.items()]
-        for name, subset in blocks:
-            if subset is None or self.index not in subset.indices or id(subset) in wheres:
-                continue
-            positions, new = self._positions_of(name, subset)
-            self.places.append((subset, positions))
-            wheres[id(subset)] = positions, new
-        return wheres
+    def _grow_masks(self) -> None:
+        """Work out for each mask over the index where it will hold.
 
-    def _positions_of(self, name: str, subset: Subset) -> tuple[np.ndarray, np.ndarray]:
-        """Return where a mask will hold, in the larger grid, and the new ones among these."""
-        entry = self.entries.get(name)
-        where = (
-            entry.pop("where", None) if isinstance(entry, dict) else self.entries.pop(name, None)
-        )
-        if where is None:
+        A mask that follows another one, over fewer indices, holds where that does.
+        """
+        of_model = {id(mask): mask for _, _, mask in _masks(self.model)}
+        names: dict[int, list[tuple[str, str]]] = {}
+        masks: dict[int, Subset] = {}
+        for kind, name, mask in self.blocks:
+            names.setdefault(id(mask), []).append((kind, name))
+            masks[id(mask)] = mask
+        for mask in sorted(masks.values(), key=lambda block: block._source is not block):
+            places = names[id(mask)]
+            source = of_model.get(id(mask._source), mask)
+            if source is mask:
+                chosen, is_full = self._chosen(mask, places)
+            else:
+                chosen, is_full = self._followed(mask, source)
+                self._require_same(mask, places, chosen)
+            self.grown[id(mask)] = self._spread(mask, chosen, is_full)
+
+    def _wheres(self, places: list[tuple[str, str]]) -> Iterator[tuple[str, Any]]:
+        """Yield what is said of the new elements of blocks, with the name of the block."""
+        for kind, name in places:
+            if name not in self.entries:
+                continue
+            entry = self.entries[name]
+            if kind == "variable":
+                of_variable = self._entry_of(name)
+                if "where" in of_variable:
+                    yield name, of_variable["where"]
+            elif kind == "subset" or name not in self.model.variables:
+                is_worded = isinstance(entry, Mapping) and set(entry) == {"where"}
+                yield name, entry["where"] if is_worded else entry
+
+    def _chosen(self, mask: Subset, places: list[tuple[str, str]]) -> tuple[np.ndarray, bool]:
+        """Return which new elements of a mask exist, and whether all combinations do then."""
+        rest, _ = self._rest(mask.indices)
+        every = np.arange(math.prod(shape_of(rest)))
+        said = [(name, self._positions(name, where, rest)) for name, where in self._wheres(places)]
+        for name, positions in said[1:]:
+            if not np.array_equal(positions, said[0][1]):
+                raise ModelError(
+                    f"{self.subject} is given one mask for {said[0][0]!r} and another for {name!r}, which "
+                    "exist for the same elements"
+                )
+        if said:
+            chosen = said[0][1]
+        elif mask._is_full and places[0][0] != "subset":
+            chosen = every
+        else:
+            name = places[0][1]
             raise ModelError(
                 f"{self.subject} has no mask for {name!r}, which holds for some labels; write "
                 f"model.extend({self.index.symbol}, {quoted(self.label)}, {name}={{'where': True}})"
             )
-        rest, axis = self._rest(subset.indices)
-        chosen = _mask(where, rest, f"{name!r} at {self.subject}")
-        old_shape = shape_of(subset.indices)
+        return chosen, mask._is_full and len(chosen) == len(every)
+
+    def _followed(self, mask: Subset, source: Subset) -> tuple[np.ndarray, bool]:
+        """Return which new elements exist of a mask that holds where its source does."""
+        rest, _ = self._rest(mask.indices)
+        if self.index not in source.indices:
+            return spread(source.positions, source.indices, rest), source._is_full
+        grown = self.grown[id(source)]
+        source_rest, _ = self._rest(source.indices)
+        return spread(grown.chosen, source_rest, rest), grown.is_full
+
+    def _require_same(
+        self, mask: Subset, places: list[tuple[str, str]], chosen: np.ndarray
+    ) -> None:
+        """Raise where a mask is given that is not the one that a block follows."""
+        rest, _ = self._rest(mask.indices)
+        for name, where in self._wheres(places):
+            if not np.array_equal(self._positions(name, where, rest), chosen):
+                leader = next(
+                    name for _, name, block in _masks(self.model) if block is mask._source
+                )
+                raise ModelError(
+                    f"{self.subject} is given a mask for {name!r}, which exists where {leader!r} does, and "
+                    f"that is elsewhere; leave it out"
+                )
+
+    def _positions(self, name: str, where: Any, rest: Indices) -> np.ndarray:
+        """Return the positions over the other indices at which the new label exists."""
+        if isinstance(where, (bool, np.bool_)):
+            return np.arange(math.prod(shape_of(rest)) if where else 0)
+        return subset_of(where, rest, f"{name!r} at {self.subject}").positions
+
+    def _spread(self, mask: Subset, chosen: np.ndarray, is_full: bool) -> _Grown:
+        """Return the elements of a mask in the grid with the new label."""
+        rest, axis = self._rest(mask.indices)
+        old_shape = shape_of(mask.indices)
         shape = tuple(size + (place == axis) for place, size in enumerate(old_shape))
-        old = np.ravel_multi_index(np.unravel_index(subset.positions, old_shape), shape)
+        old = np.ravel_multi_index(np.unravel_index(mask.positions, old_shape), shape)
         places = list(np.unravel_index(chosen, shape_of(rest))) if rest else []
         places.insert(axis, np.full(len(chosen), self.old_count))
-        new = np.ravel_multi_index(tuple(places), shape)
-        return np.sort(np.concatenate([old, new])), new
+        return _Grown(old, np.ravel_multi_index(tuple(places), shape), chosen, is_full)
 
-    def _bounds_of(
-        self, variable: Variable, where: tuple[np.ndarray, np.ndarray | None] | None
-    ) -> None:
+    def _bounds_of(self, variable: Variable) -> None:
         """Work out the bounds of a variable with those of its new elements."""
-        entry = dict(self.entries.pop(variable.name, None) or {})
-        for name in entry:
-            if name not in _OF_VARIABLES:
-                raise UnknownNameError(
-                    f"{self.subject} is given {quoted(name)} of variable {variable.name!r}; "
-                    f"{nearest(name, _OF_VARIABLES)}"
-                )
-        rest, axis = self._rest(variable.indices)
+        entry = self._entry_of(variable.name)
+        rest, _ = self._rest(variable.indices)
+        grown = self.grown[id(variable._mask)]
         sides = variable.__dict__["_bounds"]
         lower, upper = (
             entry[name] if name in entry else self._common(variable, name, side)
             for name, side in zip(("lower", "upper"), sides, strict=True)
         )
-        added = bounds(variable.name, lower, upper, rest, None)
-        fixed = variable.__dict__.get("_fixed")
-        whole = [*sides, np.full(variable.size, np.nan) if fixed is None else fixed]
-        blocks = [*added, np.full(math.prod(shape_of(rest)), np.nan)]
-        grown = [
-            self._joined(variable, array, block, axis, where)
-            for array, block in zip(whole, blocks, strict=True)
-        ]
-        self.limits.append((variable, (grown[0], grown[1]), grown[2]))
-
-    def _joined(
-        self,
-        variable: Variable,
-        array: np.ndarray,
-        block: np.ndarray,
-        axis: int,
-        where: tuple[np.ndarray, np.ndarray | None] | None,
-    ) -> np.ndarray:
-        """Return numbers of the elements that exist, with those of the new label among them."""
-        shape = variable.shape
-        if where is None:
-            rest_shape = (*shape[:axis], 1, *shape[axis + 1 :])
-            return np.concatenate([array.reshape(shape), block.reshape(rest_shape)], axis).reshape(
-                -1
+        is_everywhere = len(grown.chosen) == math.prod(shape_of(rest))
+        added = bounds(variable.name, lower, upper, rest, None if is_everywhere else grown.chosen)
+        fixed = variable.__dict__.get("_fixed", np.full(variable.size, np.nan))
+        order = grown.order
+        low, high, fixed_now = (
+            np.concatenate([array, block])[order]
+            for array, block in zip(
+                (*sides, fixed), (*added, np.full(len(grown.chosen), np.nan)), strict=True
             )
-        positions, new = where
-        new_shape = tuple(size + (place == axis) for place, size in enumerate(shape))
-        assert new is not None and variable.positions is not None
-        grid = np.full(math.prod(new_shape), np.nan)
-        old = np.ravel_multi_index(np.unravel_index(variable.positions, shape), new_shape)
-        grid[old] = array
-        places = [column for k, column in enumerate(np.unravel_index(new, new_shape)) if k != axis]
-        rest_shape = shape[:axis] + shape[axis + 1 :]
-        grid[new] = block[np.ravel_multi_index(tuple(places), rest_shape)] if places else block
-        existing: np.ndarray = grid[positions]
-        return existing
+        )
+        self.limits.append((variable, (low, high), fixed_now))
 
     def _common(self, variable: Variable, name: str, side: np.ndarray) -> float | None:
         """Return the bound that all elements of a variable have."""
-        if not side.size:
-            return 0.0 if name == "lower" else None
-        if (side == side[0]).all():
+        if not side.size and name in variable.__dict__["_when_empty"]:
+            side = variable.__dict__["_when_empty"][name]
+        if side.size and (side == side[0]).all():
             return None if np.isinf(side[0]) else float(side[0])
         raise ModelError(
-            f"{self.subject} has no {name} bound for variable {variable.name!r}, whose bounds differ; write "
+            f"{self.subject} has no {name} bound for variable {variable.name!r}, whose elements have none "
+            "in common; write "
             f"model.extend({self.index.symbol}, {quoted(self.label)}, {variable.name}={{{name!r}: …}})"
         )
 
 
-def _mask(where: Any, rest: Indices, subject: str) -> np.ndarray:
-    """Return the positions over the other indices at which the new label exists."""
-    count = math.prod(shape_of(rest))
-    if isinstance(where, (bool, np.bool_)):
-        return np.arange(count if where else 0)
-    subset = subset_of(where, rest, subject)
-    return np.arange(count) if subset is None else subset.positions
+def _masks(model: Declarations) -> Iterator[tuple[str, str, Subset]]:
+    """Yield the kind, the name and the mask of everything in a model that has one."""
+    for name, subset in model.subsets.items():
+        yield "subset", name, subset
+    for name, variable in model.variables.items():
+        yield "variable", name, variable._mask
+    for name, row in model.constraints.items():
+        yield "constraint", name, row._mask
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

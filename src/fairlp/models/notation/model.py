@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -15,7 +14,7 @@ from ..programs.options import SolveOptions, WriteOptions
 from ..programs.program import Program, Sense, free_name
 from .concave_levels import in_variables, require_concave
 from .expressions import Expression, Parameter, ParameterPart, Relation, Variable, as_expression
-from .labels import Index, as_indices, shape_of, union
+from .labels import Index, as_indices, union
 from .switches import binary, implied, interpolated, parts_of, special_ordered, zero_or_at_least
 from .tables import (
     Constraint,
@@ -160,10 +159,8 @@ class Declarations(Tables):
         """
         indices = indices_before(f"subset {quoted(name)}", over, where)
         elements = subset_of(where, indices, f"subset {quoted(name)}")
-        size = math.prod(shape_of(indices))
         self._register(name, indices)
-        positions = np.arange(size) if elements is None else elements.positions.copy()
-        self._subsets[name] = Subset(name, indices, positions, doc)
+        self._subsets[name] = Subset(name, indices, elements.positions.copy(), doc)
         return self._subsets[name]
 
     def variable(
@@ -212,20 +209,20 @@ class Declarations(Tables):
         <Variable 0 ≤ x[n] ≤ 3 integer: 2 users>
         """
         indices = as_indices(over, f"variable {quoted(name)} runs over")
-        subset = subset_of(where, indices, f"variable {quoted(name)}")
-        limits = bounds(
-            name, lower, upper, indices, None if subset is None else subset.positions, binary
-        )
+        mask = subset_of(where, indices, f"variable {quoted(name)}")
+        existing = None if mask._is_full else mask.positions
+        limits = bounds(name, lower, upper, indices, existing, binary)
         self._register(name, indices)
         self._variables[name] = Variable(
             name,
             indices,
-            where=subset,
+            where=mask,
             bounds=limits,
             integer=integer or binary,
             doc=doc,
             model=self,
         )
+        self._variables[name]._note_bounds(lower, upper, binary)
         return self._variables[name]
 
     def constraint(
@@ -588,7 +585,8 @@ class Declarations(Tables):
             other indices (a mapping or Series of labels, an array, or one number). Not those with a
             default, which has the others. Of variables over the index ``x={"lower": 0, "upper": 4}``,
             where the bounds of their elements differ; and of what has a mask, whether the new
-            elements exist: ``x={"where": True}``, or a mask over the other indices.
+            elements exist: ``x={"where": True}``, or a mask over the other indices. What has no
+            mask gets one by ``x={"where": False}``.
 
         Raises
         ------

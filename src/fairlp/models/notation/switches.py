@@ -105,13 +105,19 @@ def binary(model: Declarations, name: str, node: Any) -> Expression:
 
 
 def linear_in(name: str, node: Any) -> tuple[Expression, Any]:
-    """Return a linear expression; for a variable on a subset of elements, also that subset."""
+    """Return a linear expression; for a variable, also which of its elements exist."""
     formula = as_expression(node)
     if formula.degree != 1:
         raise ModelError(
             f"{quoted(name)} is of {formula}; expected a variable, or what is linear in variables"
         )
-    return formula, formula.where if isinstance(formula, Variable) else None
+    if not isinstance(formula, Variable):
+        return formula, None
+    if set(formula.indices) == set(formula.base.indices):
+        return formula, formula._mask
+    from .tables import Subset
+
+    return formula, Subset("", formula.indices, formula.positions)
 
 
 def implied(
@@ -196,8 +202,6 @@ def interpolated(
 
     Equal breakpoints, where f jumps, are no neighbours: there is nothing between them.
     """
-    from .tables import Subset
-
     formula, where = linear_in(name, node)
     count = (np.shape(breakpoints) or (0,))[-1]
     if count < 2:
@@ -214,10 +218,7 @@ def interpolated(
         for noun, numbers in (("breakpoints", breakpoints), ("values", values))
     )
     joined = _joined(name, abscissae)
-    existing = None
-    if where is not None:
-        positions = where.positions[:, None] * count + np.arange(count)
-        existing = Subset("", (*formula.indices, point), positions.reshape(-1))
+    existing = None if where is None else where._over((*formula.indices, point))
     with parts_of(model, "variable", name):
         low = height.values.min(axis=-1)
         high = height.values.max(axis=-1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from itertools import count
+from itertools import count, zip_longest
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -51,7 +51,7 @@ from .labels import (
 )
 from .reals import NumberError, floats, number
 from .switches import parts_of
-from .walks import children, mapped, mapped_relation, named, rebuilt, uses
+from .walks import children, mapped, mapped_relation, named, rebuilt, require_current, uses
 
 if TYPE_CHECKING:
     # not at run time: completion in IPython fails at a property whose annotation is a Literal
@@ -100,26 +100,66 @@ class Subset(Immutable):
     3
     """
 
-    _names = frozenset({"name", "indices", "positions", "doc"})
+    _names = frozenset({"name", "indices", "doc"})
 
-    def __init__(self, name: str, indices: Indices, positions: np.ndarray, doc: str = "") -> None:
-        positions.setflags(write=False)
+    def __init__(
+        self, name: str, indices: Indices, positions: np.ndarray | None, doc: str = ""
+    ) -> None:
         self.name = name
         self.indices = indices
-        self.positions = positions
         self.doc = doc
+        self._set_positions(positions)
+
+    def _set_positions(self, positions: np.ndarray | None) -> None:
+        """Take other elements, those of a longer index; None for all."""
+        if positions is not None:
+            positions.setflags(write=False)
+        self.__dict__["_positions"] = positions
+
+    @property
+    def positions(self) -> np.ndarray:
+        """The elements, in C order over the indices."""
+        positions: np.ndarray | None = self.__dict__["_positions"]
+        return np.arange(self.full_size) if positions is None else positions
 
     @property
     def full_size(self) -> int:
         """Number of all combinations."""
         return math.prod(shape_of(self.indices))
 
+    @property
+    def _is_full(self) -> bool:
+        """Whether these are all combinations."""
+        return len(self) == self.full_size
+
+    @property
+    def _source(self) -> Subset:
+        """The subset that this one follows where an index grows; itself where it follows none."""
+        source: Subset = self.__dict__.get("_followed", self)
+        return source
+
+    def _over(self, indices: Indices) -> Subset:
+        """Return the same elements over these indices, which may be more, or in another order.
+
+        It is the subset itself over its own indices, else one that follows it.
+        """
+        if all(own is other for own, other in zip_longest(self.indices, indices)):
+            return self
+        if symbols_of(self.indices) == symbols_of(indices):  # of another model
+            return Subset(self.name, indices, self.positions.copy(), self.doc)
+        positions = None if self._is_full else spread(self.positions, self.indices, indices)
+        subset = Subset("", indices, positions)
+        if set(self._source.indices) <= set(indices):
+            subset.__dict__["_followed"] = self._source
+        return subset
+
     __call__ = refused(
         "is not called", "write where= in model.variable or model.constraint, or mask * x"
     )
 
     def __len__(self) -> int:
-        return len(self.positions)
+        positions = self.__dict__["_positions"]
+        return self.full_size if positions is None else len(positions)
 
     def elements(self, count: int) -> list[tuple[Any, ...]]:
         """Return the labels of the first elements.
@@ -167,6 +207,8 @@ class Constraint(Immutable):
         What the rows run over, in order.
     where : Subset or None
         Elements that rows exist for; None for all.
+    mask : Subset
+        Elements that rows exist for, also where they are all.
     doc : str
     model : Model or None
 
@@ -184,7 +226,7 @@ class Constraint(Immutable):
     {'ann': 1.0, 'bob': 1.0}
     """
 
-    _names = frozenset({"name", "relation", "over", "where", "doc", "model"})
+    _names = frozenset({"name", "relation", "over", "doc", "model"})
     _remedy = "change it with .replace(relation) or .remove()"
 
     @worded
@@ -204,9 +246,20 @@ class Constraint(Immutable):
         self.name = name
         self.relation = relation
         self.over = over
-        self.where = where
+        self.__dict__["_exists"] = Subset("", over, None) if where is None else where
         self.doc = doc
         self.model = model
+
+    @property
+    def _mask(self) -> Subset:
+        """Elements that rows exist for, also where they are all."""
+        mask: Subset = self.__dict__["_exists"]
+        return mask
+
+    @property
+    def where(self) -> Subset | None:
+        """Elements that rows exist for; None for all."""
+        return None if self._mask._is_full else self._mask
 
     @property
     def positions(self) -> np.ndarray | None:
@@ -340,13 +393,13 @@ class Constraint(Immutable):
         return self.relation._repr_latex_()
 
 
-def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
-    """Return the elements where a block exists (None: all) by a mask, a list, a Subset or None.
+def subset_of(where: Any, over: Indices, subject: str) -> Subset:
+    """Return the elements where a block exists by a mask, a list, a Subset or None, which is all.
 
     All may be over some of the indices: a Series over hours, for rows over users and hours.
     """
     if where is None or where is True:
-        return None
+        return Subset("", over, None)
     argument = f"'where' of {subject}"
     if isinstance(where, Subset):
         own = {index.symbol: index for index in over}
@@ -357,11 +410,7 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
             raise ModelError(
                 f"{subject}: {quoted(where)} is not over ({', '.join(symbols_of(over))})"
             )
-        if len(where) == where.full_size:
-            return None
-        if symbols_of(where.indices) == symbols_of(over):
-            return where
-        return Subset("", over, spread(where.positions, where.indices, over))
+        return where._over(over)
     if isinstance(where, Expression):
         raise ModelError(
             f"{argument} is {where!r}; {EXPECTED}, such as where=costs > 0 of your data"
@@ -373,7 +422,7 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
     if lists_labels(where):
         chosen_indices, positions = chosen(where, over, argument)
         if len(positions) == math.prod(shape_of(chosen_indices)):
-            return None
+            return Subset("", over, None)
         return Subset("", over, spread(positions, chosen_indices, over))
     shape = shape_of(over)
     axes = over
@@ -392,7 +441,7 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset | None:
             f"{subject}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} "
             f"({axes_text(over)}), or a list of the combinations that exist"
         )
-    return None if mask.all() else Subset("", over, np.flatnonzero(mask))
+    return Subset("", over, None if mask.all() else np.flatnonzero(mask))
 
 
 def indices_before(subject: str, over: Any, data: Any) -> Indices:
@@ -936,6 +985,7 @@ def check_own(model: Declarations, what: str, *expressions: Expression) -> None:
         raise ModelError(
             f"{what} uses {kind} {leaf.name!r}, which is of another model or was removed; {remedy}"
         )
+    require_current(what, *expressions)
 
 
 def require_one_program(model: Declarations) -> None:
@@ -1007,7 +1057,7 @@ def _warn_of_what_does_not_exist(row: Constraint) -> None:
                 stack += children(node)
             continue
         where = node.base.where
-        if where is None or where is row.where:
+        if where is None or where is row._mask:
             continue
         every_row = np.arange(row.size) if row.positions is None else row.positions
         if isinstance(node, Variable):
@@ -1047,7 +1097,7 @@ def replaced(
     if (
         where is ...
         and not has_same_indices
-        and old.where is not None
+        and not old._mask._is_full
         and isinstance(relation, Relation)
     ):
         old_symbols, new_symbols = (
@@ -1058,12 +1108,15 @@ def replaced(
             f"({new_symbols}); "
             "say with where=… for which (None: all)"
         )
+    if where is ...:
+        stays = isinstance(relation, Relation) and set(old.over) == set(relation.indices)
+        where = old._mask if stays or not old._mask._is_full else None
     return declared(
         model,
         old.name,
         relation,
         old.over if has_same_indices else (),
-        old.where if where is ... else where,
+        where,
         old.doc,
     )
 
@@ -1110,7 +1163,8 @@ def _outside(model: Declarations, block: Any, parts: list[tuple[str, str]]) -> l
             f"{kind} {quoted(name)}"
             for kind, table in blocks
             for name, table_block in table.items()
-            if getattr(table_block, "where", None) is block
+            if isinstance(table_block, (Variable, Constraint))
+            and table_block._mask._source is block
         ]
     else:
         names = (block.name,)
@@ -1219,18 +1273,19 @@ def copied(model: Model, relaxed: bool = False) -> Model:
         copy._variables[name] = leaves[name] = Variable(
             name,
             variable.indices,
-            where=variable.where,
+            where=variable._mask,
             bounds=variable.__dict__["_bounds"],
             integer=variable.integer and not relaxed,
             doc=variable.doc,
             model=copy,
         )
+        leaves[name].__dict__["_when_empty"].update(variable.__dict__["_when_empty"])
         if "_fixed" in variable.__dict__:
             leaves[name].__dict__["_fixed"] = variable.__dict__["_fixed"]
     copy._subsets.update(model.subsets)
     for name, row in model.constraints.items():
         relation = mapped_relation(row.relation, leaves)
-        copy._constraints[name] = Constraint(name, relation, row.over, row.where, row.doc, copy)
+        copy._constraints[name] = Constraint(name, relation, row.over, row._mask, row.doc, copy)
     copy._definitions.update(
         {name: mapped(node, leaves) for name, node in model.definitions.items()}
     )

@@ -15,7 +15,7 @@ from .expressions import Expression, Parameter, Relation, Variable, as_expressio
 from .labels import Indices, axes_of, shape_of, symbols_of
 from .solved_numbers import as_solved
 from .tables import Constraint, subset_of
-from .walks import named
+from .walks import named, require_current
 
 
 def value_at(program: Program, formula: Any, x: np.ndarray, where: Any = None) -> Any:
@@ -48,11 +48,11 @@ def value_at(program: Program, formula: Any, x: np.ndarray, where: Any = None) -
     for leaf in {id(leaf): leaf for leaf in named(expression)}.values():
         if isinstance(leaf, Variable):
             _require_same_elements(program, leaf, blocks.get(leaf.name))
+    require_current("the value", expression)
     solved = as_solved(expression, program)
     if where is not None:
         over = _in_order(expression)
-        subset = subset_of(where, over, "the value")
-        places = np.arange(math.prod(shape_of(over))) if subset is None else subset.positions
+        places = subset_of(where, over, "the value").positions
         return _series(over, places, evaluate_at(solved, program.columns, x, over, places))
     numbers = evaluate(solved, program.columns, x).reshape(-1)
     name = expression.name if isinstance(expression, (Parameter, Variable)) else "value"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
+from ...errors import ModelError
 from .expressions import (
     Abs,
     Add,
     Along,
+    Data,
     Element,
     Expression,
     Log,
@@ -21,6 +23,7 @@ from .expressions import (
     SumOver,
     Variable,
 )
+from .labels import shape_of
 from .switches import Conditional
 
 
@@ -49,6 +52,32 @@ def named(*expressions: Expression) -> Iterator[Parameter | Variable]:
             yield node.base
         else:
             stack += children(node)
+
+
+def require_current(what: str, *expressions: Expression) -> None:
+    """Raise for numbers, shifts, parts and aliases from before an index got another label."""
+    stack = list(expressions)
+    while stack:
+        node = stack.pop()
+        stack += children(node)
+        match node:
+            case Data():
+                is_current = node.stored.shape == shape_of(node.indices)
+            case Along():
+                is_current = node.matrix.shape == (len(node.to), len(node.index))
+            case Parameter() | Variable():
+                is_current = shape_of(node.indices) == shape_of(node.base.indices)
+            case Element():
+                places = zip(node.base.indices, node.places, strict=True)
+                free = [index for index, place in places if place is None]
+                is_current = shape_of(node.indices) == shape_of(free)
+            case _:
+                continue
+        if not is_current:
+            raise ModelError(
+                f"{what} has {node}, which was written before an index of it got another label; write the "
+                "formula anew"
+            )
 
 
 def uses(names: Collection[str], *expressions: Expression) -> bool:
