@@ -48,9 +48,9 @@ def random_cohorts(seed):
     return tree, users, pool.tolist()
 
 
-def cohorts_and_strays(seed):
+def cohorts_and_strays(seed, draw=random_cohorts):
     """A random tree as above, and one or two queues at the root that list no quota, with a user each."""
-    tree, users, pool = random_cohorts(seed)
+    tree, users, pool = draw(seed)
     rng = np.random.default_rng(seed + 10**6)
     tree[""] = (1.0, None, None, None)
     for path in ["s", "t"][: int(rng.integers(1, 3))]:
@@ -105,6 +105,11 @@ def lending_cohorts(seed):
     total = np.sum([nominal for _, nominal, _, _ in tree.values()], axis=0)
     pool = np.maximum(np.rint(total * rng.choice([0.8, 1.0, 1.0, 1.5])), 1.0)
     return tree, users, pool.tolist()
+
+
+def lending_cohorts_and_strays(seed):
+    """Such a tree whose queues often keep what they do not use, and users outside the quotas beside them."""
+    return cohorts_and_strays(seed, lending_cohorts)
 
 
 def instance_of(tree, users, pool, below=False):

@@ -40,7 +40,8 @@ class Cohorts:
         for path in self.strays:
             self.owned[path] = self.unlent[path] = [0.0] * len(self.pool)
         for r in self.resources:
-            amount = max(0.0, self.pool[r] - self.owned[""][r])
+            nominal = sum(row[1][r] for row in self.tree.values() if row[1] is not None)
+            amount = max(0.0, self.pool[r] - nominal)
             largest = {path: self._alone(path) * self.users[path][0][r] for path in self.strays}
             low, high = 0.0, 1e6
             for _ in range(100):
@@ -94,6 +95,9 @@ class Cohorts:
         ]
         if any(t > c + 1e-9 for t, c in zip(total, self.pool, strict=True)):
             return False
+        for r in self.resources:  # what no quota covers is theirs, and they borrow the rest
+            outside = sum(tasks.get(p, 0) * self.users[p][0][r] for p in self.strays)
+            used[""][r] += max(0, outside - sum(self.owned[p][r] for p in self.strays))
         for path, amounts in used.items():
             if path in self.strays:
                 continue

@@ -82,7 +82,7 @@ def quotas_kept(case: AuditCase, queues: Queues) -> Finding:
             f"{case.name(n)} has {amount(case.totals[n] - counted[n])} tasks that no quota has"
         )
         return Finding.of_margin(-without[n], witness, "")
-    used = books.usage(totals, outside=False)[v, m]
+    used = books.within_limits(totals)[v, m]
     column = queues.quotas.names(case.instance.resources)[m]
     witness = (
         f"queue {quoted(queues.paths[v])} uses {amount(used)} {quoted(column)} and may use "

@@ -53,7 +53,17 @@ def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
         "fairness", g.sum(small.servers) >= t, where=where_runnable(model, small)
     )
     books.limit(g.sum(small.servers))
-    quota_rows(model, QuotaTree(instance, lanes), small, books.use * g.sum(small.servers))
+    part = g.sum(small.servers)
+    outside = None
+    if lanes.use_outside.any():
+        use_outside = model.parameter(
+            "a_outside",
+            books.use.indices,
+            use_of_pool(small, instance.quotas.resource, lanes.use_outside),
+            "part of the pool that a dominant share of n, outside all quotas, takes of what q covers",
+        )
+        outside = (use_outside * part).sum(small.users)
+    quota_rows(model, QuotaTree(instance, lanes), small, books.use * part, outside)
     floor = model.parameter(
         "F",
         books.owners,
@@ -164,13 +174,10 @@ class KueueAccounts:
             owner_positions[:, None] == nearest,
             "1 where the quota of n is that of o; nowhere for n outside all quotas",
         )
-        pool_fraction = (
-            lanes.use * normalisers.dominant(small)[:, None] / small.pool[quotas.resource]
-        )
         use = model.parameter(
             "a",
             (small.users, q),
-            pool_fraction,
+            use_of_pool(lanes.instance, quotas.resource, lanes.use),
             "part of the pool that a dominant share of n takes of q",
         )
         return cls(model, instance, lanes, o, owner_positions, ownership, use)
@@ -246,7 +253,19 @@ class KueueAccounts:
         self.model.constraint("limit", (tasks * share).sum(small.users) <= limit, where=some)
 
 
-def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Expression) -> None:
+def use_of_pool(small: Instance, resources: np.ndarray, use: np.ndarray) -> np.ndarray:
+    """Return the part of the pool that a dominant share of each lane takes, given that of a task."""
+    of_shares = use * normalisers.dominant(small)[:, None]
+    return np.asarray(of_shares / small.pool[resources])
+
+
+def quota_rows(
+    model: Model,
+    tree: QuotaTree,
+    small: Instance,
+    consumed: Expression,
+    outside: Expression | None,
+) -> None:
     """Add what is in use by queue and quota, and its limits, with borrowing and lending.
 
     Parameters
@@ -257,6 +276,8 @@ def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Express
         Of the model's users, each in its queue.
     consumed : Expression
         What each of them takes of each column of the quotas, as part of the pool.
+    outside : Expression or None
+        What users outside the quotas take of it together; None without any.
     """
     queues = small.tree
     quotas = small.quotas
@@ -281,7 +302,16 @@ def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Express
     )
     used = model.variable("U", k, q, doc="what is in use in k, as part of the pool")
     drawn = model.variable("e", k, q, doc="what k takes of what its parent has")
-    model.constraint("usage", used == (stands * consumed).sum(n) + (child * drawn[j, q]).sum(j))
+    in_use = (stands * consumed).sum(n) + (child * drawn[j, q]).sum(j)
+    if outside is not None:
+        uncovered = model.parameter(
+            "free", q, tree.uncovered / pool, "what no quota covers, for users outside the quotas"
+        )
+        borrowed = model.variable("b", q, doc="what users outside the quotas take of what they cover")
+        model.constraint("outside", borrowed >= outside - uncovered)
+        is_root = model.parameter("Root", k, listing == 0, "1 where k is the root")
+        in_use = in_use + is_root * borrowed
+    model.constraint("usage", used == in_use)
     model.constraint("taken", drawn >= used - reserved)
     finite = np.isfinite(tree.limits[listing])
     limit = model.parameter(
@@ -299,7 +329,10 @@ def within_quotas(model: Model, instance: Instance, tasks: Expression) -> None:
     quotas = instance.quotas
     q = Index("q", quotas.names(instance.resources), "quota")
     places, first_lanes = np.unique(lanes.places, return_index=True)
-    amounts_of_lanes = lanes.use / instance.pool[quotas.resource]
+    pool = instance.pool[quotas.resource]
+    has_strays = lanes.use_outside.any()
+    amounts_of_lanes = lanes.use / pool
+    amounts_outside = lanes.use_outside / pool
     if len(places) < len(lanes.user):  # tasks on some servers may count in one flavor or another
         lane = Index("l", [str(k) for k in range(len(lanes.user))], "lane")
         place = Index("p", [str(k) for k in range(len(places))], "place")
@@ -321,15 +354,36 @@ def within_quotas(model: Model, instance: Instance, tasks: Expression) -> None:
         )
         w = model.variable("x_lane", lane, doc="tasks that count in lane l")
         model.constraint("ways", (is_way * w).sum(lane) == (runs_at * tasks).sum(n, i))
-        quota_rows(model, QuotaTree(instance, lanes), instance, (use_of_lane * w).sum(lane))
+        outside = None
+        if has_strays:
+            of_stray = model.parameter(
+                "u_outside",
+                (lane, q),
+                amounts_outside,
+                "part of the pool that a task outside all quotas takes of what q covers",
+            )
+            outside = (of_stray * w).sum(lane)
+        quota_rows(
+            model, QuotaTree(instance, lanes), instance, (use_of_lane * w).sum(lane), outside
+        )
         return
 
-    use = np.zeros((len(n), len(i), len(q)))
-    for user, where, amounts in zip(
-        lanes.user, lanes.instance.runnable(), amounts_of_lanes, strict=True
-    ):
-        use[user, where] = amounts
-    use_of_task = model.parameter(
-        "u_quota", (n, i, q), use, "part of the pool that one task of n takes of q on i"
+    def used(name: str, amounts_of_lanes: np.ndarray, doc: str) -> Expression:
+        use = np.zeros((len(n), len(i), len(q)))
+        for user, where, amounts in zip(
+            lanes.user, lanes.instance.runnable(), amounts_of_lanes, strict=True
+        ):
+            use[user, where] = amounts
+        return (model.parameter(name, (n, i, q), use, doc) * tasks).sum(i)
+
+    consumed = used(
+        "u_quota", amounts_of_lanes, "part of the pool that one task of n takes of q on i"
     )
-    quota_rows(model, QuotaTree(instance, lanes), instance, (use_of_task * tasks).sum(i))
+    outside = None
+    if has_strays:
+        outside = used(
+            "u_outside",
+            amounts_outside,
+            "part of the pool that one task of n, outside all quotas, takes on i of what q covers",
+        ).sum(n)
+    quota_rows(model, QuotaTree(instance, lanes), instance, consumed, outside)

@@ -11,6 +11,8 @@ import fairlp
 from cohort_instances import instance_of, random_cohorts
 from fairlp import Instance
 from fairlp.errors import InstanceError, NotDefinedError
+from fairlp.mechanisms.allocation import altered
+from fairlp.mechanisms.max_min.quota_proof import prove_quotas
 from profiles import by_day, many
 
 
@@ -122,6 +124,58 @@ def test_users_outside_the_quotas_have_first_what_no_quota_covers(instance, fair
     allocation = fairlp.allocate(with_strays(**instance, queue=queue), "kueue")
     assert allocation.totals.tolist() == pytest.approx(fair, rel=1e-7)
     assert not allocation.notes and allocation.certify()
+
+
+def lends(nominal, lending=None):
+    """A queue's quota of cores, and how much of it the queue lends."""
+    quota = {"nominal": {"cpu": nominal}}
+    return quota if lending is None else {**quota, "lending": {"cpu": lending}}
+
+
+@pytest.mark.parametrize("queue", [None, "outside", "outside/deep"])
+@pytest.mark.parametrize(
+    ("cores", "limits", "queues", "fair"),
+    [
+        (20, [5, 1, np.inf], {"A": lends(20, 5), "B": lends(0)}, [5, 1, 4]),
+        (30, [np.inf, 4, np.inf], {"A": lends(20, 0), "B": lends(5)}, [20.5, 4, 5.5]),
+        (30, [np.inf, 4, np.inf], {"A": lends(20), "B": lends(5)}, [20.5, 4, 5.5]),
+    ],
+)
+def test_users_outside_the_quotas_do_not_have_what_a_queue_keeps_for_itself(
+    cores, limits, queues, fair, queue
+):
+    instance = fairlp.Instance.from_arrays(
+        [[1]] * 3,
+        [[cores]],
+        resources=["cpu"],
+        queue=["A", "B", queue],
+        task_limits=limits,
+        queues=queues,
+    )
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.totals.tolist() == pytest.approx(fair, rel=1e-7)
+    assert allocation.certify()
+    assert fairlp.audit(instance, allocation, ["quotas kept", "Pareto-optimal"]).holds.all()
+
+
+def test_what_a_queue_keeps_for_itself_is_refused_to_users_outside_the_quotas():
+    """A lends 5 of 20 cores and uses 5, B has 0: of 15 that A keeps the stray may have none."""
+    instance = fairlp.Instance.from_arrays(
+        [[1]] * 3,
+        [[20]],
+        resources=["cpu"],
+        queue=["A", "B", None],
+        task_limits=[5, 1, np.inf],
+        queues={"A": lends(20, 5), "B": lends(0)},
+    )
+    allocation = fairlp.allocate(instance, "kueue")
+    too_much = allocation.tasks_array.copy()
+    too_much[2] += 10
+    wrong = altered(allocation, tasks_array=too_much)
+    assert wrong.certify().message.startswith("infeasible")
+    assert "over its quota" in prove_quotas(wrong).message
+    finding = fairlp.audit(instance, wrong, ["quotas kept"]).iloc[0]
+    assert finding.holds is False and "may use 5" in finding.witness
 
 
 def test_what_quotas_cover_counts_by_flavor_for_users_outside():

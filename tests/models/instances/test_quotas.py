@@ -66,6 +66,6 @@ def test_users_outside_divide_what_no_quota_covers_by_weight_up_to_their_tasks(s
         middle = (low + high) / 2
         fits = np.minimum(weights * middle, largest_use).sum() <= amount
         low, high = (middle, high) if fits else (low, middle)
-    parts = uncovered(Lanes.of(instance), instance, np.array([float(nominal)]))
+    parts = uncovered(Lanes.of(instance), instance)
     assert parts[0] == 0
     assert parts[1:, 0] == pytest.approx(np.minimum(weights * low, largest_use), rel=1e-9, abs=1e-9)

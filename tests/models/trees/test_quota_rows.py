@@ -7,7 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cohort_instances import instance_of, lending_cohorts, random_cohorts
+from cohort_instances import (
+    instance_of,
+    lending_cohorts,
+    lending_cohorts_and_strays,
+    random_cohorts,
+)
 from fairlp.mechanisms.max_min.quota_levels import Books
 from fairlp.models.instances.quotas import Lanes
 from fairlp.models.paths.pool import PoolRows
@@ -34,7 +39,7 @@ def excess(books, instance, tasks):
 
 
 @pytest.mark.parametrize("seed", range(30))
-@pytest.mark.parametrize("draw", [random_cohorts, lending_cohorts])
+@pytest.mark.parametrize("draw", [random_cohorts, lending_cohorts, lending_cohorts_and_strays])
 def test_a_path_goes_as_far_as_quotas_by_definition_allow(draw, seed):
     instance = instance_of(*draw(seed))
     rows, path = rows_and_path(instance)
@@ -49,7 +54,7 @@ def test_a_path_goes_as_far_as_quotas_by_definition_allow(draw, seed):
 
 
 @pytest.mark.parametrize("seed", range(30))
-@pytest.mark.parametrize("draw", [random_cohorts, lending_cohorts])
+@pytest.mark.parametrize("draw", [random_cohorts, lending_cohorts, lending_cohorts_and_strays])
 def test_who_is_blocked_exceeds_a_quota_with_any_more_and_nobody_else_does(draw, seed):
     instance = instance_of(*draw(seed))
     rows, path = rows_and_path(instance)

@@ -9,7 +9,13 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cohort_instances import cohorts_and_strays, instance_of, lending_cohorts, random_cohorts
+from cohort_instances import (
+    cohorts_and_strays,
+    instance_of,
+    lending_cohorts,
+    lending_cohorts_and_strays,
+    random_cohorts,
+)
 from fairlp.models.instances.quotas import Lanes
 from fairlp.models.trees.quotas import QuotaPath, usage_of
 from kueue_oracle import Cohorts
@@ -38,7 +44,9 @@ def test_quotas_are_lent_kept_and_shared_as_by_hand():
     assert tree.shares(used)[:3].tolist() == pytest.approx([0, 0, (1 / 4) / 2])
 
 
-@pytest.mark.parametrize("drawn", [random_cohorts, cohorts_and_strays])
+@pytest.mark.parametrize(
+    "drawn", [random_cohorts, cohorts_and_strays, lending_cohorts_and_strays]
+)
 @pytest.mark.parametrize("seed", by_day(range(many(60)), 2))
 def test_rounds_of_programs_are_a_tournament_of_small_steps(seed, drawn):
     tree, users, pool = drawn(seed)

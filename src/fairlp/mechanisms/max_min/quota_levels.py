@@ -11,11 +11,11 @@ users, each a child of the queue that it stands in. Of node v and column m (a re
 * share(v) = max over resources r of Σ over columns m of r: max(0, U[v] − S[v])
   / Σ over columns m of r: A[parent], over the weight of v.
 
-A user is outside the quotas if no queue above it lists any (pods outside Kueue): no row of quotas
-limits it. Its use counts in its share, in the columns that any queue lists, beyond what is
-its own: S = K = its part of W[m] = max(0, what the servers of m have − S[root]), which no quota
-covers. W is divided among such users by their weights on the way up, and none gets more of it than
-it could use.
+A user is outside the quotas if no queue above it lists any (pods outside Kueue). Its use counts in
+its share, in the columns that any queue lists, beyond what is its own: S = K = its part of W[m] =
+max(0, what the servers of m have − Σ_v N[v]), which no quota covers. W is divided among such users
+by their weights on the way up, and none gets more of it than it could use. What they use together
+beyond W counts in U[root].
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ class Books:
         S, K, and the most that U may be (infinite for no limit).
     lent : ndarray, shape (nodes, R)
         What a node's parent could lend: A, summed over the columns of a resource.
+    uncovered : ndarray, shape (M,)
+        What users outside the quotas have together of W.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -105,9 +107,10 @@ class Books:
         for v in range(self.n_queues - 1, 0, -1):
             self.reserved[v] = np.maximum(0.0, self.owned[v] - lending[v])
             self.owned[self.parents[v]] += self.owned[v] - self.reserved[v]
-        uncovered = self._uncovered()
-        self.owned[self.n_queues :] = uncovered
-        self.reserved[self.n_queues :] = uncovered
+        parts = self._uncovered()
+        self.owned[self.n_queues :] = parts
+        self.reserved[self.n_queues :] = parts
+        self.uncovered = parts.sum(axis=0)
 
         # A from the root down
         self.most = self.owned[: self.n_queues] + borrowing
@@ -173,11 +176,14 @@ class Books:
         while v.any():
             weights *= self.weights[v]
             v = self.parents[v]
+        quotas = instance.tree.quotas
+        assert quotas is not None
+        nominal = np.where(self.listed, quotas.amounts[0], 0.0).sum(axis=0)
         taken = np.zeros((*self.flavors.shape[1:], instance.demands.shape[1]), dtype=bool)
         for m, r in enumerate(self.resource.tolist()):
             servers = self.flavors[m] & ~taken[:, r]  # a server counts in the first column of r
             taken[:, r] |= servers
-            amount = float(instance.total_capacities[servers, r].sum() - self.owned[0, m])
+            amount = float(instance.total_capacities[servers, r].sum() - nominal[m])
             alone = instance.gamma()[:, servers].sum(axis=1)
             could = np.minimum(instance.task_limits, alone) * instance.demands[:, r]
             users = np.flatnonzero(self.outside & (could > 0))
@@ -204,9 +210,16 @@ class Books:
             used[self.parents[v]] += np.maximum(0.0, used[v] - self.reserved[v])
         return used
 
+    def within_limits(self, tasks: np.ndarray) -> np.ndarray:
+        """Return U of each queue, as limits count it: those outside use together beyond W."""
+        used = self.usage(tasks, outside=False)[: self.n_queues]
+        outside = tasks * self.outside[self.ways.user]
+        used[0] += np.maximum(outside @ self.ways.use - self.uncovered, 0.0)
+        return used
+
     def excess(self, tasks: np.ndarray) -> tuple[float, int, int]:
         """Return the largest relative excess of U over a limit, its queue and its column."""
-        used = self.usage(tasks, outside=False)[: self.n_queues]
+        used = self.within_limits(tasks)
         limits = np.where(np.isfinite(self.most), self.most, used)
         excess = relative(used - limits, limits)
         v, m = divmod(int(excess.argmax()), excess.shape[1])

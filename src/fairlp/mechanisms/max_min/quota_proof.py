@@ -119,10 +119,12 @@ class Programs:
                 "cap", (amounts * part).sum(self.way) <= model.parameter("caps", k, room[caps])
             )
 
-    def used(self, model: Model, part: Expression, name: str = "use") -> Expression:
-        """Return what ways in the books take of each column, as part of the pool."""
+    def used(
+        self, model: Model, part: Expression, name: str = "use", outside: bool = False
+    ) -> Expression:
+        """Return what ways in the books (or ``outside``) take of each column, as part of the pool."""
         books = self.books
-        counts = ~books.outside[books.ways.user]
+        counts = books.outside[books.ways.user] == outside
         amounts = books.ways.use * (self.alone * counts)[:, None] / self.unit
         return model.parameter(name, (self.way, self.column), amounts) * part
 
@@ -166,7 +168,12 @@ class Programs:
         is_child = model.parameter("child", (v, w), child)
         passes_all = model.parameter("passes", (w, self.column), reserved <= 0)
         below = (is_child * (passes_all * used[w, self.column] + drawn[w, self.column])).sum(w)
-        model.constraint("usage", used == here + below)
+        is_root = model.parameter("root", v, np.arange(books.n_queues) == 0)
+        borrowed = model.variable("borrowed", self.column, upper=1.0)
+        outside = self.used(model, part, "use_outside", outside=True).sum(self.way)
+        free = model.parameter("W", self.column, books.uncovered / self.unit)
+        model.constraint("outside", borrowed >= outside - free)
+        model.constraint("usage", used == here + below + is_root * borrowed)
         kept = model.parameter("K", (v, self.column), reserved)
         model.constraint("taken", drawn >= used - kept, where=reserved > 0)
 

@@ -264,31 +264,26 @@ def outside(queues: Queues) -> np.ndarray:
     return np.asarray(~is_listing[nearest_listing(queues)][queues.of])
 
 
-def uncovered(lanes: Lanes, instance: Instance, owned: np.ndarray) -> np.ndarray:
+def uncovered(lanes: Lanes, instance: Instance) -> np.ndarray:
     """Return what each user outside the quotas has of what no quota covers, shape (N, M).
 
-    Of column m that is W[m] = max(0, what its servers have − S[root, m]), where a server counts in
-    the first column that has it. Such users divide it by their weights on the way up, and none gets
-    more than all its tasks could take of it alone.
-
-    Parameters
-    ----------
-    lanes : Lanes
-    instance : Instance
-    owned : ndarray, shape (M,)
-        S[root].
+    Of column m that is W[m] = max(0, what its servers have − Σ_v nominal[v,m]), where a server
+    counts in the first column that has it. (It is not − S[root]: a quota covers what its queue
+    keeps for itself.) Such users divide it by their weights on the way up, and none gets more than
+    all its tasks could take of it alone.
     """
     queues = instance.tree
     quotas = instance.quotas
     has = quotas.servers(instance)
     weights = queues.weights_along(instance.user_weights)
     tasks = np.minimum(lanes.instance.gamma().sum(axis=1), lanes.instance.task_limits)
-    most = np.zeros((len(weights), len(owned)))
+    nominal = np.nan_to_num(quotas.amounts[0]).sum(axis=0)
+    most = np.zeros((len(weights), len(nominal)))
     np.add.at(most, lanes.user, lanes.use_outside * tasks[:, None])
     parts = np.zeros(most.shape)
     for m, r in enumerate(quotas.resource.tolist()):
         before = has[:m][quotas.resource[:m] == r].any(axis=0)
-        amount = instance.total_capacities[has[m] & ~before, r].sum() - owned[m]
+        amount = instance.total_capacities[has[m] & ~before, r].sum() - nominal[m]
         users = np.flatnonzero(most[:, m] > 0)
         parts[users, m] = _divided(max(float(amount), 0.0), weights[users], most[users, m])
     return parts

@@ -1,4 +1,7 @@
-"""Quotas with borrowing and lending as bounds on all tasks together, beside those of a pool."""
+"""Quotas with borrowing and lending as bounds on all tasks together, beside those of a pool.
+
+In the root counts, too, what users outside the quotas have together beyond what no quota covers.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +42,12 @@ class QuotaRows(PoolRows):
 
     def used(self, tasks: np.ndarray) -> np.ndarray:
         """Return what tasks take of each row, and what is in use in queues."""
-        return np.concatenate([self.use @ tasks, self.quotas.usage(tasks)[self.limited]])
+        return np.concatenate([self.use @ tasks, self._usage(tasks)[self.limited]])
 
     def growth(self, tasks: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Return how fast that grows where tasks do."""
         growth = self.quotas.usage_growth(self.quotas.usage(tasks), rate)
+        growth[0] += np.where(self._strays_borrow(tasks), self.quotas.lanes.use_outside.T @ rate, 0)
         return np.concatenate([self.use @ rate, growth[self.limited]])
 
     def blocked(self, path: Path, t: float) -> np.ndarray:
@@ -64,9 +68,23 @@ class QuotaRows(PoolRows):
         What is within K of a node stays below it.
         """
         quotas = self.quotas
-        used = quotas.usage(tasks)
+        used = self._usage(tasks)
         is_full = self.limited & (used >= quotas.limits * (1 - SATURATED))
         is_out = reaches(used, quotas.reserved)
         for nodes in quotas.branches.by_depth:
             is_full[nodes] |= is_out[nodes] & is_full[quotas.branches.parents[nodes]]
-        return np.asarray((is_full[quotas.branches.of] & (quotas.lanes.use > 0)).any(axis=1))
+        held = is_full[quotas.branches.of] & (quotas.lanes.use > 0)
+        borrows = is_full[0] & self._strays_borrow(tasks)
+        return np.asarray((held | (borrows & (quotas.lanes.use_outside > 0))).any(axis=1))
+
+    def _usage(self, tasks: np.ndarray) -> np.ndarray:
+        """Return U of each node; in the root with what users outside the quotas borrow."""
+        quotas = self.quotas
+        used = quotas.usage(tasks)
+        outside = quotas.lanes.use_outside.T @ tasks
+        used[0] += np.maximum(outside - quotas.uncovered, 0.0)
+        return used
+
+    def _strays_borrow(self, tasks: np.ndarray) -> np.ndarray:
+        """Return in which columns users outside the quotas would borrow more. Bool, (M,)."""
+        return reaches(self.quotas.lanes.use_outside.T @ tasks, self.quotas.uncovered)

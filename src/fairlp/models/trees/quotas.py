@@ -11,9 +11,10 @@ Of queue v and column m (a resource, of a flavor), from the leaves up:
   A[parent]), over the weight. A resource of which the parent has nothing to lend is left out. A
   user is a child with S = K = 0.
 
-No quota limits users outside the quotas (no queue on their way up lists any). Such a user has S = K
-= its part of what the servers have and no quota covers; what it uses beyond that counts in U when
-shares are compared.
+Users outside the quotas (no queue on their way up lists any) have first what the servers have and
+no quota covers, W: such a user has S = K = its part of it, and what it uses beyond that counts in U
+when shares are compared. What they use together beyond W they borrow as all others do: it counts in
+U[root] ≤ S[root], so that nobody has what a queue keeps for itself.
 
 A *lane* is a user's tasks in one flavor, a group of servers: leaves of the tree are lanes, in the
 nodes of their users.
@@ -55,6 +56,8 @@ class QuotaTree:
         S, K, and the most that U may be (infinite for no limit).
     lent : ndarray, shape (nodes, R)
         A of a node's parent, summed over flavors: what the parent could lend of each resource.
+    uncovered : ndarray, shape (M,)
+        W: what users outside the quotas have together before they borrow.
     """
 
     def __init__(self, instance: Instance, lanes: Lanes) -> None:
@@ -97,8 +100,10 @@ class QuotaTree:
         self.branches.carry_up(self.owned, lendable)
 
         # What no quota covers, users outside the quotas have first, and lend nothing of it.
-        self.owned[self.n_queues :] = uncovered(lanes, instance, self.owned[0])
-        self.reserved[self.n_queues :] = self.owned[self.n_queues :]
+        parts = uncovered(lanes, instance)
+        self.owned[self.n_queues :] = parts
+        self.reserved[self.n_queues :] = parts
+        self.uncovered = parts.sum(axis=0)
 
         # A from the root down
         self.limits = self.owned + borrowing
