@@ -358,7 +358,9 @@ def test_a_table_of_something_else_is_refused():
     cluster = examples.load("khamse-ashari-figure-1")
     tasks = fairlp.compare(cluster, ["c-drfh", "tsf"])
     assert tasks.attrs["value"] == "tasks"
-    with pytest.raises(InstanceError, match=r"'tasks', not shares; expected compare\(\.\.\., value='shares'"):
+    with pytest.raises(
+        InstanceError, match=r"'tasks', not shares; expected compare\(\.\.\., value='shares'"
+    ):
         plots.plot_shares(tasks)
     with pytest.raises(InstanceError, match="'tasks', not utilization"):
         plots.plot_utilization(tasks)
