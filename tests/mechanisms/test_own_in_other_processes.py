@@ -296,3 +296,16 @@ def test_an_error_in_somebody_elses_function_is_no_bug_of_ours(tmp_path):
     process = typed(tmp_path, "allocate", "ghodsi", "-m", "rules.py:careless")
     assert process.returncode == 3 and "bug in fairlp" not in process.stderr
     assert "raised by the function of mechanism 'careless'" in process.stderr.splitlines()[-1]
+
+
+def test_the_decorator_itself_can_be_pickled():
+    """A pool of processes is handed whatever is there, also what only becomes a mechanism."""
+    declare = pickle.loads(pickle.dumps(fairlp.mechanism("halves", promises="envy-free")))
+    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]])
+    try:
+        row = declare(lambda instance: [[1.0], [2.0]])
+        assert row.promises == ("envy-free",)
+        assert fairlp.allocate(instance, "halves").totals.tolist() == [1, 2]
+    finally:
+        OWN.pop("halves", None)
+    assert pickle.loads(pickle.dumps(fairlp.mechanism("drfh"))).keywords["name"] == "drfh"

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -482,47 +483,76 @@ def mechanism(
                 "or None"
             )
 
-    def declare(function: Callable[[Instance], Any]) -> OwnMechanism:
-        if not callable(function):
-            raise UnknownNameError(
-                f"mechanism {quoted(name)} is to be a function of an Instance, not {function!r}"
-            )
-        TABLE.require_own_name(name)
-        signature = inspect.signature(function)
-        remembers = "state" in signature.parameters
-        row = OwnMechanism(
-            name,
-            title or inspect.getdoc(function) or name,
-            source,
-            None,
-            gamma,
-            (Method(UNKNOWN, _either, solves=True),),
-            tuple([promises] if isinstance(promises, str) else promises),
-            tuple(
-                condition
-                if isinstance(condition, Domain)
-                else Domain(_called(condition).strip("_"), condition)
-                for condition in conditions
-            ),
-            options=("state",) if remembers else (),
-            whole_tasks=whole_tasks,
-            region=region,
-            compared=False,
-            function=function,
+    # a function of the module, not of this call, so that the decorator can be pickled
+    return partial(
+        _declare,
+        name=name,
+        title=title,
+        source=source,
+        promises=tuple([promises] if isinstance(promises, str) else promises),
+        domain=tuple(
+            condition
+            if isinstance(condition, Domain)
+            else Domain(_called(condition).strip("_"), condition)
+            for condition in conditions
+        ),
+        gamma=gamma,
+        whole_tasks=whole_tasks,
+        region=region,
+    )
+
+
+def _declare(
+    function: Callable[[Instance], Any],
+    *,
+    name: str,
+    title: str,
+    source: str,
+    promises: tuple[str, ...],
+    domain: tuple[Domain, ...],
+    gamma: Callable[[Instance], np.ndarray],
+    whole_tasks: bool,
+    region: Region | None,
+) -> OwnMechanism:
+    """Put a function into the table of mechanisms."""
+    if not callable(function):
+        raise UnknownNameError(
+            f"mechanism {quoted(name)} is to be a function of an Instance, not {function!r}"
         )
-        if row.promises:
-            from ..auditing.promises import claims
+    TABLE.require_own_name(name)
+    signature = inspect.signature(function)
+    remembers = "state" in signature.parameters
+    row = OwnMechanism(
+        name,
+        title or inspect.getdoc(function) or name,
+        source,
+        None,
+        gamma,
+        (Method(UNKNOWN, _either, solves=True),),
+        promises,
+        tuple(
+            condition
+            if isinstance(condition, Domain)
+            else Domain(_called(condition).strip("_"), condition)
+            for condition in conditions
+        ),
+        options=("state",) if remembers else (),
+        whole_tasks=whole_tasks,
+        region=region,
+        compared=False,
+        function=function,
+    )
+    if row.promises:
+        from ..auditing.promises import claims
 
-            claims(row)  # names of properties and conditions are checked where they are said
-        kind = signature.return_annotation
-        if remembers:
-            _settle(row, False)
-        elif kind is not inspect.Signature.empty:
-            _settle(row, getattr(kind, "__name__", str(kind)).rpartition(".")[2] == "Model")
-        OWN[name] = row
-        return row
-
-    return declare
+        claims(row)  # names of properties and conditions are checked where they are said
+    kind = signature.return_annotation
+    if remembers:
+        _settle(row, False)
+    elif kind is not inspect.Signature.empty:
+        _settle(row, getattr(kind, "__name__", str(kind)).rpartition(".")[2] == "Model")
+    OWN[name] = row
+    return row
 
 
 def _called(function: Any) -> str:
