@@ -240,12 +240,10 @@ def settled(solution: Solution, options: Options) -> Solution:
     if x is None and not program.is_mip:
         of_relaxation = relaxation.checked()
         x = of_relaxation.x if of_relaxation.is_feasible else None
-    elif x is None and (
-        direction is not None or (status.termination in HOPELESS and not _looked_twice(solution))
-    ):
+    elif x is None and (direction is not None or status.termination in HOPELESS):
         feasible = (
             Highs()
-            .solve(_without_objective(program), Options(time_limit=options.time_limit))
+            .solve(_without_objective(program), Options(time_limit=options.time_limit, scale=False))
             .checked()
         )
         x = feasible.x if feasible.is_feasible else None
@@ -286,11 +284,6 @@ def with_duals(solution: Solution) -> Solution:
     )
     proved = replace(solution, status=status, row_duals=duals, column_duals=reduced)
     return proved if proved.verify().is_optimal else solution
-
-
-def _looked_twice(solution: Solution) -> bool:
-    """Whether no whole numbers fit, as HiGHS says, which looks at two tolerances."""
-    return solution.solver == "highs" and solution.status.termination is Termination.INFEASIBLE
 
 
 def _answer(program: Program, options: Options) -> Solution:

@@ -24,7 +24,7 @@ from ...models.notation.model import Model
 from ...models.notation.tables import check_own, parameter_values
 from ...models.notation.walks import mapped
 from ...models.paths.engine import History
-from ...models.programs.backends import AnySolver, checked, find_backend, spelt
+from ...models.programs.backends import AnySolver, find_backend, solve, spelt
 from ...models.programs.certificate import certify
 from ...models.programs.options import Options, SolveOptions
 from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
@@ -430,7 +430,7 @@ def ordered_outcomes(
         if options.time_limit is not None:
             seconds_left = max(options.time_limit - (perf_counter() - start_time), 0.0)
             options_of_stage = replace(options, time_limit=seconds_left)
-        solution = checked(backend.solve(stage, options_of_stage), options_of_stage)
+        solution = solve(stage, backend, options_of_stage)
 
         # a limit: the best point so far, and a bound on what the stage can come to
         termination = solution.status.termination
