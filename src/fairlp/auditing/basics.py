@@ -24,10 +24,12 @@ from ..models.instances.arithmetic import (
     exact_room,
     integers,
     largest_first,
+    limits_beside,
     quotients,
     relative,
     tasks_alone,
     usable,
+    whole_limits,
     whole_table,
 )
 from ..models.instances.instance import Instance
@@ -66,8 +68,8 @@ def feasible(case: AuditCase) -> Finding:
         violations.append((excess[r], witness))
 
     # Task limits
-    limits = instance.task_limits
     totals = case.totals
+    limits = limits_beside(totals, instance.task_limits)
     with np.errstate(invalid="ignore"):
         excess = np.where(np.isfinite(limits), relative(totals - limits, limits), 0.0)
     n = int(excess.argmax())
@@ -122,7 +124,7 @@ def non_wasteful(case: AuditCase) -> Finding:
         return _wasted_in_region(case, region)
 
     market = PerServerMarket.of(plain(case.instance), case.division)
-    limits = np.floor(market.limits) if case.whole else market.limits
+    limits = whole_limits(market.limits) if case.whole else market.limits
     tasks_left = np.maximum(limits - case.totals, 0.0)
     gains = [(0.0, "")]
     sizes = case.instance.job_sizes
@@ -294,7 +296,7 @@ def _largest_gain(
     )
     limits = instance.task_limits
     if case.whole:
-        limits = np.maximum(np.floor(limits), totals)
+        limits = np.maximum(whole_limits(limits), totals)
     room = instance.derived(task_limits=limits)
     region = _region(case)
     used = case.tasks.T @ demands
@@ -467,7 +469,7 @@ def _tasks_with_bundles(case: AuditCase, tasks: np.ndarray) -> np.ndarray:
     for i in np.flatnonzero(of_holder.any(axis=0)):
         on_server = np.outer(of_user[:, i], of_holder[:, i]) * exchange
         totals += np.floor(on_server * (1 + AUDIT))
-    return in_whole_jobs(case, np.minimum(totals, np.floor(limits)))
+    return in_whole_jobs(case, np.minimum(totals, whole_limits(limits)))
 
 
 def _exchanged(case: AuditCase, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

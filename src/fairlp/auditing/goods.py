@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..models.instances.arithmetic import largest_first, whole_tasks_alone
+from ..models.instances.arithmetic import largest_first, whole_limits, whole_tasks_alone
 from .findings import AuditCase, Finding, amount
 
 
@@ -66,7 +66,9 @@ def maximin_share(case: AuditCase) -> Finding:
         return reason
     n_users = len(case.totals)
     alone = _whole_alone(case)
-    share = np.minimum(np.floor(alone.sum(axis=1) / n_users), np.floor(case.instance.task_limits))
+    share = np.minimum(
+        np.floor(alone.sum(axis=1) / n_users), whole_limits(case.instance.task_limits)
+    )
     slack = (case.totals - share) / case.scale
     n = int(slack.argmin())
     witness = (
@@ -121,7 +123,7 @@ def _envy(case: AuditCase, user: int, holder: int, best: bool) -> Envy:
         return np.where(eligible, possible, 0.0)
 
     by_server = runs(held)
-    limit = np.floor(instance.task_limits[user])
+    limit = whole_limits(instance.task_limits[user])
     servers, resources = np.nonzero(held)
     less_one = held[servers]
     less_one[np.arange(len(servers)), resources] -= 1

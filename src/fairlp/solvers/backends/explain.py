@@ -255,6 +255,12 @@ def settled(solution: Solution, options: Options) -> Solution:
     if x is not None and direction is None and program.logs is None:
         reason = "refuted: a point is feasible, and no direction without end was found"
         return _ended(solution, Termination.UNKNOWN, reason, x=x)
+    low, high = program.whole_bounds()
+    crossed = np.flatnonzero(low > high)
+    if program.is_mip and crossed.size:
+        name = program.column_names[crossed[0]]
+        reason = f"no whole number lies between the bounds of {name}"
+        return _ended(solution, Termination.INFEASIBLE, reason)
     if program.is_mip and status.termination is Termination.INFEASIBLE:
         return _ended(solution, status.termination, "no whole numbers fit, as the solver says")
     return _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, "neither is proved")
