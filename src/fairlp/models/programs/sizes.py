@@ -105,6 +105,7 @@ class Sizes:
         reach = np.maximum(abs(x), reach_of(linear))
         rows = np.maximum(rows, abs(linear.A) @ (NEGLIGIBLE * reach))
         rows = np.maximum(rows, self._negligible(float(reach.max(initial=0.0))))
+        rows = np.maximum(rows, FEASIBILITY / VERIFIED * units_of_still_rows(linear))
         yield rows, np.maximum(reach, tightest(linear.A, rows[linear.A.indices]))
 
     def sizes_of_reduced_costs(self, terms: np.ndarray) -> Iterator[np.ndarray]:
@@ -296,6 +297,13 @@ def implied_reach(program: Program) -> np.ndarray:
     """Return the largest size of each column within bounds and rows, else infinity.
 
     It takes O(nonzeros).
+    """
+    low, high = _implied_bounds(program)
+    return np.maximum(abs(low), abs(high))
+
+
+def _implied_bounds(program: Program) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds of each column within bounds and rows; O(nonzeros).
 
     A row bounds an entry by what its other entries can be at least and at most. What that bounds
     may bound others, so that it is done a few times.
@@ -321,7 +329,26 @@ def implied_reach(program: Program) -> np.ndarray:
         np.maximum.at(low, column, np.where(a > 0, above, below))
         if np.isinf(low).sum() + np.isinf(high).sum() == before:
             break
-    return np.asarray(np.maximum(abs(low), abs(high)))
+    return low, high
+
+
+def units_of_still_rows(program: Program) -> np.ndarray:
+    """Return the largest coefficient of each row that nothing moves, 1 without any; else 0.
+
+    Such a row has no column, or only some that bounds and rows hold at 0, or would if the row were
+    not there. Its terms say nothing of its size, so that a side within ``FEASIBILITY`` of this unit
+    is rounding (0 = .3 − .1 − .2).
+    """
+    A = program.A
+    low, high = _implied_bounds(program)
+    reach = np.maximum(abs(low), abs(high))
+    is_small = reach <= FEASIBILITY * min(1.0, float(reach.max(initial=0.0)))
+    moves = ~is_small | ((low <= high) & (reach > 0))
+    sizes = abs(A.data)
+    entry_moves = np.repeat(moves, np.diff(A.indptr)) & (sizes > 0)
+    is_still = np.bincount(A.indices, entry_moves, program.n_rows) == 0
+    largest = largest_of(sizes, A.indices, program.n_rows)
+    return np.where(is_still, np.where(largest > 0, largest, 1.0), 0.0)
 
 
 def _sum_of_others(values: np.ndarray, row: np.ndarray, rows: int) -> np.ndarray:
