@@ -63,6 +63,8 @@ _OTHER_WAYS = (
     Options(method="ipm"),
 )
 
+#: Who takes convex squares where nobody else was asked for.
+_SQUARES = "cvxpy:CLARABEL"
 #: HiGHS's name for how far from a whole number it takes a value for whole.
 WHOLE_WITHIN = "mip_feasibility_tolerance"
 
@@ -271,7 +273,7 @@ def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
     What one of fairlp's back ends leaves undecided is tried again by other means. Back ends of
     one's own are not helped, so that their faults are seen.
     """
-    back_end = backend(solver)
+    back_end = _for_squares(program, backend(solver))
     is_helped = program.logs is None and _is_builtin(back_end.name)
     try:
         solution = _attempt(program, back_end, options)
@@ -290,6 +292,14 @@ def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
     if not is_helped or not _is_undecided(solution, options):
         return solution
     return _settled_by_others(solution, back_end, options)
+
+
+def _for_squares(program: Program, chosen: Backend) -> Backend:
+    """Return the back end, or the one for squares where HiGHS was to take some without integers."""
+    is_square = Capability.QUADRATIC in needs(program) and not program.is_mip
+    if is_square and chosen.name == "highs" and _is_builtin("highs") and not why_not(_SQUARES):
+        return find_backend(_SQUARES)
+    return chosen
 
 
 def _attempt(program: Program, back_end: Backend, options: Options) -> Solution:
@@ -362,7 +372,7 @@ def _settled_by_others(solution: Solution, chosen: Backend, options: Options) ->
     if not why_not("highs"):
         x = solution.x
         if x is not None and not program.is_mip:
-            attempts.append(lambda rest: at_point(program, x))
+            attempts.append(lambda rest: checked(at_point(program, x), rest))
         other_ways = _OTHER_WAYS_WITH_INTEGERS if program.is_mip else _OTHER_WAYS
         attempts += [partial(_on_highs, program, others) for others in other_ways]
     seconds = dict(solution.times)
@@ -371,7 +381,7 @@ def _settled_by_others(solution: Solution, chosen: Backend, options: Options) ->
         if remaining is None:
             break
         try:
-            answer = checked(attempt(remaining), remaining)
+            answer = attempt(remaining)
         except (SolverError, UnsupportedError):
             continue
         for name, value in answer.times.items():

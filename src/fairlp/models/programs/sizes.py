@@ -19,6 +19,7 @@ import numpy as np
 
 from ...tolerances import (
     ACCEPTED,
+    CONFORMANCE,
     FEASIBILITY,
     MILP_TOLERANCES,
     NEGLIGIBLE,
@@ -72,8 +73,12 @@ class Sizes:
         logs = self.program.logs
         if logs is None:
             return size
-        slopes = logs.slopes(logs.arguments(self.x))
-        return np.asarray(size + abs(logs.A).T @ abs(slopes))
+        z = logs.arguments(self.x)
+        # The slope of a square is its argument, known to FEASIBILITY of the argument's terms.
+        terms = abs(logs.A) @ abs(self.x) + abs(logs.constant)
+        floor = np.where(logs.alpha < 0, FEASIBILITY / VERIFIED * terms, 0.0)
+        slopes = np.maximum(abs(logs.slopes(z)), abs(logs.weights) * floor)
+        return np.asarray(size + abs(logs.A).T @ slopes)
 
     @cached_property
     def at_integers(self) -> tuple[Program, np.ndarray]:
@@ -141,14 +146,19 @@ class Sizes:
         """Yield sizes of the objective, beside that of the dual.
 
         Not the dual's own terms: those can cancel each other and be of any size. The second one
-        has a floor: a priced column moved by ``FEASIBILITY`` of what counts in its rows.
+        has a floor: a priced column moved by ``FEASIBILITY`` of what counts in its rows. An
+        objective that is more than a difference within that floor is held to ``CONFORMANCE`` of
+        itself, too (a goal of weight 10⁶ does not excuse one of weight 10²).
         """
         size = max(self.objective, abs(dual_value))
         yield size
 
         could_be = NEAR_ZERO * float(self.costs @ reach_of(self.program))
         moved = float((self.costs * self._values_in_rows).max(initial=0.0))
-        yield max(size, could_be, FEASIBILITY / VERIFIED * moved)
+        floor = max(could_be, FEASIBILITY / VERIFIED * moved)
+        if size > VERIFIED * floor:
+            floor = min(floor, CONFORMANCE / VERIFIED * size)
+        yield max(size, floor)
 
     def _negligible(self, largest_reach: float) -> np.ndarray:
         """Return the least size of each row, in its unit.
