@@ -39,6 +39,7 @@ def test_a_summary_has_the_figures_of_each_allocation():
         assert figures["total tasks"] == allocation.totals.sum()
         assert figures["smallest share"] == shares.min()
         assert figures["largest share"] == shares.max()
+    assert "seconds" not in summary, "the first mechanism in a process pays for the start"
 
 
 def test_mechanisms_of_ones_own_stand_beside_those_of_fairlp():

@@ -207,4 +207,4 @@ def test_a_value_is_quoted_shortly():
 
 def test_many_names_are_not_all_listed():
     assert len(nearest("q", [f"{LONG[:150]} {k}" for k in range(99)])) < 800
-    assert nearest(np.int64(3), [np.int64(1), np.int64(2)]) == "known: '1', '2'"
+    assert nearest(np.int64(3), [np.int64(1), np.int64(2)]) == "known: 1, 2"

@@ -35,12 +35,30 @@ def test_its_numbers_are_those_of_the_code():
     table = fairlp.solvers()
     built_in = table[~table.index.isin(OWN)]  # other tests register some of their own
     front = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    assert (
-        f"any of {len(built_in)} solvers" in README and f"any of {len(built_in)} solvers" in front
-    )
+    solvers = {_solver(str(name)) for name in built_in.index}
+    for page in (README, front):
+        text = " ".join(page.split())
+        assert f"any of {len(solvers)} solvers" in text
+        assert f"through {len(built_in)} back ends" in text
     checker = (ROOT / "src" / "fairlp_check.py").read_text(encoding="utf-8")
     assert "a checker of 300 lines" in README and len(checker.splitlines()) <= 300
     assert len(README.splitlines()) <= 80
+
+
+def _solver(back_end: str) -> str:
+    """Return the solver of a back end: without the modelling language and the method."""
+    return re.split("[-_]", back_end.split(":")[-1].lower())[0]
+
+
+def test_a_solver_counts_once_by_whatever_it_is_called():
+    assert _solver("cvxpy:GLPK_MI") == _solver("pyomo:glpk") == _solver("glpk") == "glpk"
+    assert _solver("highs-ipm") == _solver("cvxpy:HIGHS") == "highs"
+    assert _solver("ortools:PDLP") == "pdlp" != _solver("highs-pdlp")
+
+
+def test_what_a_proof_needs_is_said_where_proofs_are_shown():
+    for page in (README, (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")):
+        assert "certify(exact=True)" in page and 'pip install "fairlp[exact]"' in page
 
 
 def test_the_time_of_a_large_dump_is_one_figure_of_one_command():

@@ -187,6 +187,8 @@ def compare(
     Returns
     -------
     DataFrame
+        Its ``attrs["value"]`` is ``value``. There are no times: whoever comes first in a process
+        pays for the start (``Allocation.times``, of a second call, tells a mechanism's own).
     """
     return comparison_table(instance, allocate_all(instance, mechanisms, **options), value)
 

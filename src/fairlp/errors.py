@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from numbers import Number
 from typing import Any
 
 #: Letters of a name that are compared and suggested: how alike two are takes the square of their
@@ -263,12 +264,21 @@ def nearest(name: object, names: Iterable[object]) -> str:
     "did you mean 'drfh' or 'drf'?"
     >>> nearest("xyz", ["drf", "tsf"])
     "known: 'drf', 'tsf'"
+    >>> nearest("0", [0, 1])
+    "did you mean the number 0, not the text '0'?"
     """
-    texts = [str(known_name) for known_name in names]
-    cut_names = [
-        text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…" for text in texts
-    ]
+    cut_names: list[str] = []
+    in_message: dict[str, str] = {}
     text = name if isinstance(name, str) else quoted(name)
+    for known_name in names:
+        is_text = isinstance(known_name, str)
+        cut_name = str(known_name)
+        if cut_name == text and is_text != isinstance(name, str):
+            return f"did you mean {_with_kind(known_name)}, not {_with_kind(name)}?"
+        if len(cut_name) > _MOST_LETTERS:
+            cut_name = f"{cut_name[:_MOST_LETTERS]}…"
+        cut_names.append(cut_name)
+        in_message[cut_name] = repr(cut_name) if is_text else cut_name
     folded_name = text[:_MOST_LETTERS].casefold()
     folded_names = {other.casefold(): other for other in cut_names}
     matches = difflib.get_close_matches(folded_name, folded_names, n=6, cutoff=0.6)
@@ -276,11 +286,21 @@ def nearest(name: object, names: Iterable[object]) -> str:
     if close:
         # first those in which only the order of letters differs
         close.sort(key=lambda other: sorted(other.casefold()) != sorted(folded_name))
-        return f"did you mean {' or '.join(map(repr, close[:3]))}?"
+        return f"did you mean {' or '.join(in_message[other] for other in close[:3])}?"
     listed = cut_names[:30]
     while len(listed) > 1 and sum(map(len, listed)) > _MOST_LISTED:
         listed.pop()
-    return f"known: {', '.join(map(repr, listed))}" + (", …" if cut_names[len(listed) :] else "")
+    return f"known: {', '.join(in_message[other] for other in listed)}" + (
+        ", …" if cut_names[len(listed) :] else ""
+    )
+
+
+def _with_kind(name: object) -> str:
+    """Return a name with what it is, for names that look alike: a number or a text."""
+    if isinstance(name, str):
+        return f"the text {quoted(name)}"
+    kind = "number" if isinstance(name, Number) else type(name).__name__
+    return f"the {kind} {quoted(name)}"
 
 
 __all__ = [

@@ -352,3 +352,35 @@ def test_an_allocation_draws_itself():
         assert [bar.get_height() for bar in axis.patches] == [
             bar.get_height() for bar in other.patches
         ]
+
+
+def test_a_table_of_something_else_is_refused():
+    cluster = examples.load("khamse-ashari-figure-1")
+    tasks = fairlp.compare(cluster, ["c-drfh", "tsf"])
+    assert tasks.attrs["value"] == "tasks"
+    with pytest.raises(
+        InstanceError, match=r"'tasks', not shares; expected compare\(\.\.\., value='shares'"
+    ):
+        plots.plot_shares(tasks)
+    with pytest.raises(InstanceError, match="'tasks', not utilization"):
+        plots.plot_utilization(tasks)
+    for value in ("shares", "utilization"):
+        table = fairlp.compare(cluster, ["c-drfh", "tsf"], value=value)
+        with pytest.raises(InstanceError, match="plot_comparison draws both"):
+            plots.plot_comparison(table)
+
+
+def test_a_table_that_lost_its_name_is_read_by_its_rows_and_numbers():
+    cluster = examples.load("khamse-ashari-figure-1")
+    shares = fairlp.compare(cluster, ["tsf"], value="shares")
+    used = fairlp.compare(cluster, ["tsf"], value="utilization")
+    tasks = fairlp.compare(cluster, ["tsf"])
+    for table in (shares, used, tasks):
+        table.attrs.clear()
+    assert legend(plots.plot_shares(shares)) == legend(plots.plot_utilization(used)) == ["tsf"]
+    with pytest.raises(InstanceError, match="rows of the table are called 'resource', not 'user'"):
+        plots.plot_shares(used)
+    with pytest.raises(InstanceError, match="rows of the table are called 'user', not 'resource'"):
+        plots.plot_utilization(shares)
+    with pytest.raises(InstanceError, match="shares are fractions of the cluster"):
+        plots.plot_shares(tasks)

@@ -245,7 +245,7 @@ def test_names_are_no_formulas():
     figures = [
         allocation.plot(),
         fairlp.plots.plot_shares({r"$\m$": allocation}),
-        fairlp.plots.plot_comparison(fairlp.compare(instance, ["drfh", "drf"])),
+        fairlp.plots.plot_comparison(fairlp.allocate_all(instance, ["drfh", "drf"])),
         fairlp.plots.plot_utilization({r"$\m$": allocation}),
         fairlp.plots.plot_queues(allocation),
         solution.plot("g").figure,

@@ -15,7 +15,7 @@ from ..keywords import lists
 from ..models.instances.arithmetic import largest_first, quotients
 from ..models.instances.instance import Instance
 from ..models.instances.merging import equal_servers
-from ..tolerances import AGREEMENT
+from ..tolerances import AGREEMENT, VERIFIED
 from . import style
 from .comparison import comparison_table
 
@@ -237,7 +237,15 @@ def plot_comparison(
     ------
     UnknownNameError
         When options are given with allocations, or there is no such mechanism.
+    InstanceError
+        For a table: it holds one kind of number, and two are drawn.
     """
+    if isinstance(found, pd.DataFrame):
+        raise InstanceError(
+            "a table holds shares or utilization, and plot_comparison draws both; expected an "
+            "Instance or allocations, as allocate_all() returns (plot_shares and plot_utilization "
+            "take tables)"
+        )
     if isinstance(found, Instance):
         from .. import allocate_all
 
@@ -356,11 +364,34 @@ def _by_share(allocation: Allocation) -> np.ndarray:
 
 def _frame(comparison: Comparable, value: str) -> pd.DataFrame:
     """Return a comparison as a table, rows × mechanisms, without mechanisms that were left out."""
-    frame = comparison if isinstance(comparison, pd.DataFrame) else _compared(comparison, value)
+    if isinstance(comparison, pd.DataFrame):
+        _require_table_of(comparison, value)
+        frame = comparison
+    else:
+        frame = _compared(comparison, value)
     frame = frame.dropna(axis=1, how="all")
     if frame.empty:
         raise InstanceError(_NOTHING)
     return frame
+
+
+def _require_table_of(frame: pd.DataFrame, value: str) -> None:
+    """Refuse a table that says, or whose rows or numbers show, that it holds something else."""
+    expected = f"expected compare(..., value={value!r}), or the allocations themselves"
+    held = frame.attrs.get("value", value)
+    if held != value:
+        raise InstanceError(f"the table holds {quoted(held)}, not {value}; {expected}")
+    rows = "resource" if value == "utilization" else "user"
+    if frame.index.name not in (None, rows):
+        raise InstanceError(
+            f"the rows of the table are called {quoted(frame.index.name)}, not {rows!r}; {expected}"
+        )
+    largest = frame.max(numeric_only=True).max()
+    if largest > 1 + VERIFIED:
+        raise InstanceError(
+            f"the table has a {quoted(float(largest))}, but {value} are fractions of the cluster, "
+            f"from 0 to 1; {expected}"
+        )
 
 
 def _unique_names(allocations: Sequence[Allocation]) -> list[str]:

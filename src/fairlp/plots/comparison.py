@@ -22,7 +22,7 @@ def comparison_table(
     """Return allocations side by side; see :func:`fairlp.compare` for ``value``.
 
     Without an allocation a mechanism has NaN. Of pairs of name and allocation one is there at a
-    time.
+    time. ``DataFrame.attrs["value"]`` says what the table holds.
     """
     pairs = allocations.items() if isinstance(allocations, Mapping) else allocations
     columns: dict[str, Any] = {}
@@ -46,9 +46,12 @@ def comparison_table(
                 f"there is no comparison by {quoted(value)}; {nearest(value, kinds)}"
             )
     if value == "summary":
-        return pd.DataFrame(columns).T.rename_axis("mechanism")
-    frame = pd.DataFrame(columns, index=resources if value == "utilization" else users)
-    return frame.rename_axis("mechanism", axis=1)
+        frame = pd.DataFrame(columns).T.rename_axis("mechanism")
+    else:
+        frame = pd.DataFrame(columns, index=resources if value == "utilization" else users)
+        frame = frame.rename_axis("mechanism", axis=1)
+    frame.attrs["value"] = value
+    return frame
 
 
 def _figures(allocation: Any, largest: np.ndarray) -> pd.Series[float]:
@@ -63,6 +66,5 @@ def _figures(allocation: Any, largest: np.ndarray) -> pd.Series[float]:
             f"{resource} used": float(used)
             for resource, used in allocation.pool_utilization.items()
         },
-        "seconds": float(sum(allocation.times.values())),
     }
     return pd.Series(figures)

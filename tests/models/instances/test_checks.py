@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -363,6 +364,14 @@ def test_the_entry_that_is_wrong_is_named(change, message):
         ({"threads": 2.5}, "threads is 2.5; expected a whole number >= 0"),
         ({"seed": -1}, "seed is -1; expected a whole number >= 0"),
         ({"extra": 3}, "extra is 3; expected a mapping"),
+        (
+            {"primal_tolerance": 10**400},
+            "primal_tolerance is a whole number of 1329 bits; expected",
+        ),
+        ({"dual_tolerance": Fraction(1, 10**400)}, "expected a number that solvers hold"),
+        ({"time_limit": 10**400}, "time_limit is a whole number of 1329 bits; expected"),
+        ({"seed": 2**64}, "seed is 18446744073709551616; expected a number that solvers hold"),
+        ({"primal_tolerance": 1.0}, "primal_tolerance is 1.0; expected a number > 0 and < 1"),
     ],
 )
 def test_an_option_of_another_kind_is_refused_in_its_own_words(option, message):
@@ -375,7 +384,12 @@ def test_an_option_of_another_kind_is_refused_in_its_own_words(option, message):
 
 def test_options_may_be_numbers_of_numpy_or_none():
     instance = Instance.from_arrays(DEMANDS, CAPACITIES, **NAMES)
-    limits = {"time_limit": np.float64(9), "threads": np.int64(1), "seed": None}
+    limits = {
+        "time_limit": np.float64(9),
+        "threads": np.int64(1),
+        "seed": None,
+        "primal_tolerance": Fraction(1, 10**8),
+    }
     assert fairlp.allocate(instance, "drfh", method="lp", **limits).solver == "highs"
 
 

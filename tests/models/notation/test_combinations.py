@@ -316,3 +316,26 @@ def test_rows_of_a_filtered_table_keep_their_numbers_and_are_read():
     n, r = Index("n", [5, 7]), Index("r", ["n", "x"])
     wide = pd.DataFrame([[1, 2], [3, 4]], [7, 5], ["n", "x"])
     assert Model("m").parameter("p", (n, r), wide).values.tolist() == [[3, 4], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ([np.array(["a", "b"])], "has an array of shape .* in the place of a label of i"),
+        ([{"a"}], "has {'a'} in the place of a label of i"),
+        ([("a", {"b"})], "has {'b'} in the place of a label of j"),
+        (pd.DataFrame({"i": [{"a"}]}), "has {'a'} in the place of a label of i"),
+        (np.array([{"a"}], dtype=object), "has {'a'} in the place of a label of i"),
+        ([np.ma.array(["a", "b"], mask=[0, 1])], "has a.* of shape .* in the place of a label"),
+        ([np.ma.masked], "has masked in the place of a label of i"),
+        ([[True, False], [True]], "lists of different lengths"),
+        ([np.array([True]), np.array([True, False])], "lists of different lengths"),
+    ],
+)
+def test_what_is_no_label_is_refused_by_its_place(where, message):
+    model, i, j, _ = network()
+    over = i if "label of i" in message else (i, j)
+    with pytest.raises(ModelError, match=f"'where' of subset 'E'.*{message}"):
+        model.subset("E", over, where)
+    with pytest.raises(ModelError, match=message):
+        model.variable("x", over, where=where)

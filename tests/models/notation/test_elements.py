@@ -132,7 +132,7 @@ WRONG = {
     "a position": (
         lambda g, d: d["ann", "s1", 7],
         UnknownNameError,
-        "no step 7; known: '2', '0', '1'",
+        "no step 7; known: 2, 0, 1",
     ),
     "a list": (
         lambda g, d: g[["ann", "bobb"]],

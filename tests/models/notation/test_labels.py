@@ -561,3 +561,19 @@ def test_an_index_stands_in_no_arithmetic():
             use()
     with pytest.raises(ModelError, match=r"x.shift\(t\)"):
         _ = t - 1
+
+
+def test_a_label_that_is_a_number_and_a_text_alike_are_told_apart():
+    steps = Index("t", range(4))
+    texts = Index("u", ["0", "1"])
+    model = Model("m")
+    x = model.variable("x", steps)
+    y = model.variable("y", texts)
+    with pytest.raises(UnknownNameError, match="did you mean the number 0, not the text '0'"):
+        x["0"]
+    with pytest.raises(UnknownNameError, match="did you mean the text '0', not the number 0"):
+        y[0]
+    with pytest.raises(UnknownNameError, match="known: 0, 1, 2, 3"):
+        x[9]
+    with pytest.raises(ModelError, match="did you mean the number 3, not the text '3'"):
+        model.parameter("p", steps, {"3": 1, "0": 1, "1": 1, "2": 1})

@@ -15,6 +15,7 @@ import pandas as pd
 
 from ...errors import InstanceError, quoted
 from ..notation.labels import Index
+from ..notation.reals import NumberError, floats
 from . import checks
 
 if TYPE_CHECKING:
@@ -131,7 +132,12 @@ def _tables(instance: Instance, rates: Any) -> dict[Any, Any]:
     elif isinstance(rates, Mapping):
         tables = dict(rates)
     else:
-        array = np.asarray(rates)
+        try:
+            array = floats(rates)
+        except NumberError as error:
+            raise InstanceError(
+                f"rates by round are not all numbers ({error}); expected {expected}"
+            ) from None
         if array.ndim != 3 or array.shape[:2] != instance.shape:
             raise InstanceError(
                 f"rates by round have shape {array.shape}; expected {expected}: "

@@ -7,14 +7,14 @@ of all combinations, in C order, checked: no label unknown, no combination twice
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, MappingView, Sequence, Set
 from itertools import combinations as choices
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError
+from ...errors import ModelError, quoted
 from .labels import (
     Index,
     Indices,
@@ -211,7 +211,7 @@ def _axes_of(columns: list[Any], over: Indices, subject: str) -> Indices:
             axes
             for axes in candidates
             if all(
-                (_codes(column, axis) >= 0).all()
+                (_codes(column, axis, subject) >= 0).all()
                 for column, axis in zip(columns, axes, strict=True)
             )
         ]
@@ -241,17 +241,28 @@ def _in_order(index: pd.Index[Any], over: Indices) -> list[Any]:
     return [levels[named.index(axis)] for axis in over]
 
 
-def _codes(column: Any, axis: Index) -> np.ndarray:
+def _codes(column: Any, axis: Index, subject: str) -> np.ndarray:
     """Return the position of each label of a column, -1 for one that is unknown."""
-    labels = column if isinstance(column, pd.Index) else pd.Index(list(column), tupleize_cols=False)
-    if not len(labels):
+    if not len(column):
         return np.zeros(0, dtype=np.intp)
-    return np.asarray(axis.labels.get_indexer(labels))
+    try:
+        labels = (
+            column if isinstance(column, pd.Index) else pd.Index(list(column), tupleize_cols=False)
+        )
+        return np.asarray(axis.labels.get_indexer(labels))
+    except (TypeError, ValueError):
+        for entry in column:
+            if not isinstance(entry, Hashable):
+                raise ModelError(
+                    f"{subject} has {quoted(entry)} in the place of a label of {axis.symbol}; "
+                    f"{EXPECTED}"
+                ) from None
+        raise
 
 
 def _positions(columns: Sequence[Any], axes: Indices, subject: str, remedy: str = "") -> np.ndarray:
     """Return the positions of combinations that are given as columns of labels."""
-    codes = [_codes(column, axis) for column, axis in zip(columns, axes, strict=True)]
+    codes = [_codes(column, axis, subject) for column, axis in zip(columns, axes, strict=True)]
     for column, axis, places in zip(columns, axes, codes, strict=True):
         for k in np.flatnonzero(places < 0)[:1].tolist():
             label = list(column)[k]
@@ -270,4 +281,7 @@ def _positions(columns: Sequence[Any], axes: Indices, subject: str, remedy: str 
 
 def _is_label(entry: Any, over: Iterable[Index]) -> bool:
     """Whether a tuple is a label by itself."""
-    return isinstance(entry, tuple) and any(entry in index for index in over)
+    try:
+        return isinstance(entry, tuple) and any(entry in index for index in over)
+    except TypeError:  # a set or a list within
+        return False

@@ -203,7 +203,7 @@ def interpolated(
     Equal breakpoints, where f jumps, are no neighbours: there is nothing between them.
     """
     formula, where = linear_in(name, node)
-    count = (np.shape(breakpoints) or (0,))[-1]
+    count = (_shape(name, "breakpoints", breakpoints) or (0,))[-1]
     if count < 2:
         raise ModelError(
             f"piecewise {quoted(name)} has {count} breakpoints; expected two or more, in a list or an "
@@ -264,5 +264,16 @@ def _of_points(name: str, noun: str, numbers: Any, over: Indices, point: Index) 
     """Return numbers of breakpoints: shared, or of each element."""
     from .tables import parameter_values
 
-    axes = (point,) if np.ndim(numbers) == 1 else (*over, point)
+    axes = (point,) if len(_shape(name, noun, numbers)) == 1 else (*over, point)
     return Data(f"{name}_{noun}", axes, parameter_values(numbers, axes, f"{noun} of {name}"))
+
+
+def _shape(name: str, noun: str, numbers: Any) -> tuple[int, ...]:
+    """Return how many breakpoints there are, last, and of how many elements."""
+    try:
+        return np.shape(numbers)
+    except ValueError:
+        raise ModelError(
+            f"the {noun} of piecewise {quoted(name)} are lists of different lengths; expected one "
+            "list of numbers for all elements, or one of the same length for each"
+        ) from None

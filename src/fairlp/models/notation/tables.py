@@ -432,7 +432,10 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset:
         axes, where = laid_out(where, over, argument, ModelError)
     else:
         where = aligned(where, over, argument, ModelError)
-    mask = np.asarray(where)
+    try:
+        mask = np.asarray(where)
+    except ValueError:
+        raise ModelError(f"{argument} is lists of different lengths; {EXPECTED}") from None
     if axes is not over and mask.shape == shape_of(axes):
         order = [axes.index(index) for index in over if index in axes]
         sizes = [len(index) if index in axes else 1 for index in over]

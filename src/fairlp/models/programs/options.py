@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
-from ...errors import UnknownNameError, UnsupportedError, nearest
+from ...errors import UnknownNameError, UnsupportedError, nearest, quoted
 from ...hints import hint_of
 from ...tolerances import FEASIBILITY
+from ..notation.reals import NumberError, number
 
 if TYPE_CHECKING:
     from .protocols import Backend
@@ -26,13 +27,15 @@ def _wrong(name: str, value: Any) -> str | None:
     """Return the expected form of an option whose value is wrong, or None for a valid value."""
     from .solution import Solution
 
-    number = isinstance(value, Real) and not isinstance(value, bool)
+    is_real = isinstance(value, Real) and not isinstance(value, bool)
+    if is_real and not _is_in_range(value):
+        return "a number that solvers hold: not beyond the largest float, nor whole and above 2**63"
     if name == "time_limit":
-        return None if number and value >= 0 else "seconds >= 0"
+        return None if is_real and value >= 0 else "seconds >= 0"
     if name in ("primal_tolerance", "dual_tolerance"):
-        return None if number and value > 0 else "a number > 0"
+        return None if is_real and 0 < value < 1 else "a number > 0 and < 1"
     if name == "mip_gap":
-        return None if number and 0 <= value < np.inf else "a number >= 0"
+        return None if is_real and 0 <= value < np.inf else "a number >= 0"
     if name in ("threads", "seed", "node_limit", "iteration_limit", "pool"):
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         return None if whole and value >= 0 else "a whole number >= 0"
@@ -48,6 +51,22 @@ def _wrong(name: str, value: Any) -> str | None:
     }
     kind, expected = kinds.get(name, (object, ""))
     return None if isinstance(value, kind) else expected
+
+
+def _is_in_range(value: Any) -> bool:
+    """Whether solvers, which are written in C, have a number for this one."""
+    try:
+        as_float = number(value)
+    except NumberError:
+        return False
+    return not isinstance(value, Integral) or abs(as_float) < 2.0**63
+
+
+def _as_python(value: Any) -> Any:
+    """Return a number of NumPy, or a fraction, as solvers take it; everything else as it is."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else number(value)
 
 
 @dataclass(frozen=True)
@@ -169,8 +188,8 @@ class Options:
         for name, value in keywords.items():
             expected = None if value is None else _wrong(name, value)
             if expected is not None:
-                raise UnsupportedError(f"{name} is {value!r}; expected {expected}")
-        return cls(**keywords)
+                raise UnsupportedError(f"{name} is {quoted(value)}; expected {expected}")
+        return cls(**{name: _as_python(value) for name, value in keywords.items()})
 
     def tightened(self, backend: Backend) -> Options:
         """Return options with the back end's tightest tolerances in the place of missing ones.

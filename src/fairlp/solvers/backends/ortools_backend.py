@@ -10,7 +10,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock, Timer
+from threading import TIMEOUT_MAX, Lock, Timer
 from time import perf_counter
 from typing import IO
 
@@ -54,7 +54,8 @@ class Process:
         It raises TimeoutError after ``limit`` seconds.
         """
         requests, answers = self._pipes()
-        timer = Timer(limit, self.child.kill) if limit is not None else None
+        longest = TIMEOUT_MAX / 2  # from now on, within the clock
+        timer = Timer(min(limit, longest), self.child.kill) if limit is not None else None
         if timer:
             timer.start()
         try:
