@@ -256,9 +256,7 @@ def main() -> int:
     if arguments.files is not None and arguments.files.is_dir():
         faults += files(arguments.files, solvers)
     faults += programs(arguments.programs, arguments.seed, solvers)
-    faults += integers(
-        arguments.integers, arguments.seed, arguments.integer_solvers.split(",")
-    )
+    faults += integers(arguments.integers, arguments.seed, arguments.integer_solvers.split(","))
     faults += quotas(arguments.kueue, arguments.seed)
     for fault in faults:
         console.print(fault, markup=False, highlight=False)
