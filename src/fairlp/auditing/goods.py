@@ -2,7 +2,7 @@
 
 A good is one unit of a resource on a server, such as a core. What a user holds is what its tasks
 take, and a bundle is worth to a user as many whole tasks as it could run with it, server by server.
-Users count alike: these properties know no weights.
+Users count alike: these properties know no weights and no entitlements.
 """
 
 from __future__ import annotations
@@ -149,8 +149,9 @@ def _undefined(case: AuditCase) -> Finding | None:
         return Finding.vacuous("tasks may be divided here, and this is about whole ones")
     if instance.has_jobs:
         return Finding.undefined("jobs of several tasks are no single goods")
-    if instance.has_resource_weights or np.ptp(instance.weights) > 0:
-        return Finding.undefined("weights differ, and this counts all users alike")
+    if case.incomparable or np.ptp(case.parts) > 0:
+        parts = "weights" if instance.entitlements is None else "entitlements"
+        return Finding.undefined(f"{parts} differ, and this counts all users alike")
     if instance.has_rates:
         return Finding.undefined("rates are given, and this counts what tasks take")
     if (instance.counts > 1).any():

@@ -254,7 +254,7 @@ class KueueAccounts:
 
 
 def use_of_pool(small: Instance, resources: np.ndarray, use: np.ndarray) -> np.ndarray:
-    """Return the part of the pool of a dominant share of each lane, given that of a task."""
+    """Return the pool's part that a dominant share of each lane takes, given that of a task."""
     of_shares = use * normalisers.dominant(small)[:, None]
     return np.asarray(of_shares / small.pool[resources])
 
