@@ -315,3 +315,80 @@ def test_a_constant_of_ours_that_was_changed_by_hand_is_a_column(tmp_path):
         compiled_program.n_columns,
         compiled_program.column_names[-1],
     ) == (0, 4, "objective_constant")
+
+
+BOUNDS = [
+    " x >= 1 y <= 2",
+    " x >= 1 x <= 2",
+    " 0 <= x <= 3 -1 <= y <= 4",
+    " x free y >= -1",
+    " x >= -1 -3 <= y",
+    " x >= 1 2 <= y",
+    " x = 2 y = 3",
+    " x >= 1 y free",
+    " x >= -infinity y <= 7 y >= - inf",
+    " x >= 1 -inf <= y <= 2",
+    " x >=\n 1 y\n <= 2",
+    " 1 <= x\n <= 4",
+    " x\n free y\n\n free",
+]
+
+
+def bounds_of_highs(path):
+    highspy = pytest.importorskip("highspy")
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(path))
+    return list(highs.getLp().col_lower_), list(highs.getLp().col_upper_)
+
+
+def bounds_of_glpk(path):
+    swiglpk = pytest.importorskip("swiglpk")
+    swiglpk.glp_term_out(swiglpk.GLP_OFF)
+    problem = swiglpk.glp_create_prob()
+    assert swiglpk.glp_read_lp(problem, None, str(path)) == 0
+    lower = [swiglpk.glp_get_col_lb(problem, j) for j in (1, 2)]
+    upper = [swiglpk.glp_get_col_ub(problem, j) for j in (1, 2)]
+    largest = np.finfo(float).max
+    return [-INF if value == -largest else value for value in lower], [
+        INF if value == largest else value for value in upper
+    ]
+
+
+def bounds_of_scip(path):
+    pyscipopt = pytest.importorskip("pyscipopt")
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(path))
+    infinity = model.infinity()
+    x, y = sorted(model.getVars(), key=lambda variable: variable.name)
+    return [-INF if v.getLbOriginal() == -infinity else v.getLbOriginal() for v in (x, y)], [
+        INF if v.getUbOriginal() == infinity else v.getUbOriginal() for v in (x, y)
+    ]
+
+
+@pytest.mark.parametrize("reader", [bounds_of_highs, bounds_of_glpk, bounds_of_scip])
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_several_bounds_on_a_line_and_one_on_several_mean_what_solvers_read(
+    bounds, reader, tmp_path
+):
+    path = tmp_path / "model.lp"
+    path.write_text(f"Maximize\n obj: x + 2 y\nSubject To\n c: x + y <= 9\nBounds\n{bounds}\nEnd\n")
+    p = read_program(path)
+    assert (p.col_lower.tolist(), p.col_upper.tolist()) == reader(path)
+
+
+def test_a_bound_that_goes_on_behind_many_is_read_as_one(tmp_path):
+    """Many bounds are read in bulk; one on two lines stands where the piece ends."""
+    names = [f"x{k}" for k in range(3000)]
+    path = tmp_path / "model.lp"
+    lines = "".join(f" 1 <= {name}\n" for name in names)
+    path.write_text(
+        f"Minimize\n obj: {' + '.join(names)}\nSubject To\n c: x0 <= 9\nBounds\n{lines} <= 4\nEnd\n"
+    )
+    p = read_program(path)
+    assert (p.col_lower == 1).all()
+    assert p.col_upper.tolist() == [INF] * 2999 + [4]
+    path.write_text(path.read_text().replace(" <= 4", " <= 4 <= 5"))
+    with pytest.raises(FileFormatError, match="'<= 4 <= 5': expected a bound"):
+        read_program(path)

@@ -468,7 +468,7 @@ ROWS⏎ => OBJNAME a⏎ b⏎ROWS⏎ => line 3: 'b': unexpected after OBJNAME
 COLUMNS⏎ => RHS⏎COLUMNS⏎ => line 6: 'RHS': section RHS without a section COLUMNS before it
 ROWS⏎ N obj⏎ L r1⏎ G r2⏎ =>  => line 2: 'COLUMNS': section COLUMNS without a section ROWS
 RANGES⏎ => ROWS⏎ => line 12: 'ROWS': a second section ROWS; the first is in line 2
-RANGES⏎ => OBJSENSE⏎ => line 12: 'OBJSENSE': section OBJSENSE stands after RHS; expected it before
+RANGES⏎ => OBJSENSE MAX⏎ => line 12: 'OBJSENSE MAX': section OBJSENSE stands after RHS; expected it before
 BOUNDS⏎ => SOS⏎ => line 15: 'UP BND x 4': expected S1 or S2 and the name of a set
 BOUNDS⏎ => SETS⏎ => line 14: 'SETS': section SETS says what no linear or mixed-integer program can
 BOUNDS⏎ => QUADOBJ⏎ => section QUADOBJ says
@@ -684,3 +684,36 @@ def test_bounds_without_a_vector_or_infinite_mean_what_they_say(tmp_path):
     assert p.col_lower.tolist() == [0, -INF, 0, 0, -2, 0]
     assert p.col_upper.tolist() == [4, INF, 1e9, INF, INF, 1]
     assert p.integrality.tolist() == [0, 0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("place", ["COLUMNS", "RHS", "BOUNDS", "ENDATA"])
+@pytest.mark.parametrize("sense", ["MAX", "MAXIMIZE", "MIN"])
+def test_the_sense_may_stand_behind_the_rows(place, sense, tmp_path):
+    """HiGHS reads it there; SCIP and GLPK refuse the file."""
+    highspy = pytest.importorskip("highspy")
+    text = (
+        "NAME m\nROWS\n N obj\n L r\nCOLUMNS\n    x  obj  1  r  1\n    y  obj  2  r  1\n"
+        "RHS\n    RHS  r  4\nBOUNDS\n UP BND  x  3\nENDATA\n"
+    )
+    path = tmp_path / "m.mps"
+    path.write_text(text.replace(f"\n{place}\n", f"\nOBJSENSE\n    {sense}\n{place}\n"))
+    program = read_program(path)
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(path))
+    assert program.sense == str(highs.getLp().sense_)[len("ObjSense.k") :][:3].lower()
+    assert program.sense == sense[:3].lower() and program.col_upper.tolist() == [3, INF]
+
+
+def test_a_sense_behind_the_rows_changes_no_order_of_the_others(tmp_path):
+    path = tmp_path / "m.mps"
+    path.write_text(
+        "NAME m\nROWS\n N obj\nRHS\nOBJSENSE\n    MAX\nCOLUMNS\n    x  obj  1\nENDATA\n"
+    )
+    with pytest.raises(FileFormatError, match="section RHS without a section COLUMNS before it"):
+        read_program(path)
+    path.write_text(
+        "NAME m\nROWS\n N obj\nCOLUMNS\n    x  obj  1\nBOUNDS\nOBJSENSE\n    MAX\nOBJNAME\n    obj\nENDATA\n"
+    )
+    with pytest.raises(FileFormatError, match="section OBJNAME stands after BOUNDS"):
+        read_program(path)

@@ -52,7 +52,8 @@ _KIND: Final = dict.fromkeys("0123456789.", _DIGITS) | dict.fromkeys("<>=", _REL
 }  # fmt: skip
 _VALUE: Final = rf"[+-]?\s*+(?:{_NUMBER}|inf(?:inity)?(?![^\s<>=]))"
 _BOUND = re.compile(
-    rf"\s*+(?:({_VALUE})\s*+({_COMPARE})\s*+)?({_NAME})\s*+(?:({_COMPARE})\s*+({_VALUE})|(free))?\s*+",
+    rf"(?:({_VALUE})\s*+({_COMPARE})\s*+)?({_NAME})\s*+"
+    rf"(?:({_COMPARE})\s*+({_VALUE})|(free)(?!\s*+[<>=]))?\s*+(?:(?<=\s)|\Z)",
     re.IGNORECASE,
 )
 _TITLES: Final = {
@@ -476,7 +477,7 @@ class _LpReader:
         return self.column_of.setdefault(name, len(self.column_of))
 
     def _bounds(self, text: str, line: int) -> None:
-        """Read bounds, one on each line."""
+        """Read bounds."""
         position = 0
         while position < len(text):
             stop = text.find("\n", position + PIECE) + 1 or len(text)
@@ -495,12 +496,21 @@ class _LpReader:
             line += text.count("\n", position, stop)
             position = stop
 
-        for number, content in _lines(text[position:], line):
-            match = _BOUND.fullmatch(content)
+        # one after the other: several may be on a line, and one on several lines, so the last line
+        # that was read may go on
+        before = text[:position].rstrip().rfind("\n") + 1
+        number = line - text.count("\n", before, position)
+        position = before
+        begin = len(text) - len(text[position:].lstrip())
+        while begin < len(text):
+            number += text.count("\n", position, begin)
+            position = begin
+            match = _BOUND.match(text, position)
             has_relation = match is not None and bool(match[1] or match[4] or match[6])
             if match is None or not has_relation or (match[1] and match[6]):
                 expected = "expected a bound like 0 <= x <= 5, x >= -inf, x = 3 or x free"
                 raise self.source.fault(number, expected)
+            begin = match.end()
             low, left_relation, name, right_relation, high, free = match.groups()
             if name.lower() in _NO_NAMES:
                 raise self.source.fault(number, f"expected a variable instead of {shown(name)}")

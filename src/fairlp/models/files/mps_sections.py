@@ -154,7 +154,9 @@ class MpsSections:
                     beyond = beyond or number
                     title = previous
                     continue
-                self._check(title, previous, number)
+                # HiGHS reads the sense behind the rows, too, but not from the line of the title
+                is_late_sense = title == "OBJSENSE" and "ROWS" in self.lines and len(tokens) == 1
+                self._check(title, "" if is_late_sense else self._latest(), number)
             self.lines[title] = (number, data_start, stop)
             if title == "NAME":
                 self.free = len(tokens) > 1 and tokens[-1].upper() == b"FREE"
@@ -185,8 +187,12 @@ class MpsSections:
                 f"line {beyond}: what stands after ENDATA is no part of the program and is not read"
             )
 
+    def _latest(self) -> str:
+        """Return the section so far that stands last in the order of sections."""
+        return max(reversed(self.lines), key=lambda title: _ORDER[title], default="")
+
     def _check(self, title: str, previous: str, number: int) -> None:
-        """Raise when a section cannot stand in line ``number``."""
+        """Raise when a section cannot stand in line ``number``, after ``previous``."""
         order = _ORDER.get(title, 0)
         absent = [
             name for name in ("ROWS", "COLUMNS") if order > _ORDER[name] and name not in self.lines

@@ -13,8 +13,9 @@ import operator
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,10 @@ from .base import (
 # A model as an idiomatic Pyomo ``ConcreteModel``, and a Pyomo model with levels as a Program.
 
 Binding = dict[str, int]
+
+#: Pyomo captures what a solver prints for the whole process: two solves at once wait for each other
+#: for ever.
+_ONE_AT_A_TIME: Final = Lock()
 
 
 #: Kinds of what a model has names for.
@@ -769,31 +774,33 @@ class Pyomo(BaseBackend):
             **given_options(options, **dict(self.pyomo_solver.options)),
             **options.extra,
         }
-        start_time = perf_counter()
-        logger = logging.getLogger("pyomo")
-        level = logger.level
-        logger.setLevel(logging.ERROR)  # warnings about statuses come back as statuses
-        try:
-            if self.solver == "highs":
-                from pyomo.contrib.solver.common.factory import SolverFactory
+        with _ONE_AT_A_TIME:
+            start_time = perf_counter()
+            logger = logging.getLogger("pyomo")
+            level = logger.level
+            logger.setLevel(logging.ERROR)  # warnings about statuses come back as statuses
+            try:
+                if self.solver == "highs":
+                    from pyomo.contrib.solver.common.factory import SolverFactory
 
-                self._highs = SolverFactory("highs")
-                return solve_with_highs(
-                    self._highs, model, variables, rows, program, options, settings
+                    self._highs = SolverFactory("highs")
+                    return solve_with_highs(
+                        self._highs, model, variables, rows, program, options, settings
+                    )
+                solver = pyo.SolverFactory(self.pyomo_solver.factory)
+                solver.options.update(settings)
+                limit: dict[str, float] = (
+                    {} if options.time_limit is None else {"timelimit": options.time_limit}
                 )
-            solver = pyo.SolverFactory(self.pyomo_solver.factory)
-            solver.options.update(settings)
-            limit: dict[str, float] = (
-                {} if options.time_limit is None else {"timelimit": options.time_limit}
-            )
-            if self.solver == "glpk":
-                limit = {name: max(1, math.ceil(value)) for name, value in limit.items()}
-            results = solver.solve(model, tee=options.verbose, load_solutions=False, **limit)
-        except (RuntimeError, ValueError, OSError) as error:
-            raise SolverError(f"{self.name} failed: {first_line(error)}") from error
-        finally:
-            logger.setLevel(level)
-        return self._read(model, results, variables, rows, program, perf_counter() - start_time)
+                if self.solver == "glpk":
+                    limit = {name: max(1, math.ceil(value)) for name, value in limit.items()}
+                results = solver.solve(model, tee=options.verbose, load_solutions=False, **limit)
+            except (RuntimeError, ValueError, OSError) as error:
+                raise SolverError(f"{self.name} failed: {first_line(error)}") from error
+            finally:
+                logger.setLevel(level)
+            seconds = perf_counter() - start_time
+        return self._read(model, results, variables, rows, program, seconds)
 
     def stop(self) -> None:
         """End HiGHS by a time limit of 0.
