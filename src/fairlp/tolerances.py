@@ -108,6 +108,9 @@ INTERIOR_TELLING: Final = 1e-4
 #: Where there are very many pairs, interior points stop at these gaps, one after the other, and go
 #: on with fewer of them.
 INTERIOR_EARLY: Final = (0.2, 0.02)
+#: Bounds of integers and limits of whole tasks this near to a whole number are that number
+#: (.3/.1 is 3), as HiGHS, SCIP and SciPy read them.
+WHOLE: Final = 1e-6
 #: A matrix entry of at most this size, where every row and column has been divided by its largest
 #: entry, is rounding noise if it cannot matter at any value of its column (inv(L)·L, .1 + .2 − .3).
 NOISE_COEFFICIENT: Final = 2.0**-36

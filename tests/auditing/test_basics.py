@@ -263,6 +263,9 @@ def test_envy_and_sharing_incentive_agree_with_plain_loops(seed):
     instance = random_instance(seed)
     tasks = instance.gamma() * rng.dirichlet(np.ones(len(instance.users)), len(instance.servers)).T
     gamma, phi = instance.gamma(), instance.weights
+    if seed % 2:
+        phi = rng.integers(1, 10, len(phi))
+        instance = instance.derived(entitlements=phi / phi.sum())
     alone = gamma.sum(axis=1)
     worst_envy, worst_part = np.inf, np.inf
     for n in range(len(instance.users)):
@@ -528,7 +531,7 @@ def test_a_task_that_fits_but_for_the_rounding_of_sums_is_a_gain():
 
 
 def test_nor_is_a_part_of_one_that_a_limit_leaves():
-    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=[1 - 1e-12, 2])
+    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=[1 - 1e-5, 2])
     for property_name in ("Pareto-optimal", "non-wasteful"):
         assert (
             judged(instance, [[0.0], [2]], property_name).holds
@@ -600,6 +603,23 @@ def test_whole_tasks_on_rows_of_identical_servers_are_not_judged_by_server():
         False,
         False,
     ]
+
+
+def test_who_is_entitled_to_nothing_is_due_nothing_and_compared_with_nobody():
+    instance = Instance.from_arrays([[1], [1]], [[9]], users=["a", "b"], entitlements=[1, 0])
+    findings = audited(
+        instance, [[9.0], [0.0]], "envy-free", "single-resource", "sharing incentive"
+    )
+    assert findings.holds.tolist() == [None, None, True]
+    assert findings.witness["envy-free"].startswith("'b' is entitled to nothing")
+
+
+def test_entitlements_make_up_for_weights_by_resource():
+    instance = by_resource().derived(entitlements=np.array([0.25, 0.75]))
+    findings = audited(instance, [[2.5], [7.5]], "envy-free", "sharing incentive")
+    assert findings.holds.tolist() == [True, True]
+    findings = audited(instance, [[2.4], [7.6]], "envy-free", "sharing incentive")
+    assert findings.holds.tolist() == [False, False]
 
 
 def test_envy_across_weights_names_the_ratio_of_the_weights():

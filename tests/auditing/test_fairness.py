@@ -28,6 +28,53 @@ def test_max_min_of_a_single_resource_is_missed_from_either_side(deviation, user
     assert verdict.holds is False and verdict.margin == pytest.approx(-deviation / 10, rel=1e-3)
 
 
+@pytest.mark.parametrize("mechanism", ["njc", "ceei"])
+def test_fair_parts_are_entitlements_where_there_are_some(mechanism):
+    """Both ask for all of one resource and are entitled to .7 and .3; weights say nothing then."""
+    instance = Instance.from_arrays(
+        [[1], [1]],
+        [[10]],
+        weights=[1, 5],
+        task_limits=[10, 10],
+        entitlements=[0.7, 0.3],
+    )
+    allocation = fairlp.allocate(instance, mechanism)
+    properties = ["sharing incentive", "envy-free", "bottleneck", "single-resource"]
+    assert allocation.totals.tolist() == pytest.approx([7, 3])
+    assert fairlp.audit(instance, allocation, properties).holds.tolist() == [True] * 4
+    by_weight = instance.derived(entitlements=None)
+    assert fairlp.audit(by_weight, allocation, properties).holds.tolist() == [False] * 4
+
+
+@settings(max_examples=many(40), deadline=None)
+@given(st.integers(0, 10**9))
+def test_max_min_by_entitlements_agrees_with_filling(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    demands, amounts = rng.integers(1, 5, n), rng.integers(1, 10, n)
+    limits = np.where(rng.random(n) < 0.5, np.inf, rng.integers(1, 6, n))
+    instance = Instance.from_arrays(
+        demands[:, None],
+        [[12]],
+        task_limits=limits,
+        weights=rng.integers(1, 4, n),
+        entitlements=amounts / amounts.sum(),
+    )
+    shares = np.zeros(n)
+    free, waits = 12.0, np.ones(n, dtype=bool)
+    while free > 1e-12 and waits.any():
+        room = np.where(waits, limits * demands - shares, np.inf)
+        step = min(free / amounts[waits].sum(), (room / amounts).min())
+        shares[waits] += step * amounts[waits]
+        free -= step * amounts[waits].sum()
+        waits &= limits * demands - shares > 1e-9
+    tasks = shares / demands
+    moved = tasks * np.where(np.arange(n) == tasks.argmax(), 0.9, 1.0)
+    for given_tasks, holds in ((tasks, True), (moved, False)):
+        findings = fairlp.audit(instance, given_tasks[:, None], ["single-resource", "bottleneck"])
+        assert findings.holds.tolist() == [holds, holds]
+
+
 def test_what_has_several_resources_or_whole_tasks_is_no_single_resource():
     several = Instance.from_arrays([[1.0, 0.1], [1.0, 1.0]], [[10.0, 20.0]])
     assert fairness.single_resource(case(several, [[1], [1]])).holds is None

@@ -79,6 +79,7 @@ def test_a_task_limit_bounds_what_a_bundle_is_worth():
     ("options", "reason"),
     [
         ({"weights": [1, 2]}, "weights differ"),
+        ({"entitlements": [0.4, 0.6]}, "entitlements differ"),
         ({"counts": [2]}, "expanded"),
         ({"rates": [[1], [2]]}, "rates are given"),
     ],

@@ -23,12 +23,13 @@ from fairlp.auditing.promises import (
     entries,
 )
 from fairlp.auditing.properties import DYNAMIC
-from fairlp.auditing.search import random_instance
+from fairlp.auditing.search import Search, as_entitlements, random_instance
 from fairlp.errors import (
     FairlpWarning,
     InstanceError,
     UnknownNameError,
 )
+from fairlp.mechanisms.mechanism import RATES
 from fairlp.mechanisms.table import TABLE
 from fairlp.tolerances import SHRINKING_MARGIN
 from paths import ROOT
@@ -104,6 +105,40 @@ def test_promises_hold_on_random_instances_or_are_refuted(mechanism, seed):
     assert (frame.audited[frame.promised] == audits).all()
     assert (frame.broken[frame.standing != "refuted"] == 0).all()
     assert (frame.audited[~frame.promised] == 0).all()
+
+
+@pytest.mark.parametrize("name", ["njc", "ceei"])
+def test_promises_of_entitlements_hold_where_all_instances_have_some(name):
+    row = TABLE[name]
+    for property_name, claim in claims(row).items():
+
+        def entitled(rng, property_name=property_name):
+            instance = random_instance(rng, row, property_name, 4, 3, 3)
+            entitlements = as_entitlements(rng.integers(1, 10, len(instance.users)))
+            return instance.derived(entitlements=entitlements)
+
+        tally = count_broken(name, property_name, many(40), 3, Search(generator=entitled))
+        assert not claim.conditions and tally.audited == many(40) and tally.broken == 0
+
+
+@pytest.mark.parametrize("name", ["drf", "drfh", "gavel", "naive-drf", "oef", "psdsf-rdm"])
+def test_who_shares_by_weights_promises_no_part_of_entitlements(name):
+    for property_name, claim in claims(TABLE[name]).items():
+        compares = property_name in {"sharing incentive", "envy-free", "single-resource"}
+        assert not compares or "no entitlements are given" in claim.conditions
+    instance = Instance.from_arrays([[1], [1]], [[10]], entitlements=[0.7, 0.3])
+    if RATES in TABLE[name].domain:
+        instance = instance.derived(rates=np.ones((2, 1)))
+    findings = fairlp.audit(instance, fairlp.allocate(instance, name), "sharing incentive")
+    assert findings.holds.tolist() == [False]
+
+
+def test_a_search_draws_entitlements_for_those_who_share_by_them():
+    rng = np.random.default_rng(0)
+    drawn = [random_instance(rng, TABLE["njc"], "envy-free", 4, 3, 3) for _ in range(60)]
+    assert 5 < sum(instance.entitlements is not None for instance in drawn) < 40
+    drawn = [random_instance(rng, TABLE["drf"], "envy-free", 4, 3, 3) for _ in range(60)]
+    assert all(instance.entitlements is None for instance in drawn)
 
 
 @pytest.mark.slow
@@ -314,6 +349,7 @@ def test_conditions_are_what_they_say():
         "an equal part keeps no job busy for more than all its time": pair_instance.derived(
             counts=np.array([2])
         ),
+        "no entitlements are given": pair_instance.derived(entitlements=np.array([0.5, 0.5])),
         "no queue has a guarantee or a cap": pair_instance.replace(
             queues={"a": {"cap": {"resource1": 1}}}
         ),

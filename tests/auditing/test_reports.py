@@ -44,6 +44,22 @@ def test_whoever_is_worse_off_when_another_leaves_is_named():
     )
 
 
+def test_who_remains_is_entitled_in_the_same_proportions():
+    """Without c, a and b have 3/4 and 1/4 of the pool; by weights a would lose."""
+    instance = Instance.from_arrays(
+        [[1]] * 3,
+        [[10]],
+        task_limits=[10] * 3,
+        weights=[1, 50, 1],
+        entitlements=[0.3, 0.1, 0.6],
+    )
+    allocation = fairlp.allocate(instance, "njc")
+    assert allocation.totals.tolist() == pytest.approx([3, 1, 6])
+    finding = fairlp.audit(instance, allocation, "population-monotonic").iloc[0]
+    # the least gain: of the first user when the second leaves
+    assert finding.holds is True and finding.margin == pytest.approx((10 / 3 - 3) / 10)
+
+
 def test_a_lie_pays_in_tasks_of_ones_own():
     instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[INF, 5])
     tasks = np.full((2, 1), 5.0)

@@ -60,7 +60,9 @@ def small_integer_program(seed: int) -> IntegerArrays:
     rows = int(rng.integers(2, 6))
     A = rng.integers(-9, 10, (rows, columns)) * (rng.random((rows, columns)) < 0.7)
     bound = BOUNDS[seed % len(BOUNDS)]
-    ends = np.array([(0, 3), (-5, min(bound, 50)), (-bound, 3), (0, bound), (-bound, bound)], dtype=float)
+    ends = np.array(
+        [(0, 3), (-5, min(bound, 50)), (-bound, 3), (0, bound), (-bound, bound)], dtype=float
+    )
     x_lower, x_upper = ends[rng.integers(len(ends), size=columns)].T
     side = rng.integers(-20, 21, rows).astype(float)
     kind = rng.choice(["at most", "at most", "at most", "equal", "at least"], rows)

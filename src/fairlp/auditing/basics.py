@@ -24,10 +24,12 @@ from ..models.instances.arithmetic import (
     exact_room,
     integers,
     largest_first,
+    limits_beside,
     quotients,
     relative,
     tasks_alone,
     usable,
+    whole_limits,
     whole_table,
 )
 from ..models.instances.instance import Instance
@@ -66,8 +68,8 @@ def feasible(case: AuditCase) -> Finding:
         violations.append((excess[r], witness))
 
     # Task limits
-    limits = instance.task_limits
     totals = case.totals
+    limits = limits_beside(totals, instance.task_limits)
     with np.errstate(invalid="ignore"):
         excess = np.where(np.isfinite(limits), relative(totals - limits, limits), 0.0)
     n = int(excess.argmax())
@@ -122,7 +124,7 @@ def non_wasteful(case: AuditCase) -> Finding:
         return _wasted_in_region(case, region)
 
     market = PerServerMarket.of(plain(case.instance), case.division)
-    limits = np.floor(market.limits) if case.whole else market.limits
+    limits = whole_limits(market.limits) if case.whole else market.limits
     tasks_left = np.maximum(limits - case.totals, 0.0)
     gains = [(0.0, "")]
     sizes = case.instance.job_sizes
@@ -294,7 +296,7 @@ def _largest_gain(
     )
     limits = instance.task_limits
     if case.whole:
-        limits = np.maximum(np.floor(limits), totals)
+        limits = np.maximum(whole_limits(limits), totals)
     room = instance.derived(task_limits=limits)
     region = _region(case)
     used = case.tasks.T @ demands
@@ -320,22 +322,23 @@ def _largest_gain(
 
 
 def envy_free(case: AuditCase) -> Finding:
-    """No user would rather have what another has, per weight.
+    """No user would rather have what another has, in proportion to their fair parts.
 
     Margin: min over pairs of (x[n] − U_n(m))/Γ[n].
 
-    U_n(m) is what n could run with φ[n]/φ[m] times what m has, server by server, on servers where n
-    may run, and no more than it has tasks. Under time division m's time is what n would have.
-    O(N²(K + R)).
+    U_n(m) is what n could run with e[n]/e[m] times what m has (entitlements; φ[n]/φ[m] without),
+    server by server, on servers where n may run, and no more than it has tasks. Under time division
+    m's time is what n would have. O(N²(K + R)).
     """
     reason = _incomparable(case)
     if reason:
         return reason
     slack, n, m, tasks_with_bundle = most_envious(case)
-    weights = case.instance.weights
+    ratio = case.parts[n] / case.parts[m]
     bundle = f"the bundle of {case.name(m)}"
-    if weights[n] != weights[m]:
-        bundle = f"{amount(weights[n] / weights[m])} times {bundle} (the ratio of their weights)"
+    if ratio != 1:
+        of_what = "weights" if case.instance.entitlements is None else "entitlements"
+        bundle = f"{amount(ratio)} times {bundle} (the ratio of their {of_what})"
     gain = amount(tasks_with_bundle - case.totals[n])
     witness = f"{case.name(n)} would run {gain} more tasks with {bundle}"
     return Finding.of_margin(slack, witness, "no user would rather have another's bundle")
@@ -381,10 +384,8 @@ def _up_to_one(case: AuditCase, own_tasks: int, other_tasks: int) -> Finding:
 
 def _incomparable(case: AuditCase) -> Finding | None:
     """Return why bundles of users cannot be compared, None where they can."""
-    if case.instance.has_resource_weights:
-        return Finding.undefined(
-            "weights are given per resource; envy compares users by one weight each"
-        )
+    if case.incomparable:
+        return Finding.undefined(case.incomparable)
     if case.added_up:
         return Finding.undefined(ROWS_ADDED_UP)
     if len(case.tasks) < 2:
@@ -410,12 +411,11 @@ def most_envious(
 
 
 def sharing_incentive(case: AuditCase) -> Finding:
-    """Each user runs as much as with φ[n]/Σφ of every server.
+    """Each user runs as much as with its fair part of every server: e[n], φ[n]/Σφ without.
 
     Margin: min_n of (x[n] − that)/Γ[n].
     """
-    weights = case.instance.weights
-    if case.instance.has_resource_weights:
+    if case.instance.has_resource_weights and case.instance.entitlements is None:
         return Finding.undefined(
             "weights are given per resource; an equal part is by one weight a user"
         )
@@ -423,7 +423,7 @@ def sharing_incentive(case: AuditCase) -> Finding:
     if not can_run.any():
         return Finding.vacuous("no user could run anything")
 
-    fraction = weights / weights.sum()
+    fraction = case.parts
     counts = case.instance.counts
     due = fraction[:, None] * case.gamma
     if case.whole:
@@ -455,7 +455,7 @@ _BY_ROUNDING = (
 
 
 def _tasks_with_bundles(case: AuditCase, tasks: np.ndarray) -> np.ndarray:
-    """Return the tasks that n could run with φ[n]/φ[m] times ``tasks`` of m, shape (N, N).
+    """Return the tasks that n could run with e[n]/e[m] times ``tasks`` of m, shape (N, N).
 
     Whole tasks are counted on each server by itself.
     """
@@ -467,29 +467,28 @@ def _tasks_with_bundles(case: AuditCase, tasks: np.ndarray) -> np.ndarray:
     for i in np.flatnonzero(of_holder.any(axis=0)):
         on_server = np.outer(of_user[:, i], of_holder[:, i]) * exchange
         totals += np.floor(on_server * (1 + AUDIT))
-    return in_whole_jobs(case, np.minimum(totals, np.floor(limits)))
+    return in_whole_jobs(case, np.minimum(totals, whole_limits(limits)))
 
 
 def _exchanged(case: AuditCase, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return three factors: n runs [n,i]·[m,i]·[n,m] tasks with what m has on server i."""
     instance = case.instance
     gamma = case.gamma
-    weights = case.instance.user_weights
-    weight_ratio = weights[:, None] / weights[None, :]
+    ratio_of_parts = case.parts[:, None] / case.parts[None, :]
     if case.division == "tdm":
-        return gamma, quotients(tasks, gamma), weight_ratio
+        return gamma, quotients(tasks, gamma), ratio_of_parts
 
-    exchange = np.full(weight_ratio.shape, np.inf)  # tasks of n in one task's bundle of m
+    exchange = np.full(ratio_of_parts.shape, np.inf)  # tasks of n in one task's bundle of m
     for r in range(instance.demands.shape[1]):
         demand = instance.demands[:, r]
         demanding = demand > 0
         ratio = demand[None, :] / demand[demanding, None]
         exchange[demanding] = np.minimum(exchange[demanding], ratio)
     if not instance.has_rates:
-        return (gamma > 0).astype(float), tasks, exchange * weight_ratio
+        return (gamma > 0).astype(float), tasks, exchange * ratio_of_parts
     # a task is lighter or heavier by server
     scale = quotients(tasks_alone(instance.demands, instance.total_capacities), gamma)
-    return quotients(np.ones(1), scale), tasks * scale, exchange * weight_ratio
+    return quotients(np.ones(1), scale), tasks * scale, exchange * ratio_of_parts
 
 
 def as_allocation(instance: Instance, tasks: np.ndarray, name: str) -> Allocation:

@@ -52,7 +52,7 @@ def single_resource(case: AuditCase) -> Finding:
     """With one resource, it is shared max-min fairly. Margin as for the bottleneck."""
     if len(case.instance.resources) > 1:
         return Finding.vacuous(f"there are {len(case.instance.resources)} resources")
-    if case.instance.has_rates and not _not_divisible(case):
+    if case.instance.has_rates and not (case.incomparable or case.whole):
         return Finding.undefined(
             "rates are given, so that amounts of the resource do not compare users"
         )
@@ -142,13 +142,15 @@ def _not_divisible(case: AuditCase) -> str | None:
 
 def _max_min_of_resource(case: AuditCase, resource: int | None, none: str = "") -> Finding:
     """Compare with max-min fair shares of a resource; ``none`` says of which there is none."""
-    if reason := _not_divisible(case):
+    if reason := case.incomparable or (_WHOLE if case.whole else None):
         return Finding.undefined(reason)
     if resource is None:
         return Finding.vacuous(none)
     label = case.instance.resources[resource]
     formulation, normaliser = one_resource(label)
-    instance = plain(case.instance)
+    instance = case.instance
+    if instance.entitlements is not None:
+        instance = instance.derived(weights=case.parts)
     tasks_per_level = level_1_by(normaliser)
     if have_limits(instance):  # a cap may join what no server does
         limits = instance.task_limits
@@ -167,7 +169,7 @@ def _against(case: AuditCase, best: Allocation, gamma: np.ndarray, name: str) ->
     alone = case.scale
     gap = case.totals - best.totals.to_numpy()
     off = abs(gap) / alone
-    levels = quotients(case.totals, gamma * plain(case.instance).weights)
+    levels = quotients(case.totals, gamma * plain(best.instance).weights)
     short = np.flatnonzero(gap < -AUDIT * alone)
     n = int(short[levels[short].argmin()]) if short.size else int(off.argmax())
     witness = (

@@ -18,6 +18,7 @@ from ..mechanisms.allocation import Allocation
 from ..mechanisms.mechanism import Division, run
 from ..mechanisms.table import find_defined
 from ..models.instances.instance import Instance
+from ..models.instances.requests import entitlements
 from ..models.programs.solution_views import whole_table
 from ..tolerances import AUDIT
 
@@ -230,6 +231,24 @@ class AuditCase:
         """What differences of tasks are measured by: Γ[n], and 1 for a user who can run nothing."""
         alone = self.alone
         return np.where(alone > 0, alone, 1.0)
+
+    @cached_property
+    def parts(self) -> np.ndarray:
+        """The fair part of each user: e[n] where there are entitlements, φ[n]/Σφ else."""
+        return entitlements(self.instance)
+
+    @property
+    def incomparable(self) -> str | None:
+        """Why users cannot be compared by their parts, None where they can."""
+        instance = self.instance
+        if instance.entitlements is None:
+            if not instance.has_resource_weights:
+                return None
+            return "weights are given per resource; this compares users by one weight each"
+        if self.parts.all():
+            return None
+        user = self.name(int(self.parts.argmin()))
+        return f"{user} is entitled to nothing; this compares users by what they are entitled to"
 
     def name(self, user: int) -> str:
         """Return a user's label for a witness."""

@@ -2,7 +2,7 @@
 
 A good is one unit of a resource on a server, such as a core. What a user holds is what its tasks
 take, and a bundle is worth to a user as many whole tasks as it could run with it, server by server.
-Users count alike: these properties know no weights.
+Users count alike: these properties know no weights and no entitlements.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..models.instances.arithmetic import largest_first, whole_tasks_alone
+from ..models.instances.arithmetic import largest_first, whole_limits, whole_tasks_alone
 from .findings import AuditCase, Finding, amount
 
 
@@ -66,7 +66,9 @@ def maximin_share(case: AuditCase) -> Finding:
         return reason
     n_users = len(case.totals)
     alone = _whole_alone(case)
-    share = np.minimum(np.floor(alone.sum(axis=1) / n_users), np.floor(case.instance.task_limits))
+    share = np.minimum(
+        np.floor(alone.sum(axis=1) / n_users), whole_limits(case.instance.task_limits)
+    )
     slack = (case.totals - share) / case.scale
     n = int(slack.argmin())
     witness = (
@@ -121,7 +123,7 @@ def _envy(case: AuditCase, user: int, holder: int, best: bool) -> Envy:
         return np.where(eligible, possible, 0.0)
 
     by_server = runs(held)
-    limit = np.floor(instance.task_limits[user])
+    limit = whole_limits(instance.task_limits[user])
     servers, resources = np.nonzero(held)
     less_one = held[servers]
     less_one[np.arange(len(servers)), resources] -= 1
@@ -147,8 +149,9 @@ def _undefined(case: AuditCase) -> Finding | None:
         return Finding.vacuous("tasks may be divided here, and this is about whole ones")
     if instance.has_jobs:
         return Finding.undefined("jobs of several tasks are no single goods")
-    if instance.has_resource_weights or np.ptp(instance.weights) > 0:
-        return Finding.undefined("weights differ, and this counts all users alike")
+    if case.incomparable or np.ptp(case.parts) > 0:
+        parts = "weights" if instance.entitlements is None else "entitlements"
+        return Finding.undefined(f"{parts} differ, and this counts all users alike")
     if instance.has_rates:
         return Finding.undefined("rates are given, and this counts what tasks take")
     if (instance.counts > 1).any():

@@ -64,6 +64,7 @@ CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "all weights are equal": lambda instance: bool(np.ptp(instance.weights, axis=0).max() == 0),
     "all run on one server": lambda instance: instance.n_servers == 1,
     "each round has one server": _one_server_a_round,
+    "no entitlements are given": lambda instance: instance.entitlements is None,
     "no queue has a guarantee or a cap": lambda instance: not instance.tree.has_limits,
     "no rates are given": lambda instance: not instance.has_rates,
     "no resource has several flavors": lambda instance: not _several_flavors(instance),
@@ -461,6 +462,8 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
         entry["rates"] = instance.rates.tolist()
     if (instance.weights != 1).any():
         entry["weights"] = instance.weights.tolist()
+    if instance.entitlements is not None:
+        entry["entitlements"] = instance.entitlements.tolist()
     if instance.has_constraints:
         entry["eligible"] = instance.eligible.tolist()
     if np.isfinite(instance.task_limits).any():

@@ -98,7 +98,7 @@ _ROWS = (
     ),
     Property(
         "envy-free",
-        "no user would rather have what another has, per weight",
+        "no user would rather have what another has, in proportion to their fair parts",
         _GHODSI,
         basics.envy_free,
     ),
@@ -140,7 +140,7 @@ _ROWS = (
     ),
     Property(
         "sharing incentive",
-        "every user runs at least what its part φ/Σφ of every server would",
+        "every user runs at least what its part (its entitlement, else φ/Σφ) of every server would",
         f"{_GHODSI}; {_PS}",
         basics.sharing_incentive,
     ),

@@ -190,6 +190,8 @@ def envy_free_within(case: AuditCase, queues: Queues) -> Finding:
     np.fill_diagonal(same_queue, False)
     if not same_queue.any():
         return Finding.vacuous("no queue has two users")
+    if case.incomparable:
+        return Finding.undefined(case.incomparable)
     if case.added_up:
         return Finding.undefined(ROWS_ADDED_UP)
     slack, n, m, tasks_with_bundle = most_envious(case, same_queue)

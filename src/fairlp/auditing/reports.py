@@ -14,6 +14,7 @@ from ..errors import FairlpError
 from ..mechanisms.table import TABLE
 from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
+from ..models.instances.requests import remaining_users
 from ..tolerances import AUDIT
 from . import rate_lies
 from .findings import AuditCase, Finding, amount
@@ -186,7 +187,7 @@ def population_monotonic(case: AuditCase) -> Finding:
             break
         remaining = np.delete(np.arange(count), leaver)
         try:
-            after = case.again(case.instance.select_users(remaining)).totals.to_numpy()
+            after = case.again(remaining_users(case.instance, remaining)).totals.to_numpy()
         except FairlpError:
             continue
         before = case.totals[remaining]

@@ -54,6 +54,8 @@ _RATED = 0.15
 _LIMITED_TREES = 0.5
 _LIMITED_QUEUES = 0.3
 _WITH_PAST = 0.25
+#: Of instances of a mechanism that shares by entitlements, the part that has some.
+_ENTITLED = 0.3
 
 
 class CounterexampleOptions(TypedDict, total=False):
@@ -329,7 +331,7 @@ def random_instance(
 ) -> Instance:
     """Return a random instance of small integers that the mechanism may be defined for.
 
-    Weights, placement and task limits are drawn, and queues along which the mechanism shares; with
+    Weights, entitlements, placement and task limits are drawn, and queues along which the mechanism shares; with
     ``everything`` also given rates, guarantees and caps of queues, where the mechanism takes them.
     """
     property_row = _property_row(name)
@@ -365,6 +367,8 @@ def random_instance(
     options: dict[str, Any] = {}
     if rng.random() < 0.3 and EQUAL_WEIGHTS not in row.domain:
         options["weights"] = rng.integers(1, 4, n)
+    if row.entitled and rng.random() < _ENTITLED:
+        options["entitlements"] = as_entitlements(rng.integers(1, 10, n))
     if k > 1 and NO_CONSTRAINTS not in row.domain and rng.random() < 0.6:
         eligible = rng.random((n, k)) < 0.6
         eligible[np.arange(n), rng.integers(0, k, n)] = True
@@ -407,11 +411,12 @@ def random_instance(
 def _binding_limits(rng: np.random.Generator, instance: Instance, row: Mechanism) -> np.ndarray:
     """Return task limits of half of the users, near the half of what each would get.
 
-    At least one user has a limit. A user would get about its part, by weight, of the tasks that it
+    At least one user has a limit. A user would get about its fair part of the tasks that it
     could run alone; some limits are below and some above.
     """
     weights = instance.weights.reshape(len(instance.users), -1).mean(axis=1)
-    due = instance.gamma().sum(axis=1) * weights / weights.sum()
+    parts = weights / weights.sum() if instance.entitlements is None else instance.entitlements
+    due = instance.gamma().sum(axis=1) * parts
     parts_of_due = rng.uniform(*_OF_THEIR_DUE, len(due))
     limits = np.maximum(np.round(due * parts_of_due, 1), 0.1)
     if row.whole_tasks:
@@ -537,6 +542,8 @@ def _simpler(instance: Instance) -> Iterator[Instance]:
         yield from _changed_instance(instance, queues=list(tree.paths))
     if (instance.weights != 1).any():
         yield from _changed_instance(instance, weights=np.ones(n))
+    if instance.entitlements is not None:
+        yield from _changed_instance(instance, entitlements=None)
     if instance.has_constraints:
         yield from _changed_instance(instance, eligible=None)
         for user, server in np.argwhere(~instance.eligible):
@@ -559,12 +566,14 @@ def _changed_instance(instance: Instance, **changes: Any) -> Iterator[Instance]:
     k = changes.pop("servers", np.arange(len(instance.servers)))
     r = changes.pop("resources", np.arange(len(instance.resources)))
     eligible = changes.get("eligible", instance.eligible)
+    entitlements = changes.get("entitlements", instance.entitlements)
     arrays = {
         "demands": changes.get("demands", instance.demands)[np.ix_(n, r)],
         "capacities": changes.get("capacities", instance.capacities)[np.ix_(k, r)],
         "weights": changes.get("weights", instance.weights)[n],
         "task_limits": changes.get("task_limits", instance.task_limits)[n],
         "eligible": None if eligible is None else eligible[np.ix_(n, k)],
+        "entitlements": None if entitlements is None else as_entitlements(entitlements[n]),
         "queue": None if instance.queue is None else [instance.queue[user] for user in n],
         "queues": _tree(changes.get("queues", instance.queues), r),
     }
@@ -572,6 +581,11 @@ def _changed_instance(instance: Instance, **changes: Any) -> Iterator[Instance]:
         yield Instance.from_arrays(**arrays)
     except FairlpError:  # a user without demand, a resource nowhere
         return
+
+
+def as_entitlements(amounts: np.ndarray) -> np.ndarray | None:
+    """Return amounts as entitlements, which sum to 1; None where all are 0."""
+    return amounts / amounts.sum() if amounts.any() else None
 
 
 def _tree(queues: Any, resources: np.ndarray) -> Any:

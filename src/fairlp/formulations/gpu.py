@@ -6,6 +6,7 @@ device, alone. Devices divide their time, and no user runs at less for sharing o
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ import numpy as np
 from ..errors import named
 from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
+from ..models.instances.rationals import decimal, rational
 from ..models.instances.rounds import rounds_of
 from ..models.notation.expressions import Index, log
 from ..models.notation.model import Model
+from ..models.programs.program import Program
 from .gavel import by_user, steps_of
 from .region import runnable_users, where_runnable
 
@@ -81,6 +84,53 @@ def oef(instance: Instance, variant: Any = None) -> Model:
     return model
 
 
+def _written_rates(instance: Instance) -> np.ndarray:
+    """Return the rates as they were written, as fractions, 0 where users may not run: (N, K)."""
+    assert instance.rates is not None
+    rates = rational(instance.rates, decimal)
+    rates[rates_alone(instance) == 0] = Fraction(0)
+    return rates
+
+
+def oef_as_written(
+    instance: Instance, program: Program
+) -> tuple[dict[tuple[int, int], Fraction], dict[int, Fraction]]:
+    """Return exact entries and costs of a program of :func:`oef`, of the numbers as written.
+
+    A speed-up is a quotient of rates, and rounding may tell kinds apart on which users are as fast.
+    """
+    rates = _written_rates(instance)
+    positive = [[rate for rate in row if rate] for row in rates.tolist()]
+    slowest_rates = np.array([min(row, default=Fraction(1)) for row in positive], dtype=object)
+    speedups = rates / slowest_rates[:, None]
+    weights = rational(instance.user_weights, decimal)
+    n_users, n_servers = instance.shape
+    x = next(block for block in program.columns if block.name == "x")
+    users, kinds = np.divmod(x.flat, n_servers)
+    costs = {x.start + k: speedups[users[k], kinds[k]] for k in range(len(x.flat))}
+
+    entries: dict[tuple[int, int], Fraction] = {}
+    matrix = program.A.tocsr()
+    for block in program.rows:
+        if block.name == "capacity":
+            continue
+        for row, place in zip(range(block.start, block.stop), block.flat.tolist(), strict=True):
+            user = place // n_users if block.name == "no_envy" else place
+            start, stop = matrix.indptr[row : row + 2]
+            for column, value in zip(
+                matrix.indices[start:stop].tolist(), matrix.data[start:stop].tolist(), strict=True
+            ):
+                if not x.start <= column < x.stop:  # what all have, per weight
+                    entry = weights[user]
+                else:
+                    holder, kind = users[column - x.start], kinds[column - x.start]
+                    entry = speedups[user, kind]
+                    if block.name == "no_envy":
+                        entry /= weights[holder]
+                entries[row, column] = entry if value > 0 else -entry
+    return entries, costs
+
+
 def allox(instance: Instance, steps: Any = None) -> Model:
     """AlloX (Le et al., EuroSys 2020): the least sum of completion times, as an assignment.
 
@@ -111,6 +161,19 @@ def allox(instance: Instance, steps: Any = None) -> Model:
     model.define("tasks", s * y.sum(k))
     model.minimize((position * p * y).sum(n, i, k))
     return model
+
+
+def allox_as_written(
+    instance: Instance, steps: np.ndarray, program: Program
+) -> tuple[dict[tuple[int, int], Fraction], dict[int, Fraction]]:
+    """Return exact costs of a program of :func:`allox`, of the numbers as written; no entries."""
+    rates = _written_rates(instance)
+    numbers = rational(steps, decimal)
+    y = next(block for block in program.columns if block.name == "y")
+    jobs, kinds, positions = np.unravel_index(y.flat, (*instance.shape, len(instance.users)))
+    times = numbers[jobs] / rates[jobs, kinds]
+    costs = times * (positions + 1)
+    return {}, dict(enumerate(costs.tolist(), y.start))
 
 
 def job_steps(instance: Instance, steps: Any) -> np.ndarray:

@@ -254,7 +254,7 @@ class KueueAccounts:
 
 
 def use_of_pool(small: Instance, resources: np.ndarray, use: np.ndarray) -> np.ndarray:
-    """Return the part of the pool that a dominant share of each lane takes, given that of a task."""
+    """Return the pool's part that a dominant share of each lane takes, given that of a task."""
     of_shares = use * normalisers.dominant(small)[:, None]
     return np.asarray(of_shares / small.pool[resources])
 
@@ -307,7 +307,9 @@ def quota_rows(
         uncovered = model.parameter(
             "free", q, tree.uncovered / pool, "what no quota covers, for users outside the quotas"
         )
-        borrowed = model.variable("b", q, doc="what users outside the quotas take of what they cover")
+        borrowed = model.variable(
+            "b", q, doc="what users outside the quotas take of what they cover"
+        )
         model.constraint("outside", borrowed >= outside - uncovered)
         is_root = model.parameter("Root", k, listing == 0, "1 where k is the root")
         in_use = in_use + is_root * borrowed

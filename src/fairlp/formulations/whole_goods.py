@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..models.instances.arithmetic import whole_limits
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Index
 from ..models.notation.model import Model
@@ -36,7 +37,7 @@ def maximum_nash_welfare(instance: Instance, room: np.ndarray | None = None) -> 
     i = single.servers
     model = Model("maximum Nash welfare", SOURCE, (n, i, single.resources))
     largest_tasks = most_tasks_on(single)
-    most = np.minimum(largest_tasks.sum(axis=1), np.floor(single.task_limits))
+    most = np.minimum(largest_tasks.sum(axis=1), whole_limits(single.task_limits))
     count = np.arange(1, int(most.max(initial=1.0)) + 1)
     k = Index("k", count.tolist(), "number of tasks")
     x = placed(model, single, largest_tasks, room)

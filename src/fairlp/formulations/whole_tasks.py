@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.instances.arithmetic import whole_tasks_alone
+from ..models.instances.arithmetic import whole_limits, whole_tasks_alone
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Index, Variable
 from ..models.notation.model import Model
@@ -56,7 +56,7 @@ def whole_tasks(
     tasks_per_level = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
     share = np.divide(1.0, tasks_per_level, out=np.zeros(len(tasks_per_level)), where=runnable)
     limits = np.where(runnable, whole_tasks_alone(instance.demands, instance.pool), 0.0)
-    limits = np.minimum(limits, np.floor(instance.task_limits))
+    limits = np.minimum(limits, whole_limits(instance.task_limits))
     d = region.demands(model, instance)
     c = (
         region.pool(model, instance)
@@ -141,7 +141,7 @@ def most_tasks_on(single: Instance) -> np.ndarray:
     """Return the most whole tasks of n on i, (N, K), of an instance of single servers, exactly."""
     columns = [whole_tasks_alone(single.demands, capacity) for capacity in single.capacities]
     largest_tasks = np.column_stack(columns) if columns else np.zeros(single.shape)
-    largest_tasks = np.minimum(largest_tasks, np.floor(single.task_limits)[:, None])
+    largest_tasks = np.minimum(largest_tasks, whole_limits(single.task_limits)[:, None])
     return np.where(single.eligible & (single.task_limits >= 1)[:, None], largest_tasks, 0.0)
 
 
@@ -245,7 +245,7 @@ def reaching_on_servers(
         k = Index("k", [f"level{number}" for number in range(1, len(fewest))], "level")
         step = model.parameter("s", (k, n), np.diff(fewest, axis=0), "further tasks to level k")
         count = model.parameter("h", k, np.array(enough, dtype=float), "users who reach level k")
-        most = np.minimum(largest_tasks.sum(axis=1), np.floor(single.task_limits))
+        most = np.minimum(largest_tasks.sum(axis=1), whole_limits(single.task_limits))
         reachable = can_run & (fewest[1:] <= most)
         y = model.variable("y", k, n, where=reachable, binary=True, doc="1: n reaches level k")
         follows = reachable.copy()
@@ -321,7 +321,7 @@ def placed(
         "x", n, i, upper=largest_tasks, where=runs, integer=True, doc="whole tasks of n on server i"
     )
     model.constraint("capacity", (d * x).sum(n) <= c)
-    whole = single.derived(task_limits=np.floor(single.task_limits))
+    whole = single.derived(task_limits=whole_limits(single.task_limits))
     is_binding = whole.task_limits < largest_tasks.sum(axis=1)
     region.task_limits(model, whole, x.sum(i), users=is_binding)
     return x

@@ -17,7 +17,7 @@ from ..errors import InstanceError, NotDefinedError, quoted
 from ..models.files.plain_data import fingerprint
 from ..models.files.tables import csv_text, read_tasks, tasks_table, with_all_users
 from ..models.files.whole_files import home, write_text
-from ..models.instances.arithmetic import effort, quotients, relative
+from ..models.instances.arithmetic import effort, limits_beside, quotients, relative
 from ..models.instances.instance import Instance
 from ..models.notation.labels import aligned
 from ..models.notation.model import Model
@@ -308,7 +308,7 @@ class Allocation:
         if not says_what_fits(self.region):
             worst = float(relative(over, capacity).max(initial=0.0))
         totals = self.totals.to_numpy()
-        limits = self.instance.task_limits
+        limits = limits_beside(totals, self.instance.task_limits)
         finite = np.isfinite(limits)
         beyond = relative(totals[finite] - limits[finite], limits[finite])
         worst = max(

@@ -167,6 +167,9 @@ RATES = Domain("given rates", _no_rates)
 EQUAL_WEIGHTS = Domain("equal weights", _weights_apart)
 ONE_SIZE = Domain("tasks of one size", _sizes)
 
+#: The condition of promises that rows who share by weights make.
+BY_WEIGHTS = "no entitlements are given"
+
 
 #: What servers divide: their resources, or their time.
 Division = Literal["rdm", "tdm"]
@@ -265,6 +268,8 @@ class Mechanism:
         Instance → tasks of each user at level 1 (None: φΓ).
     level_1_of : callable or None
         Allocation → tasks of each user at level 1, where they depend on options or the answer.
+    entitled : bool
+        Whether it shares by entitlements where an instance has some (the others share by weights).
     along_tree : bool
         Whether it shares along the tree of queues (the others know their guarantees and caps at
         most).
@@ -302,6 +307,7 @@ class Mechanism:
     prove: Callable[[Allocation, bool], Proof] | None = None
     at_level_1: Callable[[Instance], np.ndarray] | None = None
     level_1_of: Callable[[Allocation], np.ndarray] | None = None
+    entitled: bool = False
     along_tree: bool = False
     compared: bool = True
     whole_tasks: bool = False

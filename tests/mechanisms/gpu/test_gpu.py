@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings, strategies as st
 
 import fairlp
 import gpu_oracle as oracle
@@ -16,7 +17,7 @@ from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError
 from fairlp.formulations import gpu
 from fairlp.mechanisms.allocation import altered
 from fairlp.tolerances import AGREEMENT, AUDIT, SHRINKING_MARGIN
-from profiles import by_day
+from profiles import by_day, many
 
 COOPERATIVE, NON_COOPERATIVE = "cooperative", "non-cooperative"
 #: 200 random instances.
@@ -103,6 +104,56 @@ def test_oef_by_hand():
     assert equal.totals.to_numpy() == pytest.approx([15 / 7, 15 / 7], rel=AGREEMENT)
     assert fair.certify(exact=True) and equal.certify(exact=True)
     assert fair.prices.to_numpy().ravel() @ [1, 1] == pytest.approx(5.25, rel=AGREEMENT)
+
+
+def test_quotients_of_rates_are_proved_from_the_rates_as_written():
+    """.3/.2 and 2/.3 as floats leave another optimum, 8.857, than the rates: 29/3."""
+    instance = Instance.from_arrays(
+        [[1]] * 3,
+        [[1]] * 2,
+        rates=[[0.2, 0.2], [2, 0.3], [1, 1]],
+        weights=[3, 3, 1],
+        counts=[1, 3],
+    )
+    allocation = fairlp.allocate(instance, "oef")
+    assert (allocation.totals / [0.2, 0.3, 1]).sum() == pytest.approx(29 / 3)
+    proof = allocation.certify(exact=True)
+    assert proof.holds, proof.message
+
+
+@settings(max_examples=many(80), deadline=None)
+@given(st.integers(0, 10**9))
+def test_right_answers_of_decimal_rates_are_proved_in_rationals(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    instance = Instance.from_arrays(
+        np.ones((n, 1)),
+        np.ones((k, 1)),
+        rates=rng.choice([0.1, 0.2, 0.3, 0.5, 0.7, 1, 2, 3], (n, k)),
+        weights=rng.integers(1, 4, n),
+        counts=rng.integers(1, 4, k),
+    )
+    for variant in ("cooperative", "non-cooperative"):
+        proof = fairlp.allocate(instance, "oef", variant=variant).certify(exact=True)
+        assert proof.holds, proof.message
+    proof = fairlp.allocate(instance.derived(weights=np.ones(n)), "allox").certify(exact=True)
+    assert proof.holds, proof.message
+
+
+@pytest.mark.parametrize("variant", ["cooperative", "non-cooperative"])
+def test_exact_entries_are_those_of_the_program_but_for_rounding(variant):
+    instance = Instance.from_arrays(
+        [[1]] * 3, [[1]] * 2, rates=[[0.2, 0.3], [2, 0], [1, 7]], weights=[3, 0.1, 1]
+    )
+    program = gpu.oef(instance, variant).compile()
+    entries, costs = gpu.oef_as_written(instance, program)
+    assert {(i, j): program.A.tocsr()[i, j] for i, j in entries} == pytest.approx(
+        {place: float(entry) for place, entry in entries.items()}
+    )
+    capacity = program.row_block("capacity")
+    outside = np.delete(np.arange(program.n_rows), np.arange(capacity.start, capacity.stop))
+    assert len(entries) == program.A.tocsr()[outside].nnz
+    assert program.c[list(costs)] == pytest.approx([float(cost) for cost in costs.values()])
 
 
 def test_speed_ups_count_and_not_the_unit_in_which_a_user_counts_its_tasks():
@@ -302,7 +353,9 @@ def test_a_schedule_that_is_not_the_best_is_not_certified():
     together = fairlp.allocate(instance, "allox").tasks_array.copy()
     together[:] = [[0.5, 0], [0.5, 0]]
     allocation = fairlp.allocate(instance, "allox")
-    assert not altered(allocation, tasks_array=together).certify()
+    # one after the other: 1 + 2 where 1 + 1 is possible
+    proof = altered(allocation, tasks_array=together).certify()
+    assert proof.message == "not optimal: the objective is 3, and 2 is possible"
     assert not altered(allocation, tasks_array=allocation.tasks_array / 2).certify()
 
 

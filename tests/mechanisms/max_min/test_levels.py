@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import fairlp
+from fairlp.mechanisms.allocation import altered
 from fairlp.mechanisms.max_min.levels import guaranteed
 from fairlp.mechanisms.max_min.proof import PricedRegion
 from fairlp.models.trees.guarantees import floors
@@ -14,8 +15,33 @@ from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import counted
 
+#: Some users are blocked where they begin, by what others are guaranteed.
+BLOCKED_AT_FIRST = [1321625786, 2874]
 
-@pytest.mark.parametrize("seed", range(many(60)))
+
+@pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-counted", "drfh"])
+@pytest.mark.parametrize("seed", BLOCKED_AT_FIRST)
+def test_answers_are_proved_where_guarantees_block_users_at_first(seed, mechanism):
+    instance = tree_instance(
+        np.random.default_rng(seed), servers=2, guarantees=True, caps=seed % 2 == 0
+    )
+    allocation = fairlp.allocate(instance, mechanism)
+    for proof in (allocation.certify(), allocation.certify(exact=True)):
+        assert proof.holds, proof.message
+
+
+def test_less_than_a_guarantee_is_refused_by_its_amount():
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1]], [[10]], users=["a", "b"], queue=["q", None],
+        queues={"q": {"guarantee": {"resource1": 8}}},
+    )  # fmt: skip
+    right = fairlp.allocate(instance, "drfh")
+    assert right.totals.tolist() == pytest.approx([8, 2])
+    message = altered(right, tasks_array=np.array([[5.0], [5.0]])).certify().message
+    assert message == "not optimal: user 'a' has 5 tasks, and queues guarantee 8 to it"
+
+
+@pytest.mark.parametrize("seed", [*BLOCKED_AT_FIRST, *range(many(60))])
 def test_guarantees_come_to_the_same_by_two_implementations(seed):
     rng = np.random.default_rng(seed)
     instance = tree_instance(rng, servers=2, guarantees=True, caps=seed % 2 == 0)

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 import fairlp
-from cohort_instances import cohorts_and_strays, instance_of, lending_cohorts_and_strays, random_cohorts
+from cohort_instances import (
+    cohorts_and_strays,
+    instance_of,
+    lending_cohorts_and_strays,
+    random_cohorts,
+)
 from fairlp.errors import NotDefinedError
 from fairlp.mechanisms.max_min import quota_levels, quota_proof
 from profiles import many
@@ -57,9 +62,7 @@ def test_the_proof_imports_nothing_that_makes_answers(module):
     assert names.isdisjoint(MAKERS)
 
 
-@pytest.mark.parametrize(
-    "drawn", [random_cohorts, cohorts_and_strays, lending_cohorts_and_strays]
-)
+@pytest.mark.parametrize("drawn", [random_cohorts, cohorts_and_strays, lending_cohorts_and_strays])
 @pytest.mark.parametrize("seed", range(many(160)))
 def test_answers_are_proved(seed, drawn):
     allocation = fairlp.allocate(instance_of(*drawn(seed)), "kueue")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -327,9 +328,9 @@ def test_what_no_multiple_tells_is_said_not_to_be_proved():
     assert allocation.unproved == BY_WORD
     answer = fairlp.allocate(one(needs, [capacity * (1 - 1e-12)], task_limits=[2, 3]), "drf-milp")
     assert answer.totals.tolist() == [2, 2]
-    assert answer.unproved.startswith(
-        "not proved: whole tasks that leave less than 1e-09 of a resource free"
-    )
+    # how much less depends on the solver's tolerance, and is at most VERIFIED
+    expected = r"not proved: whole tasks that leave less than 1e-0[789] of a resource free"
+    assert re.match(expected, answer.unproved)
     assert answer.unproved in answer.notes or answer.unproved in str(answer)
 
 

@@ -44,9 +44,7 @@ def test_quotas_are_lent_kept_and_shared_as_by_hand():
     assert tree.shares(used)[:3].tolist() == pytest.approx([0, 0, (1 / 4) / 2])
 
 
-@pytest.mark.parametrize(
-    "drawn", [random_cohorts, cohorts_and_strays, lending_cohorts_and_strays]
-)
+@pytest.mark.parametrize("drawn", [random_cohorts, cohorts_and_strays, lending_cohorts_and_strays])
 @pytest.mark.parametrize("seed", by_day(range(many(60)), 2))
 def test_rounds_of_programs_are_a_tournament_of_small_steps(seed, drawn):
     tree, users, pool = drawn(seed)

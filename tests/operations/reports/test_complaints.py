@@ -298,7 +298,7 @@ def test_what_kueue_heeds_and_the_page_does_not_qualifies_the_sentence(
     tmp_path, spec, fields, words
 ):
     """Kueue issue 4809: behind a first Workload of 7 that waits nothing starts in a strict queue."""
-    items = [*queue("b", 5, spec=spec), *pods(5, "n0", job="free")]
+    items = [*queue("b", 5, spec=spec), admitted("v", "a", 5), *pods(5, "n0", job="v")]
     items += [waits("w", "b", 7), waits("x", "b", 2, **fields)]
     lines = kueue_lines(tmp_path, *items)
     assert lines[0].startswith("Not fair: co/b is 1 job of 2 tasks short")

@@ -457,7 +457,7 @@ def test_a_price_that_is_noise_freezes_nobody(monkeypatch):
     assert session.restarts == [] and answer.levels == pytest.approx(LEVELS)
 
 
-class LyingAboutIntegers:
+class LyingAboutIntegers(fairlp.Backend):
     """HiGHS, whose point is taken back to 0 where the model's own columns are."""
 
     name = "lying"

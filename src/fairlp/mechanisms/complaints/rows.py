@@ -9,7 +9,15 @@ from ...formulations import complaints, normalisers, proportional
 from ...formulations.alpha_fair import SOURCE, alpha_fair
 from ..max_min.methods import by_interior_points
 from ..max_min.rounds import is_one_server
-from ..mechanism import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mechanism, Method
+from ..mechanism import (
+    BY_WEIGHTS,
+    NO_QUEUE_LIMITS,
+    NO_RATES,
+    ONE_SERVER,
+    ONE_WEIGHT,
+    Mechanism,
+    Method,
+)
 from ..validation import in_floats
 from . import alpha_fairness, methods, proportional as ceei
 
@@ -41,7 +49,9 @@ NEWTON = Method("newton", methods.by_newton, options=(), cost="O(NR²) a step, h
 _MARKET = ("sharing incentive", "envy-free", "Pareto-optimal", "bottleneck", "single-resource")
 #: α-fairness also takes guarantees and caps of queues, within which only waste is ruled out.
 _WITHOUT_QUEUE_LIMITS = tuple(
-    name if name == "Pareto-optimal" else f"{name} if no queue has a guarantee or a cap"
+    name
+    if name == "Pareto-optimal"
+    else f"{name} if no queue has a guarantee or a cap and {BY_WEIGHTS}"
     for name in _MARKET
 )
 
@@ -58,6 +68,7 @@ ROWS = (
         options=("criterion",),
         prove=partial(in_floats, judge=methods.judge),
         level_1_of=methods.level_1_of,
+        entitled=True,
         agrees_by_proof=True,  # several allocations are without complaints
         limits="always",  # a request is a limit
     ),
@@ -76,6 +87,7 @@ ROWS = (
         (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         prove=partial(in_floats, judge=ceei.judge),
         level_1_of=ceei.level_1_of,
+        entitled=True,
         agrees_by_proof=True,
     ),
     Mechanism(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.instances.rounds import rounds_of
 from ...models.notation.model import Model
-from ...models.programs.certificate import certify
+from ...models.programs.certificate import certify, why_not
+from ...models.programs.exact_certificate import Costs, Entries, prove
+from ...models.programs.program import Program
 from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
 from ...tolerances import AGREEMENT, NOISE, VERIFIED
@@ -51,7 +54,8 @@ def prove_oef(allocation: Allocation, exact: bool = False) -> Proof:
     devices = quotients(allocation.tasks_array, gpu.rates_alone(instance))
     levels = allocation.levels.to_numpy()[runnable_users(instance)]
     columns = {"x": devices, "t": levels.min() if len(levels) else 0.0}
-    return _prove_columns(_formulated(gpu.oef, allocation), columns, exact)
+    written = partial(gpu.oef_as_written, instance)
+    return _prove_columns(_formulated(gpu.oef, allocation), columns, exact, written)
 
 
 # AlloX: an assignment, whole at every vertex.
@@ -116,7 +120,8 @@ def prove_allox(allocation: Allocation, exact: bool = False) -> Proof:
     if errors.max(initial=0.0) > AGREEMENT:
         return Proof(False, "no schedule has these tasks", float(errors.max()))
     model = _formulated(gpu.allox, allocation)
-    return _prove_columns(model, {"y": schedule.places}, exact)
+    written = partial(gpu.allox_as_written, allocation.instance, schedule.steps)
+    return _prove_columns(model, {"y": schedule.places}, exact, written)
 
 
 # Shockwave: one concave program over all rounds.
@@ -208,20 +213,30 @@ def _formulated(formulation: Callable[..., Model], allocation: Allocation) -> Mo
     return formulation(allocation.instance, **parameters)
 
 
-def _prove_columns(model: Model, columns: dict[str, Any], exact: bool) -> Proof:
-    """Return whether columns are an optimum, by the rows' duals of an optimum found anew."""
+def _prove_columns(
+    model: Model,
+    columns: dict[str, Any],
+    exact: bool,
+    as_written: Callable[[Program], tuple[Entries, Costs]],
+) -> Proof:
+    """Return whether columns are an optimum, by the rows' duals of an optimum found anew.
+
+    ``as_written``: program → its entries and costs from the numbers as they were written.
+    """
     if not model.compile().n_columns:
         return Proof(True, _NOTHING_RUNS)
     solution = model.solve().require_optimal()
-    optimum = solution.certify(exact=exact)
-    if not optimum.holds:
-        return Proof(False, str(optimum), exact=optimum.exact)
-    assert solution.row_duals is not None
     program = solution.program
-    certificate = certify(program, columns_at(program, columns), solution.row_duals)
+    optimum = prove(solution, *as_written(program)) if exact else solution.certify()
+    if not optimum.holds:
+        message = f"not proved: {str(optimum).removeprefix('not proved: ')}"
+        return Proof(False, message, exact=optimum.exact)
+    assert solution.row_duals is not None
+    x = columns_at(program, columns)
+    certificate = certify(program, x, solution.row_duals)
     gap = np.inf if certificate.gap is None else certificate.gap
     if not certificate.is_within(VERIFIED):
-        return Proof(False, f"not optimal: {certificate}", gap)
+        return Proof(False, why_not(program, x, certificate, solution.require_point()), gap)
     return Proof(True, f"optimal, proved ({certificate})", gap, exact=optimum.exact)
 
 

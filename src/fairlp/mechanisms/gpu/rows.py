@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...formulations import gpu, normalisers
 from ..mechanism import (
+    BY_WEIGHTS,
     EQUAL_WEIGHTS,
     NO_LIMITS,
     NO_QUEUE_LIMITS,
@@ -15,7 +16,7 @@ from ..mechanism import (
 from . import methods
 
 #: Then no user is short of time of its own, and the market is Fisher's.
-_ONE_SERVER = "each round has one server and no earlier progress counts"
+_ONE_SERVER = f"each round has one server and no earlier progress counts and {BY_WEIGHTS}"
 _DOMAIN = (RATES, NO_LIMITS, ONE_WEIGHT, NO_QUEUE_LIMITS)
 
 ROWS = (
@@ -26,7 +27,7 @@ ROWS = (
         gpu.oef,
         gpu.slowest,
         (Method("lp", methods.oef, cost="one LP of N² rows", solves=True),),
-        ("envy-free", "sharing incentive"),
+        (f"envy-free if {BY_WEIGHTS}", f"sharing incentive if {BY_WEIGHTS}"),
         _DOMAIN,
         options=("variant",),
         agrees_by_proof=True,  # several allocations have the largest total

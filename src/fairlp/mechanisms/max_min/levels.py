@@ -203,30 +203,30 @@ def filled(
     tree.restart(np.where(satisfied & tree.counted, tasks, 0.0))
     needs = use.toarray() > 0
     while active.any():
+        level_speed, usage_speed, end = tree.pace(active)
+        targets = tree.tasks_at_level()
+        rate = np.where(active, level_speed[tree.queue_of] * tree.tasks_per_level, 0.0)
+        behind = rate > 0
+        waits = behind & (targets < tasks * (1 - ROUNDING))
+        rising = np.where(waits, 0.0, rate)
+        speed = use @ rising
+        rows = speed > 0
+        stop = min(
+            end,
+            ((limits - targets)[behind] / rate[behind]).min(initial=np.inf),
+            ((room - use @ tasks)[rows] / speed[rows]).min(initial=np.inf),
+        )
+        caught_up = ((tasks - targets)[waits] / rate[waits]).min(initial=np.inf)
+        t = max(float(min(stop, caught_up)), 0.0)
+        tree.advance(level_speed, usage_speed, t)
+        tasks = np.where(
+            rising > 0, np.minimum(np.maximum(tasks, targets + rate * t), limits), tasks
+        )
+        if caught_up < stop:  # who now rises with the others changes nobody's speed
+            continue
+        # Also whom floors of others block from the beginning goes on to the first stop.
         full = use @ tasks >= room * (1 - SATURATED)
         blocked = active & needs[full].any(axis=0)
-        if not blocked.any():
-            level_speed, usage_speed, end = tree.pace(active)
-            targets = tree.tasks_at_level()
-            rate = np.where(active, level_speed[tree.queue_of] * tree.tasks_per_level, 0.0)
-            behind = rate > 0
-            waits = behind & (targets < tasks * (1 - ROUNDING))
-            ends = np.concatenate(
-                [(tasks - targets)[waits] / rate[waits], (limits - targets)[behind] / rate[behind]]
-            )
-            rising = np.where(waits, 0.0, rate)
-            speed = use @ rising
-            rows = speed > 0
-            t = min(
-                end,
-                ends.min(initial=np.inf),
-                ((room - use @ tasks)[rows] / speed[rows]).min(initial=np.inf),
-            )
-            t = max(float(t), 0.0)
-            tree.advance(level_speed, usage_speed, t)
-            tasks = np.where(
-                rising > 0, np.minimum(np.maximum(tasks, targets + rate * t), limits), tasks
-            )
         full_users = active & (tasks >= limits * (1 - ROUNDING))
         if blocked.any() or full_users.any():
             asks_for_all = (tree.tasks_at_level() >= limits * (1 - AGREEMENT))[full_users].all()

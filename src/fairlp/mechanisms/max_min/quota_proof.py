@@ -122,7 +122,7 @@ class Programs:
     def used(
         self, model: Model, part: Expression, name: str = "use", outside: bool = False
     ) -> Expression:
-        """Return what ways in the books (or ``outside``) take of each column, as part of the pool."""
+        """Return what ways in the books, or ``outside``, take of each column, over the pool."""
         books = self.books
         counts = books.outside[books.ways.user] == outside
         amounts = books.ways.use * (self.alone * counts)[:, None] / self.unit

@@ -9,6 +9,7 @@ from typing import Any
 from ...formulations import gavel, hierarchical, max_min, normalisers
 from ...formulations.kueue import within_quotas
 from ..mechanism import (
+    BY_WEIGHTS,
     NO_CONSTRAINTS,
     NO_QUEUE_LIMITS,
     NO_RATES,
@@ -107,8 +108,8 @@ def _counting_row(*arguments: Any) -> Mechanism:
 
 _NO_PAST = "no past counts"
 _NO_QUEUE_LIMITS = "no queue has a guarantee or a cap"
-#: What breaks where queues have guarantees or caps, or where the past counts.
-_PLAIN_LEVELS = f"if {_NO_QUEUE_LIMITS} and {_NO_PAST}"
+#: What breaks where queues have guarantees or caps, or where the past or entitlements count.
+_PLAIN_LEVELS = f"if {_NO_QUEUE_LIMITS} and {_NO_PAST} and {BY_WEIGHTS}"
 _ENVY_FREE = f"envy-free {_PLAIN_LEVELS}"
 _ENVY_FREE_BY_DEMANDS = f"{_ENVY_FREE} and no rates are given"
 _SHARING_INCENTIVE = f"sharing incentive {_PLAIN_LEVELS}"
@@ -236,7 +237,8 @@ ROWS = (
         (Method("lp", policies.by_objective, cost="one LP a round", solves=True),),
         (
             "Pareto-optimal",
-            "sharing incentive if an equal part keeps no job busy for more than all its time",
+            "sharing incentive if an equal part keeps no job busy for more than all its time "
+            f"and {BY_WEIGHTS}",
         ),
         (RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=gavel.OPTIONS,
@@ -253,7 +255,7 @@ ROWS = (
         max_min.naive_drf,
         normalisers.separate,
         (SEPARATE, SEPARATE_LP),
-        ("sharing incentive",),
+        (f"sharing incentive if {BY_WEIGHTS}",),
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
     ),
     Mechanism(
@@ -268,7 +270,7 @@ ROWS = (
             _LEAVES,
             _QUEUES,
             *_KEPT,
-            f"envy-free within queues if {_NO_QUEUE_LIMITS} (ours)",
+            f"envy-free within queues if {_NO_QUEUE_LIMITS} and {BY_WEIGHTS} (ours)",
         ),
         (NO_RATES, ONE_WEIGHT),
         options=COUNT,

@@ -22,7 +22,7 @@ from ...formulations.whole_tasks import (
     on_servers,
     packing,
 )
-from ...models.instances.arithmetic import beyond, quotients, usable, whole_table
+from ...models.instances.arithmetic import beyond, quotients, usable, whole_limits, whole_table
 from ...models.instances.instance import Instance
 from ...models.paths.engine import History
 from ...models.programs.backends import find_backend
@@ -206,7 +206,7 @@ def why_not_whole(instance: Instance, tasks: np.ndarray) -> str:
         return "some tasks are no whole numbers"
     is_overused = beyond(instance.demands, instance.capacities, instance.counts, tasks)
     is_misplaced = (np.rint(tasks) > 0) & ~instance.runnable()
-    is_beyond_limit = np.rint(tasks).sum(axis=1) > instance.task_limits
+    is_beyond_limit = np.rint(tasks).sum(axis=1) > whole_limits(instance.task_limits)
     if is_overused.any() or is_misplaced.any() or is_beyond_limit.any():
         return "the tasks break a capacity, a limit or a placement constraint"
     if (instance.counts > 1).any():

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...formulations.whole_tasks import most_tasks_on, reaching_on_servers
-from ...models.instances.arithmetic import whole_table
+from ...models.instances.arithmetic import whole_limits, whole_table
 from ...models.instances.instance import Instance
 from ...models.paths.engine import History
 from ...models.programs.backends import solve
@@ -99,7 +99,7 @@ class WholeLevels:
         self.users = np.flatnonzero(self.largest_tasks.any(axis=1))
         self.tasks_per_level = tasks_per_level
         self.rate = tasks_per_level[self.users]
-        limits = np.minimum(self.largest_tasks.sum(axis=1), np.floor(instance.task_limits))
+        limits = np.minimum(self.largest_tasks.sum(axis=1), whole_limits(instance.task_limits))
         self.limits = limits[self.users]
         self.table, self.capacities = whole_table(instance.demands, instance.capacities)
         self.tasks = np.zeros(instance.shape)
@@ -211,7 +211,7 @@ class WholeLevels:
         tasks = tasks.copy()
         free = self.capacities - np.rint(tasks).T @ self.table
         waiting = list(self.users)
-        limits = np.floor(self.instance.task_limits)
+        limits = whole_limits(self.instance.task_limits)
         while waiting:
             totals = tasks.sum(axis=1)
             user = min(waiting, key=lambda n: totals[n] / self.tasks_per_level[n])

@@ -28,6 +28,7 @@ from ...tolerances import AGREEMENT, AUDIT, MILP_TOLERANCES
 from ..allocation import within_capacity
 from ..max_min.methods import by_interior_points
 from ..mechanism import (
+    BY_WEIGHTS,
     NO_QUEUE_LIMITS,
     ONE_WEIGHT,
     Division,
@@ -485,10 +486,10 @@ ROWS = (
         normalisers.containerized,
         (BEST_RESPONSE, SWEEPS, ALGORITHM_1, DISTRIBUTED, _milp(per_server.psdsf_rdm)),
         (
-            "sharing incentive (ours)",
-            "envy-free (ours)",
-            "bottleneck if no user has a task limit",
-            "single-resource if no user has a task limit",
+            f"sharing incentive if {BY_WEIGHTS} (ours)",
+            f"envy-free if {BY_WEIGHTS} (ours)",
+            f"bottleneck if no user has a task limit and {BY_WEIGHTS}",
+            f"single-resource if no user has a task limit and {BY_WEIGHTS}",
         ),
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=(*_SWEEPS, *_CLOCKS),
@@ -511,10 +512,10 @@ ROWS = (
             _milp(partial(per_server.psdsf_tdm, theorem=True), _without_limits),
         ),
         (
-            "sharing incentive (ours)",
-            "envy-free (ours)",
-            "bottleneck (ours)",
-            "single-resource (ours)",
+            f"sharing incentive if {BY_WEIGHTS} (ours)",
+            f"envy-free if {BY_WEIGHTS} (ours)",
+            f"bottleneck if {BY_WEIGHTS} (ours)",
+            f"single-resource if {BY_WEIGHTS} (ours)",
             "Pareto-optimal (ours)",
             "strategy-proof if no user has a task limit",
         ),

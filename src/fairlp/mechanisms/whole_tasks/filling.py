@@ -24,6 +24,7 @@ from ...models.instances.arithmetic import (
     quotients,
     same_quotient,
     whole,
+    whole_limits,
     whole_table,
 )
 from ...models.instances.instance import Instance
@@ -65,7 +66,7 @@ class Pool:
     def of(cls, instance: Instance) -> Pool:
         """Return the whole-number data of an instance, all of its servers as one; O((N + K)·R)."""
         demands, capacity = _whole_columns(instance.demands, instance.capacities, instance.counts)
-        limits = np.floor(instance.task_limits)
+        limits = whole_limits(instance.task_limits)
         can_run = limits > 0
         for r in range(len(capacity)):
             can_run &= np.asarray(demands[:, r] <= capacity[r], dtype=bool)

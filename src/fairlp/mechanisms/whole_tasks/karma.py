@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, TooLargeError, quoted
-from ...models.instances.arithmetic import LARGEST_WHOLE, whole_tasks_alone
+from ...models.instances.arithmetic import LARGEST_WHOLE, whole_limits, whole_tasks_alone
 from ..mechanism import MethodCall, TasksResult
 
 #: The part α of its fair share that a user can always have, and the credits that it begins with,
@@ -40,7 +40,7 @@ def karma(call: MethodCall) -> TasksResult:
     shared = slices - count * guaranteed
     before, notes = _credits(call)
     credits = before + shared // count
-    demand = np.floor(np.minimum(instance.task_limits, slices)).astype(np.int64)
+    demand = whole_limits(np.minimum(instance.task_limits, slices)).astype(np.int64)
     used_of_guarantee = np.minimum(demand, guaranteed)
     donated = guaranteed - used_of_guarantee
     requested = np.minimum(demand - used_of_guarantee, credits)

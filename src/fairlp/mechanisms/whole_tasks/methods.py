@@ -14,7 +14,7 @@ import pandas as pd
 
 from ...errors import InstanceError, UnknownNameError, counted, quoted, require_known
 from ...formulations.whole_tasks import precomputed_drf as formulation
-from ...models.instances.arithmetic import require_countable
+from ...models.instances.arithmetic import require_countable, whole_limits
 from ...models.instances.instance import Instance
 from ...models.instances.rationals import decimal, exact_shares
 from ...tolerances import AGREEMENT
@@ -48,7 +48,7 @@ class NaiveTree:
     def __init__(self, instance: Instance) -> None:
         queues = instance.tree
         self.room = FreeCapacity(instance)
-        self.limits = np.floor(instance.task_limits).tolist()
+        self.limits = whole_limits(instance.task_limits).tolist()
         self.tasks = [0] * len(self.limits)
         self.wants_more = np.array(self.limits) > 0
         self.of = queues.of.tolist()

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...models.instances.arithmetic import quotients, require_countable
+from ...models.instances.arithmetic import quotients, require_countable, whole_limits
 from ...models.instances.instance import Instance
 from ...models.instances.rationals import decimal, exact_pool
 from ...models.trees.courses import CoursePlace, Courses
@@ -348,7 +348,7 @@ class _Lines(NamedTuple):
 
 def _begin(instance: Instance) -> tuple[FreeCapacity, list[float], set[int]]:
     room = FreeCapacity(instance)
-    limits = np.floor(instance.task_limits).tolist()
+    limits = whole_limits(instance.task_limits).tolist()
     active = {n for n, limit in enumerate(limits) if limit > 0 and room.fits(n)}
     return room, limits, active
 

@@ -25,6 +25,7 @@ from ...models.instances.arithmetic import (
     quotients,
     require_countable,
     whole,
+    whole_limits,
     whole_table,
 )
 from ...models.instances.instance import EVERYWHERE, Instance
@@ -426,7 +427,7 @@ def place(
         require_few_tasks(instance, "drfh-first-fit")
     shares = _shares(instance, policy)
     sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
-    limits = np.floor(instance.task_limits)
+    limits = whole_limits(instance.task_limits)
     tasks = np.zeros(instance.shape)
     totals = np.zeros(len(instance.users))
     heap = [(0 * share, sign * share, n) for n, share in enumerate(shares) if limits[n] > 0]

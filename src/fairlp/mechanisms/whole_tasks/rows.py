@@ -7,6 +7,7 @@ from functools import partial
 from ...formulations import normalisers, whole_goods, whole_tasks
 from ...formulations.hierarchical import at_level_1
 from ..mechanism import (
+    BY_WEIGHTS,
     EQUAL_WEIGHTS,
     NO_CONSTRAINTS,
     NO_GUARANTEES,
@@ -41,7 +42,8 @@ NASH = Method(
 )
 
 #: Weights that differ leave nothing to compare up to one good.
-_UP_TO_ONE_TASK = "envy-free up to one task of the other if all weights are equal (ours)"
+_EQUAL_PARTS = f"all weights are equal and {BY_WEIGHTS}"
+_UP_TO_ONE_TASK = f"envy-free up to one task of the other if {_EQUAL_PARTS} (ours)"
 _EF1 = "EF1 if a task needs at most one unit of each resource and all weights are equal (ours)"
 _WANG = "Wang, Li and Liang, INFOCOM 2014"
 
@@ -193,7 +195,7 @@ ROWS = (
         (FAST_MINMAX, LOOP_MINMAX),
         (
             "Pareto-optimal",
-            "envy-free up to one own task if all weights are equal",
+            f"envy-free up to one own task if {_EQUAL_PARTS}",
             "maximin share if all weights are equal (ours)",
         ),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),

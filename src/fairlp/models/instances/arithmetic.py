@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ...errors import InstanceError, TooLargeError, quoted
-from ...tolerances import QUOTIENT_ROUNDING
+from ...tolerances import QUOTIENT_ROUNDING, WHOLE
 
 if TYPE_CHECKING:
     from .instance import Instance
@@ -20,6 +20,7 @@ __all__ = [
     "effort",
     "integers",
     "largest_first",
+    "limits_beside",
     "of_whole",
     "quantity",
     "quotients",
@@ -27,6 +28,7 @@ __all__ = [
     "scaled",
     "tasks_alone",
     "whole",
+    "whole_limits",
     "whole_table",
 ]
 
@@ -106,6 +108,25 @@ _MOST_PLACES: Final = 250
 #: Numbers within these powers of two have products and quotients that are floats.
 MAX_EXPONENT: Final = 500
 _LARGEST_INT64: Final = 2.0**62
+
+
+def whole_limits(limits: np.ndarray) -> np.ndarray:
+    """Return the whole tasks that limits allow; one within ``WHOLE`` of a whole number is that.
+
+    Parameters
+    ----------
+    limits : ndarray of float, any shape
+
+    Returns
+    -------
+    ndarray of float
+    """
+    return np.asarray(np.floor(limits + WHOLE))
+
+
+def limits_beside(totals: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Return the limits that totals are held to: of whole tasks those of ``whole_limits``."""
+    return np.where(totals == whole_limits(limits), np.maximum(limits, totals), limits)
 
 
 def whole(values: np.ndarray) -> np.ndarray:

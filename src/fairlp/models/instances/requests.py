@@ -15,6 +15,8 @@ from ..notation.expressions import Index
 from .arithmetic import tasks_alone
 from .instance import Instance
 
+__all__ = ["remaining_users"]
+
 
 @dataclass(frozen=True, eq=False)
 class Requests:
@@ -125,3 +127,15 @@ def entitlements(instance: Instance) -> np.ndarray:
     """Return e[n], summing to 1: the instance's entitlements, or else its weights, normalised."""
     unscaled = instance.user_weights if instance.entitlements is None else instance.entitlements
     return np.asarray(unscaled / unscaled.sum())
+
+
+def remaining_users(instance: Instance, users: np.ndarray) -> Instance:
+    """Return the instance of these users, entitled in the proportions in which they were.
+
+    Where none of them was entitled to anything they share by their weights.
+    """
+    smaller = instance.select_users(users)
+    if instance.entitlements is None or not instance.entitlements[users].any():
+        return smaller
+    entitled = instance.entitlements[users]
+    return smaller.derived(entitlements=entitled / entitled.sum())

@@ -47,6 +47,7 @@ from .expressions import (
     Variable,
 )
 from .labels import Indices, axes_of, labels_at, shape_of, symbols_of, union
+from .reals import meeting
 from .switches import Conditional
 from .walks import children, in_coefficients, named, uses
 
@@ -683,6 +684,7 @@ def sides(row: Constraint, linear_terms: LinearTerms) -> tuple[np.ndarray, np.nd
             else numbers(end).rows(row.over, row.positions) - constant
             for end, none in zip(row.relation.ends, (-np.inf, np.inf), strict=True)
         )
+        low = meeting(low, high)
     else:
         bound = 0.0 - constant
         kind = "<=" if isinstance(row.relation, Conditional) else row.relation.comparison

@@ -38,7 +38,7 @@ from .labels import (
     union,
 )
 from .operators import Refusals
-from .reals import NumberError, floats, is_number, number
+from .reals import NumberError, floats, is_number, meeting, number
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -1468,6 +1468,8 @@ class VariablePart(Expression):
             numbers = np.clip(np.round(solved) if base.integer else solved, low, high)
         else:
             numbers = fixed_values(self, values, places)
+        # NaN, of elements that stay as they are, is on no side
+        numbers = -meeting(-meeting(numbers, high), -low)
         for k in np.flatnonzero((numbers < low) | (numbers > high))[:1].tolist():
             raise ModelError(
                 f"variable {base.element_name(elements[k])} is fixed at {numbers[k]:g}, outside its "
@@ -1528,6 +1530,7 @@ class VariablePart(Expression):
                 numbers = bound_values(self, values, places, name)
                 chosen = ~np.isnan(numbers)
                 side[elements[chosen]] = numbers[chosen]
+        low = meeting(low, high)
         require_ordered(base.name, low, high, base.indices, base.positions)
         base._set_bounds(low, high)
 

@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 
 from ...errors import quoted
+from ...tolerances import AGREEMENT, ROUNDING
 
-__all__ = ["NumberError", "NumberRangeError", "floats", "is_number", "number"]
+__all__ = ["NumberError", "NumberRangeError", "floats", "is_number", "meeting", "number"]
 
 #: Kinds of NumPy's arrays that hold real numbers: flags, whole numbers with and without a sign,
 #: floats.
@@ -159,3 +160,10 @@ def _as_number(text: str | bytes) -> str:
         return ""
     written = text.decode(errors="replace") if isinstance(text, bytes) else text
     return f"expected a number: {written.strip()}, or float({quoted(written)})"
+
+
+def meeting(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return lower ends; one that is above the upper end by rounding (.1 + .2, .3) is that end."""
+    with np.errstate(invalid="ignore"):  # between infinite ends there is no difference
+        by_rounding = low - high <= np.maximum(AGREEMENT * abs(high), ROUNDING)
+    return np.where((low > high) & by_rounding, high, low)

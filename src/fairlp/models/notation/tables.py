@@ -49,7 +49,7 @@ from .labels import (
     symbols_of,
     union,
 )
-from .reals import NumberError, floats, number
+from .reals import NumberError, floats, meeting, number
 from .switches import parts_of
 from .walks import children, mapped, mapped_relation, named, rebuilt, require_current, uses
 
@@ -328,6 +328,7 @@ class Constraint(Immutable):
         if len(range_ends) < 2:
             return
         low, high = range_ends
+        low = meeting(low, high)
         for k in np.flatnonzero(low > high)[:1].tolist():
             row = self.block(0).name_of(k)
             raise ModelError(
@@ -601,6 +602,7 @@ def bounds(
     if binary:
         low = np.maximum(low, 0.0)
         high = np.minimum(high, 1.0)
+    low = meeting(low, high)
     require_ordered(name, low, high, over, positions)
     low.setflags(write=False)
     high.setflags(write=False)

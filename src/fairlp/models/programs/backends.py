@@ -27,11 +27,13 @@ from ...errors import (
     needed_by,
 )
 from ...registry import Registry
-from ...tolerances import MILP_TOLERANCES, VERIFIED
+from ...tolerances import FEASIBILITY, MILP_TOLERANCES, VERIFIED
+from .certificate import certify
 from .options import Options
 from .program import Program
 from .protocols import Backend, Capability
-from .solution import Solution, solution_at
+from .sizes import integer_objective_size
+from .solution import Solution, solution_at, start_of
 from .status import HOPELESS, Point, Termination
 
 __all__ = ["AnySolver", "backend", "carried", "find_backend", "solve", "spelt"]
@@ -59,6 +61,19 @@ _PROVED_HOPELESS = (Termination.INFEASIBLE, Termination.UNBOUNDED)
 _OTHER_WAYS = (
     Options(method="simplex", scale=False, primal_tolerance=VERIFIED, dual_tolerance=VERIFIED),
     Options(method="ipm"),
+)
+
+#: Who takes convex squares where nobody else was asked for.
+_SQUARES = "cvxpy:CLARABEL"
+#: HiGHS's name for how far from a whole number it takes a value for whole.
+WHOLE_WITHIN = "mip_feasibility_tolerance"
+
+#: The same with integers. The last one is for whole numbers beside a large coefficient: HiGHS may
+#: call a wrong point optimal then, so that it is asked only where nothing else decides.
+_OTHER_WAYS_WITH_INTEGERS = (
+    Options(scale=False, primal_tolerance=VERIFIED, dual_tolerance=VERIFIED),
+    Options(extra={"presolve": "off"}),
+    Options(extra={WHOLE_WITHIN: FEASIBILITY}),
 )
 
 #: name → ("module:Class", keyword arguments of the class)
@@ -255,22 +270,53 @@ def backend(solver: AnySolver) -> Backend:
 def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
     """Solve a program on a back end; the answer claims no more than its own arrays prove.
 
+    What one of fairlp's back ends leaves undecided is tried again by other means. Back ends of
+    one's own are not helped, so that their faults are seen.
+    """
+    back_end = _for_squares(program, backend(solver))
+    is_helped = program.logs is None and _is_builtin(back_end.name)
+    try:
+        solution = _attempt(program, back_end, options)
+    except SolverError as error:
+        by_request = isinstance(error, UnsupportedError) or options.extra
+        if by_request or not (is_helped and program.is_mip):
+            raise
+        message = str(error)
+        failure = solution_at(
+            program, Termination.UNKNOWN, message, back_end.name, None, None, None
+        )
+        solution = _settled_by_others(failure, back_end, options)
+        if solution.x is None and solution.status.termination is Termination.UNKNOWN:
+            raise
+        return solution
+    if not is_helped or not _is_undecided(solution, options):
+        return solution
+    return _settled_by_others(solution, back_end, options)
+
+
+def _for_squares(program: Program, chosen: Backend) -> Backend:
+    """Return the back end, or the one for squares where HiGHS was to take some without integers."""
+    is_square = Capability.QUADRATIC in needs(program) and not program.is_mip
+    if is_square and chosen.name == "highs" and _is_builtin("highs") and not why_not(_SQUARES):
+        return find_backend(_SQUARES)
+    return chosen
+
+
+def _attempt(program: Program, back_end: Backend, options: Options) -> Solution:
+    """Return a back end's answer to one solve, checked.
+
     Where an integer has a large coefficient, and a first point shows how far the better ones can
     be, these are looked for once more within such bounds. A solver's word is not taken where the
     coefficient stays too large.
     """
-    back_end = backend(solver)
     accuracy = getattr(back_end, "accuracy", VERIFIED)
     solution = checked(solve_on(back_end, program, options), options, accuracy)
     if not program.is_mip:
-        return _settled_by_others(solution, back_end, options)
+        return solution
     bounded = _load(_WITHIN_OBJECTIVE)(program, solution.x) if solution.is_feasible else None
-    seconds = sum(solution.times.values())
-    if bounded is not None and (options.time_limit is None or options.time_limit > seconds):
-        remaining_time = None if options.time_limit is None else options.time_limit - seconds
-        bounded_solution = checked(
-            solve_on(back_end, bounded, replace(options, time_limit=remaining_time)), options
-        )
+    remaining = _remaining(options, sum(solution.times.values()))
+    if bounded is not None and remaining is not None:
+        bounded_solution = checked(solve_on(back_end, bounded, remaining), options)
         if bounded_solution.status.is_optimal:
             pool = tuple(replace(point, program=program) for point in bounded_solution.pool)
             return replace(
@@ -279,50 +325,69 @@ def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
     return _doubted(solution, back_end, options)
 
 
+def _remaining(options: Options, seconds: float) -> Options | None:
+    """Return the options with the time that is left after some seconds; None without any."""
+    if options.time_limit is None:
+        return options
+    remaining = replace(options, time_limit=options.time_limit - seconds)
+    return remaining if options.time_limit > seconds else None
+
+
 def _is_undecided(solution: Solution, options: Options) -> bool:
     """Whether it is open if there is an optimum, and no limit that was asked for is why."""
     termination = solution.status.termination
     limited = options.iteration_limit is not None or options.extra
     stopped = termination is Termination.ITERATION_LIMIT and not limited
-    return stopped or termination in (Termination.UNKNOWN, Termination.INFEASIBLE_OR_UNBOUNDED)
+    return (
+        stopped
+        or termination in (Termination.UNKNOWN, Termination.INFEASIBLE_OR_UNBOUNDED)
+        or _is_worse_than_start(solution, options)
+    )
+
+
+def _is_worse_than_start(solution: Solution, options: Options) -> bool:
+    """Whether the point that an integer program began from is better than its "optimum"."""
+    program = solution.program
+    if not program.is_mip or options.start is None or not solution.status.is_optimal:
+        return False
+    point = start_of(program, options.start)
+    if not np.isfinite(point).all() or not certify(program, point).is_feasible:
+        return False
+    start = program.objective_value(point)
+    gain = start - solution.objective if program.sense == "max" else solution.objective - start
+    return gain > MILP_TOLERANCES[-1] * integer_objective_size(program, point)
 
 
 def _settled_by_others(solution: Solution, chosen: Backend, options: Options) -> Solution:
-    """Return a linear program's answer, settled by other means where it is undecided.
+    """Return an answer, settled by other means where it is undecided.
 
     The program is solved again as it is written, without scaling, and then by HiGHS: by simplex
     from the point, as it is written to the tolerance that a verified answer has, and by interior
-    points. Back ends of one's own are not helped, so that their faults are seen.
+    points; with integers as HiGHS is delivered, without presolve, and with tighter whole numbers.
     """
     program = solution.program
-    if (
-        not _is_undecided(solution, options)
-        or program.logs is not None
-        or not _is_builtin(chosen.name)
-    ):
-        return solution
     attempts: list[Callable[[Options], Solution]] = [
-        lambda rest: solve_on(chosen, program, replace(rest, scale=False))
+        lambda rest: _attempt(program, chosen, replace(rest, scale=False))
     ]
     if not why_not("highs"):
         x = solution.x
-        if x is not None:
-            attempts.append(lambda rest: at_point(program, x))
-        attempts += [partial(_on_highs, program, others) for others in _OTHER_WAYS]
+        if x is not None and not program.is_mip:
+            attempts.append(lambda rest: checked(at_point(program, x), rest))
+        other_ways = _OTHER_WAYS_WITH_INTEGERS if program.is_mip else _OTHER_WAYS
+        attempts += [partial(_on_highs, program, others) for others in other_ways]
     seconds = dict(solution.times)
     for attempt in attempts:
-        rest = options
-        if options.time_limit is not None:
-            rest = replace(options, time_limit=options.time_limit - sum(seconds.values()))
-            if rest.time_limit is not None and rest.time_limit <= 0:
-                break
+        remaining = _remaining(options, sum(seconds.values()))
+        if remaining is None:
+            break
         try:
-            answer = checked(attempt(rest), rest)
+            answer = attempt(remaining)
         except (SolverError, UnsupportedError):
             continue
         for name, value in answer.times.items():
             seconds[name] = seconds.get(name, 0.0) + value
-        if answer.status.is_optimal or answer.status.termination in _PROVED_HOPELESS:
+        is_optimal = answer.status.is_optimal and not _is_worse_than_start(answer, options)
+        if is_optimal or answer.status.termination in _PROVED_HOPELESS:
             by = answer.method if answer.solver == chosen.name else f"HiGHS, {answer.method}"
             message = (
                 f"{answer.status.message}; at the second attempt ({by}); the first: "
@@ -335,7 +400,7 @@ def _settled_by_others(solution: Solution, chosen: Backend, options: Options) ->
 
 def _on_highs(program: Program, options: Options, rest: Options) -> Solution:
     """Return HiGHS's answer with other options, within the time that is left."""
-    return solve_on(find_backend("highs"), program, replace(options, time_limit=rest.time_limit))
+    return _attempt(program, find_backend("highs"), replace(options, time_limit=rest.time_limit))
 
 
 def _is_builtin(name: str) -> bool:
@@ -349,6 +414,7 @@ def _doubted(solution: Solution, chosen: Backend, options: Options) -> Solution:
     if not infeasible and not solution.status.is_optimal:
         return solution
     tolerance = getattr(chosen, "integrality_tolerance", MILP_TOLERANCES[-1])
+    tolerance = options.extra.get(WHOLE_WITHIN, tolerance)
     reason = _load(_DOUBT)(solution.program, max(tolerance, options.primal_tolerance or 0.0))
     if not reason:
         return solution

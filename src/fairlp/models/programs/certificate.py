@@ -18,7 +18,7 @@ from ...tolerances import ROUNDING, VERIFIED
 from .program import Block, Program, with_data
 from .sizes import Sizes, implied_reach, integer_objective_size, sign_errors
 
-__all__ = ["certify"]
+__all__ = ["certify", "why_not"]
 
 
 def figure(value: float | None) -> str:
@@ -231,6 +231,34 @@ def certify(
         objective_gap,
         price_error=price_error,
     )
+
+
+def why_not(program: Program, x: np.ndarray, certificate: Certificate, better: np.ndarray) -> str:
+    """Return why a point is not proved optimal: what the certificates of all mechanisms say.
+
+    A point is called not optimal only beside a better one, which is checked here, from the program
+    alone. All else is not proved.
+
+    Parameters
+    ----------
+    program : Program
+    x : ndarray
+        The point.
+    certificate : Certificate
+        Its certificate.
+    better : ndarray
+        A point that may be better.
+    """
+    if not certificate.is_feasible:
+        return f"not feasible: {certificate}"
+    beside = certify(program, better)
+    value = program.objective_value(x)
+    better_value = program.objective_value(better)
+    gain = better_value - value if program.sense == "max" else value - better_value
+    size = max(Sizes(program, x).objective, Sizes(program, better).objective)
+    if beside.is_feasible and gain > VERIFIED * size:
+        return f"not optimal: the objective is {value:.12g}, and {better_value:.12g} is possible"
+    return f"not proved: {certificate}"
 
 
 class _Violation(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import SolverNotAvailableError, UnsupportedError
 from ...tolerances import NEGLIGIBLE, VERIFIED
-from .certificate import certify
+from .certificate import certify, why_not
 from .program import Program
 from .proof import NO_PROOF, Basis, ExactProof, Proof, ProofRound
 
@@ -31,8 +31,12 @@ __all__ = ["optimal_from"]
 MOST_PIVOTS = 200
 
 
-def prove(solution: Solution) -> BasisProof:
+def prove(
+    solution: Solution, entries: Entries | None = None, costs: Costs | None = None
+) -> BasisProof:
     """Return whether a solution is optimal, by its basis or by one a few pivots away.
+
+    ``entries`` and ``costs`` as for :func:`prove_basis`: of the program as it was written.
 
     Floats that are within rounding of an optimum often come with a basis that is not quite one. The
     optimum that the pivots reach is exact; the solution's own point must then be optimal by its
@@ -56,11 +60,11 @@ def prove(solution: Solution) -> BasisProof:
             f"{solution.solver} kept no basis of {program.name!r}; solve with solver='highs', "
             "method='simplex'"
         )
-    proof, pivots = optimal_from(
-        program, [int(s) for s in basis.col_status], [int(s) for s in basis.row_status]
-    )
+    columns = [int(status) for status in basis.col_status]
+    rows = [int(status) for status in basis.row_status]
+    proof, pivots = optimal_from(program, columns, rows, None, entries, costs)
     if not proof.holds:
-        return proof
+        return replace(proof, message=f"not proved: {proof.message}")
     problem = _problem(solution, proof)
     if problem:
         return replace(proof, holds=False, message=problem, exact=NO_PROOF)
@@ -76,21 +80,19 @@ def _problem(solution: Solution, proof: BasisProof) -> str:
     program = solution.program
     x = solution.require_point()
     optimum = float(proof.objective or 0)
+    vertex = np.array(proof.x, dtype=float)
     with_exact_duals = certify(program, x, np.array(proof.row_duals, dtype=float))
-    if not with_exact_duals.is_optimal:
-        return f"not optimal, by the duals of the optimum {optimum:.17g}: {with_exact_duals}"
     # rows that differ by rounding only have duals so large that anything is little beside them
     value = program.objective_value(x)
     cost = abs(program.c)
-    size = np.maximum(abs(x), abs(np.array(proof.x, dtype=float)))
+    size = np.maximum(abs(x), abs(vertex))
     terms = abs(program.offset) + max(
         cost @ size, NEGLIGIBLE * cost.max(initial=0.0) * size.max(initial=0.0)
     )
-    if abs(value - optimum) > VERIFIED * terms:
-        return (
-            f"not optimal: the objective is {value:.17g}, and {optimum:.17g} at the exact optimum"
-        )
-    return ""
+    if with_exact_duals.is_optimal and abs(value - optimum) <= VERIFIED * terms:
+        return ""
+    reason = why_not(program, x, with_exact_duals, better=vertex)
+    return f"{reason}; the exact optimum is {optimum:.17g}"
 
 
 def optimal_from(
@@ -99,18 +101,20 @@ def optimal_from(
     rows: Sequence[int],
     lower: Sequence[Fraction | None] | None = None,
     entries: Entries | None = None,
+    costs: Costs | None = None,
 ) -> tuple[BasisProof, int]:
     """Return the proof of an exactly optimal basis near this one, and the number of pivots.
 
     Parameters
     ----------
-    program, columns, rows, lower, entries
+    program, columns, rows, lower, entries, costs
         As for :func:`~fairlp.models.programs.exact_certificate.prove_basis`.
     """
-    verdict = prove_basis(program, columns, rows, lower, entries)
+    verdict = prove_basis(program, columns, rows, lower, entries, costs)
     if verdict.holds or verdict.objective is None:
         return verdict, 0
-    basis = ExactBasis(Vertex(ExactProgram(program, lower, entries), columns, rows))
+    exact = ExactProgram(program, lower, entries, costs)
+    basis = ExactBasis(Vertex(exact, columns, rows))
     pivots = 0
     try:
         basis.shift_costs()
@@ -120,7 +124,8 @@ def optimal_from(
             pivots += 1
     except ZeroDivisionError:  # a singular basis: the verdict stands
         return verdict, pivots
-    return prove_basis(program, basis.vertex.columns, basis.vertex.rows, lower, entries), pivots
+    reached = basis.vertex
+    return prove_basis(program, reached.columns, reached.rows, lower, entries, costs), pivots
 
 
 class ExactBasis:
@@ -282,6 +287,8 @@ class ExactBasis:
 
 #: (row, column) → an entry of the matrix that is no float.
 Entries = Mapping[tuple[int, int], Fraction]
+#: Column → a cost that is no float.
+Costs = Mapping[int, Fraction]
 #: Statuses of columns and rows, in HiGHS's numbers.
 LOWER = 0
 BASIC = 1
@@ -322,6 +329,7 @@ def prove_basis(
     rows: Sequence[int],
     lower: Sequence[Fraction | None] | None = None,
     entries: Entries | None = None,
+    costs: Costs | None = None,
 ) -> BasisProof:
     """Return whether a basis is exactly optimal.
 
@@ -337,8 +345,10 @@ def prove_basis(
         Exact lower bounds of rows, where they are not the program's floats.
     entries : mapping, optional
         (row, column) → exact entry of the matrix, where it is not the program's float.
+    costs : mapping, optional
+        Column → exact cost, where it is not the program's float.
     """
-    exact = ExactProgram(program, lower, entries)
+    exact = ExactProgram(program, lower, entries, costs)
     basic = columns.count(BASIC)
     active = len(rows) - rows.count(BASIC)
     if basic != active:
@@ -362,7 +372,7 @@ def prove_basis(
         for i in range(program.n_rows)
     ]
     basis = (list(columns), list(rows))
-    as_it_stands = lower is None and entries is None
+    as_it_stands = lower is None and entries is None and costs is None
     return BasisProof(
         not problem,
         problem or "optimal, proved",
@@ -387,6 +397,7 @@ class ExactProgram:
         program: Program,
         lower: Sequence[Fraction | None] | None,
         entries: Entries | None = None,
+        costs: Costs | None = None,
     ) -> None:
         self.flint = _flint()
         self.program = program
@@ -395,6 +406,7 @@ class ExactProgram:
         self.offset = self._of(program.offset)
         self.row_lower_bounds = lower
         self.entries = entries or {}
+        self.costs = costs or {}
         self.A = program.A.tocsc()
 
     def _of(self, value: float) -> Any:
@@ -420,6 +432,8 @@ class ExactProgram:
 
     def cost(self, j: int) -> Any:
         """Return the cost of a column, to be minimised."""
+        if j in self.costs:
+            return self._fraction(self.costs[j]) * self.sign
         return self._of(self.program.c[j]) * self.sign
 
     def row_lower(self, i: int) -> Any:
@@ -583,7 +597,7 @@ class Vertex:
         for thing, cost in self.reduced.items():
             if self.pays(thing, cost):
                 kind = "reduced cost" if thing[0] == "column" else "dual"
-                return f"not optimal: the {kind} of {self._name(thing)} has the wrong sign"
+                return f"the basis is not optimal: the {kind} of {self._name(thing)} has the wrong sign"
         return ""
 
     def _name(self, thing: Thing) -> str:

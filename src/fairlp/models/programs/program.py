@@ -13,6 +13,7 @@ import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest
 from ...keywords import lists
+from ...tolerances import WHOLE
 from .options import SolveOptions, WriteOptions
 from .views import NamedView
 
@@ -393,8 +394,33 @@ class Program:
                     f"program {self.name!r}: {attribute} has shape {array.shape}, expected ({size},)"
                 )
             array.setflags(write=False)
+        if self.is_mip:
+            self._snap_bounds_of_integers()
         for array in (self.A.data, self.A.indices, self.A.indptr):
             array.setflags(write=False)
+
+    def _snap_bounds_of_integers(self) -> None:
+        """Take bounds and rows of single integers for the whole numbers that they nearly are."""
+        is_whole = self.integrality > 0
+        entries = _entries_alone_in_their_rows(self.A)
+        columns = np.searchsorted(self.A.indptr, entries, side="right") - 1
+        entries = entries[is_whole[columns]]
+        rows = self.A.indices[entries]
+        coefficients = self.A.data[entries]
+        integers = np.flatnonzero(is_whole)
+        for name, places, unit in (
+            ("col_lower", integers, np.ones(len(integers))),
+            ("col_upper", integers, np.ones(len(integers))),
+            ("row_lower", rows, coefficients),
+            ("row_upper", rows, coefficients),
+        ):
+            ends = getattr(self, name)
+            snapped = _whole_ends(ends[places], unit)
+            if not np.array_equal(snapped, ends[places]):
+                ends = ends.copy()
+                ends[places] = snapped
+                ends.setflags(write=False)
+                object.__setattr__(self, name, ends)
 
     @property
     def n_rows(self) -> int:
@@ -743,6 +769,23 @@ def with_data(A: Any, data: np.ndarray) -> Any:
     array = copy(A)
     array.data = data
     return array
+
+
+def _entries_alone_in_their_rows(A: csc_array[Any]) -> np.ndarray:
+    """Return the positions of the entries beside which their rows have none."""
+    counts = np.bincount(A.indices, A.data != 0, A.shape[0])
+    return np.flatnonzero((counts[A.indices] == 1) & (A.data != 0))
+
+
+def _whole_ends(ends: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Return the ends of unit·(a whole number); one within ``WHOLE`` of a multiple as that.
+
+    The end of a row is within ``WHOLE`` in its own numbers, too: 10⁷·x ≥ 5 asks for x ≥ 1.
+    """
+    with np.errstate(invalid="ignore"):  # infinite ends are no whole numbers
+        multiples = np.round(ends / unit) * unit
+        near = abs(ends - multiples) <= WHOLE * np.minimum(abs(unit), 1.0)
+    return np.where(near, multiples, ends)
 
 
 def finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -122,8 +122,11 @@ class Proof:
         levels: np.ndarray,
         right_levels: np.ndarray,
         errors: np.ndarray,
+        told: float = 0.0,
     ) -> Proof:
         """Return the proof that some levels are the right ones, which self proves.
+
+        Levels are refused only where one is less than what is right; others are not proved.
 
         Parameters
         ----------
@@ -133,6 +136,8 @@ class Proof:
             Of those who have the levels.
         levels, right_levels, errors : ndarray
             The levels, those that are right, and how far they are apart, relatively.
+        told : float
+            How far those that are right may be off themselves, relatively.
 
         Returns
         -------
@@ -146,10 +151,11 @@ class Proof:
                 message=f"{claim}, proved ({self.message}); levels agree to {largest_error:.1e}",
                 gap=largest_error,
             )
+        shortfalls = np.where(right_levels > levels, errors, 0.0)
+        is_shown = shortfalls.max() > max(AGREEMENT, told)
+        verdict = f"not {claim}" if is_shown else "not proved"
         comparison = f"{names[worst]} has the level {levels[worst]:.12g}, and {right_levels[worst]:.12g} is right"
-        return Proof(
-            False, f"not {claim}: {comparison} ({self.message})", largest_error, self.levels
-        )
+        return Proof(False, f"{verdict}: {comparison} ({self.message})", largest_error, self.levels)
 
     def write(self, path: str | Path) -> Path:
         """Write the proof to a file that others can check, and return its path.

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...tolerances import FEASIBILITY, SOLVER_TIGHTEST, VERIFIED
 from .program import Program
-from .sizes import implied_reach, largest_of, sign_errors
+from .sizes import implied_reach, largest_of, sign_errors, units_of_still_rows
 
 
 def proves_unbounded(program: Program, direction: np.ndarray) -> bool:
@@ -53,6 +53,7 @@ def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
     size = float(abs(largest_activity).sum() + abs(least_sides).sum())
     reach = np.repeat(np.minimum(implied_reach(program), 1.0), np.diff(program.A.indptr))
     unit = largest_of(abs(program.A.data) * reach, program.A.indices, program.n_rows)
+    unit = np.maximum(unit, units_of_still_rows(program))
     within_tolerance = FEASIBILITY * float(abs(multipliers) @ unit)
     beyond = float(least_sides.sum() - largest_activity.sum())
     return beyond > max(VERIFIED * size, within_tolerance)

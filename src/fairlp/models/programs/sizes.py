@@ -19,6 +19,7 @@ import numpy as np
 
 from ...tolerances import (
     ACCEPTED,
+    CONFORMANCE,
     FEASIBILITY,
     MILP_TOLERANCES,
     NEGLIGIBLE,
@@ -72,8 +73,12 @@ class Sizes:
         logs = self.program.logs
         if logs is None:
             return size
-        slopes = logs.slopes(logs.arguments(self.x))
-        return np.asarray(size + abs(logs.A).T @ abs(slopes))
+        z = logs.arguments(self.x)
+        # The slope of a square is its argument, known to FEASIBILITY of the argument's terms.
+        terms = abs(logs.A) @ abs(self.x) + abs(logs.constant)
+        floor = np.where(logs.alpha < 0, FEASIBILITY / VERIFIED * terms, 0.0)
+        slopes = np.maximum(abs(logs.slopes(z)), abs(logs.weights) * floor)
+        return np.asarray(size + abs(logs.A).T @ slopes)
 
     @cached_property
     def at_integers(self) -> tuple[Program, np.ndarray]:
@@ -105,6 +110,7 @@ class Sizes:
         reach = np.maximum(abs(x), reach_of(linear))
         rows = np.maximum(rows, abs(linear.A) @ (NEGLIGIBLE * reach))
         rows = np.maximum(rows, self._negligible(float(reach.max(initial=0.0))))
+        rows = np.maximum(rows, FEASIBILITY / VERIFIED * units_of_still_rows(linear))
         yield rows, np.maximum(reach, tightest(linear.A, rows[linear.A.indices]))
 
     def sizes_of_reduced_costs(self, terms: np.ndarray) -> Iterator[np.ndarray]:
@@ -140,14 +146,19 @@ class Sizes:
         """Yield sizes of the objective, beside that of the dual.
 
         Not the dual's own terms: those can cancel each other and be of any size. The second one
-        has a floor: a priced column moved by ``FEASIBILITY`` of what counts in its rows.
+        has a floor: a priced column moved by ``FEASIBILITY`` of what counts in its rows. An
+        objective that is more than a difference within that floor is held to ``CONFORMANCE`` of
+        itself, too (a goal of weight 10⁶ does not excuse one of weight 10²).
         """
         size = max(self.objective, abs(dual_value))
         yield size
 
         could_be = NEAR_ZERO * float(self.costs @ reach_of(self.program))
         moved = float((self.costs * self._values_in_rows).max(initial=0.0))
-        yield max(size, could_be, FEASIBILITY / VERIFIED * moved)
+        floor = max(could_be, FEASIBILITY / VERIFIED * moved)
+        if size > VERIFIED * floor:
+            floor = min(floor, CONFORMANCE / VERIFIED * size)
+        yield max(size, floor)
 
     def _negligible(self, largest_reach: float) -> np.ndarray:
         """Return the least size of each row, in its unit.
@@ -296,6 +307,13 @@ def implied_reach(program: Program) -> np.ndarray:
     """Return the largest size of each column within bounds and rows, else infinity.
 
     It takes O(nonzeros).
+    """
+    low, high = _implied_bounds(program)
+    return np.maximum(abs(low), abs(high))
+
+
+def _implied_bounds(program: Program) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds of each column within bounds and rows; O(nonzeros).
 
     A row bounds an entry by what its other entries can be at least and at most. What that bounds
     may bound others, so that it is done a few times.
@@ -321,7 +339,26 @@ def implied_reach(program: Program) -> np.ndarray:
         np.maximum.at(low, column, np.where(a > 0, above, below))
         if np.isinf(low).sum() + np.isinf(high).sum() == before:
             break
-    return np.asarray(np.maximum(abs(low), abs(high)))
+    return low, high
+
+
+def units_of_still_rows(program: Program) -> np.ndarray:
+    """Return the largest coefficient of each row that nothing moves, 1 without any; else 0.
+
+    Such a row has no column, or only some that bounds and rows hold at 0, or would if the row were
+    not there. Its terms say nothing of its size, so that a side within ``FEASIBILITY`` of this unit
+    is rounding (0 = .3 − .1 − .2).
+    """
+    A = program.A
+    low, high = _implied_bounds(program)
+    reach = np.maximum(abs(low), abs(high))
+    is_small = reach <= FEASIBILITY * min(1.0, float(reach.max(initial=0.0)))
+    moves = ~is_small | ((low <= high) & (reach > 0))
+    sizes = abs(A.data)
+    entry_moves = np.repeat(moves, np.diff(A.indptr)) & (sizes > 0)
+    is_still = np.bincount(A.indices, entry_moves, program.n_rows) == 0
+    largest = largest_of(sizes, A.indices, program.n_rows)
+    return np.where(is_still, np.where(largest > 0, largest, 1.0), 0.0)
 
 
 def _sum_of_others(values: np.ndarray, row: np.ndarray, rows: int) -> np.ndarray:

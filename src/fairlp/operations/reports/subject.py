@@ -28,6 +28,7 @@ from ...models.files.whole_files import YAML_SUFFIXES, home
 from ...models.instances.arithmetic import largest_first, quantity
 from ...models.instances.merging import equal_servers
 from ...models.instances.queues import cleaned
+from ...models.instances.requests import remaining_users
 from ...tolerances import AUDIT
 from ..clusters.assembly import Snapshot
 from ..clusters.cluster import Preemption, unique_labels
@@ -265,7 +266,7 @@ class Subject:
             raise InstanceError("all users are excluded; leave a user to report on")
 
         remaining = np.flatnonzero(~is_excluded)
-        users = instance.select_users(remaining)
+        users = remaining_users(instance, remaining)
         selected = replace(
             self,
             instance=users,

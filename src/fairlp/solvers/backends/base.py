@@ -611,7 +611,7 @@ def _trivial(program: Program) -> Raw | None:
     An integer is impossible where no whole number lies between its bounds.
     """
     if (program.col_lower > program.col_upper).any():
-        return Raw(Termination.INFEASIBLE, "no whole number lies between the bounds of a variable")
+        return Raw(Termination.INFEASIBLE, "not asked")
     if program.n_columns:
         return None
     if (program.row_lower > 0).any() or (program.row_upper < 0).any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -831,12 +831,16 @@ class Cvxpy(BaseBackend):
     def run(self, program: Program, options: Options) -> Raw:
         """Minimise through CVXPY; "optimal but inaccurate" is not called optimal."""
         curved_tolerance = self.conic_solver.curved_tolerance
-        is_limited = options.time_limit is not None or options.iteration_limit is not None
         is_curved = program.logs is not None and options.dual_tolerance is None
-        if curved_tolerance is not None and is_curved and not is_limited:
+        if curved_tolerance is not None and is_curved and options.iteration_limit is None:
             raw = self._run_at(program, options, curved_tolerance)
             if raw.termination is not Termination.UNKNOWN:
                 return raw
+            if options.time_limit is not None:
+                seconds_left = options.time_limit - raw.seconds
+                if seconds_left <= 0:
+                    return raw
+                options = replace(options, time_limit=seconds_left)
         return self._run_at(program, options, self.conic_solver.tolerance)
 
     def _run_at(self, program: Program, options: Options, tolerance: float) -> Raw:
@@ -884,9 +888,13 @@ class Cvxpy(BaseBackend):
         return self._raw(built, perf_counter() - start_time, limit, options)
 
     def _raw(self, built: Any, seconds: float, limit: Termination, options: Options) -> Raw:
-        limited = options.time_limit is not None or options.iteration_limit is not None
         status = str(built.problem.status)
         stats = built.problem.solver_stats
+        steps = getattr(stats, "num_iters", None) or 0
+        # CVXPY calls a point inaccurate after a limit, and where the solver gains no more digits
+        limited = (options.time_limit is not None and seconds >= options.time_limit) or (
+            options.iteration_limit is not None and steps >= options.iteration_limit
+        )
         at_limit = {
             "user_limit": limit,
             "optimal_inaccurate": limit if limited else Termination.UNKNOWN,
@@ -899,8 +907,8 @@ class Cvxpy(BaseBackend):
             seconds=float(solve_time) if solve_time else seconds,
             method=self.solver,
         )
-        if getattr(stats, "num_iters", None):
-            raw.iterations = {self.solver.lower(): int(stats.num_iters)}
+        if steps:
+            raw.iterations = {self.solver.lower(): int(steps)}
         if status in ("optimal", "optimal_inaccurate", "user_limit"):
             raw.x = built.point()
         if (

@@ -240,12 +240,10 @@ def settled(solution: Solution, options: Options) -> Solution:
     if x is None and not program.is_mip:
         of_relaxation = relaxation.checked()
         x = of_relaxation.x if of_relaxation.is_feasible else None
-    elif x is None and (
-        direction is not None or (status.termination in HOPELESS and not _looked_twice(solution))
-    ):
+    elif x is None and (direction is not None or status.termination in HOPELESS):
         feasible = (
             Highs()
-            .solve(_without_objective(program), Options(time_limit=options.time_limit))
+            .solve(_without_objective(program), Options(time_limit=options.time_limit, scale=False))
             .checked()
         )
         x = feasible.x if feasible.is_feasible else None
@@ -257,6 +255,12 @@ def settled(solution: Solution, options: Options) -> Solution:
     if x is not None and direction is None and program.logs is None:
         reason = "refuted: a point is feasible, and no direction without end was found"
         return _ended(solution, Termination.UNKNOWN, reason, x=x)
+    low, high = program.whole_bounds()
+    crossed = np.flatnonzero(low > high)
+    if program.is_mip and crossed.size:
+        name = program.column_names[crossed[0]]
+        reason = f"no whole number lies between the bounds of {name}"
+        return _ended(solution, Termination.INFEASIBLE, reason)
     if program.is_mip and status.termination is Termination.INFEASIBLE:
         return _ended(solution, status.termination, "no whole numbers fit, as the solver says")
     return _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, "neither is proved")
@@ -286,11 +290,6 @@ def with_duals(solution: Solution) -> Solution:
     )
     proved = replace(solution, status=status, row_duals=duals, column_duals=reduced)
     return proved if proved.verify().is_optimal else solution
-
-
-def _looked_twice(solution: Solution) -> bool:
-    """Whether no whole numbers fit, as HiGHS says, which looks at two tolerances."""
-    return solution.solver == "highs" and solution.status.termination is Termination.INFEASIBLE
 
 
 def _answer(program: Program, options: Options) -> Solution:

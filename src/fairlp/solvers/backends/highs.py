@@ -6,7 +6,6 @@ import functools
 import importlib.metadata
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -273,30 +272,7 @@ class Highs:
             session.restart(other_method=True)
             second = session.solve()
             solution = solution if second.status.termination is Termination.UNKNOWN else second
-        if (
-            program.is_mip
-            and options.primal_tolerance is None
-            and solution.status.termination in _NOTHING
-        ):
-            return self._with_more_room(program, options, solution)
         return solution
-
-    def _with_more_room(self, program: Program, options: Options, solution: Solution) -> Solution:
-        """Return a certified answer at the loosest tolerance; else ``solution`` without a point.
-
-        With whole numbers HiGHS sometimes loses every point at its tightest tolerances, and calls
-        that infeasible.
-        """
-        seconds_left = options.time_limit
-        if seconds_left is not None:
-            seconds_left -= solution.times.get("solve", 0.0)
-            if seconds_left <= 0:
-                return solution
-        looser = replace(options, primal_tolerance=MILP_TOLERANCES[-1], time_limit=seconds_left)
-        looser_solution = (
-            HighsSession(self, program, looser, series=False).solve().checked(by_word=True)
-        )
-        return looser_solution if looser_solution.is_feasible else solution
 
     def session(self, program: Program, options: Options) -> HighsSession:
         """Load a program for a series of solves, each from the last basis."""

@@ -49,7 +49,6 @@ class Scip(BaseBackend):
     capabilities = frozenset({Capability.LP, Capability.MILP})
     package = "pyscipopt"
     install = 'pip install "fairlp[scip]"'
-    integrality_tolerance = ACCEPTED
     honours = frozenset(
         {
             *_PARAMETERS,
@@ -74,7 +73,9 @@ class Scip(BaseBackend):
             model.hideOutput()
         model.setParam("misc/catchctrlc", False)  # it is ours
         primal, dual = options.tolerances(ACCEPTED, ACCEPTED)
-        model.setParam("numerics/feastol", primal)
+        if options.primal_tolerance is not None or not program.is_mip:
+            # as HiGHS, SCIP calls wrong points optimal where whole numbers are held tighter
+            model.setParam("numerics/feastol", primal)
         model.setParam("numerics/dualfeastol", dual)
         for name, value in {**given_options(options, **_PARAMETERS), **options.extra}.items():
             model.setParam(name, value)

@@ -24,7 +24,7 @@ from ...models.notation.model import Model
 from ...models.notation.tables import check_own, parameter_values
 from ...models.notation.walks import mapped
 from ...models.paths.engine import History
-from ...models.programs.backends import AnySolver, checked, find_backend, spelt
+from ...models.programs.backends import AnySolver, find_backend, solve, spelt
 from ...models.programs.certificate import certify
 from ...models.programs.options import Options, SolveOptions
 from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
@@ -430,7 +430,7 @@ def ordered_outcomes(
         if options.time_limit is not None:
             seconds_left = max(options.time_limit - (perf_counter() - start_time), 0.0)
             options_of_stage = replace(options, time_limit=seconds_left)
-        solution = checked(backend.solve(stage, options_of_stage), options_of_stage)
+        solution = solve(stage, backend, options_of_stage)
 
         # a limit: the best point so far, and a bound on what the stage can come to
         termination = solution.status.termination
@@ -624,10 +624,11 @@ class LeximinSolution:
                 f"not proved: the program of the level of {label!r} is not solved to its tolerance"
             )
             return Proof(False, f"{message}; certify(exact=True)")
-        verdict = self._agreement(reached, Proof(True, "one program a level"))
         # what a program can tell of a level is as right as its rows and prices are
         told_apart = abs(reached) > self._rounding(reach=True)
         doubt = (error[told_apart] / abs(reached[told_apart])).max(initial=0.0)
+        told = max(float(doubt), ACCEPTED)
+        verdict = self._agreement(reached, Proof(True, "one program a level"), told)
         if not doubt <= max(verdict.gap, ACCEPTED):
             message = (
                 f"not proved: programs tell levels to {doubt:.1e} of themselves only; "
@@ -714,17 +715,18 @@ class LeximinSolution:
                 ), error
         return np.nan, np.nan
 
-    def _agreement(self, expected: np.ndarray, proof: Proof) -> Proof:
+    def _agreement(self, expected: np.ndarray, proof: Proof, told: float = 0.0) -> Proof:
         """Return the verdict on the levels beside those expected.
 
-        Each difference is relative to the level, less its rounding.
+        Each difference is relative to the level, less its rounding; ``told`` is how far those
+        expected may be off.
         """
         levels = self.levels.to_numpy(dtype=float)
         size = np.maximum(np.maximum(abs(expected), abs(levels)), np.finfo(float).tiny)
         difference = np.maximum(abs(levels - expected) - self._rounding(), 0.0) / size
         difference[np.maximum(abs(expected), abs(levels)) <= self._rounding(reach=True)] = 0.0
         return proof.compared(
-            "the leximin", [*map(repr, self.levels.index)], levels, expected, difference
+            "the leximin", [*map(repr, self.levels.index)], levels, expected, difference, told
         )
 
     def __repr__(self) -> str:
