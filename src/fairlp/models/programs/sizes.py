@@ -301,9 +301,7 @@ def reach_of(program: Program) -> np.ndarray:
     reach = np.where(has_both, np.minimum(by_rows, by_bounds), np.maximum(by_rows, by_bounds))
     has_size = (abs(A) @ reach > 0) | (finite_size(program.row_lower, program.row_upper) > 0)
     moves_nothing = (reach == 0) & (abs(A).T @ has_size == 0)
-    sizes: np.ndarray = reach
-    sizes[moves_nothing] = 1.0
-    return sizes
+    return np.where(moves_nothing, 1.0, reach)
 
 
 def implied_reach(program: Program) -> np.ndarray:
@@ -312,7 +310,8 @@ def implied_reach(program: Program) -> np.ndarray:
     It takes O(nonzeros).
     """
     low, high = _implied_bounds(program)
-    return np.maximum(abs(low), abs(high))
+    reach: np.ndarray = np.maximum(abs(low), abs(high))
+    return reach
 
 
 def _implied_bounds(program: Program) -> tuple[np.ndarray, np.ndarray]:
