@@ -1,0 +1,131 @@
+"""A lie a little above each tolerance of a proof is not proved: tasks, rounds, lotteries and properties."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import fairlp
+from cohort_instances import instance_of, random_cohorts
+from fairlp import examples
+from fairlp.mechanisms.complaints.complaints import certify_fair, check_complaints
+from fairlp.mechanisms.table import TABLE
+from fairlp.models.instances.requests import Requests
+from fairlp.tolerances import AGREEMENT, AUDIT, LEAST_PROVED
+from tree_instances import guaranteed_tree
+
+#: What no proof may overlook, as a part of a user's tasks.
+LIE = 10 * LEAST_PROVED
+
+
+def of_users(*demands, **data):
+    """One server of ten units of each resource, and users of these demands."""
+    return fairlp.Instance.from_arrays(demands, [[10.0] * len(demands[0])], **data)
+
+
+LIMITED = of_users([1, 0], [1, 2], [0, 1], task_limits=[2, np.inf, 3])
+RATES = fairlp.Instance.from_arrays(
+    np.ones((3, 1)), np.ones((2, 1)), rates=[[1.0, 3.0], [2.0, 2.0], [1.0, 4.0]]
+)
+PLACED = examples.load("khamse-ashari-figure-1")
+CASES = {
+    **dict.fromkeys(("drf", "edrf", "cdrf", "dynamic-drf", "cautious-lp"), examples.ghodsi()),
+    **dict.fromkeys(("asset", "drfh", "c-drfh", "tsf", "psdsf-rdm", "psdsf-tdm"), PLACED),
+    **dict.fromkeys(("ceei", "drfh-first-fit", "drfh-best-fit", "slots"), PLACED),
+    **dict.fromkeys(("h-drf", "h-drf-counted", "h-drf-collapsed"), guaranteed_tree(3)),
+    **dict.fromkeys(("njc", "alpha-fair", "drf-milp", "mnw"), LIMITED),
+    **dict.fromkeys(("drf, limited", "drfh, limited", "psdsf-tdm, limited"), LIMITED),
+    "drf, guaranteed": guaranteed_tree(7),
+    "kueue": instance_of(*random_cohorts(3)),
+    "kueue, others": instance_of(*random_cohorts(7)),
+    "gavel": RATES,
+    "oef": RATES,
+    "allox": RATES,
+    "shockwave": RATES,
+    "karma": of_users([1], [1], [1], task_limits=[1, 5, 5]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_little_less_or_more_is_not_proved(case, sign):
+    """All users, and each alone, have a little less or more than what is right."""
+    allocation = fairlp.allocate(CASES[case], case.split(",")[0])
+    assert allocation.certify().holds
+    tasks = allocation.tasks_array
+    for lied in [np.ones(len(tasks), dtype=bool), *np.eye(len(tasks), dtype=bool)]:
+        if tasks[lied].any():
+            lie = np.where(lied, 1 + sign * LIE, 1.0)[:, None]
+            verdict = dataclasses.replace(allocation, tasks_array=tasks * lie).certify()
+            assert not verdict.holds, (lied, verdict.message)
+
+
+def test_every_mechanism_with_a_certificate_has_a_case():
+    proved = {name for name in TABLE.names if TABLE[name].prove is not None}
+    assert proved == {case.split(",")[0] for case in CASES}
+
+
+@pytest.mark.parametrize("mechanism", ["mnw", "drf-milp"])
+def test_one_task_of_many_in_the_wrong_place_is_told(mechanism):
+    """With a thousand tasks of each, one that moves changes the optimum by a millionth."""
+    allocation = fairlp.allocate(of_users([0.005], [0.005]), mechanism)
+    moved = allocation.tasks_array + np.array([[30.0], [-30.0]])
+    assert allocation.totals.tolist() == [1000, 1000] and allocation.certify()
+    assert not dataclasses.replace(allocation, tasks_array=moved).certify()
+
+
+@dataclasses.dataclass(frozen=True)
+class Steady(fairlp.Path):
+    """Users rise side by side."""
+
+    @property
+    def rate(self):
+        return np.ones(len(self.tasks))
+
+
+def along_a_path():
+    return fairlp.rise(Steady.start(of_users([1], [1])), of_users([1], [1]))
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_tasks_along_a_path_are_those_of_the_rounds_and_fit(sign):
+    """Not proved: other tasks than in the rounds; rounds and tasks that end too early or too late."""
+    answer = along_a_path()
+    assert answer.certify()
+    tasks = answer.tasks * (1 + sign * LIE)
+    assert not dataclasses.replace(answer, tasks=tasks).certify()
+    reached = [end._replace(tasks=end.tasks * (1 + sign * LIE)) for end in answer.reached]
+    assert not dataclasses.replace(answer, reached=reached).certify()
+    assert not dataclasses.replace(answer, tasks=tasks, reached=reached).certify()
+
+
+def test_a_lottery_without_an_outcome_that_is_a_little_better_is_not_proved():
+    outcomes = [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
+
+    def oracle(weight):
+        return max(outcomes, key=lambda levels: float(levels @ weight.to_numpy()))
+
+    answer = fairlp.leximin(["a", "b"], oracle=oracle)
+    assert answer.certify() and answer.levels.tolist() == pytest.approx([0.5, 0.5])
+    outcomes.append(np.full(2, 0.5 * (1 + LIE)))
+    assert not answer.certify()
+
+
+def test_properties_that_are_missed_by_little_do_not_hold():
+    instance = of_users([1], [1])
+    right = fairlp.audit(instance, np.array([[5.0], [5.0]]), "envy-free")
+    wrong = fairlp.audit(instance, np.array([[5.0 * (1 - LIE)], [5.0]]), "envy-free")
+    assert LIE > 10 * AUDIT and right.holds.all() and not wrong.holds.any()
+
+
+def test_requests_that_are_a_little_short_may_complain():
+    requests = Requests.of(of_users([1], [1], task_limits=[10, 10]))
+    lie = 10 * AGREEMENT * np.array([-1, 1])
+    right = np.array([0.5, 0.5])
+    assert check_complaints(requests, requests.to_tasks(right)).holds
+    assert not check_complaints(requests, requests.to_tasks(right + lie)).holds
+    assert certify_fair(requests, right, np.ones(1)).holds
+    assert not certify_fair(requests, right + lie, np.ones(1)).holds
+    assert not certify_fair(requests, right, np.ones(1) + lie[0]).holds
