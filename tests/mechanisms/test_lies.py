@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairlp
@@ -25,6 +26,12 @@ def of_users(*demands, **data):
     return fairlp.Instance.from_arrays(demands, [[10.0] * len(demands[0])], **data)
 
 
+def in_queues(a, b, **data):
+    """Ten units, and two users alike in queues of their own."""
+    return of_users([1], [1], queue=["a", "b"], queues={"a": a, "b": b}, **data)
+
+
+NOMINAL_QUOTAS = ({"nominal": {"resource1": 6.0}}, {"nominal": {"resource1": 4.0}})
 LIMITED = of_users([1, 0], [1, 2], [0, 1], task_limits=[2, np.inf, 3])
 RATES = fairlp.Instance.from_arrays(
     np.ones((3, 1)), np.ones((2, 1)), rates=[[1.0, 3.0], [2.0, 2.0], [1.0, 4.0]]
@@ -38,6 +45,7 @@ CASES = {
     **dict.fromkeys(("njc", "alpha-fair", "drf-milp", "mnw"), LIMITED),
     **dict.fromkeys(("drf, limited", "drfh, limited", "psdsf-tdm, limited"), LIMITED),
     "drf, guaranteed": guaranteed_tree(7),
+    "kueue, limited": in_queues(*NOMINAL_QUOTAS, task_limits=[2, 20]),
     "kueue": instance_of(*random_cohorts(3)),
     "kueue, others": instance_of(*random_cohorts(7)),
     "gavel": RATES,
@@ -129,3 +137,77 @@ def test_requests_that_are_a_little_short_may_complain():
     assert certify_fair(requests, right, np.ones(1)).holds
     assert not certify_fair(requests, right + lie, np.ones(1)).holds
     assert not certify_fair(requests, right, np.ones(1) + lie[0]).holds
+
+
+def moved(allocation, giver, taker, part):
+    """The allocation after a part of a user's tasks on the first server went to another user."""
+    tasks = allocation.tasks_array.copy()
+    change = part * tasks[giver, 0]
+    tasks[[giver, taker], 0] += [-change, change]
+    return dataclasses.replace(allocation, tasks_array=tasks)
+
+
+EQUAL = of_users([1], [1])
+GUARANTEED = in_queues({"guarantee": {"resource1": 6.0}}, {})
+NOMINAL = in_queues(*NOMINAL_QUOTAS)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "instance"),
+    [
+        *((name, EQUAL) for name in ("drf", "drfh", "edrf", "tsf", "asset", "cdrf", "c-drfh")),
+        *((name, EQUAL) for name in ("psdsf-rdm", "psdsf-tdm", "njc", "ceei", "alpha-fair")),
+        *((name, GUARANTEED) for name in ("drfh", "h-drf", "h-drf-counted", "h-drf-collapsed")),
+        ("kueue", NOMINAL),
+    ],
+)
+@pytest.mark.parametrize("giver", [0, 1])
+def test_a_little_of_one_user_that_went_to_another_is_told(mechanism, instance, giver):
+    """All is given out, and somebody has a little less than is due to it."""
+    allocation = fairlp.allocate(instance, mechanism)
+    assert allocation.certify()
+    assert not moved(allocation, giver, 1 - giver, LIE).certify()
+
+
+def test_a_task_where_a_queue_has_no_quota_is_told():
+    """Of two flavors that are half free, one is not b's: it has a little of it all the same."""
+    nominal = {"resource1@pool == 'spot'": 4.0}
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1]],
+        [[6], [4]],
+        servers=["s", "p"],
+        server_attributes=pd.DataFrame({"pool": ["spot", "plain"]}, index=["s", "p"]),
+        queue=["a", "b"],
+        queues={"a": {"nominal": {**nominal, "resource1": 4.0}}, "b": {"nominal": nominal}},
+        task_limits=[2, 2],
+    )
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.certify()
+    tasks = allocation.tasks_array + np.array([[0.0, 0.0], [-LIE, LIE]])
+    assert not dataclasses.replace(allocation, tasks_array=tasks).certify()
+
+
+def test_who_has_little_beside_others_may_lack_little_of_it():
+    """Half a percent of what a tiny part of the weight gives is below all that prices tell."""
+    allocation = fairlp.allocate(in_queues({"weight": 1e8}, {"weight": 1.0}), "h-drf")
+    assert not moved(allocation, 1, 0, 5e-3).certify()
+
+
+def test_a_queue_that_has_little_beside_others_may_lack_little_of_it():
+    """Both borrow what an idle queue lends them."""
+    nothing = {"nominal": {"resource1": 0.0}}
+    queues = {
+        "a": {"weight": 1e6} | nothing,
+        "b": {"weight": 1.0} | nothing,
+        "c": {"nominal": {"resource1": 10.0}},
+    }
+    instance = of_users([1], [1], queue=["a", "b"], queues=queues)
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.totals["user2"] > 0 and not moved(allocation, 1, 0, 5e-3).certify()
+
+
+@pytest.mark.parametrize("mechanism", ["ceei", "alpha-fair"])
+def test_a_user_who_counts_for_little_in_a_sum_may_lack_half(mechanism):
+    """The sum of logarithms is right to a hundred-millionth without it."""
+    allocation = fairlp.allocate(of_users([1], [1], weights=[1e9, 1.0]), mechanism)
+    assert not moved(allocation, 1, 0, 0.5).certify()
