@@ -9,13 +9,15 @@ import pandas as pd
 import pytest
 
 import fairlp
+from arrival_cases import with_levels
 from cohort_instances import instance_of, random_cohorts
 from fairlp import examples
 from fairlp.mechanisms.complaints.complaints import certify_fair, check_complaints
+from fairlp.mechanisms.per_server.time_market import prove_market
 from fairlp.mechanisms.table import TABLE
 from fairlp.models.instances.requests import Requests
 from fairlp.tolerances import AGREEMENT, AUDIT, LEAST_PROVED
-from tree_instances import guaranteed_tree
+from tree_instances import guaranteed_tree, random_past
 
 #: What no proof may overlook, as a part of a user's tasks.
 LIE = 10 * LEAST_PROVED
@@ -93,6 +95,15 @@ class Steady(fairlp.Path):
         return np.ones(len(self.tasks))
 
 
+def test_tasks_along_a_path_fit_each_server():
+    """Both users have what the rounds say, of one server a little too much and of the other too little."""
+    instance = fairlp.Instance.from_arrays([[1], [1]], [[10], [10]])
+    answer = fairlp.rise(Steady.start(instance), instance)
+    assert answer.certify()
+    change = LIE * np.array([1, -1])
+    assert not dataclasses.replace(answer, tasks=answer.tasks + change).certify()
+
+
 def along_a_path():
     return fairlp.rise(Steady.start(of_users([1], [1])), of_users([1], [1]))
 
@@ -126,6 +137,46 @@ def test_properties_that_are_missed_by_little_do_not_hold():
     right = fairlp.audit(instance, np.array([[5.0], [5.0]]), "envy-free")
     wrong = fairlp.audit(instance, np.array([[5.0 * (1 - LIE)], [5.0]]), "envy-free")
     assert LIE > 10 * AUDIT and right.holds.all() and not wrong.holds.any()
+
+
+def test_shares_of_arrivals_that_are_a_little_off_have_lost_a_property():
+    """All who are there have a little less of what is due, or each in turn has a little more."""
+    allocation = fairlp.allocate(examples.ghodsi(), "dynamic-drf")
+    assert allocation.properties()["holds"].all()
+    for sign in (-1, 1):
+        lied = with_levels(allocation, allocation.level_array * (1 + sign * LIE))
+        assert not lied.properties()["holds"].all()
+
+
+def test_totals_that_are_a_little_off_are_not_those_of_a_market_of_time():
+    totals = fairlp.allocate(LIMITED, "psdsf-tdm").totals.to_numpy()
+    assert prove_market(LIMITED, totals)
+    assert not prove_market(LIMITED, totals * (1 - LIE))
+
+
+def test_a_total_of_throughputs_that_is_a_little_less_is_not_the_largest():
+    allocation = fairlp.allocate(RATES, "gavel", objective="total")
+    assert allocation.certify()
+    lied = dataclasses.replace(allocation, tasks_array=allocation.tasks_array * (1 - LIE))
+    assert not lied.certify()
+
+
+def test_goods_on_other_servers_count_beside_the_server_that_loses_one():
+    """ann runs 2 tasks; of bob's bundle, two units on each of two servers, she would run 3."""
+    instance = fairlp.Instance.from_arrays([[1], [1]], [[3], [3]])
+    unfair = fairlp.audit(instance, np.array([[1.0, 1.0], [2.0, 2.0]]), "EF1", whole_tasks=True)
+    fair = fairlp.audit(instance, np.array([[2.0, 1.0], [1.0, 2.0]]), "EF1", whole_tasks=True)
+    assert not unfair.holds.any() and fair.holds.all()
+
+
+@pytest.mark.parametrize("seed", [41, 50, 55, 58])
+def test_rounds_in_rationals_end_at_kinks(seed):
+    """Queues overtake each other; beyond that other users rise, and at other rates."""
+    instance = guaranteed_tree(seed, servers=1 + seed % 2)
+    past = random_past(np.random.default_rng(seed), instance)
+    for options in ({}, {"state": past}):
+        allocation = fairlp.allocate(instance, "h-drf-counted", **options)
+        assert allocation.certify(exact=True).holds
 
 
 def test_requests_that_are_a_little_short_may_complain():

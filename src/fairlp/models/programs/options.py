@@ -58,7 +58,9 @@ def _is_in_range(value: Any) -> bool:
         as_float = float(value)
     except OverflowError:
         return False
-    return not isinstance(value, Integral) or abs(as_float) < 2.0**63
+    if isinstance(value, Integral):
+        return abs(as_float) < 2.0**63
+    return as_float != 0 or value == 0  # a number so small that it becomes 0 is another one
 
 
 def _as_python(value: Any) -> Any:
