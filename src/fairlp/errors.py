@@ -28,9 +28,14 @@ _MOST_BITS = 200
 _FEW = 4
 
 
-#: How NumPy writes a number, text or flag of its own, and an array.
-_OF_NUMPY = re.compile(r"\bnp\.[a-z]+\d*_?\(((?:'[^']*'|[^()])*)\)|\bnp\.(True|False)_")
-_ARRAY = re.compile(r"\barray\(\[.*?\](?:, (?:dtype|shape)=[^)]*)?\)", re.DOTALL)
+#: How NumPy writes a number, text or flag of its own, and an array. Here as in every other regular
+#: expression of fairlp that sees a stranger's text, no letter is tried in more ways than one.
+_OF_NUMPY = re.compile(
+    r"""\bnp\.[a-z]+\d*_?\(([^()'"\\]*+(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")?+[^()'"\\]*+)\)"""
+    r"|\bnp\.(True|False)_",
+    re.DOTALL,
+)
+_ARRAY = re.compile(r"\barray\(\[(?:[^()]|\([^()]*+\))*+\)")
 
 
 class FairlpError(Exception):

@@ -479,13 +479,15 @@ def positive_weight(weight: float, where: Where, notes: Notes, name: str = "weig
 def unique_labels(labels: Iterable[str]) -> list[str]:
     """Return the labels; one that is already in use gets a number, so that no two are the same."""
     unique: dict[str, None] = {}
+    last_numbers: dict[str, int] = {}
     for label in labels:
         name = label
-        k = 1
+        k = last_numbers.get(label, 1)
         while name in unique:
             k += 1
             name = f"{label} #{k}"
         unique[name] = None
+        last_numbers[label] = k
     return list(unique)
 
 

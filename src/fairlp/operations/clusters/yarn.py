@@ -72,7 +72,7 @@ _HELD = re.compile(
 )
 #: The time before diagnostics, and the details behind them.
 _TIME_BEFORE = re.compile(r"^\s*\[[^\]]*\]\s*")
-_DETAILS = re.compile(r"\s*(?:Details\s*:|Last Node which was processed).*$", re.DOTALL)
+_DETAILS = re.compile(r"Details\s*:|Last Node which was processed")
 _LONGEST_MESSAGE = 300
 
 
@@ -452,7 +452,8 @@ def _of_unit(resource: str) -> str:
 def _diagnostics(entry: Record) -> str:
     """Return what YARN says of an application, without its time and details."""
     text = value_at(entry, "diagnostics", kind=str, default="")
-    text = " ".join(_DETAILS.sub("", _TIME_BEFORE.sub("", text)).split())
+    text = _DETAILS.split(_TIME_BEFORE.sub("", text), maxsplit=1)[0]
+    text = " ".join(text.split())
     return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…"
 
 
