@@ -22,6 +22,10 @@ _MOST_LETTERS = 200
 #: Letters of a name that a message quotes, and of all names that it lists.
 _MOST_SHOWN = 60
 _MOST_LISTED = 600
+#: Letters of the longest message.
+MOST_LETTERS = 2000
+#: Letters for the words that stand in place of those that are cut from a message.
+_LEFT_OUT = 60
 #: Bits of a whole number that a message shows.
 _MOST_BITS = 200
 #: Entries of a list or mapping that a message shows.
@@ -42,7 +46,23 @@ class FairlpError(Exception):
     """Base of every error that fairlp raises on purpose."""
 
     def __str__(self) -> str:
-        return without_numpy(super().__str__())
+        return without_numpy(bounded(super().__str__()))
+
+
+def bounded(message: str, most: int = MOST_LETTERS) -> str:
+    """Return a message, cut in its middle where it is very long; its end has the remedy.
+
+    >>> bounded("short"), len(bounded("a" * 100_000)) <= MOST_LETTERS
+    ('short', True)
+    """
+    if len(message) <= most:
+        return message
+    tail = most // 4
+    head = most - tail - _LEFT_OUT
+    return (
+        f"{message[:head]} … (cut: {len(message) - head - tail:,} characters are left out) … "
+        f"{message[-tail:]}"
+    )
 
 
 def without_numpy(message: str) -> str:

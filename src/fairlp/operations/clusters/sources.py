@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...errors import FileFormatError
+from ...errors import FileFormatError, quoted
 from ...models.files.whole_files import home, not_found, opened, read_text
 from .cluster import Record
 
@@ -203,7 +203,7 @@ def _object(
         _expect(text, position, '"')
         key, position = _decode(text, position)
         if key in seen:
-            raise ValueError(f"key {key!r} occurs twice in one mapping")
+            raise ValueError(f"key {quoted(key)} occurs twice in one mapping")
         seen.add(key)
         position = _skip_blanks(text, position)
         _expect(text, position, ":")
@@ -252,7 +252,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Record:
         return {_LISTED: [value for _, value in pairs]}
     counts = Counter(key for key, _ in pairs)
     repeated_key = next(key for key, count in counts.items() if count > 1)
-    raise ValueError(f"key {repeated_key!r} occurs twice in one mapping")
+    raise ValueError(f"key {quoted(repeated_key)} occurs twice in one mapping")
 
 
 def _no_constant(name: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...errors import quoted
 from ...models.files.whole_files import read_text
 from ...models.instances.queues import lineage
 from .assembly import Allowed
@@ -126,7 +127,7 @@ class YarnReader:
                 elif key in ("properties", "property"):
                     self.settings.read_properties(entries(value, ""), path.name)
                 elif key != END:
-                    self.note(path.name, f"key {key!r}", "it is not read", "left out")
+                    self.note(path.name, f"key {quoted(key)}", "it is not read", "left out")
 
     def _read_node(self, entry: Record, file: str) -> None:
         name = text_at(entry, "id")
