@@ -96,6 +96,47 @@ def test_a_quota_whose_nodes_others_take_is_told_apart_from_one_without_nodes():
     )
 
 
+def two_queues(demands, capacity, nominals, queue):
+    """Cores and memory on one node, users of two queues A and B."""
+    return fairlp.Instance.from_arrays(
+        demands,
+        [capacity],
+        resources=["cpu", "mem"],
+        queue=list(queue),
+        queues={name: {"nominal": quota} for name, quota in zip("AB", nominals, strict=True)},
+    )
+
+
+def test_memory_that_is_free_is_not_said_to_be_taken():
+    """B's quota takes cores, of which A's lists none: 3.333 GiB that A lacks would be there."""
+    instance = two_queues([[1, 1], [1, 0]], [10, 90], [{"mem": 20}, {"cpu": 10}], "AB")
+    taken = "have nodes whose cpu other queues' nominal quotas take"
+    notes = fairlp.allocate(instance, "kueue").notes
+    assert f"3.333 of 20 mem in the nominal quota of queue 'A' {taken}" in notes
+    assert not any("mem" in note and "have nodes that" in note for note in notes)
+
+
+def test_what_users_of_a_queue_do_not_use_of_its_quota_is_not_lacking():
+    """A has all its 20 cores; its first user, who needs no memory, may have them all."""
+    demands, nominals = (
+        [[1, 0], [1, 1], [1, 0.25]],
+        [{"cpu": 20, "mem": 20}, {"cpu": 40, "mem": 10}],
+    )
+    allocation = fairlp.allocate(two_queues(demands, [60, 90], nominals, "AAB"), "kueue")
+    assert allocation.totals.to_numpy()[:2].sum() == pytest.approx(20, rel=1e-6)
+    assert not allocation.notes
+
+
+def test_a_quota_lacks_the_resource_that_is_used_up():
+    """70 GiB stay free where B's quota takes cores: A lacks 10 of its 40 cores, and no memory."""
+    demands, nominals = [[1, 0], [1, 1], [1, 1]], [{"cpu": 40, "mem": 20}, {"cpu": 40, "mem": 40}]
+    notes = fairlp.allocate(two_queues(demands, [60, 100], nominals, "AAB"), "kueue").notes
+    taken = "have nodes that other queues' nominal quotas take"
+    assert notes == tuple(
+        f"10 of 40 cpu in the nominal quota of queue {queue!r} {taken}" for queue in "AB"
+    )
+
+
 def with_strays(a, strays, *, queue=None, lent=0, cores=30):
     """One node; A has a nominal quota of 20 cores, B lends others; users outside the quotas beside them."""
     return fairlp.Instance.from_arrays(
