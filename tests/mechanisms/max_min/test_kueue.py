@@ -137,6 +137,50 @@ def test_a_quota_lacks_the_resource_that_is_used_up():
     )
 
 
+@pytest.mark.parametrize(
+    ("demands", "capacity", "queue", "nominals", "limits", "fair"),
+    [
+        # A's two GiB are one task of the first user; of B's GiB the second user has a third
+        (
+            [[3, 2], [3, 3], [1, 3]],
+            [10, 7],
+            "ABA",
+            [{"cpu": 3, "mem": 2}, {"cpu": 2, "mem": 1}],
+            [9, np.inf, 3],
+            [1, 1 / 3, 0],
+        ),
+    ],
+)
+def test_quotas_of_whole_numbers_that_leave_a_user_nothing_are_proved(
+    demands, capacity, queue, nominals, limits, fair
+):
+    instance = two_queues(demands, capacity, nominals, queue).replace(task_limits=limits)
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.totals.to_numpy() == pytest.approx(fair, rel=1e-9, abs=1e-9)
+    proof = allocation.certify()
+    assert proof.holds, proof.message
+
+
+def test_two_queues_of_a_cohort_whose_quotas_hold_one_task_each():
+    """One core and three GiB hold one task of the second user, and nothing that is worth as much."""
+    queues = {
+        "A/x": {"weight": 1, "nominal": {"cpu": 1, "mem": 3}},
+        "A/y": {"weight": 3, "nominal": {"cpu": 2, "mem": 3}},
+    }
+    instance = fairlp.Instance.from_arrays(
+        [[2, 1], [1, 3], [2, 3]],
+        [[11, 7]],
+        resources=["cpu", "mem"],
+        queue=["A/y", "A/x", "A/x"],
+        task_limits=[np.inf, np.inf, 8],
+        queues=queues,
+    )
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.totals.to_numpy() == pytest.approx([1, 1, 0], rel=1e-9, abs=1e-9)
+    proof = allocation.certify()
+    assert proof.holds, proof.message
+
+
 def with_strays(a, strays, *, queue=None, lent=0, cores=30):
     """One node; A has a nominal quota of 20 cores, B lends others; users outside the quotas beside them."""
     return fairlp.Instance.from_arrays(
@@ -379,21 +423,22 @@ def test_without_quotas_there_is_nothing_to_share_by():
 
 
 def in_both_orders(order, demands, servers, resources, queue, queues):
-    """The tasks that users have, in their order and in another one."""
-    return [
-        fairlp.allocate(
-            Instance.from_arrays(
-                np.asarray(demands)[which],
-                servers,
-                users=[f"u{k}" for k in which],
-                resources=resources,
-                queue=[queue[k] for k in which],
-                queues=queues,
-            ),
-            "kueue",
-        ).totals.sort_index()
-        for which in (list(range(len(order))), list(order))
-    ]
+    """The tasks that users have, in their order and in another one; both are proved."""
+    totals = []
+    for which in (list(range(len(order))), list(order)):
+        instance = Instance.from_arrays(
+            np.asarray(demands)[which],
+            servers,
+            users=[f"u{k}" for k in which],
+            resources=resources,
+            queue=[queue[k] for k in which],
+            queues=queues,
+        )
+        allocation = fairlp.allocate(instance, "kueue")
+        proof = allocation.certify()
+        assert proof.holds, proof.message
+        totals.append(allocation.totals.sort_index())
+    return totals
 
 
 def test_a_level_of_rounding_is_no_error():

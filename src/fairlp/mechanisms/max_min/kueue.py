@@ -92,7 +92,7 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
     grouped, first, answer = without_useless_pairs(lanes.instance, share)
     owners = np.unique(nearest_listing(queues)[queues.of][~outside(queues)])
     has = first.evaluate("has", answer.x)
-    floors[owners] = has * (1 - AGREEMENT)
+    floors[owners] = has * (1 - SOLVER_TIGHTEST)
 
     # Users of one queue may share its quota in several ways: who has all shares lacks nothing.
     granted = first.evaluate("used", answer.x)
