@@ -246,8 +246,8 @@ def test_who_has_little_beside_others_may_lack_little_of_it():
 
 
 def test_who_has_what_others_leave_may_lack_little_of_it():
-    """The first has all its tasks, and leaves a billionth of the server."""
-    instance = in_queues({"weight": 1e10}, {}, task_limits=[10 - 1e-8, np.inf])
+    """The first has all its tasks, and leaves a hundred-thousandth of the server."""
+    instance = in_queues({"weight": 1e6}, {}, task_limits=[10 - 1e-4, np.inf])
     allocation = fairlp.allocate(instance, "h-drf")
     assert allocation.certify()
     lied = allocation.tasks_array * [[1.0], [1 - 5e-3]]
