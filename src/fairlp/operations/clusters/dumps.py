@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ import pandas as pd
 
 from ...errors import FileFormatError, InstanceError, quoted
 from ...models.files.whole_files import home, read_text
+from .cluster import EntryError
 from .kubernetes import objects
 from .pods import name_of
 from .slurm_text import time_of
@@ -167,7 +169,8 @@ def node_names(file: Path) -> Iterator[str]:
     if scheduler == "kubernetes":
         for manifest in objects(file):
             if isinstance(manifest, dict) and manifest.get("kind") == "Node":
-                yield name_of(manifest)
+                with suppress(EntryError):  # its reader notes it
+                    yield name_of(manifest)
         return
     for key, value in members(text, file):
         if key != "nodes" or not isinstance(value, dict):
@@ -236,7 +239,7 @@ def time_told(dump: Dump) -> datetime | None:
     return max(times, default=None)
 
 
-_LAST_UPDATE = re.compile(r'"last_update"\s*:\s*(?:\{[^{}]*?"number"\s*:\s*)?(\d+)')
+_LAST_UPDATE = re.compile(r'"last_update"\s*:\s*(?:\{[^{}]*?"number"\s*:\s*)?([0-9]{1,18})(?![0-9])')
 
 
 def _told_by(file: Path) -> datetime | None:
