@@ -484,7 +484,9 @@ class Kueue:
         group = str(pod.annotations.get(_POD_GROUP, ""))
         if group:
             size = str(pod.annotations.get(_POD_GROUP_SIZE, ""))
-            least = int(size) if size.isdecimal() and len(size) < _MOST_DIGITS else 1
+            least = (
+                int(size) if size.isascii() and size.isdecimal() and len(size) < _MOST_DIGITS else 1
+            )
             return Gang(f"pod group {pod.namespace}/{group}", least)
         workload = str(pod.annotations.get(_WORKLOAD_NAME, ""))
         owner = self.workload_owner_of(pod)
