@@ -266,7 +266,7 @@ def main() -> None:
         raise SystemExit(ExitCode.INPUT) from None
     except Exception as error:
         for line in "".join(traceback.format_exception(error)).splitlines():
-            print(bounded(line), file=sys.stderr)
+            print(visible(bounded(line)), file=sys.stderr)
         whose = getattr(error, "__notes__", ())
         if whose:  # it is the caller's own function that raised it
             tell("error", f"{type(error).__name__}, {whose[-1]}: {error}")
