@@ -252,7 +252,7 @@ def two_by_two(rates):
     )
 
 
-def test_a_lie_about_throughputs_pays_under_the_policy_that_gavel_calls_strategy_proof():
+def test_a_lie_about_throughputs_pays_under_the_product_of_throughputs_alone():
     truth = two_by_two([[3, 2], [4, 1]])
     honest = fairlp.allocate(truth, "gavel", objective="proportional").tasks.to_numpy()
     assert honest == pytest.approx(np.array([[0, 2], [4, 0]]), abs=1e-6)
@@ -262,6 +262,32 @@ def test_a_lie_about_throughputs_pays_under_the_policy_that_gavel_calls_strategy
     claimed = fairlp.allocate(lie, "gavel", objective="proportional").tasks.to_numpy()
     time = claimed[0] / np.array([6, 2])
     assert time @ np.array([3, 2]) == pytest.approx(29 / 12, rel=1e-6)
+
+
+def product_of(rates):
+    """What every job runs under the product of throughputs alone."""
+    return fairlp.allocate(two_by_two(rates), "gavel", objective="proportional").tasks.to_numpy()
+
+
+def discounted_for_a(claim, truth, rates_of_b):
+    """What a runs of its true rates where Gavel's code discounts; alone b runs on its fastest."""
+    claimed = product_of([claim, rates_of_b])
+    time = claimed[0] / np.asarray(claim, float)
+    kept = claimed[1].sum() / max(rates_of_b)
+    return kept * (time @ np.asarray(truth, float))
+
+
+def test_gavels_discount_makes_the_lie_that_pays_under_the_product_cost():
+    assert discounted_for_a([3, 2], [3, 2], [4, 1]) == pytest.approx(2, rel=1e-6)
+    assert discounted_for_a([6, 2], [3, 2], [4, 1]) == pytest.approx(319 / 192, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_drawn_lie_pays_where_the_product_is_discounted(seed):
+    rng = np.random.default_rng(seed)
+    truth, rates_of_b, claim = rng.integers(1, 9, (3, 2)).tolist()
+    honest = discounted_for_a(truth, truth, rates_of_b)
+    assert discounted_for_a(claim, truth, rates_of_b) <= honest * (1 + 1e-6)
 
 
 def test_the_proportional_policy_has_neither_the_sharing_incentive_nor_envy_freeness():

@@ -392,10 +392,11 @@ def total(instance: Instance, pairs: Any = None) -> Model:
 
 
 def proportional(instance: Instance) -> Model:
-    """Gavel's strategy-proof policy (§4.2): maximise Σ_m φ[m]·log Σ_j T[m,j]·X[m,j].
+    """The product of throughputs (Gavel, §4.2): maximise Σ_m φ[m]·log Σ_j T[m,j]·X[m,j].
 
-    The product of throughputs, a competitive equilibrium from incomes φ[m]. A normaliser of
-    throughputs would only add a constant. A job that can run nothing has no term.
+    A competitive equilibrium from incomes φ[m]. A normaliser of throughputs would only add a
+    constant. A job that can run nothing has no term. Gavel's strategy-proof policy then leaves each
+    job a part of this only; the product alone is not strategy-proof.
     """
     m = instance.users
     shared = _region(instance, "Gavel, proportional", f"{SOURCE}, §4.2")

@@ -96,6 +96,91 @@ def test_a_quota_whose_nodes_others_take_is_told_apart_from_one_without_nodes():
     )
 
 
+def two_queues(demands, capacity, nominals, queue):
+    """Cores and memory on one node, users of two queues A and B."""
+    return fairlp.Instance.from_arrays(
+        demands,
+        [capacity],
+        resources=["cpu", "mem"],
+        queue=list(queue),
+        queues={name: {"nominal": quota} for name, quota in zip("AB", nominals, strict=True)},
+    )
+
+
+def test_memory_that_is_free_is_not_said_to_be_taken():
+    """B's quota takes cores, of which A's lists none: 3.333 GiB that A lacks would be there."""
+    instance = two_queues([[1, 1], [1, 0]], [10, 90], [{"mem": 20}, {"cpu": 10}], "AB")
+    taken = "have nodes whose cpu other queues' nominal quotas take"
+    notes = fairlp.allocate(instance, "kueue").notes
+    assert f"3.333 of 20 mem in the nominal quota of queue 'A' {taken}" in notes
+    assert not any("mem" in note and "have nodes that" in note for note in notes)
+
+
+def test_what_users_of_a_queue_do_not_use_of_its_quota_is_not_lacking():
+    """A has all its 20 cores; its first user, who needs no memory, may have them all."""
+    demands, nominals = (
+        [[1, 0], [1, 1], [1, 0.25]],
+        [{"cpu": 20, "mem": 20}, {"cpu": 40, "mem": 10}],
+    )
+    allocation = fairlp.allocate(two_queues(demands, [60, 90], nominals, "AAB"), "kueue")
+    assert allocation.totals.to_numpy()[:2].sum() == pytest.approx(20, rel=1e-6)
+    assert not allocation.notes
+
+
+def test_a_quota_lacks_the_resource_that_is_used_up():
+    """70 GiB stay free where B's quota takes cores: A lacks 10 of its 40 cores, and no memory."""
+    demands, nominals = [[1, 0], [1, 1], [1, 1]], [{"cpu": 40, "mem": 20}, {"cpu": 40, "mem": 40}]
+    notes = fairlp.allocate(two_queues(demands, [60, 100], nominals, "AAB"), "kueue").notes
+    taken = "have nodes that other queues' nominal quotas take"
+    assert notes == tuple(
+        f"10 of 40 cpu in the nominal quota of queue {queue!r} {taken}" for queue in "AB"
+    )
+
+
+@pytest.mark.parametrize(
+    ("demands", "capacity", "queue", "nominals", "limits", "fair"),
+    [
+        # A's two GiB are one task of the first user; of B's GiB the second user has a third
+        (
+            [[3, 2], [3, 3], [1, 3]],
+            [10, 7],
+            "ABA",
+            [{"cpu": 3, "mem": 2}, {"cpu": 2, "mem": 1}],
+            [9, np.inf, 3],
+            [1, 1 / 3, 0],
+        ),
+    ],
+)
+def test_quotas_of_whole_numbers_that_leave_a_user_nothing_are_proved(
+    demands, capacity, queue, nominals, limits, fair
+):
+    instance = two_queues(demands, capacity, nominals, queue).replace(task_limits=limits)
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.totals.to_numpy() == pytest.approx(fair, rel=1e-9, abs=1e-9)
+    proof = allocation.certify()
+    assert proof.holds, proof.message
+
+
+def test_two_queues_of_a_cohort_whose_quotas_hold_one_task_each():
+    """One core and three GiB hold one task of the second user, and nothing that is worth as much."""
+    queues = {
+        "A/x": {"weight": 1, "nominal": {"cpu": 1, "mem": 3}},
+        "A/y": {"weight": 3, "nominal": {"cpu": 2, "mem": 3}},
+    }
+    instance = fairlp.Instance.from_arrays(
+        [[2, 1], [1, 3], [2, 3]],
+        [[11, 7]],
+        resources=["cpu", "mem"],
+        queue=["A/y", "A/x", "A/x"],
+        task_limits=[np.inf, np.inf, 8],
+        queues=queues,
+    )
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.totals.to_numpy() == pytest.approx([1, 1, 0], rel=1e-9, abs=1e-9)
+    proof = allocation.certify()
+    assert proof.holds, proof.message
+
+
 def with_strays(a, strays, *, queue=None, lent=0, cores=30):
     """One node; A has a nominal quota of 20 cores, B lends others; users outside the quotas beside them."""
     return fairlp.Instance.from_arrays(
@@ -156,6 +241,20 @@ def test_users_outside_the_quotas_do_not_have_what_a_queue_keeps_for_itself(
     assert allocation.totals.tolist() == pytest.approx(fair, rel=1e-7)
     assert allocation.certify()
     assert fairlp.audit(instance, allocation, ["quotas kept", "Pareto-optimal"]).holds.all()
+
+
+def test_what_no_quota_covers_counts_by_resource():
+    """Quotas cover all cores, and 4 of 10 GiB: the other 6 are the stray's, who needs no cores."""
+    instance = fairlp.Instance.from_arrays(
+        [[0, 1]] * 2,
+        [[10, 10]],
+        resources=["cpu", "mem"],
+        queue=["A", None],
+        queues={"A": {"nominal": {"cpu": 10, "mem": 4}}},
+    )
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.totals.tolist() == pytest.approx([4, 6], rel=1e-7)
+    assert allocation.certify()
 
 
 def test_what_a_queue_keeps_for_itself_is_refused_to_users_outside_the_quotas():
@@ -338,21 +437,22 @@ def test_without_quotas_there_is_nothing_to_share_by():
 
 
 def in_both_orders(order, demands, servers, resources, queue, queues):
-    """The tasks that users have, in their order and in another one."""
-    return [
-        fairlp.allocate(
-            Instance.from_arrays(
-                np.asarray(demands)[which],
-                servers,
-                users=[f"u{k}" for k in which],
-                resources=resources,
-                queue=[queue[k] for k in which],
-                queues=queues,
-            ),
-            "kueue",
-        ).totals.sort_index()
-        for which in (list(range(len(order))), list(order))
-    ]
+    """The tasks that users have, in their order and in another one; both are proved."""
+    totals = []
+    for which in (list(range(len(order))), list(order)):
+        instance = Instance.from_arrays(
+            np.asarray(demands)[which],
+            servers,
+            users=[f"u{k}" for k in which],
+            resources=resources,
+            queue=[queue[k] for k in which],
+            queues=queues,
+        )
+        allocation = fairlp.allocate(instance, "kueue")
+        proof = allocation.certify()
+        assert proof.holds, proof.message
+        totals.append(allocation.totals.sort_index())
+    return totals
 
 
 def test_a_level_of_rounding_is_no_error():

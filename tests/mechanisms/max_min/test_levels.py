@@ -12,7 +12,7 @@ from fairlp.mechanisms.max_min.levels import guaranteed
 from fairlp.mechanisms.max_min.proof import PricedRegion
 from fairlp.models.trees.guarantees import floors
 from profiles import many
-from tree_instances import for_the_oracle, tree_instance
+from tree_instances import for_the_oracle, guaranteed_tree, tree_instance
 from tree_oracle import counted
 
 #: Some users are blocked where they begin, by what others are guaranteed.
@@ -27,6 +27,15 @@ def test_answers_are_proved_where_guarantees_block_users_at_first(seed, mechanis
     )
     allocation = fairlp.allocate(instance, mechanism)
     for proof in (allocation.certify(), allocation.certify(exact=True)):
+        assert proof.holds, proof.message
+
+
+@pytest.mark.parametrize("seed", [931774078, *range(many(6))])
+def test_a_user_who_has_the_rounding_of_a_full_cap_is_proved(seed):
+    """Others have a queue's cap to the last digit, and the first user 3e-16 tasks, which is nothing."""
+    allocation = fairlp.allocate(guaranteed_tree(seed), "h-drf")
+    for exact in (False, True):
+        proof = allocation.certify(exact=exact)
         assert proof.holds, proof.message
 
 

@@ -214,6 +214,38 @@ def test_interior_points_take_the_options_of_their_solver():
         fairlp.allocate(instance, "drfh", method="interior-point", time_limit=1e-9)
 
 
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("seed", range(many(64)))
+def test_a_price_on_servers_alike_is_what_a_unit_adds_to_the_level_of_its_row(seed, merge):
+    """Of each row, with the tasks that users could run alone held: the fullest resource limits its level."""
+    rng = np.random.default_rng(seed)
+    users, resources = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    demands = rng.integers(1, 6, (users, resources)).astype(float)
+    kinds = rng.integers(3, 30, (2, resources)).astype(float)
+    rows = [0, 0, 1]
+    counts = rng.integers(1, 4, len(rows))
+    weights = rng.integers(1, 4, users).astype(float)
+    instance = fairlp.Instance.from_arrays(demands, kinds[rows], counts=counts, weights=weights)
+    allocation = fairlp.allocate(instance, "naive-drf", method="lp", merge=merge)
+    for row, kind in enumerate(rows):
+        capacity = kinds[kind] * counts[row]
+        alone = (capacity / demands).min(axis=1)
+        use = (weights * alone) @ demands
+
+        def level(room, use=use):
+            return (room / use).min()
+
+        prices = allocation.prices_array[row]
+        step = 1e-3
+        for r in range(resources):
+            more = capacity + step * (np.arange(resources) == r)
+            gain = (level(more) - level(capacity)) / step
+            tied = np.isclose(capacity / use, level(capacity), rtol=1e-9).sum() > 1
+            assert prices[r] == pytest.approx(gain, rel=1e-6, abs=1e-9) or tied
+        # all resources a part larger: so is the level, however ties divide the prices
+        assert prices @ capacity == pytest.approx(level(capacity), rel=1e-9)
+
+
 @pytest.mark.parametrize("mechanism", ["drfh", "h-drf"])
 @pytest.mark.parametrize("seed", range(many(30)))
 def test_of_guarantees_without_room_the_one_nearest_to_its_users_is_named(seed, mechanism):

@@ -66,7 +66,9 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
     if not entitled.any():
         return Nominal(floors)
 
-    def share(on: Instance, left_out: LeftOutPairs | None = None) -> tuple[Model, LeximinSolution]:
+    def share(
+        on: Instance, left_out: LeftOutPairs | None = None
+    ) -> tuple[Instance, Model, LeximinSolution]:
         small, servers = merge_servers(on)
         if left_out is None and pays(small):
             large, groups = large_servers(small)
@@ -75,7 +77,7 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
                 answer = by_levels(levels_of(first), **solver_options)
                 tasks = first.evaluate("tasks", answer.x).reshape(len(large.users), -1)
                 if placed(small, tasks.sum(axis=1), **solver_options) is not None:
-                    return first, answer
+                    return large, first, answer
         first = formulas.nominal_first(instance, replace(lanes, instance=small), entitled)
         missing = left_out and left_out.of_users(servers)
 
@@ -84,21 +86,25 @@ def nominal(instance: Instance, lanes: Lanes, **solver_options: Any) -> Nominal:
             if missing and (granted < entitled * (1 - AGREEMENT)).any():
                 missing.require_dear(solution)
 
-        return first, by_levels(levels_of(first), check_solution=examine, **solver_options)
+        answer = by_levels(levels_of(first), check_solution=examine, **solver_options)
+        return small, first, answer
 
-    first, answer = without_useless_pairs(lanes.instance, share)
+    grouped, first, answer = without_useless_pairs(lanes.instance, share)
     owners = np.unique(nearest_listing(queues)[queues.of][~outside(queues)])
-    floors[owners] = first.evaluate("has", answer.x) * (1 - AGREEMENT)
+    has = first.evaluate("has", answer.x)
+    floors[owners] = has * (1 - SOLVER_TIGHTEST)
 
+    # Users of one queue may share its quota in several ways: who has all shares lacks nothing.
     granted = first.evaluate("used", answer.x)
     limits = np.where(instance.quotas.listed[owners], amounts, 0.0)
     sentences: list[str] = []
-    for o in np.flatnonzero((limits - granted > AUDIT * limits).any(axis=1)).tolist():
+    for o in np.flatnonzero(entitled - has > AUDIT * entitled).tolist():
         queue = int(owners[o])
         model = formulas.nominal_on_servers(instance, _lanes_of(instance, lanes, queue))
         point = model.solve(**solver_options).require_optimal().require_point()
         on_servers = np.maximum(model.evaluate("used", point)[0], granted[o])
-        sentences += _lacking_sentences(instance, queue, limits[o], granted[o], on_servers)
+        taken = _taken(instance, lanes, queue, grouped, first.evaluate("tasks", answer.x))
+        sentences += _lacking_sentences(instance, queue, limits[o], granted[o], on_servers, taken)
     return Nominal(floors, tuple(sentences), answer.gap)
 
 
@@ -131,29 +137,53 @@ def _lanes_of(instance: Instance, lanes: Lanes, queue: int) -> Lanes:
     return Lanes(small, lanes.user[chosen], lanes.use[chosen], lanes.use_outside[chosen])
 
 
+def _taken(
+    instance: Instance, lanes: Lanes, queue: int, grouped: Instance, tasks: np.ndarray
+) -> np.ndarray:
+    """Return which resources are used up wherever users of a queue's nominal quota may run.
+
+    ``tasks`` are those of lanes on the servers of ``grouped``; the array is (R,).
+    """
+    owner = nearest_listing(instance.tree)[instance.tree.of][lanes.user]
+    reached = grouped.runnable()[owner == queue].any(axis=0)
+    capacities = grouped.total_capacities[reached]
+    used = tasks.reshape(len(owner), -1)[:, reached].T @ grouped.demands
+    return np.asarray((capacities - used).sum(axis=0) <= AUDIT * capacities.sum(axis=0))
+
+
 def _lacking_sentences(
     instance: Instance,
     queue: int,
     limits: np.ndarray,
     granted: np.ndarray,
     on_servers: np.ndarray,
+    taken: np.ndarray,
 ) -> list[str]:
     """Return why the nominal quota of a queue does not come to what its users want of it.
 
-    Of the column that lacks most, each reason with its part: no node is fit for it, or other
-    queues' nominal quotas take the nodes. The arrays are by column: what the users want, what they
-    are granted, and what they could have if the nodes were empty.
+    Of the column that lacks most (if it can be, of a resource of which nothing is left), each
+    reason with its part: no node is fit for it, or other queues' nominal quotas take the nodes, or
+    another resource of them. The arrays are by column: what the users want, what they are granted,
+    and what they could have if the nodes were empty; ``taken``, by resource, says of what the nodes
+    have nothing left.
     """
     quotas = instance.quotas
     counts = limits > 0
     fraction = np.divide(limits - granted, limits, out=np.zeros(limits.shape), where=counts)
-    m = int(fraction.argmax())
+    scarce = np.where(taken[quotas.resource], fraction, 0.0)
+    m = int((scarce if (scarce > AUDIT).any() else fraction).argmax())
     resource = str(instance.resources[int(quotas.resource[m])])
     pool = instance.pool[quotas.resource[m]]
     path = instance.tree.paths[queue]
+    nodes_taken = "have nodes that other queues' nominal quotas take"
+    if not taken[quotas.resource[m]]:
+        others = " and ".join(map(str, instance.resources[np.flatnonzero(taken)]))
+        nodes_taken = (
+            f"have nodes whose {others or 'other resources'} other queues' nominal quotas take"
+        )
     reasons = (
         (limits[m] - on_servers[m], "have no node"),
-        (on_servers[m] - granted[m], "have nodes that other queues' nominal quotas take"),
+        (on_servers[m] - granted[m], nodes_taken),
     )
     return [
         f"{of_whole(lack * pool, limits[m] * pool, resource, instance.units.get(resource, ''))} "

@@ -265,7 +265,8 @@ def separate_lp(call: MethodCall) -> TasksResult:
         result.uncertain = max(result.uncertain, rounds.uncertain)
     n_users = len(instance.users)
     result.tasks = tasks[:, servers.of] * servers.factor
-    result.prices = prices[servers.of]
+    # of the level of each server: that of several together rises by less for a unit
+    result.prices = prices[servers.of] / servers.factor[:, None]
     result.merged = (n_users, len(merged.servers))
     result.before = (n_users, len(instance.servers))
     return outcome(instance, result)

@@ -388,8 +388,8 @@ class PriceSearch:
         tasks_in_row = -level_column / self.tasks_per_level[users]
         lower = program.row_lower.copy()
         lower[rows] = tasks_in_row * floors[users]
-        alone = self.region.instance.gamma().sum(axis=1)[users]
-        weights = np.where(raised[users], 1.0 / (tasks_in_row * alone), 0.0)
+        alone = self.region.instance.gamma().sum(axis=1)
+        weights = np.where(raised[users], 1.0 / (tasks_in_row * alone[users]), 0.0)
         try:
             program = program.replace(row_lower=lower, c=program.A[rows].T @ weights)
             solution = program.solve("highs").require_optimal()
@@ -403,7 +403,8 @@ class PriceSearch:
         tasks = self.model.evaluate("tasks", solution.require_point()).reshape(len(floors), -1)
         tasks = tasks[:, self.servers.of] * self.servers.factor
         totals = np.asarray(tasks.sum(axis=1))
-        shortfall = float(relative(floors - totals, floors).max(initial=0.0))
+        # as gains are: a floor may be no more than the rounding of another's tasks
+        shortfall = float(relative(floors - totals, alone).max(initial=0.0))
         slip = max(self.region.violation(tasks), shortfall)
         self.told = AUDIT + BEYOND_SLIPS * slip
         if slip > ACCEPTED:

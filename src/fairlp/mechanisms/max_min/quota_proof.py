@@ -49,6 +49,11 @@ __all__ = ["prove_quotas"]
 SOLVERS = ("highs", "highs-ipm")
 
 
+#: Programs tell what users have to SOLVER_TIGHTEST of what they could run alone; a lack is
+#: measured by what a user has, and by no less than this part of what it could run alone.
+TOLD = SOLVER_TIGHTEST / LEAST_PROVED
+
+
 class Programs:
     """What programs say of an instance with quotas: each maximises a sum of rises over a region.
 
@@ -179,12 +184,22 @@ class Programs:
 
 
 class Rises:
-    """A program in which rows have floors; it says who can rise while all others keep theirs."""
+    """A program in which rows have floors; it says who can rise while all others keep theirs.
 
-    def __init__(self, model: Model, rows: str) -> None:
+    Parameters
+    ----------
+    model : Model
+    rows : str
+        The rows that have floors.
+    fixed : str, optional
+        Rows that have the same floors in every solve.
+    """
+
+    def __init__(self, model: Model, rows: str, fixed: str | None = None) -> None:
         self.program = model.compile()
-        block = next(block for block in self.program.rows if block.name == rows)
-        self.rows = np.arange(block.start, block.stop)
+        positions = {block.name: np.arange(block.start, block.stop) for block in self.program.rows}
+        self.rows = positions[rows]
+        self.fixed = positions[fixed] if fixed is not None else self.rows[:0]
 
     def solved(
         self, floors: np.ndarray, cost: np.ndarray | None = None
@@ -202,6 +217,7 @@ class Rises:
         cost = self.program.c if cost is None else cost
         program = self.program.replace(c=cost)
         lower = program.row_lower.copy()
+        lower[self.fixed] *= 1 - AGREEMENT
         lower[self.rows] = np.where(floors > ACCEPTED, floors * (1 - AGREEMENT), 0.0)
         relaxed = program.replace(row_lower=lower)
         for solver in SOLVERS:
@@ -209,7 +225,7 @@ class Rises:
                 solver, primal_tolerance=SOLVER_TIGHTEST, dual_tolerance=SOLVER_TIGHTEST
             )
             if solution.status.is_optimal and solution.row_duals is not None:
-                lower = lower.copy()
+                lower = program.row_lower.copy()
                 lower[self.rows] = floors
                 bound = dual_bound(program.replace(row_lower=lower), solution.row_duals)
                 return solution.require_point(), bound
@@ -311,7 +327,7 @@ class QuotaReplay:
         part = programs.on_servers(model).sum(programs.server)
         programs.within_books(model, part)
         floors = nominal_floors(programs)
-        floor = model.parameter("floor", programs.owner, floors * (1 - AGREEMENT))
+        floor = model.parameter("floor", programs.owner, floors)
         counted: Expression = part
         if _by_flavor(self.instance):
             counted = 1.0 * model.variable("counted", programs.way)
@@ -320,7 +336,7 @@ class QuotaReplay:
         model.constraint("floors", programs.has(model, counted) >= floor)
         model.constraint("levels", part >= 0.0)
         model.maximize(part.sum(programs.way))
-        self.rises = Rises(model, "levels")
+        self.rises = Rises(model, "levels", fixed="floors")
         self.lacking = np.zeros(len(totals))
 
         has = (programs.ownership * programs.share_alone) @ (totals / self._unit)
@@ -338,7 +354,10 @@ class QuotaReplay:
         return np.where(self.alone > 0, self.alone, 1.0)
 
     def run(self) -> float:
-        """Follow the filling; return the largest part of its tasks that a user may lack."""
+        """Follow the filling; return the largest part of its tasks that a user may lack.
+
+        Whoever has less than ``TOLD`` of what it could run alone may lack that part of ``TOLD``.
+        """
         instance = self.instance
         user = self.books.ways.user
         limits = instance.task_limits
@@ -394,11 +413,12 @@ class QuotaReplay:
             values, bound = self.rises.raised(parts, undecided / sizes)
             excess = max(bound - float((parts / sizes)[undecided].sum()), 0.0)
             if excess <= LEAST_PROVED:
-                lacks = excess * sizes / np.where(parts > 0, parts, 1.0)
+                least = np.maximum(parts, TOLD)
+                lacks = excess * sizes / least
                 for k in np.flatnonzero(undecided & (lacks > LEAST_PROVED)).tolist():
                     alone = np.arange(len(parts)) == k
                     _, bound = self.rises.raised(parts, alone / sizes)
-                    lacks[k] = max(bound * sizes[k] / parts[k] - 1.0, 0.0) if parts[k] else excess
+                    lacks[k] = max(bound * sizes[k] - parts[k], 0.0) / least[k]
                 self.lacking[undecided] = lacks[undecided]
                 return undecided
             gains = np.where(undecided, (values - parts) / sizes, -np.inf)
@@ -440,7 +460,7 @@ def prove_quotas(allocation: Allocation, exact: bool = False) -> Proof:
     return Proof(
         True,
         "optimal, proved: nominal quotas first, then progressive filling of shares, every stop by duals; no "
-        f"user lacks more than {lack:.1e} of its tasks",
+        f"user lacks more than {lack:.1e} of its tasks or {lack * TOLD:.1e} of what it could run alone",
         lack,
     )
 
