@@ -22,22 +22,47 @@ _MOST_LETTERS = 200
 #: Letters of a name that a message quotes, and of all names that it lists.
 _MOST_SHOWN = 60
 _MOST_LISTED = 600
+#: Letters of the longest message.
+MOST_LETTERS = 2000
+#: Letters for the words that stand in place of those that are cut from a message.
+_LEFT_OUT = 60
 #: Bits of a whole number that a message shows.
 _MOST_BITS = 200
 #: Entries of a list or mapping that a message shows.
 _FEW = 4
 
 
-#: How NumPy writes a number, text or flag of its own, and an array.
-_OF_NUMPY = re.compile(r"\bnp\.[a-z]+\d*_?\(((?:'[^']*'|[^()])*)\)|\bnp\.(True|False)_")
-_ARRAY = re.compile(r"\barray\(\[.*?\](?:, (?:dtype|shape)=[^)]*)?\)", re.DOTALL)
+#: How NumPy writes a number, text or flag of its own, and an array. Here as in every other regular
+#: expression of fairlp that sees a stranger's text, no letter is tried in more ways than one.
+_OF_NUMPY = re.compile(
+    r"""\bnp\.[a-z]+\d*_?\(([^()'"\\]*+(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")?+[^()'"\\]*+)\)"""
+    r"|\bnp\.(True|False)_",
+    re.DOTALL,
+)
+_ARRAY = re.compile(r"\barray\(\[(?:[^()]|\([^()]*+\))*+\)")
 
 
 class FairlpError(Exception):
     """Base of every error that fairlp raises on purpose."""
 
     def __str__(self) -> str:
-        return without_numpy(super().__str__())
+        return without_numpy(bounded(super().__str__()))
+
+
+def bounded(message: str, most: int = MOST_LETTERS) -> str:
+    """Return a message, cut in its middle where it is very long; its end has the remedy.
+
+    >>> bounded("short"), len(bounded("a" * 100_000)) <= MOST_LETTERS
+    ('short', True)
+    """
+    if len(message) <= most:
+        return message
+    tail = most // 4
+    head = most - tail - _LEFT_OUT
+    return (
+        f"{message[:head]} … (cut: {len(message) - head - tail:,} characters are left out) … "
+        f"{message[-tail:]}"
+    )
 
 
 def without_numpy(message: str) -> str:

@@ -23,8 +23,8 @@ from cli_cases import JOBS, changed, raising
 from cli_runner import IN_A_ROW, error_line, fairlp_in_a_shell, python, run
 from fairlp import api, errors
 from fairlp.cli import ExitCode, app, clusters, main, output, parameters, studies
-from fairlp.cli.app import HEAVY, MOST_LETTERS, bounded, import_late
-from fairlp.errors import FairlpWarning
+from fairlp.cli.app import HEAVY, import_late
+from fairlp.errors import MOST_LETTERS, FairlpWarning, bounded
 from paths import DOCS
 from profiles import PROFILE, by_day
 
@@ -547,7 +547,7 @@ def test_a_message_is_cut_in_its_middle():
     assert (
         cut.startswith("begin a")
         and cut.endswith("a end")
-        and "(cut: 98,010 characters are left out)" in cut
+        and "(cut: 98,070 characters are left out)" in cut
     )
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 
 import pytest
 
+import fairlp
 from cli_runner import IN_A_ROW, SOURCE, run
 from fairlp import study
 from fairlp.errors import StudyError
-from fairlp.mechanisms.table import find
+from fairlp.mechanisms.table import OWN, find
 from own_mechanisms import EVERY
 from paths import ROOT
 from profiles import by_day
@@ -66,7 +68,7 @@ def test_a_study_on_a_cluster_of_dask():
 
 SCRIPT = """
 import fairlp
-from fairlp.mechanisms.table import find
+from fairlp.mechanisms.table import OWN, find
 from fairlp import study
 
 @fairlp.mechanism("equal-tasks", source="a script")

@@ -72,6 +72,23 @@ def test_tasks_that_are_feasible_but_not_optimal_do_not_agree():
         assert not fairlp.validate(THREE, lying("ceei", method, moved)).loc[method, "agrees"]
 
 
+@pytest.mark.parametrize("mechanism", ["drf-discrete", "pdrf", "naive-drf"])
+def test_methods_that_differ_by_little_do_not_agree(mechanism):
+    """No certificate tells of these mechanisms which method is right."""
+    method = TABLE[mechanism].methods[0].name
+    row = lying(mechanism, method, lambda tasks: tasks * (1 - 1e-6))
+    assert not fairlp.validate(THREE, row)["agrees"].all()
+
+
+def test_tasks_that_do_not_fit_agree_with_nothing():
+    """By the size of what is over, even where both methods say the same."""
+    row = lying("naive-drf", "lp", lambda tasks: tasks * (1 + 1e-5))
+    second = row.method_called("lp")
+    methods = (second, dataclasses.replace(second, name="again"))
+    table = fairlp.validate(THREE, dataclasses.replace(row, methods=methods))
+    assert (table["difference"] == 0).all() and not table["agrees"].any()
+
+
 def test_a_mechanism_of_one_method_runs_with_a_second_back_end():
     assert list(fairlp.validate(THREE, "drf-milp").index) == ["milp", "milp, scipy"]
     row = lying("drf-milp", "milp", lambda tasks: tasks)

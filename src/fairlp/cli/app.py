@@ -25,7 +25,14 @@ import typer
 from typer.core import TyperGroup
 
 from .._version import __version__
-from ..errors import FairlpError, FairlpWarning, FileFormatError, SolverError
+from ..errors import (
+    MOST_LETTERS,
+    FairlpError,
+    FairlpWarning,
+    FileFormatError,
+    SolverError,
+    bounded,
+)
 from ..models.files.whole_files import home
 
 # Packages that take long to import: imported at their first use, if ever.
@@ -54,8 +61,6 @@ def import_late(names: tuple[str, ...] = HEAVY) -> None:
         sys.modules.setdefault(name, _Late(name))
 
 
-#: Longest message that is printed, in characters; a longer one is cut in its middle.
-MOST_LETTERS = 2000
 #: Parameters of commands that name a file to write.
 _WRITTEN = frozenset({"output", "plot", "proof", "results", "save_jobs", "write"})
 #: Suffixes of files that no command reads, though they may stand in a folder that one reads.
@@ -335,22 +340,6 @@ def tell(kind: str, message: str) -> None:
     shown = bounded(in_shell_words(" ".join(message.splitlines())))
     line = Text.assemble((f"{kind}: ", style), shown)
     console(stderr=True).print(line, soft_wrap=True)
-
-
-def bounded(message: str) -> str:
-    """Return a message, cut in its middle where it is very long; its end has the remedy.
-
-    >>> bounded("short"), len(bounded("a" * 100_000)) < 2200
-    ('short', True)
-    """
-    if len(message) <= MOST_LETTERS:
-        return message
-    head = MOST_LETTERS * 3 // 4
-    tail = MOST_LETTERS // 4
-    return (
-        f"{message[:head]} … (cut: {len(message) - head - tail:,} characters are left out) … "
-        f"{message[-tail:]}"
-    )
 
 
 @contextmanager

@@ -530,12 +530,7 @@ def _declare(
         gamma,
         (Method(UNKNOWN, _either, solves=True),),
         promises,
-        tuple(
-            condition
-            if isinstance(condition, Domain)
-            else Domain(_called(condition).strip("_"), condition)
-            for condition in conditions
-        ),
+        domain,
         options=("state",) if remembers else (),
         whole_tasks=whole_tasks,
         region=region,

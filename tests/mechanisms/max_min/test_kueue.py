@@ -243,6 +243,20 @@ def test_users_outside_the_quotas_do_not_have_what_a_queue_keeps_for_itself(
     assert fairlp.audit(instance, allocation, ["quotas kept", "Pareto-optimal"]).holds.all()
 
 
+def test_what_no_quota_covers_counts_by_resource():
+    """Quotas cover all cores, and 4 of 10 GiB: the other 6 are the stray's, who needs no cores."""
+    instance = fairlp.Instance.from_arrays(
+        [[0, 1]] * 2,
+        [[10, 10]],
+        resources=["cpu", "mem"],
+        queue=["A", None],
+        queues={"A": {"nominal": {"cpu": 10, "mem": 4}}},
+    )
+    allocation = fairlp.allocate(instance, "kueue")
+    assert allocation.totals.tolist() == pytest.approx([4, 6], rel=1e-7)
+    assert allocation.certify()
+
+
 def test_what_a_queue_keeps_for_itself_is_refused_to_users_outside_the_quotas():
     """A lends 5 of 20 cores and uses 5, B has 0: of 15 that A keeps the stray may have none."""
     instance = fairlp.Instance.from_arrays(

@@ -56,6 +56,11 @@ def test_mapping_and_table_say_the_same_and_labels_are_aligned():
     assert "2 queues" in repr(by_mapping)
 
 
+def test_a_table_of_paths_alone_is_a_tree_without_limits():
+    by_table = made(queue=["", "q", "q/r"], queues=pd.DataFrame({"queue": ["q", "q/r"]}))
+    assert by_table.equals(made(queue=["", "q", "q/r"]))
+
+
 def test_what_stays_and_what_goes():
     first = made(queue=["", "q", "q"], queues={"q": {"weight": 2, "cap": {"gpu": 0.5}}})
     assert first.replace(weights=[1, 2, 3]).queues.equals(first.queues)

@@ -445,3 +445,32 @@ def test_groups_side_by_side_with_common_labels_are_refused():
     assert r"\sum_{e:tail=v} f_{e}" in model.to_latex()
     other = f.groupby(["x", "y", "x", "y"], "colour").sum()  # of other labels: pairs are meant
     assert (outgoing + other).indices[1].symbol == "colour"
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 7, 8])
+@pytest.mark.parametrize("outside", ["nothing", "a number", "an array", "the other end"])
+def test_a_shift_takes_what_stands_so_many_labels_before(length, outside):
+    """By any number of labels, to either side, along indices of any length; outside stands what is said."""
+    t = Index("t", range(length))
+    values = np.arange(1.0, length + 1)
+    initial = np.arange(100.0, 100 + length)
+    options = {
+        "nothing": {},
+        "a number": {"initial": 100.0},
+        "an array": {"initial": initial},
+        "the other end": {"cyclic": True},
+    }[outside]
+    for steps in range(-length - 2, length + 3):
+        model = Model("shifted", indices=(t,))
+        p = model.parameter("p", t, values)
+        x = model.variable("x", t)
+        model.constraint("rows", x >= p.shift(t, steps, **options))
+        expected = []
+        for k in range(length):
+            before = k - steps
+            if outside == "the other end" or 0 <= before < length:
+                expected.append(values[before % length])
+            else:
+                beyond = {"nothing": 0.0, "a number": 100.0, "an array": initial[k]}
+                expected.append(beyond[outside])
+        assert model.compile().row_lower.tolist() == expected, steps

@@ -517,3 +517,15 @@ def test_a_step_of_a_session_may_have_a_start_of_its_own():
         assert started.iterations.get("simplex", 0) == 0
         with pytest.raises(UnsupportedError, match="starts from the basis of a Solution"):
             session.solve(start={"x": 1})
+
+
+def test_costs_that_change_places_are_new_costs():
+    """Their sum, their largest and their smallest stay; the optimum goes from one end to the other."""
+    t = Index("t", range(3))
+    model = Model("places", indices=(t,))
+    p = model.parameter("p", t, [3.0, 1.0, 2.0])
+    x = model.variable("x", t, upper=[1.0, 2.0, 4.0])
+    model.maximize((p * x).sum() - 4 * x.sum() + 3 * x.sum())
+    places = [[3.0, 1.0, 2.0], [1.0, 3.0, 2.0], [2.0, 1.0, 3.0], [3.0, 1.0, 2.0]]
+    # what is worth more than one is taken whole
+    assert model.sweep("p", places)["objective"].tolist() == pytest.approx([6.0, 8.0, 9.0, 6.0])

@@ -187,6 +187,8 @@ LABELS = [{"zone": "a", "size": "4"}, {"zone": "b", "size": "16"}, {"zone": "c"}
         (affinity(term("zone", "DoesNotExist")), "0001"),
         (affinity(term("size", "Gt", "5")), "0100"),
         (affinity(term("size", "Lt", "5")), "1000"),
+        (affinity(term("size", "Gt", "4")), "0100"),  # more than 4, not 4
+        (affinity(term("size", "Lt", "16")), "1000"),
         (
             affinity(term("zone", "In", "a"), term("zone", "In", "c")),
             "1010",

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import InstanceError, NotDefinedError, UnknownNameError, quoted
 from ...models.instances.instance import Instance
+from ...models.notation.reals import is_whole_number
 from ...tolerances import AGREEMENT
 
 #: The column of ``user_attributes`` that holds the time of arrival.
@@ -47,7 +48,7 @@ class Schedule:
 
     def require_step(self, step: Any) -> int:
         """Return the number of a step, or raise UnknownNameError where there is no such step."""
-        if isinstance(step, bool) or not isinstance(step, (int, np.integer)):
+        if not is_whole_number(step):
             raise UnknownNameError(f"a step is a whole number, not {quoted(step)}")
         if not 1 <= step <= len(self):
             raise UnknownNameError(f"there is no step {step}; expected 1 to {len(self)}")

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import FileFormatError, InstanceError, needed_by
+from ...errors import FileFormatError, InstanceError, needed_by, quoted
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from .documents import from_document, to_document
@@ -41,7 +41,7 @@ else:
     _BaseLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _BaseDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
-__all__ = ["read_document", "yaml_text"]
+__all__ = ["fault_of", "measure_yaml", "read_document", "yaml_text"]
 
 _EXPECTED = "expected .json, .yaml, .yml or a folder with users.csv and servers.csv"
 _PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "job_sizes",
@@ -102,7 +102,7 @@ def read_document(source: Path, expected: str = "expected .json, .yaml or .yml")
         raise FileFormatError(f"{source}: {TOO_DEEP}") from None
     except (ValueError, yaml.YAMLError) as error:
         raise FileFormatError(
-            f"{source}: {_where(error)}; is the file cut off or edited by hand?"
+            f"{source}: {fault_of(error)}; is the file cut off or edited by hand?"
         ) from None
 
 
@@ -211,7 +211,7 @@ def _listed(column: Any) -> list[Any]:
     return [None if is_missing(value) else value for value in column.tolist()]
 
 
-def _where(error: Exception) -> str:
+def fault_of(error: Exception) -> str:
     """Return what a parser says, with line and column."""
     if isinstance(error, json.JSONDecodeError):
         return f"line {error.lineno}, column {error.colno}: {error.msg}"
@@ -227,7 +227,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         if key in mapping:
             raise ValueError(
-                f"key {key!r} occurs twice in one mapping ({_dumps(dict(pairs[:1]))[:60]}…)"
+                f"key {quoted(key)} occurs twice in one mapping ({_dumps(dict(pairs[:1]))[:60]}…)"
             )
         mapping[key] = value
     return mapping
@@ -269,7 +269,7 @@ class _Loader(_BaseLoader):
                 if key in seen:
                     mark = key_node.start_mark
                     raise yaml.constructor.ConstructorError(
-                        None, None, f"key {key!r} occurs twice", mark
+                        None, None, f"key {quoted(key)} occurs twice", mark
                     )
                 seen.add(key)
         return super().construct_mapping(node, deep)
@@ -295,11 +295,11 @@ for _tag, _pattern, _first in (
 
 
 def _parse_yaml(text: str) -> Any:
-    _measure_yaml(text)
+    measure_yaml(text)
     return yaml.load(text, Loader=_Loader)  # a SafeLoader
 
 
-def _measure_yaml(text: str) -> None:
+def measure_yaml(text: str) -> None:
     """Raise where YAML is nested too deeply or its aliases stand for too many values.
 
     The check comes first because the construction of values is recursive.

@@ -81,7 +81,7 @@ _VALUED_BOUNDS: Final = [
 _WHOLE_BOUNDS: Final = np.array([_BOUNDS[kind][1] for kind in _PLAIN_BOUNDS])
 _INFINITE = re.compile(rb"[+-]?inf(?:inity)?", re.IGNORECASE)
 _EXACT = re.compile(
-    rb"^\* (\S+): the other bound is exactly (-?[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)$", re.M
+    rb"^\* (\S+): the other bound is exactly (-?[0-9]++(?:\.[0-9]*+)?(?:e[-+]?[0-9]+)?)$", re.M
 )
 
 

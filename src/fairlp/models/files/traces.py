@@ -85,7 +85,7 @@ _INTEGER = re.compile("-?[0-9]{1,15}")
 _Value = int | str
 #: A constraint: attribute, comparison operator, value.
 _Constraint = tuple[str, int, _Value]
-_FRACTION = r"\s*(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*"
+_FRACTION = r"\s*(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*"
 
 
 def read_alibaba_gpu(
@@ -555,7 +555,7 @@ def _rows(
 
     Only one line is in memory at a time, as Google's table of attributes has ten million.
     """
-    row_pattern = re.compile(",".join(rf"\s*({pattern})\s*" for _, pattern, _ in columns))
+    row_pattern = re.compile(",".join(rf"\s*+({pattern})\s*+" for _, pattern, _ in columns))
     line = 0
     with opened(path) as file:
         lines = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix == ".gz" else file
@@ -589,7 +589,7 @@ def _refuse_row(
     cells = text.rstrip("\r\n").split(",")
     if len(cells) == len(columns):
         for cell, (column, pattern, expected) in zip(cells, columns, strict=True):
-            if not re.fullmatch(rf"\s*(?:{pattern})\s*", cell):
+            if not re.fullmatch(rf"\s*+(?:{pattern})\s*+", cell):
                 _refuse_cell(path, line, column, cell, expected)
     raise FileFormatError(
         f"{path}, line {line}: has {len(cells)} cells; expected {len(columns)}, "

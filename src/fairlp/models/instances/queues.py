@@ -546,7 +546,9 @@ def _records(table: pd.DataFrame, resources: Index) -> Iterable[tuple[Any, dict[
             )
     if not table.columns.is_unique:
         raise InstanceError("the table of queues has a column twice; expected each once")
-    for path, cells in zip(table.index, table.to_dict("records"), strict=True):
+    # some versions of pandas give no records of a table that has no columns
+    records = table.to_dict("records") if len(table.columns) else [{}] * len(table)
+    for path, cells in zip(table.index, records, strict=True):
         record = {}
         for header, value in cells.items():
             column = str(header)

@@ -38,7 +38,7 @@ from .labels import (
     union,
 )
 from .operators import Refusals
-from .reals import NumberError, floats, is_number, meeting, number
+from .reals import NumberError, floats, is_number, is_whole_number, meeting, number
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -296,7 +296,7 @@ class Expression(Refusals, Immutable):
         (<Expression x[t−1 mod 3] over t>, <Expression x[t−1] + [t∈{8}]·7 over t>)
         """
         axis = _own(self, index, "shift")
-        if isinstance(steps, (bool, np.timedelta64)) or not isinstance(steps, (int, np.integer)):
+        if not is_whole_number(steps):
             raise ModelError(
                 f"{self} is shifted by {quoted(steps)}; expected a whole number of labels"
             )
@@ -1961,12 +1961,12 @@ def _several(name: str, key: Any, index: Index) -> np.ndarray:
     A slice of whole numbers is by position; one of labels includes both ends.
     """
     if isinstance(key, slice):
-        if not isinstance(key.step, (int, np.integer, type(None))) or key.step == 0:
+        if not (key.step is None or is_whole_number(key.step)) or key.step == 0:
             raise ModelError(
                 f"{quoted(name)} is taken in steps of {quoted(key.step)}; expected a whole number"
             )
         ends = (key.start, key.stop)
-        if all(end is None or isinstance(end, (int, np.integer)) for end in ends):
+        if all(end is None or is_whole_number(end) for end in ends):
             return np.arange(len(index))[key]
         first, last = (None if end is None else _position(name, end, index) for end in ends)
         return np.arange(len(index))[slice(first, None if last is None else last + 1, key.step)]

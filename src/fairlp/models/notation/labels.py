@@ -27,6 +27,7 @@ import pandas as pd
 
 from ...errors import FairlpError, ModelError, UnknownNameError, nearest, quoted
 from ...hints import Hinted, hint_of, refused, worded
+from .reals import is_whole_number
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
@@ -312,7 +313,7 @@ def in_order(labels: Any, subject: str, error: type[FairlpError]) -> pd.Index[An
     require_ordered(labels, subject, error)
     dimensions = getattr(labels, "ndim", 1)
     if not isinstance(labels, Iterable) or isinstance(labels, type) or dimensions == 0:
-        count = labels if isinstance(labels, (int, np.integer)) and 0 < labels < 10**9 else 3
+        count = labels if is_whole_number(labels) and 0 < labels < 10**9 else 3
         raise error(
             f"{subject} is given {quoted(labels)}; expected a list of labels, such as range({count})"
         )

@@ -15,6 +15,7 @@ from ..programs.program import Program, Sense, free_name
 from .concave_levels import in_variables, require_concave
 from .expressions import Expression, Parameter, ParameterPart, Relation, Variable, as_expression
 from .labels import Index, as_indices, union
+from .reals import is_whole_number
 from .switches import binary, implied, interpolated, parts_of, special_ordered, zero_or_at_least
 from .tables import (
     Constraint,
@@ -336,7 +337,8 @@ class Declarations(Tables):
         >>> model.compile().A.toarray().tolist()
         [[1.0, 0.0, 3.0, 0.0], [0.0, 1.0, 0.0, 8.0]]
         """
-        if not isinstance(active, (int, np.integer, np.bool_)) or active not in (0, 1):
+        is_flag = isinstance(active, (bool, np.bool_))
+        if not (is_flag or is_whole_number(active)) or active not in (0, 1):
             raise ModelError(
                 f"indicator {quoted(name)} is active at {quoted(active)}; expected 1 or 0"
             )

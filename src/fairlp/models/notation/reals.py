@@ -19,7 +19,15 @@ import pandas as pd
 from ...errors import quoted
 from ...tolerances import AGREEMENT, ROUNDING
 
-__all__ = ["NumberError", "NumberRangeError", "floats", "is_number", "meeting", "number"]
+__all__ = [
+    "NumberError",
+    "NumberRangeError",
+    "floats",
+    "is_number",
+    "is_whole_number",
+    "meeting",
+    "number",
+]
 
 #: Kinds of NumPy's arrays that hold real numbers: flags, whole numbers with and without a sign,
 #: floats.
@@ -94,7 +102,17 @@ def is_number(value: Any) -> bool:
     >>> [is_number(value) for value in (1, Fraction(1, 3), np.float32(2), True, "1", 1j)]
     [True, True, True, False, False, False]
     """
-    return isinstance(value, (Real, Decimal)) and not isinstance(value, bool)
+    return isinstance(value, (Real, Decimal)) and not isinstance(value, (bool, np.timedelta64))
+
+
+def is_whole_number(value: Any) -> bool:
+    """Whether something is a whole number of Python's or NumPy's, and no flag and no time.
+
+    >>> [is_whole_number(value) for value in (1, np.int8(1), 1.0, True, np.timedelta64(1, "D"))]
+    [True, True, False, False, False]
+    """
+    is_whole = isinstance(value, (int, np.integer))
+    return is_whole and not isinstance(value, (bool, np.timedelta64))
 
 
 def _array(data: Any) -> np.ndarray:

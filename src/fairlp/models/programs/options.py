@@ -13,7 +13,6 @@ import numpy as np
 from ...errors import UnknownNameError, UnsupportedError, nearest, quoted
 from ...hints import hint_of
 from ...tolerances import FEASIBILITY
-from ..notation.reals import NumberError, number
 
 if TYPE_CHECKING:
     from .protocols import Backend
@@ -56,17 +55,19 @@ def _wrong(name: str, value: Any) -> str | None:
 def _is_in_range(value: Any) -> bool:
     """Whether solvers, which are written in C, have a number for this one."""
     try:
-        as_float = number(value)
-    except NumberError:
+        as_float = float(value)
+    except OverflowError:
         return False
-    return not isinstance(value, Integral) or abs(as_float) < 2.0**63
+    if isinstance(value, Integral):
+        return abs(as_float) < 2.0**63
+    return as_float != 0 or value == 0  # a number so small that it becomes 0 is another one
 
 
 def _as_python(value: Any) -> Any:
     """Return a number of NumPy, or a fraction, as solvers take it; everything else as it is."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return value
-    return int(value) if isinstance(value, Integral) else number(value)
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 @dataclass(frozen=True)

@@ -300,7 +300,8 @@ def reach_of(program: Program) -> np.ndarray:
     has_both = (by_rows > 0) & (by_bounds > 0)
     reach = np.where(has_both, np.minimum(by_rows, by_bounds), np.maximum(by_rows, by_bounds))
     has_size = (abs(A) @ reach > 0) | (finite_size(program.row_lower, program.row_upper) > 0)
-    return np.where((reach == 0) & (abs(A).T @ has_size == 0), 1.0, reach)
+    moves_nothing = (reach == 0) & (abs(A).T @ has_size == 0)
+    return np.where(moves_nothing, 1.0, reach)
 
 
 def implied_reach(program: Program) -> np.ndarray:
@@ -309,7 +310,8 @@ def implied_reach(program: Program) -> np.ndarray:
     It takes O(nonzeros).
     """
     low, high = _implied_bounds(program)
-    return np.maximum(abs(low), abs(high))
+    reach: np.ndarray = np.maximum(abs(low), abs(high))
+    return reach
 
 
 def _implied_bounds(program: Program) -> tuple[np.ndarray, np.ndarray]:

@@ -22,10 +22,9 @@ _GROUP_LABELS = (
     "node.kubernetes.io/nodegroup",
 )
 #: Before version 1.30 the status is text for people.
-_GROUP_IN_TEXT = re.compile(
-    r"Name:\s+(?P<name>\S+)\s+Health:.*?cloudProviderTarget=(?P<target>\d{1,6}) "
-    r"\(minSize=(?P<least>\d{1,6}), maxSize=(?P<most>\d{1,6})\)",
-    re.DOTALL,
+_NAME_IN_TEXT = re.compile(r"Name:\s")
+_SIZE_IN_TEXT = re.compile(
+    r"cloudProviderTarget=([0-9]{1,6}) \(minSize=[0-9]{1,6}, maxSize=([0-9]{1,6})\)"
 )
 #: So many nodes of one group are counted at most.
 _MOST_NODES = 5000
@@ -47,10 +46,12 @@ def groups_of(manifest: Record) -> list[NodeGroup]:
     [NodeGroup(name='pool-a', target=1, most=4)]
     """
     text = text_at(manifest, "data", _KEY)
-    in_text = [
-        NodeGroup(match["name"], int(match["target"]), int(match["most"]))
-        for match in _GROUP_IN_TEXT.finditer(text)
-    ]
+    in_text = []
+    for group_text in _NAME_IN_TEXT.split(text)[1:]:
+        words = group_text.split(maxsplit=2)
+        size = _SIZE_IN_TEXT.search(words[-1]) if words[1:2] == ["Health:"] else None
+        if size is not None:
+            in_text.append(NodeGroup(words[0], int(size[1]), int(size[2])))
     if in_text:
         return in_text
     status = yaml_at(text, _KEY)
@@ -96,6 +97,6 @@ def _is_of(node: Node, group: str) -> bool:
     """Whether a node's labels say that it is of a group; a group's name may have more around it."""
     for label in _GROUP_LABELS:
         name = node.attributes.get(label)
-        if name and (name == group or re.search(rf"(^|[-/]){re.escape(name)}($|[-/])", group)):
+        if name and any(f"{left}{name}{right}" in f"-{group}-" for left in "-/" for right in "-/"):
             return True
     return False

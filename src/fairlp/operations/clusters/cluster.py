@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ...errors import needed_by
+from ...errors import bounded, needed_by
+from ...models.files.instances import fault_of, measure_yaml
 from ...models.instances.queues import LEAST_WEIGHT
 
 with needed_by("files of clusters"):
@@ -20,6 +21,8 @@ with needed_by("files of clusters"):
 # Notes: a line for each thing that a reader does not understand or leaves out; equal lines are
 # counted together.
 
+#: Letters of a place, and of what is wrong there.
+_LONGEST = 500
 #: Lines that are listed of those with one message; another line counts the rest.
 _SHOWN = 20
 COLUMNS = ("file", "where", "what", "done")
@@ -49,7 +52,9 @@ class Notes:
         self._counts: Counter[tuple[str, str, str]] = Counter()
 
     def add(self, file: str, place: str, message: str, action: str) -> None:
-        """Add a line."""
+        """Add a line; long names in it are cut."""
+        place = bounded(place, _LONGEST)
+        message = bounded(message, _LONGEST)
         key = (file, message, action)
         places = self._places.setdefault(key, [])
         self._counts[key] += 1
@@ -134,11 +139,12 @@ def mapping_at(value: Any, *path: str) -> Record:
 
 
 def yaml_at(text: str, name: str) -> Any:
-    """Return what a text of YAML says; `EntryError` where it is none."""
+    """Return what a text of YAML says; `EntryError` where it is none, or nested too deeply."""
     try:
+        measure_yaml(text)
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise EntryError(f"its {name} is no YAML") from error
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: the 99th of a month
+        raise EntryError(f"its {name} is no YAML: {fault_of(error)}") from error
 
 
 def entry_label(entry: Any, *keys: str) -> str:
@@ -479,13 +485,15 @@ def positive_weight(weight: float, where: Where, notes: Notes, name: str = "weig
 def unique_labels(labels: Iterable[str]) -> list[str]:
     """Return the labels; one that is already in use gets a number, so that no two are the same."""
     unique: dict[str, None] = {}
+    last_numbers: dict[str, int] = {}
     for label in labels:
         name = label
-        k = 1
+        k = last_numbers.get(label, 1)
         while name in unique:
             k += 1
             name = f"{label} #{k}"
         unique[name] = None
+        last_numbers[label] = k
     return list(unique)
 
 

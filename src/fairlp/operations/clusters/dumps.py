@@ -343,7 +343,7 @@ _UNITS = {
     timedelta(weeks=1): ("w", "week", "weeks"),
 }
 _UNIT_OF = {text: unit for unit, texts in _UNITS.items() for text in texts}
-_DURATION = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", re.IGNORECASE)
+_DURATION = re.compile(r"\s*+(\d++(?:\.\d*+)?|\.\d++)\s*+([a-z]*+)\s*+", re.IGNORECASE)
 
 
 def duration(value: str | float | timedelta | None, name: str) -> timedelta | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ...errors import FileFormatError, UnknownNameError, nearest
+from ...errors import FileFormatError, UnknownNameError, nearest, quoted
 from .assembly import Snapshot, assemble
 from .sources import advice, files_of, scheduler_of_beginning
 
@@ -75,7 +75,7 @@ def snapshot_of(
     )
     for name, value, choices in options:
         if value is not None and value not in choices:
-            raise UnknownNameError(f"{name}={value!r} is not known; {nearest(value, choices)}")
+            raise UnknownNameError(f"{name}={quoted(value)} is not known; {nearest(value, choices)}")
 
     schedulers = {file: scheduler_of_beginning(file) for file in files}
     if scheduler is None:
@@ -84,10 +84,13 @@ def snapshot_of(
         schedulers = dict.fromkeys(files, scheduler)
 
     reader = readers[scheduler]()
-    for file, of_file in schedulers.items():
-        if of_file == scheduler:
-            reader.read(file)
-    cluster, allowed = reader.finish()
+    try:
+        for file, of_file in schedulers.items():
+            if of_file == scheduler:
+                reader.read(file)
+        cluster, allowed = reader.finish()
+    except RecursionError:
+        raise FileFormatError(f"{path}: lists or mappings are nested too deeply") from None
     for file, of_file in schedulers.items():
         if of_file != scheduler:
             message = f"it is of {of_file}" if of_file else "it is of no scheduler that is known"

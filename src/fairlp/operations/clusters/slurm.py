@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import quoted
 from ...models.files.whole_files import read_text
 from .assembly import Allowed
 from .cluster import (
@@ -114,7 +115,7 @@ class SlurmReader:
             if key == "shares":
                 entries = value.get("shares") if isinstance(value, dict) else value
             if key not in self._readers or not isinstance(entries, list):
-                self.note(path.name, f"key {key!r}", "it is not read", "left out")
+                self.note(path.name, f"key {quoted(key)}", "it is not read", "left out")
                 continue
             for entry in entries:
                 self._read_entry(key, entry, path.name)

@@ -5,7 +5,6 @@ The rules are those of slurm.schedmd.com/preempt.html and of ``slurm.conf``.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -13,7 +12,6 @@ from typing import NamedTuple
 from .cluster import EntryError, Notes, Preemption, Record, text_at, value_at
 from .slurm_text import number
 
-_SETTING = re.compile(r"^(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 _CONFIG = "scontrol show config"
 _NO_PREEMPTION = frozenset({"preempt/none", "(null)", "none", ""})
 _BY_PARTITION = "preempt/partition_prio"
@@ -57,7 +55,10 @@ class PreemptionRules:
 
     def read_config(self, text: str) -> None:
         """Read what ``scontrol show config`` prints."""
-        self._settings = {match[1]: match[2] for match in _SETTING.finditer(text)}
+        for line in text.splitlines():
+            name, equals, value = line.partition("=")
+            if equals:
+                self._settings[name.rstrip()] = value.strip()
 
     def read_partition(self, entry: Record, _file: str) -> None:
         """Read a partition: its tier, and how its jobs give way."""

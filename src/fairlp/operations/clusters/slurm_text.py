@@ -32,7 +32,7 @@ _COUNTED: dict[str, int | Fraction] = {
 _AMOUNT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGTP]?)B?", re.IGNORECASE)
 #: One task or host, or a range of them: ``5``, ``0-2``, ``1-10:3``.
 _RANGE = re.compile(r"(?P<first>[0-9]{1,18})(?:-(?P<last>[0-9]{1,18}))?(?::(?P<step>[0-9]{1,9}))?")
-_PIECE = re.compile(r"[^,\[\]]+|\[[^\]]*\]|,|.", re.DOTALL)
+_PIECE = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]|,|.", re.DOTALL)
 #: TRES that are no resource of nodes: prices, counts of nodes, what is measured.
 UNCOUNTED = frozenset({"billing", "node", "energy", "pages", "vmem", "fs/disk"})
 
@@ -85,7 +85,7 @@ def gres(text: str) -> Amounts:
     {'gpu:a100': 4, 'shard': 8, 'gpu': 4}
     """
     amounts: Amounts = {}
-    without_sockets = re.sub(r"\([^)]*\)", "", text)
+    without_sockets = re.sub(r"\([^()]*\)", "", text)
     for entry in filter(None, without_sockets.split(",")):
         names = entry.strip().split(":")
         if names[0] == "gres":
@@ -124,6 +124,7 @@ def hosts(text: str) -> list[str]:
     """
     names: list[str] = []
     choices: list[list[str]] = []  # of the current entry, for each of its pieces
+    total = 0  # of the numbers in brackets
     for piece in [*_PIECE.findall(text.strip()), ","]:
         if piece == ",":
             if len(names) + math.prod(map(len, choices)) > MOST:
@@ -133,7 +134,13 @@ def hosts(text: str) -> list[str]:
             choices = []
         elif piece.startswith("[") and piece.endswith("]"):
             ranges = piece[1:-1].split(",")
-            choices.append([digits for entry in ranges for digits in _numbers(entry, text)])
+            choices.append([])
+            for entry in ranges:
+                numbers = _numbers(entry, text)
+                total += len(numbers)
+                if total > MOST:
+                    raise EntryError(f"{shown(text)} has more than {MOST} hosts")
+                choices[-1] += numbers
         elif piece in ("[", "]"):
             raise EntryError(f"{shown(text)} is no list of hosts: a bracket is not closed")
         else:

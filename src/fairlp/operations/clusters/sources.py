@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...errors import FileFormatError
+from ...errors import FileFormatError, quoted
 from ...models.files.whole_files import home, not_found, opened, read_text
 from .cluster import Record
 
@@ -159,11 +159,12 @@ def members(text: str, path: Path) -> Iterator[tuple[str, Any]]:
     """
     try:
         position = _skip_blanks(text, 0)
+        decode = _decoder(text)
         while position < len(text):
             if text[position] == "[":
-                position = yield from _entries(text, position, "")
+                position = yield from _entries(text, position, "", decode)
             elif text[position] == "{":
-                position = yield from _object(text, position)
+                position = yield from _object(text, position, decode)
             else:
                 raise json.JSONDecodeError("Expecting a mapping or a list", text, position)
             yield END, None
@@ -190,7 +191,9 @@ def _expect(text: str, position: int, letters: str) -> str:
     return letter
 
 
-def _object(text: str, position: int) -> Generator[tuple[str, Any], None, int]:
+def _object(
+    text: str, position: int, decode: Decode
+) -> Generator[tuple[str, Any], None, int]:
     """Yield the members of the mapping that begins at a position, and return where it ends."""
     seen: set[str] = set()
     position = _skip_blanks(text, position + 1)
@@ -200,13 +203,13 @@ def _object(text: str, position: int) -> Generator[tuple[str, Any], None, int]:
         _expect(text, position, '"')
         key, position = _decode(text, position)
         if key in seen:
-            raise ValueError(f"key {key!r} occurs twice in one mapping")
+            raise ValueError(f"key {quoted(key)} occurs twice in one mapping")
         seen.add(key)
         position = _skip_blanks(text, position)
         _expect(text, position, ":")
         position = _skip_blanks(text, position + 1)
         if key in STREAMED and text[position : position + 1] == "[":
-            position = yield from _entries(text, position, key)
+            position = yield from _entries(text, position, key, decode)
         else:
             value, position = _decode(text, position)
             yield key, value
@@ -216,12 +219,17 @@ def _object(text: str, position: int) -> Generator[tuple[str, Any], None, int]:
         position = _skip_blanks(text, position + 1)
 
 
-def _entries(text: str, position: int, key: str) -> Generator[tuple[str, Any], None, int]:
-    """Yield the entries of the list that begins at a position, and return where it ends."""
+def _decoder(text: str) -> Decode:
+    """Return what reads the entries of lists in a text."""
     decode = _decode if _has_long_number(text) else _decode_short_numbers
     memory = _MEMORY.get()
-    if memory is not None:
-        decode = partial(memory.decoded, decode)
+    return decode if memory is None else partial(memory.decoded, decode)
+
+
+def _entries(
+    text: str, position: int, key: str, decode: Decode
+) -> Generator[tuple[str, Any], None, int]:
+    """Yield the entries of the list that begins at a position, and return where it ends."""
     position = _skip_blanks(text, position + 1)
     if text[position : position + 1] == "]":
         yield key, []
@@ -244,7 +252,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Record:
         return {_LISTED: [value for _, value in pairs]}
     counts = Counter(key for key, _ in pairs)
     repeated_key = next(key for key, count in counts.items() if count > 1)
-    raise ValueError(f"key {repeated_key!r} occurs twice in one mapping")
+    raise ValueError(f"key {quoted(repeated_key)} occurs twice in one mapping")
 
 
 def _no_constant(name: str) -> str:

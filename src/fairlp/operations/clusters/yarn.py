@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...errors import quoted
 from ...models.files.whole_files import read_text
 from ...models.instances.queues import lineage
 from .assembly import Allowed
@@ -72,7 +73,7 @@ _HELD = re.compile(
 )
 #: The time before diagnostics, and the details behind them.
 _TIME_BEFORE = re.compile(r"^\s*\[[^\]]*\]\s*")
-_DETAILS = re.compile(r"\s*(?:Details\s*:|Last Node which was processed).*$", re.DOTALL)
+_DETAILS = re.compile(r"Details\s*:|Last Node which was processed")
 _LONGEST_MESSAGE = 300
 
 
@@ -126,7 +127,7 @@ class YarnReader:
                 elif key in ("properties", "property"):
                     self.settings.read_properties(entries(value, ""), path.name)
                 elif key != END:
-                    self.note(path.name, f"key {key!r}", "it is not read", "left out")
+                    self.note(path.name, f"key {quoted(key)}", "it is not read", "left out")
 
     def _read_node(self, entry: Record, file: str) -> None:
         name = text_at(entry, "id")
@@ -452,7 +453,8 @@ def _of_unit(resource: str) -> str:
 def _diagnostics(entry: Record) -> str:
     """Return what YARN says of an application, without its time and details."""
     text = value_at(entry, "diagnostics", kind=str, default="")
-    text = " ".join(_DETAILS.sub("", _TIME_BEFORE.sub("", text)).split())
+    text = _DETAILS.split(_TIME_BEFORE.sub("", text), maxsplit=1)[0]
+    text = " ".join(text.split())
     return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…"
 
 

@@ -74,10 +74,13 @@ class YarnSettings:
             raise EntryError("it defines a type or entities of its own, which settings do not")
         try:
             root = ElementTree.fromstring(text)
-        except (ElementTree.ParseError, RecursionError, ValueError) as error:
+        except (ElementTree.ParseError, ValueError) as error:
             raise EntryError(f"it is no XML: {error}") from None
         if root.tag == "allocations":
-            self._read_allocations(root, "", file)
+            try:
+                self._read_allocations(root, "", file)
+            except RecursionError:
+                raise EntryError("its queues are nested too deeply") from None
             policy = root.findtext("defaultQueueSchedulingPolicy")
             if policy:
                 self.default_policy = _policy(policy, f"defaultQueueSchedulingPolicy in {file}")

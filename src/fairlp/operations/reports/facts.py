@@ -189,7 +189,7 @@ class Facts:
     def comparison(self) -> pd.DataFrame:
         """Figures of the mechanisms: total tasks, shares, use of each resource."""
         instance = self.share_comparison.instance
-        return comparison_table(instance, self.compared(), "summary").drop(columns="seconds")
+        return comparison_table(instance, self.compared(), "summary")
 
     @cached_property
     def prices(self) -> pd.DataFrame | None:

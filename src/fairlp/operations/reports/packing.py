@@ -167,7 +167,7 @@ class _PackingRows:
         """What caps leave below queues, by resource; one of all that the cluster has is none."""
         tree = self.instance.tree
         demands = self.instance.demands
-        everywhere = np.ones((1, len(self.instance.servers)))
+        everywhere = sparse.csr_array(np.ones((1, len(self.instance.servers))))
         for v, r in np.argwhere(tree.caps < self.instance.pool).tolist():
             inside = tree.users_below(v) > 0
             demand = np.where(inside[self.users], demands[self.users, r], 0.0)[None, :]

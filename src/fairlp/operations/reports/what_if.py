@@ -15,7 +15,7 @@ from ...keywords import lists
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.arithmetic import LARGEST_WHOLE
 from ...models.instances.queues import cleaned
-from ...models.notation.reals import NumberError, number
+from ...models.notation.reals import NumberError, is_whole_number, number
 from .jobs import RunningJob, jobs_that_run
 from .subject import Classes, ClusterSource, mechanism_or_default, require_user_or_queue, subject_of
 from .tenants import to_whole
@@ -52,8 +52,7 @@ def _with_servers(instance: Instance, counts: Mapping[str, int]) -> Instance:
     new_counts = np.array(instance.counts)
     row_of_server = {str(name): i for i, name in enumerate(instance.servers)}
     for name, count in counts.items():
-        is_whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-        if not is_whole or not 1 <= count < LARGEST_WHOLE:
+        if not is_whole_number(count) or not 1 <= count < LARGEST_WHOLE:
             raise InstanceError(
                 f"add_servers has {quoted(count)} for {quoted(name)}; expected a whole number of at least 1"
             )
