@@ -171,7 +171,9 @@ DOORS = {
     "escaped texts": message("np.str_(\\'"),
     "apostrophes": ((lambda folder, n: FileFormatError("np.int64(" + "'" * n)), str),
     "autoscaler names": status(lambda n: repeated("Name: a Health: ", n)),
-    "autoscaler sizes": status(lambda n: f"Name: a Health: {repeated('cloudProviderTarget=1 ', n)}"),
+    "autoscaler sizes": status(
+        lambda n: f"Name: a Health: {repeated('cloudProviderTarget=1 ', n)}"
+    ),
     "autoscaler blanks": status(lambda n: f"Name:{' ' * n}!"),
     "autoscaler nesting": status(lambda n: "[" * n),
     "documents": documents(a=lambda n: repeated('{"items": []}', 4 * n)),
@@ -201,7 +203,9 @@ DOORS = {
     "slurm features": slurm_job(features=lambda n: "(" * n),
     "slurm gres": slurm_text(lambda n: f"NodeName=n1 CPUTot=4 RealMemory=9 Gres={'(' * n}\n"),
     "slurm reason": slurm_text(
-        lambda n: f"NodeName=n1 CPUTot=4 RealMemory=9 Reason={repeated(' ReservationName=a b', n)}\n"
+        lambda n: (
+            f"NodeName=n1 CPUTot=4 RealMemory=9 Reason={repeated(' ReservationName=a b', n)}\n"
+        )
     ),
     "slurm job name": slurm_text(
         lambda n: f"JobId=2 JobName={repeated(' UserId=a(1)', n)}\nNodeName=n1 CPUTot=4\n"

@@ -25,7 +25,8 @@ _USERS_NAMED = 5
 #: What a spreadsheet would compute, with any apostrophes before it, by which it is text; numbers
 #: are only numbers.
 _FORMULA = re.compile(
-    r"'*(?![+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]+)?$|[+-]?inf$)[=+\-@\t\r].", re.DOTALL
+    r"'*(?![+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]+)?$|[+-]?inf$)[=+\-@\t\r].",
+    re.DOTALL,
 )
 
 

@@ -75,7 +75,9 @@ def snapshot_of(
     )
     for name, value, choices in options:
         if value is not None and value not in choices:
-            raise UnknownNameError(f"{name}={quoted(value)} is not known; {nearest(value, choices)}")
+            raise UnknownNameError(
+                f"{name}={quoted(value)} is not known; {nearest(value, choices)}"
+            )
 
     schedulers = {file: scheduler_of_beginning(file) for file in files}
     if scheduler is None:

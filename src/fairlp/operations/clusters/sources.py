@@ -191,9 +191,7 @@ def _expect(text: str, position: int, letters: str) -> str:
     return letter
 
 
-def _object(
-    text: str, position: int, decode: Decode
-) -> Generator[tuple[str, Any], None, int]:
+def _object(text: str, position: int, decode: Decode) -> Generator[tuple[str, Any], None, int]:
     """Yield the members of the mapping that begins at a position, and return where it ends."""
     seen: set[str] = set()
     position = _skip_blanks(text, position + 1)
