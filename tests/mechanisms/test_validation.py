@@ -11,6 +11,8 @@ import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import TooLargeError
 from fairlp.mechanisms.table import TABLE
+from fairlp.models.programs.proof import Proof
+from profiles import many
 
 THREE = Instance.from_arrays([[1.0, 0.2], [1.0, 0.4], [0.2, 1.0]], [[10.0, 10.0]])
 TWO = Instance.from_arrays([[1, 2], [2, 1]], [[3, 3], [5, 4]])
@@ -132,3 +134,37 @@ def test_agreement_is_of_every_user(deviation, sign, user):
     assert table.loc["lp", "difference"] == pytest.approx(
         deviation / max(1, 1 + sign * deviation), rel=1e-6
     )
+
+
+def with_another(lie, **changes):
+    """``drf-milp`` with a second method, whose tasks are those of the first, changed."""
+    row = lying("drf-milp", "milp", lie)
+    second = dataclasses.replace(row.methods[0], name="second")
+    methods = (*TABLE["drf-milp"].methods, second)
+    return dataclasses.replace(TABLE["drf-milp"], methods=methods, **changes)
+
+
+def unproved(allocation, exact=False):
+    return Proof(False, "not proved: too large")
+
+
+def test_two_optima_of_the_same_sorted_levels_agree():
+    """Three tasks for two users alike: who has two of them is open."""
+    alike = Instance.from_arrays([[1], [1]], [[3]])
+    table = fairlp.validate(alike, with_another(np.flipud))
+    assert table["difference"]["second"] == 0.5
+    assert table["agrees"].tolist() == [True, True] and table["proved"].all()
+    uneven = fairlp.validate(alike, with_another(lambda tasks: np.array([[3.0], [0.0]])))
+    assert uneven["agrees"].tolist() == [True, False]
+    # what no certificate tells is neither
+    table = fairlp.validate(alike, with_another(np.flipud, prove=unproved))
+    assert table["agrees"].tolist() == [True, None]
+    assert table["reason"].tolist() == ["", "not proved: too large"]
+
+
+@pytest.mark.parametrize("seed", [16, *range(many(24))])
+def test_back_ends_agree_on_the_leximin_of_whole_tasks(seed):
+    rng = np.random.default_rng(seed)
+    instance = Instance.from_arrays(rng.integers(1, 5, (3, 2)), [rng.integers(4, 12, 2)])
+    table = fairlp.validate(instance, "drf-milp")
+    assert table["agrees"].all(), table

@@ -536,8 +536,8 @@ class TasksResult:
 
     The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`;
     ``rounds`` and ``state`` may be functions that make the table when it is read.
-    ``tasks_per_level`` is φΓ by default. ``uncertain`` bounds the relative error of a level: errors
-    that grew from round to round, and what rounding displaces. ``shares_along_tree``: whether the
+    ``tasks_per_level`` is φΓ by default. ``uncertain`` is the relative error of a level, to first
+    order: errors that grew from round to round, and what rounding displaces. ``shares_along_tree``: whether the
     weights of queues count by the call's options, where the mechanism's row does not say so.
     """
 

@@ -52,15 +52,17 @@ def validate(
 
         * ``agrees``: whether the tasks of all users equal those of the first method, nothing is
           violated, and the answer is proved where the mechanism has a certificate. Where several
-          answers are right (``psdsf-rdm``, ``njc``), or tasks are less certain than what is
-          optimised (``ceei``, ``alpha-fair``), the certificate alone decides.
+          answers are right (``psdsf-rdm``, ``njc``, ``drf-milp``), or tasks are less certain than
+          what is optimised (``ceei``, ``alpha-fair``), the certificate alone decides: None where it
+          neither proves nor refutes an answer that differs.
         * ``difference``: the largest difference of a user's tasks, relative to the larger;
         * ``user``: the user with that difference;
         * ``proved``: whether :meth:`.Allocation.certify` holds, which calls no method; None for a
           mechanism without a certificate;
         * ``residual``: the largest violation of a capacity or limit, relative;
         * ``seconds``;
-        * ``reason``: why a method refused the instance (``agrees`` is then None), else empty.
+        * ``reason``: why ``agrees`` is None: why a method refused the instance, or what is not
+          proved; else empty.
 
         Methods that merge identical servers and users run unmerged as well (``lp, unmerged``); a
         mechanism of a single method that solves models runs it with a second back end.
@@ -162,15 +164,21 @@ def _agreement(allocation: Allocation, reference: Allocation, *, by_proof: bool)
     # what is too large for its proof is refuted by nothing
     refuted = proof is not None and not proof.holds and not proof.message.startswith("not proved")
     is_equal = bool(errors[user] <= AGREEMENT)
-    is_feasible = allocation.residual <= VERIFIED
+    agrees: bool | None = allocation.residual <= VERIFIED and not refuted
+    reason = ""
+    if agrees and not is_equal:
+        agrees = by_proof
+        if by_proof and proof is not None and not proof.holds:
+            agrees = None
+            reason = proof.message
     return {
-        "agrees": is_feasible and not refuted and (is_equal or (by_proof and proved is not False)),
+        "agrees": agrees,
         "difference": float(errors[user]),
         "user": allocation.instance.users[user],
         "proved": proved,
         "residual": allocation.residual,
         "seconds": float(sum(allocation.times.values())),
-        "reason": "",
+        "reason": reason,
     }
 
 

@@ -350,6 +350,8 @@ def test_what_prices_prove_is_proved_though_levels_may_be_off(monkeypatch):
     assert not allocation.unproved
     (note,) = [note for note in allocation.notes if "levels may be off" in note]
     assert "no user lacks more than" in note
+    # an estimate: errors that change the prices are larger
+    assert "off by some 1.0e-06 of themselves (to first order: no bound)" in note
 
 
 @pytest.mark.slow

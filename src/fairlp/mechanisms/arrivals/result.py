@@ -494,11 +494,12 @@ def prove_steps(allocation: Allocation, exact: bool) -> Proof:
     k = int(abs(possible_rise).argmax())
     error = abs(possible_rise[k])
     if not error <= AGREEMENT:
-        direction = "could be raised" if possible_rise[k] > 0 else "is too high"
-        return Proof(
-            False,
-            f"not optimal: the level of step {k + 1} {direction} by {error:.3g} of itself",
+        verdict = (
+            "not optimal: the level of step {} could be raised by {:.3g} of itself"
+            if possible_rise[k] > 0
+            else "infeasible: the level of step {} is too high for those to come, by {:.3g} of itself"
         )
+        return Proof(False, verdict.format(k + 1, error))
     return Proof(True, f"optimal at every step, proved; levels are right to {error:.1e}")
 
 

@@ -30,6 +30,7 @@ from ...models.programs.proof import Proof
 from ...models.trees.tree import rational_tree
 from ...models.trees.tree_path import first_path
 from ...solvers.leximin.exact import exact_leximin
+from ...solvers.leximin.level_errors import first_order
 from ...tolerances import ACCEPTED, AGREEMENT, NOISE, NOISE_COEFFICIENT
 from ..mechanism import Mechanism, MethodCall, TasksResult
 from ..validation import differences
@@ -133,7 +134,7 @@ def settled(
         doubt = ""
         extremes = [] if rationals is None else _extremes(call)
         if is_uncertain := outcome.uncertain > ACCEPTED:
-            doubt = f"by rounding, levels may be off by {outcome.uncertain:.0e} of themselves"
+            doubt = f"by rounding, levels may be off by {first_order(outcome.uncertain)}"
         elif _are_far_apart(extremes):
             proof = _proof_by_prices(call, outcome, counted)
             doubt = "" if np.isfinite(proof.gap) else proof.message.removeprefix("not proved: ")

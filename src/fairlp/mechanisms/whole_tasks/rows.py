@@ -158,6 +158,7 @@ ROWS = (
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         prove=prove_discrete_leximin,
         compared=False,
+        agrees_by_proof=True,  # several allocations have the same sorted levels
         whole_tasks=True,
     ),
     Mechanism(

@@ -14,7 +14,7 @@ class LevelErrors:
 
     The floors of a round are what earlier rounds gave. A floor that is off by one task moves the
     round's level by the price of that floor, so that errors propagate by a triangular matrix of
-    prices.
+    prices. Where floors are off so much that other prices hold, levels may be off by more.
 
     Attributes
     ----------
@@ -80,6 +80,15 @@ class LevelErrors:
         np.divide(errors, levels, out=relative_errors, where=levels > LEVEL_ROUNDING * shift)
         largest = relative_errors.max()
         return float(largest) if np.isfinite(largest) else 1.0
+
+
+def first_order(error: float) -> str:
+    """Return an estimate of the relative error of levels in words: no bound, as prices may change.
+
+    >>> first_order(0.024)
+    'some 2.4e-02 of themselves (to first order: no bound)'
+    """
+    return f"some {error:.1e} of themselves (to first order: no bound)"
 
 
 def row_violations(program: Program, x: np.ndarray) -> np.ndarray:

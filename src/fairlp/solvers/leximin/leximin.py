@@ -96,7 +96,8 @@ class LeximinResult:
     relaxed : float
         The largest fraction of themselves by which floors were lowered.
     uncertain : float
-        The largest relative error of a level by rounding that grew from round to round.
+        The largest relative error of a level, to first order, by rounding that grew from round to
+        round.
     """
 
     tasks: np.ndarray

@@ -38,7 +38,7 @@ from ..backends import cvxpy_backend, pyomo_backend
 from ..backends.cvxpy_backend import unused
 from .by_levels import ServersByLevels
 from .exact import ServersInRationals
-from .level_errors import program_error
+from .level_errors import first_order, program_error
 from .leximin import rounds_frame
 from .outcomes import Oracle, Outcomes
 from .programs import Members, tightest
@@ -918,7 +918,7 @@ def _unproved(region: ServersByLevels, shift: float) -> str:
     if largest_error <= ACCEPTED:
         return ""
     return (
-        f"levels may be off by {largest_error:.1e} of themselves; certify(exact=True) proves them in "
+        f"levels may be off by {first_order(largest_error)}; certify(exact=True) proves them in "
         "rationals"
     )
 
