@@ -197,7 +197,9 @@ def test_names_move_no_cursor_and_start_no_line(current_folder):
         "allocate i.json --json",
     ):
         printed = run(command).output
-        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e\u061c\u200e\u200f]", printed), command
+        assert not re.search(
+            "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e\u061c\u200e\u200f]", printed
+        ), command
     assert json.loads(run("allocate i.json --json").stdout)
     document["users"][1]["user"] = HOSTILE
     (current_folder / "i.json").write_text(json.dumps(document), encoding="utf-8")

@@ -302,7 +302,14 @@ def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
         in text
     )
     rows = re.search(r'<table id="since-table">.*?</table>', page, re.DOTALL)[0]
-    assert re.findall(r'<th scope="row"><bdi>(\w+)</bdi></th>', rows) == ["old", "a", "new", "b", "c", "g"]
+    assert re.findall(r'<th scope="row"><bdi>(\w+)</bdi></th>', rows) == [
+        "old",
+        "a",
+        "new",
+        "b",
+        "c",
+        "g",
+    ]
 
 
 HALF = {"cpu": "500m", "memory": "1Gi"}

@@ -11,7 +11,7 @@ from typing import Any
 from ...errors import FileFormatError, quoted
 from .whole_files import MOST_DEPTH
 
-__all__ = ["require_form"]
+__all__ = ["plain_number", "require_form"]
 
 TOO_DEEP = (
     f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"

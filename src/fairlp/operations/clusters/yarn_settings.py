@@ -191,7 +191,7 @@ def _policy(text: str, place: str) -> Setting:
 def _number(text: str, name: str) -> float:
     """Return the number of a setting."""
     try:
-        value = plain_number(text)
+        value = float(plain_number(text))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
