@@ -265,6 +265,8 @@ def main() -> None:
         _explain(error, debug=False)
         raise SystemExit(ExitCode.INPUT) from None
     except Exception as error:
+        from .output import visible
+
         for line in "".join(traceback.format_exception(error)).splitlines():
             print(visible(bounded(line)), file=sys.stderr)
         whose = getattr(error, "__notes__", ())
