@@ -55,15 +55,14 @@ def in_terminal(frame, width, width_shown=None, hint=""):
 
 def test_a_table_has_a_title_a_rule_its_first_rows_and_how_to_get_the_others():
     frame = pd.DataFrame({"a_share": [1 / 3, 2.0, 3.0]}, index=["ann", "bob", "cid"])
-    assert in_terminal(frame.rename_axis("user"), 44, width_shown=2, hint="--all") == [
-        "A table",
-        "user    a share",
-        15 * "─",
-        "ann    0.333333",
-        "bob           2",
-        "… and 1 more (--all)",
-        "",
-    ]
+    title, header, rule, *rows = in_terminal(
+        frame.rename_axis("user"), 44, width_shown=2, hint="--all"
+    )
+    # versions of Rich leave different room between columns
+    assert (title, header.split()) == ("A table", ["user", "a", "share"])
+    assert set(rule) == {"─"} and len(rule) == len(header)
+    assert [row.split() for row in rows[:2]] == [["ann", "0.333333"], ["bob", "2"]]
+    assert rows[2:] == ["… and 1 more (--all)", ""]
 
 
 def test_a_pipe_has_every_number_of_a_row_in_one_line(wide):
