@@ -265,8 +265,8 @@ def equal_servers(instance: Instance, attributes: pd.DataFrame) -> np.ndarray:
 
     Classes are numbered by first appearance.
     """
-    keys = pd.concat([pd.DataFrame(instance.capacities), attributes.astype(str)], axis=1)
-    keys.columns = pd.RangeIndex(keys.shape[1])
+    columns = [*instance.capacities.T, *attributes.astype(str).to_numpy().T]
+    keys = pd.DataFrame(dict(enumerate(columns)))
     return keys.groupby(list(keys.columns), sort=False, dropna=False).ngroup().to_numpy()
 
 
