@@ -412,6 +412,25 @@ def fully_utilised(run: Run) -> ItemAnswer:
     return beside(dict.fromkeys(full, 1), full.values(), otherwise=why, witness=in_words(instance))
 
 
+def _less_in_use(cpu_of_user_2: float) -> str:
+    """Return where PS-DSF leaves more CPU of C or D idle than TSF or C-DRFH, in words."""
+    cluster = examples.khamse_ashari_table_3()
+    demands = cluster.demands.copy()
+    demands[1, 0] = cpu_of_user_2
+    cluster = cluster.replace(demands=demands)
+    places = []
+    for when, users in (("all four", range(4)), ("without user 4", range(3))):
+        present = cluster.select_users(np.array(users))
+        used = {
+            name: allocate(present, name).usage["cpu"].to_numpy() for name in (RDM, "tsf", "c-drfh")
+        }
+        for k in (2, 3):
+            others = max(used["tsf"][k], used["c-drfh"][k])
+            if used[RDM][k] < others * (1 - AUDIT):
+                places.append(f"{cluster.servers[k]}, {when}")
+    return f"less on {'; '.join(places)}" if places else "nowhere less"
+
+
 @PAPER.item(
     "Figure 6",
     "CPU of C and D: PS-DSF uses more than TSF and C-DRFH; it converges promptly when user 4 "
@@ -450,8 +469,8 @@ def figure_6(run: Run) -> ItemAnswer:
         lines,
     )
     why = (
-        "demands that Table III leaves open (CPU of users 2 and 4) decide what of class D is in "
-        "use: results.md"
+        "it depends on a number that the paper does not print, the CPU of user 2, which Table III "
+        f"leaves open: {_less_in_use(0.1)} with 0.1, {_less_in_use(2 / 15)} with 2/15"
     )
     return picture(checks, why, chart=chart)
 
@@ -699,12 +718,35 @@ def cdrf(run: Run) -> ItemAnswer:
     return replace(answer, why=f"no lie on {lies.count} more pays")
 
 
-PAPER.uncheckable(
+def _by_eligible_servers(instance: Instance) -> np.ndarray:
+    """Return the leximin of shares of a user's dominant resource on its eligible servers."""
+    shares = [
+        (demand / instance.total_capacities[may_run].sum(axis=0)).max()
+        for demand, may_run in zip(instance.demands, instance.eligible, strict=True)
+    ]
+    of_pool = (instance.demands / instance.pool).max(axis=1)
+    return allocate(instance.replace(weights=of_pool / shares), "drfh").tasks_array
+
+
+@PAPER.item(
     "§II-B, eligible servers",
     "Where the dominant resource is that of the servers on which a user may run, users may have an "
     "incentive to misreport these",
-    "told of a rule that the paper takes from elsewhere and does not define",
 )
+def eligible_servers(run: Run) -> ItemAnswer:
+    """The first user claims a server that has nothing of its second resource."""
+    instance = Instance.from_arrays(
+        [[1, 0.4], [1, 0]], [[1, 1], [1, 0]], eligible=[[True, False], [True, False]]
+    )
+    honest = _by_eligible_servers(instance)[0].sum()
+    claimed = _by_eligible_servers(instance.replace(eligible=[[True, True], [True, False]]))
+    useful = claimed[0, 0]
+    return on_instance(
+        instance,
+        useful > honest * (1 + AUDIT),
+        f"'user1' runs {honest:.6g} tasks, and {useful:.6g} where it claims the second server, too",
+        missing=True,
+    )
 
 
 @PAPER.statement(

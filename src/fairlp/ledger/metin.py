@@ -430,6 +430,28 @@ def weights(instance: Instance) -> CheckAnswer:
     return np.allclose(totals, expected, rtol=AGREEMENT) or f"{in_words(instance)}: {shown(totals)}"
 
 
+@PAPER.item("§6.3, normalised weights", "PDRF needs normalised weights")
+def normalised_weights(run: Run) -> ItemAnswer:
+    """All weights, and those of one resource, ten times as large."""
+    instance = Instance.from_arrays(
+        [[1, 2], [2, 1]], [[100, 100]], weights=[[0.6, 0.5], [0.4, 0.5]]
+    )
+
+    def tasks(factors: list[float]) -> np.ndarray:
+        scaled = instance.replace(weights=instance.weights * factors)
+        return allocate(scaled, "pdrf", divisible=True).totals.to_numpy()
+
+    normalised, all_larger, one_larger = tasks([1, 1]), tasks([10, 10]), tasks([10, 1])
+    is_alone = np.allclose(all_larger, normalised) and not np.allclose(one_larger, normalised)
+    ours = (
+        f"{shown(normalised)} tasks; all weights ten times: {shown(all_larger)}; those of the first "
+        f"resource: {shown(one_larger)}"
+    )
+    return on_instance(
+        instance, is_alone, ours, "what counts is that all columns have one sum", missing=True
+    )
+
+
 @PAPER.item(
     "§3.1, remark",
     "DRF reduces to bottleneck-based fairness where all dominant resources are the same",
