@@ -496,9 +496,10 @@ TABLE_II = {
 )
 def slot_size(run: Run) -> ItemAnswer:
     """The rows of the printed Table II that have the most CPU, memory and both in use."""
-    used = {slots: [float(printed) for printed in row] for slots, row in TABLE_II.items()}
-    most = [max(used, key=lambda slots, k=k: used[slots][k]) for k in range(2)]
-    both = max(used, key=lambda slots: sum(used[slots]))
+    slots = list(TABLE_II)
+    used = np.array([[float(printed) for printed in row] for row in TABLE_II.values()])
+    most = [slots[k] for k in used.argmax(axis=0)]
+    both = slots[int(used.sum(axis=1).argmax())]
     printed = {"most CPU": "14", "most memory": "14", "most of both together": "14"}
     return beside(
         printed,

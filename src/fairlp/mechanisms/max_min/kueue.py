@@ -177,7 +177,7 @@ def _lacking_sentences(
     path = instance.tree.paths[queue]
     nodes_taken = "have nodes that other queues' nominal quotas take"
     if not taken[quotas.resource[m]]:
-        others = " and ".join(map(str, instance.resources[np.flatnonzero(taken)]))
+        others = " and ".join(str(instance.resources[r]) for r in np.flatnonzero(taken).tolist())
         nodes_taken = (
             f"have nodes whose {others or 'other resources'} other queues' nominal quotas take"
         )
