@@ -56,7 +56,9 @@ def with_dummies(instance: Instance) -> np.ndarray:
 
 
 @PAPER.item(
-    "Figure 1", "A request profile cut back to 50 % of resource 4 shrinks on all resources alike"
+    "Figure 1",
+    "A request profile cut back to 50 % of resource 4 shrinks on all resources alike",
+    "njc",
 )
 def figure_1(run: Run) -> ItemAnswer:
     """What a user uses of each resource when there is half as much of the fourth as it asks for."""
@@ -596,7 +598,7 @@ def _f(instance: Instance, x: np.ndarray) -> float:
 def remark_1(run: Run) -> ItemAnswer:
     """Values of f towards the face x_1 = 0, in the middle of it."""
     instance = examples.requests([[2 / 3], [2 / 3]], [0.4, 0.6])
-    f = [_f(instance, np.array([part, 1 / 2])) for part in (1e-3, 1e-6, 1e-9)]
+    f = [_f(instance, np.array([part, 1 / 2])) for part in (1 / 1000, AUDIT, AUDIT**2)]
     is_bounded = f[2] < f[1] < f[0] and np.isclose(f[2], np.log(3), rtol=AUDIT)
     return on_instance(
         instance,
@@ -734,7 +736,7 @@ def _weighted_end(instance: Instance, weights: np.ndarray) -> np.ndarray:
     return x
 
 
-@PAPER.item("§5.5, circle of four, symmetric", "x = ⅓ each, all four resources bottlenecks")
+@PAPER.item("§5.5, circle of four, symmetric", "x = ⅓ each, all four resources bottlenecks", "njc")
 def symmetric(run: Run) -> ItemAnswer:
     """The Eisenberg–Gale optimum."""
     instance = examples.dolev_circle()
@@ -765,6 +767,7 @@ def circle(run: Run) -> ItemAnswer:
     "§5.5, selection",
     "Largest utilisation prefers the symmetric solution of the circle, all of whose resources are "
     "used up",
+    "njc",
 )
 def selection(run: Run) -> ItemAnswer:
     """The best fair allocation by utilisation, and what one of the six uses."""

@@ -216,7 +216,7 @@ def table_1_drfh(run: Run) -> ItemAnswer:
     return _marks(run, "c-drfh", "EF SP PO", "SI BF")
 
 
-@PAPER.item("Table I, TSF", "SI, EF, SP and PO; not BF")
+@PAPER.item("Table I, TSF", "SI, EF, SP and PO; not BF", "tsf")
 def table_1_tsf(run: Run) -> ItemAnswer:
     """The column of TSF."""
     why = (
@@ -248,7 +248,9 @@ def figure_2(run: Run) -> ItemAnswer:
     return picture(checks, "the data of the example; its numbers stand under §III-A")
 
 
-@PAPER.item("Figure 3", "The PS-DSF allocation of Fig. 2: server 2 is used up by users 3 and 4")
+@PAPER.item(
+    "Figure 3", "The PS-DSF allocation of Fig. 2: server 2 is used up by users 3 and 4", "psdsf-rdm"
+)
 def figure_3(run: Run) -> ItemAnswer:
     """Memory of server 1, and CPUs and memory of server 2 are used up."""
     used = allocate(examples.khamse_ashari_section_3a(), RDM).utilization
@@ -435,6 +437,9 @@ def _less_in_use(cpu_of_user_2: float) -> str:
     "Figure 6",
     "CPU of C and D: PS-DSF uses more than TSF and C-DRFH; it converges promptly when user 4 "
     "leaves and returns",
+    "c-drfh",
+    "psdsf-rdm",
+    "tsf",
 )
 def figure_6(run: Run) -> ItemAnswer:
     """Run the distributed procedure for 300 s; compare the use with and without user 4."""
@@ -572,6 +577,9 @@ def _equivalent(run: Run, division: Division) -> ItemAnswer:
 @PAPER.item(
     "Theorem 1",
     "Resources divided: PS-DSF if and only if every user has a bottleneck on every eligible server",
+    "naive-drf",
+    "psdsf-rdm",
+    "tsf",
 )
 def theorem_1(run: Run) -> ItemAnswer:
     """Definition 6, in plain NumPy, beside the check by Definition 5."""
@@ -581,13 +589,18 @@ def theorem_1(run: Run) -> ItemAnswer:
 @PAPER.item(
     "Theorem 2",
     "Time divided: PS-DSF if and only if all time is used, by users of the lowest level there",
+    "naive-drf",
+    "psdsf-rdm",
+    "psdsf-tdm",
 )
 def theorem_2(run: Run) -> ItemAnswer:
     """Formula (13), in plain NumPy, beside the check by Definition 5."""
     return _equivalent(run, "tdm")
 
 
-@PAPER.statement("Formula (11)", "Time division implies resource division", _clusters)
+@PAPER.statement(
+    "Formula (11)", "Time division implies resource division", _clusters, of=("psdsf-tdm",)
+)
 def formula_11(instance: Instance) -> CheckAnswer:
     """Allocations under time division, audited for resources."""
     return audit(instance, allocate(instance, TDM), "feasible", division="rdm").holds.iloc[0]
@@ -630,6 +643,11 @@ PAPER.audited(
     few=4,
     many=100,
     why="every set of servers is claimed; tasks on servers on which a user may not run are of no use to it",
+    of=(
+        "c-drfh",
+        "psdsf-tdm",
+        "tsf",
+    ),
 )
 def lies_about_servers(instance: Instance) -> CheckAnswer:
     """Useful tasks of every such lie beside the honest ones."""
@@ -829,6 +847,7 @@ def lemma_1(run: Run) -> ItemAnswer:
     lambda rng: (_clusters(rng, zeros=0.0), rng),
     few=8,
     many=300,
+    of=("psdsf-rdm",),
 )
 def lies_about_demands(drawn: tuple[Instance, np.random.Generator]) -> CheckAnswer:
     """Random lies about demands: others with less, and the liar with no less."""
@@ -856,6 +875,7 @@ def lies_about_demands(drawn: tuple[Instance, np.random.Generator]) -> CheckAnsw
     "A saturated resource is a bottleneck of a user of the lowest level if those of higher levels "
     "hold none of it",
     _clusters,
+    of=("psdsf-rdm",),
 )
 def corollary_1(instance: Instance) -> CheckAnswer:
     """Wherever the corollary's conditions are met in a PS-DSF allocation."""

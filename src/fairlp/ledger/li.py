@@ -63,6 +63,7 @@ def _limit(value: Fraction) -> str:
     _drawn,
     few=15,
     many=300,
+    of=("dynamic-drf",),
 )
 def lemma_1(instance: Instance) -> CheckAnswer:
     """Each step's linear program has the shares that the lemma's rule builds from its M."""
@@ -76,7 +77,7 @@ def lemma_1(instance: Instance) -> CheckAnswer:
     return True
 
 
-@PAPER.statement("Lemma 2", "x[i] ≥ x[j] at every step for i < j", _drawn)
+@PAPER.statement("Lemma 2", "x[i] ≥ x[j] at every step for i < j", _drawn, of=("dynamic-drf",))
 def lemma_2(instance: Instance) -> CheckAnswer:
     """Shares of the linear programs, in order of arrival."""
     steps = arrivals(instance, DYNAMIC, method="lp").steps.to_numpy()
@@ -87,6 +88,7 @@ def lemma_2(instance: Instance) -> CheckAnswer:
     "Lemma 3",
     "A user who has more than another came before it, and has got nothing since it came",
     _drawn,
+    of=("dynamic-drf",),
 )
 def lemma_3(instance: Instance) -> CheckAnswer:
     """The same as dynamic envy-freeness, from the table of steps alone."""
@@ -245,6 +247,7 @@ def _many_users(rng: np.random.Generator) -> Instance:
     _many_users,
     few=100,
     many=3000,
+    of=("dynamic-drf",),
 )
 def theorem_2(instance: Instance) -> CheckAnswer:
     """The ratio at every step of random instances."""

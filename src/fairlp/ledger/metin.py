@@ -154,6 +154,7 @@ def closed_form(instance: Instance) -> CheckAnswer:
     "§3.2, rounds",
     "With zero demands, rounds that each use up one resource are Pareto-efficient",
     lambda rng: integers(rng, zeros=0.4),
+    of=("edrf",),
 )
 def rounds(instance: Instance) -> CheckAnswer:
     """The rounds, audited, and beside the linear programs."""
@@ -330,6 +331,7 @@ def repair(run: Run) -> ItemAnswer:
     "§5, repair, pass after pass",
     "Passes of one task each in ascending share, until no task fits, are the repair of fairlp",
     lambda rng: integers(rng, users=(5, 20)),
+    of=("pdrf",),
 )
 def repair_by_passes(instance: Instance) -> CheckAnswer:
     """Passes from precomputed DRF beside the repaired allocation."""
@@ -455,6 +457,7 @@ def normalised_weights(run: Run) -> ItemAnswer:
 @PAPER.item(
     "§3.1, remark",
     "DRF reduces to bottleneck-based fairness where all dominant resources are the same",
+    "drf",
 )
 def one_dominant(run: Run) -> ItemAnswer:
     """One resource, requests of 1, 1 and 0.1: DRF is not the only allocation without complaints."""

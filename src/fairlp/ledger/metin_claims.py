@@ -137,6 +137,8 @@ RARE = 0.05
 @PAPER.item(
     "§4, size of deviations",
     "Deviations are predominantly by one task, and very rarely by more than two; they go both ways",
+    "drf-discrete",
+    "pdrf",
 )
 def sizes_of_deviations(run: Run) -> ItemAnswer:
     """Users by how far they are from progressive filling, in the settings of both tables."""
@@ -444,6 +446,7 @@ def _invested(rng: np.random.Generator) -> Instance:
     _invested,
     why="dominant shares are in proportion to investments and no less than the part; who invests more has more, and "
     "others no more",
+    of=("drf",),
 )
 def auction(instance: Instance) -> CheckAnswer:
     """Shares beside investments, and what doubling the first user's does."""

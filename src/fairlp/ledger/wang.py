@@ -247,7 +247,15 @@ PAPER.audited(
 )
 
 
-@PAPER.statement("Proposition 4", "On one server DRFH is DRF", integers)
+@PAPER.statement(
+    "Proposition 4",
+    "On one server DRFH is DRF",
+    integers,
+    of=(
+        "drf",
+        "drfh",
+    ),
+)
 def proposition_4(instance: Instance) -> CheckAnswer:
     """Both on one server."""
     return np.allclose(
@@ -264,7 +272,7 @@ PAPER.audited(
 )
 
 
-@PAPER.item("Proposition 7", "Population monotonicity")
+@PAPER.item("Proposition 7", "Population monotonicity", "drfh")
 def proposition_7(run: Run) -> ItemAnswer:
     """DRFH without each user in turn, with positive demands as the paper assumes."""
 
@@ -322,6 +330,7 @@ def _finite_clusters(rng: np.random.Generator) -> Instance:
     "The analysis extends to weighted users with a finite number of tasks",
     _finite_clusters,
     many=300,
+    of=("drfh",),
 )
 def finite(instance: Instance) -> CheckAnswer:
     """Envy-freeness, Pareto optimality and population monotonicity with weights and task limits."""
