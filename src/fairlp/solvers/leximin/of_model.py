@@ -691,7 +691,8 @@ class LeximinSolution:
         for equal in np.split(in_order, np.flatnonzero(is_higher) + 1):
             total, error_of_sum = self._most(equal, solver)
             gain = abs(total - levels[equal].sum())
-            is_told = gain + error_of_sum <= AGREEMENT * abs(levels[equal]).min()
+            least = abs(levels[equal]).min()
+            is_told = gain <= AGREEMENT * least and error_of_sum <= ACCEPTED * least
             if len(equal) == 1 or is_told:
                 reached[equal] = levels[equal] + (total - levels[equal].sum())
                 error[equal] = error_of_sum
