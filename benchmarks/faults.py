@@ -15,7 +15,7 @@ The tests of the same name run first, then the others of the folder. The last li
 faults that each of the two noticed.
 
 With ``--planted`` the faults are those of ``planted_faults.toml``, chosen because a user would get a
-wrong answer: ten for each family of mechanisms or modules. The tests are those of the same name, then
+wrong answer: ten or more for each family of mechanisms or modules. The tests are those of the same name, then
 those that the family lists, as the quick run has them.
 
 With ``--certificates`` the faults are in what makes the answers of mechanisms with a certificate. On

@@ -42,6 +42,10 @@ _OF_NUMPY = re.compile(
 _ARRAY = re.compile(r"\barray\(\[(?:[^()]|\([^()]*+\))*+\)")
 
 
+#: Characters that a terminal obeys, and others that end lines or turn their direction.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
 class FairlpError(Exception):
     """Base of every error that fairlp raises on purpose."""
 

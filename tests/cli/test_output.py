@@ -55,15 +55,14 @@ def in_terminal(frame, width, width_shown=None, hint=""):
 
 def test_a_table_has_a_title_a_rule_its_first_rows_and_how_to_get_the_others():
     frame = pd.DataFrame({"a_share": [1 / 3, 2.0, 3.0]}, index=["ann", "bob", "cid"])
-    assert in_terminal(frame.rename_axis("user"), 44, width_shown=2, hint="--all") == [
-        "A table",
-        "user    a share",
-        15 * "─",
-        "ann    0.333333",
-        "bob           2",
-        "… and 1 more (--all)",
-        "",
-    ]
+    title, header, rule, *rows = in_terminal(
+        frame.rename_axis("user"), 44, width_shown=2, hint="--all"
+    )
+    # versions of Rich leave different room between columns
+    assert (title, header.split()) == ("A table", ["user", "a", "share"])
+    assert set(rule) == {"─"} and len(rule) == len(header)
+    assert [row.split() for row in rows[:2]] == [["ann", "0.333333"], ["bob", "2"]]
+    assert rows[2:] == ["… and 1 more (--all)", ""]
 
 
 def test_a_pipe_has_every_number_of_a_row_in_one_line(wide):
@@ -183,7 +182,7 @@ def test_a_terminal_gets_what_fits_its_width(monkeypatch):
     )
 
 
-HOSTILE = "\x1b[31mred\x9b2J\u2028line\u202eback"
+HOSTILE = "\x1b[31mred\x9b2J\u2028line\u202eback\u200fright\u061cleft\u200e\x00"
 
 
 def test_names_move_no_cursor_and_start_no_line(current_folder):
@@ -197,7 +196,9 @@ def test_names_move_no_cursor_and_start_no_line(current_folder):
         "allocate i.json --json",
     ):
         printed = run(command).output
-        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]", printed), command
+        assert not re.search(
+            "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e\u061c\u200e\u200f]", printed
+        ), command
     assert json.loads(run("allocate i.json --json").stdout)
     document["users"][1]["user"] = HOSTILE
     (current_folder / "i.json").write_text(json.dumps(document), encoding="utf-8")
@@ -228,7 +229,7 @@ def test_names_do_not_reach_a_terminal_as_commands(command, current_folder):
             printed += chunk
     os.close(main)
     assert process.wait() == 0 and b"[31mred" in printed
-    assert b"\x1b[31mred" not in printed and "\x9b2J".encode() not in printed
+    assert not set("\x1b\x00\x9b\u2028\u202e\u061c\u200e\u200f") & set(printed.decode())
 
 
 @pytest.mark.slow

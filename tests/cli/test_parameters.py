@@ -271,3 +271,18 @@ def test_the_home_of_nobody_is_no_traceback(command, current_folder):
     assert "no-such-user-at-all" in error_line(
         run(command.replace("P", "~no-such-user-at-all/x"), code=ExitCode.INPUT)
     )
+
+
+@pytest.mark.parametrize("number", ["1_0", "٢", "१.५"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "allocate ghodsi --time-limit NUMBER",
+        "allocate ghodsi --level NUMBER --table queues",
+        "frontier ghodsi --alphas 0,NUMBER",
+        "what-if ghodsi --weight A=NUMBER",
+    ],
+)
+def test_numbers_have_plain_digits(arguments, number):
+    result = run(arguments.replace("NUMBER", number), code=ExitCode.USAGE)
+    assert "Invalid value for '--" in result.output

@@ -128,7 +128,9 @@ def test_reductions_by_size_of_the_job():
 
 def test_slot_sizes_are_runs_of_slots(crowd, sizes):
     alone = simulate(*crowd, "slots", slots=6, until=HOUR)
-    assert sizes.loc[6, "cpu"] == alone.utilization["cpu"].mean() and sizes.index.tolist() == [
+    assert sizes.loc[6, "cpu"] == pytest.approx(
+        alone.utilization["cpu"].mean()
+    ) and sizes.index.tolist() == [
         6,
         14,
     ]

@@ -143,7 +143,7 @@ def test_jobs_from_csv_and_what_is_wrong_with_them(tmp_path):
         ({"cpu": [0.0]}, "demand nothing"),
         ({"duration": ["long"]}, "duration long"),
         ({"duration": [np.nan]}, "expected a number"),
-        ({"tasks": [10**400]}, "expected a number"),
+        ({"tasks": pd.Series([10**400], dtype=object)}, "expected a number"),
         ({"tasks": [1e19]}, r"job 0 has 1e\+19 tasks; expected a whole number below 2\^53"),
         ({"user": [None]}, "job 0 has no user"),
     ):

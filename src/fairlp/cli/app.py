@@ -33,6 +33,7 @@ from ..errors import (
     SolverError,
     bounded,
 )
+from ..models.files.plain_data import plain_number
 from ..models.files.whole_files import home
 
 # Packages that take long to import: imported at their first use, if ever.
@@ -95,6 +96,12 @@ class _Group(TyperGroup):
                 ]
             )
 
+    def get_command(self, ctx: Any, name: str) -> Any:
+        command = super().get_command(ctx, name)
+        for parameter in () if command is None else command.params:
+            _require_plain_digits(parameter)
+        return command
+
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _short_usage():
             return super().make_context(*args, **kwargs)
@@ -125,6 +132,22 @@ class _Group(TyperGroup):
             except KeyboardInterrupt:
                 tell("error", "interrupted")
                 raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+def _require_plain_digits(parameter: Any) -> None:
+    """Let an option refuse numbers of other digits than plain ones, as all of fairlp does."""
+    process = parameter.process_value
+
+    def process_plain(ctx: Any, value: Any) -> Any:
+        number = process(ctx, value)
+        if isinstance(value, str) and type(number) in (int, float):
+            try:
+                plain_number(value, str)
+            except ValueError as error:
+                raise typer.BadParameter(str(error), ctx=ctx, param=parameter) from None
+        return number
+
+    parameter.process_value = process_plain
 
 
 app = typer.Typer(
@@ -242,8 +265,10 @@ def main() -> None:
         _explain(error, debug=False)
         raise SystemExit(ExitCode.INPUT) from None
     except Exception as error:
+        from .output import visible
+
         for line in "".join(traceback.format_exception(error)).splitlines():
-            print(bounded(line), file=sys.stderr)
+            print(visible(bounded(line)), file=sys.stderr)
         whose = getattr(error, "__notes__", ())
         if whose:  # it is the caller's own function that raised it
             tell("error", f"{type(error).__name__}, {whose[-1]}: {error}")

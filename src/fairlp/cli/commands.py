@@ -13,6 +13,7 @@ from typer import Option
 
 from .. import plots
 from ..errors import NotDefinedError, SkippedMechanismWarning
+from ..models.files.plain_data import plain_number
 from ..tolerances import VERIFIED
 from .app import ExitCode, command, in_shell_words
 from .output import SHOWN, DrawnReportOptions, Text, TitledTable, cell, check_folder, records, wrote
@@ -315,7 +316,7 @@ def frontier(
 def _numbers(text: str) -> list[float]:
     """Return the numbers of a list by commas."""
     try:
-        return [float(number) for number in text.split(",") if number.strip()]
+        return [plain_number(number) for number in text.split(",") if number.strip()]
     except ValueError:
         raise typer.BadParameter(
             f"{text!r} is no list of numbers, such as 0.5,1,2", param_hint="'--alphas'"

@@ -7,7 +7,6 @@ is one line.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 from typer import Option
 
-from ..errors import FileFormatError
+from ..errors import CONTROL, FileFormatError
 from ..models.files.whole_files import write_bytes, write_text
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ _GAP = 3
 _DPI = 200
 #: Rows of a table that a report shows.
 SHOWN = 30
-#: Characters that a terminal obeys, and others that end lines or turn their direction.
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 class TitledTable(NamedTuple):

@@ -13,6 +13,7 @@ import typer
 from typer import Argument, Option
 
 from ..errors import FileFormatError, UnknownNameError, nearest
+from ..models.files.plain_data import plain_number
 from ..models.files.whole_files import DOCUMENT_SUFFIXES, home
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def read_pairs(pairs: Repeated, option: str, read: Callable[[str], Any] = float)
 def read_number(text: str, option: str, read: Callable[[str], Any] = float) -> Any:
     """Return a number that was typed after an option."""
     try:
-        return read(text)
+        return text if read is str else plain_number(text, read)
     except ValueError:
         whole = "whole " if read is int else ""
         raise typer.BadParameter(

@@ -186,3 +186,11 @@ def test_a_round_that_blocks_nobody_proves_no_level():
     round_1["blocked"] = []
     fingerprint(data)
     assert is_refused(data, "no row of a level has a dual")
+
+
+def test_a_point_that_is_no_vertex_is_no_basis():
+    """Every point of this program is an optimum, and one between the bounds has no basis."""
+    columns = [["x", "0", "0", "1"]]
+    assert fairlp_check.check(optimum("min", columns, [], [["x", "lower", "0"]], [], "0"))
+    inside = optimum("min", columns, [], [["x", "basic", "1/2"]], [], "0")
+    assert is_refused(inside, "1 columns and rows are basic, and there are 0 rows")

@@ -231,8 +231,12 @@ min⏎ x⏎min⏎ y⏎end⏎ => line 3: .*the first is in line 1
 st⏎ x >= 1⏎end => line 1: 'st'
 min⏎ x⏎end⏎more => line 4: 'more': unexpected after End
 min⏎ x⏎st⏎ c: 2 x >= 1 y⏎end => line 4: .*unexpected 'y' after >= and a number
-min⏎ x⏎st⏎ c: x >= y + 1⏎end => line 4: .*expected a number after >=, with all terms on its left
+min⏎ x⏎st⏎ c: x >= y + 1⏎end => line 4: .*expected a number after >=, with one sign at most and all terms on its left
 min⏎ x⏎st⏎ c: x >=⏎end => line 4: .*expected a number after >=
+min⏎ x⏎st⏎ c: x <= --7⏎end => line 4: .*expected a number after <=, with one sign at most
+min⏎ x⏎st⏎ c: x >= + -7⏎end => line 4: .*with one sign at most
+min⏎ x⏎st⏎ c: --7 <= x <= 9⏎end => line 4: .*unexpected '7'
+min⏎ x⏎st⏎bounds⏎ x <= --7⏎end => line 5: .*expected a bound like
 min⏎ x⏎st⏎ c: x + y⏎end => line 4: .*expected <=, >= or = and a number before the end
 min⏎ x⏎st⏎ c:⏎end => line 4: .*expected <=, >= or = and a number before the end
 min⏎ x⏎st⏎ a: x + y⏎ b: x >= 1⏎end => line 5: .*unexpected 'b' after 'y'

@@ -83,7 +83,9 @@ def instance_doors():
         "entitlements": replaced("entitlements", lambda v: [v, 0.5]),
         "queue": replaced("queues", lambda v: {"a": v}),
         "guarantee": replaced("queues", lambda v: {"a": {"guarantee": {"cpu": v}}}),
-        "users": lambda v: Instance.from_frames(users.replace({"cpu": {1: v}}), servers),
+        "users": lambda v: Instance.from_frames(
+            users.assign(cpu=pd.Series([v, v], list(N), dtype=object)), servers
+        ),
         "frontier": lambda v: fairlp.frontier(base.replace(queue=None, queues=None), [v]),
         "what_if weights": lambda v: fairlp.what_if(base, weights={"queue:a": v}),
         "what_if demand": lambda v: fairlp.what_if(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import fairlp
-from fairlp.operations.clusters.autoscaler import NodeGroup, groups_of
+from fairlp.operations.clusters.autoscaler import NodeGroup, groups_of, nodes_to_come
+from fairlp.operations.clusters.cluster import Node, Notes
 from fairlp.operations.reports.headline import headline, is_fair
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import subject_of
@@ -77,3 +80,34 @@ def test_a_group_without_a_node_in_the_dump_does_not_count(tmp_path):
 def test_what_the_status_says_of_groups():
     assert groups_of(status(YAML))[1:] == [NodeGroup("gone", 0, 9), NodeGroup("full", 2, 2)]
     assert groups_of(status("nodeGroups: []")) == [] and groups_of(status("")) == []
+
+
+@pytest.mark.parametrize("depth", [51, 1000, 100_000])
+@pytest.mark.parametrize("opening", ["[", "- ", "{a: "])
+def test_lists_of_the_status_within_one_another_are_bounded(tmp_path, depth, opening):
+    items = [node("n1"), pod("a", on="n1"), status(f"nodeGroups: {opening * depth}")]
+    if opening == "- ":
+        items[-1] = status(opening * depth)
+    snapshot = fairlp.snapshot(written(tmp_path, *items))
+    assert said(snapshot, "nest")
+
+
+@pytest.mark.parametrize("text", ["a: 2026-13-45", "a: 0b_", "a: [", "a: !!python/none x"])
+def test_a_status_that_is_no_yaml_is_noted(tmp_path, text):
+    items = [node("n1"), pod("a", on="n1"), status(text)]
+    assert said(fairlp.snapshot(written(tmp_path, *items)), "its status is no YAML")
+
+
+@pytest.mark.parametrize("size", [2**63, -1, "9", True, 1.5])
+def test_sizes_of_groups_are_counts(tmp_path, size):
+    text = json.dumps({"nodeGroups": [{"name": "small", "health": {"maxSize": size}}]})
+    items = [node("n1"), pod("a", on="n1"), status(text)]
+    assert said(fairlp.snapshot(written(tmp_path, *items)), "maxSize is ")
+
+
+@pytest.mark.parametrize("group", ["gke-prod-small-1a2b", "a/small", "small", "small-x"])
+def test_a_group_has_the_name_of_its_nodes_between_dashes_and_slashes(group):
+    text = f"Name: {group} Health: (cloudProviderTarget=1 (minSize=0, maxSize=3))"
+    for name, belongs in (("small", True), ("mall", False)):
+        nodes = [Node("n1", {}, {"agentpool": name})]
+        assert bool(nodes_to_come(groups_of(status(text)), nodes, Notes())) == belongs

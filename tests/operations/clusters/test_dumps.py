@@ -19,6 +19,7 @@ from fairlp.operations.clusters.dumps import (
     dumps_of,
     duration,
     time_in,
+    time_told,
     times_of,
 )
 
@@ -269,3 +270,30 @@ def test_nodes_that_are_printed_twice_are_one_dump(tmp_path):
     for day in ("monday", "tuesday"):
         kubernetes_dumps.written(tmp_path / "three", *nodes, *pods, name=f"{day}.json")
     assert [dump.name for dump in dumps_in(tmp_path / "three")] == ["monday.json", "tuesday.json"]
+
+
+@pytest.mark.parametrize("metadata", ["text", 3, ["name"], {"name": 3}, True])
+def test_a_node_whose_metadata_is_no_mapping_is_no_node_of_a_dump(tmp_path, metadata):
+    """The files of a period are found all the same; what reads each of them notes the node."""
+    for hour in (10, 11):
+        wrong_node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+        kubernetes_dumps.written(
+            tmp_path, wrong_node, kubernetes_dumps.node("n1"), name=f"2026-11-28T{hour}.json"
+        )
+    assert [dump.name for dump in dumps_in(tmp_path)] == [
+        "2026-11-28T10.json",
+        "2026-11-28T11.json",
+    ]
+
+
+@pytest.mark.parametrize("text", ["٢h", "1_0h", "１", "9" * 400])
+def test_a_duration_has_plain_digits_and_is_finite(text):
+    with pytest.raises(InstanceError, match="is no duration above 0"):
+        duration(text, "every")
+
+
+def test_a_time_of_thousands_of_digits_is_no_time(tmp_path):
+    nodes = slurm_dumps.node("n1")
+    text = json.dumps({"meta": {}, "nodes": [nodes]})[:-1] + f', "last_update": {"9" * 5000}}}'
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    assert time_told(dumps_of([tmp_path])[0]) is None

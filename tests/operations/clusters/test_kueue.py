@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fairlp
+import kueue_dumps
 from dump_files import notes, snapshot
 from fairlp.errors import FairlpWarning, SolverError
 from fairlp.operations.reports import share_comparison
@@ -601,3 +602,12 @@ def test_what_local_queues_have_consumed_is_the_past_of_their_namespace(tmp_path
     cluster = fairlp.snapshot(written(tmp_path, *items))
     assert cluster.history.to_list() == pytest.approx([0.125 / math.log(2)] * 2)
     assert cluster.fair_with_past().totals.to_list() == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize("count", [2**63, 2**31, -1, -(2**63), 10**300, True, 1.5, "3"])
+@pytest.mark.parametrize("key", ["count", "minCount"])
+def test_a_count_that_kueue_cannot_hold_is_noted(tmp_path, count, key):
+    workload = kueue_dumps.workload("w", "to-red", ("Job", "w"))
+    workload["spec"]["podSets"][0][key] = count
+    items = [node("n1"), pod("a", on="n1"), *kueue_dumps.TREE, workload]
+    assert f"{key} is " in notes(snapshot(tmp_path, *items))

@@ -6,7 +6,14 @@ import pytest
 
 from fairlp.operations.clusters import slurm_text
 from fairlp.operations.clusters.cluster import EntryError
-from fairlp.operations.clusters.slurm_text import array_tasks, gres, hosts, number, tres
+from fairlp.operations.clusters.slurm_text import (
+    array_tasks,
+    array_throttle,
+    gres,
+    hosts,
+    number,
+    tres,
+)
 
 
 @pytest.mark.parametrize(
@@ -76,3 +83,16 @@ def test_devices_of_no_kind_are_none():
 def test_an_array_of_too_many_tasks_is_refused():
     with pytest.raises(EntryError, match=r"has more than \d+ tasks"):
         array_tasks("0-999999999")
+
+
+def test_numbers_in_brackets_are_bounded_all_together():
+    """Each bracket may stand for a million numbers, which took 60 MB, and a text has many."""
+    with pytest.raises(EntryError, match="has more than 1000000 hosts"):
+        hosts("n" + "[1-1000000]" * 10_000)
+
+
+@pytest.mark.parametrize(
+    "throttle, most", [("2", 2), ("0", None), ("٢", None), ("9" * 5000, None), ("1_0", None)]
+)
+def test_a_throttle_is_a_whole_number_of_plain_digits(throttle, most):
+    assert array_throttle({"array_task_string": f"1-9%{throttle}"}) == most

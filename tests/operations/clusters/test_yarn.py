@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
+from fairlp.errors import FileFormatError
 from fairlp.operations.clusters.cluster import EntryError
 from fairlp.operations.clusters.yarn import YarnReader
 from fairlp.operations.clusters.yarn_settings import YarnSettings
@@ -1071,3 +1072,29 @@ def test_users_with_a_limit_share_their_queue_equally(tmp_path):
     amounts_of_users = fairlp.fair_shares(snapshot)["fair_tasks"] * snapshot.instance.demands[:, 0]
     of_bob = amounts_of_users[amounts_of_users.index.str.startswith("a/bob")].sum()
     assert amounts_of_users["a/ann"] == pytest.approx(8192) == of_bob
+
+
+@pytest.mark.parametrize("depth", [1000, 100_000])
+@pytest.mark.parametrize("opening", ['<queue name="a">', "<pool>", "<other>"])
+def test_elements_of_settings_may_be_nested_at_any_depth(tmp_path, depth, opening):
+    """Queues that are nested too deeply are noted; other elements are not looked at."""
+    closing = f"</{opening[1:-1].partition(' ')[0]}>"
+    text = f"<allocations>{opening * depth}{closing * depth}</allocations>"
+    (tmp_path / "fair.xml").write_text(text, encoding="utf-8")
+    cluster = read(tmp_path, node("n1", (2048, 2)), app(1))
+    assert bool(said(cluster, "its queues are nested too deeply")) == (opening != "<other>")
+
+
+@pytest.mark.parametrize("depth", [1000, 100_000])
+def test_queues_that_are_nested_too_deeply_are_refused(tmp_path, depth):
+    queues = '{"queueName":"a","queues":{"queue":[' * depth + "]}}" * depth
+    (tmp_path / "q.json").write_text(f'{{"scheduler":{{"schedulerInfo":{queues}}}}}', "utf-8")
+    with pytest.raises(FileFormatError, match="nested too deeply"):
+        read(tmp_path, node("n1", (2048, 2)), app(1))
+
+
+@pytest.mark.parametrize("number", ["1_0", "٢", "nan", "1e999", "0x1"])
+def test_a_setting_has_plain_digits(tmp_path, number):
+    text = f'<allocations><queue name="a"><weight>{number}</weight></queue></allocations>'
+    (tmp_path / "fair.xml").write_text(text, encoding="utf-8")
+    assert said(read(tmp_path, node("n1", (2048, 2)), app(1)), "weight is ")

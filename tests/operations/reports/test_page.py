@@ -302,7 +302,14 @@ def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
         in text
     )
     rows = re.search(r'<table id="since-table">.*?</table>', page, re.DOTALL)[0]
-    assert re.findall(r'<th scope="row">(\w+)</th>', rows) == ["old", "a", "new", "b", "c", "g"]
+    assert re.findall(r'<th scope="row"><bdi>(\w+)</bdi></th>', rows) == [
+        "old",
+        "a",
+        "new",
+        "b",
+        "c",
+        "g",
+    ]
 
 
 HALF = {"cpu": "500m", "memory": "1Gi"}
@@ -332,3 +339,18 @@ def test_who_waits_for_no_server_and_what_was_not_understood_is_on_the_page(tmp_
     output = " ".join(run("audit", dump).stdout.split())
     assert "more tasks wait of 1 users whom no server may take" in output
     assert "lines of the dump are left out, not understood or interpreted" in output
+
+
+def test_names_turn_no_direction_and_end_no_line_of_a_page(tmp_path):
+    """ESC, NUL, U+202E and the others have signs, in texts and charts; names stand by themselves."""
+    controls = "".join(map(chr, [0, 7, 27, 0x7F, 0x85, 0x61C, 0x200F, 0x2028, 0x202E, 0x2066]))
+    name = f"a{controls}b"
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 1]], [[4, 5]], users=[name, "bob"], servers=[f"s{controls}"], queue=[name, "q"]
+    )
+    text = fairlp.report(instance, tmp_path / "page.html", compare=[]).read_text(encoding="utf-8")
+    body = text.partition("<body>")[2].partition("<script>")[0]
+    assert not set(controls) & set(body)
+    specs = text.partition('id="charts">')[2].partition("</script>")[0]
+    assert "a\\u2400\\u2407\\u241b" in specs and "\\u001b" not in specs and "\\u202e" not in specs
+    assert "<bdi>a␀␇␛\ufffd\ufffd\ufffd\ufffd␤\ufffd\ufffdb</bdi>" in body

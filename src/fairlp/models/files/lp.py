@@ -124,11 +124,14 @@ class _Tokens:
         return self.texts[self.position - 2]
 
     def constant(self) -> float | None:
-        """Take a number with its signs, or an infinity; None if there is none."""
+        """Take a number or an infinity, with a sign or without one; None if there is none.
+
+        Before a side, HiGHS reads several signs, and SCIP and GLPK refuse them.
+        """
         sign = 1.0
         start = self.position
-        while self.kinds[self.position] == _SIGN:
-            sign = -sign if self.texts[self.position] == "-" else sign
+        if self.kinds[self.position] == _SIGN:
+            sign = -1.0 if self.texts[self.position] == "-" else 1.0
             self.position += 1
         if self.kinds[self.position] == _DIGITS:
             return sign * self.number()
@@ -436,7 +439,9 @@ class _LpReader:
         tokens.position += 1
         right_side = tokens.constant()
         if right_side is None:
-            raise tokens.fault(f"expected a number after {relation}, with all terms on its left")
+            raise tokens.fault(
+                f"expected a number after {relation}, with one sign at most and all terms on its left"
+            )
         position = tokens.position
         if (
             position < tokens.count

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ...errors import FileFormatError
+from ...errors import FileFormatError, quoted
 from .whole_files import MOST_DEPTH
 
-__all__ = ["require_form"]
+__all__ = ["plain_number", "require_form"]
 
 TOO_DEEP = (
     f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"
@@ -61,6 +61,21 @@ another
     except ValueError as error:
         raise FileFormatError(f"{source}: {error}; is the file cut off?") from None
     return document
+
+
+def plain_number(text: str, read: Callable[[str], Any] = float) -> Any:
+    """Return a number of plain digits; Python also reads ``1_0`` and the digits of other scripts.
+
+    >>> plain_number("1.5"), plain_number("7", int)
+    (1.5, 7)
+    >>> plain_number("1_0")
+    Traceback (most recent call last):
+        ...
+    ValueError: '1_0' is no number of plain digits
+    """
+    if "_" in text or not text.isascii():
+        raise ValueError(f"{quoted(text)} is no number of plain digits")
+    return read(text)
 
 
 def fingerprint(document: Mapping[str, Any], names: Iterable[str]) -> str:

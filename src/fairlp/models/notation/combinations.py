@@ -18,6 +18,7 @@ from ...errors import ModelError, quoted
 from .labels import (
     Index,
     Indices,
+    as_series,
     by_element,
     carries_labels,
     labels_at,
@@ -151,7 +152,7 @@ def listed_numbers(data: Any, over: Indices, subject: str) -> ListedNumbers | No
 def _series_of(data: Mapping[Any, Any], depth: int) -> Any:
     """Return a mapping, also of mappings, as a Series with as many levels as indices."""
     if depth == 1:
-        return pd.Series(list(data.values()), pd.Index(list(data), tupleize_cols=False))
+        return as_series(data)
     if depth == 2 and all(isinstance(row, (Mapping, pd.Series)) for row in data.values()):
         rows = {first: dict(row.items()) for first, row in data.items()}
         entries = {

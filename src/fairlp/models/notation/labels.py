@@ -330,8 +330,25 @@ def in_order(labels: Any, subject: str, error: type[FairlpError]) -> pd.Index[An
     else:
         entries = [_of_python(label) for label in labels]
         require_labels(entries, subject, error)
-        index = pd.Index(entries, tupleize_cols=False)
+        index = as_index(entries)
     return index.to_flat_index()
+
+
+def as_index(labels: list[Any]) -> pd.Index[Any]:
+    """Return an index of labels; pandas before 3.1 has whole numbers beyond floats as objects only."""
+    try:
+        return pd.Index(labels, tupleize_cols=False)
+    except OverflowError:
+        return pd.Index(labels, dtype=object, tupleize_cols=False)
+
+
+def as_series(data: Mapping[Any, Any]) -> pd.Series[Any]:
+    """Return a Series by the keys of a mapping, tuples among them as labels; see `as_index`."""
+    index = as_index(list(data))
+    try:
+        return pd.Series(list(data.values()), index)
+    except OverflowError:
+        return pd.Series(list(data.values()), index, dtype=object)
 
 
 def require_labels(labels: Sequence[Any], subject: str, error: type[FairlpError]) -> None:
@@ -616,7 +633,7 @@ def by_element(data: Any, axes: Axes) -> Any:
         if not isinstance(key, tuple) or not np.isscalar(value):
             return data
         if _are_labels(data, axes):
-            return pd.Series(list(data.values()), pd.Index(list(data), tupleize_cols=False))
+            return as_series(data)
         data = pd.Series(data)
     levels = isinstance(data, pd.Series) and data.index.nlevels > 1
     if levels and _are_labels(data.index, axes):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .cluster import Node, Notes, Record, list_at, mapping_at, text_at, value_at, yaml_at
+from .cluster import Node, Notes, Record, count_at, list_at, mapping_at, text_at, yaml_at
 
 #: The ConfigMap of the cluster autoscaler, and its key.
 CONFIG_MAP = "cluster-autoscaler-status"
@@ -58,8 +58,8 @@ def groups_of(manifest: Record) -> list[NodeGroup]:
     groups = []
     for entry in list_at(status, "nodeGroups"):
         health = mapping_at(entry, "health")
-        target = value_at(health, "cloudProviderTarget", kind=int, default=0)
-        most = value_at(health, "maxSize", kind=int, default=0)
+        target = count_at(health, "cloudProviderTarget")
+        most = count_at(health, "maxSize")
         groups.append(NodeGroup(text_at(entry, "name"), target, most))
     return groups
 

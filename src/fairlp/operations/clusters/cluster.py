@@ -28,6 +28,8 @@ _SHOWN = 20
 COLUMNS = ("file", "where", "what", "done")
 
 
+#: The largest count that Kubernetes and YARN themselves can hold.
+MOST_COUNTED = 2**31 - 1
 #: A mapping of a dump, as JSON has it.
 Record = dict[str, Any]
 #: How much of each resource, exactly.
@@ -119,6 +121,19 @@ def value_at(
         expected = " or ".join(_KIND_NAMES.get(kind, kind.__name__) for kind in kinds)
         raise EntryError(f"{'.'.join(path) or 'it'} is {shown(value)}; expected {expected}")
     return value
+
+
+def count_at(value: Any, *path: str, default: int = 0) -> int:
+    """Return the count at a path, one that schedulers themselves can hold; see `value_at`.
+
+    >>> count_at({"replicas": 3}, "replicas"), count_at({}, "replicas", default=1)
+    (3, 1)
+    """
+    count: int = value_at(value, *path, kind=int, default=default)
+    if not 0 <= count <= MOST_COUNTED:
+        expected = f"expected a whole number from 0 to {MOST_COUNTED}"
+        raise EntryError(f"{'.'.join(path)} is {shown(count)}; {expected}")
+    return count
 
 
 def text_at(value: Any, *path: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ import pandas as pd
 
 from ...errors import FileFormatError, InstanceError, quoted
 from ...models.files.whole_files import home, read_text
+from .cluster import EntryError
 from .kubernetes import objects
 from .pods import name_of
 from .slurm_text import time_of
@@ -167,7 +169,8 @@ def node_names(file: Path) -> Iterator[str]:
     if scheduler == "kubernetes":
         for manifest in objects(file):
             if isinstance(manifest, dict) and manifest.get("kind") == "Node":
-                yield name_of(manifest)
+                with suppress(EntryError):  # its reader notes it
+                    yield name_of(manifest)
         return
     for key, value in members(text, file):
         if key != "nodes" or not isinstance(value, dict):
@@ -193,10 +196,11 @@ _DAY = re.compile(
     r"(?<!\d)(?P<day>(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:0[1-9]|[12]\d|3[01]))"
     r"(?:[T_. -]{0,3}(?P<hour>[01]\d|2[0-3])"
     r"(?:[-:_.h]?(?P<minute>[0-5]\d)(?:[-:_.m]?(?P<second>[0-5]\d)(?:[.,](?P<part>\d{1,6}))?)?"
-    r"(?P<zone>Z|[+-]\d\d:?\d\d)?)?)?(?!\d)"
+    r"(?P<zone>Z|[+-]\d\d:?\d\d)?)?)?(?!\d)",
+    re.ASCII,
 )
 #: Seconds or milliseconds since 1970, between 2001 and 2033.
-_UNIX = re.compile(r"(?<!\d)(?P<seconds>1\d{9})(?P<thousandths>\d{3})?(?!\d)")
+_UNIX = re.compile(r"(?<!\d)(?P<seconds>1\d{9})(?P<thousandths>\d{3})?(?!\d)", re.ASCII)
 
 
 def time_in(name: str) -> datetime | None:
@@ -236,7 +240,9 @@ def time_told(dump: Dump) -> datetime | None:
     return max(times, default=None)
 
 
-_LAST_UPDATE = re.compile(r'"last_update"\s*:\s*(?:\{[^{}]*?"number"\s*:\s*)?(\d+)')
+_LAST_UPDATE = re.compile(
+    r'"last_update"\s*:\s*(?:\{[^{}]*?"number"\s*:\s*)?([0-9]{1,18})(?![0-9])'
+)
 
 
 def _told_by(file: Path) -> datetime | None:
@@ -343,7 +349,7 @@ _UNITS = {
     timedelta(weeks=1): ("w", "week", "weeks"),
 }
 _UNIT_OF = {text: unit for unit, texts in _UNITS.items() for text in texts}
-_DURATION = re.compile(r"\s*+(\d++(?:\.\d*+)?|\.\d++)\s*+([a-z]*+)\s*+", re.IGNORECASE)
+_DURATION = re.compile(r"\s*+([0-9]++(?:\.[0-9]*+)?|\.[0-9]++)\s*+([a-z]*+)\s*+", re.IGNORECASE)
 
 
 def duration(value: str | float | timedelta | None, name: str) -> timedelta | None:

@@ -29,6 +29,7 @@ from .cluster import (
     Record,
     Request,
     add_amounts,
+    count_at,
     largest_amounts,
     list_at,
     mapping_at,
@@ -314,8 +315,8 @@ class KubernetesReader:
             is_failure = text_at(condition, "type") == "ReplicaFailure"
             if is_failure and text_at(condition, "status") == "True":
                 failure = text_at(condition, "message")
-        wanted = value_at(manifest, "spec", "replicas", kind=int, default=1)
-        existing = value_at(manifest, "status", "replicas", kind=int, default=0)
+        wanted = count_at(manifest, "spec", "replicas", default=1)
+        existing = count_at(manifest, "status", "replicas")
         if not failure or wanted <= existing:
             return
         template = mapping_at(manifest, "spec", "template")

@@ -27,6 +27,7 @@ from .cluster import (
     Record,
     Where,
     add_amounts,
+    count_at,
     list_at,
     mapping_at,
     name_in_path,
@@ -332,7 +333,7 @@ class Kueue:
         gate = _workload_gate(manifest, conditions)
 
         reclaimable = {
-            text_at(entry, "name"): value_at(entry, "count", kind=int, default=0)
+            text_at(entry, "name"): count_at(entry, "count")
             for entry in list_at(manifest, "status", "reclaimablePods")
         }
         pods = []
@@ -340,9 +341,7 @@ class Kueue:
         for pod_set in list_at(manifest, "spec", "podSets"):
             pod_spec = mapping_at(pod_set, "template", "spec")
             demand, place = demand_and_place(pod_spec, False, where, self._notes)
-            count = value_at(pod_set, "count", kind=int, default=1)
-            if count < 0:
-                raise EntryError(f"count is {count}; expected a number from 0 on")
+            count = count_at(pod_set, "count", default=1)
             pod = Pod(
                 file=file,
                 name=name,
@@ -363,7 +362,7 @@ class Kueue:
                 priority_class=text_at(pod_spec, "priorityClassName"),
             )
             pods.append(pod)
-            least.append(value_at(pod_set, "minCount", kind=int, default=count))
+            least.append(count_at(pod_set, "minCount", default=count))
 
         admission = mapping_at(manifest, "status", "admission")
         if admission:  # it holds its quota, whether or not its pods exist already
@@ -485,7 +484,9 @@ class Kueue:
         group = str(pod.annotations.get(_POD_GROUP, ""))
         if group:
             size = str(pod.annotations.get(_POD_GROUP_SIZE, ""))
-            least = int(size) if size.isdecimal() and len(size) < _MOST_DIGITS else 1
+            least = (
+                int(size) if size.isascii() and size.isdecimal() and len(size) < _MOST_DIGITS else 1
+            )
             return Gang(f"pod group {pod.namespace}/{group}", least)
         workload = str(pod.annotations.get(_WORKLOAD_NAME, ""))
         owner = self.workload_owner_of(pod)

@@ -25,7 +25,7 @@ from .cluster import (
     text_at,
     value_at,
 )
-from .slurm_text import UNCOUNTED, number, tres
+from .slurm_text import UNCOUNTED, number, tres, whole_number
 
 _ROOT = "root"
 #: Columns by what they mean: those of sacctmgr, and of sshare.
@@ -49,7 +49,7 @@ _FIGURE_COLUMNS = {"usage": "RawUsage", "fairshare": "FairShare"}
 #: The half-life of that usage in what ``scontrol show config`` prints, and Slurm's own, in seconds.
 _HALF_LIFE = re.compile(
     r"^PriorityDecayHalfLife\s*=\s*"
-    r"(?:(?P<days>\d{1,6})-)?(?P<hours>\d{1,6}):(?P<minutes>\d\d):(?P<seconds>\d\d)\s*$",
+    r"(?:(?P<days>[0-9]{1,6})-)?(?P<hours>[0-9]{1,6}):(?P<minutes>[0-9][0-9]):(?P<seconds>[0-9][0-9])\s*$",
     re.MULTILINE,
 )
 _DEFAULT_HALF_LIFE = 7 * 86400.0
@@ -148,7 +148,7 @@ class Accounts:
             figures = {
                 name: float(cell)
                 for name, cell in cells.items()
-                if cell.replace(".", "", 1).isdecimal()
+                if re.fullmatch(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+", cell)
             }
         cap = partial(tres, row.get("GrpTRES", "").strip())
         self._add(where, (account, user, parent), share, cap, figures)
@@ -232,10 +232,11 @@ class Accounts:
             )
             self._note(*where, "its share is that of its parent", action)
             return 1.0 if of_user else None
-        if not share.isdecimal() or len(share) > 18:
+        weight = whole_number(share)
+        if weight is None:
             self._note(*where, f"share {share!r} is no whole number", "taken as 1")
             return 1.0
-        return positive_weight(float(share), where, self._notes, "share")
+        return positive_weight(float(weight), where, self._notes, "share")
 
     def path(self, account: str, user: str) -> str:
         """Return the path of a user's queue: its accounts, the highest first, and the user."""

@@ -10,7 +10,7 @@ from .cluster import EntryError, Record, shown, text_at
 from .slurm_text import number
 
 #: One licence of a job: ``matlab:2``, ``ansys@server``; ``:`` or, in old versions, ``*`` counts it.
-_NEED = re.compile(r"([^:*]+)(?:[:*](\d{1,9}))?")
+_NEED = re.compile(r"([^:*]+)(?:[:*]([0-9]{1,9}))?")
 Needs = dict[str, int]
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from .cluster import Record
-from .slurm_text import hosts
+from .slurm_text import hosts, whole_number
 
 #: The list of JSON that has the records which begin with each key.
 LISTS = {
@@ -123,10 +123,10 @@ _NUMBERS = frozenset(
     }
 )
 #: A number, or the first of a range of them such as ``2-4`` nodes, or ``1@00:10:00``.
-_NUMBER = re.compile(r"(\d{1,18})(?:[-@].*)?")
+_NUMBER = re.compile(r"([0-9]{1,18})(?:[-@].*)?")
 #: What ``OverSubscribe`` says, in the words of JSON's ``shared``.
 _SHARED = {"NO": "none", "USER": "user", "MCS": "mcs", "TOPO": "topo"}
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_TIME = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]")
 #: A reason that begins so is `Resources`, with a description (Slurm's ``job_scheduler.c``).
 _DESCRIPTION_OF_RESOURCES = "Nodes required for job are"
 _REASON_CODE = re.compile(r"[A-Za-z]+(?=$|,)")
@@ -241,6 +241,7 @@ def _allocations(fields: list[tuple[str, str]]) -> Iterator[Record]:
             allocation: Record = {"name": name, "gres": group.get("GRES", "")}
             if cpus:
                 allocation["cpus"] = {"count": cpus}
-            if memory.isdecimal():
-                allocation["memory"] = {"allocated": int(memory)}
+            megabytes = whole_number(memory)
+            if megabytes is not None:
+                allocation["memory"] = {"allocated": megabytes}
             yield allocation

@@ -203,9 +203,16 @@ def array_throttle(entry: Record) -> int | None:
     _, _, throttle = text_at(entry, "array_task_string").partition("%")
     if not throttle:
         throttle = str(int(number(entry.get("array_max_tasks")) or 0))
-    if not throttle.isdecimal() or not int(throttle):
-        return None
-    return int(throttle)
+    return (whole_number(throttle) or None) if throttle else None
+
+
+def whole_number(text: str) -> int | None:
+    """Return a whole number of at most 18 digits; None for another text.
+
+    >>> whole_number("12"), whole_number("-1"), whole_number("9" * 5000)
+    (12, None, None)
+    """
+    return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
 
 
 def words_at(entry: Record, key: str) -> list[str]:

@@ -18,6 +18,7 @@ from .cluster import (
     Record,
     Where,
     add_amounts,
+    count_at,
     demand_of,
     largest_amounts,
     list_at,
@@ -236,7 +237,7 @@ class Volcano:
     def _read_gang(self, manifest: Record, file: str) -> None:
         """Read how many pods of a PodGroup start at once, and why they do not."""
         group = namespace_of(manifest), name_of(manifest)
-        self._least_of_group[group] = value_at(manifest, "spec", "minMember", kind=int, default=1)
+        self._least_of_group[group] = count_at(manifest, "spec", "minMember", default=1)
         if mapping_at(manifest, "spec", "minTaskMember"):
             where = file, f"PodGroup '{group[0]}/{group[1]}'"
             self._note(*where, "spec.minTaskMember", "left out: minMember counts")

@@ -21,6 +21,7 @@ from ...models.files.whole_files import read_text
 from ...models.instances.queues import lineage
 from .assembly import Allowed
 from .cluster import (
+    MOST_COUNTED,
     Cluster,
     Demand,
     EntryError,
@@ -62,8 +63,6 @@ _UNITS = {VCORES: "", MEMORY: "MiB"}
 _WORKS = ("RUNNING", "DECOMMISSIONING")
 _WAITS = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
 _ANY = "*"
-#: The largest count that YARN itself can hold.
-_MOST_CONTAINERS = 2**31 - 1
 #: What diagnostics say of an application whose master may not start by a limit on masters: of the
 #: capacity scheduler (SchedulerApplicationAttempt, CSAMContainerLaunchDiagnosticsConstants), and of
 #: the fair scheduler (FSAppAttempt).
@@ -435,8 +434,8 @@ class YarnReader:
         requests = value_at(entry, "resourceRequests", kind=(list, dict), default=[])
         for request in entries(requests, ""):
             count = value_at(request, "numContainers", kind=int, default=0)
-            if count > _MOST_CONTAINERS:
-                raise EntryError(f"numContainers is {count}; expected at most {_MOST_CONTAINERS}")
+            if count > MOST_COUNTED:
+                raise EntryError(f"numContainers is {count}; expected at most {MOST_COUNTED}")
             location = value_at(request, "resourceName", kind=str, default=_ANY)
             if location == _ANY and count > 0:
                 capability = resources_of(mapping_at(request, "capability"))

@@ -11,6 +11,7 @@ import math
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
+from ...models.files.plain_data import plain_number
 from .cluster import EntryError, mapping_at, name_in_path, shown, text_at
 
 CAPACITY = "capacityScheduler"
@@ -190,7 +191,7 @@ def _policy(text: str, place: str) -> Setting:
 def _number(text: str, name: str) -> float:
     """Return the number of a setting."""
     try:
-        value = float(text)
+        value = float(plain_number(text))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 import warnings
 from collections.abc import Iterable, Mapping
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ... import __version__
-from ...errors import FairlpWarning, FileFormatError
+from ...errors import CONTROL, FairlpWarning, FileFormatError
 from ...formulations.options import AllocateOptions
 from ...keywords import lists
 from ...mechanisms.mechanism import Mechanism
@@ -160,13 +159,10 @@ def rendered(title: str, lead: str, parts: list[Section], drawings: Mapping[str,
     template = folder.joinpath("page.html.j2").read_text("utf-8")
     bundle = _bundle()
 
-    # Vega puts names into expressions, where these two letters end a line.
-    specs = {name: chart.to_dict() for name, chart in drawings.items()}
-    specs = json.loads(re.sub("[\u2028\u2029]", "␤", json.dumps(specs, ensure_ascii=False)))
-
+    specs = with_signs({name: chart.to_dict() for name, chart in drawings.items()})
     jinja = need("jinja2")
     environment = jinja.Environment(
-        autoescape=True, trim_blocks=True, undefined=jinja.StrictUndefined
+        autoescape=True, trim_blocks=True, undefined=jinja.StrictUndefined, finalize=with_signs
     )
     environment.filters |= {"shown": shown, "raw": raw, "short": short}
     return str(
@@ -183,6 +179,31 @@ def rendered(title: str, lead: str, parts: list[Section], drawings: Mapping[str,
             version=__version__,
         )
     )
+
+
+def with_signs(value: Any) -> Any:
+    r"""Return nested data with a visible sign in place of each control character of texts.
+
+    What is to be on the page as it is, its scripts and styles, is `Markup`. A line that a name ends
+    would end in the expressions of Vega, too.
+
+    >>> with_signs({"a\x1b[31m": ["b\u202e", 3]})
+    {'a␛[31m': ['b�', 3]}
+    """
+    if type(value) is str:
+        return CONTROL.sub(_sign, value)
+    if isinstance(value, list):
+        return [with_signs(entry) for entry in value]
+    if isinstance(value, dict):
+        return {with_signs(key): with_signs(entry) for key, entry in value.items()}
+    return value
+
+
+def _sign(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␤" if match[0] in "\u2028\u2029" else "�"
 
 
 def _lead(facts: Facts) -> str:

@@ -228,6 +228,8 @@ def build(program: Program, numbers: Numbers | None = None) -> Built:
     matrix = sp.csc_array((data, program.A.indices, program.A.indptr), program.A.shape).tocsr()
     columns = program.A.tocoo(copy=False).col
     for block in program.rows:
+        if not len(block):  # CVXPY before 1.9 has no arrays without entries
+            continue
         activity = _times(matrix[block.slice], program, flat)
         in_block = changing[
             (program.A.indices[changing] >= block.start)

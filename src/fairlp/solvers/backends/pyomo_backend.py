@@ -143,7 +143,8 @@ def read_back(model: Model, built: Any) -> Solution:
     point = None if np.isnan(x).any() else x
     duals = reduced = None
     suffix = built.component("dual")
-    if point is not None and suffix is not None and not program.is_mip:
+    # some interfaces leave the suffix empty
+    if point is not None and suffix and not program.is_mip:
         duals = np.zeros(program.n_rows)
         for block in program.rows:
             rows = _members(_component(built, _ROWS, block.name), block)
