@@ -4,6 +4,7 @@
     python benchmarks/audits.py --limits SECONDS
     python benchmarks/audits.py --rates [--mechanism NAME ...]
     python benchmarks/audits.py --lies
+    python benchmarks/audits.py --power [--audits 100]
 
 ``--write`` keeps the simplest instances that were found, and the numbers of instances audited, in the files
 that ship (src/fairlp/auditing/counterexamples.json and audited.json); entries of mechanisms and properties that were
@@ -14,6 +15,8 @@ that breaks is a finding: the definition audited is in docs/audit.md, and the in
 shows how many instances a search looks at in a second of CPU time, and how many times as long an
 instance takes as one allocation of it. ``--lies`` audits strategy-proofness of drfh by 200 lies on 100 users × 100
 servers: all demands positive, where prices tell most lies, and with zeros, where all are run.
+``--power`` audits the mechanisms that are known to break strategy-proofness or Pareto-optimality: on
+how many of the random instances that is seen, and whether the instances that ship for others show it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from time import perf_counter, process_time
@@ -32,7 +36,18 @@ import numpy as np
 import fairlp
 from fairlp import Instance, auditing
 from fairlp.auditing import audit
-from fairlp.auditing.promises import AUDITED, COLUMNS, SHIPPED, as_entry, claims, count_broken, fits
+from fairlp.auditing.promises import (
+    AUDITED,
+    COLUMNS,
+    CONTROLLED,
+    LIES_ON_SHIPPED,
+    SHIPPED,
+    as_entry,
+    claims,
+    count_broken,
+    entries,
+    fits,
+)
 from fairlp.auditing.properties import DYNAMIC
 from fairlp.auditing.search import Search
 from fairlp.mechanisms.table import TABLE
@@ -89,6 +104,8 @@ def show_rates(names: list[str], seed: int) -> None:
             print(f"{line}, {ratio:6.1f} × one allocation", flush=True)
 
 
+#: Seconds for the random instances of each mechanism whose power is measured.
+POWER_SECONDS = 20.0
 #: Lies, users and servers of an audit that is clocked, and the aim in seconds.
 LIES = 200
 LIARS = 100
@@ -116,6 +133,43 @@ def show_lies(seed: int) -> None:
         print(
             f"{line} (aim {LIES_AIM:.0f} s: {verdict}), {seconds / runs:.2f} × {LIES} allocations"
         )
+
+
+def show_power(audits: int, seed: int) -> None:
+    """Print on how many random instances each mechanism that is known to fall is seen to."""
+    for name, property_name in sorted(entries(SHIPPED)):
+        if property_name not in CONTROLLED:
+            continue
+        # a generator leaves out the instances that ship
+        plain = Search(everything=True)
+        drawn = partial(plain.draw, row=TABLE[name], property_name=property_name)
+        search = Search(generator=drawn, time_limit=POWER_SECONDS, progress=False)
+        tally = count_broken(name, property_name, audits, seed, search)
+        others = [
+            other
+            for other, its_property in sorted(entries(SHIPPED))
+            if its_property == property_name and other != name
+        ]
+        shown_by = sum(breaks(name, property_name, other) for other in others)
+        print(
+            f"{name:18} {property_name:22} {tally.broken} of {tally.audited} random instances, and "
+            f"{shown_by} of the {len(others)} that ship for others",
+            flush=True,
+        )
+
+
+def breaks(name: str, property_name: str, other: str) -> bool:
+    """Return whether a mechanism breaks a property on the instance that ships for another one."""
+    instance = fairlp.counterexample(other, property_name)
+    assert instance is not None
+    if TABLE[name].undefined(instance) is not None:
+        return False
+    try:
+        allocation = fairlp.allocate(instance, name)
+        finding = audit(instance, allocation, [property_name], tries=LIES_ON_SHIPPED).iloc[0]
+    except fairlp.errors.FairlpError:
+        return False
+    return finding["holds"] is False
 
 
 def search_each(instances: list[Instance], name: str, property_name: str) -> None:
@@ -155,6 +209,7 @@ def main() -> None:
     parser.add_argument("--limits", type=float, metavar="SECONDS")
     parser.add_argument("--rates", action="store_true")
     parser.add_argument("--lies", action="store_true")
+    parser.add_argument("--power", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.rates:
@@ -162,6 +217,9 @@ def main() -> None:
         return
     if options.lies:
         show_lies(options.seed)
+        return
+    if options.power:
+        show_power(options.audits, options.seed)
         return
     if options.limits is not None:
         show_limits(options.limits, options.seed)

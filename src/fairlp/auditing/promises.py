@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from itertools import product
@@ -163,6 +164,12 @@ BY_OPTION = "by_option.json"
 AUDITED = "audited.json"
 #: Instances that are drawn for one that an audit can say something of, at most.
 MOST_DRAWN = 200
+#: Lies that are tried on a random instance, and on one that ships.
+LIES = 30
+LIES_ON_SHIPPED = 100
+#: Properties that some mechanisms break on so few random instances (one of 70) that audits of them
+#: begin with the instances that ship: each mechanism that is known to break them is seen to.
+CONTROLLED = ("strategy-proof", "group strategy-proof", "Pareto-optimal")
 
 
 _PROMISE_COLUMNS = [
@@ -234,8 +241,10 @@ def promises(
           such as "0 of 200 instances in its domain" or "failed on all of 47 instances";
         * ``instances``: random instances with something to check behind the promise, none of which
           breaks it (those of the release, and those audited now);
-        * ``audited``: instances with something to check, ``broken``: on how many of them it was
-          broken, ``failed``: on how many others the mechanism, or the audit, ended with an error;
+        * ``audited``: random instances with something to check, ``broken``: on how many of them it
+          was broken (of lies and of Pareto-optimality also: of the instances that ship on which
+          other mechanisms break it), ``failed``: on how many others the mechanism, or the audit,
+          ended with an error;
         * ``counterexample``: the name of one that ships (:func:`counterexample` loads it);
         * ``by_option``: all that is about the mechanism as it is by default; here, where that
           depends on an option, for which of its values the property holds, and for which an
@@ -370,6 +379,14 @@ def counterexample(
     return instance
 
 
+@cache
+def _controls(property_name: str) -> tuple[Instance, ...]:
+    """Return the instances that ship on which some mechanism breaks a property that is rare."""
+    broken = [name for name, other in entries(SHIPPED) if other == property_name]
+    instances = [_loaded(name, property_name) for name in broken if property_name in CONTROLLED]
+    return tuple(instance for instance in instances if instance is not None)
+
+
 def _loaded(mechanism: str, property_name: str) -> Instance | None:
     """Return the counterexample that ships, None where there is none."""
     if (mechanism, property_name) not in entries(SHIPPED):
@@ -501,7 +518,8 @@ class Tally(NamedTuple):
     Attributes
     ----------
     audited, broken : int
-        Instances with something to check, and on how many of them the property was broken.
+        Random instances with something to check; and on how many of them, or of those that ship,
+        the property was broken.
     fit, drawn : int
         Instances that met the condition, of all that were drawn.
     failed : int
@@ -550,14 +568,31 @@ def count_broken(
 
     They meet the condition under which the property is promised, and those of which there is
     nothing to check, or for which the mechanism is not defined, do not count. Those on which it
-    fails are counted by themselves.
+    fails are counted by themselves. Where the property is one of :data:`CONTROLLED`, the instances
+    that ship on which others break it are audited first; only those that break it count.
     """
     rng = np.random.default_rng(seed)
     row = find_mechanism(mechanism)
     claim = _claim(mechanism, property_name) or Claim(property_name)
     search = search or Search(everything=True)
+
+    def finding_on(instance: Instance, options: Mapping[str, Any], tries: int) -> pd.Series[Any]:
+        with warnings.catch_warnings(action="ignore"):
+            allocation = allocate(instance, mechanism, **options)
+            remaining = search.deadline.remaining
+            findings = audit(
+                instance, allocation, [property_name], tries=tries, time_limit=remaining
+            )
+        return findings.iloc[0]
+
     audited = broken = fit = drawn = failed = 0
     first_error = ""
+    for instance in _controls(property_name) if audits and search.generator is None else ():
+        if search.time_is_up:
+            break
+        if row.undefined(instance) is None and claim.covers(instance):
+            with suppress(FairlpError):
+                broken += finding_on(instance, {}, LIES_ON_SHIPPED)["holds"] is False
     while drawn < MOST_DRAWN * audits and audited < audits and not search.time_is_up:
         instance = search.draw(rng, row, property_name)
         drawn += 1
@@ -569,14 +604,7 @@ def count_broken(
             continue
         fit += 1
         try:
-            with warnings.catch_warnings(action="ignore"):
-                finding = audit(
-                    instance,
-                    allocate(instance, mechanism, **options),
-                    [property_name],
-                    tries=30,
-                    time_limit=search.deadline.remaining,
-                ).iloc[0]
+            finding = finding_on(instance, options, LIES)
         except FairlpError as error:
             failed += 1
             first_error = first_error or str(error)

@@ -29,7 +29,9 @@ _LIES = (
 )
 
 
-@PAPER.item("example, starvation", "n1 needs GPUs, n2 has a (CPUs) and b (GPUs): ½, 1 and ½")
+@PAPER.item(
+    "example, starvation", "n1 needs GPUs, n2 has a (CPUs) and b (GPUs): ½, 1 and ½", "h-drf"
+)
 def starvation(run: Run) -> ItemAnswer:
     """The tree on which a naive one starves b."""
     instance = Instance.from_arrays([_GPU, _CPU, _GPU], [[1, 1]], queue=["", "n2", "n2"])
@@ -37,7 +39,9 @@ def starvation(run: Run) -> ItemAnswer:
 
 
 @PAPER.item(
-    "example, blocked leaves", "n1, n2 (CPUs), n3 with both, n4 (GPUs): ⅓, ⅓, n3 ⅓ and ½, n4 ½"
+    "example, blocked leaves",
+    "n1, n2 (CPUs), n3 with both, n4 (GPUs): ⅓, ⅓, n3 ⅓ and ½, n4 ½",
+    "h-drf",
 )
 def blocked_leaves(run: Run) -> ItemAnswer:
     """What a blocked leaf leaves goes to its siblings."""

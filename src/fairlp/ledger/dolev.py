@@ -56,7 +56,9 @@ def with_dummies(instance: Instance) -> np.ndarray:
 
 
 @PAPER.item(
-    "Figure 1", "A request profile cut back to 50 % of resource 4 shrinks on all resources alike"
+    "Figure 1",
+    "A request profile cut back to 50 % of resource 4 shrinks on all resources alike",
+    "njc",
 )
 def figure_1(run: Run) -> ItemAnswer:
     """What a user uses of each resource when there is half as much of the fourth as it asks for."""
@@ -587,15 +589,36 @@ def last_display(run: Run) -> ItemAnswer:
     return on_instance(instance, lacking > AUDIT, ours, why)
 
 
+def _f(instance: Instance, x: np.ndarray) -> float:
+    """Return f(x) = −Σ_j log(1 − usage_j) over resources and dummies."""
+    return float(-np.log1p(-(x @ with_dummies(instance))).sum())
+
+
+@PAPER.item("Remark 1", "f is positive in the interior, and diverges towards the boundary")
+def remark_1(run: Run) -> ItemAnswer:
+    """Values of f towards the face x_1 = 0, in the middle of it."""
+    instance = examples.requests([[2 / 3], [2 / 3]], [0.4, 0.6])
+    f = [_f(instance, np.array([part, 1 / 2])) for part in (1 / 1000, AUDIT, AUDIT**2)]
+    is_bounded = f[2] < f[1] < f[0] and np.isclose(f[2], np.log(3), rtol=AUDIT)
+    return on_instance(
+        instance,
+        is_bounded,
+        f"x → (0, 1/2): f → {f[2]:.5g}, which is log 3",
+        "it diverges where a resource or a dummy is used up: Remark 1, used up",
+    )
+
+
 @PAPER.statement(
-    "Remark 1", "f is positive in the interior, and diverges towards the boundary", _wanting
+    "Remark 1, used up",
+    "f is positive in the interior, and diverges towards the boundary",
+    _wanting,
 )
-def remark_1(instance: Instance) -> CheckAnswer:
-    """Values of f on a ray to the boundary."""
-    rows = with_dummies(instance)
-    edge = 1 / rows.sum(axis=0).max()
+def remark_1_used_up(instance: Instance) -> CheckAnswer:
+    """Values of f on a ray to where a resource or a dummy is used up."""
+    users = np.ones(len(instance.users))
+    edge = 1 / (users @ with_dummies(instance)).max()
     f = [
-        -np.log1p(-edge * fraction * rows.sum(axis=0)).sum()
+        _f(instance, edge * fraction * users)
         for fraction in (1 / 10, 1 / 2, 1 - AUDIT, 1 - AUDIT**2)
     ]
     is_positive = f[0] > 0
@@ -713,7 +736,7 @@ def _weighted_end(instance: Instance, weights: np.ndarray) -> np.ndarray:
     return x
 
 
-@PAPER.item("§5.5, circle of four, symmetric", "x = ⅓ each, all four resources bottlenecks")
+@PAPER.item("§5.5, circle of four, symmetric", "x = ⅓ each, all four resources bottlenecks", "njc")
 def symmetric(run: Run) -> ItemAnswer:
     """The Eisenberg–Gale optimum."""
     instance = examples.dolev_circle()
@@ -744,6 +767,7 @@ def circle(run: Run) -> ItemAnswer:
     "§5.5, selection",
     "Largest utilisation prefers the symmetric solution of the circle, all of whose resources are "
     "used up",
+    "njc",
 )
 def selection(run: Run) -> ItemAnswer:
     """The best fair allocation by utilisation, and what one of the six uses."""

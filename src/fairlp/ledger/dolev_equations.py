@@ -41,6 +41,7 @@ def _with_point(rng: np.random.Generator) -> tuple[Instance, np.ndarray]:
     "No user may complain: all it asked for, or its entitlement of a bottleneck; dummy resources make one rule of both",
     _with_point,
     few=60,
+    of=("njc",),
 )
 def equations_1_to_3(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
     """Conditions (1) and (2), and (3) with dummies, in plain NumPy beside our check."""
@@ -253,7 +254,9 @@ def _slack(rng: np.random.Generator) -> Instance:
     return examples.requests(instance.demands / max(1, largest_demand), instance.entitlements)
 
 
-@PAPER.statement("§3, no bottleneck", "Where all requests fit, all are granted", _slack)
+@PAPER.statement(
+    "§3, no bottleneck", "Where all requests fit, all are granted", _slack, of=("njc",)
+)
 def no_bottleneck(instance: Instance) -> CheckAnswer:
     """The granted fractions."""
     return (granted(instance) >= 1 - AUDIT).all()
@@ -271,6 +274,7 @@ def _scaled(rng: np.random.Generator) -> tuple[Instance, float]:
     "Asking for less only caps what a user has; asking for more in the same profile does not benefit it",
     _scaled,
     why="of the Eisenberg–Gale optimum; other profiles may pay: §4, strategy-proofness",
+    of=("njc",),
 )
 def in_proportion(drawn: tuple[Instance, float]) -> CheckAnswer:
     """What part of its true request the first user has, with the request multiplied."""

@@ -216,7 +216,7 @@ def table_1_drfh(run: Run) -> ItemAnswer:
     return _marks(run, "c-drfh", "EF SP PO", "SI BF")
 
 
-@PAPER.item("Table I, TSF", "SI, EF, SP and PO; not BF")
+@PAPER.item("Table I, TSF", "SI, EF, SP and PO; not BF", "tsf")
 def table_1_tsf(run: Run) -> ItemAnswer:
     """The column of TSF."""
     why = (
@@ -248,7 +248,9 @@ def figure_2(run: Run) -> ItemAnswer:
     return picture(checks, "the data of the example; its numbers stand under §III-A")
 
 
-@PAPER.item("Figure 3", "The PS-DSF allocation of Fig. 2: server 2 is used up by users 3 and 4")
+@PAPER.item(
+    "Figure 3", "The PS-DSF allocation of Fig. 2: server 2 is used up by users 3 and 4", "psdsf-rdm"
+)
 def figure_3(run: Run) -> ItemAnswer:
     """Memory of server 1, and CPUs and memory of server 2 are used up."""
     used = allocate(examples.khamse_ashari_section_3a(), RDM).utilization
@@ -412,10 +414,32 @@ def fully_utilised(run: Run) -> ItemAnswer:
     return beside(dict.fromkeys(full, 1), full.values(), otherwise=why, witness=in_words(instance))
 
 
+def _less_in_use(cpu_of_user_2: float) -> str:
+    """Return where PS-DSF leaves more CPU of C or D idle than TSF or C-DRFH, in words."""
+    cluster = examples.khamse_ashari_table_3()
+    demands = cluster.demands.copy()
+    demands[1, 0] = cpu_of_user_2
+    cluster = cluster.replace(demands=demands)
+    places = []
+    for when, users in (("all four", range(4)), ("without user 4", range(3))):
+        present = cluster.select_users(np.array(users))
+        used = {
+            name: allocate(present, name).usage["cpu"].to_numpy() for name in (RDM, "tsf", "c-drfh")
+        }
+        for k in (2, 3):
+            others = max(used["tsf"][k], used["c-drfh"][k])
+            if used[RDM][k] < others * (1 - AUDIT):
+                places.append(f"{cluster.servers[k]}, {when}")
+    return f"less on {'; '.join(places)}" if places else "nowhere less"
+
+
 @PAPER.item(
     "Figure 6",
     "CPU of C and D: PS-DSF uses more than TSF and C-DRFH; it converges promptly when user 4 "
     "leaves and returns",
+    "c-drfh",
+    "psdsf-rdm",
+    "tsf",
 )
 def figure_6(run: Run) -> ItemAnswer:
     """Run the distributed procedure for 300 s; compare the use with and without user 4."""
@@ -450,8 +474,8 @@ def figure_6(run: Run) -> ItemAnswer:
         lines,
     )
     why = (
-        "demands that Table III leaves open (CPU of users 2 and 4) decide what of class D is in "
-        "use: results.md"
+        "it depends on a number that the paper does not print, the CPU of user 2, which Table III "
+        f"leaves open: {_less_in_use(0.1)} with 0.1, {_less_in_use(2 / 15)} with 2/15"
     )
     return picture(checks, why, chart=chart)
 
@@ -553,6 +577,9 @@ def _equivalent(run: Run, division: Division) -> ItemAnswer:
 @PAPER.item(
     "Theorem 1",
     "Resources divided: PS-DSF if and only if every user has a bottleneck on every eligible server",
+    "naive-drf",
+    "psdsf-rdm",
+    "tsf",
 )
 def theorem_1(run: Run) -> ItemAnswer:
     """Definition 6, in plain NumPy, beside the check by Definition 5."""
@@ -562,13 +589,18 @@ def theorem_1(run: Run) -> ItemAnswer:
 @PAPER.item(
     "Theorem 2",
     "Time divided: PS-DSF if and only if all time is used, by users of the lowest level there",
+    "naive-drf",
+    "psdsf-rdm",
+    "psdsf-tdm",
 )
 def theorem_2(run: Run) -> ItemAnswer:
     """Formula (13), in plain NumPy, beside the check by Definition 5."""
     return _equivalent(run, "tdm")
 
 
-@PAPER.statement("Formula (11)", "Time division implies resource division", _clusters)
+@PAPER.statement(
+    "Formula (11)", "Time division implies resource division", _clusters, of=("psdsf-tdm",)
+)
 def formula_11(instance: Instance) -> CheckAnswer:
     """Allocations under time division, audited for resources."""
     return audit(instance, allocate(instance, TDM), "feasible", division="rdm").holds.iloc[0]
@@ -611,6 +643,11 @@ PAPER.audited(
     few=4,
     many=100,
     why="every set of servers is claimed; tasks on servers on which a user may not run are of no use to it",
+    of=(
+        "c-drfh",
+        "psdsf-tdm",
+        "tsf",
+    ),
 )
 def lies_about_servers(instance: Instance) -> CheckAnswer:
     """Useful tasks of every such lie beside the honest ones."""
@@ -699,12 +736,35 @@ def cdrf(run: Run) -> ItemAnswer:
     return replace(answer, why=f"no lie on {lies.count} more pays")
 
 
-PAPER.uncheckable(
+def _by_eligible_servers(instance: Instance) -> np.ndarray:
+    """Return the leximin of shares of a user's dominant resource on its eligible servers."""
+    shares = [
+        (demand / instance.total_capacities[may_run].sum(axis=0)).max()
+        for demand, may_run in zip(instance.demands, instance.eligible, strict=True)
+    ]
+    of_pool = (instance.demands / instance.pool).max(axis=1)
+    return allocate(instance.replace(weights=of_pool / shares), "drfh").tasks_array
+
+
+@PAPER.item(
     "§II-B, eligible servers",
     "Where the dominant resource is that of the servers on which a user may run, users may have an "
     "incentive to misreport these",
-    "told of a rule that the paper takes from elsewhere and does not define",
 )
+def eligible_servers(run: Run) -> ItemAnswer:
+    """The first user claims a server that has nothing of its second resource."""
+    instance = Instance.from_arrays(
+        [[1, 0.4], [1, 0]], [[1, 1], [1, 0]], eligible=[[True, False], [True, False]]
+    )
+    honest = _by_eligible_servers(instance)[0].sum()
+    claimed = _by_eligible_servers(instance.replace(eligible=[[True, True], [True, False]]))
+    useful = claimed[0, 0]
+    return on_instance(
+        instance,
+        useful > honest * (1 + AUDIT),
+        f"'user1' runs {honest:.6g} tasks, and {useful:.6g} where it claims the second server, too",
+        missing=True,
+    )
 
 
 @PAPER.statement(
@@ -787,6 +847,7 @@ def lemma_1(run: Run) -> ItemAnswer:
     lambda rng: (_clusters(rng, zeros=0.0), rng),
     few=8,
     many=300,
+    of=("psdsf-rdm",),
 )
 def lies_about_demands(drawn: tuple[Instance, np.random.Generator]) -> CheckAnswer:
     """Random lies about demands: others with less, and the liar with no less."""
@@ -814,6 +875,7 @@ def lies_about_demands(drawn: tuple[Instance, np.random.Generator]) -> CheckAnsw
     "A saturated resource is a bottleneck of a user of the lowest level if those of higher levels "
     "hold none of it",
     _clusters,
+    of=("psdsf-rdm",),
 )
 def corollary_1(instance: Instance) -> CheckAnswer:
     """Wherever the corollary's conditions are met in a PS-DSF allocation."""

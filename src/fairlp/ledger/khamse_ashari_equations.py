@@ -98,6 +98,7 @@ def equation_5(instance: Instance) -> CheckAnswer:
     "Definition 2 and equations (6) to (8)",
     "γ[n,i] = min_r c/d = c/d of the dominant resource ρ(n,i); s[n,i] = x[n]/γ[n,i]",
     _clusters,
+    of=("psdsf-rdm",),
 )
 def definition_2(instance: Instance) -> CheckAnswer:
     """Both forms of (7) beside ours, and (8) beside the levels of a PS-DSF allocation."""
@@ -155,6 +156,10 @@ def definitions_3_and_4(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
     _clusters,
     few=10,
     why="our check of it, beside programs restated for SciPy; on fixed points and on another mechanism's allocations",
+    of=(
+        "psdsf-rdm",
+        "tsf",
+    ),
 )
 def definition_5(instance: Instance) -> CheckAnswer:
     """A program for each user: the most tasks while protected pairs keep theirs."""
@@ -215,6 +220,11 @@ def equations_13_and_39(instance: Instance) -> CheckAnswer:
     "r used up, n of the least s/φ among those who need it, no higher holder: r is a bottleneck of n",
     _clusters,
     why="of any feasible allocation, not of PS-DSF alone; Corollary 1's entry tries PS-DSF",
+    of=(
+        "c-drfh",
+        "naive-drf",
+        "tsf",
+    ),
 )
 def equations_14_and_15(instance: Instance) -> CheckAnswer:
     """Wherever both conditions are met under other mechanisms."""
@@ -306,6 +316,7 @@ def _released(
     "One Update-Allocation keeps an allocation feasible, and the least s/φ on the server does not fall",
     _clusters,
     why="with the repairs that per-server-fairness.md names",
+    of=("naive-drf",),
 )
 def equations_16_to_18(instance: Instance) -> CheckAnswer:
     """The subroutine once on each server, from DRF on each server."""
@@ -361,6 +372,7 @@ def _one_dominant(rng: np.random.Generator) -> Instance:
     "Equations (23) and (24)",
     "One resource, or one that is dominant for all everywhere: s[n,i] = a[n]/c[i], a what n has of it",
     _one_dominant,
+    of=("psdsf-rdm",),
 )
 def equations_23_and_24(instance: Instance) -> CheckAnswer:
     """Virtual shares beside amounts of that resource, of a PS-DSF allocation."""
@@ -375,6 +387,7 @@ def equations_23_and_24(instance: Instance) -> CheckAnswer:
 @PAPER.item(
     "Equations (25) to (29)",
     "U of another's bundle, scaled by weights, is at most x[m]·φ[n]γ[n,i]/(φ[m]γ[m,i]) for all i, so at most x[n]",
+    "psdsf-rdm",
 )
 def equations_25_to_29(run: Run) -> ItemAnswer:
     """Two servers, and a user of the second only: the bundle counted as one, and by server."""
@@ -533,6 +546,7 @@ def equations_40_to_45(instance: Instance) -> CheckAnswer:
     few=8,
     many=300,
     why="no lie that was tried pays, so that the set of (52) stays empty of liars",
+    of=("psdsf-tdm",),
 )
 def equations_46_to_52(drawn: tuple[Instance, np.random.Generator]) -> CheckAnswer:
     """Random lies about demands: (47), and whether the liar gains."""

@@ -73,6 +73,7 @@ def tau(run: Run) -> ItemAnswer:
     "Equations (3) and (4)",
     "α + x[l]·β ≤ k/n for every resource if and only if M ≥ x[l] of step k − 1, and then l ≥ τ",
     _drawn,
+    of=("dynamic-drf",),
 )
 def equations_3_and_4(instance: Instance) -> CheckAnswer:
     """The test of Algorithm 1 at every l of every step, beside the levels of the programs."""
@@ -230,6 +231,7 @@ def drf_at_a_step(instance: Instance) -> CheckAnswer:
     "§4, CR2 is reasonable",
     "The least share of dynamic DRF is at most that of DRF at every step",
     _drawn,
+    of=("dynamic-drf",),
 )
 def at_most_drf(instance: Instance) -> CheckAnswer:
     """The ratio of the least shares."""
@@ -241,6 +243,7 @@ def at_most_drf(instance: Instance) -> CheckAnswer:
     "The competitive ratio of the cautious LP is open",
     _drawn,
     why="answered for our reading of it: at least n/(q(n − q + 1)), q = min(m, ⌊(n + 1)/2⌋) (results.md)",
+    of=("cautious-lp",),
 )
 def cautious_ratio(instance: Instance) -> CheckAnswer:
     """Our bound at every step."""

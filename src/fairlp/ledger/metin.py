@@ -154,6 +154,7 @@ def closed_form(instance: Instance) -> CheckAnswer:
     "§3.2, rounds",
     "With zero demands, rounds that each use up one resource are Pareto-efficient",
     lambda rng: integers(rng, zeros=0.4),
+    of=("edrf",),
 )
 def rounds(instance: Instance) -> CheckAnswer:
     """The rounds, audited, and beside the linear programs."""
@@ -330,6 +331,7 @@ def repair(run: Run) -> ItemAnswer:
     "§5, repair, pass after pass",
     "Passes of one task each in ascending share, until no task fits, are the repair of fairlp",
     lambda rng: integers(rng, users=(5, 20)),
+    of=("pdrf",),
 )
 def repair_by_passes(instance: Instance) -> CheckAnswer:
     """Passes from precomputed DRF beside the repaired allocation."""
@@ -430,9 +432,32 @@ def weights(instance: Instance) -> CheckAnswer:
     return np.allclose(totals, expected, rtol=AGREEMENT) or f"{in_words(instance)}: {shown(totals)}"
 
 
+@PAPER.item("§6.3, normalised weights", "PDRF needs normalised weights")
+def normalised_weights(run: Run) -> ItemAnswer:
+    """All weights, and those of one resource, ten times as large."""
+    instance = Instance.from_arrays(
+        [[1, 2], [2, 1]], [[100, 100]], weights=[[0.6, 0.5], [0.4, 0.5]]
+    )
+
+    def tasks(factors: list[float]) -> np.ndarray:
+        scaled = instance.replace(weights=instance.weights * factors)
+        return allocate(scaled, "pdrf", divisible=True).totals.to_numpy()
+
+    normalised, all_larger, one_larger = tasks([1, 1]), tasks([10, 10]), tasks([10, 1])
+    is_alone = np.allclose(all_larger, normalised) and not np.allclose(one_larger, normalised)
+    ours = (
+        f"{shown(normalised)} tasks; all weights ten times: {shown(all_larger)}; those of the first "
+        f"resource: {shown(one_larger)}"
+    )
+    return on_instance(
+        instance, is_alone, ours, "what counts is that all columns have one sum", missing=True
+    )
+
+
 @PAPER.item(
     "§3.1, remark",
     "DRF reduces to bottleneck-based fairness where all dominant resources are the same",
+    "drf",
 )
 def one_dominant(run: Run) -> ItemAnswer:
     """One resource, requests of 1, 1 and 0.1: DRF is not the only allocation without complaints."""

@@ -137,6 +137,8 @@ RARE = 0.05
 @PAPER.item(
     "§4, size of deviations",
     "Deviations are predominantly by one task, and very rarely by more than two; they go both ways",
+    "drf-discrete",
+    "pdrf",
 )
 def sizes_of_deviations(run: Run) -> ItemAnswer:
     """Users by how far they are from progressive filling, in the settings of both tables."""
@@ -230,12 +232,14 @@ def ratio_of_shares(run: Run) -> ItemAnswer:
         (excess[octaves == octave] / ratios[octaves == octave]).mean() for octave in range(6)
     ]
     ours = f"tasks too many per unit of the ratio, 1–2, 2–4, …, from 32 on: {shown(per_unit)}"
+    is_steady = max(per_unit) < 2 * min(per_unit)
     grows = all(later > earlier for earlier, later in pairwise(per_unit[:4]))
-    steady = max(per_unit[3:]) < 2 * min(per_unit[3:])
+    is_steady_later = max(per_unit[3:]) < 2 * min(per_unit[3:])
+    why = "they grow faster than the ratio at first: a deviation under one task is none"
     return ItemAnswer(
-        Agreement.HOLDS if grows and steady else Agreement.DIFFERS,
+        Agreement.HOLDS if is_steady else Agreement.DIFFERS,
         ours,
-        "in proportion from a ratio of 8 on; below it, fewer: a deviation under one task is none",
+        f"{why}; in proportion from a ratio of 8 on" if grows and is_steady_later else why,
         count=count,
         size="2 resources, demands 1–100",
     )
@@ -442,6 +446,7 @@ def _invested(rng: np.random.Generator) -> Instance:
     _invested,
     why="dominant shares are in proportion to investments and no less than the part; who invests more has more, and "
     "others no more",
+    of=("drf",),
 )
 def auction(instance: Instance) -> CheckAnswer:
     """Shares beside investments, and what doubling the first user's does."""

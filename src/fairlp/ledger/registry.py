@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import wraps
@@ -15,7 +15,8 @@ import numpy as np
 from .. import Instance, allocate, audit, counterexample
 from ..auditing.promises import count_broken
 from ..research.runner import run_calls
-from .verdicts import ItemAnswer, holds, in_words, not_checkable, on_instance, shown
+from .golden import other_than
+from .verdicts import Agreement, ItemAnswer, holds, in_words, not_checkable, on_instance, shown
 
 
 class Scale(StrEnum):
@@ -82,12 +83,15 @@ class Item:
         The statement of the paper.
     function : callable
         Computes it again: :class:`Run` → :class:`~fairlp.ledger.ItemAnswer`.
+    of : tuple of str
+        Mechanisms that the statement is of: where what is computed is another, the item *differs*.
     """
 
     paper: Paper
     item: str
     says: str
     function: Computes
+    of: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -96,6 +100,8 @@ class Item:
 
     def compute(self, run: Run) -> ItemAnswer:
         """Return the answer, computed again."""
+        for other in filter(None, map(other_than, self.of)):
+            return ItemAnswer(Agreement.DIFFERS, other)
         return self.function(replace(run, key=self.key))
 
 
@@ -128,7 +134,7 @@ class Paper:
     names: tuple[str, ...] = ()
     items: dict[str, Item] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def item(self, item: str, says: str) -> Callable[[Computes], Computes]:
+    def item(self, item: str, says: str, *of: str) -> Callable[[Computes], Computes]:
         """Return a decorator that makes a function an item.
 
         Parameters
@@ -137,6 +143,8 @@ class Paper:
             The paper's name of it, such as ``Figure 1`` or ``§4, strategy-proofness``.
         says : str
             The statement of the paper.
+        *of : str
+            Mechanisms that it is of, where the property may hold of others, too.
 
         Returns
         -------
@@ -152,12 +160,14 @@ class Paper:
             raise ValueError(f"paper {self.number!r} has an item {item!r} already")
 
         def registered(function: Computes) -> Computes:
-            self.items[item] = Item(self, item, says, function)
+            self.items[item] = Item(self, item, says, function, of)
             return function
 
         return registered
 
-    def statement(self, item: str, says: str, draw: Draw, **how: Any) -> Callable[[Check], Check]:
+    def statement(
+        self, item: str, says: str, draw: Draw, *, of: Sequence[str] = (), **how: Any
+    ) -> Callable[[Check], Check]:
         """Return a decorator that makes a check of one instance an item for a theorem.
 
         Parameters
@@ -165,6 +175,8 @@ class Paper:
         item, says : str
         draw : callable
             NumPy generator → instance; :func:`integers` is one.
+        of : sequence of str
+            Mechanisms that it is of, as in :meth:`item`.
         how
             ``few=`` and ``many=``: instances at the reduced scale (20) and at the paper's (1,000);
             ``why=``: a remark.
@@ -178,7 +190,7 @@ class Paper:
         """
 
         def registered(check: Check) -> Check:
-            @self.item(item, says)
+            @self.item(item, says, *of)
             @wraps(check)
             def checked(run: Run) -> ItemAnswer:
                 return over(run, draw, check, **how)
@@ -199,7 +211,7 @@ class Paper:
             ``lies=True`` for properties that run the mechanism again for each lie: fewer instances;
             ``why=``: a remark.
         """
-        self.item(item, says)(lambda run: kept(run, mechanism, *properties, **how))
+        self.item(item, says, mechanism)(lambda run: kept(run, mechanism, *properties, **how))
 
     def shipped(
         self, item: str, says: str, mechanism: str, property: str, why: str = "", **how: Any
@@ -213,7 +225,7 @@ class Paper:
             ``missing=True`` where the paper itself says that the property is missing; options of
             :func:`fairlp.audit`.
         """
-        self.item(item, says)(lambda run: breaks(mechanism, property, why, **how))
+        self.item(item, says, mechanism)(lambda run: breaks(mechanism, property, why, **how))
 
     def uncheckable(self, item: str, says: str, why: str) -> None:
         """Make a statement that no computation can check an item.

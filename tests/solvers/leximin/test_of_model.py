@@ -16,7 +16,7 @@ from fairlp.models.programs.proof import Proof
 from fairlp.solvers.leximin import of_model
 from fairlp.solvers.leximin.of_model import Stages
 from fairlp.tolerances import AGREEMENT
-from own_back_ends import Whole
+from own_back_ends import Dual, Whole
 from profiles import many
 
 #: What the oracle's floats are off by.
@@ -385,3 +385,32 @@ def test_a_limit_in_a_later_stage_leaves_the_point_of_the_stage_before_it():
     assert answer.levels["bob"] == 1 and answer.levels["ann"] >= 1
     assert answer.stages["bound"].tolist() == [1, np.inf]
     assert "the time limit was reached in stage 2 of 2" in answer.unproved
+
+
+class Counted(Dual):
+    """SciPy's ``linprog``, which counts its programs."""
+
+    programs = 0
+
+    def run(self, program, options):
+        Counted.programs += 1
+        return super().run(program, options)
+
+
+def test_levels_that_are_equal_are_proved_by_one_program():
+    """Ten demands on a link of 10, of which one wants little, and five alone on one of 20: three levels."""
+    d = fairlp.Index("d", [f"d{k}" for k in range(15)])
+    model = fairlp.Model("two links", indices=(d,))
+    flow = model.variable("f", d, upper=[0.5, *[np.inf] * 14])
+    first = model.parameter("first", d, np.arange(15) < 10)
+    model.constraint("first_link", (first * flow).sum(d) <= 10)
+    model.constraint("second_link", flow.sum(d) - (first * flow).sum(d) <= 20)
+    model.leximin(1.0 * flow)
+    answer = fairlp.leximin(model)
+    assert sorted(set(answer.levels.round(9))) == pytest.approx([0.5, 9.5 / 9, 4])
+    Counted.programs = 0
+    proof = answer.certify(solver=Counted)
+    assert proof.holds, proof.message
+    assert Counted.programs == 3
+    lower = replace(answer, levels=answer.levels * 0.9, x=answer.x * 0.9)
+    assert lower.certify().message.startswith("not the leximin")

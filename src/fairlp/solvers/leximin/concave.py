@@ -80,7 +80,8 @@ class ConcaveLeximin(LeximinSolution):
         are no higher keep what they have, and the others do not fall to it: prices of a linear
         program with tangents at the point prove it, one program a level. NaN where they do not.
         """
-        most = np.array([self._most(k, "highs") for k in range(len(self.levels))])
+        each = range(len(self.levels))
+        most = np.array([self._most(np.array([k]), "highs") for k in each])
         lower = self.levels.to_numpy(dtype=float)
         upper = np.maximum(most[:, 0] + most[:, 1], lower)
         upper = np.where(np.isnan(most).any(axis=1), np.nan, upper)

@@ -582,9 +582,9 @@ class LeximinSolution:
             In rationals: rounds whose every program is proved optimal from its basis (needs
             python-flint).
         solver : str
-            Not exact: of the programs, one a level. A point is leximin-optimal if and only if no
-            level can be raised while those that are no higher keep what they have, and the others
-            do not fall to it.
+            Not exact: of the programs, one for equal levels. A point is leximin-optimal if and only
+            if no level can be raised while those that are no higher keep what they have, and the
+            others do not fall to it.
 
         Returns
         -------
@@ -617,7 +617,7 @@ class LeximinSolution:
             )
         if exact:
             return self._in_rationals({})
-        reached, error = np.transpose([self._most(k, solver) for k in range(len(self.levels))])
+        reached, error = self._reached(solver)
         if np.isnan(reached).any():
             label = self.levels.index[int(np.isnan(reached).argmax())]
             message = (
@@ -628,7 +628,7 @@ class LeximinSolution:
         told_apart = abs(reached) > self._rounding(reach=True)
         doubt = (error[told_apart] / abs(reached[told_apart])).max(initial=0.0)
         told = max(float(doubt), ACCEPTED)
-        verdict = self._agreement(reached, Proof(True, "one program a level"), told)
+        verdict = self._agreement(reached, Proof(True, "one program for equal levels"), told)
         if not doubt <= max(verdict.gap, ACCEPTED):
             message = (
                 f"not proved: programs tell levels to {doubt:.1e} of themselves only; "
@@ -677,18 +677,44 @@ class LeximinSolution:
         sizes = np.maximum(abs(self.x), reach_of(self.problem.program)) if reach else abs(self.x)
         return self.problem.terms(sizes) * ROUNDING
 
-    def _most(self, k: int, solver: str) -> tuple[float, float]:
-        """Return the highest value of a level, while lower levels stay and no other falls below.
+    def _reached(self, solver: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the highest value of each level, and its error, as :meth:`_most` has them.
+
+        Those of levels that are equal come from one program, which raises their sum; where it can
+        be raised, or is not solved, from one program for each.
+        """
+        levels = self.levels.to_numpy(dtype=float)
+        reached = np.full(len(levels), np.nan)
+        error = np.full(len(levels), np.nan)
+        in_order = np.argsort(levels, kind="stable")
+        is_higher = np.diff(levels[in_order]) > AGREEMENT * abs(levels[in_order[1:]])
+        for equal in np.split(in_order, np.flatnonzero(is_higher) + 1):
+            total, error_of_sum = self._most(equal, solver)
+            gain = abs(total - levels[equal].sum())
+            least = abs(levels[equal]).min()
+            is_told = gain <= AGREEMENT * least and error_of_sum <= ACCEPTED * least
+            if len(equal) == 1 or is_told:
+                reached[equal] = levels[equal] + (total - levels[equal].sum())
+                error[equal] = error_of_sum
+                continue
+            for k in equal.tolist():
+                reached[k], error[k] = self._most(np.array([k]), solver)
+        return reached, error
+
+    def _most(self, equal: np.ndarray, solver: str) -> tuple[float, float]:
+        """Return the largest sum of equal levels, while lower ones stay and no other falls below.
 
         The second number is the error of that value, to first order. Both are NaN where the program
-        is not solved. The program is without t: it raises the level itself.
+        is not solved. The program is without t: it raises the levels themselves. A level by itself
+        may also fall.
         """
         problem = self.problem
         levels = self.levels.to_numpy(dtype=float)
         places = problem.places
         weights = problem.weights
-        lower_levels = np.minimum(levels, levels[k])
-        cost = problem.without_t[[places[k]]].toarray()[0] / weights[k]
+        lower_levels = np.minimum(levels, levels[equal].min())
+        lower_levels[equal] = levels[equal]
+        cost = problem.without_t[places[equal]].T @ (1.0 / weights[equal])
         for slack in (
             0.0,
             LEVEL_ROUNDING,
@@ -699,20 +725,22 @@ class LeximinSolution:
             floor = problem.program.row_lower[places] + floors * weights
             floor[abs(floor) <= 2 * self._rounding(reach=True) * weights] = 0.0
             lower = problem.program.row_lower.copy()
-            lower[places] = np.where(np.arange(len(places)) == k, -np.inf, floor)
+            lower[places] = floor
+            if len(equal) == 1:
+                lower[places[equal]] = -np.inf
             raised = problem.program.replace(A=problem.without_t, row_lower=lower, c=cost)
             if problem.outcomes is None:
                 solution = raised.solve(solver)
             else:
                 solution = problem.outcomes.behind(find_backend(solver)).solve(raised, Options())
             if solution.status.is_optimal:
-                floor[k] = 0.0
+                if len(equal) == 1:
+                    floor[equal] = 0.0
                 error = program_error(
                     solution, solution.verify().gap or 0.0, places, floor, np.zeros(len(places))
                 )
-                return solution.objective - float(
-                    problem.program.row_lower[places[k]] / weights[k]
-                ), error
+                constants = problem.program.row_lower[places[equal]] / weights[equal]
+                return solution.objective - float(constants.sum()), error
         return np.nan, np.nan
 
     def _agreement(self, expected: np.ndarray, proof: Proof, told: float = 0.0) -> Proof:
