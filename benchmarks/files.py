@@ -26,6 +26,8 @@ from measure import console, machine, show
 from fairlp import read_program
 
 RUNS = 3
+#: What a result begins with; HiGHS may print lines of its own beside it.
+RESULT = "result:"
 #: Seconds of reading MPS as a multiple of HiGHS's that we aim at.
 MPS_AIM = 1.1
 #: Columns, rows, entries of a row, form of a name, digits of a number, plus, and whether columns have
@@ -64,7 +66,7 @@ def one(who: str, what: str, path: str) -> None:
             (model.write if who == "fairlp" else model.writeModel)(copy)
         seconds.append(process_time() - begin)
         peak = peak or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(min(seconds), (peak - before) / 1024)
+    print(RESULT, min(seconds), (peak - before) / 1024)
 
 
 def make(ours: str, theirs: str, users: str, servers: str) -> None:
@@ -72,7 +74,7 @@ def make(ours: str, theirs: str, users: str, servers: str) -> None:
     program = program_of("lognormal", int(users), int(servers))
     program.write(ours)
     highs_reads(ours).writeModel(theirs)
-    print(program.A.nnz)
+    print(RESULT, program.A.nnz)
 
 
 def write_shape(path: str, shape: str) -> None:
@@ -110,9 +112,11 @@ def make_lp(folder: str, users: str, servers: str) -> None:
 
 
 def printed(*arguments: str) -> list[str]:
-    """Return the words that this file prints when another process runs it: memory is counted anew."""
+    """Return the words of the result of this file in another process, where memory is counted anew."""
     command = [sys.executable, __file__, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    results = [line for line in output.splitlines() if line.startswith(RESULT)]
+    return results[-1].split()[1:] if results else []
 
 
 def main() -> None:
