@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -356,8 +357,8 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     parts = np.concatenate([row_terms, reduced * end, -noise * size])
     if not np.isfinite(parts).all():
         return -sign * np.inf
-    rounding = np.finfo(float).eps * len(parts) * abs(parts).sum()
-    total = float(parts.sum() - rounding)
+    rounding = 2.0 * np.finfo(float).eps * float(abs(parts).sum())  # of the products, and the sum
+    total = fsum(parts) - rounding
 
     has_cost = program.c != 0
     costs = program.c[has_cost]

@@ -98,6 +98,8 @@ class ServersByLevels(ServersByPrograms):
         The level of each member that has stopped.
     active : ndarray of bool, shape (M,)
         Who goes on.
+    round_duals : list of ndarray
+        Duals of the rows of the last program of each round.
     """
 
     def __init__(
@@ -120,6 +122,7 @@ class ServersByLevels(ServersByPrograms):
         self.level = np.zeros(len(members.tasks_per_level))
         self.active = np.ones(len(members.tasks_per_level), dtype=bool)
         self.level_before = -1.0
+        self.round_duals: list[np.ndarray] = []
         self.base = program.row_lower[rows]
         self.bounds = program.col_lower[[t_column]], program.col_upper[[t_column]]
         # The coefficient of t when every member of the group is active.
@@ -157,6 +160,8 @@ class ServersByLevels(ServersByPrograms):
         if solution is not None:
             self.priced_solution = self.priced_solution or solution
             self.add_error(level, solution)
+            if solution.row_duals is not None:
+                self.round_duals.append(solution.row_duals)
             priced = self.with_price(solution, self.share, self._groups_of(self.active))
             blocked = self.active & ~satisfied & priced[self.members.of]
             undecided = self.active & ~satisfied & ~blocked

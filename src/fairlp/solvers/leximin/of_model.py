@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ...errors import ModelError, NoSolutionError, UnsupportedError, nearest
+from ...errors import ModelError, NoSolutionError, UnsupportedError, counted, nearest
 from ...keywords import lists
 from ...models.notation.arrays import assemble
 from ...models.notation.compiler import compile_rows
@@ -25,7 +25,7 @@ from ...models.notation.tables import check_own, parameter_values
 from ...models.notation.walks import mapped
 from ...models.paths.engine import History
 from ...models.programs.backends import AnySolver, find_backend, solve, spelt
-from ...models.programs.certificate import certify
+from ...models.programs.certificate import certify, dual_bound
 from ...models.programs.options import Options, SolveOptions
 from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
 from ...models.programs.proof import Proof
@@ -33,7 +33,14 @@ from ...models.programs.protocols import Backend, Capability
 from ...models.programs.sizes import reach_of
 from ...models.programs.solution import Solution
 from ...models.programs.status import LIMITS, Termination
-from ...tolerances import ACCEPTED, AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING
+from ...tolerances import (
+    ACCEPTED,
+    AGREEMENT,
+    BLOCKED_PRICE,
+    LEVEL_ROUNDING,
+    NEGLIGIBLE,
+    ROUNDING,
+)
 from ..backends import cvxpy_backend, pyomo_backend
 from ..backends.cvxpy_backend import unused
 from .by_levels import ServersByLevels
@@ -523,6 +530,8 @@ class LeximinSolution:
     stages : DataFrame or None
         With integers: the ``sum`` of the k lowest levels, the solver's ``bound`` on it, and the
         ``gap``, by stage k.
+    round_duals : sparse array or None
+        The duals of the program of each round, rounds × rows.
 
     Examples
     --------
@@ -545,6 +554,7 @@ class LeximinSolution:
     problem: Levels
     priced: Solution | None = None
     stages: pd.DataFrame | None = None
+    round_duals: Any = field(default=None, repr=False)
 
     @property
     def outcomes(self) -> pd.DataFrame:
@@ -617,7 +627,7 @@ class LeximinSolution:
             )
         if exact:
             return self._in_rationals({})
-        reached, error = self._reached(solver)
+        reached, error, programs = self._reached(solver)
         if np.isnan(reached).any():
             label = self.levels.index[int(np.isnan(reached).argmax())]
             message = (
@@ -625,10 +635,11 @@ class LeximinSolution:
             )
             return Proof(False, f"{message}; certify(exact=True)")
         # what a program can tell of a level is as right as its rows and prices are
-        told_apart = abs(reached) > self._rounding(reach=True)
+        told_apart = abs(reached) > self._zero
         doubt = (error[told_apart] / abs(reached[told_apart])).max(initial=0.0)
         told = max(float(doubt), ACCEPTED)
-        verdict = self._agreement(reached, Proof(True, "one program for equal levels"), told)
+        source = f"duals of the rounds, {counted(programs, 'more program')}"
+        verdict = self._agreement(reached, Proof(True, source), told)
         if not doubt <= max(verdict.gap, ACCEPTED):
             message = (
                 f"not proved: programs tell levels to {doubt:.1e} of themselves only; "
@@ -657,7 +668,7 @@ class LeximinSolution:
         if not certificate.is_feasible:
             return f"not the leximin: the point is not feasible: {certificate}"
         shortfall = levels - problem.of(x)
-        beyond = shortfall - self._rounding() - AGREEMENT * abs(levels)
+        beyond = shortfall - self._rounding - AGREEMENT * abs(levels)
         worst = int(beyond.argmax())
         if beyond[worst] > 0:
             label = self.levels.index[worst]
@@ -667,39 +678,111 @@ class LeximinSolution:
             )
         return ""
 
-    def _rounding(self, reach: bool = False) -> np.ndarray:
-        """Return the rounding error of each level, from the size of its terms.
+    @cached_property
+    def _rounding(self) -> np.ndarray:
+        """The rounding error of each level, from the size of its terms."""
+        return self.problem.terms(abs(self.x)) * ROUNDING
 
-        With ``reach``, the size is the largest that the terms can have.
-
-        By the latter a level is told from 0.
-        """
-        sizes = np.maximum(abs(self.x), reach_of(self.problem.program)) if reach else abs(self.x)
+    @cached_property
+    def _zero(self) -> np.ndarray:
+        """Below which each level is 0: its rounding error at the largest size of its terms."""
+        sizes = np.maximum(abs(self.x), reach_of(self.problem.program))
         return self.problem.terms(sizes) * ROUNDING
 
-    def _reached(self, solver: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the highest value of each level, and its error, as :meth:`_most` has them.
+    def _reached(self, solver: str) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the highest value of each level, its error, and how many programs were solved.
 
-        Those of levels that are equal come from one program, which raises their sum; where it can
-        be raised, or is not solved, from one program for each.
+        Those of levels that are equal come from the duals of their rounds; where these leave it
+        open, from one program, which raises their sum; and where it can be raised, or is not
+        solved, from one program for each.
         """
         levels = self.levels.to_numpy(dtype=float)
         reached = np.full(len(levels), np.nan)
         error = np.full(len(levels), np.nan)
+        programs = 0
+        level_of_round = self._levels_of_rounds()
         in_order = np.argsort(levels, kind="stable")
         is_higher = np.diff(levels[in_order]) > AGREEMENT * abs(levels[in_order[1:]])
         for equal in np.split(in_order, np.flatnonzero(is_higher) + 1):
-            total, error_of_sum = self._most(equal, solver)
-            gain = abs(total - levels[equal].sum())
-            least = abs(levels[equal]).min()
-            is_told = gain <= AGREEMENT * least and error_of_sum <= ACCEPTED * least
-            if len(equal) == 1 or is_told:
+            lowest, highest = levels[equal[[0, -1]]]
+            is_here = (level_of_round >= lowest) & (level_of_round <= highest)
+            total = self._bound(equal, np.flatnonzero(is_here))
+            error_of_sum = 0.0
+            if not self._is_told(equal, total, error_of_sum):
+                total, error_of_sum = self._most(equal, solver)
+                programs += 1
+            if len(equal) == 1 or self._is_told(equal, total, error_of_sum):
                 reached[equal] = levels[equal] + (total - levels[equal].sum())
                 error[equal] = error_of_sum
                 continue
             for k in equal.tolist():
                 reached[k], error[k] = self._most(np.array([k]), solver)
-        return reached, error
+                programs += 1
+        return reached, error, programs
+
+    def _is_told(self, equal: np.ndarray, total: float, error: float) -> bool:
+        """Return whether the largest sum of equal levels shows that none of them can be raised."""
+        if not np.isfinite(total):
+            return False
+        levels = self.levels.to_numpy(dtype=float)
+        gain = total - levels[equal].sum()
+        is_near = self._differences(levels + gain)[equal] <= AGREEMENT
+        return bool(is_near.all() and error <= ACCEPTED * abs(levels[equal]).min())
+
+    def _levels_of_rounds(self) -> np.ndarray:
+        """Return the highest level that has a price in each round: that of those who are blocked."""
+        problem = self.problem
+        if self.round_duals is None:
+            return np.zeros(0)
+        prices = sp.csr_array(-self.round_duals[:, problem.places] * problem.weights)
+        largest = prices.max(axis=1).toarray().reshape(-1)
+        entries = prices.tocoo()
+        is_priced = entries.data > BLOCKED_PRICE * largest[entries.row]
+        highest = np.full(len(largest), -np.inf)
+        levels = self.levels.to_numpy(dtype=float)[entries.col[is_priced]]
+        np.maximum.at(highest, entries.row[is_priced], levels)
+        return highest
+
+    def _bound(self, equal: np.ndarray, rounds: np.ndarray) -> float:
+        """Return what duals of rounds prove of the sum of equal levels, as :meth:`_most` has it.
+
+        Infinite where one of these levels has no price.
+        """
+        if not rounds.size:
+            return np.inf
+        row_duals = self.round_duals[rounds].sum(axis=0)
+        places = self.problem.places[equal]
+        weights = self.problem.weights[equal]
+        least_price = float((-row_duals[places] * weights).min())
+        if not least_price > 0:
+            return np.inf
+        program, constant = self._raising(equal, 0.0)
+        row_duals = row_duals / least_price
+        row_duals[places] += 1.0 / weights  # what the sum itself counts
+        return dual_bound(program, row_duals) - constant
+
+    def _raising(self, equal: np.ndarray, slack: float) -> tuple[Program, float]:
+        """Return the program that raises the sum of equal levels above floors with some slack.
+
+        Its objective is more than the sum by the second number.
+        """
+        problem = self.problem
+        levels = self.levels.to_numpy(dtype=float)
+        places = problem.places
+        weights = problem.weights
+        constants = problem.program.row_lower[places]
+        lower_levels = np.minimum(levels, levels[equal].min())
+        lower_levels[equal] = levels[equal]
+        floors = lower_levels - slack * abs(lower_levels) - (slack / ROUNDING) * self._rounding
+        floor = constants + floors * weights
+        floor[abs(floor) <= 2 * self._zero * weights] = 0.0
+        if len(equal) == 1:
+            floor[equal] = -np.inf
+        lower = problem.program.row_lower.copy()
+        lower[places] = floor
+        cost = problem.without_t[places[equal]].T @ (1.0 / weights[equal])
+        program = problem.program.replace(A=problem.without_t, row_lower=lower, c=cost)
+        return program, float((constants[equal] / weights[equal]).sum())
 
     def _most(self, equal: np.ndarray, solver: str) -> tuple[float, float]:
         """Return the largest sum of equal levels, while lower ones stay and no other falls below.
@@ -709,53 +792,43 @@ class LeximinSolution:
         may also fall.
         """
         problem = self.problem
-        levels = self.levels.to_numpy(dtype=float)
-        places = problem.places
-        weights = problem.weights
-        lower_levels = np.minimum(levels, levels[equal].min())
-        lower_levels[equal] = levels[equal]
-        cost = problem.without_t[places[equal]].T @ (1.0 / weights[equal])
-        for slack in (
-            0.0,
-            LEVEL_ROUNDING,
-        ):  # levels are rounded: to the last digit all may be too much to ask
-            floors = (
-                lower_levels - slack * abs(lower_levels) - (slack / ROUNDING) * self._rounding()
-            )
-            floor = problem.program.row_lower[places] + floors * weights
-            floor[abs(floor) <= 2 * self._rounding(reach=True) * weights] = 0.0
-            lower = problem.program.row_lower.copy()
-            lower[places] = floor
-            if len(equal) == 1:
-                lower[places[equal]] = -np.inf
-            raised = problem.program.replace(A=problem.without_t, row_lower=lower, c=cost)
+        # levels are rounded: to the last digit all may be too much to ask
+        for slack in (0.0, LEVEL_ROUNDING):
+            program, constant = self._raising(equal, slack)
             if problem.outcomes is None:
-                solution = raised.solve(solver)
+                solution = program.solve(solver)
             else:
-                solution = problem.outcomes.behind(find_backend(solver)).solve(raised, Options())
+                solution = problem.outcomes.behind(find_backend(solver)).solve(program, Options())
             if solution.status.is_optimal:
-                if len(equal) == 1:
-                    floor[equal] = 0.0
+                floor = program.row_lower[problem.places]
+                floor[np.isneginf(floor)] = 0.0
                 error = program_error(
-                    solution, solution.verify().gap or 0.0, places, floor, np.zeros(len(places))
+                    solution,
+                    solution.verify().gap or 0.0,
+                    problem.places,
+                    floor,
+                    np.zeros(len(floor)),
                 )
-                constants = problem.program.row_lower[places[equal]] / weights[equal]
-                return solution.objective - float(constants.sum()), error
+                return solution.objective - constant, error
         return np.nan, np.nan
 
     def _agreement(self, expected: np.ndarray, proof: Proof, told: float = 0.0) -> Proof:
         """Return the verdict on the levels beside those expected.
 
-        Each difference is relative to the level, less its rounding; ``told`` is how far those
-        expected may be off.
+        ``told`` is how far those expected may be off.
         """
         levels = self.levels.to_numpy(dtype=float)
+        names = [*map(repr, self.levels.index)]
+        differences = self._differences(expected)
+        return proof.compared("the leximin", names, levels, expected, differences, told)
+
+    def _differences(self, expected: np.ndarray) -> np.ndarray:
+        """Return how far the levels are from others: relative to the level, less its rounding."""
+        levels = self.levels.to_numpy(dtype=float)
         size = np.maximum(np.maximum(abs(expected), abs(levels)), np.finfo(float).tiny)
-        difference = np.maximum(abs(levels - expected) - self._rounding(), 0.0) / size
-        difference[np.maximum(abs(expected), abs(levels)) <= self._rounding(reach=True)] = 0.0
-        return proof.compared(
-            "the leximin", [*map(repr, self.levels.index)], levels, expected, difference, told
-        )
+        differences = np.maximum(abs(levels - expected) - self._rounding, 0.0) / size
+        differences[size <= self._zero] = 0.0
+        return np.asarray(differences)
 
     def __repr__(self) -> str:
         return (
@@ -903,6 +976,7 @@ def by_levels(
         gap = max(stages.gaps) if stages.stopped else None
         unproved = stages.unproved(len(levels)) or _INTEGER
         priced = None
+        round_duals = None
         history = _by_value(levels)
     else:
         shift = _shift(problem, *backend_and_options)
@@ -924,11 +998,14 @@ def by_levels(
         gap = None
         unproved = _NO_DUALS
         priced = None
+        round_duals = None
         if region.has_duals:
             gap = region.gap
             unproved = _unproved(region, shift)
             priced = region.priced_solution
+            round_duals = sp.csr_array(np.array(region.round_duals))
         if problem.outcomes is not None:
+            round_duals = None  # they say nothing of outcomes that are not known
             problem = replace(
                 problem,
                 program=(grown := problem.outcomes.extended(problem.program)),
@@ -937,7 +1014,9 @@ def by_levels(
             x = np.append(x, np.zeros(grown.n_columns - len(x)))
     shown = problem.labelled(levels), _table(problem, history)
     table = stages.table() if stages is not None else None
-    return LeximinSolution(*shown, str(name), gap, unproved, x, problem, priced, table)
+    return LeximinSolution(
+        *shown, str(name), gap, unproved, x, problem, priced, table, round_duals
+    )
 
 
 def _unproved(region: ServersByLevels, shift: float) -> str:
