@@ -81,7 +81,7 @@ class ConcaveLeximin(LeximinSolution):
         program with tangents at the point prove it, one program a level. NaN where they do not.
         """
         each = range(len(self.levels))
-        most = np.array([self._most(np.array([k]), "highs") for k in each])
+        most = np.array([self._most(np.array([k]), "highs")[:2] for k in each])
         lower = self.levels.to_numpy(dtype=float)
         upper = np.maximum(most[:, 0] + most[:, 1], lower)
         upper = np.where(np.isnan(most).any(axis=1), np.nan, upper)

@@ -103,15 +103,19 @@ def program_error(
 ) -> float:
     """Return the error of the level of a program with exact floors, to first order.
 
-    The violations of its point, the amounts by which floors were ``lowered`` and their rounding,
-    each at its price; and the duality gap.
+    That of its point and prices, and the duality gap.
     """
-    program = solution.program
     x = solution.x
     row_duals = solution.row_duals
     assert x is not None and row_duals is not None
-    prices = abs(row_duals)
+    error = error_at_prices(solution.program, x, abs(row_duals), rows, lowered + ROUNDING * abs(floors))
+    return error + gap * abs(solution.objective)
+
+
+def error_at_prices(
+    program: Program, x: np.ndarray, prices: np.ndarray, rows: np.ndarray, of_floors: np.ndarray
+) -> float:
+    """Return what errors are worth: violations of rows, their rounding, and errors of floors."""
     violations = row_violations(program, x)
     violations += ROUNDING * (with_data(program.A, abs(program.A.data)) @ abs(x))
-    of_floors = prices[rows] @ (lowered + ROUNDING * abs(floors))
-    return float(prices @ violations + of_floors + gap * abs(solution.objective))
+    return float(prices @ violations + prices[rows] @ of_floors)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from time import perf_counter
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ from ..backends import cvxpy_backend, pyomo_backend
 from ..backends.cvxpy_backend import unused
 from .by_levels import ServersByLevels
 from .exact import ServersInRationals
-from .level_errors import first_order, program_error
+from .level_errors import LevelErrors, error_at_prices, first_order, program_error
 from .leximin import rounds_frame
 from .outcomes import Oracle, Outcomes
 from .programs import Members, tightest
@@ -501,6 +501,17 @@ def with_ordered_sums(
 
 # The answer.
 
+
+class _Highest(NamedTuple):
+    """The largest sum of some levels, its error to first order, and what each level costs there."""
+
+    total: float
+    error: float
+    prices: np.ndarray
+
+
+_UNKNOWN = _Highest(np.nan, np.nan, np.zeros(0))
+
 _NO_DUALS = "not proved: the solver gives no duals; certify() proves the levels one by one"
 _INTEGER = "integer levels rest on the optima of the solver's branch and bound"
 
@@ -627,17 +638,16 @@ class LeximinSolution:
             )
         if exact:
             return self._in_rationals({})
-        reached, error, programs = self._reached(solver)
+        reached, errors, programs = self._reached(solver)
         if np.isnan(reached).any():
             label = self.levels.index[int(np.isnan(reached).argmax())]
             message = (
                 f"not proved: the program of the level of {label!r} is not solved to its tolerance"
             )
             return Proof(False, f"{message}; certify(exact=True)")
-        # what a program can tell of a level is as right as its rows and prices are
-        told_apart = abs(reached) > self._zero
-        doubt = (error[told_apart] / abs(reached[told_apart])).max(initial=0.0)
-        told = max(float(doubt), ACCEPTED)
+        # what prices tell of a level is as right as their rows are, and the levels that it builds on
+        doubt = errors.largest()
+        told = max(doubt, ACCEPTED)
         source = f"duals of the rounds, {counted(programs, 'more program')}"
         verdict = self._agreement(reached, Proof(True, source), told)
         if not doubt <= max(verdict.gap, ACCEPTED):
@@ -689,8 +699,8 @@ class LeximinSolution:
         sizes = np.maximum(abs(self.x), reach_of(self.problem.program))
         return self.problem.terms(sizes) * ROUNDING
 
-    def _reached(self, solver: str) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return the highest value of each level, its error, and how many programs were solved.
+    def _reached(self, solver: str) -> tuple[np.ndarray, LevelErrors, int]:
+        """Return the highest value of each level, their errors, and how many programs were solved.
 
         Those of levels that are equal come from the duals of their rounds; where these leave it
         open, from one program, which raises their sum; and where it can be raised, or is not
@@ -698,36 +708,43 @@ class LeximinSolution:
         """
         levels = self.levels.to_numpy(dtype=float)
         reached = np.full(len(levels), np.nan)
-        error = np.full(len(levels), np.nan)
+        errors = LevelErrors(len(levels))
         programs = 0
+
+        def add(equal: np.ndarray, highest: _Highest) -> None:
+            reached[equal] = levels[equal] + (highest.total - levels[equal].sum())
+            if np.isfinite(highest.error):
+                level = np.where(abs(levels) > self._zero, levels, 0.0)[equal[0]]
+                share = highest.prices[equal].sum()
+                errors.add_round(level, highest.error, highest.prices / share)
+                errors.stop(equal)
+
         level_of_round = self._levels_of_rounds()
         in_order = np.argsort(levels, kind="stable")
         is_higher = np.diff(levels[in_order]) > AGREEMENT * abs(levels[in_order[1:]])
         for equal in np.split(in_order, np.flatnonzero(is_higher) + 1):
             lowest, highest = levels[equal[[0, -1]]]
             is_here = (level_of_round >= lowest) & (level_of_round <= highest)
-            total = self._bound(equal, np.flatnonzero(is_here))
-            error_of_sum = 0.0
-            if not self._is_told(equal, total, error_of_sum):
-                total, error_of_sum = self._most(equal, solver)
+            of_sum = self._by_duals(equal, np.flatnonzero(is_here))
+            if not self._is_told(equal, of_sum):
+                of_sum = self._most(equal, solver)
                 programs += 1
-            if len(equal) == 1 or self._is_told(equal, total, error_of_sum):
-                reached[equal] = levels[equal] + (total - levels[equal].sum())
-                error[equal] = error_of_sum
+            if len(equal) == 1 or self._is_told(equal, of_sum):
+                add(equal, of_sum)
                 continue
-            for k in equal.tolist():
-                reached[k], error[k] = self._most(np.array([k]), solver)
+            for k in equal[:, None]:
+                add(k, self._most(k, solver))
                 programs += 1
-        return reached, error, programs
+        return reached, errors, programs
 
-    def _is_told(self, equal: np.ndarray, total: float, error: float) -> bool:
+    def _is_told(self, equal: np.ndarray, highest: _Highest) -> bool:
         """Return whether the largest sum of equal levels shows that none of them can be raised."""
-        if not np.isfinite(total):
+        if not np.isfinite(highest.total):
             return False
         levels = self.levels.to_numpy(dtype=float)
-        gain = total - levels[equal].sum()
+        gain = highest.total - levels[equal].sum()
         is_near = self._differences(levels + gain)[equal] <= AGREEMENT
-        return bool(is_near.all() and error <= ACCEPTED * abs(levels[equal]).min())
+        return bool(is_near.all() and highest.error <= ACCEPTED * abs(levels[equal]).min())
 
     def _levels_of_rounds(self) -> np.ndarray:
         """Return the highest level that has a price in each round: that of those who are blocked."""
@@ -743,23 +760,33 @@ class LeximinSolution:
         np.maximum.at(highest, entries.row[is_priced], levels)
         return highest
 
-    def _bound(self, equal: np.ndarray, rounds: np.ndarray) -> float:
+    def _by_duals(self, equal: np.ndarray, rounds: np.ndarray) -> _Highest:
         """Return what duals of rounds prove of the sum of equal levels, as :meth:`_most` has it.
 
-        Infinite where one of these levels has no price.
+        NaN where one of these levels has no price.
         """
         if not rounds.size:
-            return np.inf
+            return _UNKNOWN
+        problem = self.problem
         row_duals = self.round_duals[rounds].sum(axis=0)
-        places = self.problem.places[equal]
-        weights = self.problem.weights[equal]
-        least_price = float((-row_duals[places] * weights).min())
+        weights = problem.weights[equal]
+        least_price = float((-row_duals[problem.places[equal]] * weights).min())
         if not least_price > 0:
-            return np.inf
+            return _UNKNOWN
         program, constant = self._raising(equal, 0.0)
         row_duals = row_duals / least_price
-        row_duals[places] += 1.0 / weights  # what the sum itself counts
-        return dual_bound(program, row_duals) - constant
+        row_duals[problem.places[equal]] += 1.0 / weights  # what the sum itself counts
+        total = dual_bound(program, row_duals) - constant
+        of_floors = ROUNDING * abs(program.row_lower[problem.places])
+        of_floors[np.isinf(of_floors)] = 0.0
+        error = error_at_prices(program, self.x, abs(row_duals), problem.places, of_floors)
+        return _Highest(total, error, self._prices(equal, row_duals))
+
+    def _prices(self, equal: np.ndarray, row_duals: np.ndarray) -> np.ndarray:
+        """Return what each level costs in a program that raises the sum of equal levels."""
+        prices = abs(row_duals[self.problem.places]) * self.problem.weights
+        prices[equal] += 1.0
+        return np.asarray(prices)
 
     def _raising(self, equal: np.ndarray, slack: float) -> tuple[Program, float]:
         """Return the program that raises the sum of equal levels above floors with some slack.
@@ -784,12 +811,11 @@ class LeximinSolution:
         program = problem.program.replace(A=problem.without_t, row_lower=lower, c=cost)
         return program, float((constants[equal] / weights[equal]).sum())
 
-    def _most(self, equal: np.ndarray, solver: str) -> tuple[float, float]:
+    def _most(self, equal: np.ndarray, solver: str) -> _Highest:
         """Return the largest sum of equal levels, while lower ones stay and no other falls below.
 
-        The second number is the error of that value, to first order. Both are NaN where the program
-        is not solved. The program is without t: it raises the levels themselves. A level by itself
-        may also fall.
+        NaN where the program is not solved. The program is without t: it raises the levels
+        themselves. A level by itself may also fall.
         """
         problem = self.problem
         # levels are rounded: to the last digit all may be too much to ask
@@ -809,8 +835,10 @@ class LeximinSolution:
                     floor,
                     np.zeros(len(floor)),
                 )
-                return solution.objective - constant, error
-        return np.nan, np.nan
+                assert solution.row_duals is not None
+                prices = self._prices(equal, solution.row_duals)
+                return _Highest(solution.objective - constant, error, prices)
+        return _UNKNOWN
 
     def _agreement(self, expected: np.ndarray, proof: Proof, told: float = 0.0) -> Proof:
         """Return the verdict on the levels beside those expected.
