@@ -98,8 +98,6 @@ class ServersByLevels(ServersByPrograms):
         The level of each member that has stopped.
     active : ndarray of bool, shape (M,)
         Who goes on.
-    round_duals : list of ndarray
-        Duals of the rows of the last program of each round.
     """
 
     def __init__(
@@ -122,7 +120,6 @@ class ServersByLevels(ServersByPrograms):
         self.level = np.zeros(len(members.tasks_per_level))
         self.active = np.ones(len(members.tasks_per_level), dtype=bool)
         self.level_before = -1.0
-        self.round_duals: list[np.ndarray] = []
         self.base = program.row_lower[rows]
         self.bounds = program.col_lower[[t_column]], program.col_upper[[t_column]]
         # The coefficient of t when every member of the group is active.

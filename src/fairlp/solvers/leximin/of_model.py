@@ -542,7 +542,7 @@ class LeximinSolution:
         With integers: the ``sum`` of the k lowest levels, the solver's ``bound`` on it, and the
         ``gap``, by stage k.
     round_duals : sparse array or None
-        The duals of the program of each round, rounds × rows.
+        Duals of the rows in programs that show who is blocked, programs × rows.
 
     Examples
     --------
@@ -595,7 +595,12 @@ class LeximinSolution:
         return BlockView(self.problem.rows, self.priced.row_duals, "answer.prices")
 
     def certify(self, exact: bool = False, solver: str = "highs") -> Proof:
-        """Return the proof that these are the leximin's levels, independent of their rounds.
+        """Return the proof that these are the leximin's levels.
+
+        A point is leximin-optimal if and only if no level can be raised while those that are no
+        higher keep what they have, and the others do not fall to it. Duals of the rounds prove it
+        by weak duality, from the model's numbers, whatever they are and wherever they come from;
+        where they leave a level open, programs do.
 
         Parameters
         ----------
@@ -603,9 +608,7 @@ class LeximinSolution:
             In rationals: rounds whose every program is proved optimal from its basis (needs
             python-flint).
         solver : str
-            Not exact: of the programs, one for equal levels. A point is leximin-optimal if and only
-            if no level can be raised while those that are no higher keep what they have, and the
-            others do not fall to it.
+            Not exact: of the programs, one for equal levels.
 
         Returns
         -------
@@ -648,11 +651,11 @@ class LeximinSolution:
         # what prices tell of a level is as right as their rows are, and the levels that it builds on
         doubt = errors.largest()
         told = max(doubt, ACCEPTED)
-        source = f"duals of the rounds, {counted(programs, 'more program')}"
+        source = f"by duals of its rounds, and {counted(programs, 'program')}"
         verdict = self._agreement(reached, Proof(True, source), told)
         if not doubt <= max(verdict.gap, ACCEPTED):
             message = (
-                f"not proved: programs tell levels to {doubt:.1e} of themselves only; "
+                f"not proved: prices tell levels to {doubt:.1e} of themselves only; "
                 "certify(exact=True)"
             )
             return Proof(False, message, verdict.gap)
@@ -677,14 +680,14 @@ class LeximinSolution:
         certificate = certify(problem.program, x)
         if not certificate.is_feasible:
             return f"not the leximin: the point is not feasible: {certificate}"
-        shortfall = levels - problem.of(x)
-        beyond = shortfall - self._rounding - AGREEMENT * abs(levels)
-        worst = int(beyond.argmax())
-        if beyond[worst] > 0:
+        of_point = problem.of(x)
+        shortfalls = np.where(of_point < levels, self._differences(of_point), 0.0)
+        worst = int(shortfalls.argmax())
+        if shortfalls[worst] > AGREEMENT:
             label = self.levels.index[worst]
             return (
-                f"not the leximin: the point has {shortfall[worst]:.3g} less than the level of "
-                f"{label!r}"
+                f"not the leximin: the point has {levels[worst] - of_point[worst]:.3g} less than "
+                f"the level of {label!r}"
             )
         return ""
 
@@ -744,7 +747,9 @@ class LeximinSolution:
         levels = self.levels.to_numpy(dtype=float)
         gain = highest.total - levels[equal].sum()
         is_near = self._differences(levels + gain)[equal] <= AGREEMENT
-        return bool(is_near.all() and highest.error <= ACCEPTED * abs(levels[equal]).min())
+        sizes = abs(levels)[equal]
+        is_zero = (sizes <= self._zero[equal]).all()
+        return bool(is_near.all() and (is_zero or highest.error <= ACCEPTED * sizes.min()))
 
     def _levels_of_rounds(self) -> np.ndarray:
         """Return the highest level that has a price in each round: that of those who are blocked."""

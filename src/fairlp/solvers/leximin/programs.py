@@ -111,6 +111,8 @@ class ServersByPrograms(Region):
     errors : LevelErrors
     row_duals : list of ndarray
         Absolute duals of the rows of every program that was solved.
+    round_duals : list of ndarray
+        Duals that show who is blocked: of rounds by levels, and of programs that raise nobody.
     n_stops : int
         How often a path has stopped.
     check_solution : callable or None
@@ -141,6 +143,7 @@ class ServersByPrograms(Region):
         self.point = np.zeros(program.n_columns)
         self.priced_solution: Solution | None = None
         self.row_duals: list[np.ndarray] = []
+        self.round_duals: list[np.ndarray] = []
         self.errors = LevelErrors(members)
         self.gap = 0.0
         self.n_programs = 0
@@ -288,9 +291,13 @@ class ServersByPrograms(Region):
             weights = np.zeros(len(self.rows))
             weights[waiting] = 1.0 / speed[waiting]
             self.session.change(costs=rows_without_t.T @ weights)
-            x, _ = self.solve()
+            x, solution = self.solve()
             raised = self._gains(self.session.program.A[self.rows].tocsr(), x)[waiting]
             if not raised.any():
+                if solution.row_duals is not None:
+                    duals = solution.row_duals.copy()
+                    duals[self.rows] -= weights  # what the sum counts, as a price of its rows
+                    self.round_duals.append(duals)
                 break
             waiting = waiting[~raised]
         self.session.change(costs=costs)
