@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
+from scipy.optimize import linprog
 
 import fairlp
 from any_leximin import by_enumeration, by_one_lp_a_level, random_model
@@ -397,7 +400,7 @@ class Counted(Dual):
         return super().run(program, options)
 
 
-def test_levels_that_are_equal_are_proved_by_one_program():
+def two_links():
     """Ten demands on a link of 10, of which one wants little, and five alone on one of 20: three levels."""
     d = fairlp.Index("d", [f"d{k}" for k in range(15)])
     model = fairlp.Model("two links", indices=(d,))
@@ -406,11 +409,103 @@ def test_levels_that_are_equal_are_proved_by_one_program():
     model.constraint("first_link", (first * flow).sum(d) <= 10)
     model.constraint("second_link", flow.sum(d) - (first * flow).sum(d) <= 20)
     model.leximin(1.0 * flow)
-    answer = fairlp.leximin(model)
+    return fairlp.leximin(model)
+
+
+@pytest.mark.parametrize(("has_duals", "programs"), [(True, 0), (False, 3)])
+def test_duals_prove_levels_and_without_them_one_program_those_that_are_equal(has_duals, programs):
+    answer = two_links()
     assert sorted(set(answer.levels.round(9))) == pytest.approx([0.5, 9.5 / 9, 4])
+    if not has_duals:
+        answer = replace(answer, round_duals=None)
     Counted.programs = 0
     proof = answer.certify(solver=Counted)
     assert proof.holds, proof.message
-    assert Counted.programs == 3
+    assert Counted.programs == programs
     lower = replace(answer, levels=answer.levels * 0.9, x=answer.x * 0.9)
     assert lower.certify().message.startswith("not the leximin")
+
+
+def network(seed):
+    """A leximin of demands with two paths each over six links, and what the links carry: A·x ≤ b."""
+    rng = np.random.default_rng(seed)
+    demands, paths, links = (Index(name, range(n)) for name, n in (("d", 9), ("p", 2), ("l", 6)))
+    model = Model("network", indices=(demands, paths, links))
+    flow = model.variable("flow", demands, paths)
+    uses = rng.random((9, 2, 6)) < 0.2
+    uses[np.arange(9), :, rng.integers(0, 6, 9)] = True
+    weights = rng.uniform(1, 4, 9)
+    capacities = rng.uniform(1, 9, 6)
+    on_path = model.parameter("uses", (demands, paths, links), uses.astype(float))
+    model.constraint(
+        "link",
+        (on_path * flow).sum(demands, paths) <= model.parameter("b", (links,), capacities),
+    )
+    answer = fairlp.leximin(model, flow.sum(paths), weights=weights)
+    return answer, uses.reshape(18, 6).T.astype(float), capacities, weights
+
+
+@pytest.mark.parametrize("seed", range(many(40)))
+def test_the_duals_of_the_rounds_prove_every_level_of_a_network(seed):
+    answer = network(seed)[0]
+    Counted.programs = 0
+    proof = answer.certify(solver=Counted)
+    assert proof.holds, proof.message
+    assert Counted.programs == 0
+    assert answer.certify(exact=True)
+
+
+@pytest.mark.parametrize("seed", range(many(40)))
+def test_no_duals_prove_a_demand_that_gave_a_little_to_another(seed):
+    """The points are feasible, by SciPy: one level is lower, and one that is no lower has more."""
+    answer, matrix, capacities, weights = network(seed)
+    levels = answer.levels.to_numpy()
+    totals = np.kron(np.eye(9), np.ones((1, 2))) / weights[:, None]
+    rng = np.random.default_rng(seed)
+    random_duals = sp.csr_array(rng.normal(size=answer.round_duals.shape))
+    wrong = 0
+    for lowered, raised in rng.permutation(list(itertools.permutations(range(9), 2))):
+        if levels[lowered] > levels[raised] or wrong == 4:
+            continue
+        floors = levels * np.where(np.arange(9) == lowered, 1 - 1e-5, 1 - 1e-12)
+        point = linprog(
+            -totals[raised],
+            np.vstack([matrix, -totals]),
+            np.append(capacities, -floors),
+        ).x
+        if totals[raised] @ point < levels[raised] * (1 + 1e-8):
+            continue
+        wrong += 1
+        x = np.append(point, 0.0)
+        lie = replace(answer, levels=answer.problem.labelled(totals @ point), x=x)
+        for duals in (answer.round_duals, random_duals, None):
+            proof = replace(lie, round_duals=duals).certify()
+            assert not proof.holds
+            assert proof.message.startswith(("not the leximin", "not proved"))
+    assert wrong, "no demand can give anything to another"
+
+
+def test_a_level_of_0_may_be_rounding_below_it_at_the_point():
+    n = Index("n", ["zero", "some"])
+    model = Model("zero", indices=(n,))
+    x = model.variable("x", n, lower=-5, upper=[0, 3])
+    model.constraint("sum", x.sum(n) <= 3)
+    answer = fairlp.leximin(model, x + 0)
+    point = np.where(answer.levels.reindex(["zero", "some"]) == 0, -1e-15, 3.0)
+    assert replace(answer, x=np.append(point, 0.0)).certify()
+    point[0] = -1e-9
+    assert not replace(answer, x=np.append(point, 0.0)).certify()
+
+
+def test_levels_whose_errors_grow_from_round_to_round_are_not_proved_in_floats():
+    """A level is 1,000 times as wrong as the one before it: rounding is a part in 1,000 of the fifth."""
+    k = Index("k", range(5))
+    model = Model("chain", indices=(k,))
+    right = 1.1 + 0.1 * np.arange(5) / 3
+    x = model.variable("x", k, upper=[right[0], *[np.inf] * 4])
+    for j in range(4):
+        model.constraint(f"row{j}", 1000.0 * x[j] + x[j + 1] <= 1000.0 * right[j] + right[j + 1])
+    answer = fairlp.leximin(model, x + 0)
+    for duals in (answer.round_duals, None):
+        proof = replace(answer, round_duals=duals).certify()
+        assert proof.message.startswith("not proved"), proof.message

@@ -357,7 +357,7 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     parts = np.concatenate([row_terms, reduced * end, -noise * size])
     if not np.isfinite(parts).all():
         return -sign * np.inf
-    rounding = 2.0 * np.finfo(float).eps * float(abs(parts).sum())  # of the products, and the sum
+    rounding = float(2.0 * np.finfo(float).eps * abs(parts).sum())  # of products, and of the sum
     total = fsum(parts) - rounding
 
     has_cost = program.c != 0

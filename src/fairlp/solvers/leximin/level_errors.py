@@ -108,7 +108,9 @@ def program_error(
     x = solution.x
     row_duals = solution.row_duals
     assert x is not None and row_duals is not None
-    error = error_at_prices(solution.program, x, abs(row_duals), rows, lowered + ROUNDING * abs(floors))
+    error = error_at_prices(
+        solution.program, x, abs(row_duals), rows, lowered + ROUNDING * abs(floors)
+    )
     return error + gap * abs(solution.objective)
 
 

@@ -1047,9 +1047,7 @@ def by_levels(
             x = np.append(x, np.zeros(grown.n_columns - len(x)))
     shown = problem.labelled(levels), _table(problem, history)
     table = stages.table() if stages is not None else None
-    return LeximinSolution(
-        *shown, str(name), gap, unproved, x, problem, priced, table, round_duals
-    )
+    return LeximinSolution(*shown, str(name), gap, unproved, x, problem, priced, table, round_duals)
 
 
 def _unproved(region: ServersByLevels, shift: float) -> str:
