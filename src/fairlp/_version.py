@@ -1,3 +1,3 @@
 """The version, in one place that loads nothing."""
 
-__version__ = "1.6.0"
+__version__ = "1.7.0"

@@ -75,9 +75,9 @@ def test_no_run_begins_after_the_limit_while_what_was_found_is_simplified(clock)
 def test_the_limit_holds_for_all_properties_that_promises_audit(clock):
     mechanism = clock.mechanism(1.0)
     with pytest.warns(FairlpWarning, match="1 of 1 promises were audited on fewer than 50"):
-        table = fairlp.promises(50, mechanisms=[mechanism], time_limit=40.5)
-    assert len(clock.runs) == 41
-    assert table["audited"].tolist() == [1]  # 31 runs each: the second was not whole
+        table = fairlp.promises(50, mechanisms=[mechanism], time_limit=2000.5)
+    # a thousand on the instances that ship, and 31 on each random one: the last was not whole
+    assert len(clock.runs) == 2001 and 0 < table["audited"].item() < 50
 
 
 def test_an_audit_says_how_many_lies_it_tried_in_its_time(clock):

@@ -483,38 +483,28 @@ def mechanism(
                 "or None"
             )
 
-    # a function of the module, not of this call, so that the decorator can be pickled
-    return partial(
-        _declare,
-        name=name,
-        title=title,
-        source=source,
-        promises=tuple([promises] if isinstance(promises, str) else promises),
-        domain=tuple(
+    fields = {
+        "name": name,
+        "title": title,
+        "source": source,
+        "promises": tuple([promises] if isinstance(promises, str) else promises),
+        "domain": tuple(
             condition
             if isinstance(condition, Domain)
             else Domain(_called(condition).strip("_"), condition)
             for condition in conditions
         ),
-        gamma=gamma,
-        whole_tasks=whole_tasks,
-        region=region,
-    )
+        "gamma": gamma,
+        "whole_tasks": whole_tasks,
+        "region": region,
+    }
+    # a function of the module, not of this call, so that the decorator can be pickled
+    return partial(_declare, fields)
 
 
-def _declare(
-    function: Callable[[Instance], Any],
-    *,
-    name: str,
-    title: str,
-    source: str,
-    promises: tuple[str, ...],
-    domain: tuple[Domain, ...],
-    gamma: Callable[[Instance], np.ndarray],
-    whole_tasks: bool,
-    region: Region | None,
-) -> OwnMechanism:
-    """Put a function into the table of mechanisms."""
+def _declare(fields: Mapping[str, Any], function: Callable[[Instance], Any]) -> OwnMechanism:
+    """Put a function into the table of mechanisms, with what was declared of it."""
+    name = fields["name"]
     if not callable(function):
         raise UnknownNameError(
             f"mechanism {quoted(name)} is to be a function of an Instance, not {function!r}"
@@ -523,19 +513,12 @@ def _declare(
     signature = inspect.signature(function)
     remembers = "state" in signature.parameters
     row = OwnMechanism(
-        name,
-        title or inspect.getdoc(function) or name,
-        source,
-        None,
-        gamma,
-        (Method(UNKNOWN, _either, solves=True),),
-        promises,
-        domain,
+        formulation=None,
+        methods=(Method(UNKNOWN, _either, solves=True),),
         options=("state",) if remembers else (),
-        whole_tasks=whole_tasks,
-        region=region,
         compared=False,
         function=function,
+        **{**fields, "title": fields["title"] or inspect.getdoc(function) or name},
     )
     if row.promises:
         from ..auditing.promises import claims

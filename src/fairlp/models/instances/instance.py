@@ -220,7 +220,9 @@ class Instance:
     counts : ndarray of int, shape (K,)
         Number of identical servers that a row stands for.
     weights : ndarray, shape (N,) or (N, R)
-        Weights φ[n], or per-resource weights w[n,r].
+        Weights φ[n], or per-resource weights w[n,r]. A common factor of all changes nothing; one of
+        a single resource makes that resource count less for every user, so let all columns have
+        one sum (Parkes et al., §6.3).
     task_limits : ndarray, shape (N,)
         Number of tasks that a user has; infinite for no limit.
     job_sizes : ndarray of int, shape (N,)

@@ -335,11 +335,16 @@ def in_order(labels: Any, subject: str, error: type[FairlpError]) -> pd.Index[An
 
 
 def as_index(labels: list[Any]) -> pd.Index[Any]:
-    """Return an index of labels; pandas before 3.1 has whole numbers beyond floats as objects only."""
+    """Return an index of labels.
+
+    Pandas before 3.1 takes whole numbers beyond floats as objects only.
+    """
+    index: pd.Index[Any]
     try:
-        return pd.Index(labels, tupleize_cols=False)
+        index = pd.Index(labels, tupleize_cols=False)
     except OverflowError:
-        return pd.Index(labels, dtype=object, tupleize_cols=False)
+        index = pd.Index(labels, dtype=object, tupleize_cols=False)
+    return index
 
 
 def as_series(data: Mapping[Any, Any]) -> pd.Series[Any]:
