@@ -651,7 +651,7 @@ class LeximinSolution:
         # what prices tell of a level is as right as their rows are, and the levels that it builds on
         doubt = errors.largest()
         told = max(doubt, ACCEPTED)
-        source = f"by duals of its rounds, and {counted(programs, 'program')}"
+        source = f"by duals, {counted(programs, 'program')} solved"
         verdict = self._agreement(reached, Proof(True, source), told)
         if not doubt <= max(verdict.gap, ACCEPTED):
             message = (
@@ -726,8 +726,7 @@ class LeximinSolution:
         in_order = np.argsort(levels, kind="stable")
         is_higher = np.diff(levels[in_order]) > AGREEMENT * abs(levels[in_order[1:]])
         for equal in np.split(in_order, np.flatnonzero(is_higher) + 1):
-            lowest, highest = levels[equal[[0, -1]]]
-            is_here = (level_of_round >= lowest) & (level_of_round <= highest)
+            is_here = (level_of_round >= levels[equal[0]]) & (level_of_round <= levels[equal[-1]])
             of_sum = self._by_duals(equal, np.flatnonzero(is_here))
             if not self._is_told(equal, of_sum):
                 of_sum = self._most(equal, solver)
@@ -752,7 +751,7 @@ class LeximinSolution:
         return bool(is_near.all() and (is_zero or highest.error <= ACCEPTED * sizes.min()))
 
     def _levels_of_rounds(self) -> np.ndarray:
-        """Return the highest level that has a price in each round: that of those who are blocked."""
+        """Return the highest level that has a price in each round: whoever has it is blocked."""
         problem = self.problem
         if self.round_duals is None:
             return np.zeros(0)
@@ -766,7 +765,7 @@ class LeximinSolution:
         return highest
 
     def _by_duals(self, equal: np.ndarray, rounds: np.ndarray) -> _Highest:
-        """Return what duals of rounds prove of the sum of equal levels, as :meth:`_most` has it.
+        """Return what duals of rounds prove of the sum that :meth:`_most` raises.
 
         NaN where one of these levels has no price.
         """
@@ -1036,7 +1035,8 @@ def by_levels(
             gap = region.gap
             unproved = _unproved(region, shift)
             priced = region.priced_solution
-            round_duals = sp.csr_array(np.array(region.round_duals))
+            rows = problem.program.n_rows
+            round_duals = sp.csr_array(np.reshape(region.round_duals, (-1, rows)))
         if problem.outcomes is not None:
             round_duals = None  # they say nothing of outcomes that are not known
             problem = replace(
