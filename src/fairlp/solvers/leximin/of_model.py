@@ -719,7 +719,7 @@ class LeximinSolution:
             if np.isfinite(highest.error):
                 level = np.where(abs(levels) > self._zero, levels, 0.0)[equal[0]]
                 share = highest.prices[equal].sum()
-                errors.add_round(level, highest.error, highest.prices / share)
+                errors.add_round(level, highest.error / share, highest.prices / share)
                 errors.stop(equal)
 
         level_of_round = self._levels_of_rounds()
