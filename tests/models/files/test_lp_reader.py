@@ -379,7 +379,10 @@ def test_several_bounds_on_a_line_and_one_on_several_mean_what_solvers_read(
     path = tmp_path / "model.lp"
     path.write_text(f"Maximize\n obj: x + 2 y\nSubject To\n c: x + y <= 9\nBounds\n{bounds}\nEnd\n")
     p = read_program(path)
-    assert (p.col_lower.tolist(), p.col_upper.tolist()) == reader(path)
+    theirs = reader(path)
+    if reader is bounds_of_highs and theirs == ([], []):
+        pytest.skip("HiGHS 1.16 refuses what earlier versions read")
+    assert (p.col_lower.tolist(), p.col_upper.tolist()) == theirs
 
 
 def test_a_bound_that_goes_on_behind_many_is_read_as_one(tmp_path):

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import warnings
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -369,8 +370,9 @@ def test_readers_differ_about_negative_upper_bounds(tmp_path):
     path = text(tmp_path, path.read_text().replace(" LO BND x -5\n", "").replace("x o 1", "x o -1"))
     with pytest.warns(fairlp.FairlpWarning, match="negative upper bound"):
         assert solve(read_program(path)) == by_cbc(path, "").optimum == 3
-    with pytest.raises(AssertionError, match="kWarning"):
-        read(path)
+    if version("highspy").split(".")[:2] < ["1", "16"]:  # which reads it without a warning
+        with pytest.raises(AssertionError, match="kWarning"):
+            read(path)
     assert scip_bounds(path) == (0, -3)
 
 
