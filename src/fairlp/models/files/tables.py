@@ -198,8 +198,9 @@ def as_numbers(values: pd.Series[Any]) -> pd.Series[float]:
     except OverflowError:  # pandas keeps long ones as Python's integers
         numbers = pd.to_numeric(values.astype(str), errors="coerce").astype(float)
     # before version 3.1 it takes long ones for no numbers
-    is_long = numbers.isna() & values.map(lambda value: type(value) is int)
-    numbers[is_long] = np.where(values[is_long] > 0, np.inf, -np.inf)
+    if numbers.isna().any():
+        is_long = numbers.isna() & values.map(lambda value: type(value) is int)
+        numbers[is_long] = np.where(values[is_long] > 0, np.inf, -np.inf)
     return numbers
 
 

@@ -18,6 +18,7 @@ from ...errors import ModelError, quoted
 from .labels import (
     Index,
     Indices,
+    as_index,
     as_series,
     by_element,
     carries_labels,
@@ -247,9 +248,7 @@ def _codes(column: Any, axis: Index, subject: str) -> np.ndarray:
     if not len(column):
         return np.zeros(0, dtype=np.intp)
     try:
-        labels = (
-            column if isinstance(column, pd.Index) else pd.Index(list(column), tupleize_cols=False)
-        )
+        labels = column if isinstance(column, pd.Index) else as_index(list(column))
         return np.asarray(axis.labels.get_indexer(labels))
     except (TypeError, ValueError):
         for entry in column:

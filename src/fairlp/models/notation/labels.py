@@ -882,11 +882,7 @@ def _axes_of(data: Any) -> list[tuple[Any, pd.Index[Any] | None, int]]:
 
 
 def _plain(labels: Any) -> pd.Index[Any] | None:
-    return (
-        labels
-        if labels is None or isinstance(labels, pd.Index)
-        else pd.Index(labels, tupleize_cols=False)
-    )
+    return labels if labels is None or isinstance(labels, pd.Index) else as_index(labels)
 
 
 def _fits(
