@@ -68,8 +68,22 @@ def test_what_is_not_installed_says_how_to_get_it(monkeypatch):
         assert model().solve(solver=solver).status.is_optimal
 
 
+def test_hipo_needs_extras_of_the_very_version(monkeypatch):
+    """HiGHS 1.15.0 refuses the solver with extras of 1.15.1."""
+    monkeypatch.setattr(highs, "installed", lambda name: True)
+    versions = {"highspy": "1.15.0", "highspy_extras": "1.15.1"}
+    monkeypatch.setattr(highs.importlib.metadata, "version", versions.__getitem__)
+    with pytest.raises(
+        SolverNotAvailableError, match=r"one version; here are 1\.15\.0 and 1\.15\.1"
+    ):
+        model().solve(solver="highs-hipo")
+    versions["highspy_extras"] = "1.15.0"
+    assert highs._without_hipo() == ""
+
+
 def test_large_even_programs_go_to_hipo_where_it_is(monkeypatch):
-    pytest.importorskip("highspy_extras")
+    if highs._without_hipo():
+        pytest.skip(highs._without_hipo())
     monkeypatch.setattr(highs, "HIPO_FROM", 1)
     even, uneven = (
         fairlp.Instance.from_arrays([[1.0, b], [b, 1.0]], [[4.0, 4.0]]) for b in (2.0, 1e4)

@@ -645,7 +645,7 @@ def _without_hipo() -> str:
     if not installed("highspy_extras"):
         return 'HiPO needs highspy-extras; pip install "fairlp[hipo]"'
     highs, extras = (importlib.metadata.version(name) for name in ("highspy", "highspy_extras"))
-    if highs.split(".")[:2] == extras.split(".")[:2]:
+    if highs == extras:  # with extras of 1.15.1 HiGHS 1.15.0 refuses the solver
         return ""
     return f"HiPO needs highspy and highspy-extras of one version; here are {highs} and {extras}"
 
