@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, overload
 
-from ..errors import NotDefinedError, UnknownNameError, quoted
-from ..hints import Hinted
+from ..errors import Hinted, NotDefinedError, UnknownNameError, quoted
 from ..registry import Registry
 
 if TYPE_CHECKING:

@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpWarning, ModelError, UnknownNameError, nearest, quoted
-from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, refused, worded
+from ...errors import (
+    FairlpWarning,
+    Hinted,
+    ModelError,
+    NoArgumentError,
+    NoAttributeError,
+    UnknownNameError,
+    nearest,
+    quoted,
+    refused,
+    worded,
+)
+from ...hints import hint_of
 from ..programs.program import Block, Program
 from ..programs.views import NamedView
 from .arrays import Labelled

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import pandas as pd
 
-from ...errors import NoSolutionError, quoted, require_known
-from ...hints import Hinted, NoArgumentError, refused
+from ...errors import Hinted, NoArgumentError, NoSolutionError, quoted, refused, require_known
 from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
 from .options import Options
 from .program import BlockView, Program, tidy
