@@ -12,7 +12,7 @@ from ...errors import ModelError, quoted, require_known
 from ...keywords import lists
 from ..programs.options import SolveOptions, WriteOptions
 from ..programs.program import Program, Sense, free_name
-from .concave_levels import in_variables, require_concave
+from .concave_levels import in_variables, require_concave, require_linear
 from .expressions import Expression, Parameter, ParameterPart, Relation, Variable, as_expression
 from .labels import Index, as_indices, union
 from .reals import is_whole_number
@@ -23,6 +23,7 @@ from .tables import (
     Tables,
     bounds,
     check_own,
+    checked_objective,
     copied,
     declared,
     declared_numbers,
@@ -30,7 +31,7 @@ from .tables import (
     removed,
     replaced,
     require_name,
-    require_one_program,
+    require_one_objective,
     subset_of,
     with_absolutes,
 )
@@ -760,11 +761,13 @@ class Declarations(Tables):
                     "and to have an index"
                 )
             check_own(self, "the levels", formula)
-            require_concave(formula)
+            if formula.degree > 1:
+                require_concave(formula)
             t = self.variable(free_name("t", self), lower=None, doc="lowest level")
             name = free_name("levels", self)
             with parts_of(self, "constraint", name):
-                rows = self.constraint(name, in_variables(self, formula) >= t, where=where)
+                linear = in_variables(self, formula) if formula.degree > 1 else formula
+                rows = self.constraint(name, linear >= t, where=where)
         self.maximize(t)
         self._levels = rows.name
         return rows
@@ -772,10 +775,17 @@ class Declarations(Tables):
     def _optimise(
         self, sense: Sense, formulas: Any, rel_tolerance: float, abs_tolerance: float
     ) -> None:
-        from .in_order import checked_tolerances, objectives_of
+        tolerances = (rel_tolerance, abs_tolerance)
+        gives_way = any(type(number) is not float or number for number in tolerances)
+        if gives_way or isinstance(formulas, (list, tuple)):
+            from .in_order import checked_tolerances, objectives_of
 
-        tolerances = checked_tolerances(formulas, rel_tolerance, abs_tolerance)
-        objectives = with_absolutes(self, objectives_of(self, formulas))
+            tolerances = checked_tolerances(formulas, rel_tolerance, abs_tolerance)
+            objectives = objectives_of(self, formulas)
+        else:
+            objectives = (checked_objective(self, "the objective", formulas),)
+        if self._absolutes or any(objective.degree > 1 for objective in objectives):
+            objectives = with_absolutes(self, objectives)
         self._tolerances = tolerances
         self._sense = sense
         self._objectives = objectives
@@ -1044,20 +1054,21 @@ class Model(Declarations):
         >>> model.compile().A.toarray().tolist(), model.compile().row_upper.tolist()
         ([[2.0]], [5.0])
         """
-        require_one_program(self)
+        if self._curves:
+            require_linear(self)
+        require_one_objective(self)
         return self._first_program()
 
     def _first_program(self) -> Program:
         """Return the program with the first objective."""
         from .compiler import compile_model, patched
-        from .solved_numbers import note
 
         if self._program is None:
             self._program = compile_model(self)
         elif self._stale:
             self._program = patched(self, self._program, self._stale)
         self._stale.clear()
-        return note(self._program, self.parameters)
+        return self._program
 
     @lists(SolveOptions)
     def solve(self, solver: AnySolver = "highs", **options: Unpack[SolveOptions]) -> Solution:

@@ -360,6 +360,9 @@ class Program:
         all.
     switched : ndarray of int
         Rows that an integer switches off, with a large coefficient (a big M).
+    parameters : mapping
+        What the model's parameters were, by name: the symbol and labels of each index, and the
+        numbers. Values of formulas at a solution are with these, whatever is set since.
     """
 
     name: str
@@ -378,6 +381,7 @@ class Program:
     source: str = ""
     levels: str = ""
     switched: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    parameters: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rows, columns = self.A.shape

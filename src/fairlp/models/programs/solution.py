@@ -137,8 +137,8 @@ class Solution(Hinted):
 
         Variables have the values that this solution gives their names. Parameters have the numbers
         of the solve, by name: one that was set since counts as it was. They have those of now where
-        the solve did not have them with these labels, and where the solution was pickled. Elements
-        of a variable that do not exist count as 0, as they do in every formula.
+        the solve did not have them with these labels. Elements of a variable that do not exist
+        count as 0, as they do in every formula.
 
         Parameters
         ----------
