@@ -72,6 +72,11 @@ def _rows(family: str) -> dict[str, Mechanism]:
     return {row.name: row for row in importlib.import_module(family).ROWS}
 
 
+def _ours(name: str) -> Mechanism:
+    """Return one of fairlp's rows."""
+    return _rows(FAMILIES[name])[name]
+
+
 class _MechanismTable(Registry["Mechanism"]):
     """name → row; a family is imported when a row of it is asked for."""
 
@@ -86,9 +91,7 @@ class _MechanismTable(Registry["Mechanism"]):
         return row
 
 
-TABLE = _MechanismTable(
-    "mechanism", __name__.rpartition(".")[0], FAMILIES, lambda name: _rows(FAMILIES[name])[name]
-)
+TABLE = _MechanismTable("mechanism", __name__.rpartition(".")[0], FAMILIES, _ours)
 #: Mechanisms of one's own, by name: what ``@fairlp.mechanism`` declared in this process.
 OWN = TABLE.declared
 
@@ -122,7 +125,7 @@ def find(name: str | Mechanism) -> Mechanism:
             f"{getattr(name, '__name__', name)!r} is a function, not a mechanism; decorate it with "
             "@fairlp.mechanism('its-name')"
         )
-    return TABLE[TABLE.spelt(name)]
+    return _ours(name) if name in FAMILIES else TABLE[TABLE.spelt(name)]
 
 
 def find_defined(

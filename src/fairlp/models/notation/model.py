@@ -1030,9 +1030,9 @@ class Model(Declarations):
         from .evaluation import evaluate
 
         require_known(
-            name, self.definitions, f"model {self.name!r} has no definition {quoted(name)}"
+            name, self._definitions, f"model {self.name!r} has no definition {quoted(name)}"
         )
-        return evaluate(self.definitions[name], blocks_of(self.variables.values()), x)
+        return evaluate(self._definitions[name], blocks_of(self._variables.values()), x)
 
     def compile(self) -> Program:
         """Return the model as frozen arrays; O(nonzeros), without a loop over rows.

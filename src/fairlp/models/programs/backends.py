@@ -215,8 +215,7 @@ def find_backend(solver: AnySolver) -> Backend:
     if isinstance(name, SolverName):
         return _made(name.source, str(name))
     if name in BACKENDS:
-        builtin: Backend = SOLVERS[name]
-        return builtin
+        return _ours(name)
     prefix, _, behind = name.partition(":")
     if prefix in FAMILIES and behind:
         member: Backend = _load(FAMILIES[prefix])(name)
