@@ -12,6 +12,7 @@ from ...errors import ModelError, quoted, require_known
 from ...keywords import lists
 from ..programs.options import SolveOptions, WriteOptions
 from ..programs.program import Program, Sense, free_name
+from ..programs.writers import write
 from .concave_levels import in_variables, require_concave, require_linear
 from .expressions import Expression, Parameter, ParameterPart, Relation, Variable, as_expression
 from .labels import Index, as_indices, union
@@ -1305,8 +1306,7 @@ class Model(Declarations):
 
         The page ``docs/model-files.md`` describes the files.
 
-        Options are those of :func:`fairlp.models.files.programs.write_program`; ``.nl`` is written
-        by Pyomo.
+        Options are those of :meth:`.Program.write`; ``.nl`` is written by Pyomo.
 
         Parameters
         ----------
@@ -1335,11 +1335,10 @@ class Model(Declarations):
         ...     [path.name for path in model.write(Path(folder) / "m.mps")]
         ['m.mps']
         """
-        from ..files.programs import options_of, write_nl, write_program
-
         if Path(path).suffix.lower() == ".nl":
-            return write_nl(self, path, **options_of(write_nl, options, Path(path)))
-        return write_program(self.compile(), path, **options)
+            files: list[Path] = write(self, path, ".nl", options)
+            return files
+        return self.compile().write(path, **options)
 
     def to_highs(self, names: bool = True) -> Any:
         """Return a loaded ``highspy.Highs`` object with the model's own row and column names.
