@@ -114,9 +114,9 @@ def find(name: str | Mechanism) -> Mechanism:
     UnknownNameError
         For a name that there is not (the nearest are named), or a function that is not decorated.
     """
-    from .mechanism import Mechanism
-
-    if isinstance(name, Mechanism):
+    if isinstance(name, str) and name in FAMILIES:
+        return _ours(name)
+    if not isinstance(name, str) and hasattr(name, "method_names"):
         if name.name not in FAMILIES:
             OWN[name.name] = name
         return name
@@ -125,7 +125,7 @@ def find(name: str | Mechanism) -> Mechanism:
             f"{getattr(name, '__name__', name)!r} is a function, not a mechanism; decorate it with "
             "@fairlp.mechanism('its-name')"
         )
-    return _ours(name) if name in FAMILIES else TABLE[TABLE.spelt(name)]
+    return TABLE[TABLE.spelt(name)]
 
 
 def find_defined(
