@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairlp import Index, Model, log
-from fairlp.models.notation.expressions import Expression, Parameter, Variable
+from fairlp.models.notation.expressions import Expression
+from fairlp.models.notation.variables import Parameter, Variable
 
 N, I, R = (  # noqa: E741
     Index("n", ["a", "b", "c"], "user"),

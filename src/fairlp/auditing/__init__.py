@@ -13,8 +13,7 @@ from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.arrivals.result import DynamicAllocation
 from ..mechanisms.mechanism import Division, division_named
 from ..mechanisms.table import TABLE
-from ..models.instances.checks import require_instance
-from ..models.instances.instance import Instance
+from ..models.instances.instance import Instance, require_instance
 from .findings import NO_DEADLINE, AuditCase, AuditTable, Deadline, Finding
 from .properties import DYNAMIC, PROPERTIES, find, known, table
 

@@ -27,8 +27,7 @@ from ..mechanisms.mechanism import (
 )
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.arithmetic import quotients
-from ..models.instances.checks import require_instance
-from ..models.instances.instance import Instance
+from ..models.instances.instance import Instance, require_instance
 from ..models.instances.queues import Queues
 from ..models.notation.expressions import Index
 from ..models.trees.guarantees import floors

@@ -20,8 +20,7 @@ from ...errors import InstanceError, UnsupportedError, quoted, require_known
 from ...formulations.options import ClockOptions
 from ...keywords import lists
 from ...models.instances.arithmetic import effort
-from ...models.instances.checks import require_instance
-from ...models.instances.instance import Instance
+from ...models.instances.instance import Instance, require_instance
 from ...tolerances import SETTLED
 from ..mechanism import Division, Mechanism, run
 from ..table import find_defined

@@ -30,26 +30,25 @@ from .expressions import (
     Abs,
     Add,
     Along,
+    Conditional,
     Constant,
     Data,
-    Element,
     Expression,
     Log,
     Minimum,
-    Parameter,
-    ParameterPart,
     Power,
     Product,
     Quotient,
     Range,
     Relation,
     SumOver,
-    Variable,
+    children,
+    named,
 )
 from .labels import Indices, axes_of, labels_at, shape_of, symbols_of, union
 from .reals import meeting
-from .switches import Conditional
-from .walks import children, in_coefficients, named, uses
+from .variables import Element, Parameter, ParameterPart, Variable
+from .walks import in_coefficients, uses
 
 if TYPE_CHECKING:
     from .model import Model

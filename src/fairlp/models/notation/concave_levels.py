@@ -29,9 +29,10 @@ from .expressions import (
     Product,
     Quotient,
     SumOver,
-    Variable,
+    children,
 )
-from .walks import children, rebuilt
+from .variables import Variable
+from .walks import rebuilt
 
 if TYPE_CHECKING:
     from .model import Declarations, Model

@@ -16,14 +16,13 @@ import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
 from .combinations import spread
-from .expressions import Along, Data, Element, Expression, Parameter, Variable
+from .expressions import Along, Data, Expression, children
 from .labels import Index, Indices, in_order, shape_of, symbols_of
-from .tables import bounds, declared_numbers, subset_of
-from .walks import children
+from .variables import Element, Parameter, Variable, bounds, declared_numbers, subset_of
 
 if TYPE_CHECKING:
     from .model import Declarations
-    from .tables import Subset
+    from .variables import Subset
 
 #: What is entry of a variable's new elements.
 _OF_VARIABLES = ("lower", "upper", "where")

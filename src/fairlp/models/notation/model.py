@@ -14,27 +14,29 @@ from ..programs.options import SolveOptions, WriteOptions
 from ..programs.program import Program, Sense, free_name
 from ..programs.writers import write
 from .concave_levels import in_variables, require_concave, require_linear
-from .expressions import Expression, Parameter, ParameterPart, Relation, Variable, as_expression
+from .edits import copied, removed, replaced, with_absolutes
+from .expressions import Expression, Relation, as_expression
 from .labels import Index, as_indices, union
 from .reals import is_whole_number
 from .switches import binary, implied, interpolated, parts_of, special_ordered, zero_or_at_least
 from .tables import (
     Constraint,
-    Subset,
     Tables,
-    bounds,
     check_own,
     checked_objective,
-    copied,
     declared,
-    declared_numbers,
-    indices_before,
-    removed,
-    replaced,
     require_name,
     require_one_objective,
+)
+from .variables import (
+    Parameter,
+    ParameterPart,
+    Subset,
+    Variable,
+    bounds,
+    declared_numbers,
+    indices_before,
     subset_of,
-    with_absolutes,
 )
 
 if TYPE_CHECKING:

@@ -12,29 +12,28 @@ from .expressions import (
     Abs,
     Add,
     Along,
+    Conditional,
     Constant,
     Data,
-    Element,
     Expression,
     Log,
     Marker,
     Minimum,
-    Parameter,
     Power,
     Product,
     Quotient,
     Range,
     Relation,
     SumOver,
-    Variable,
+    children,
 )
 from .labels import Immutable, Index, Indices, member, shape_of, symbols_of
-from .switches import Conditional
-from .walks import children
+from .variables import Element, Parameter, Variable
 
 if TYPE_CHECKING:
     from .model import Model
-    from .tables import Constraint, Subset
+    from .tables import Constraint
+    from .variables import Subset
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "Gamma": "Γ", "delta": "δ", "epsilon": "ε", "lambda": "λ", "Lambda": "Λ",

@@ -18,10 +18,10 @@ from ...keywords import lists
 from ...models.notation.arrays import assemble
 from ...models.notation.compiler import compile_rows
 from ...models.notation.concave_levels import has_curves
-from ...models.notation.expressions import Expression, Index
+from ...models.notation.expressions import Expression, Index, parameter_values
 from ...models.notation.labels import axes_of
 from ...models.notation.model import Model
-from ...models.notation.tables import check_own, parameter_values
+from ...models.notation.tables import check_own
 from ...models.notation.walks import mapped
 from ...models.paths.engine import History
 from ...models.programs.backends import AnySolver, find_backend, solve, spelt
