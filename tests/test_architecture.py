@@ -411,7 +411,7 @@ def test_the_wheel_built_from_the_sdist_holds_every_package(wheel):
     inside = set(zipfile.ZipFile(wheel).namelist())
     expected = {f"fairlp/{path.relative_to(SOURCE).as_posix()}" for path in FILES}
     expected |= {"fairlp/py.typed", "fairlp/models/files/instance.schema.json"}
-    expected |= {f"fairlp/operations/reports/page.{suffix}" for suffix in ("html.j2", "css", "js")}
+    expected |= {f"../fairlp_clusters/page/page.{suffix}" for suffix in ("html.j2", "css", "js")}
     assert expected <= inside, expected - inside
     assert {name for name in inside if not name.startswith(("fairlp/", "fairlp-"))} == {
         "fairlp_check.py"

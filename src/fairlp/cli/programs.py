@@ -407,7 +407,7 @@ def example(
             f"{str(target)!r} exists already; choose another name with -o, or pass --force"
         )
     if instance is None:
-        from ..study import Study
+        from fairlp_research.study import Study
 
         written = [Study.from_dict(_STUDY).write(target)]
     else:

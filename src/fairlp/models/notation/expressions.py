@@ -21,7 +21,7 @@ from .combinations import found_in
 from .labels import (
     ChangeListener,
     Immutable,
-    Index as Index,  # which is taken from here, too
+    Index as Index,
     Indices,
     aligned,
     as_indices,
