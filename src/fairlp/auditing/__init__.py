@@ -174,3 +174,7 @@ from .promises import count_broken  # noqa: E402  (it uses what stands above)
 from .reports import nearby, own_use  # noqa: E402
 
 __all__ = ["PROPERTIES", "Finding", "audit", "count_broken", "nearby", "own_use", "table"]
+
+
+def __dir__() -> list[str]:
+    return __all__

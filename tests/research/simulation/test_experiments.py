@@ -13,7 +13,7 @@ import pytest
 import fairlp
 import fairlp_research
 from cli_runner import error_line, run
-from fairlp import Instance, plots
+from fairlp import Instance
 from fairlp.errors import InstanceError, UnknownNameError
 from fairlp_research.plots.simulations import _examples
 from fairlp_research.simulation import Workload, simulate
