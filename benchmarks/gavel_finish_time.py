@@ -20,7 +20,8 @@ from measure import console, machine, show
 from scipy.optimize import linprog
 
 import fairlp
-from fairlp.formulations.gavel import isolated_throughputs, normalised, throughputs
+from fairlp.formulations.gavel import isolated_throughputs, normalised
+from fairlp.formulations.space_sharing import throughputs
 
 KINDS = ["v100", "p100", "k80"]
 GPUS = 36

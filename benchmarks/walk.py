@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +32,17 @@ def walk(function: Callable[[], Any]) -> tuple[list[str], int]:
             if name not in files:
                 files.append(name)
 
+    others = sys.gettrace()
     sys.settrace(trace)
     try:
         function()
     finally:
-        sys.settrace(None)
+        sys.settrace(others)
     return files, moves
 
 
-def main() -> None:
-    """Print the two walks of the architecture page."""
+def walks() -> Iterator[tuple[str, list[str], int]]:
+    """Yield the two walks of the architecture page: a name, the files, and the moves between them."""
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "ghodsi.yaml"
         fairlp.examples.ghodsi().write(written)
@@ -54,10 +55,15 @@ def main() -> None:
 
         for name, call in (("YAML to MPS", export), ("allocate by an LP", allocate)):
             call()  # what is imported once is no part of the walk
-            files, moves = walk(call)
-            print(f"{name}: {len(files)} files, {moves} moves between them")
-            for number, file in enumerate(files, 1):
-                print(f"  {number:2} {file}")
+            yield name, *walk(call)
+
+
+def main() -> None:
+    """Print the walks."""
+    for name, files, moves in walks():
+        print(f"{name}: {len(files)} files, {moves} moves between them")
+        for number, file in enumerate(files, 1):
+            print(f"  {number:2} {file}")
 
 
 if __name__ == "__main__":

@@ -10,11 +10,13 @@ import difflib
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import wraps
 from numbers import Number
-from typing import Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 #: Letters of a name that are compared and suggested: how alike two are takes the square of their
 #: length to say.
@@ -89,6 +91,14 @@ class FileFormatError(FairlpError, ValueError):
 
 class ModelError(FairlpError, ValueError):
     """A model is wrong: indices do not match, a shape is off, a coefficient is not finite."""
+
+
+class NoAttributeError(ModelError, AttributeError):
+    """An attribute that does not exist, with what to write in its place."""
+
+
+class NoArgumentError(ModelError, TypeError):
+    """A keyword that a method does not take, or a use of an object that has no meaning."""
 
 
 class UnknownNameError(FairlpError, LookupError, ValueError):
@@ -330,6 +340,116 @@ def _with_kind(name: object) -> str:
         return f"the text {quoted(name)}"
     kind = "number" if isinstance(name, Number) else type(name).__name__
     return f"the {kind} {quoted(name)}"
+
+
+# Calls and names that Python would refuse in its own words: what to write in their place.
+
+#: What Python says of a keyword that a function does not have.
+_UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
+#: Functions whose keywords are those of another one.
+_LIKE = {
+    "mean": "sum",
+    "minimize": "maximize",
+    "session": "solve",
+    "sweep": "solve",
+    "Model": "Model constructor",
+}
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def worded(function: _Function) -> _Function:
+    """Return a function whose error for arguments that it does not take says what to write.
+
+    >>> @worded
+    ... def variable(name, lower=0): ...
+    >>> variable("x", lb=0)
+    Traceback (most recent call last):
+        ...
+    fairlp.errors.NoArgumentError: variable has no keyword 'lb'; write lower=0, upper=1 (None: no bound)
+    """
+
+    @wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise  # it comes from within
+            is_class = function.__name__ == "__init__"
+            subject = type(arguments[0]).__name__ if is_class else function.__name__
+            raise NoArgumentError(_refusal(subject, str(error))) from None
+
+    return call  # type: ignore[return-value]
+
+
+def _refusal(function: str, problem: str) -> str:
+    """Return what is wrong with the arguments of a call, and what to write."""
+    from .hints import CALLS, hint_of
+
+    unexpected = _UNEXPECTED.search(problem)
+    how = CALLS.get(function, "help() of it lists what it takes")
+    if unexpected is None:
+        return f"{function}{problem.partition('()')[2] or f': {problem}'}; {how}"
+    tables = [f"{function} constructor"]
+    if function.islower():
+        tables = [function, _LIKE.get(function, "")]
+    hint = hint_of(tables, unexpected[1])
+    return f"{function} has no keyword {quoted(unexpected[1])}; {hint or how}"
+
+
+def refused(use: str, remedy: str) -> Callable[..., NoReturn]:
+    """Return a method for what Python may ask of an object, which refuses it in words.
+
+    Parameters
+    ----------
+    use : str
+        What the object is not ("is not called").
+    remedy : str
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> class Door:
+    ...     __call__ = refused("is not called", "open it")
+    ...     __repr__ = lambda self: "a door"
+    >>> Door()()
+    Traceback (most recent call last):
+        ...
+    fairlp.errors.NoArgumentError: a door is not called; open it
+    """
+
+    def refuse(self: object, *_: object, **__: object) -> NoReturn:
+        raise NoArgumentError(f"{self!r} {use}; {remedy}")
+
+    return refuse
+
+
+class Hinted:
+    """An object that answers the names of other tools with what to write here.
+
+    So do its public methods, where they are called with arguments that they do not take.
+    """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for name, member in list(vars(cls).items()):
+            if isinstance(member, FunctionType) and not name.startswith("_"):
+                setattr(cls, name, worded(member))
+
+    if not TYPE_CHECKING:  # else every attribute would be known to type checkers
+
+        def __getattr__(self, name: str) -> Any:
+            from .hints import hint_of
+
+            kinds = [kind.__name__ for kind in type(self).__mro__]
+            hint = "" if name.startswith("__") else hint_of(kinds, name)
+            subject = f"{kinds[0]!r} object has no attribute {quoted(name)}"
+            if hint:
+                raise NoAttributeError(f"{subject}; {hint}")
+            raise AttributeError(subject, name=name, obj=self)
 
 
 __all__ = [

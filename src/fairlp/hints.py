@@ -1,18 +1,12 @@
 """What to write here for names of other tools: linopy, Pyomo, CVXPY, PuLP, gurobipy and others.
 
 One table, by the name of the class (``fairlp`` for the package). A class answers from it where it
-is :class:`Hinted`, and a function where it is :func:`worded`.
+is :class:`.errors.Hinted`, and a function where it is :func:`.errors.worded`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
-from functools import wraps
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
-
-from .errors import ModelError, quoted
+from collections.abc import Iterable
 
 #: What to write, and the names of other tools that mean it.
 _Entries = dict[str, str]
@@ -619,14 +613,6 @@ CALLS: _Entries = {
 }
 
 
-class NoAttributeError(ModelError, AttributeError):
-    """An attribute that does not exist, with what to write in its place."""
-
-
-class NoArgumentError(ModelError, TypeError):
-    """A keyword that a method does not take, or a use of an object that has no meaning."""
-
-
 def hint_of(owners: Iterable[str], name: str) -> str:
     """Return what to write for another tool's name; empty for a name that no table has.
 
@@ -646,107 +632,3 @@ def hint_of(owners: Iterable[str], name: str) -> str:
     'write x.lower and x.upper to read bounds, x.set(lower=0, upper=1) to change them'
     """
     return next((HINTS[owner][name] for owner in owners if name in HINTS.get(owner, ())), "")
-
-
-#: What Python says of a keyword that a function does not have.
-_UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
-#: Functions whose keywords are those of another one.
-_LIKE = {
-    "mean": "sum",
-    "minimize": "maximize",
-    "session": "solve",
-    "sweep": "solve",
-    "Model": "Model constructor",
-}
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def worded(function: _Function) -> _Function:
-    """Return a function whose error for arguments that it does not take says what to write.
-
-    >>> @worded
-    ... def variable(name, lower=0): ...
-    >>> variable("x", lb=0)
-    Traceback (most recent call last):
-        ...
-    fairlp.hints.NoArgumentError: variable has no keyword 'lb'; write lower=0, upper=1 (None: no bound)
-    """
-
-    @wraps(function)
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        try:
-            return function(*arguments, **keywords)
-        except TypeError as error:
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise  # it comes from within
-            is_class = function.__name__ == "__init__"
-            subject = type(arguments[0]).__name__ if is_class else function.__name__
-            raise NoArgumentError(_refusal(subject, str(error))) from None
-
-    return call  # type: ignore[return-value]
-
-
-def _refusal(function: str, problem: str) -> str:
-    """Return what is wrong with the arguments of a call, and what to write."""
-    unexpected = _UNEXPECTED.search(problem)
-    how = CALLS.get(function, "help() of it lists what it takes")
-    if unexpected is None:
-        return f"{function}{problem.partition('()')[2] or f': {problem}'}; {how}"
-    tables = [f"{function} constructor"]
-    if function.islower():
-        tables = [function, _LIKE.get(function, "")]
-    hint = hint_of(tables, unexpected[1])
-    return f"{function} has no keyword {quoted(unexpected[1])}; {hint or how}"
-
-
-def refused(use: str, remedy: str) -> Callable[..., NoReturn]:
-    """Return a method for what Python may ask of an object, which refuses it in words.
-
-    Parameters
-    ----------
-    use : str
-        What the object is not ("is not called").
-    remedy : str
-
-    Returns
-    -------
-    callable
-
-    Examples
-    --------
-    >>> class Door:
-    ...     __call__ = refused("is not called", "open it")
-    ...     __repr__ = lambda self: "a door"
-    >>> Door()()
-    Traceback (most recent call last):
-        ...
-    fairlp.hints.NoArgumentError: a door is not called; open it
-    """
-
-    def refuse(self: object, *_: object, **__: object) -> NoReturn:
-        raise NoArgumentError(f"{self!r} {use}; {remedy}")
-
-    return refuse
-
-
-class Hinted:
-    """An object that answers the names of other tools with what to write here.
-
-    So do its public methods, where they are called with arguments that they do not take.
-    """
-
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        super().__init_subclass__(**keywords)
-        for name, member in list(vars(cls).items()):
-            if isinstance(member, FunctionType) and not name.startswith("_"):
-                setattr(cls, name, worded(member))
-
-    if not TYPE_CHECKING:  # else every attribute would be known to type checkers
-
-        def __getattr__(self, name: str) -> Any:
-            kinds = [kind.__name__ for kind in type(self).__mro__]
-            hint = "" if name.startswith("__") else hint_of(kinds, name)
-            subject = f"{kinds[0]!r} object has no attribute {quoted(name)}"
-            if hint:
-                raise NoAttributeError(f"{subject}; {hint}")
-            raise AttributeError(subject, name=name, obj=self)

@@ -14,7 +14,7 @@ from ..mechanisms.per_server.check import fixed_point
 from ..mechanisms.table import find
 from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
-from ..models.paths.levels import ConstantPath
+from ..models.paths.path import ConstantPath
 from ..models.trees.guarantees import floors
 from ..solvers.leximin.leximin import climb, leximin
 from ..tolerances import AUDIT, QUOTIENT_ROUNDING

@@ -33,7 +33,7 @@ from . import region, space_sharing
 from .hierarchical import parts_of_queues
 from .normalisers import containerized
 from .region import inverse, runnable_users, task_limits, where_runnable
-from .space_sharing import Combinations
+from .space_sharing import Combinations, throughputs
 
 SOURCE = "Narayanan et al., OSDI 2020"
 THEMIS = "Mahajan et al., NSDI 2020"
@@ -60,14 +60,6 @@ NUMBERS = ("steps", "age", "isolated_age")
 OPTIONS = ("objective", *NUMBERS, "pairs")
 #: Objectives that Gavel states for single jobs only.
 WITHOUT_PAIRS = (PROPORTIONAL,)
-
-
-def throughputs(instance: Instance) -> np.ndarray:
-    """Return T[m,j], the tasks of job m per unit of time on j, or 0 if it cannot run: (N, K).
-
-    γ[m,j] over the number of copies of the job that fit on all servers of row j at once.
-    """
-    return quotients(instance.gamma(), tasks_alone(instance.demands, instance.total_capacities))
 
 
 def as_written(instance: Instance, program: Program) -> dict[tuple[int, int], Fraction]:

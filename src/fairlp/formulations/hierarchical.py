@@ -12,7 +12,7 @@ import numpy as np
 from ..models.instances.instance import Instance
 from ..models.instances.queues import Queues
 from ..models.notation.model import Model
-from ..models.paths.levels import ConstantPath
+from ..models.paths.path import ConstantPath
 from ..models.trees.tree import Tree, tree_of_shares
 from ..models.trees.tree_path import FirstPath, first_path
 from . import normalisers

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InstanceError, quoted
+from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Index, Parameter, Variable
 from ..models.notation.model import Model
@@ -119,6 +120,14 @@ class Combinations:
         return Index("C", names, "combination")
 
 
+def throughputs(instance: Instance) -> np.ndarray:
+    """Return T[m,j], the tasks of job m per unit of time on j, or 0 if it cannot run: (N, K).
+
+    γ[m,j] over the number of copies of the job that fit on all servers of row j at once.
+    """
+    return quotients(instance.gamma(), tasks_alone(instance.demands, instance.total_capacities))
+
+
 def rows(
     model: Model, combinations: Combinations, speed: np.ndarray
 ) -> tuple[Variable, Parameter, Index]:
@@ -169,8 +178,6 @@ class SharedDevices:
 
     def __call__(self, model: Model, instance: Instance, tasks: Expression) -> None:
         """Replace the rows ``capacity`` of a model with tasks over users and servers."""
-        from .gavel import throughputs  # which takes this module's rows
-
         if "capacity" in model.constraints:
             for name in ("capacity", "d", "c"):
                 model.remove(name)

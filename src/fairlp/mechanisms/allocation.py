@@ -23,7 +23,7 @@ from ..models.notation.labels import aligned
 from ..models.notation.model import Model
 from ..models.notation.reals import NumberError, floats
 from ..models.programs.proof import NO_PROOF, Proof
-from ..solvers.leximin.prices import RoundPrices
+from ..solvers.leximin.programs import RoundPrices
 from ..tolerances import ROUNDING, VERIFIED
 
 __all__ = ["tasks_of"]

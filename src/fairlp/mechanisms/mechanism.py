@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ..models.instances.instance import Instance
     from ..models.notation.model import Model
     from ..models.programs.backends import AnySolver
-    from ..solvers.leximin.prices import RoundPrices
+    from ..solvers.leximin.programs import RoundPrices
 
 __all__ = ["QUOTAS", "RATES", "Division", "Mechanism", "run"]
 
@@ -649,8 +649,8 @@ def _proof(answer: Allocation) -> Proof | None:
 
 def _unused_tree(call: MethodCall) -> str:
     """Return a note where the instance has a tree of queues and the mechanism shares without it."""
-    queues = call.instance.tree
-    if queues.is_flat or call.mechanism.along_tree:
+    queues = call.instance.queues
+    if queues is None or queues.is_flat or call.mechanism.along_tree:
         return ""
     reason = (
         "their guarantees and caps count, their weights do not"

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, overload
 
-from ..errors import NotDefinedError, UnknownNameError, quoted
-from ..hints import Hinted
+from ..errors import Hinted, NotDefinedError, UnknownNameError, quoted
 from ..registry import Registry
 
 if TYPE_CHECKING:
@@ -73,6 +72,11 @@ def _rows(family: str) -> dict[str, Mechanism]:
     return {row.name: row for row in importlib.import_module(family).ROWS}
 
 
+def _ours(name: str) -> Mechanism:
+    """Return one of fairlp's rows."""
+    return _rows(FAMILIES[name])[name]
+
+
 class _MechanismTable(Registry["Mechanism"]):
     """name → row; a family is imported when a row of it is asked for."""
 
@@ -87,9 +91,7 @@ class _MechanismTable(Registry["Mechanism"]):
         return row
 
 
-TABLE = _MechanismTable(
-    "mechanism", __name__.rpartition(".")[0], FAMILIES, lambda name: _rows(FAMILIES[name])[name]
-)
+TABLE = _MechanismTable("mechanism", __name__.rpartition(".")[0], FAMILIES, _ours)
 #: Mechanisms of one's own, by name: what ``@fairlp.mechanism`` declared in this process.
 OWN = TABLE.declared
 
@@ -112,9 +114,9 @@ def find(name: str | Mechanism) -> Mechanism:
     UnknownNameError
         For a name that there is not (the nearest are named), or a function that is not decorated.
     """
-    from .mechanism import Mechanism
-
-    if isinstance(name, Mechanism):
+    if isinstance(name, str) and name in FAMILIES:
+        return _ours(name)
+    if not isinstance(name, str) and hasattr(name, "method_names"):
         if name.name not in FAMILIES:
             OWN[name.name] = name
         return name

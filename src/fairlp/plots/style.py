@@ -15,6 +15,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FairlpError, FileFormatError, InstanceError, require_known
+from ..mechanisms.table import FAMILIES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,9 +183,7 @@ def places(names: Iterable[Any]) -> list[int]:
     A policy has that of the mechanism that it follows. Where none of them is a mechanism, they are
     counted.
     """
-    from .. import mechanisms
-
-    position = {name: k for k, name in enumerate(mechanisms.TABLE.builtin)}
+    position = {name: k for k, name in enumerate(FAMILIES)}
     series = [str(name) for name in names]
     positions = [position.get(name, position.get(f"drfh-{name}")) for name in series]
     if positions.count(None) == len(positions):

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import fairlp
 from fairlp.errors import FairlpError
-from fairlp.models.files.programs import write_program
 from fairlp.models.files.tables import read_tasks
 from fairlp.models.instances.conditions import Columns, evaluate
 from fairlp_research import study
@@ -93,7 +92,7 @@ def texts():
             )
         for case in ("ranges", "integers", "names"):
             for name, options in PROGRAMS.items():
-                write_program(CASES[case], path := directory / name, **options)
+                CASES[case].write(path := directory / name, **options)
                 contents[f"{case} {name}"] = path.read_text(encoding="ascii"), read_sound
         INSTANCE.write(directory / "folder")
         for path in (directory / "folder").iterdir():

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from fairlp import Path
-from fairlp.models.paths.levels import ConstantPath
+from fairlp.models.paths.path import ConstantPath
 from fairlp.models.paths.pool import PoolRows
 from profiles import many
 

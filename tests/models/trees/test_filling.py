@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 import fairlp
 from fairlp.formulations.hierarchical import rates_on_tree
 from fairlp.models.paths.engine import rise
-from fairlp.models.paths.levels import fill_server
+from fairlp.models.paths.one_server import fill_server
 from fairlp.models.paths.pool import PoolRows
 from fairlp.models.trees.guarantees import floors
 from fairlp.models.trees.tree_path import first_path

@@ -12,7 +12,7 @@ from fairlp import Index, Instance, Model
 from fairlp.errors import SolverError
 from fairlp.mechanisms.max_min import ladder
 from fairlp.models.paths.engine import rise
-from fairlp.models.paths.levels import ConstantPath
+from fairlp.models.paths.path import ConstantPath
 from fairlp.models.paths.pool import PoolRows
 from fairlp.solvers.leximin.by_cuts import ServersByCuts
 from fairlp.solvers.leximin.leximin import climb

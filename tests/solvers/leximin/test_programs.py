@@ -20,7 +20,6 @@ from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.leximin import by_levels, programs
 from fairlp.solvers.leximin.leximin import leximin
 from fairlp.solvers.leximin.of_model import levels_of, ordered_outcomes
-from fairlp.solvers.leximin.prices import prices_of
 from fairlp.tolerances import AGREEMENT, CONFORMANCE, FLOOR_RELAXATIONS, VERIFIED
 from profiles import PROFILE, by_day
 
@@ -133,7 +132,7 @@ def test_unused_rows_of_planted_prices_have_none():
     instance = fairlp.Instance.from_arrays([[1.0, 1.0]], [[4, 4], [7, 0]])
     model = max_min.tsf(instance)
     program = model.compile()
-    assert prices_of(model, program, np.ones(program.n_rows)).tolist() == [[1, 1], [0, 0]]
+    assert programs.prices_of(model, program, np.ones(program.n_rows)).tolist() == [[1, 1], [0, 0]]
 
 
 def test_whoever_can_run_nothing_does_not_hold_the_others():

@@ -16,8 +16,7 @@ from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ...models.paths.engine import Region, rise
-from ...models.paths.levels import ConstantPath
-from ...models.paths.path import Path
+from ...models.paths.path import ConstantPath, Path
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.options import Options
 from ...models.programs.protocols import Session

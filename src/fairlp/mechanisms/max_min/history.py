@@ -8,11 +8,7 @@ Afterwards h[n] is that sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
 from numbers import Real
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -23,7 +19,7 @@ from ...formulations.region import runnable_users
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.trees.guarantees import floors
-from ..mechanism import MethodCall, MethodResult, TasksResult
+from ..mechanism import MethodCall
 
 #: The options of a mechanism that counts the past: h, Δ (1 by default), and H (infinite).
 PAST = ("state", "period", "half_life")
@@ -47,42 +43,27 @@ def past_levels(call: MethodCall) -> np.ndarray | None:
     return past if past.any() else None
 
 
-def remembering(
-    method: Callable[[MethodCall], MethodResult],
-) -> Callable[[MethodCall], TasksResult]:
-    """Return the method, whose outcome has the state for the next period."""
-
-    def remember(call: MethodCall) -> TasksResult:
-        outcome = cast(TasksResult, method(call))
-        return replace(outcome, state=_next_state(call, outcome.tasks.sum(axis=1)))
-
-    return remember
-
-
-def _next_state(
-    call: MethodCall, totals: np.ndarray
-) -> pd.Series[float] | Callable[[], pd.Series[float]]:
-    """Return h after the period; users who are away keep what remains of theirs.
-
-    Without a past it is made when it is read.
-    """
+def next_state(call: MethodCall, totals: np.ndarray) -> pd.Series[float]:
+    """Return h after the period; users who are away keep what remains of theirs."""
     instance = call.instance
     remaining, period = _remaining(call)
-    if call.parameters.get("count") == "borrowed":
-        totals = np.maximum(totals - floors(instance), 0.0)
-    levels = quotients(totals, tasks_at_level_1(instance, call.mechanism.gamma(instance)))
-    make_state = partial(_by_user, instance, period * levels)
+    gamma = call.mechanism.gamma(instance)
+    state = period * levels_of(instance, gamma, totals, call.parameters.get("count"))
     if remaining is None:
-        return make_state
-    state = make_state()
+        return state
     users = state.index.append(remaining.index.difference(state.index, sort=False))
     past = remaining.reindex(users, fill_value=0.0)
     return past.add(state.reindex(users, fill_value=0.0)).rename_axis("user").rename("history")
 
 
-def _by_user(instance: Instance, history: np.ndarray) -> pd.Series[float]:
-    """Return h[n] by user."""
-    return pd.Series(history, instance.users.labels.rename("user"), name="history")
+def levels_of(
+    instance: Instance, gamma: np.ndarray, totals: np.ndarray, count: str | None = None
+) -> pd.Series[float]:
+    """Return x[n]/(φ[n]Γ[n]) by user, which is h after a first period of length 1."""
+    if count == "borrowed":
+        totals = np.maximum(totals - floors(instance), 0.0)
+    levels = quotients(totals, tasks_at_level_1(instance, gamma))
+    return pd.Series(levels, instance.users.labels.rename("user"), name="history")
 
 
 def _remaining(call: MethodCall) -> tuple[pd.Series[float] | None, float]:

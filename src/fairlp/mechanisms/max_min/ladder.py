@@ -25,7 +25,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.rationals import rational
 from ...models.notation.model import Model
-from ...models.paths.levels import ConstantPath
+from ...models.paths.path import ConstantPath
 from ...models.programs.proof import Proof
 from ...models.trees.tree import rational_tree
 from ...models.trees.tree_path import first_path
@@ -34,8 +34,7 @@ from ...solvers.leximin.level_errors import first_order
 from ...tolerances import ACCEPTED, AGREEMENT, NOISE, NOISE_COEFFICIENT
 from ..mechanism import Mechanism, MethodCall, TasksResult
 from ..validation import differences
-from .history import past_levels
-from .methods import count_of, rounds_table
+from .methods import count_of, past_of, rounds_table
 from .proof import MOST_EXACT, Rationals, prove_rounds
 
 
@@ -174,7 +173,7 @@ def _proof_by_prices(call: MethodCall, outcome: TasksResult, counted: bool | Non
         outcome.round_prices,
         count=count_of(call.parameters),
         counted=counted,
-        past=past_levels(call),
+        past=past_of(call),
         may_solve=False,
     )
 
@@ -191,7 +190,7 @@ def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Proof,
             False, f"too large to be solved in rationals, {pairs} pairs of user and server"
         ), none
     try:
-        return rationals(call.mechanism, instance, count_of(call.parameters), past_levels(call))
+        return rationals(call.mechanism, instance, count_of(call.parameters), past_of(call))
     except SolverNotAvailableError as error:
         return Proof(False, str(error)), none
 

@@ -7,8 +7,9 @@ tree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -23,8 +24,7 @@ from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.merging import components, identity, merge_servers, merge_users
 from ...models.notation.expressions import Index
 from ...models.paths.engine import History, rise
-from ...models.paths.levels import ConstantPath
-from ...models.paths.path import Path
+from ...models.paths.path import ConstantPath, Path
 from ...models.paths.pool import PoolRows
 from ...models.trees.guarantees import floors
 from ...models.trees.tree_path import FirstPath
@@ -33,7 +33,7 @@ from ...solvers.leximin.leximin import LeximinResult, climb, leximin, rounds_fra
 from ...tolerances import AGREEMENT, ROUNDING
 from ..allocation import within_capacity
 from ..mechanism import Method, MethodCall, MethodResult, TasksResult, through
-from .history import past_levels
+from .history import PAST, levels_of, next_state, past_levels
 from .rounds import edrf_rounds
 
 __all__ = ["unplaced"]
@@ -101,12 +101,42 @@ def displaced(instance: Instance, tasks: np.ndarray, priced: bool = False) -> fl
         )
 
 
+def _counts_past(call: MethodCall) -> bool:
+    """Whether a state, the length of a period or a half-life is given."""
+    return any(call.parameters.get(name) is not None for name in PAST)
+
+
+def past_of(call: MethodCall) -> np.ndarray | None:
+    """Return the level from which each user rises, (N,); None where all are equal."""
+    return past_levels(call) if _counts_past(call) else None
+
+
+def remembering(
+    method: Callable[[MethodCall], MethodResult],
+) -> Callable[[MethodCall], TasksResult]:
+    """Return the method, whose outcome has the state for the next period.
+
+    Where nothing of a past is given, it is made when it is read.
+    """
+
+    def remember(call: MethodCall) -> TasksResult:
+        outcome = cast(TasksResult, method(call))
+        totals = outcome.tasks.sum(axis=1)
+        if _counts_past(call):
+            return replace(outcome, state=next_state(call, totals))
+        gamma = call.mechanism.gamma(call.instance)
+        count = call.parameters.get("count")
+        return replace(outcome, state=partial(levels_of, call.instance, gamma, totals, count))
+
+    return remember
+
+
 def leximin_lp(call: MethodCall) -> TasksResult:
     """Run the rounds of the mechanism's linear program."""
     mechanism = call.mechanism
     instance = call.instance
     require_count(count_of(call.parameters))
-    if have_limits(instance) or past_levels(call) is not None:
+    if have_limits(instance) or past_of(call) is not None:
         return with_limits(call)
     assert mechanism.formulation is not None
     result = leximin(instance, mechanism.formulation, mechanism.tasks_per_level, **_how(call))
@@ -116,7 +146,7 @@ def leximin_lp(call: MethodCall) -> TasksResult:
 def fill_server(call: MethodCall) -> TasksResult:
     """Fill one server, which queues may limit."""
     require_count(count_of(call.parameters))
-    past = past_levels(call)
+    past = past_of(call)
     if have_limits(call.instance):
         return _by_filling(call, _constant(call))
     return combinatorial(partial(edrf_rounds, past=past))(call)
@@ -129,17 +159,17 @@ def with_limits(call: MethodCall) -> TasksResult:
 
 def _constant(call: MethodCall) -> FirstPath:
     """Return the path at constant rates."""
-    return partial(ConstantPath.first, call.tasks_per_level, past=past_levels(call))
+    return partial(ConstantPath.first, call.tasks_per_level, past=past_of(call))
 
 
 def along_tree(call: MethodCall, counted: bool = False) -> TasksResult:
     """Run the rounds of the mechanism's linear program along the tree."""
-    return _by_programs(call, path_on_tree(call.instance, counted, past_levels(call)))
+    return _by_programs(call, path_on_tree(call.instance, counted, past_of(call)))
 
 
 def fill_tree(call: MethodCall, counted: bool = False) -> TasksResult:
     """Fill one pool along the tree."""
-    return _by_filling(call, path_on_tree(call.instance, counted, past_levels(call)))
+    return _by_filling(call, path_on_tree(call.instance, counted, past_of(call)))
 
 
 def _how(call: MethodCall) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from ...formulations.gavel import (
     WaterLevels,
 )
 from ...formulations.region import runnable_users
-from ...formulations.space_sharing import Combinations, SharedDevices
+from ...formulations.space_sharing import Combinations, SharedDevices, throughputs
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
@@ -150,7 +150,7 @@ def _most(instance: Instance, pairs: Any) -> np.ndarray:
     """Return the largest throughput of each job: on its fastest kind, beside its best partner."""
     fastest = gavel.fastest_throughputs(instance)
     if pairs is not None:
-        speed = gavel.throughputs(instance)
+        speed = throughputs(instance)
         beside = Combinations.of(instance, pairs).throughputs(speed).max(axis=(1, 2))
         fastest = np.maximum(fastest, beside)
     return np.where(runnable_users(instance), fastest, 0.0)

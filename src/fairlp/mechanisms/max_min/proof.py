@@ -33,7 +33,7 @@ from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.programs.proof import ExactProof, Proof
 from ...models.trees.guarantees import floors as floors_of_guarantees
-from ...solvers.leximin.prices import RoundPrices, prices_of, prices_of_caps
+from ...solvers.leximin.programs import RoundPrices, prices_of, prices_of_caps
 from ...tolerances import ACCEPTED, AGREEMENT, AUDIT, LEAST_PROVED, ROUNDING
 from ..allocation import Allocation
 from ..mechanism import Mechanism

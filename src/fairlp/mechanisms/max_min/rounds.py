@@ -15,7 +15,7 @@ from ...models.instances.arithmetic import effort
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.paths.engine import History
-from ...models.paths.levels import fill_server
+from ...models.paths.one_server import fill_server
 
 
 def edrf_rounds(

@@ -21,7 +21,7 @@ from ..mechanism import (
     Method,
 )
 from . import kueue, policies, rounds
-from .history import PAST, remembering
+from .history import PAST
 from .ladder import of_leximin, of_tree, settled
 from .methods import (
     along_tree,
@@ -30,6 +30,7 @@ from .methods import (
     fill_server,
     fill_tree,
     leximin_lp,
+    remembering,
     separate_lp,
     with_limits,
 )

@@ -19,11 +19,12 @@ from ...errors import FileFormatError, InstanceError, needed_by, quoted
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from .documents import from_document, to_document
-from .plain_data import TOO_DEEP, depth
 from .whole_files import (
     MOST_DEPTH,
     MOST_REPEATED,
+    TOO_DEEP,
     YAML_SUFFIXES,
+    depth,
     drafts,
     home,
     not_found,

@@ -9,30 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...errors import FileFormatError, quoted
-from .whole_files import MOST_DEPTH
+from .whole_files import MOST_DEPTH, TOO_DEEP, depth
 
 __all__ = ["plain_number", "require_form"]
-
-TOO_DEEP = (
-    f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"
-)
 
 #: A type (``float`` is any number, ``object`` anything); None; a tuple of alternatives; a list of
 #: what each entry is; a dict with what each key has, ``{str: form}`` where any keys may stand.
 #: Further keys are not looked at.
 Form = Any
-
-
-def depth(document: Any) -> int:
-    """Return how many lists and mappings are within one another.
-
-    >>> depth(3), depth([{"a": []}])
-    (0, 3)
-    """
-    if not isinstance(document, dict | list):
-        return 0
-    parts = document.values() if isinstance(document, dict) else document
-    return 1 + max(map(depth, parts), default=0)
 
 
 def plain_json(text: str | bytes, source: str) -> Any:

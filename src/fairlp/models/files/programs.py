@@ -1,4 +1,4 @@
-"""Read an MPS or LP file into a Program, and write one as MPS, LP or NL, by the suffix.
+"""Read an MPS or LP file into a Program, and write a Model as NL.
 
 What our own writers did to a Program is undone: names, blocks, sense, constant, and rows written as
 two.
@@ -7,25 +7,23 @@ two.
 from __future__ import annotations
 
 import gc
-import inspect
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import compress, count as counter, groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 
-from ...errors import FileFormatError, UnknownNameError, nearest, quoted
-from ...keywords import lists
-from ..programs.options import WriteOptions
+from ...errors import FileFormatError, quoted
 from ..programs.program import Block, Program
+from ..programs.writers import format_of
 from .model_text import PIECE, NamedBlock, NameMap, Parsed, Source, clean, is_ours, shown
 from .whole_files import drafts, home, read_bytes, require_folder, unpacked
 
@@ -91,7 +89,7 @@ def read_program(path: str | Path) -> Program:
     ['capacity[cpu]', 'capacity[memory]', 'fairness[A]', 'fairness[B]']
     """
     path = home(path)
-    if _kind(path) == ".mps":
+    if format_of(path) == ".mps":
         from .mps import parse_mps as parse
     else:
         from .lp import parse_lp as parse
@@ -114,64 +112,6 @@ def _without_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-@lists(WriteOptions)
-def write_program(
-    program: Program, path: str | Path, **options: Unpack[WriteOptions]
-) -> list[Path]:
-    """Write a program as MPS or LP, compressed when the name ends in ``.gz``.
-
-    Parameters
-    ----------
-    program : Program
-    path : str or Path
-        ``x.mps``, ``x.lp``, ``x.mps.gz`` or ``x.lp.gz``.
-    **options
-        ``profile="portable"`` (default), ``"full"``, ``"native"`` or ``"fixed"`` for MPS,
-        ``constant="column"`` (default) or ``"term"`` for LP, ``names="labels"`` (default) or
-        ``"numbers"`` for both; see :func:`fairlp.models.files.mps.write_mps` and
-        :func:`fairlp.models.files.lp.write_lp`.
-
-    Returns
-    -------
-    list of Path
-        The files written: the model and, when labels had to be changed to fit the format,
-        ``<path>.names.json``.
-
-    Raises
-    ------
-    FileFormatError
-        For another suffix.
-    """
-    target = home(path)
-    kind = _kind(target)
-    if kind == ".mps":
-        from .mps import write_mps
-
-        return write_mps(program, target, **options_of(write_mps, options, target))
-    if kind == ".lp":
-        from .lp import write_lp
-
-        return write_lp(program, target, **options_of(write_lp, options, target))
-    raise FileFormatError(
-        f"cannot tell the format of {target.name!r}; expected .mps, .lp, .mps.gz or .lp.gz (or "
-        ".nl, from a Model)"
-    )
-
-
-def options_of(
-    writer: Callable[..., Any], options: Mapping[str, Any], target: Path
-) -> dict[str, Any]:
-    """Return the options, all of which a writer has; raise for another one."""
-    names = list(inspect.signature(writer).parameters)[2:]
-    for name in options:
-        if name not in names:
-            remedy = nearest(name, names) if names else "files of this kind have no options"
-            raise UnknownNameError(
-                f"{target.name!r} is written without an option {quoted(name)}; {remedy}"
-            )
-    return dict(options)
 
 
 def write_nl(model: Model, path: str | Path) -> list[Path]:
@@ -224,7 +164,7 @@ def write_nl(model: Model, path: str | Path) -> list[Path]:
 
 def _open(path: Path) -> Source:
     """Return the file's text, unpacked, with one kind of line ends; raise when it is not text."""
-    if _kind(path) not in (".mps", ".lp"):
+    if format_of(path) not in (".mps", ".lp"):
         raise FileFormatError(f"cannot tell the format of {quoted(path.name)}; {_EXPECTED}")
     content = read_bytes(path)
     if path.suffix.lower() == ".gz":
@@ -255,11 +195,6 @@ def _open(path: Path) -> Source:
             line, f"byte 0x{content[error.start]:02x} is not UTF-8; {advice}"
         ) from None
     return source
-
-
-def _kind(path: Path) -> str:
-    """Return the suffix that tells the format, before that of a compressed file."""
-    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def _restored(path: Path, parsed: Parsed) -> Program:
@@ -294,7 +229,7 @@ def _restored(path: Path, parsed: Parsed) -> Program:
     rows, columns = keys
     if side_file is not None:
         rows = _join_rows(parsed, rows)
-    if by_fairlp and _kind(path) == ".lp":
+    if by_fairlp and format_of(path) == ".lp":
         columns = _gather_columns(parsed, columns)
     name = parsed.name or path.name.split(".")[0]
     return Program(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import FileFormatError, NoSolutionError, UnsupportedError
+from ...errors import NoSolutionError, UnsupportedError
 from ..programs.exact_certificate import BASIC, UPPER
 from ..programs.program import Program
 from ..programs.proof import ExactProof, Proof, ProofRound
@@ -141,9 +141,6 @@ VERSION = 1
 def write_proof(verdict: Proof, path: str | Path) -> Path:
     """Write the proof of a verdict to ``.json`` or ``.vipr``; see :meth:`.Proof.write`."""
     target = home(path)
-    kind = target.suffix.lower()
-    if kind not in (".json", ".vipr"):
-        raise FileFormatError(f"cannot tell the format of {target.name!r}; expected .json or .vipr")
     if not verdict.holds:
         raise NoSolutionError(f"there is no proof to write: {verdict.message}")
     proof = verdict.exact
@@ -151,7 +148,7 @@ def write_proof(verdict: Proof, path: str | Path) -> Path:
         raise UnsupportedError(f"this proof cannot be written: {proof}")
     if not proof.rounds:
         raise UnsupportedError("no user can have anything, so that there is no program to prove")
-    if kind == ".vipr":
+    if target.suffix.lower() == ".vipr":
         return write_text(target, vipr(proof))
     return write_text(target, _laid_out(plain(proof, verdict.message)))
 

@@ -23,7 +23,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO, Final
+from typing import IO, Any, BinaryIO, Final
 
 from ...errors import FileFormatError, nearest
 
@@ -55,6 +55,9 @@ MOST_BYTES: Final = 2**30
 #: Lists and mappings within one another in a document, of JSON or YAML; those of fairlp have at
 #: most six.
 MOST_DEPTH: Final = 50
+TOO_DEEP: Final = (
+    f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"
+)
 #: Values that the aliases of a YAML file may stand for, all together: what is written twice, not
 #: doubled thirty times.
 MOST_REPEATED: Final = 1_000_000
@@ -65,6 +68,18 @@ _GIVEN = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd
 #: or so, blanks to a thousandth, and a small file must not keep a reader busy for long.
 MOST_GROWTH: Final = 200
 _MUCH: Final = 2**24
+
+
+def depth(document: Any) -> int:
+    """Return how many lists and mappings are within one another.
+
+    >>> depth(3), depth([{"a": []}])
+    (0, 3)
+    """
+    if not isinstance(document, dict | list):
+        return 0
+    parts = document.values() if isinstance(document, dict) else document
+    return 1 + max(map(depth, parts), default=0)
 
 
 def home(path: AnyPath) -> Path:

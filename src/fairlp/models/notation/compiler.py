@@ -687,7 +687,7 @@ def sides(row: Constraint, linear_terms: LinearTerms) -> tuple[np.ndarray, np.nd
 
 def compile_model(model: Model) -> Program:
     """Compile a model; see :meth:`Model.compile`."""
-    variables = model.variables.values()
+    variables = model._variables.values()
     columns = blocks_of(variables)
     n_columns = sum(map(len, columns))
     starts = starts_of(columns)
@@ -696,7 +696,7 @@ def compile_model(model: Model) -> Program:
     ends: list[tuple[np.ndarray, np.ndarray]] = []
     switched: list[np.ndarray] = []
     stop = 0
-    for row in model.constraints.values():
+    for row in model._constraints.values():
         linear_terms = terms_of(row)
         batch = entries(row, linear_terms, starts, n_columns)
         start = stop
@@ -718,7 +718,7 @@ def compile_model(model: Model) -> Program:
     col_lower, col_upper = bounds_of(variables)
     return Program(
         name=model.name,
-        sense=model.sense,
+        sense=model._sense,
         c=cost,
         offset=offset,
         A=A,
@@ -736,7 +736,19 @@ def compile_model(model: Model) -> Program:
         source=model.source,
         levels=model.levels or "",
         switched=np.concatenate([np.zeros(0, dtype=np.int64), *switched]),
+        parameters=_numbers_of_parameters(model),
     )
+
+
+def _numbers_of_parameters(model: Model) -> dict[str, tuple[Any, Any]]:
+    """Return the axes and the numbers of each parameter, by name.
+
+    What is stored of a parameter never changes: ``set`` and ``extend`` store something else.
+    """
+    return {
+        name: (axes_of(parameter.indices), parameter.stored)
+        for name, parameter in model._parameters.items()
+    }
 
 
 def objective(
@@ -767,8 +779,8 @@ def objective(
             plain.append(term)
     for _, costed_columns, values in _emitted(plain, starts, (), None):
         np.add.at(cost, costed_columns, values)
-    for name, absolute in model.absolutes.items():
-        weight = cost[starts[name] : starts[name] + model.variables[name].size]
+    for name, absolute in model._absolutes.items():
+        weight = cost[starts[name] : starts[name] + model._variables[name].size]
         worst = weight.min(initial=0.0) if model.sense == "min" else weight.max(initial=0.0)
         if worst:
             raise ModelError(
@@ -826,7 +838,7 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
     numbers = [name for name in stale if name not in starts]
     parts: dict[str, Any] = {}
     matrix = _Matrix(program.A)
-    for row, block in zip(model.constraints.values(), program.rows, strict=True):
+    for row, block in zip(model._constraints.values(), program.rows, strict=True):
         switched = isinstance(row.relation, Conditional)  # its M depends on the bounds of variables
         if not uses(stale if switched else numbers, *row.relation.parts):
             continue
@@ -846,8 +858,8 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
                 model, model.objective, starts, program.n_columns
             )
     if len(numbers) < len(stale):
-        parts["col_lower"], parts["col_upper"] = bounds_of(model.variables.values())
-    return program.replace(A=matrix.array(), **parts)
+        parts["col_lower"], parts["col_upper"] = bounds_of(model._variables.values())
+    return program.replace(A=matrix.array(), parameters=_numbers_of_parameters(model), **parts)
 
 
 class _Matrix:

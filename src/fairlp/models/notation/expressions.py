@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError, UnknownNameError, nearest, quoted
-from ...hints import NoArgumentError, refused, worded
+from ...errors import (
+    ModelError,
+    NoArgumentError,
+    UnknownNameError,
+    nearest,
+    quoted,
+    refused,
+    worded,
+)
 from ..programs.program import Block, free_name
 from ..programs.solution import Solution
 from . import operators

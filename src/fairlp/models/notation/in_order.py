@@ -25,10 +25,9 @@ from ..programs.protocols import Capability
 from ..programs.solution import Solution
 from ..programs.status import LIMITS, Point, Termination
 from .compiler import naming, objective, starts_of
-from .expressions import Abs, Expression, as_expression
+from .expressions import Abs, Expression
 from .reals import NumberError, number
-from .solved_numbers import carry
-from .tables import check_own
+from .tables import checked_objective
 from .walks import rebuilt
 
 if TYPE_CHECKING:
@@ -42,15 +41,11 @@ def objectives_of(model: Declarations, formulas: Any) -> tuple[Expression, ...]:
         raise ModelError(
             f"the objectives of model {model.name!r} are an empty list; give a formula"
         )
-    expressions = tuple(map(as_expression, formulas if is_list else (formulas,)))
-    for place, expression in enumerate(expressions):
-        subject = objective_name(place, len(expressions))
-        if expression.indices:
-            raise ModelError(
-                f"{subject} must be one number, but {expression} has the free index "
-                f"{expression.indices[0].symbol!r}; sum over it"
-            )
-        check_own(model, subject, expression)
+    listed = formulas if is_list else (formulas,)
+    expressions = tuple(
+        checked_objective(model, objective_name(place, len(listed)), formula)
+        for place, formula in enumerate(listed)
+    )
     for place, expression in enumerate(expressions[:-1]):
         if rebuilt(expression, _inside_absolute).degree > 1:
             raise ModelError(
@@ -100,7 +95,7 @@ def programs_in_order(model: Model) -> list[Program]:
     for place, expression in enumerate(model.objectives[1:], 1):
         with naming(objective_name(place, len(model.objectives))):
             cost, offset, logs = objective(model, expression, starts, base.n_columns)
-        programs.append(carry(base.replace(c=cost, offset=offset, logs=logs), base))
+        programs.append(base.replace(c=cost, offset=offset, logs=logs))
     return programs
 
 
@@ -225,13 +220,12 @@ def _with_rows(program: Program, rows: list[_KeptRow], tolerance: float) -> Prog
     lower, upper = -endless, sides + rounding
     if program.sense == "max":
         lower, upper = sides - rounding, endless
-    longer = program.replace(
+    return program.replace(
         A=vstack([program.A, costs], format="csc"),
         row_lower=np.append(program.row_lower, lower),
         row_upper=np.append(program.row_upper, upper),
         rows=(*program.rows, *blocks),
     )
-    return carry(longer, program)
 
 
 def _stopped(solution: Solution, before: Solution | None, place: int, count: int) -> Solution:

@@ -25,8 +25,17 @@ from weakref import ref
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpError, ModelError, UnknownNameError, nearest, quoted
-from ...hints import Hinted, hint_of, refused, worded
+from ...errors import (
+    FairlpError,
+    Hinted,
+    ModelError,
+    UnknownNameError,
+    nearest,
+    quoted,
+    refused,
+    worded,
+)
+from ...hints import hint_of
 from .reals import is_whole_number
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed

@@ -12,7 +12,8 @@ from ...errors import ModelError, quoted, require_known
 from ...keywords import lists
 from ..programs.options import SolveOptions, WriteOptions
 from ..programs.program import Program, Sense, free_name
-from .concave_levels import in_variables, require_concave
+from ..programs.writers import write
+from .concave_levels import in_variables, require_concave, require_linear
 from .expressions import Expression, Parameter, ParameterPart, Relation, Variable, as_expression
 from .labels import Index, as_indices, union
 from .reals import is_whole_number
@@ -23,6 +24,7 @@ from .tables import (
     Tables,
     bounds,
     check_own,
+    checked_objective,
     copied,
     declared,
     declared_numbers,
@@ -30,7 +32,7 @@ from .tables import (
     removed,
     replaced,
     require_name,
-    require_one_program,
+    require_one_objective,
     subset_of,
     with_absolutes,
 )
@@ -760,11 +762,13 @@ class Declarations(Tables):
                     "and to have an index"
                 )
             check_own(self, "the levels", formula)
-            require_concave(formula)
+            if formula.degree > 1:
+                require_concave(formula)
             t = self.variable(free_name("t", self), lower=None, doc="lowest level")
             name = free_name("levels", self)
             with parts_of(self, "constraint", name):
-                rows = self.constraint(name, in_variables(self, formula) >= t, where=where)
+                linear = in_variables(self, formula) if formula.degree > 1 else formula
+                rows = self.constraint(name, linear >= t, where=where)
         self.maximize(t)
         self._levels = rows.name
         return rows
@@ -772,10 +776,17 @@ class Declarations(Tables):
     def _optimise(
         self, sense: Sense, formulas: Any, rel_tolerance: float, abs_tolerance: float
     ) -> None:
-        from .in_order import checked_tolerances, objectives_of
+        tolerances = (rel_tolerance, abs_tolerance)
+        gives_way = any(type(number) is not float or number for number in tolerances)
+        if gives_way or isinstance(formulas, (list, tuple)):
+            from .in_order import checked_tolerances, objectives_of
 
-        tolerances = checked_tolerances(formulas, rel_tolerance, abs_tolerance)
-        objectives = with_absolutes(self, objectives_of(self, formulas))
+            tolerances = checked_tolerances(formulas, rel_tolerance, abs_tolerance)
+            objectives = objectives_of(self, formulas)
+        else:
+            objectives = (checked_objective(self, "the objective", formulas),)
+        if self._absolutes or any(objective.degree > 1 for objective in objectives):
+            objectives = with_absolutes(self, objectives)
         self._tolerances = tolerances
         self._sense = sense
         self._objectives = objectives
@@ -1020,9 +1031,9 @@ class Model(Declarations):
         from .evaluation import evaluate
 
         require_known(
-            name, self.definitions, f"model {self.name!r} has no definition {quoted(name)}"
+            name, self._definitions, f"model {self.name!r} has no definition {quoted(name)}"
         )
-        return evaluate(self.definitions[name], blocks_of(self.variables.values()), x)
+        return evaluate(self._definitions[name], blocks_of(self._variables.values()), x)
 
     def compile(self) -> Program:
         """Return the model as frozen arrays; O(nonzeros), without a loop over rows.
@@ -1044,20 +1055,21 @@ class Model(Declarations):
         >>> model.compile().A.toarray().tolist(), model.compile().row_upper.tolist()
         ([[2.0]], [5.0])
         """
-        require_one_program(self)
+        if self._curves:
+            require_linear(self)
+        require_one_objective(self)
         return self._first_program()
 
     def _first_program(self) -> Program:
         """Return the program with the first objective."""
         from .compiler import compile_model, patched
-        from .solved_numbers import note
 
         if self._program is None:
             self._program = compile_model(self)
         elif self._stale:
             self._program = patched(self, self._program, self._stale)
         self._stale.clear()
-        return note(self._program, self.parameters)
+        return self._program
 
     @lists(SolveOptions)
     def solve(self, solver: AnySolver = "highs", **options: Unpack[SolveOptions]) -> Solution:
@@ -1294,8 +1306,7 @@ class Model(Declarations):
 
         The page ``docs/model-files.md`` describes the files.
 
-        Options are those of :func:`fairlp.models.files.programs.write_program`; ``.nl`` is written
-        by Pyomo.
+        Options are those of :meth:`.Program.write`; ``.nl`` is written by Pyomo.
 
         Parameters
         ----------
@@ -1324,11 +1335,10 @@ class Model(Declarations):
         ...     [path.name for path in model.write(Path(folder) / "m.mps")]
         ['m.mps']
         """
-        from ..files.programs import options_of, write_nl, write_program
-
         if Path(path).suffix.lower() == ".nl":
-            return write_nl(self, path, **options_of(write_nl, options, Path(path)))
-        return write_program(self.compile(), path, **options)
+            files: list[Path] = write(self, path, ".nl", options)
+            return files
+        return self.compile().write(path, **options)
 
     def to_highs(self, names: bool = True) -> Any:
         """Return a loaded ``highspy.Highs`` object with the model's own row and column names.

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ...hints import NoArgumentError, hint_of, refused
+from ...errors import NoArgumentError, refused
+from ...hints import hint_of
 
 if TYPE_CHECKING:
     from .expressions import Expression

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError, NoSolutionError, quoted
-from ...hints import Hinted
+from ...errors import Hinted, ModelError, NoSolutionError, quoted
 from ...keywords import lists
 from ..programs.backends import AnySolver, backend, checked, needs, solve_on, spelt
 from ..programs.options import Options, SolveOptions

@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpWarning, ModelError, UnknownNameError, nearest, quoted
-from ...hints import Hinted, NoArgumentError, NoAttributeError, hint_of, refused, worded
+from ...errors import (
+    FairlpWarning,
+    Hinted,
+    ModelError,
+    NoArgumentError,
+    NoAttributeError,
+    UnknownNameError,
+    nearest,
+    quoted,
+    refused,
+    worded,
+)
+from ...hints import hint_of
 from ..programs.program import Block, Program
 from ..programs.views import NamedView
 from .arrays import Labelled
@@ -30,6 +41,7 @@ from .expressions import (
     SumOver,
     Variable,
     VariablePart,
+    as_expression,
     grid_of,
 )
 from .labels import (
@@ -420,7 +432,8 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset:
         raise ModelError(
             f"{argument} is a function; write the combinations that exist, where=[k for k in n if k != 'ann']"
         )
-    if lists_labels(where):
+    is_mask = isinstance(where, np.ndarray) and where.dtype == bool
+    if not is_mask and lists_labels(where):
         chosen_indices, positions = chosen(where, over, argument)
         if len(positions) == math.prod(shape_of(chosen_indices)):
             return Subset("", over, None)
@@ -993,11 +1006,20 @@ def check_own(model: Declarations, what: str, *expressions: Expression) -> None:
     require_current(what, *expressions)
 
 
-def require_one_program(model: Declarations) -> None:
-    """Raise where a model has several objectives, or levels that no linear program has."""
-    from .concave_levels import require_linear
+def checked_objective(model: Declarations, subject: str, formula: Any) -> Expression:
+    """Return an objective as an expression of the model; raise for one with a free index."""
+    expression = as_expression(formula)
+    if expression.indices:
+        raise ModelError(
+            f"{subject} must be one number, but {expression} has the free index "
+            f"{expression.indices[0].symbol!r}; sum over it"
+        )
+    check_own(model, subject, expression)
+    return expression
 
-    require_linear(model)
+
+def require_one_objective(model: Declarations) -> None:
+    """Raise where a model has several objectives."""
     if len(model.objectives) > 1:
         raise ModelError(
             f"model {model.name!r} has {len(model.objectives)} objectives, of which model.solve() "

@@ -13,9 +13,8 @@ from ..programs.program import Block, Program
 from .evaluation import evaluate, evaluate_at
 from .expressions import Expression, Parameter, Relation, Variable, as_expression
 from .labels import Indices, axes_of, shape_of, symbols_of
-from .solved_numbers import as_solved
 from .tables import Constraint, subset_of
-from .walks import named, require_current
+from .walks import mapped, named, require_current
 
 
 def value_at(program: Program, formula: Any, x: np.ndarray, where: Any = None) -> Any:
@@ -49,7 +48,7 @@ def value_at(program: Program, formula: Any, x: np.ndarray, where: Any = None) -
         if isinstance(leaf, Variable):
             _require_same_elements(program, leaf, blocks.get(leaf.name))
     require_current("the value", expression)
-    solved = as_solved(expression, program)
+    solved = _as_solved(expression, program)
     if where is not None:
         over = _in_order(expression)
         places = subset_of(where, over, "the value").positions
@@ -58,6 +57,30 @@ def value_at(program: Program, formula: Any, x: np.ndarray, where: Any = None) -
     name = expression.name if isinstance(expression, (Parameter, Variable)) else "value"
     size = math.prod(shape_of(expression.indices))
     return Block(name, axes_of(expression.indices), 0, size).unpack(numbers)
+
+
+def _as_solved(expression: Expression, program: Program) -> Expression:
+    """Return an expression whose parameters have the numbers that they had in a program.
+
+    A parameter that the program does not have with these labels keeps the numbers of now.
+    """
+    leaves: dict[str, Parameter | Variable] = {leaf.name: leaf for leaf in named(expression)}
+    has_others = False
+    for name, leaf in leaves.items():
+        axes, stored = program.parameters.get(name, ((), None))
+        if not isinstance(leaf, Parameter) or stored is None or leaf.stored is stored:
+            continue
+        if _have_same_labels(axes_of(leaf.indices), axes):
+            leaves[name] = Parameter(name, leaf.indices, stored, leaf.doc, default=leaf.default)
+            has_others = True
+    return mapped(expression, leaves) if has_others else expression
+
+
+def _have_same_labels(first: Any, second: Any) -> bool:
+    """Whether two lists of symbols and labels have the same labels."""
+    return len(first) == len(second) and all(
+        labels.equals(other) for (_, labels), (_, other) in zip(first, second, strict=True)
+    )
 
 
 def _in_order(expression: Expression) -> Indices:
@@ -90,11 +113,7 @@ def _require_same_elements(program: Program, variable: Variable, block: Block | 
             f"the solution of {program.name!r} has no variable {quoted(variable.name)}; "
             f"{nearest(variable.name, names)}"
         )
-    own_labels = [labels for _, labels in axes_of(variable.indices)]
-    solved_labels = [labels for _, labels in block.axes]
-    has_same_labels = len(own_labels) == len(solved_labels) and all(
-        own.equals(solved) for own, solved in zip(own_labels, solved_labels, strict=True)
-    )
+    has_same_labels = _have_same_labels(axes_of(variable.indices), block.axes)
     own_positions = np.arange(variable.size) if variable.positions is None else variable.positions
     if not has_same_labels or not np.array_equal(own_positions, block.flat):
         raise ModelError(

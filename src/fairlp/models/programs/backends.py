@@ -11,6 +11,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pkgutil import resolve_name
 from time import perf_counter
 from typing import Any
 
@@ -134,7 +135,7 @@ class SolverName(str):
 def _ours(name: str) -> Backend:
     """Return one of fairlp's back ends."""
     target, keywords = BACKENDS[name]
-    instance: Backend = _load(target)(name=name, **keywords)
+    instance: Backend = resolve_name(target)(name=name, **keywords)
     return instance
 
 
@@ -204,7 +205,9 @@ def carried(name: str) -> str:
 def backend_names() -> list[str]:
     """Return the names of all registered back ends, built in first."""
     behind = [
-        f"{prefix}:{name}" for prefix, family in FAMILIES.items() for name in _load(family).members
+        f"{prefix}:{name}"
+        for prefix, family in FAMILIES.items()
+        for name in resolve_name(family).members
     ]
     return [*BACKENDS, *behind, *sorted({*SOLVERS.brought, *OWN})]
 
@@ -215,13 +218,12 @@ def find_backend(solver: AnySolver) -> Backend:
     if isinstance(name, SolverName):
         return _made(name.source, str(name))
     if name in BACKENDS:
-        builtin: Backend = SOLVERS[name]
-        return builtin
+        return _ours(name)
     prefix, _, behind = name.partition(":")
     if prefix in FAMILIES and behind:
-        member: Backend = _load(FAMILIES[prefix])(name)
+        member: Backend = resolve_name(FAMILIES[prefix])(name)
         return member
-    if name not in SOLVERS.names and name.upper() in _load(FAMILIES["cvxpy"]).members:
+    if name not in SOLVERS.names and name.upper() in resolve_name(FAMILIES["cvxpy"]).members:
         return find_backend(f"cvxpy:{name.upper()}")  # clarabel, scs, gurobi, …
     return _made(SOLVERS[named(name, backend_names(), "solver")], name)
 
@@ -313,7 +315,7 @@ def _attempt(program: Program, back_end: Backend, options: Options) -> Solution:
     solution = checked(solve_on(back_end, program, options), options, accuracy)
     if not program.is_mip:
         return solution
-    bounded = _load(_WITHIN_OBJECTIVE)(program, solution.x) if solution.is_feasible else None
+    bounded = resolve_name(_WITHIN_OBJECTIVE)(program, solution.x) if solution.is_feasible else None
     remaining = _remaining(options, sum(solution.times.values()))
     if bounded is not None and remaining is not None:
         bounded_solution = checked(solve_on(back_end, bounded, remaining), options)
@@ -415,7 +417,7 @@ def _doubted(solution: Solution, chosen: Backend, options: Options) -> Solution:
         return solution
     tolerance = getattr(chosen, "integrality_tolerance", MILP_TOLERANCES[-1])
     tolerance = options.extra.get(WHOLE_WITHIN, tolerance)
-    reason = _load(_DOUBT)(solution.program, max(tolerance, options.primal_tolerance or 0.0))
+    reason = resolve_name(_DOUBT)(solution.program, max(tolerance, options.primal_tolerance or 0.0))
     if not reason:
         return solution
     message = f"{solution.status.message}; not proved: {reason}"
@@ -442,7 +444,7 @@ def checked(solution: Solution, options: Options, accuracy: float = VERIFIED) ->
     if result.status.is_optimal and result.row_duals is None:
         return with_duals(result)
     if refuted or unsettled or result.status.termination in HOPELESS:
-        settled: Solution = _load(_SETTLED)(result, options)
+        settled: Solution = resolve_name(_SETTLED)(result, options)
         return settled
     return result
 
@@ -498,7 +500,7 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
             raise UnsupportedError(
                 f"{program.name!r} is solved by tangents on {chosen.name}, which take no start"
             )
-        answer: Solution = _load(_TANGENTS)(chosen, program, options)
+        answer: Solution = resolve_name(_TANGENTS)(chosen, program, options)
         return answer
     return chosen.solve(program, options)
 
@@ -534,20 +536,20 @@ def needs(program: Program) -> frozenset[Capability]:
 
 def equilibrated(program: Program) -> tuple[Any, np.ndarray]:
     """Return the scaling by powers of two that solvers are given, and the scaled entries."""
-    scaling: tuple[Any, np.ndarray] = _load(_EQUILIBRATE)(program)
+    scaling: tuple[Any, np.ndarray] = resolve_name(_EQUILIBRATE)(program)
     return scaling
 
 
 def at_point(program: Program, x: np.ndarray) -> Solution:
     """Return the answer of HiGHS's simplex from an optimal point, with a basis at a vertex."""
     backend("highs")  # raises where it is not there
-    solution: Solution = _load(_AT_POINT)(program, x)
+    solution: Solution = resolve_name(_AT_POINT)(program, x)
     return solution
 
 
 def with_duals(solution: Solution) -> Solution:
     """Return a linear program's answer with duals that prove it, if HiGHS finds some."""
-    proved: Solution = _load(_WITH_DUALS)(solution)
+    proved: Solution = resolve_name(_WITH_DUALS)(solution)
     return proved
 
 
@@ -555,7 +557,7 @@ def explain(
     program: Program, solver: AnySolver, weights: Mapping[str, float] | None = None
 ) -> pd.DataFrame:
     """Return a table of the reasons why a program has no optimum, as :meth:`Model.explain` does."""
-    frame: pd.DataFrame = _load(_EXPLAIN)(program, solver=spelt(solver), weights=weights)
+    frame: pd.DataFrame = resolve_name(_EXPLAIN)(program, solver=spelt(solver), weights=weights)
     return frame
 
 
@@ -565,7 +567,7 @@ def lowering(name: str) -> Lowering:
         raise UnsupportedError(
             f"a model cannot be turned into {name!r}; {nearest(name, LOWERINGS)}"
         )
-    function: Lowering = _load(f"{LOWERINGS[name]}:lower")
+    function: Lowering = resolve_name(f"{LOWERINGS[name]}:lower")
     with needed_by(f"models for {name}"):
         importlib.import_module({tool: module for module, tool in _TOOLS.items()}[name])
     return function
@@ -580,7 +582,7 @@ def reader(solved: object) -> Callable[[Any, Any], Solution]:
             "to_pyomo() or "
             "to_cvxpy() gave"
         )
-    function: Callable[[Any, Any], Solution] = _load(f"{LOWERINGS[_TOOLS[top]]}:read_back")
+    function: Callable[[Any, Any], Solution] = resolve_name(f"{LOWERINGS[_TOOLS[top]]}:read_back")
     return function
 
 
@@ -606,7 +608,7 @@ def _made(source: Any, name: str) -> Backend:
             "arguments, give an object"
         ) from error
     lacking = [method for method in _METHODS if not callable(getattr(back_end, method, None))]
-    base = _load(_BASE)
+    base = resolve_name(_BASE)
     if (
         isinstance(back_end, base)
         and type(back_end).run is base.run
@@ -631,8 +633,3 @@ def _says_what_it_can_do(back_end: Any) -> bool:
     return isinstance(capabilities, set | frozenset) and all(
         isinstance(capability, Capability) for capability in capabilities
     )
-
-
-def _load(target: str) -> Any:
-    module, _, attribute = target.partition(":")
-    return getattr(importlib.import_module(module), attribute)

@@ -6,20 +6,20 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError, UnknownNameError, nearest
+from ...errors import FileFormatError, ModelError, UnknownNameError, nearest
 from ...keywords import lists
 from ...tolerances import WHOLE
 from .options import SolveOptions, WriteOptions
 from .views import NamedView
+from .writers import format_of, write
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from scipy.sparse import csc_array, csr_array
 
     from .backends import AnySolver
@@ -360,6 +360,9 @@ class Program:
         all.
     switched : ndarray of int
         Rows that an integer switches off, with a large coefficient (a big M).
+    parameters : mapping
+        What the model's parameters were, by name: the symbol and labels of each index, and the
+        numbers. Values of formulas at a solution are with these, whatever is set since.
     """
 
     name: str
@@ -378,6 +381,7 @@ class Program:
     source: str = ""
     levels: str = ""
     switched: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    parameters: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rows, columns = self.A.shape
@@ -695,19 +699,28 @@ class Program:
 
     @lists(WriteOptions)
     def write(self, path: str | Path, **options: Unpack[WriteOptions]) -> list[Path]:
-        """Write the program as MPS or LP; see :func:`fairlp.models.files.programs.write_program`.
+        """Write the program as MPS or LP, compressed when the name ends in ``.gz``.
 
         Parameters
         ----------
         path : str or Path
-            ``x.mps`` or ``x.lp``, also with ``.gz``.
+            ``x.mps``, ``x.lp``, ``x.mps.gz`` or ``x.lp.gz``.
         **options
-            ``profile`` and ``names``.
+            ``profile="portable"`` (default), ``"full"``, ``"native"`` or ``"fixed"`` for MPS,
+            ``constant="column"`` (default) or ``"term"`` for LP, ``names="labels"`` (default) or
+            ``"numbers"`` for both; see :func:`fairlp.models.files.mps.write_mps` and
+            :func:`fairlp.models.files.lp.write_lp`.
 
         Returns
         -------
         list of Path
-            The files written.
+            The files written: the model and, when labels had to be changed to fit the format,
+            ``<path>.names.json``.
+
+        Raises
+        ------
+        FileFormatError
+            For another suffix.
 
         Examples
         --------
@@ -718,9 +731,14 @@ class Program:
         ...     print([path.name for path in program.write(f"{folder}/drf.mps")])
         ['drf.mps']
         """
-        from ..files.programs import write_program
-
-        return write_program(self, path, **options)
+        suffix = format_of(path)
+        if suffix not in (".mps", ".lp"):
+            raise FileFormatError(
+                f"cannot tell the format of {Path(path).name!r}; expected .mps, .lp, .mps.gz or "
+                ".lp.gz (or .nl, from a Model)"
+            )
+        files: list[Path] = write(self, path, suffix, options)
+        return files
 
     def replace(self, **changes: Any) -> Program:
         """Return a copy with other arrays; blocks and names stay.

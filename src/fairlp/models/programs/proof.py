@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+from ...errors import FileFormatError
 from ...tolerances import AGREEMENT
 from .program import Program
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from .writers import write
 
 #: Statuses of columns and rows.
 Basis = tuple[list[int], list[int]]
@@ -172,14 +171,20 @@ class Proof:
 
         Raises
         ------
+        FileFormatError
+            For another suffix.
         NoSolutionError
             Nothing is proved; the message says what is missing.
         UnsupportedError
             A proof of another kind; the message says which can be written.
         """
-        from ..files.proofs import write_proof
-
-        return write_proof(self, path)
+        suffix = Path(path).suffix.lower()
+        if suffix not in (".json", ".vipr"):
+            raise FileFormatError(
+                f"cannot tell the format of {Path(path).name!r}; expected .json or .vipr"
+            )
+        file: Path = write(self, path, suffix)
+        return file
 
     def __bool__(self) -> bool:
         return self.holds

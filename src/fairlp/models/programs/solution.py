@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import pandas as pd
 
-from ...errors import NoSolutionError, quoted, require_known
-from ...hints import Hinted, NoArgumentError, refused
+from ...errors import Hinted, NoArgumentError, NoSolutionError, quoted, refused, require_known
 from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
 from .options import Options
 from .program import BlockView, Program, tidy
@@ -138,8 +137,8 @@ class Solution(Hinted):
 
         Variables have the values that this solution gives their names. Parameters have the numbers
         of the solve, by name: one that was set since counts as it was. They have those of now where
-        the solve did not have them with these labels, and where the solution was pickled. Elements
-        of a variable that do not exist count as 0, as they do in every formula.
+        the solve did not have them with these labels. Elements of a variable that do not exist
+        count as 0, as they do in every formula.
 
         Parameters
         ----------

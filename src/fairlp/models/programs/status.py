@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 
-from ...hints import Hinted, refused
+from ...errors import Hinted, refused
 from ...tolerances import VERIFIED
 
 

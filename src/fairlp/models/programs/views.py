@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from ...errors import FairlpError, ModelError, quoted, require_known
-from ...hints import Hinted, NoArgumentError, NoAttributeError
+from ...errors import (
+    FairlpError,
+    Hinted,
+    ModelError,
+    NoArgumentError,
+    NoAttributeError,
+    quoted,
+    require_known,
+)
 
 _Value = TypeVar("_Value")
 
@@ -29,7 +36,7 @@ class NamedView(Hinted, Mapping[str, _Value]):
     >>> variables("x")
     Traceback (most recent call last):
         ...
-    fairlp.hints.NoArgumentError: model.variables is not called; write model.variables['x']
+    fairlp.errors.NoArgumentError: model.variables is not called; write model.variables['x']
     """
 
     def __init__(self, entries: Mapping[str, Any], title: str) -> None:

@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..paths.levels import Beginning, satisfying_part
-from ..paths.path import Number, Path
+from ..paths.path import Beginning, Number, Path, satisfying_part
 from .tree import Pace, Tree, TreePoint
 
 #: (guaranteed tasks, task limits, who can run[, what levels count]) → the path of all users.

@@ -59,7 +59,7 @@ def lower(model: Model, names: bool = True) -> Any:
     ones = unscaled(program)[0]
     pass_model(highs, program, ones, program.A.data, 1.0, maximize=program.sense == "max")
     if names:
-        with_late_names(highs, program)
+        with_late_names(highs, program, checked)
     return highs
 
 

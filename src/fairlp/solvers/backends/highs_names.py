@@ -7,6 +7,7 @@ users of a ``highspy.Highs`` object only solve it.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from ...models.programs.program import Program
@@ -38,10 +39,13 @@ _SOLVING = frozenset({"optimize", "run", "setBasis", "setSolution", "solve"})
 _OPTIONS_WITH_NAMES = ("file", "log_dev_level", "highs_debug_level")
 
 
-def with_late_names(highs: Any, program: Program) -> None:
-    """Let a ``highspy.Highs`` object with a program get its names when they are first needed."""
+def with_late_names(highs: Any, program: Program, checked: Callable[[Any, str], None]) -> None:
+    """Let a ``highspy.Highs`` object with a program get its names when they are first needed.
+
+    ``checked`` raises where HiGHS says that a call failed.
+    """
     plain: Any = type(highs)
-    vars(highs)["_names"] = _Names(program, plain)
+    vars(highs)["_names"] = _Names(program, plain, checked)
     highs.__class__ = _class_of(plain)
 
 
@@ -57,17 +61,17 @@ class _Names:
         Whether the object may have an answer to keep.
     """
 
-    def __init__(self, program: Program, plain: type) -> None:
+    def __init__(self, program: Program, plain: type, checked: Callable[[Any, str], None]) -> None:
         self.program = program
         self.plain = plain
+        self.checked = checked
         self.is_solved = False
 
     def hand_over(self, highs: Any) -> None:
         """Give an object the names; from then on it is one like any other."""
         highs.__class__ = self.plain
         del vars(highs)["_names"]
-        from .highs import checked  # which hands objects to this module
-
+        checked = self.checked
         if self.is_solved:
             for column, name in enumerate(self.program.column_names):
                 checked(highs.passColName(column, name), "the name of a column")

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 
 from ...errors import ModelError, SolverError, first_line, require_known
 from ...models.notation.compiler import unconditional
+from ...models.notation.concave_levels import require_linear
 from ...models.notation.expressions import (
     Abs,
     Add,
@@ -42,7 +43,7 @@ from ...models.notation.expressions import (
 )
 from ...models.notation.labels import Indices, shape_of, symbols_of
 from ...models.notation.model import Model
-from ...models.notation.tables import Constraint, require_one_program
+from ...models.notation.tables import Constraint, require_one_objective
 from ...models.programs.backends import with_duals
 from ...models.programs.options import Options
 from ...models.programs.program import Block, Program, free_name
@@ -86,7 +87,8 @@ def lower(model: Model) -> Any:
     """
     import pyomo.environ as pyo
 
-    require_one_program(model)
+    require_linear(model)
+    require_one_objective(model)
     built = pyo.ConcreteModel(name=model.name)
     built.fairlp_names = names = {}  # kind and name in the model → name of the component
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from ...errors import SolverError
 from ...models.paths.engine import History, PathEnd, Stop, rise
-from ...models.paths.levels import ConstantPath, fill_server
-from ...models.paths.path import Path
+from ...models.paths.one_server import fill_server
+from ...models.paths.path import ConstantPath, Path
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
 from ...tolerances import ACCEPTED, AGREEMENT, BLOCKED_PRICE, ROUNDING, SATURATED, SOLVER_TIGHTEST
@@ -78,7 +78,7 @@ class Shortcuts:
 
 
 class ServersByLevels(ServersByPrograms):
-    """Servers for a :class:`~fairlp.models.paths.levels.ConstantPath` of members; groups are rows.
+    """Servers for a :class:`~fairlp.models.paths.path.ConstantPath` of members; groups are rows.
 
     A row says (tasks of its group) − (its rate)·t ≥ a constant, and t, a column, is maximised; it
     is above 0. ``weights`` are those of the groups: prices of weighted shares decide who is
@@ -200,7 +200,7 @@ class ServersByLevels(ServersByPrograms):
         """Return the rounds of one server where one program shows that its levels are possible.
 
         The one server is as large as all of them. Its levels bound the leximin, and need no program
-        (:func:`~fairlp.models.paths.levels.fill_server`). In the one program users rise in
+        (:func:`~fairlp.models.paths.one_server.fill_server`). In the one program users rise in
         proportion to them. None where the program does not show it.
         """
         needs = demands[self.members.of] * self.tasks_per_level[:, None]

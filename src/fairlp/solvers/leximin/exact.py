@@ -19,8 +19,7 @@ from ...models.instances.merging import merge_servers
 from ...models.instances.rationals import rational
 from ...models.notation.model import Model
 from ...models.paths.engine import Region, Stop, rise
-from ...models.paths.levels import ConstantPath
-from ...models.paths.path import Path
+from ...models.paths.path import ConstantPath, Path
 from ...models.programs.exact_certificate import BASIC, LOWER, BasisProof, optimal_from
 from ...models.programs.program import Program
 from ...models.programs.proof import Basis, ExactProof, Proof, ProofRound, ProvedLevel

@@ -39,8 +39,15 @@ from ...tolerances import AGREEMENT
 from .by_cuts import ServersByCuts
 from .by_levels import ExcludedServers, ServersByLevels, Shortcuts
 from .left_out import LeftOutPairs, Result, with_fewer_pairs
-from .prices import RoundPrices, prices_of, prices_of_caps
-from .programs import Members, ServersByPrograms, Tightest, tightest
+from .programs import (
+    Members,
+    RoundPrices,
+    ServersByPrograms,
+    Tightest,
+    prices_of,
+    prices_of_caps,
+    tightest,
+)
 
 Formulation = Callable[[Instance], Model]
 TasksAtLevel1 = Callable[[Instance], np.ndarray]

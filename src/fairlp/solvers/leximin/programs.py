@@ -22,13 +22,15 @@ What makes the rounds exact and quick:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...errors import NoSolutionError, NotConvergedError, SolverError, counted
+from ...models.notation.compiler import numbers
+from ...models.notation.model import Model
 from ...models.paths.engine import PathEnd, Region
 from ...models.programs.backends import AnySolver, backend as find_backend
 from ...models.programs.certificate import Certificate
@@ -80,6 +82,48 @@ class Members:
             self.tasks_per_level[inside],
             self.limit[inside],
         )
+
+
+@dataclass(frozen=True)
+class RoundPrices:
+    """Prices of the programs of a leximin in order, which show why users could not have more.
+
+    Attributes
+    ----------
+    capacities : ndarray, shape (J, G, R)
+        By program, group of identical servers, and resource.
+    caps : ndarray, shape (J, C)
+        By program, and cap of a queue: queues in their order, and resources of each.
+    group : ndarray of int, shape (K,)
+        Group of each server.
+    """
+
+    capacities: np.ndarray
+    caps: np.ndarray
+    group: np.ndarray
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Give the prices of each program: of capacities, servers × resources, and of caps."""
+        for capacities, caps in zip(self.capacities, self.caps, strict=True):
+            yield capacities[self.group], caps
+
+
+def prices_of(model: Model, program: Program, row_duals: np.ndarray) -> np.ndarray:
+    """Return the duals of the rows ``capacity`` by unit of resource, servers × resources."""
+    block = program.row_block("capacity")
+    # a row that no user uses (no capacity, or none that its users may have) says 0 ≤ c: its dual
+    # prices nothing
+    used = np.bincount(program.A.indices, minlength=program.n_rows)[block.slice] > 0
+    duals = np.where(used, row_duals[block.slice], 0.0).reshape(-1, block.shape[-1])
+    if "capacity_unit" in model:
+        duals = duals / numbers(model["capacity_unit"]).values
+    return np.asarray(duals)
+
+
+def prices_of_caps(program: Program, row_duals: np.ndarray) -> np.ndarray:
+    """Return the duals of the rows ``cap``; none where there are no such rows."""
+    rows = [row_duals[block.slice] for block in program.rows if block.name == "cap"]
+    return np.concatenate([*rows, np.zeros(0)])
 
 
 class ServersByPrograms(Region):

@@ -1,119 +1,12 @@
-"""Paths at constant rates, counted in levels, and one server that they fill in closed form."""
+"""One server that users fill at constant rates, in closed form."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
-from typing import NamedTuple
-
 import numpy as np
 
-from ...tolerances import AGREEMENT, SATURATED
+from ...tolerances import SATURATED
 from .engine import History, Region, Stop, rise
-from .path import Number, Path
-
-
-class Beginning(NamedTuple):
-    """Where users begin who are guaranteed tasks, or have a past.
-
-    Attributes
-    ----------
-    tasks, zero : ndarray, shape (N,)
-        Tasks at the beginning, and the tasks that levels count from.
-    active, satisfied : ndarray of bool, shape (N,)
-        Who rises, and who has all its tasks.
-    """
-
-    tasks: np.ndarray
-    zero: np.ndarray
-    active: np.ndarray
-    satisfied: np.ndarray
-
-    @classmethod
-    def of(
-        cls,
-        guaranteed: np.ndarray,
-        limits: np.ndarray,
-        can_run: np.ndarray,
-        count: str = "total",
-        past_tasks: np.ndarray | None = None,
-    ) -> Beginning:
-        """Return where users begin with their ``guaranteed`` tasks.
-
-        With ``count="borrowed"`` the guarantee is no part of what the level counts. The past is a
-        part that users have no tasks of. Users do not rise who are guaranteed all their tasks, but
-        for rounding.
-        """
-        tasks = np.where(can_run, guaranteed, 0)
-        zero = tasks if count == "borrowed" else tasks * 0
-        if past_tasks is not None:
-            zero = zero - past_tasks
-        satisfying = limits * satisfying_part(limits)
-        satisfied = can_run & np.asarray(tasks >= satisfying, dtype=bool)
-        return cls(tasks, zero, can_run & ~satisfied, satisfied)
-
-
-def satisfying_part(numbers: np.ndarray) -> Number:
-    """Return the part of its task limit with which a user is satisfied, float or rational."""
-    return 1 - (Fraction(AGREEMENT) if numbers.dtype == object else AGREEMENT)
-
-
-@dataclass(frozen=True)
-class ConstantPath(Path):
-    """Users who all rise to one level t, at constant rates.
-
-    Attributes
-    ----------
-    per_level : ndarray, shape (N,)
-        Tasks of each user at level 1.
-    zero : ndarray, shape (N,)
-        The tasks that levels count from: a user asks for ``zero + per_level·t``.
-    """
-
-    per_level: np.ndarray
-    zero: np.ndarray
-
-    @classmethod
-    def of_levels(cls, limits: np.ndarray, past: np.ndarray | None = None) -> ConstantPath:
-        """Return the path of users who are counted in levels above their past."""
-        nothing = np.zeros(len(limits))
-        everyone = np.ones(len(limits), dtype=bool)
-        return cls(nothing, limits, everyone, nothing + 1.0, nothing if past is None else -past)
-
-    @classmethod
-    def first(
-        cls,
-        per_level: np.ndarray,
-        guaranteed: np.ndarray,
-        limits: np.ndarray,
-        can_run: np.ndarray,
-        count: str = "total",
-        past: np.ndarray | None = None,
-    ) -> ConstantPath:
-        """Return the path of users who begin with guarantees, or with a past, in levels."""
-        past_tasks = None if past is None else per_level * past
-        start = Beginning.of(guaranteed, limits, can_run, count, past_tasks)
-        return cls(start.tasks, limits, start.active, per_level, start.zero)
-
-    @property
-    def rate(self) -> np.ndarray:
-        """Tasks of each user per unit of t."""
-        return self.per_level
-
-    @property
-    def base(self) -> np.ndarray:
-        """What a user asks for at level 0."""
-        return self.zero
-
-    @cached_property
-    def limit_levels(self) -> np.ndarray:
-        """The level at which each active user has all its tasks, else infinite. Shape (N,)."""
-        return super().limit_levels
-
-    def level(self, t: Number) -> float:
-        """Return t, or where that is infinite the last level at which a user rises."""
-        return float(t if t < np.inf else self.limit_levels[self.active].max())
+from .path import ConstantPath, Path
 
 
 class OneServer(Region):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fairlp
-from fairlp.models.paths.levels import fill_server
+from fairlp.models.paths.one_server import fill_server
 from filling_oracle import filled
 from profiles import many
 
