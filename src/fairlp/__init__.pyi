@@ -68,6 +68,8 @@ from .models.programs.program import Program as Program
 from .models.programs.protocols import Capability as Capability
 from .models.programs.solution import Solution as Solution
 from .models.programs.status import Status as Status, Termination as Termination
+from .models.trees.rule_path import RulePath as RulePath
+from .models.trees.rules import NodeRule as NodeRule
 from .operations.clusters.assembly import Snapshot as Snapshot
 from .operations.clusters.reading import snapshot as snapshot
 from .operations.reports.charts import charts as charts
@@ -110,6 +112,7 @@ __all__ = [
     "Instance",
     "LeximinSolution",
     "Model",
+    "NodeRule",
     "Options",
     "Parameter",
     "Path",
@@ -119,6 +122,7 @@ __all__ = [
     "Progress",
     "Raw",
     "Region",
+    "RulePath",
     "Snapshot",
     "Solution",
     "Status",
