@@ -63,6 +63,8 @@ from .models.programs.program import Program as Program
 from .models.programs.protocols import Backend as _Backend, Capability as Capability
 from .models.programs.solution import Solution as Solution
 from .models.programs.status import Status as Status, Termination as Termination
+from .models.trees.rule_path import RulePath as RulePath
+from .models.trees.rules import NodeRule as NodeRule
 from .registry import Registry
 from .solvers.backends.base import BaseBackend as Backend, Raw as Raw
 from .solvers.leximin.of_model import leximin as leximin
@@ -129,12 +131,14 @@ __all__ = [
     "Instance",
     "Mechanism",
     "Model",
+    "NodeRule",
     "Options",
     "Parameter",
     "Path",
     "Program",
     "Raw",
     "Region",
+    "RulePath",
     "Solution",
     "Status",
     "Subset",
