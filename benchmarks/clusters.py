@@ -16,6 +16,7 @@ from time import perf_counter
 from measure import console, machine, median_seconds, show
 
 import fairlp
+import fairlp_research
 from fairlp import examples
 
 LIMIT = 1.0  # seconds, both parts
@@ -78,8 +79,8 @@ def main() -> None:
         console.print(f"no Alibaba trace in {folder}; pass its folder to measure it")
         return
     files = folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"
-    reading = median_seconds(lambda: fairlp.read_alibaba_gpu(*files), 3)
-    instance = fairlp.read_alibaba_gpu(*files)
+    reading = median_seconds(lambda: fairlp_research.read_alibaba_gpu(*files), 3)
+    instance = fairlp_research.read_alibaba_gpu(*files)
     names = [
         name for name, row in fairlp.mechanisms.TABLE.items() if row.undefined(instance) is None
     ]

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 import fairlp
+import fairlp_research
 
 #: Users times servers of an example that is not passed over: integer programs of larger ones take minutes.
 MOST_PAIRS = 200
@@ -120,9 +121,9 @@ def lines_of_files(name: str, instance: fairlp.Instance, folder: Path) -> Iterat
 
 def lines_of_studies(digits: int) -> Iterator[str]:
     """Yield the digest of each column of a small study of each generator."""
-    for generator in fairlp.study.generators().index:
+    for generator in fairlp_research.study.generators().index:
         try:
-            experiment = fairlp.study.Study(
+            experiment = fairlp_research.study.Study(
                 name="digest",
                 generator=generator,
                 grid={"users": [3, 5], "resources": [2]},

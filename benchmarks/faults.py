@@ -46,7 +46,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "src" / "fairlp"
+SOURCE = ROOT / "src"
 #: Seconds that the tests of a folder may take, and those of a family of planted faults.
 PATIENCE = 600.0
 PATIENCE_WITH_PLANTED = 200.0
@@ -85,7 +85,7 @@ TUNING = re.compile(
 #: Faults at a bound that is a tolerance: no number lies on it but by rounding.
 TOLERANCES = frozenset(
     node.target.id if isinstance(node, ast.AnnAssign) else node.targets[0].id
-    for node in ast.parse((SOURCE / "tolerances.py").read_text(encoding="utf-8")).body
+    for node in ast.parse((SOURCE / "fairlp" / "tolerances.py").read_text(encoding="utf-8")).body
     if isinstance(node, ast.Assign | ast.AnnAssign)
 ) - {"__all__"}
 
@@ -205,7 +205,8 @@ def faults(path: Path) -> list[Fault]:
 
 def tests_of(file: str) -> list[list[str]]:
     """Return the tests of the same name as a file of src, then the other files of their folder."""
-    namesake = ROOT / "tests" / file
+    room, _, place = file.partition("/")  # the tests of a companion have a room of their own
+    namesake = ROOT / "tests" / room.removeprefix("fairlp").strip("_") / place
     namesake = namesake.with_name(f"test_{namesake.name.lstrip('_')}")
     folder = next(path for path in namesake.parents if any(path.glob("test_*.py")))
     others = sorted({*folder.glob("test_*.py")} - {namesake})
@@ -309,7 +310,7 @@ class Bench:
     def judged(self, fault: Fault | PlantedFault, groups: list[list[str]]) -> Verdict:
         """Put one fault into a copy, run groups of tests one after the other, take it out again."""
         copy = self.copies.get()
-        path = copy / "src" / "fairlp" / fault.file
+        path = copy / "src" / fault.file
         right = path.read_text(encoding="utf-8")
         began = time.perf_counter()
         try:
@@ -592,7 +593,7 @@ def certificates(sample: int, seed: int, jobs: int, instances: int, only: str = 
 
     def tried(fault: Fault) -> dict | None:
         copy = copies.get()
-        path = copy / "src" / "fairlp" / fault.file
+        path = copy / "src" / fault.file
         text = path.read_text(encoding="utf-8")
         try:
             path.write_text(fault.changed(text), encoding="utf-8")
@@ -639,9 +640,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description="Put random faults into the code and see whether the tests notice."
     )
-    parser.add_argument(
-        "--only", default="", metavar="PATH", help="a package or file below src/fairlp"
-    )
+    parser.add_argument("--only", default="", metavar="PATH", help="a package or file below src")
     parser.add_argument("--sample", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)

@@ -5,7 +5,7 @@
     python benchmarks/frontier.py --series 20 [--most 16] [--alibaba FOLDER]
 
 With ``--series``, so many α from ¼ to ``--most`` on log-normal demands and servers, or the Alibaba
-trace, with its task limits and without: each point from the last one's, as `fairlp.frontier` does,
+trace, with its task limits and without: each point from the last one's, as `fairlp_research.frontier` does,
 and each alone; CPU seconds and iterations of the interior-point method together.
 
 Seconds are of `fairlp.allocate`, certificate included, the fastest of the runs; `gap` is how far
@@ -31,10 +31,11 @@ import numpy as np
 import pandas as pd
 
 import fairlp
+import fairlp_research
 from fairlp.errors import FairlpError, OversizedTaskWarning
 from fairlp.solvers.interior_point import method
 from fairlp.solvers.interior_point.warm_starts import in_series
-from fairlp.study.generators import log_normal
+from fairlp_research.study.generators import log_normal
 
 OURS = "interior-point"
 
@@ -112,7 +113,7 @@ def in_lists(
                 rng, users=users, servers=servers, resources=resources, weights=(1, 3)
             )
         }
-    trace = fairlp.read_alibaba_gpu(
+    trace = fairlp_research.read_alibaba_gpu(
         folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"
     )
     return {

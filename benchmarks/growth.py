@@ -33,7 +33,7 @@ from measure import console, machine, show
 
 import fairlp
 from fairlp import Instance
-from fairlp.library.numerics import shaped
+from fairlp_research.library.numerics import shaped
 
 #: Mechanisms that answer the same kind of question, and the shape of their instances.
 KINDS = {

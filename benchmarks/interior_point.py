@@ -37,6 +37,7 @@ import numpy as np
 from measure import console, machine, show
 
 import fairlp
+import fairlp_research
 from fairlp.errors import FairlpError
 from fairlp.models.programs import backends
 from fairlp.models.programs.program import Program
@@ -328,7 +329,7 @@ def child(kind: str) -> None:
 
 def alibaba(folder: Path, runs: int) -> None:
     """Compare methods on leximin with task limits on the real cluster; limits times 3 and without, too."""
-    trace = fairlp.read_alibaba_gpu(
+    trace = fairlp_research.read_alibaba_gpu(
         folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv"
     )
     ways = {

@@ -26,7 +26,7 @@ import numpy as np
 
 import fairlp
 from fairlp import Index, Instance, Model
-from fairlp.library.numerics import scattered
+from fairlp_research.library.numerics import scattered
 
 #: Gavel freezes who cannot be raised by this factor and this much more; its levels are promised no
 #: better than that.

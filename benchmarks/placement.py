@@ -15,7 +15,7 @@ import numpy as np
 from measure import console, machine, show
 
 import fairlp
-from fairlp.simulation.experiments import PLACEMENTS, distances, mean_tasks
+from fairlp_research.simulation.experiments import PLACEMENTS, distances, mean_tasks
 
 #: Users and servers of the random clusters.
 SIZES = ((3, 3), (4, 3), (4, 4))

@@ -9,7 +9,7 @@
 CPU seconds, one BLAS thread, each run in a process of its own. Ours (`auto`) and the rounds of
 linear programs (HiGHS, warm-started) give the whole leximin. General solvers are asked for the
 first program alone, beside our interior points on the same program. Gaps are certified, and the
-levels of ours and of the rounds compared. The shapes are those of `fairlp.library`. In the grid,
+levels of ours and of the rounds compared. The shapes are those of `fairlp_research.library`. In the grid,
 from 200 on a method is given up after three times the seconds that `auto` takes.
 """
 
@@ -34,9 +34,9 @@ import numpy as np
 from measure import console, machine, show
 
 import fairlp
-from fairlp.library.numerics import SHAPES, shaped
 from fairlp.models.programs import backends
 from fairlp.solvers.interior_point.session import InteriorPointSession
+from fairlp_research.library.numerics import SHAPES, shaped
 
 
 def ours(kind: str, size: int, method: str) -> tuple[Any, ...]:

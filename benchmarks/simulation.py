@@ -21,9 +21,10 @@ import pandas as pd
 from measure import machine, show
 
 import fairlp
-from fairlp.simulation import SimulationResult, Workload, simulate
-from fairlp.simulation.experiments import compare_policies, dedicated_clouds, slot_sizes
-from fairlp.simulation.generators import (
+import fairlp_research
+from fairlp_research.simulation import SimulationResult, Workload, simulate
+from fairlp_research.simulation.experiments import compare_policies, dedicated_clouds, slot_sizes
+from fairlp_research.simulation.generators import (
     alibaba,
     google2011,
     google_sample,
@@ -192,7 +193,7 @@ def main() -> None:
         print(table.astype(float).mean().round(3).to_string())
     if given.google is not None:
         load = google2011(given.google, start=given.start)
-        machines = fairlp.read_google2011(given.google, at=given.start)
+        machines = fairlp_research.read_google2011(given.google, at=given.start)
         cluster = sample(machines, min(2000, machines.n_servers))
         orderings("Google's trace of 2011, 24 h", cluster, load, DAY, WHOLE)
     if not (given.orderings or given.regime or given.google or given.alibaba):
@@ -204,7 +205,9 @@ def main() -> None:
 def trace(folder: Path) -> None:
     """Show the orderings on the Alibaba trace: its 33 days of tasks within one, on 80 of its servers."""
     tasks = folder / "openb_pod_list_gpuspec33.csv"
-    cluster = sample(fairlp.read_alibaba_gpu(folder / "openb_node_list_all_node.csv", tasks), 80)
+    cluster = sample(
+        fairlp_research.read_alibaba_gpu(folder / "openb_node_list_all_node.csv", tasks), 80
+    )
     for name, users in (("a user for each demand", None), ("40 users drawn", 40)):
         load = alibaba(tasks, users=users).window(10_000_000)  # before there is next to nothing
         load = load.scaled(arrival=DAY / float(load.jobs.arrival.max()))

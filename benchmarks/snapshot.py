@@ -34,7 +34,7 @@ import json
 def load():
     with open(sys.argv[1], encoding="utf-8") as file:
         json.load(file)
-snapshot, reading = clocked("read", lambda: fairlp.snapshot(sys.argv[1]))
+snapshot, reading = clocked("read", lambda: fairlp_clusters.snapshot(sys.argv[1]))
 demands = snapshot.instance.demands.copy()
 demands[:, list(snapshot.instance.resources).index("cpu")] *= float(sys.argv[2])
 instance = snapshot.instance.replace(demands=demands)

@@ -13,7 +13,7 @@ from time import process_time
 from measure import console, machine, median_seconds, show
 
 import fairlp
-from fairlp.study import Study
+from fairlp_research.study import Study
 
 #: Milliseconds of a run that are aimed at.
 AIM = 1.2

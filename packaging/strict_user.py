@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 
 import fairlp
+import fairlp_research
 from fairlp import Capability, Instance, Model, Options, Program, Raw, Termination
-from fairlp.simulation import SimulationResult, Workload, simulate
-from fairlp.study import Study
+from fairlp_research.simulation import SimulationResult, Workload, simulate
+from fairlp_research.study import Study
 
 
 class Mine(fairlp.Backend):
@@ -45,7 +46,7 @@ def tables() -> Mapping[str, pd.DataFrame]:
         "solvers": fairlp.solvers(),
         "mechanisms": fairlp.mechanisms(),
         "properties": fairlp.properties(),
-        "generators": fairlp.study.generators(),
+        "generators": fairlp_research.study.generators(),
     }
 
 

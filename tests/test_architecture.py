@@ -46,12 +46,10 @@ FLOORS = [
         "mechanisms.whole_tasks",
         "mechanisms.gpu",
     },
-    {"api", "complaints", "cycles", "per_server"},
+    {"api", "arrivals", "complaints", "cycles", "per_server", "queues"},
     {"auditing"},
-    {"research", "operations"},
-    {"simulation", "study", "library"},
-    {"ledger", "research.frontier"},
     {"cli"},
+    {"toolkit"},
 ]
 ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 #: Families of mechanisms, each a room.
@@ -61,7 +59,6 @@ ROOMLESS = {"__main__", "__init__", "models"}
 #: Doors of nouns: one-line imports of what is above, in a method that hands over to it; and of
 #: figures and of the table, the types that they annotate.
 DOORS = {
-    ("plots/profiles.py", "mechanisms.per_server.distributed"),
     ("mechanisms/table.py", "mechanisms.mechanism"),
     ("mechanisms/own.py", "auditing.promises"),
     ("models/instances/instance.py", "models.files.frames"),
@@ -168,51 +165,121 @@ def test_a_room_imports_only_from_rooms_below():
     assert climbs <= OFFENDERS, climbs - OFFENDERS
 
 
-#: Rooms on top of the core that use it as a user does: each could be a distribution of its own.
-WINGS = {
-    "operations": {"operations"},
-    "research": {"research", "simulation", "study", "library", "ledger"},
-}
-#: The ground floor, whose names without an underscore are for all rooms.
-GROUND = {"blas", "errors", "keywords", "tolerances", "progress", "registry", "examples", ""}
+#: Packages that use the framework as a user does.
+COMPANIONS = ("fairlp_research", "fairlp_clusters")
+#: What they may import: the public names of these modules.
+PUBLIC_MODULES = ("fairlp", "fairlp.errors", "fairlp.plots", "fairlp.toolkit")
+MOST_TOOLS = 40
 
 
-def listed_names(module):
-    """The names of ``__all__`` of a module that lists them, else none."""
-    for node in tree_of(MODULES[module]).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
-            return set(ast.literal_eval(node.value))
-    return set()
+def files_of(companion):
+    """The files of a companion."""
+    files = sorted((SOURCE.parent / companion).rglob("*.py"))
+    assert files
+    return files
 
 
-def unlisted_imports(path, wing):
-    """Names of the core that a file of a wing uses, and that the core does not list: (file, module, name)."""
-    aliases = {}
-    package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
-    parts = package.split(".")
+def imported_names(path):
+    """What a file imports, at any depth: (module, name); the module alone where it is imported whole."""
+    module = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+    package = module.split(".")[:-1]
     for node in ast.walk(tree_of(path)):
-        if not isinstance(node, ast.ImportFrom) or not node.level:
-            continue
-        base = ".".join([*parts[: len(parts) - node.level + 1], *filter(None, [node.module])])
-        if base in GROUND or base.split(".")[0] in wing:
-            continue
-        for alias in node.names:
-            if f"{base}.{alias.name}" in MODULES:
-                aliases[alias.asname or alias.name] = f"{base}.{alias.name}"
-            elif alias.name not in listed_names(base):
-                yield path.relative_to(SOURCE).as_posix(), base, alias.name
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            module = aliases.get(node.value.id)
-            if module is not None and node.attr not in listed_names(module):
-                yield path.relative_to(SOURCE).as_posix(), module, node.attr
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            name = ".".join([*base, *filter(None, [node.module])])
+            yield from ((name, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
 
 
-@pytest.mark.parametrize("wing", WINGS.values(), ids=WINGS)
-def test_wings_use_public_names_only(wing):
-    files = [path for path in FILES if module_of(path).split(".")[0] in wing]
-    assert {module_of(path).split(".")[0] for path in files} == wing
-    assert not [name for path in files for name in unlisted_imports(path, wing)]
+def is_public(module, name):
+    """Whether a name of fairlp may be imported from outside."""
+    if module not in PUBLIC_MODULES:
+        return False
+    return (
+        name in ("", "__version__")
+        or name in importlib.import_module(module).__all__
+        or (module == "fairlp.errors" and not name.startswith("_") and hasattr(fairlp.errors, name))
+    )
+
+
+@pytest.mark.parametrize("companion", COMPANIONS)
+def test_a_companion_imports_public_names_only(companion):
+    private = [
+        (path.name, module, name)
+        for path in files_of(companion)
+        for module, name in imported_names(path)
+        if module.partition(".")[0] == "fairlp" and not is_public(module, name)
+    ]
+    assert not private
+
+
+@pytest.mark.parametrize("companion", COMPANIONS)
+def test_a_companion_does_not_know_the_other(companion):
+    (other,) = set(COMPANIONS) - {companion}
+    for path in files_of(companion):
+        assert not [module for module, _ in imported_names(path) if module.startswith(other)], path
+
+
+def reached(node):
+    """The dotted text of ``a.b.c``; empty for other expressions."""
+    if isinstance(node, ast.Name):
+        return node.id
+    text = reached(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{text}.{node.attr}" if text else ""
+
+
+@pytest.mark.parametrize("companion", COMPANIONS)
+def test_a_companion_reaches_for_public_names_only(companion):
+    """Attributes of ``fairlp`` are names of ``__all__``, of the modules too; no underscore of anybody else's."""
+    for path in files_of(companion):
+        for node in ast.walk(tree_of(path)):
+            parts = reached(node).split(".") if isinstance(node, ast.Attribute) else []
+            value = fairlp
+            for part in parts[1:] if parts[:1] == ["fairlp"] else []:
+                if not isinstance(value, ModuleType):
+                    break
+                assert part in value.__all__ or part == "__version__", (path.name, parts)
+                value = getattr(value, part)
+
+
+@pytest.mark.parametrize("companion", COMPANIONS)
+def test_a_companion_names_no_private_module_in_a_string(companion):
+    for path in files_of(companion):
+        documented = {id(statement.value) for statement in docstrings_of(tree_of(path))}
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                if id(node) in documented or not node.value.startswith("fairlp."):
+                    continue
+                assert node.value.partition(":")[0].removeprefix("fairlp.") not in MODULES, path
+
+
+def docstrings_of(tree):
+    """The docstrings of a file, as statements."""
+    for node in ast.walk(tree):
+        is_documented = isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        if is_documented and ast.get_docstring(node, clean=False) is not None:
+            yield node.body[0]
+
+
+def test_the_framework_does_not_know_its_companions():
+    """But for the names in the message of what moved."""
+    for path in FILES:
+        assert not [
+            module for module, _ in imported_names(path) if module.partition(".")[0] in COMPANIONS
+        ], path
+
+
+def test_the_toolkit_has_few_names_that_both_or_one_companion_use():
+    assert len(fairlp.toolkit.__all__) <= MOST_TOOLS
+    used = {
+        name
+        for companion in COMPANIONS
+        for path in files_of(companion)
+        for module, name in imported_names(path)
+        if module == "fairlp.toolkit"
+    }
+    assert used == set(fairlp.toolkit.__all__)
 
 
 #: Hand-overs: imports in methods of a noun that hand over to what works on it, and so close a
@@ -260,11 +327,10 @@ def names_only(tree):
 
 def edges_of_core() -> Edges:
     """Imports at run time among files of the core, at module level and in functions."""
-    wings = set().union(*WINGS.values())
     public_homes = homes_of_public_names()
     edges = set()
     for module, path in MODULES.items():
-        if module in ROOMLESS or module.split(".")[0] in wings:
+        if module in ROOMLESS:
             continue
         annotations = names_only(tree_of(path))
         for node in ast.walk(tree_of(path)):
@@ -349,15 +415,6 @@ def test_strings_name_modules_in_the_three_tables_only():
         if any(is_string for _, is_string in imports(path))
     }
     assert named == STRINGS
-
-
-def test_neither_research_nor_operations_knows_the_other():
-    for path in FILES:
-        own_room = room_of(module_of(path))
-        for name, wing in WINGS.items():
-            if own_room in wing:
-                others = set().union(*(WINGS[other] for other in WINGS if other != name))
-                assert not {room_of(target) for target, _ in imports(path) if target} & others
 
 
 def test_families_do_not_know_each_other():
@@ -529,11 +586,13 @@ def test_the_wheel_built_from_the_sdist_holds_every_package(wheel):
     inside = set(zipfile.ZipFile(wheel).namelist())
     expected = {f"fairlp/{path.relative_to(SOURCE).as_posix()}" for path in FILES}
     expected |= {"fairlp/py.typed", "fairlp/models/files/instance.schema.json"}
-    expected |= {f"fairlp/operations/reports/page.{suffix}" for suffix in ("html.j2", "css", "js")}
+    for companion in COMPANIONS:
+        expected |= {path.relative_to(SOURCE.parent).as_posix() for path in files_of(companion)}
+        expected.add(f"{companion}/py.typed")
+    expected |= {f"fairlp_clusters/page/page.{suffix}" for suffix in ("html.j2", "css", "js")}
     assert expected <= inside, expected - inside
-    assert {name for name in inside if not name.startswith(("fairlp/", "fairlp-"))} == {
-        "fairlp_check.py"
-    }
+    rooms = {name.partition("/")[0] for name in inside if not name.startswith("fairlp-")}
+    assert rooms == {"fairlp", *COMPANIONS, "fairlp_check.py"}
 
 
 @pytest.mark.skipif(PROFILE != "nightly", reason="at night; .ci/run imports a wheel twice")

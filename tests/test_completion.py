@@ -31,7 +31,7 @@ instance = examples.ghodsi()
 allocation = fairlp.allocate(instance, "drf")
 arrivals = fairlp.allocate(instance, "dynamic-drf")
 answer = fairlp.leximin(fairlp.formulate(instance, "drf"), "fairness")
-tradeoff = fairlp.frontier(instance, [1.0])
+tradeoff = fairlp_research.frontier(instance, [1.0])
 """
 #: What has a name above, and its class.
 OBJECTS = {

@@ -8,15 +8,16 @@ import time
 import pytest
 
 import fairlp
+import fairlp_clusters
 import slurm_dumps
 import yarn_dumps
 from fairlp.errors import FairlpError, FileFormatError
 from fairlp.models.files.frames import split_unit
 from fairlp.models.files.programs import read_program
 from fairlp.models.files.tables import read_tasks
-from fairlp.models.files.traces import read_google2011, read_google2011_tasks
-from fairlp.operations.clusters.cluster import unique_labels
-from fairlp.operations.clusters.dumps import duration
+from fairlp_clusters.readers.cluster import unique_labels
+from fairlp_clusters.readers.dumps import duration
+from fairlp_research.traces import read_google2011, read_google2011_tasks
 from kubernetes_dumps import node, pod, thing, volcano, written
 
 #: Letters of the shorter text: read in one pass it takes milliseconds, and where each letter is
@@ -62,7 +63,7 @@ def dump(*items):
         folder.mkdir(exist_ok=True)
         return written(folder, *[item(letters) for item in items])
 
-    return write, fairlp.snapshot
+    return write, fairlp_clusters.snapshot
 
 
 def documents(**files):
@@ -77,7 +78,7 @@ def documents(**files):
             (folder / f"{name}.json").write_text(text, encoding="utf-8")
         return folder
 
-    return write, fairlp.snapshot
+    return write, fairlp_clusters.snapshot
 
 
 def condition(make):

@@ -80,6 +80,8 @@ def test_the_recipes_ask_for_the_versions_of_the_project():
 
 MODELS = """
 import fairlp
+import fairlp_research
+import fairlp_clusters
 from fairlp import Index, Model
 
 i = Index("i", range(3))
@@ -111,15 +113,15 @@ def test_models_highs_and_mps_need_only_the_packages_of_the_recipe(recipe, tmp_p
 
 NEEDED = {
     "fairlp.read('cluster.yaml')": "pyyaml",
-    "fairlp.snapshot('pods.json')": "pyyaml",
+    "fairlp_clusters.snapshot('pods.json')": "pyyaml",
     "model.to_pyomo()": "pyomo",
     "model.to_cvxpy()": "cvxpy",
     "model.write('m.nl')": "pyomo",
     "model.solve('pyomo:highs')": "pyomo",
     "model.solve('cvxpy:CLARABEL')": "cvxpy",
-    "fairlp.study.Study(name='s', generator='uniform-integers', grid={'users': [3], 'resources': [2]}, "
+    "fairlp_research.study.Study(name='s', generator='uniform-integers', grid={'users': [3], 'resources': [2]}, "
     "mechanisms=['drf'], runs=2).run(progress=False)": "joblib",
-    "fairlp.library.load('ties')": "cloudpickle",
+    "fairlp_research.library.load('ties')": "cloudpickle",
     "__import__('fairlp.cli')": "typer",
 }
 
@@ -141,11 +143,11 @@ import fairlp
 cluster = fairlp.examples.load("ghodsi")
 cluster.write("cluster.yaml")
 assert (fairlp.read("cluster.yaml").demands == cluster.demands).all()
-experiment = fairlp.study.Study(
+experiment = fairlp_research.study.Study(
     name="s", generator="uniform-integers", grid={"users": [3], "resources": [2]}, mechanisms=["drf"], runs=2
 )
 assert len(experiment.run(progress=False).frame) == 2
-assert fairlp.library.load("ties").name
+assert fairlp_research.library.load("ties").name
 """
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import fairlp
+import fairlp_research
 from fairlp.auditing.search import CounterexampleOptions, Search
 from fairlp.errors import UnknownNameError
 from fairlp.formulations.options import (
@@ -16,15 +17,14 @@ from fairlp.formulations.options import (
     FormulationOptions,
     MechanismOptions,
     SharingOptions,
-    SimulationOptions,
-    TrackOptions,
 )
-from fairlp.mechanisms.per_server.distributed import CLOCK_OPTIONS
 from fairlp.mechanisms.table import TABLE
 from fairlp.models.files.lp import write_lp
 from fairlp.models.files.mps import write_mps
 from fairlp.models.instances.instance import FrameOptions, InstanceData
 from fairlp.models.programs.options import SolveOptions, SolverOptions, WriteOptions
+from fairlp_research.distributed import CLOCK_OPTIONS
+from fairlp_research.simulation.experiments import SimulationOptions, TrackOptions
 
 #: Public functions whose keywords nobody knows beforehand, and what they are.
 OPEN = {
@@ -33,14 +33,14 @@ OPEN = {
     ".derived": "the fields of an instance, unchecked",
     ".replace": "the fields of a program",
     ".plot": "those of pandas' plot.bar",
-    "function fairlp.library.load": "the sizes of the entry that is named",
+    "function fairlp_research.library.load": "the sizes of the entry that is named",
     ".audited": "those of fairlp.audit and of the instances drawn",
     ".shipped": "those of the instance that ships",
     ".statement": "those of the instances drawn",
-    "function fairlp.ledger.beside": "the fields of an answer of the ledger",
-    "function fairlp.ledger.holds": "the fields of an answer of the ledger",
-    "function fairlp.ledger.integers": "those of Instance.from_arrays",
-    "function fairlp.ledger.picture": "the fields of an answer of the ledger",
+    "function fairlp_research.papers.beside": "the fields of an answer of the ledger",
+    "function fairlp_research.papers.holds": "the fields of an answer of the ledger",
+    "function fairlp_research.papers.integers": "those of Instance.from_arrays",
+    "function fairlp_research.papers.picture": "the fields of an answer of the ledger",
 }
 
 
@@ -88,7 +88,7 @@ def test_the_keywords_of_files_instances_searches_and_clocks():
     assert keys(ClockOptions) == set(CLOCK_OPTIONS)
     own_of_track = parameters(fairlp.per_server.track, 2)
     assert keys(TrackOptions) == own_of_track - {"until"}
-    of_simulate = parameters(fairlp.simulation.simulate, 3)
+    of_simulate = parameters(fairlp_research.simulation.simulate, 3)
     assert keys(SimulationOptions) == of_simulate - {"progress"}
     assert keys(SharingOptions) <= keys(AllocateOptions)
 

@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 import fairlp
+import fairlp_clusters
+import fairlp_research
 from fairlp import Index, Instance, Model
 from fairlp.errors import FairlpError, nearest, quoted
 
@@ -163,15 +165,17 @@ def instance_uses():
             "compare": lambda v: fairlp.compare(base, [v]),
             "audit": lambda v: fairlp.audit(base, v),
             "property": lambda v: fairlp.audit(base, [[1, 1], [1, 1]], [v]),
-            "alphas": lambda v: fairlp.frontier(base, [[v]]),
-            "observed": lambda v: fairlp.frontier(base, [1], observed=v),
-            "weights": lambda v: fairlp.what_if(base, weights={"ann": [v]}),
-            "name of a weight": lambda v: fairlp.what_if(base, weights={LONG[:300]: v}),
-            "new servers": lambda v: fairlp.what_if(base, add_servers={"s1": [v]}),
-            "name of servers": lambda v: fairlp.what_if(base, add_servers={quoted(v): 1}),
-            "new queue": lambda v: fairlp.what_if(base, queues={"q": {"like": v}}),
-            "demand": lambda v: fairlp.what_if(base, queues={"q": {"demand": {"cpu": [v]}}}),
-            "by": lambda v: fairlp.fair_shares(base, by=v),
+            "alphas": lambda v: fairlp_research.frontier(base, [[v]]),
+            "observed": lambda v: fairlp_research.frontier(base, [1], observed=v),
+            "weights": lambda v: fairlp_clusters.what_if(base, weights={"ann": [v]}),
+            "name of a weight": lambda v: fairlp_clusters.what_if(base, weights={LONG[:300]: v}),
+            "new servers": lambda v: fairlp_clusters.what_if(base, add_servers={"s1": [v]}),
+            "name of servers": lambda v: fairlp_clusters.what_if(base, add_servers={quoted(v): 1}),
+            "new queue": lambda v: fairlp_clusters.what_if(base, queues={"q": {"like": v}}),
+            "demand": lambda v: fairlp_clusters.what_if(
+                base, queues={"q": {"demand": {"cpu": [v]}}}
+            ),
+            "by": lambda v: fairlp_clusters.fair_shares(base, by=v),
         }
     )
 

@@ -12,9 +12,10 @@ import pytest
 import yaml
 
 import fairlp
-from fairlp.ledger.reproducing import OURS
+import fairlp_research
 from fairlp.mechanisms.literature import REFERENCES
-from fairlp.simulation import experiments
+from fairlp_research.papers.reproducing import OURS
+from fairlp_research.simulation import experiments
 from paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -141,6 +142,10 @@ def test_no_file_of_fairlp_is_a_pickle_but_those_of_a_folder_that_the_user_names
         names = ("pickle", "marshal", "shelve", "dill", "cloudpickle")
         assert not any(f"import {name}" in text for name in names), path
         assert not any(f"from {name} import" in text for name in names), path
-    for function in (fairlp.study.Study.run, fairlp.reproduce, experiments.compare_policies):
+    for function in (
+        fairlp_research.study.Study.run,
+        fairlp_research.reproduce,
+        experiments.compare_policies,
+    ):
         assert inspect.signature(function).parameters["folder"].default is None
     assert "pickles" in (ROOT / "SECURITY.md").read_text(encoding="utf-8")

@@ -79,7 +79,7 @@ def test_the_page_of_an_own_back_end_has_every_field_of_a_program():
     [
         "fairlp.alocate",
         "fairlp.plots.plot_everything",
-        "fairlp.simulation.experiments.distance_of",
+        "fairlp_research.simulation.experiments.distance_of",
         "simulation.experiments.distance_of",
         "Allocation.picked",
         "Allocation.certified()",
@@ -121,7 +121,7 @@ def test_a_name_that_is_gone_is_seen(name):
         "fairlp.allocate",
         'Allocation.certify(exact=True).write("proof.json")',
         'model.replace("most", x <= 2), model.remove("most")',
-        "fairlp.simulation.experiments.distances",
+        "fairlp_research.simulation.experiments.distances",
         "ServersByCuts",
         "by_cuts.py",
         "src/fairlp/",

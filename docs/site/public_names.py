@@ -41,6 +41,8 @@ GROUPS = {
         "LeximinSolution",
         "Path",
         "ConcavePath",
+        "RulePath",
+        "NodeRule",
         "Region",
         "rise",
         "PathSolution",

@@ -8,4 +8,13 @@
 
 from . import _lazy
 
-__getattr__, __dir__, __all__ = _lazy.attach(__name__, __file__)
+#: What the companions have, by their names in 1.x where these differ.
+_CLUSTERS = "Period Snapshot blockers charts fair_shares period report snapshot what_if"
+_RESEARCH = "Frontier frontier library read_alibaba_gpu read_google2011 read_pai2020 reproduce simulation study"
+_MOVED = {
+    name: f"it is now {package}.{name} (import {package})"
+    for package, names in (("fairlp_clusters", _CLUSTERS), ("fairlp_research", _RESEARCH))
+    for name in names.split()
+} | {"ledger": "it is now fairlp_research.papers (import fairlp_research)"}
+
+__getattr__, __dir__, __all__ = _lazy.attach(__name__, __file__, moved=_MOVED)

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 
 def attach(
-    package: str, file: str, deprecated: Mapping[str, str] = MappingProxyType({})
+    package: str,
+    file: str,
+    deprecated: Mapping[str, str] = MappingProxyType({}),
+    moved: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose stub has its names.
 
-    ``deprecated`` is old name → new name: an old one works, warns, and is listed nowhere.
+    ``deprecated`` is old name → new name: an old one works, warns, and is listed nowhere. ``moved``
+    is a name that is no longer there → where to find what it named.
     """
     homes = _homes(file.removesuffix("c") + "i")
     names = sorted(homes)
@@ -40,11 +44,12 @@ def attach(
             from .errors import nearest
             from .hints import hint_of
 
-            remedy = hint_of([package], name) or nearest(name, names)
+            remedy = moved.get(name) or hint_of([package], name) or nearest(name, names)
             raise AttributeError(f"module {package!r} has no attribute {name!r}; {remedy}")
         module, own = homes[name]
-        home = import_module(module if module.strip(".") else package, package)
-        value = vars(home).get(own) or import_module(f"{home.__name__}.{own}")
+        home = import_module(module or ".", package)
+        is_there = own in vars(home)
+        value = vars(home)[own] if is_there else import_module(f"{home.__name__}.{own}")
         setattr(sys.modules[package], name, value)  # asked for once
         return value
 

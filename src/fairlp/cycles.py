@@ -13,8 +13,10 @@ import numpy as np
 import pandas as pd
 
 from .mechanisms.table import find_defined
-from .mechanisms.whole_tasks import precomputed
+from .mechanisms.whole_tasks import precomputed as algorithms
 from .mechanisms.whole_tasks.filling import Pool
+from .mechanisms.whole_tasks.placement import pick_by_pick
+from .mechanisms.whole_tasks.precomputed import algorithm_1, precomputed
 from .models.instances.instance import Instance
 
 
@@ -54,8 +56,8 @@ def summary(instance: Instance) -> pd.DataFrame:
     pool = _pool(instance)
     columns = {
         "share": pool.per_task(),
-        "cycle": precomputed.cycle(pool)[0],
-        "basic_subcycle": precomputed.basic_subcycle(pool),
+        "cycle": algorithms.cycle(pool)[0],
+        "basic_subcycle": algorithms.basic_subcycle(pool),
     }
     return pd.DataFrame(columns, index=instance.users.labels.rename("user"))
 
@@ -72,7 +74,7 @@ def length(instance: Instance) -> int:
     -------
     int
     """
-    return int(sum(precomputed.cycle(_pool(instance))[0]))
+    return int(sum(algorithms.cycle(_pool(instance))[0]))
 
 
 def higher_order(instance: Instance) -> pd.DataFrame:
@@ -93,7 +95,7 @@ def higher_order(instance: Instance) -> pd.DataFrame:
     resources = list(instance.resources)
     total = np.zeros(len(users))
     rows = []
-    for cycle in precomputed.higher_order_cycles(_pool(instance)):
+    for cycle in algorithms.higher_order_cycles(_pool(instance)):
         total[cycle.users] += cycle.tasks
         remaining = instance.pool - total @ instance.demands
         rows.append(
@@ -116,8 +118,12 @@ def _pool(instance: Instance) -> Pool:
 
 
 __all__ = [
+    "Pool",
+    "algorithm_1",
     "higher_order",
     "length",
+    "pick_by_pick",
+    "precomputed",
     "summary",
 ]
 

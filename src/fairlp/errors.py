@@ -192,7 +192,7 @@ def warn_once(warning: FairlpWarning, stacklevel: int) -> None:
 def warn_caller(message: str) -> None:
     """Warn, with a `FairlpWarning` of the line that calls fairlp, however deep it is called."""
     depth = 2
-    while sys._getframe(depth).f_globals.get("__name__", "").startswith("fairlp."):
+    while sys._getframe(depth).f_globals.get("__name__", "").startswith(("fairlp.", "fairlp_")):
         depth += 1
     warnings.warn(message, FairlpWarning, stacklevel=depth + 1)
 

@@ -15,8 +15,9 @@ import pandas as pd
 from .formulations import per_server
 from .mechanisms.allocation import Allocation, tasks_of
 from .mechanisms.mechanism import Division
+from .mechanisms.per_server.algorithm_1 import separate_start, server_procedure
 from .mechanisms.per_server.check import FixedPoint, fixed_point
-from .mechanisms.per_server.distributed import Tracking, track
+from .mechanisms.per_server.market import PerServerMarket, positive
 from .models.instances.instance import Instance
 from .models.notation.model import Model
 
@@ -73,7 +74,15 @@ def could_gain(
     return per_server.could_gain(instance, tasks_of(instance, allocation), user, division)
 
 
-__all__ = ["FixedPoint", "Tracking", "check", "could_gain", "track"]
+__all__ = [
+    "FixedPoint",
+    "PerServerMarket",
+    "check",
+    "could_gain",
+    "positive",
+    "separate_start",
+    "server_procedure",
+]
 
 
 def __dir__() -> list[str]:

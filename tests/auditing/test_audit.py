@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import fairlp
+import fairlp_clusters
 from audit_cases import audited, pool
 from fairlp import Instance, examples
 from fairlp.auditing import PROPERTIES, basics
@@ -90,7 +91,7 @@ def test_tasks_of_somebody_who_is_not_in_the_instance_are_refused():
 
 def test_a_name_in_the_place_of_tasks_is_refused_with_what_to_do():
     instance = fairlp.examples.load("ghodsi")
-    for audit in (fairlp.audit, fairlp.blockers):
+    for audit in (fairlp.audit, fairlp_clusters.blockers):
         with pytest.raises(
             InstanceError, match=r"the name 'drfh'; expected tasks, such as of fairlp.allocate\("
         ):
@@ -120,10 +121,12 @@ def test_divisions_are_looked_up_by_name():
     tasks = fairlp.allocate(instance, "drf").tasks
     for spelt in ("tdm", "TDM"):
         assert not audited(instance, tasks, "feasible", division=spelt).holds["feasible"]
-        assert fairlp.blockers(instance, tasks, division=spelt)["resource"].eq("time").all()
+        assert (
+            fairlp_clusters.blockers(instance, tasks, division=spelt)["resource"].eq("time").all()
+        )
     for question in (
         partial(audited, instance, tasks, "feasible"),
-        partial(fairlp.blockers, instance, tasks),
+        partial(fairlp_clusters.blockers, instance, tasks),
     ):
         with pytest.raises(
             UnknownNameError, match="no division is called 'time'; known: 'rdm', 'tdm'"

@@ -11,6 +11,7 @@ from hypothesis import assume, example, given, settings, strategies as st
 from scipy.optimize import linprog
 
 import fairlp
+import fairlp_clusters
 from audit_cases import audited, by_resource, case, pair
 from fairlp import Instance, examples
 from fairlp.auditing import basics, fairness, findings_of, search
@@ -410,14 +411,14 @@ def test_what_whole_tasks_on_rows_of_several_servers_are_worth():
 
 def test_who_blocks_whom():
     instance = examples.load("khamse-ashari-figure-1")
-    blockers = fairlp.blockers(instance, fairlp.allocate(instance, "psdsf-rdm")).set_index(
+    blockers = fairlp_clusters.blockers(instance, fairlp.allocate(instance, "psdsf-rdm")).set_index(
         ["user", "server"]
     )
     assert blockers.blocked.all()
     first = blockers.loc[("user1", "server1")]
     assert first.resource == "memory" and list(first.held_by) == ["user1", "user2"]
     assert sum(first.held_by.values()) == pytest.approx(12)
-    priced = fairlp.blockers(instance, fairlp.allocate(instance, "drfh", method="lp"))
+    priced = fairlp_clusters.blockers(instance, fairlp.allocate(instance, "drfh", method="lp"))
     assert priced.price.notna().all() and priced.price.max() > 0
 
 
@@ -674,7 +675,7 @@ def test_who_holds_a_scarce_resource_is_named_with_its_amount(seed):
     tasks = allocation.tasks
     demands = dict(zip(instance.users, instance.demands, strict=True))
     columns = list(instance.resources)
-    for row in fairlp.blockers(instance, allocation).itertuples():
+    for row in fairlp_clusters.blockers(instance, allocation).itertuples():
         r = columns.index(row.resource)
         amounts = {user: tasks.loc[user, row.server] * demands[user][r] for user in instance.users}
         amounts = {user: amount for user, amount in amounts.items() if amount > 0}

@@ -22,9 +22,11 @@ import fairlp
 from cli_cases import JOBS, changed, raising
 from cli_runner import IN_A_ROW, error_line, fairlp_in_a_shell, python, run
 from fairlp import api, errors
-from fairlp.cli import ExitCode, app, clusters, main, output, parameters, studies
+from fairlp.cli import ExitCode, app, main, output, parameters
 from fairlp.cli.app import HEAVY, import_late
 from fairlp.errors import MOST_LETTERS, FairlpWarning, bounded
+from fairlp_clusters.commands import pages as clusters
+from fairlp_research.commands import studies
 from paths import DOCS
 from profiles import PROFILE, by_day
 

@@ -99,7 +99,7 @@ def test_a_counterexample_is_printed_without_a_file():
 
 
 def test_an_audit_of_many_says_what_it_did_not_ask(monkeypatch, current_folder):
-    from fairlp.operations.reports import facts
+    from fairlp_clusters.page import facts
 
     nodes = [node("n1"), pod("a", on="n1")]
     dump = written(current_folder, *nodes)

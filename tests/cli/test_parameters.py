@@ -137,7 +137,7 @@ ARGUMENT = {
 WAY = {"--method", "--solver", "--merge", "--oversized"}
 
 
-#: Several dumps are a period: fairlp.period, with weights and users left out at every dump.
+#: Several dumps are a period: fairlp_clusters.period, with weights and users left out at every dump.
 PERIOD = {"--every", "--half-life"}
 
 
@@ -145,9 +145,9 @@ ONLY_IN_A_SHELL = {
     "allocate": {"--proof"},  # Allocation.certify(exact=True).write
     "compare": {"--methods"},  # fairlp.validate
     # audit takes an Allocation in Python, and here what makes one; a dump is read by
-    # fairlp.snapshot
+    # fairlp_clusters.snapshot
     "audit": {"--mechanism", "--scheduler", "--divisible", *WAY, *PERIOD, "--exclude", "--weight"},
-    # fairlp.snapshot; the owed of fairlp.fair_shares
+    # fairlp_clusters.snapshot; the owed of fairlp_clusters.fair_shares
     "report": {"--scheduler", "--exit-code", *PERIOD},
     "what_if": {"--scheduler"},
     "counterexample": {"--no-shrink", "--no-progress"},

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
+import fairlp_research
 import leximin_oracle
 from fairlp import Instance
 from fairlp.errors import NotDefinedError
@@ -189,7 +190,7 @@ def test_jobs_that_can_run_nothing_hold_nobody_back():
 def test_an_instance_without_rates_is_told_what_it_lacks():
     with pytest.raises(NotDefinedError, match=r"gavel is not defined here: .* no rates are given"):
         fairlp.allocate(fairlp.examples.load("ghodsi"), "gavel")
-    assert "gavel" not in fairlp.simulation.policies()
+    assert "gavel" not in fairlp_research.simulation.policies()
 
 
 def test_an_equal_part_is_no_promise_where_a_job_cannot_use_it():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import fairlp
+import fairlp_research
 from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError, UnsupportedError
 from fairlp.mechanisms.table import OWN, find
 from fairlp.tolerances import ROUNDING
@@ -223,15 +224,22 @@ def workload():
             "memory": [1, 2, 1],
         }
     )
-    return fairlp.simulation.Workload.of(jobs, ["cpu", "memory"])
+    return fairlp_research.simulation.Workload.of(jobs, ["cpu", "memory"])
 
 
 @pytest.mark.parametrize("row", [memory_first, own_part, half_guaranteed], ids=lambda row: row.name)
 def test_simulations_share_anew_at_every_event(row):
     cluster = fairlp.Instance.from_arrays([[1, 1]], [[4, 6]], resources=["cpu", "memory"])
-    simulation = fairlp.simulation.simulate(cluster, workload(), row, every=10, progress=False)
-    assert row.name in fairlp.simulation.policies() and simulation.jobs["finish"].notna().all()
-    by_name = fairlp.simulation.simulate(cluster, workload(), row.name, every=10, progress=False)
+    simulation = fairlp_research.simulation.simulate(
+        cluster, workload(), row, every=10, progress=False
+    )
+    assert (
+        row.name in fairlp_research.simulation.policies()
+        and simulation.jobs["finish"].notna().all()
+    )
+    by_name = fairlp_research.simulation.simulate(
+        cluster, workload(), row.name, every=10, progress=False
+    )
     assert by_name.jobs.equals(simulation.jobs)
     # ten tasks of a minute on four CPUs take two and a half minutes at least
     assert simulation.jobs["finish"].max() >= 150 - 1e-6

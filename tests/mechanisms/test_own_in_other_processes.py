@@ -12,9 +12,9 @@ import pytest
 
 import fairlp
 from cli_runner import IN_A_ROW, SOURCE, run
-from fairlp import study
 from fairlp.errors import StudyError, UnknownNameError
 from fairlp.mechanisms.table import OWN, find
+from fairlp_research import study
 from own_mechanisms import EVERY
 from paths import ROOT
 from profiles import by_day

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 import fairlp
+import fairlp_research
 from fairlp.models.instances.merging import merge_servers
 from paths import REAL_DATA
 from profiles import by_day, chequered
@@ -24,7 +25,7 @@ MECHANISMS = ["drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf", "naive-dr
 
 
 def read(tasks):
-    return fairlp.read_alibaba_gpu(
+    return fairlp_research.read_alibaba_gpu(
         TRACE / "openb_node_list_all_node.csv", TRACE / f"openb_pod_list_{tasks}.csv"
     )
 

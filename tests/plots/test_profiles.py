@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import fairlp_research
 from fairlp import plots
 from fairlp.plots import style
 from figure_checks import legend_names, outside
@@ -37,17 +38,17 @@ pyplot = pytest.importorskip("matplotlib.pyplot")
 def test_a_profile_in_axes_of_the_callers_own_leaves_the_figure_as_it_is():
     ratios = pd.DataFrame(np.ones((2, 30)), columns=[f"solver{k}" for k in range(30)])
     figure, axis = pyplot.subplots(figsize=(5, 2))
-    assert plots.plot_profile(ratios, ax=axis) is figure
+    assert fairlp_research.plots.plot_profile(ratios, ax=axis) is figure
     assert figure.get_figheight() == 2 and len(axis.lines) == 30
     pyplot.close(figure)
 
 
 def test_users_who_are_not_there_have_no_bubbles():
     users = pd.DataFrame({"dedicated": [], "shared": [], "submitted": []}, dtype=float)
-    (axis,) = plots.plot_dedicated_clouds(SimpleNamespace(users=users)).axes
+    (axis,) = fairlp_research.plots.plot_dedicated_clouds(SimpleNamespace(users=users)).axes
     assert axis.get_legend() is None and not len(axis.collections[0].get_offsets())
     users.loc["ann"] = [0.5, 0.75, 100.0]
-    (axis,) = plots.plot_dedicated_clouds(SimpleNamespace(users=users)).axes
+    (axis,) = fairlp_research.plots.plot_dedicated_clouds(SimpleNamespace(users=users)).axes
     assert [text.get_text() for text in axis.get_legend().get_texts()] == ["100"]
     assert axis.collections[0].get_offsets().tolist() == [[0.5, 0.75]]
 
@@ -62,7 +63,7 @@ def test_of_many_users_over_time_nine_have_colours_and_one_name_is_of_the_others
     simulated = SimpleNamespace(
         usage=usage, shares=shares, utilization=pd.DataFrame(0.0, index=times, columns=["cpu"])
     )
-    figure = plots.plot_user_shares(simulated)
+    figure = fairlp_research.plots.plot_user_shares(simulated)
     assert legend_names(figure) == ["21 others", *users[:9]]
     for axis in figure.axes:
         colours = [line.get_color() for line in axis.lines]
@@ -74,12 +75,14 @@ def test_of_many_users_over_time_nine_have_colours_and_one_name_is_of_the_others
         }
         assert drawn == {user: shares[user].tolist() for user in users[:9]}
         assert axis.get_ylim() == (0, pytest.approx(1.1 * 29 / 50))
-    assert len(legend_names(plots.plot_user_shares(simulated, users=users[:13]))) == 13
+    assert (
+        len(legend_names(fairlp_research.plots.plot_user_shares(simulated, users=users[:13]))) == 13
+    )
 
 
 def test_a_profile_steps_from_1_to_past_the_slowest_and_begins_with_the_best_solver():
     ratios = pd.DataFrame({"slow": [4.0, np.inf], "fast": [1.0, 1.0], "mixed": [2.0, 5.0]})
-    figure = plots.plot_profile(ratios)
+    figure = fairlp_research.plots.plot_profile(ratios)
     (axis,) = figure.axes
     steps = {line.get_label(): line.get_xydata().tolist() for line in axis.lines}
     assert list(steps) == ["fast", "mixed", "slow"] == legend_names(figure)
@@ -88,13 +91,13 @@ def test_a_profile_steps_from_1_to_past_the_slowest_and_begins_with_the_best_sol
     assert steps["slow"] == [[1, 0], [4, 0.5], [6, 0.5]]
     assert axis.get_xscale() == "log" and axis.get_xlim() == (1, 6)
     assert axis.get_ylim() == (-0.02, 1.02)
-    (empty,) = plots.plot_profile(ratios[:0]).axes
+    (empty,) = fairlp_research.plots.plot_profile(ratios[:0]).axes
     assert empty.get_xlim() == (1, 2) and not empty.lines[0].get_ydata().any()
 
 
 def test_the_figure_of_a_profile_is_high_enough_for_its_legend():
     small_figure, large_figure = (
-        plots.plot_profile(pd.DataFrame(np.ones((2, count)), columns=range(count)))
+        fairlp_research.plots.plot_profile(pd.DataFrame(np.ones((2, count)), columns=range(count)))
         for count in (2, 40)
     )
     assert large_figure.get_figheight() == pytest.approx(1.0 + 0.24 * 40)
@@ -108,7 +111,7 @@ def test_a_frontier_is_named_by_alpha_and_begins_at_a_level_of_0():
     table = {"total_share": [1.5, 1.2], "smallest_level": [0.2, 0.4]}
     points = pd.DataFrame(table, index=[1.0, np.inf])
     markers = pd.DataFrame(table, index=["drf", "observed"])
-    figure = plots.plot_frontier(points, markers)
+    figure = fairlp_research.plots.plot_frontier(points, markers)
     (axis,) = figure.axes
     assert [text.get_text() for text in axis.texts] == ["1", "∞"]
     assert [text.xy for text in axis.texts] == [(1.5, 0.2), (1.2, 0.4)]
@@ -142,7 +145,7 @@ def tracking():
 
 def test_a_tracking_has_a_panel_a_server_from_the_first_time_to_the_last():
     tracked = tracking()
-    figure = plots.plot_tracking(tracked)
+    figure = fairlp_research.plots.plot_tracking(tracked)
     assert [axis.get_title() for axis in figure.axes] == ["cpu of s1", "cpu of s2"]
     assert [axis.get_ylabel() for axis in figure.axes] == [style.CAPACITY_USED, ""]
     for axis, server in zip(figure.axes, ("s1", "s2"), strict=True):
@@ -150,12 +153,14 @@ def test_a_tracking_has_a_panel_a_server_from_the_first_time_to_the_last():
         for line in axis.lines:
             used = tracked.utilization[(line.get_label(), server, "cpu")]
             assert line.get_ydata().tolist() == used.tolist()
-    (axis,) = plots.plot_tracking(tracked, "ram", servers=["s2"], mechanisms=["tsf"]).axes
+    (axis,) = fairlp_research.plots.plot_tracking(
+        tracked, "ram", servers=["s2"], mechanisms=["tsf"]
+    ).axes
     assert axis.get_title() == "ram of s2" and len(axis.lines) == 1
 
 
 def test_users_who_are_away_are_shaded_until_they_enter_or_to_the_end():
-    (axis,) = plots.plot_tracking(tracking(), servers=["s1"]).axes
+    (axis,) = fairlp_research.plots.plot_tracking(tracking(), servers=["s1"]).axes
     spans = [patch.get_extents().transformed(axis.transData.inverted()) for patch in axis.patches]
     assert [(span.x0, span.x1) for span in spans] == [
         (pytest.approx(1), pytest.approx(3)),

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import fairlp
+import fairlp_research
 from fairlp import examples, plots
 from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
 from fairlp.plots import style
@@ -203,9 +204,9 @@ def test_labels_are_not_cut_in_a_low_figure(draw):
     figure, axes = pyplot.subplots(1, panels, figsize=(7, 2.2), layout="constrained")
     answer = fairlp.allocate(examples.load("khamse-ashari-figure-1"), "c-drfh")
     if draw == "frontier":
-        fairlp.frontier(examples.ghodsi(), (1, 2)).plot(ax=axes)
+        fairlp_research.frontier(examples.ghodsi(), (1, 2)).plot(ax=axes)
     elif draw == "means":
-        study = fairlp.study.Study(
+        study = fairlp_research.study.Study(
             "a", "uniform-integers", {"users": [3, 4], "resources": [2]}, ["drf"], ["jain"], 3
         )
         study.run(progress=False).plot("jain", ax=axes)

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import fairlp
+import fairlp_research
 from cli_runner import run
 from fairlp import examples
 from fairlp.errors import (
@@ -19,12 +20,12 @@ from fairlp.errors import (
     OversizedTaskWarning,
     SolverError,
 )
-from fairlp.research.frontier import bound, gini
 from fairlp.solvers.interior_point import method
 from fairlp.solvers.interior_point.warm_starts import in_series
-from fairlp.study.generators import log_normal
-from fairlp.study.statistics import jains_index
 from fairlp.tolerances import ACCEPTED, AGREEMENT
+from fairlp_research.efficiency import bound, gini
+from fairlp_research.study.generators import log_normal
+from fairlp_research.study.statistics import jains_index
 from instances import random_instance
 from profiles import many
 
@@ -45,7 +46,7 @@ def brute_bound(alpha, users):
 
 
 def test_the_table_says_what_the_allocations_are():
-    frontier = fairlp.frontier(GHODSI, [2])
+    frontier = fairlp_research.frontier(GHODSI, [2])
     assert frontier.table.index.tolist() == [0.0, 2.0, np.inf]
     row, tasks = frontier.table.loc[2.0], frontier.allocations[2.0].totals.to_numpy()
     shares = tasks / np.array([4.5, 3.0])  # 18/4 by memory, 9/3 by CPU
@@ -56,7 +57,9 @@ def test_the_table_says_what_the_allocations_are():
     used = tasks @ GHODSI.demands / [9, 18]
     assert row.utilization == pytest.approx(used.mean())
     units = GHODSI.replace(demands=GHODSI.demands / 100, capacities=GHODSI.capacities / 100)
-    assert fairlp.frontier(units, [2]).table.utilization[2.0] == pytest.approx(row.utilization)
+    assert fairlp_research.frontier(units, [2]).table.utilization[2.0] == pytest.approx(
+        row.utilization
+    )
     assert row.price_of_fairness == pytest.approx(1 - shares.sum() / (16 / 11))
     assert row.price_of_efficiency == pytest.approx(1 - shares.min() / (2 / 3))
     assert (frontier.table.gap <= ACCEPTED).all()
@@ -66,7 +69,7 @@ def test_the_table_says_what_the_allocations_are():
 @pytest.mark.parametrize("seed", range(many(8)))
 def test_the_ends_are_the_largest_total_and_the_largest_smallest_level(seed):
     instance = random_instance(seed)
-    frontier = fairlp.frontier(instance, [0.5, 1, 3])
+    frontier = fairlp_research.frontier(instance, [0.5, 1, 3])
     table = frontier.table
     assert table.price_of_fairness.iloc[0] == 0 and table.price_of_efficiency.iloc[-1] == 0
     assert (table[["price_of_fairness", "price_of_efficiency"]] >= 0).all().all()
@@ -81,7 +84,7 @@ def test_the_ends_are_the_largest_total_and_the_largest_smallest_level(seed):
 def test_the_bound_holds_where_its_premise_does(seed):
     rng = np.random.default_rng(seed)
     instance = fairlp.Instance.from_arrays(rng.integers(1, 9, (5, 3)), [[12, 20, 16]])
-    frontier = fairlp.frontier(instance, [0.5, 1, 4])
+    frontier = fairlp_research.frontier(instance, [0.5, 1, 4])
     assert (
         frontier.premise
         and (frontier.table.price_of_fairness <= frontier.table.bound + AGREEMENT).all()
@@ -95,7 +98,7 @@ def test_the_premise_fails_with_weights_limits_and_several_servers():
         {"task_limits": [1, np.inf]},
         {"capacities": [[9, 1], [1, 9]], "eligible": [[1, 0], [1, 1]]},
     ):
-        frontier = fairlp.frontier(
+        frontier = fairlp_research.frontier(
             fairlp.Instance.from_arrays(demands, **{"capacities": [[9, 9]], **changes}), [1]
         )
         assert not frontier.premise and frontier.table.bound.isna().all()
@@ -120,16 +123,16 @@ def test_indices_of_equality():
 
 def test_what_was_observed_is_put_beside():
     observed = fairlp.allocate(GHODSI, "asset")
-    frontier = fairlp.frontier(GHODSI, [1], observed=observed)
+    frontier = fairlp_research.frontier(GHODSI, [1], observed=observed)
     assert frontier.markers.index.tolist() == ["drfh", "ceei", "njc", "psdsf-rdm", "observed"]
     shares = observed.totals.to_numpy() / [4.5, 3.0]
     assert frontier.markers.total_share["observed"] == pytest.approx(shares.sum())
     with pytest.raises(InstanceError, match="shape"):
-        fairlp.frontier(GHODSI, [1], observed=np.ones((3, 1)))
+        fairlp_research.frontier(GHODSI, [1], observed=np.ones((3, 1)))
 
 
 def test_an_alpha_that_floats_cannot_hold_is_left_out_with_its_reason():
-    frontier = fairlp.frontier(GHODSI, [1, 1e5])
+    frontier = fairlp_research.frontier(GHODSI, [1, 1e5])
     assert list(frontier.failed) == [1e5] and "beyond floats" in frontier.failed[1e5]
     assert frontier.table.index.tolist() == [0.0, 1.0, np.inf]
 
@@ -138,7 +141,7 @@ def test_an_alpha_that_floats_cannot_hold_is_left_out_with_its_reason():
 def test_each_point_is_what_it_is_alone(seed):
     """Found from the last one's, with limits, weights and placement: the same levels, as certain."""
     instance = random_instance(seed)
-    frontier = fairlp.frontier(instance, [0.5, 1, 2, 4])
+    frontier = fairlp_research.frontier(instance, [0.5, 1, 2, 4])
     for alpha in (0.5, 1, 2, 4):
         alone = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
         assert frontier.allocations[alpha].levels.to_numpy() == pytest.approx(
@@ -189,23 +192,23 @@ def test_a_series_ends_and_takes_no_other_shape():
 def test_bad_input_is_refused():
     for bad in ("1,2", None, True):
         with pytest.raises(InstanceError, match="alphas is"):
-            fairlp.frontier(GHODSI, bad)
+            fairlp_research.frontier(GHODSI, bad)
     with pytest.raises(InstanceError, match="alpha is -1"):
-        fairlp.frontier(GHODSI, [-1])
+        fairlp_research.frontier(GHODSI, [-1])
     with pytest.raises(NotDefinedError, match="rates are given"):
-        fairlp.frontier(fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], rates=[[2.0]]))
-    assert fairlp.frontier(GHODSI, 2).table.index.tolist() == [0.0, 2.0, np.inf]
+        fairlp_research.frontier(fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], rates=[[2.0]]))
+    assert fairlp_research.frontier(GHODSI, 2).table.index.tolist() == [0.0, 2.0, np.inf]
 
 
 def test_nobody_who_can_run_anything_has_nothing_to_trade():
-    frontier = fairlp.frontier(
+    frontier = fairlp_research.frontier(
         fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], task_limits=[0]), [1]
     )
     assert (frontier.table.total_share == 0).all() and not frontier.premise
 
 
 def test_the_figure_has_the_curve_and_what_lies_beside_it():
-    frontier = fairlp.frontier(GHODSI, [1, 2], observed=fairlp.allocate(GHODSI, "asset"))
+    frontier = fairlp_research.frontier(GHODSI, [1, 2], observed=fairlp.allocate(GHODSI, "asset"))
     figure = frontier.plot()
     (axis,) = figure.axes
     curve, *points = axis.get_lines()
@@ -235,10 +238,10 @@ def test_the_command_prints_writes_and_draws(tmp_path):
 def test_a_task_that_fits_nowhere_is_said_once():
     instance = fairlp.Instance.from_arrays([[3, 1], [1, 1]], [[2, 2], [2, 2]])
     with pytest.warns(OversizedTaskWarning) as error:
-        frontier = fairlp.frontier(instance, [1, 2])
+        frontier = fairlp_research.frontier(instance, [1, 2])
     assert len(error) == 1 and frontier.allocations[1.0].totals.iloc[0] > 0
     with pytest.warns(OversizedTaskWarning):
-        dropped = fairlp.frontier(instance, [1, 2], oversized="drop")
+        dropped = fairlp_research.frontier(instance, [1, 2], oversized="drop")
     assert dropped.allocations[1.0].totals.iloc[0] == 0
     assert all(tasks[0].sum() == 0 for tasks in dropped.beside.values()) and dropped.beside
 
@@ -250,10 +253,10 @@ def test_a_mechanism_that_does_not_settle_is_left_out_with_a_warning(monkeypatch
         return fairlp.allocate(instance, name, **options)
 
     instance = fairlp.examples.wang_figure_1()
-    names = set(fairlp.frontier(instance, [1]).beside)
-    monkeypatch.setattr("fairlp.research.frontier.allocate", unsettled)
+    names = set(fairlp_research.frontier(instance, [1]).beside)
+    monkeypatch.setattr("fairlp_research.efficiency.allocate", unsettled)
     with pytest.warns(FairlpWarning, match="psdsf-rdm is not beside the frontier: planted"):
-        frontier = fairlp.frontier(instance, [1])
+        frontier = fairlp_research.frontier(instance, [1])
     assert (
         set(frontier.beside) == names - {"psdsf-rdm"}
         and "psdsf-rdm" in names
@@ -265,6 +268,6 @@ def test_a_solver_that_fails_at_an_end_of_the_frontier_fails(monkeypatch):
     def fails(*_, **__):
         raise SolverError("out of memory")
 
-    monkeypatch.setattr("fairlp.research.frontier.allocate", fails)
+    monkeypatch.setattr("fairlp_research.efficiency.allocate", fails)
     with pytest.raises(SolverError, match="out of memory"):
-        fairlp.frontier(examples.ghodsi(), [1])
+        fairlp_research.frontier(examples.ghodsi(), [1])

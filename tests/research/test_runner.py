@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_info
 import fairlp
 import study_functions
 from fairlp.errors import FairlpWarning, FileFormatError, StudyError, UnknownNameError
-from fairlp.research import runner
-from fairlp.research.runner import Failure, run_calls, run_on, source_of
+from fairlp_research import runner
+from fairlp_research.runner import Failure, run_calls, run_on, source_of
 
 
 def divide(numerator, denominator):
@@ -262,7 +262,7 @@ def test_the_progress_bar_goes_to_standard_error(capfd):
 
 
 TWO_LONG_CALLS = """
-from fairlp.research.runner import run_calls, run_on
+from fairlp_research.runner import run_calls, run_on
 from study_functions import say_and_sleep
 
 with run_on(2, "loky"):

@@ -18,9 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fairlp import ledger
-from fairlp.ledger.registry import Item, Paper, Run
-from fairlp.ledger.verdicts import Agreement, ItemAnswer
+from fairlp_research import papers as ledger
+from fairlp_research.papers.registry import Item, Paper, Run
+from fairlp_research.papers.verdicts import Agreement, ItemAnswer
 
 #: A relation → its opposite.
 OPPOSITE = {
@@ -209,7 +209,7 @@ def _functions_of_items(
                 yield ast.literal_eval(decorator.args[0]), function
     for node in tree.body:  # the rows of Metin's tables
         if isinstance(node, ast.For):
-            rows = importlib.import_module("fairlp.ledger.metin").ROWS
+            rows = importlib.import_module("fairlp_research.papers.metin").ROWS
             yield from ((row, functions["judged"]) for row in rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from fractions import Fraction
 
-import fairlp
+import fairlp_clusters
 import kueue_dumps
 import slurm_dumps
 import yarn_dumps
@@ -44,7 +44,7 @@ TABLE = {
 
 
 def read(folder, *items, **options):
-    return fairlp.snapshot(written(folder, *items), **options)
+    return fairlp_clusters.snapshot(written(folder, *items), **options)
 
 
 def notes(snapshot):
@@ -54,7 +54,7 @@ def notes(snapshot):
 
 
 def snapshot(folder, *items):
-    return fairlp.snapshot(written(folder, *items))
+    return fairlp_clusters.snapshot(written(folder, *items))
 
 
 def affinity(*terms):

@@ -7,9 +7,10 @@ from functools import cache
 
 import pytest
 
-from fairlp.ledger import ItemRow, Ledger, khamse_ashari, registry
-from fairlp.ledger.registry import Run
-from fairlp.ledger.reproducing import OURS
+import fairlp
+from fairlp_research.papers import ItemRow, Ledger
+from fairlp_research.papers.registry import Run
+from fairlp_research.papers.reproducing import OURS
 from paths import ROOT
 
 ENTRIES = {item.key: item for paper in OURS.values() for item in paper.items.values()}
@@ -17,15 +18,14 @@ PAGE = ROOT / "docs" / "ledger.md"
 
 
 #: Several items ask for the same audits of the same random instances.
-COUNTED = cache(registry.count_broken)
+COUNTED = cache(fairlp.auditing.count_broken)
 
 
 @cache
 def row(key, seed=0):
     entry = ENTRIES[key]
     with pytest.MonkeyPatch.context() as counted:
-        for module in (registry, khamse_ashari):
-            counted.setattr(module, "count_broken", COUNTED)
+        counted.setattr(fairlp.auditing, "count_broken", COUNTED)
         return ItemRow(entry.paper.number, entry.item, entry.says, entry.compute(Run(seed=seed)))
 
 

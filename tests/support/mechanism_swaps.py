@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import fairlp
-from fairlp import ledger
 from fairlp.errors import FairlpError
-from fairlp.ledger.registry import Item, Run
-from fairlp.ledger.verdicts import ItemAnswer
+from fairlp_research import papers as ledger
+from fairlp_research.papers.registry import Item, Run
+from fairlp_research.papers.verdicts import ItemAnswer
 
 #: A mechanism → those that stand in for it; the first that takes the instance.
 OTHERS = {

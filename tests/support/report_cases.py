@@ -9,9 +9,9 @@ import pandas as pd
 
 import fairlp
 from fairlp import Instance
-from fairlp.operations.reports.facts import Facts
-from fairlp.operations.reports.share_comparison import ShareComparison
-from fairlp.operations.reports.subject import subject_of
+from fairlp_clusters.dues.share_comparison import ShareComparison
+from fairlp_clusters.dues.subject import subject_of
+from fairlp_clusters.page.facts import Facts
 from kubernetes_dumps import flavors, kueue, node, pod, written
 
 

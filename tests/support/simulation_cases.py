@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fairlp import Instance, simulation
-from fairlp.simulation import Workload, simulate
-from fairlp.simulation.result import TABLES
+from fairlp import Instance
+from fairlp_research import simulation
+from fairlp_research.simulation import Workload, simulate
+from fairlp_research.simulation.result import TABLES
 
 
 def trace(rng, jobs=12, users=4, constraints=True):

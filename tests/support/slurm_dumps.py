@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-import fairlp
-from fairlp.operations.clusters.slurm import SlurmReader
+import fairlp_clusters
+from fairlp_clusters.readers.slurm import SlurmReader
 
 
 def wrapped(value):
@@ -108,7 +108,7 @@ def write_dump(folder, nodes, jobs, accounts=None, meta=None):
 
 def read_dump(folder, *parts, **options):
     """Write a dump and return its snapshot."""
-    return fairlp.snapshot(write_dump(folder, *parts), **options)
+    return fairlp_clusters.snapshot(write_dump(folder, *parts), **options)
 
 
 SSHARE = """Account|User|RawShares|NormShares|RawUsage|NormUsage|EffectvUsage|FairShare|LevelFS|GrpTRESMins|TRESRunMins

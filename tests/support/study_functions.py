@@ -7,8 +7,9 @@ import time
 
 import numpy as np
 
-from fairlp import Instance, study
-from fairlp.study.generators import uniform_integers
+from fairlp import Instance
+from fairlp_research import study
+from fairlp_research.study.generators import uniform_integers
 
 
 def noted(rng, *, users, fail_at=None):

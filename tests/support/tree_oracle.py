@@ -6,6 +6,7 @@ cannot be raised leaves, and the rates are computed anew."""
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import linprog
@@ -22,16 +23,17 @@ def tree_of(paths):
     return root
 
 
-def static_rates(paths, weight_of_queue, weights, shares, active):
-    """Rate of each active user in dominant share for one unit of the root, by recursion from the leaves."""
+def static_rates(paths, weight_of_queue, weights, shares, active, measure=max):
+    """Rate of each active user, in what a row of shares measures, for one unit of the root: by recursion
+    from the leaves. H-DRF measures the largest share."""
     rates = {}
 
     def vector(node, path):
-        """What the node consumes for one unit of dominant share, and the factor of each user below."""
+        """What the node consumes for one unit of its measure, and the factor of each user below."""
         total, factors = [0] * len(shares[0]), {}
         for n in node[None]:
             if n in active:
-                top = max(shares[n])
+                top = measure(shares[n])
                 total = [a + weights[n] * s / top for a, s in zip(total, shares[n], strict=True)]
                 factors[n] = weights[n]
         for name, child in node.items():
@@ -48,8 +50,8 @@ def static_rates(paths, weight_of_queue, weights, shares, active):
             return None, {}
         if path == "":
             return total, factors
-        largest = max(total)
-        return [a / largest for a in total], {n: f / largest for n, f in factors.items()}
+        size = measure(total)
+        return [a / size for a in total], {n: f / size for n, f in factors.items()}
 
     _, factors_of_root = vector(tree_of(paths), "")
     rates.update(factors_of_root)
@@ -89,7 +91,44 @@ def rows(instance_data):
     return np.array(A), np.array(b), bounds, runs
 
 
-def hierarchical(instance_data, weight_of_queue, floors=None, base=None):
+def filled(instance_data, weight_of_queue, measure=max):
+    """Tasks of each user of one pool, round by round, in rationals."""
+    demands = [[Fraction(v) for v in row] for row in instance_data["demands"].tolist()]
+    pool = [Fraction(v) for v in instance_data["capacities"].sum(axis=0).tolist()]
+    limits = [Fraction(v) if v < np.inf else v for v in instance_data["limits"].tolist()]
+    weights = [Fraction(w) for w in instance_data["weights"]]
+    queue_weights = {path: Fraction(w) for path, w in weight_of_queue.items()}
+    shares = [[a / c for a, c in zip(row, pool, strict=True)] for row in demands]
+    users, resources = range(len(demands)), range(len(pool))
+    tasks = [Fraction(0) for _ in users]
+    active = {n for n in users if limits[n] > 0}
+    while active:
+        rates = static_rates(
+            instance_data["paths"], queue_weights, weights, shares, active, measure
+        )
+        rate = {n: rates[n] / measure(shares[n]) for n in active}
+        begins = {n: tasks[n] / rate[n] for n in active}
+        for start, end in pairwise([*sorted(set(begins.values())), np.inf]):
+            rising = [n for n in active if begins[n] <= start]
+            at_start = [rate[n] * start if n in rising else tasks[n] for n in users]
+            stops = [limits[n] / rate[n] for n in rising]
+            for r in resources:
+                speed = sum(rate[n] * demands[n][r] for n in rising)
+                room = pool[r] - sum(at_start[n] * demands[n][r] for n in users)
+                stops += [start + room / speed] if speed else []
+            t = min(stops)
+            if t <= end:
+                break
+        tasks = [rate[n] * t if n in rising else tasks[n] for n in users]
+        used = [sum(tasks[n] * demands[n][r] for n in users) for r in resources]
+        full = {r for r in resources if used[r] == pool[r]}
+        stopped = {n for n in active if tasks[n] == limits[n] or any(demands[n][r] for r in full)}
+        assert stopped
+        active -= stopped
+    return tasks
+
+
+def hierarchical(instance_data, weight_of_queue, floors=None, base=None, measure=max):
     """Tasks of each user, round by round."""
     d, weights, limits = (instance_data[key] for key in ("demands", "weights", "limits"))
     N, K = len(d), len(instance_data["capacities"])
@@ -101,8 +140,10 @@ def hierarchical(instance_data, weight_of_queue, floors=None, base=None):
     active = {n for n in range(N) if runs[n].any() and limits[n] > 0}
     active -= {n for n in active if _most(A, b, bounds, N, K, np.zeros(N), n) <= 1e-9}  # a cap of 0
     while active:
-        rates = static_rates(instance_data["paths"], weight_of_queue, weights, shares, active)
-        rate = {n: rates[n] / max(shares[n]) for n in active}
+        rates = static_rates(
+            instance_data["paths"], weight_of_queue, weights, shares, active, measure
+        )
+        rate = {n: rates[n] / measure(shares[n]) for n in active}
         extra, low = [], []
         for n in range(N):
             row = np.zeros(N * K + 1)

@@ -169,4 +169,11 @@ def findings_of(
     return findings if names is None else {name: findings[name] for name in names}
 
 
-__all__ = ["PROPERTIES", "Finding", "audit", "table"]
+from .promises import count_broken  # noqa: E402  (it uses what stands above)
+from .reports import nearby, own_use  # noqa: E402
+
+__all__ = ["PROPERTIES", "Finding", "audit", "count_broken", "nearby", "own_use", "table"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -17,6 +17,7 @@ from enum import IntEnum
 from functools import cache, wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -32,6 +33,7 @@ from ..errors import (
     FileFormatError,
     SolverError,
     bounded,
+    warn_caller,
 )
 from ..models.files.plain_data import plain_number
 from ..models.files.whole_files import home
@@ -87,14 +89,16 @@ class _Group(TyperGroup):
     """Runs a command; errors and warnings of fairlp become one line each on standard error."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the names and first sentences of the commands, whole."""
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [
-                    (name, command.get_short_help_str(MOST_LETTERS))
-                    for name, command in self.commands.items()
-                ]
-            )
+        """Write the names and first sentences of the commands, whole, a section a package."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            package = command.callback.__module__.partition(".")[0]
+            title = package.removeprefix("fairlp").strip("_").capitalize() or "Commands"
+            line = (name, command.get_short_help_str(MOST_LETTERS))
+            sections.setdefault(title, []).append(line)
+        for title, lines in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(lines)
 
     def get_command(self, ctx: Any, name: str) -> Any:
         command = super().get_command(ctx, name)
@@ -191,6 +195,16 @@ def command(name: str | None = None) -> Callable[[_Function], _Function]:
         return function
 
     return registered
+
+
+def load_commands() -> None:
+    """Register the commands of installed packages; a warning names one that cannot be imported."""
+    for point in entry_points(group="fairlp.commands"):
+        try:
+            point.load()
+        except Exception as error:  # of a foreign package
+            reason = f"{type(error).__name__}: {error}"
+            warn_caller(f"the commands of {point.value.partition('.')[0]} are left out: {reason}")
 
 
 def flattened(function: Callable[..., None]) -> Callable[..., None]:

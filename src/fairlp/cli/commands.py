@@ -1,4 +1,4 @@
-"""The commands that share a cluster: allocate, compare, frontier."""
+"""The commands that share a cluster: allocate, compare, validate."""
 
 from __future__ import annotations
 
@@ -13,10 +13,18 @@ from typer import Option
 
 from .. import plots
 from ..errors import NotDefinedError, SkippedMechanismWarning
-from ..models.files.plain_data import plain_number
 from ..tolerances import VERIFIED
 from .app import ExitCode, command, in_shell_words
-from .output import SHOWN, DrawnReportOptions, Text, TitledTable, cell, check_folder, records, wrote
+from .output import (
+    SHOWN,
+    DrawnReportOptions,
+    Text,
+    TitledTable,
+    cell,
+    check_folder,
+    records,
+    wrote,
+)
 from .parameters import (
     InstanceArgument,
     MechanismOption,
@@ -254,73 +262,6 @@ def _compare_methods(
     )
     if disagreeing:
         raise typer.Exit(ExitCode.NO)
-
-
-@command()
-def frontier(
-    *,
-    instance: InstanceArgument,
-    alphas: Annotated[
-        str | None,
-        Option(
-            metavar="LIST",
-            help="α by commas, such as 0.5,1,2, to which 0 and inf are added. By default 0, ¼, ½, 1, 2, 4, 8, 16, inf.",
-        ),
-    ] = None,
-    observed: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="CSV of what a scheduler did, for comparison: user and a column for each server, or user, server, "
-            "tasks.",
-        ),
-    ] = None,
-    method: MethodOptions,
-    report: DrawnReportOptions,
-) -> None:
-    """Show the price of fairness in efficiency, and of efficiency in fairness, by α.
-
-    Example: fairlp frontier khamse-ashari-figure-1 --alphas 0.5,1,2
-    """
-    arguments = method.arguments()
-    from ..models.files.tables import read_tasks
-    from ..research.frontier import ALPHAS, frontier as run
-
-    cluster = load_instance(instance)
-    observed_tasks = None if observed is None else read_tasks(observed, cluster)
-    result = run(
-        cluster,
-        ALPHAS if alphas is None else _numbers(alphas),
-        observed=observed_tasks,
-        **arguments,
-    )
-    failed = [{"alpha": alpha, "why": reason} for alpha, reason in result.failed.items()]
-
-    reasons = [f"alpha {alpha:g}: {reason}" for alpha, reason in result.failed.items()]
-
-    def data() -> dict[str, Any]:
-        return {
-            "table": records(result.table),
-            "markers": records(result.markers),
-            "failed": failed,
-        }
-
-    tables = [
-        TitledTable("α-fair allocations", result.table),
-        TitledTable("Beside them", result.markers),
-    ]
-    report.deliver([*tables, *reasons], result.table, data)
-    report.save(result.plot)
-
-
-def _numbers(text: str) -> list[float]:
-    """Return the numbers of a list by commas."""
-    try:
-        return [plain_number(number) for number in text.split(",") if number.strip()]
-    except ValueError:
-        raise typer.BadParameter(
-            f"{text!r} is no list of numbers, such as 0.5,1,2", param_hint="'--alphas'"
-        ) from None
 
 
 # An allocation for people.

@@ -157,7 +157,7 @@ def check_folder(path: Path | None) -> None:
 
 def wrote(path: Path) -> None:
     """Say on standard error that a file was written."""
-    typer.echo(visible(f"wrote {path}"), err=True)
+    say(f"wrote {path}", err=True)
 
 
 def print_text(text: Text) -> None:
@@ -200,9 +200,12 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
-def say(text: str) -> None:
-    """Print a line of text on standard output."""
-    _print(f"{text}\n")
+def say(text: str, *, err: bool = False) -> None:
+    """Print a line of text on standard output, or on standard error."""
+    if err:
+        typer.echo(visible(text), err=True)
+    else:
+        _print(f"{text}\n")
 
 
 def console(**options: Any) -> Console:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import sys
+import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,25 +15,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from ..errors import FileFormatError, UnknownNameError, nearest
+from ..errors import UnknownNameError, nearest
 from ..models.files.plain_data import plain_number
 from ..models.files.whole_files import DOCUMENT_SUFFIXES, home
+from .app import name_path
 
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
-    from ..operations.reports.subject import Subject
 
 #: Completions for the shell, each with a description.
 Completions = list[tuple[str, str]]
 #: The values of an option that may be repeated.
 Repeated = list[str] | None
-
-_NODES = "openb_node_list_all_node.csv"
-#: The folder of machines in Google's trace of 2011.
-_MACHINES_2011 = "machine_events"
-#: Tables of tasks in the Alibaba trace, the preferred one first (a third of its GPU tasks name
-#: their GPU models).
-_TASKS = ("openb_pod_list_gpuspec33.csv", "openb_pod_list_default.csv")
 
 
 # The typed text as data.
@@ -48,12 +44,6 @@ def load_instance(text: str) -> Instance:
     """
     path = home(text)
     if text and path.exists():
-        if (path / _NODES).exists():
-            return _alibaba(path)
-        if (path / _MACHINES_2011).is_dir():
-            from ..models.files.traces import read_google2011
-
-            return read_google2011(path)
         from ..models.files.instances import read
 
         return read(path)
@@ -67,35 +57,16 @@ def load_instance(text: str) -> Instance:
     )
 
 
-def _alibaba(folder: Path) -> Instance:
-    from ..models.files.traces import read_alibaba_gpu
-
-    names = sorted(path.name for path in folder.glob("openb_pod_list_*.csv"))
-    if not names:
-        raise FileFormatError(
-            f"{str(folder)!r} has {_NODES} but no openb_pod_list_*.csv; expected "
-            f"{' or '.join(_TASKS)}"
-        )
-    tasks = next((name for name in _TASKS if name in names), names[0])
-    return read_alibaba_gpu(folder / _NODES, folder / tasks)
-
-
-def load_subject(
-    text: str, scheduler: str | None = None, allocation: Path | None = None
-) -> Subject:
-    """Return the subject of a report: a scheduler's dump, or an instance as for `load_instance`.
-
-    ``allocation`` is a CSV of the tasks that run now, of an instance.
-    """
-    from ..operations.reports.subject import is_dump, subject_of
-
-    if scheduler is not None or (text and is_dump(text)):
-        if allocation is not None:
-            raise typer.BadParameter(
-                "a dump has its own running tasks; --allocation is for instances"
-            )
-        return subject_of(text, scheduler=scheduler)
-    return subject_of(load_instance(text), allocation)
+def standard_input(path: str) -> str:
+    """Return the path, of a file that holds the standard input where it is ``-``."""
+    if path != "-":
+        return path
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    file = Path(folder.name, "standard input.json")
+    file.write_bytes(sys.stdin.buffer.read())
+    name_path(str(file), "the standard input")
+    return str(file)
 
 
 def read_options(pairs: Repeated, time_limit: float | None = None) -> dict[str, Any]:
@@ -259,27 +230,57 @@ def complete_instance(incomplete: str) -> Completions:
 # The arguments and options.
 
 
-def mechanism_option(help_text: str, metavar: str = "NAME") -> Any:
-    """Return the option that names a mechanism, or several; ``help_text`` is its help."""
+def named_option(
+    kind: Literal["mechanism", "solver"],
+    *flags: str,
+    help_text: str,
+    metavar: str = "NAME",
+    names: Callable[[], Iterable[str]] | None = None,
+) -> Any:
+    """Return an option whose values are names of mechanisms or solvers; one's own are loaded.
+
+    Parameters
+    ----------
+    kind : {"mechanism", "solver"}
+    *flags : str
+        By default the name of the parameter.
+    help_text, metavar : str
+    names : callable, optional
+        What is completed in their place.
+    """
+    complete = complete_mechanism if kind == "mechanism" else complete_solver
     return Option(
-        "--mechanism",
-        "-m",
+        *flags,
         metavar=metavar,
-        callback=own_mechanism,
-        autocompletion=complete_mechanism,
+        callback=own_mechanism if kind == "mechanism" else own_solver,
+        autocompletion=complete
+        if names is None
+        else (lambda incomplete: begun(incomplete, names())),
         help=help_text,
     )
 
 
-InstanceArgument = Annotated[
-    str,
-    Argument(
-        metavar="INSTANCE",
-        autocompletion=complete_instance,
-        help="A .json or .yaml file, a folder with users.csv and servers.csv, a folder with the Alibaba GPU trace, "
-        "or the name of a worked example (fairlp example lists them).",
-    ),
-]
+def mechanism_option(help_text: str, metavar: str = "NAME") -> Any:
+    """Return the option that names a mechanism, or several; ``help_text`` is its help."""
+    return named_option("mechanism", "--mechanism", "-m", help_text=help_text, metavar=metavar)
+
+
+_INSTANCE_HELP = (
+    "A .json or .yaml file, a folder with users.csv and servers.csv, a folder with the Alibaba GPU trace, or the name "
+    "of a worked example (fairlp example lists them)."
+)
+
+
+def instance_argument(
+    metavar: str = "INSTANCE", help_text: str = _INSTANCE_HELP, callback: Any = None
+) -> Any:
+    """Return the argument that names an instance, a file or a folder, which the shell completes."""
+    return Argument(
+        metavar=metavar, autocompletion=complete_instance, callback=callback, help=help_text
+    )
+
+
+InstanceArgument = Annotated[str, instance_argument()]
 MechanismOption = Annotated[
     str,
     mechanism_option(
@@ -294,11 +295,9 @@ MechanismsOption = Annotated[
 ]
 SolverOption = Annotated[
     str,
-    Option(
-        metavar="NAME",
-        callback=own_solver,
-        autocompletion=complete_solver,
-        help="See: fairlp solvers; your own: package.module:Class or file.py:Class.",
+    named_option(
+        "solver",
+        help_text="See: fairlp solvers; your own: package.module:Class or file.py:Class.",
     ),
 ]
 TimeLimitOption = Annotated[

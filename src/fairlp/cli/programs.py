@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _HOPELESS = ("infeasible", "unbounded", "infeasible or unbounded")
 #: A study to start from, which ``fairlp example study`` writes.
 _STUDY: dict[str, Any] = {
+    "fairlp_study": 1,
     "name": "drf and asset fairness",
     "generator": "uniform-integers",
     "grid": {"users": [20], "resources": [2, 4], "demands": [[1, 10]], "reserves": [[500, 1000]]},
@@ -406,11 +408,21 @@ def example(
         raise FileFormatError(
             f"{str(target)!r} exists already; choose another name with -o, or pass --force"
         )
-    if instance is None:
-        from ..study import Study
-
-        written = [Study.from_dict(_STUDY).write(target)]
-    else:
-        written = instance.write(target)
+    written = [_write_study(target)] if instance is None else instance.write(target)
     for path in written:
         say(f"wrote {path}")
+
+
+def _write_study(target: Path) -> Path:
+    """Write the study to start from."""
+    from ..models.files.instances import yaml_text
+    from ..models.files.whole_files import DOCUMENT_SUFFIXES, write_text
+
+    suffix = target.suffix.lower()
+    if suffix not in DOCUMENT_SUFFIXES:
+        raise FileFormatError(
+            f"cannot tell the format of {str(target)!r}; expected .json, .yaml or .yml"
+        )
+    is_json = suffix == ".json"
+    text = f"{json.dumps(_STUDY, indent=1)}\n" if is_json else yaml_text(_STUDY)
+    return write_text(target, text)

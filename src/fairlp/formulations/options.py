@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from ..models.programs.options import SolverLimits, SolverOptions
+from ..models.programs.options import SolverLimits, SolverOptions, WriteOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,8 +25,8 @@ __all__ = [
     "ModelOptions",
     "RuleOptions",
     "SharingOptions",
-    "SimulationOptions",
-    "TrackOptions",
+    "SolverLimits",
+    "WriteOptions",
 ]
 
 
@@ -119,24 +118,6 @@ class SharingOptions(DivisibleOptions, ClockOptions, ChoiceOptions, SolverLimits
     """Keywords of :func:`fairlp.allocate` for what shares divisible tasks again and again."""
 
     half_life: float | None
-
-
-class SimulationOptions(SharingOptions, total=False):
-    """Keywords of :func:`fairlp.simulation.simulate` for what runs several simulations."""
-
-    until: float | None
-    every: float | None
-    weights: dict[Any, float] | None
-    slots: int
-
-
-class TrackOptions(ClockOptions, total=False):
-    """Keywords of :func:`fairlp.per_server.track` for what tracks by it."""
-
-    step: float
-    division: Literal["rdm", "tdm"]
-    beside: Sequence[str]
-    near: float
 
 
 class FormulationOptions(ModelOptions, total=False):

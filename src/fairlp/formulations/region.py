@@ -283,7 +283,7 @@ def gain(instance: Instance, tasks: np.ndarray, blocked: np.ndarray) -> Model:
         "w", n, inverse(dominant(instance)), "dominant share of one task of n"
     )
     reached = model.parameter("F", n, tasks, "tasks that n has at the end of the round")
-    stopped = model.subset("B", n, blocked, "n is blocked")
+    stopped = model.subset("S", n, blocked, "n is blocked")
     x = model.variable("x", n, i, where=where_runs(model, instance), doc="tasks of n on i")
     more = model.variable("z", n, where=stopped, doc="tasks that n gains")
     model.constraint("capacity", (d * x).sum(n) <= c)

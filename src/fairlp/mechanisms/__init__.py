@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import sys
 
+from .._lazy import attach
 from ..registry import make_callable
-from .table import TABLE, find, table
+from .table import table
 
-__all__ = ["TABLE", "find", "table"]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__getattr__, __dir__, __all__ = attach(__name__, __file__)
 
 make_callable(sys.modules[__name__], table)

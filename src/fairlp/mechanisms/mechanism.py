@@ -331,6 +331,16 @@ class Mechanism:
         return self.whole if chosen else self
 
     @property
+    def reference(self) -> str | None:
+        """The name by which another process finds it; None where it has none."""
+        return self.name
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """The functions of the user that it is made of: none of one of fairlp's."""
+        return ()
+
+    @property
     def remembers(self) -> bool:
         """Whether it takes the state that an earlier allocation left, and leaves one."""
         return "state" in self.options

@@ -296,6 +296,11 @@ class OwnMechanism(Mechanism):
             if isinstance(method.run, _Procedure)
         }
 
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """The user's functions: its own, and those of the methods that were added."""
+        return (self.function, *self.faster.values())
+
     def __repr__(self) -> str:
         return f"<Mechanism {self.name!r}: {', '.join(self.method_names)}>"
 

@@ -1,4 +1,4 @@
-"""Figures of allocations, comparisons and simulations, for notebooks, papers, ``fairlp --plot``.
+"""Figures of allocations and comparisons, for notebooks, papers, ``fairlp --plot``.
 
 Matplotlib is an optional package (``pip install "fairlp[plot]"``), imported when a figure is drawn.
 Every function returns a ``matplotlib.figure.Figure`` that needs no display and is not known to
@@ -10,4 +10,15 @@ from __future__ import annotations
 
 from .._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(__name__, __file__)
+_MOVED = """
+plot_completion_ratios plot_completion_times plot_dedicated_clouds plot_frontier plot_profile plot_reductions
+plot_slot_sizes plot_tracking plot_user_shares plot_utilization_over_time
+"""
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    __file__,
+    moved={
+        name: f"it is now fairlp_research.plots.{name} (import fairlp_research)"
+        for name in _MOVED.split()
+    },
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from .._lazy import attach
 from ..registry import make_callable
 
 if TYPE_CHECKING:
@@ -52,11 +53,6 @@ def table() -> pd.DataFrame:
     )
 
 
-__all__ = ["table"]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__getattr__, __dir__, __all__ = attach(__name__, __file__)
 
 make_callable(sys.modules[__name__], table)

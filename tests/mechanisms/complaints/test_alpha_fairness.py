@@ -18,8 +18,8 @@ from fairlp.formulations.normalisers import dominant
 from fairlp.models.programs.solution import solution_at
 from fairlp.models.programs.status import Termination
 from fairlp.solvers.interior_point import backend
-from fairlp.study.generators import log_normal
 from fairlp.tolerances import ACCEPTED, AGREEMENT, CONVEX_POINT, VERIFIED
+from fairlp_research.study.generators import log_normal
 from instances import random_instance
 from mean_level import mean_level_bound, power_mean
 from profiles import many

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings, strategies as st
 from scipy.optimize import linprog
 
 import fairlp
+import fairlp_research
 from fairlp.errors import FairlpError, InstanceError, NotDefinedError, SolverError
 from fairlp.formulations.alpha_fair import reference
 from fairlp.models.trees.guarantees import floors
@@ -288,7 +289,7 @@ def test_the_level_of_reference_fits_below_caps():
 
 
 def test_the_frontier_knows_queues_and_its_bound_does_not():
-    frontier = fairlp.frontier(three(cap={"resource1": 3}), [2])
+    frontier = fairlp_research.frontier(three(cap={"resource1": 3}), [2])
     assert frontier.table.smallest_level.loc[[2, np.inf]].tolist() == pytest.approx(
         [0.125] * 2, rel=1e-6
     )

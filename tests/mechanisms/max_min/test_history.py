@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 import fairlp
 from fairlp import Instance
 from fairlp.errors import InstanceError, UnknownNameError
-from fairlp.simulation.allocators import allocator
+from fairlp_research.simulation.allocators import allocator
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import counted

@@ -16,13 +16,13 @@ import leximin_oracle
 from fairlp import Instance
 from fairlp.errors import SolverError, SolverNotAvailableError
 from fairlp.formulations.normalisers import tasks_at_level_1
-from fairlp.library.numerics import shaped
 from fairlp.mechanisms.allocation import overuse
 from fairlp.mechanisms.max_min import ladder, methods, proof
 from fairlp.mechanisms.mechanism import MethodCall
 from fairlp.mechanisms.table import find
 from fairlp.solvers.leximin.level_errors import LevelErrors, program_error
 from fairlp.tolerances import ACCEPTED, AGREEMENT, FEASIBILITY
+from fairlp_research.library.numerics import shaped
 from profiles import by_day, chequered, many
 
 #: 2,000 of these have been run; ``FAIRLP_MAGNITUDES=2000`` runs them all.

@@ -14,13 +14,13 @@ from fairlp import Instance
 from fairlp.errors import NotDefinedError
 from fairlp.formulations import region as model_region
 from fairlp.formulations.normalisers import tasks_at_level_1
-from fairlp.library.numerics import SHAPES, shaped
 from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.max_min.proof import PricedRegion, prove_rounds
 from fairlp.mechanisms.table import find
 from fairlp.models.paths import engine
 from fairlp.models.trees import guarantees, tree, tree_path
 from fairlp.solvers.leximin import leximin, programs
+from fairlp_research.library.numerics import SHAPES, shaped
 from profiles import many
 from tree_instances import tree_instance
 

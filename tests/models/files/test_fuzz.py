@@ -14,17 +14,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import fairlp
-from fairlp import study
 from fairlp.errors import FairlpError
 from fairlp.models.files.tables import read_tasks
-from fairlp.models.files.traces import (
+from fairlp.models.instances.conditions import Columns, evaluate
+from fairlp_research import study
+from fairlp_research.simulation import Workload, generators
+from fairlp_research.traces import (
     read_alibaba_gpu,
     read_google2011,
     read_google2011_tasks,
     read_pai2020,
 )
-from fairlp.models.instances.conditions import Columns, evaluate
-from fairlp.simulation import Workload, generators
 from profiles import many
 from program_files import CASES
 

@@ -20,11 +20,12 @@ import yaml
 from hypothesis import given, settings, strategies as st
 
 import fairlp
-from fairlp import Instance, study
+from fairlp import Instance
 from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models.files import instances as files, schema
 from fairlp.models.files.instances import differences
 from fairlp.models.files.tables import read_tasks
+from fairlp_research import study
 from instance_strategies import (
     DOCUMENTATION,
     SUFFIXES,

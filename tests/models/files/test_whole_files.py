@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 import fairlp
-from fairlp import study
 from fairlp.errors import FileFormatError
 from fairlp.models.files import whole_files
 from fairlp.models.files.programs import read_program
 from fairlp.models.files.tables import read_tasks
-from fairlp.models.files.traces import read_pai2020
 from fairlp.models.files.whole_files import draft_folder, drafts, read_bytes
-from fairlp.simulation import Workload
+from fairlp_research import study
+from fairlp_research.simulation import Workload
+from fairlp_research.traces import read_pai2020
 
 
 def content(folder):

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
+import fairlp_clusters
+import fairlp_research
 from fairlp import Index, Instance, Model
 from fairlp.errors import FairlpError, InstanceError, ModelError
 from fairlp.models.notation.labels import LONGEST_LABEL
@@ -129,8 +131,8 @@ def test_numbers_beyond_floats_are_refused_in_words(number):
         lambda: model.variable("z", upper=number),
         lambda: Instance.from_arrays([[number]], [[3]]),
         lambda: Instance.from_arrays([[1]], [[3]], weights=[number]),
-        lambda: fairlp.frontier(ghodsi, [number]),
-        lambda: fairlp.what_if(ghodsi, weights={"A": number}),
+        lambda: fairlp_research.frontier(ghodsi, [number]),
+        lambda: fairlp_clusters.what_if(ghodsi, weights={"A": number}),
     ):
         with pytest.raises(FairlpError) as caught:
             use()

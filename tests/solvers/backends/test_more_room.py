@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fairlp
+import fairlp_research
 from small_integer_programs import by_enumeration, small_integer_program
 
 INTEGER_SOLVERS = ("highs", "scipy", "glpk", "scip", "cvxpy:HIGHS", "pyomo:highs")
@@ -62,7 +63,7 @@ def test_small_integer_programs_have_the_optimum_of_enumeration():
 
 def test_a_planted_fixed_point_of_psdsf_is_found():
     """It is feasible to the last digit; at its tightest tolerances HiGHS lost every point."""
-    answer = fairlp.library.load("psdsf-theorem-2").program().solve("highs")
+    answer = fairlp_research.library.load("psdsf-theorem-2").program().solve("highs")
     assert answer.require_optimal().objective == pytest.approx(3) and answer.verify().is_feasible
 
 

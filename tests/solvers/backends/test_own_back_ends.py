@@ -10,7 +10,6 @@ import pytest
 
 import fairlp
 from cli_runner import fairlp_in_a_shell, run
-from fairlp import study
 from fairlp.conformance.zoo import FAMILIES
 from fairlp.errors import (
     NoSolutionError,
@@ -20,6 +19,7 @@ from fairlp.errors import (
     UnsupportedError,
 )
 from fairlp.models.programs import backends
+from fairlp_research import study
 from own_back_ends import LIES, Dual, Whole, liar
 from paths import ROOT
 

@@ -9,12 +9,12 @@ import pytest
 
 import fairlp
 from fairlp.errors import NotConvergedError
-from fairlp.library.numerics import shaped
 from fairlp.models.programs.certificate import certify
 from fairlp.models.programs.solution import Solution
 from fairlp.solvers.interior_point import face, method, session
 from fairlp.solvers.interior_point.structure import Structure
 from fairlp.tolerances import INTERIOR_ROUGH, SETTLED
+from fairlp_research.library.numerics import shaped
 from profiles import chequered, many
 
 #: The shapes, and what is special about them.

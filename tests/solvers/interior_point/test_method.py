@@ -10,6 +10,7 @@ import pytest
 
 import brute_force
 import fairlp
+import fairlp_research
 from fairlp.errors import NotConvergedError
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.options import Options
@@ -313,7 +314,7 @@ def test_the_real_cluster_unmerged():
 
     All 457 on all 1,523 at night, by day a thirtieth of the servers and as much of what is asked.
     """
-    whole = fairlp.read_alibaba_gpu(
+    whole = fairlp_research.read_alibaba_gpu(
         TRACE / "openb_node_list_all_node.csv", TRACE / "openb_pod_list_gpuspec33.csv"
     )
     assert (len(whole.users), len(whole.servers)) == (457, 1523) and whole.has_constraints

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairlp
-from fairlp.library import numerics
+from fairlp_research.library import numerics
 from profiles import PROFILE, many
 from scripts import benchmark
 

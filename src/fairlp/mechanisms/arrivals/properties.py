@@ -10,7 +10,7 @@ import pandas as pd
 from ...tolerances import AGREEMENT
 
 if TYPE_CHECKING:
-    from ... import DynamicAllocation
+    from .result import DynamicAllocation
 
 #: name → the promise, at each step
 PROPERTIES = {

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from ...errors import NotConvergedError
+from ...errors import NotConvergedError, UnsupportedError, quoted
 from ...models.instances.arithmetic import effort
 from ...models.instances.instance import Instance
 from ...tolerances import QUOTIENT_ROUNDING, SATURATED, SETTLED
 from ..mechanism import Division
 
-__all__ = ["PerServerMarket"]
+__all__ = ["PerServerMarket", "positive"]
 
 # Water-filling of one server for users who also run elsewhere: a server's best response in PS-DSF.
 
@@ -285,3 +286,16 @@ class PerServerMarket:
             tasks[server_users, i] = filling.tasks
             filled[i] = filling
         return change, filled
+
+
+def positive(name: str, value: Any, zero: bool = False) -> float:
+    """Return an option that must be a finite positive number, or raise."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
+        raise UnsupportedError(
+            f"{name}={quoted(value)}; expected a finite number {'≥' if zero else '>'} 0"
+        )
+    return number

@@ -20,10 +20,12 @@ from ...errors import (
 )
 from ...formulations import normalisers, per_server, per_server as formulations
 from ...formulations.audits import gain_by_lowering, pareto
+from ...formulations.options import ClockOptions
 from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
+from ...registry import Registry
 from ...tolerances import AGREEMENT, AUDIT, MILP_TOLERANCES
 from ..allocation import within_capacity
 from ..max_min.methods import by_interior_points
@@ -42,18 +44,19 @@ from ..validation import in_floats
 from .algorithm_1 import algorithm_1
 from .best_response import MOST_SWEEPS, SweepsResult, best_response
 from .check import fixed_point, judge
-from .distributed import CLOCK_OPTIONS, Action, Network, clocks_of, positive
-from .market import PerServerMarket
+from .market import PerServerMarket, positive
 from .time_market import limits_bind, prove_market, time_market
 
 # PS-DSF: one function a method, and the same certificate whatever made the allocation.
 
 #: A function that makes a table when it is read.
 MakesTable: TypeAlias = "Callable[[], pd.DataFrame]"
-#: Simulated seconds after which the distributed method gives up, in periods.
-MOST_PERIODS = 5000
-#: Violations are sampled once a period, and later whenever this much more time has passed.
-SAMPLED = 1.02
+#: What lets servers act on their own, and comes with a package: (instance, division, tasks to begin
+#: with or None, options) → tasks, and a table of every action.
+_NONE: dict[str, Any] = {}
+SETTLERS: Registry[Callable[..., tuple[np.ndarray, pd.DataFrame]]] = Registry(
+    "method", "fairlp.methods", {}, _NONE.__getitem__
+)
 
 
 def sweeps(call: MethodCall, *, settle: Callable[..., SweepsResult], counted: str) -> MethodResult:
@@ -176,76 +179,15 @@ by_algorithm_1 = partial(sweeps, settle=algorithm_1, counted="updates")
 
 
 def distributed(call: MethodCall) -> MethodResult:
-    """Simulate servers that act at their own times on late totals; ``rounds`` has every action."""
-    clocks = clocks_of(call.parameters)
-    seconds = positive("seconds", call.parameters.get("seconds", MOST_PERIODS * clocks.period))
+    """Let servers act at their own times on late totals; ``rounds`` has every action."""
+    settle = SETTLERS[SETTLERS.spelt("distributed")]
     division = call.mechanism.division
 
     def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame]:
-        network = Network(PerServerMarket.of(small, division), clocks, market_start(small))
-        actions, samples = simulate(network, small, seconds)
-        if not network.settled:
-            verdict = fixed_point(small, network.tasks, division)
-            last = max(
-                (action.change for action in actions if action.time > seconds - clocks.longest),
-                default=0.0,
-            )
-            raise NotConvergedError(
-                f"{call.mechanism.name} by distributed servers has not settled after {seconds:g} "
-                "simulated seconds "
-                f"({len(actions)} actions): in the last {clocks.longest:.3g} one still moved "
-                f"{last:.3g} of what a user "
-                f"could run alone on a server. {verdict}. Give a smaller damping (it was "
-                f"{clocks.damping:.3g}), a "
-                "smaller delay, or more seconds"
-            )
-        return network.tasks, _actions(small, actions, samples)
+        tasks, actions = settle(small, division, market_start(small), call.parameters)
+        return tasks, actions
 
     return _certified(call, run)
-
-
-def simulate(
-    network: Network, instance: Instance, until: float
-) -> tuple[list[Action], pd.DataFrame]:
-    """Run a network until it settles or time is up; return actions and samples.
-
-    The samples are violation and distance by time.
-    """
-    actions: list[Action] = []
-    samples: list[tuple[float, float, float]] = []
-
-    def sample() -> None:
-        violation = fixed_point(instance, network.tasks, network.market.division).violation
-        samples.append((network.time, violation, network.distance()))
-
-    due = network.time
-    while network.time < until and not network.settled:
-        sample()
-        due = max(due + network.clocks.period, due * SAMPLED)
-        actions += network.run(min(due, until))
-    sample()
-    return actions, pd.DataFrame(samples, columns=["time", "violation", "distance"]).set_index(
-        "time"
-    )
-
-
-def _actions(instance: Instance, actions: list[Action], samples: pd.DataFrame) -> pd.DataFrame:
-    """Return the actions in order of time.
-
-    Each sample of violation and distance stands at the last action before it.
-    """
-    frame = pd.DataFrame(
-        {
-            "time": [action.time for action in actions],
-            "server": [instance.servers[action.server] for action in actions],
-            "change": [action.change for action in actions],
-        },
-        index=pd.RangeIndex(1, len(actions) + 1, name="action"),
-    )
-    last = np.searchsorted(frame["time"].to_numpy(), samples.index.to_numpy(), side="right")
-    measured = samples.set_axis(last, axis="index")
-    measured = measured[~measured.index.duplicated(keep="last")]
-    return frame.join(measured)
 
 
 def convex(call: MethodCall) -> MethodResult:
@@ -417,7 +359,7 @@ def require_converged(call: MethodCall, instance: Instance, settled: SweepsResul
 
 
 _SWEEPS = ("most_sweeps",)
-_CLOCKS = (*CLOCK_OPTIONS, "seconds")
+_CLOCKS = (*ClockOptions.__annotations__, "seconds")
 
 BEST_RESPONSE = Method(
     "best-response", with_pivots, options=_SWEEPS, cost="O(NK(R + log N)) a sweep, tens of sweeps"

@@ -26,13 +26,7 @@ from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from ..instances.queues import ROOT
 from .documents import column_of, plain, short
-from .frames import (
-    ATTRIBUTE,
-    FAMILIES,
-    from_frames,
-    pair_table,
-    to_frames,
-)
+from .frames import ATTRIBUTE, FAMILIES, from_frames, pair_table, to_frames
 from .plain_data import plain_json
 from .schema import VERSION, require_version
 from .tables import guarded, unguarded

@@ -42,7 +42,7 @@ else:
     _BaseLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _BaseDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
-__all__ = ["fault_of", "measure_yaml", "read_document", "yaml_text"]
+__all__ = ["read_document", "yaml_document", "yaml_text"]
 
 _EXPECTED = "expected .json, .yaml, .yml or a folder with users.csv and servers.csv"
 _PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "job_sizes",
@@ -75,6 +75,9 @@ def read(path: str | Path) -> Instance:
     """
     source = home(path)
     if source.is_dir():
+        is_own = any((source / name).exists() for name in ("users.csv", "servers.csv"))
+        if not is_own and (instance := _by_others(source)) is not None:
+            return instance
         from .csv_folder import read_folder
 
         return read_folder(source)
@@ -82,8 +85,25 @@ def read(path: str | Path) -> Instance:
     hint = " (give the folder, not one of its files)" if suffix == ".csv" else ""
     if suffix in (".mps", ".lp", ".gz"):
         hint = "; a program is read with fairlp.read_program(path)"
+    if suffix not in _PARSERS and source.exists() and (instance := _by_others(source)) is not None:
+        return instance
     document = read_document(source, f"{_EXPECTED}{hint}")
+    is_own = isinstance(document, dict) and "fairlp" in document
+    if not is_own and (instance := _by_others(source)) is not None:
+        return instance
     return from_document(document, str(path))
+
+
+def _by_others(source: Path) -> Instance | None:
+    """Return what an installed package makes of a file or folder; None where it is of none.
+
+    Packages bring readers by entry points in the group ``fairlp.readers``: functions of a path that
+    return an Instance, or None for what is not theirs.
+    """
+    from importlib.metadata import entry_points
+
+    instances = (point.load()(source) for point in entry_points(group="fairlp.readers"))
+    return next((instance for instance in instances if instance is not None), None)
 
 
 def read_document(source: Path, expected: str = "expected .json, .yaml or .yml") -> Any:
@@ -298,6 +318,19 @@ for _tag, _pattern, _first in (
 def _parse_yaml(text: str) -> Any:
     measure_yaml(text)
     return yaml.load(text, Loader=_Loader)  # a SafeLoader
+
+
+def yaml_document(text: str) -> Any:
+    """Return what a text of YAML says; a ValueError says where it is none, or nested too deeply.
+
+    >>> yaml_document("a: [1, 2]")
+    {'a': [1, 2]}
+    """
+    try:
+        measure_yaml(text)
+        return yaml.load(text, Loader=_BaseLoader)  # a SafeLoader
+    except (ValueError, yaml.YAMLError) as error:  # ValueError: the 99th of a month
+        raise ValueError(fault_of(error)) from None
 
 
 def measure_yaml(text: str) -> None:

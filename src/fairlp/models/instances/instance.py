@@ -27,7 +27,8 @@ from ..notation.labels import (
 )
 from ..programs.solution_views import table
 from . import checks
-from .arithmetic import tasks_alone
+from .arithmetic import effort, tasks_alone
+from .conditions import Columns, evaluate
 
 if TYPE_CHECKING:
     from .queues import Queues
@@ -227,7 +228,7 @@ class Instance:
         Number of tasks that a user has; infinite for no limit.
     job_sizes : ndarray of int, shape (N,)
         Tasks of each of a user's jobs: they run at once or not at all. Mechanisms share tasks;
-        :func:`fairlp.fair_shares`, :func:`fairlp.what_if`, :func:`fairlp.report` and
+        :func:`fairlp_clusters.fair_shares`, :func:`fairlp_clusters.what_if`, :func:`fairlp_clusters.report` and
         :func:`fairlp.audit` count whole jobs.
     eligible : ndarray of bool, shape (N, K)
         Where a user may run (δ[n,i]).
@@ -770,6 +771,42 @@ class Instance:
         from .rounds import over_rounds
 
         return over_rounds(self, rates)
+
+    def effort(self) -> np.ndarray | None:
+        """Return the multiple of its demands that a task of n needs on i to run at the rate γ[n,i].
+
+        Shape (N, K); None where no rates are given: then a task needs its demands everywhere.
+        """
+        return effort(self)
+
+    def equal_servers(self, attributes: pd.DataFrame) -> np.ndarray:
+        """Return the class of each row of servers: those of equal capacity and attributes, from 0."""
+        from .merging import equal_servers
+
+        return equal_servers(self, attributes)
+
+    def merged_servers(self) -> Instance:
+        """Return the instance with equal servers in one row each, with their count."""
+        from .merging import merge_servers
+
+        return merge_servers(self)[0]
+
+    def servers_where(self, condition: str, who: str = "the condition") -> np.ndarray:
+        """Return the rows of servers that meet a condition, as users' ``eligible`` has them; bool.
+
+        ``who`` is whose condition it is, in the message of one that cannot be read.
+        """
+        columns = Columns(self.server_attributes, self.capacities, self.resources)
+        return evaluate(condition, columns, who)
+
+    def remaining_users(self, positions: np.ndarray) -> Instance:
+        """Return the instance of these users, entitled in the proportions in which they were.
+
+        Where none of them was entitled to anything they share by their weights.
+        """
+        from .requests import remaining_users
+
+        return remaining_users(self, positions)
 
     def select_users(self, positions: np.ndarray) -> Instance:
         """Return the instance with these users only, by position, and without entitlements.

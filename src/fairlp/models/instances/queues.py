@@ -100,6 +100,16 @@ class Queues:
         """How queues hang together above the users."""
         return Branches(self.parents, self.depths, self.weights, self.of, list(self.paths))
 
+    def branches_with_users(self, weights: np.ndarray) -> Branches:
+        """Return how queues and, after them, users of these weights hang together as nodes."""
+        return Branches(
+            np.concatenate([self.parents, self.of]),
+            np.concatenate([self.depths, self.depths[self.of] + 1]),
+            np.concatenate([self.weights, weights]),
+            len(self) + np.arange(len(self.of)),
+            [*self.paths, *self.names()],
+        )
+
     @cached_property
     def below(self) -> sparse.csr_array:
         """Which users stand in a queue or in one below it: a matrix of 0 and 1, queues × users."""

@@ -16,15 +16,7 @@ import numpy as np
 
 from ...errors import ModelError, quoted
 from ..programs.program import INTEGER, Block, LogTerms, Program, kind_of, with_data
-from .arrays import (
-    Entries,
-    Labelled,
-    Triples,
-    assemble,
-    mapped_numbers,
-    scalar,
-    times,
-)
+from .arrays import Entries, Labelled, Triples, assemble, mapped_numbers, scalar, times
 from .combinations import found_in
 from .expressions import (
     Abs,

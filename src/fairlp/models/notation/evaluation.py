@@ -15,17 +15,7 @@ from ...errors import ModelError
 from ..programs.program import Block
 from .arrays import Labelled
 from .compiler import compile_rows, division_by_zero, not_finite, numbers, sparse, starts_of
-from .expressions import (
-    Abs,
-    Add,
-    Expression,
-    Log,
-    Minimum,
-    Power,
-    Product,
-    Quotient,
-    SumOver,
-)
+from .expressions import Abs, Add, Expression, Log, Minimum, Power, Product, Quotient, SumOver
 from .labels import Indices, shape_of, symbols_of
 
 #: Places over indices, in C order; None: all, in order.

@@ -25,7 +25,7 @@ from . import operators
 from .brackets import Parts, places_in
 from .labels import (
     Immutable,
-    Index as Index,  # which is taken from here, too
+    Index as Index,
     Indices,
     aligned,
     as_indices,

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...errors import NoProgressError
 from ...tolerances import AGREEMENT
+from ..instances.rationals import rational
 
 if TYPE_CHECKING:
     from ..instances.instance import Instance
@@ -43,7 +44,7 @@ class Path:
         Task limits, infinite for none.
     active : ndarray of bool, shape (N,)
         Who goes on.
-    elapsed : float
+    elapsed : float, or Fraction
         The t of the pieces before, which :meth:`level` counts as well.
     row_tasks : ndarray, shape (N,), optional
         Tasks that one unit of the level is worth in the rows of a program, which tells what one
@@ -69,17 +70,20 @@ class Path:
     tasks: np.ndarray
     limits: np.ndarray
     active: np.ndarray
-    elapsed: float = field(default=0.0, kw_only=True)
+    elapsed: Number = field(default=0.0, kw_only=True)
     row_tasks: np.ndarray | None = field(default=None, kw_only=True, repr=False)
 
     @classmethod
-    def start(cls, instance: Instance, **fields: Any) -> Self:
+    def start(cls, instance: Instance, *, exact: bool = False, **fields: Any) -> Self:
         """Return the path on which all users who can run a task begin with nothing.
 
         Parameters
         ----------
         instance : Instance
             Says who the users are, their task limits, and who can run a task.
+        exact : bool
+            Whether tasks and limits are rationals (:class:`fractions.Fraction`), which the rate of
+            the path has to keep to.
         **fields
             Those that a subclass has beside the three of a path.
 
@@ -89,7 +93,10 @@ class Path:
         """
         limits = instance.task_limits
         can_run = instance.runnable().any(axis=1) & (limits > 0)
-        return cls(np.zeros(len(limits)), limits, can_run, **fields)
+        if exact:
+            limits = rational(limits)
+            fields = {"elapsed": Fraction(0), **fields}
+        return cls(np.zeros_like(limits), limits, can_run, **fields)
 
     @property
     def rate(self) -> np.ndarray:
@@ -190,7 +197,7 @@ class Path:
         """The t at which each active user has all its tasks, else infinite. Shape (N,)."""
         rate = self.rate
         finite = self.active & (self.limits < np.inf) & (rate > 0)
-        never = np.full(len(rate), np.inf, dtype=rate.dtype)
+        never = np.full(len(rate), np.inf, dtype=np.result_type(rate, self.limits, float))
         with np.errstate(over="ignore"):
             return np.asarray(np.divide(self.limits - self.base, rate, out=never, where=finite))
 
@@ -267,7 +274,9 @@ class Path:
         NoProgressError
             At a kink that nothing leads up to, neither t nor tasks: the path would never end.
         """
-        elapsed = float(self.elapsed + t)
+        elapsed = self.elapsed + t
+        if not isinstance(elapsed, Fraction):
+            elapsed = float(elapsed)
         stands = elapsed == self.elapsed and (self.tasks_at(t) == self.tasks).all()
         if stands and not stops.any():
             raise NoProgressError(

@@ -12,7 +12,13 @@ from ..paths.pool import PoolRows
 from .tree import tree_of_shares
 from .tree_path import first_path
 
-__all__ = ["floors"]
+__all__ = ["able_users", "floors"]
+
+
+def able_users(instance: Instance) -> np.ndarray:
+    """Return the users who can run a task somewhere, by servers, limits and caps: bool, shape (N,)."""
+    may_run = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+    return np.asarray(may_run & ~instance.tree.barred(instance.demands))
 
 
 def floors(instance: Instance) -> np.ndarray:
@@ -28,11 +34,7 @@ def floors(instance: Instance) -> np.ndarray:
     queues = instance.tree
     if not queues.guarantees.any():
         return tasks
-    can_run = (
-        instance.runnable().any(axis=1)
-        & (instance.task_limits > 0)
-        & ~queues.barred(instance.demands)
-    )
+    can_run = able_users(instance)
     deepest_first = np.argsort(-queues.depths[queues.guaranteed], kind="stable")
     for v in queues.guaranteed[deepest_first].tolist():
         below = np.asarray(queues.below[[v]].todense()).ravel() > 0

@@ -34,10 +34,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...tolerances import ACCEPTED, AGREEMENT
-from ..instances.branches import Branches
 from ..instances.instance import Instance
 from ..instances.queues import LEAST_WEIGHT
 from ..instances.quotas import Lanes, nearest_listing, outside, uncovered
+from .guarantees import able_users
 from .rules import NodeRule, Nodes
 from .tree import Tree
 from .tree_path import PacedPath
@@ -71,13 +71,8 @@ class QuotaTree:
         # whose quota is that of a lane: of a user outside the quotas, what it has itself
         self.owner = np.where(outside(queues), itself, owner)[lanes.user]
         self.counted = lanes.use + lanes.use_outside
-        self.branches = Branches(
-            np.concatenate([queues.parents, queues.of]),
-            np.concatenate([queues.depths, queues.depths[queues.of] + 1]),
-            np.concatenate([queues.weights, instance.user_weights]),
-            len(queues) + lanes.user,
-            [*queues.paths, *queues.names()],
-        )
+        of_users = queues.branches_with_users(instance.user_weights)
+        self.branches = replace(of_users, of=len(queues) + lanes.user)
         is_queue = np.arange(len(self.branches.weights)) < len(queues)
         # a user has a weight above 0 and is never late
         self.is_late = self.branches.weights <= np.where(is_queue, LEAST_WEIGHT, 0.0)
@@ -270,11 +265,7 @@ class QuotaPath(PacedPath):
     def first(cls, lanes: Lanes, instance: Instance) -> QuotaPath:
         """Return the path that begins with nothing."""
         small = lanes.instance
-        can_run = (
-            small.runnable().any(axis=1)
-            & (small.task_limits > 0)
-            & ~small.tree.barred(small.demands)
-        )
+        can_run = able_users(small)
         quotas = QuotaTree(instance, lanes)
         tree = ShareBeyondQuota(quotas).tree()
         path = cls(

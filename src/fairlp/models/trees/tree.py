@@ -256,7 +256,9 @@ class _Comparison:
         self.leads = measures >= (self.largest * (1 - self.slack) - self.rounding)[:, None]
         self.all_lead = bool(self.leads.all())
         self.follows = level is None
-        self.level = np.full(len(measures), np.inf) if level is None else level
+        if level is None:
+            level = np.full(len(measures), np.inf, dtype=np.result_type(measures, float))
+        self.level = level
         self.compared = np.zeros(len(measures), dtype=bool)
         self.is_waiting = np.zeros(len(measures), dtype=bool)
         self.stands = np.zeros(len(measures), dtype=bool)
@@ -354,7 +356,7 @@ class _Rise:
         if rank is None:
             return nodes
         parents = self.tree.branches.parents[nodes]
-        first_ranks = np.full(len(self.speed), np.inf)
+        first_ranks = np.full(len(self.speed), np.inf, dtype=np.result_type(rank, float))
         np.minimum.at(first_ranks, parents, rank)
         return np.asarray(nodes[rank == first_ranks[parents]])
 
@@ -434,3 +436,18 @@ def rational_tree(
         counted=counted,
         past=None if past is None else rational(past),
     )
+
+
+def tree_by_rule(
+    instance: Instance, rule: NodeRule, counted: bool = False, exact: bool = False
+) -> Tree:
+    """Return the tree by a rule: users are nodes of their own, which it compares as it does queues.
+
+    Use is counted in parts of what all servers have, in floats or in rationals (``exact``).
+    """
+    shares = instance.demands / instance.pool
+    if exact:
+        shares = np.array(exact_shares(instance), dtype=object)
+    branches = instance.tree.branches_with_users(instance.user_weights)
+    one_task = np.ones(len(shares), dtype=shares.dtype)
+    return Tree(branches, shares, one_task, counted=counted, rule=rule)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
@@ -68,6 +69,33 @@ class TreePath(PacedPath):
     zero: np.ndarray
     satisfied: np.ndarray
 
+    @classmethod
+    def first(
+        cls,
+        tree: Tree,
+        guaranteed: np.ndarray,
+        limits: np.ndarray,
+        can_run: np.ndarray,
+        count: str = "total",
+        **fields: Any,
+    ) -> Self:
+        """Return the path on which runnable leaves rise from their ``guaranteed`` tasks."""
+        start = Beginning.of(guaranteed, limits, can_run, count, tree.past_tasks)
+        first = cls(
+            tasks=start.tasks,
+            limits=limits,
+            active=start.active,
+            tree=tree,
+            point=tree.origin,
+            zero=start.zero,
+            satisfied=start.satisfied,
+            **fields,
+        )
+        if not tree.counted:
+            return first
+        point = tree.begin(first.counted_tasks(start.satisfied))
+        return replace(first, point=point).where_leaves_rise()
+
     @property
     def jumps(self) -> bool:
         """Whether some queue jumps, so that leaves beside it wait."""
@@ -76,7 +104,7 @@ class TreePath(PacedPath):
     @property
     def level_1(self) -> np.ndarray:
         """Tasks of each leaf per unit of s[root] if no leaf had all its tasks: a scale."""
-        return self.tree(self.active | self.satisfied)
+        return self.tree(self.active | self.satisfied) if self.row_tasks is None else self.row_tasks
 
     @cached_property
     def base(self) -> np.ndarray:
@@ -87,19 +115,19 @@ class TreePath(PacedPath):
         """Return the root's own level."""
         return float(self.point.level[0] + self.pace.level[0] * t)
 
-    def after(self, t: Number, stops: np.ndarray) -> TreePath:
+    def after(self, t: Number, stops: np.ndarray) -> Self:
         """Return the path that goes on from t, without some leaves.
 
-        Where satisfied leaves count, the tree goes on from t if every leaf that stops is satisfied and
-        asks for all its tasks: then the use at t is what the tree says. Otherwise s begins at 0
-        again, as leaves that are blocked count for nobody; leaves keep their tasks, and wait until
-        they are asked for more. (A leaf that lacks a billionth of its tasks is satisfied; no rounding
-        decides between the two.)
+        At a kink, where no leaf stops, the tree goes on from t. Where satisfied leaves count, so it
+        does if every leaf that stops is satisfied and asks for all its tasks: then the use at t is
+        what the tree says. Otherwise s begins at 0 again, as leaves that are blocked count for
+        nobody; leaves keep their tasks, and wait until they are asked for more. (A leaf that lacks a
+        billionth of its tasks is satisfied; no rounding decides between the two.)
         """
         path = replace(
             self, tasks=self.tasks_at(t), active=self.active & ~stops, point=self.tree.origin
         )
-        if not self.tree.counted:
+        if stops.any() and not self.tree.counted:
             return path
         satisfying_tasks = self.limits * satisfying_part(self.limits)
         satisfied = self.satisfied | (stops & (path.tasks >= satisfying_tasks))
@@ -117,7 +145,7 @@ class TreePath(PacedPath):
         past = np.where(self.active, self.tree.past_tasks, 0)
         return np.where(satisfied, self.tasks - self.zero, past)
 
-    def where_leaves_rise(self) -> TreePath:
+    def where_leaves_rise(self) -> Self:
         """Return this path, or the next one on which a leaf rises."""
         path = self
         while path.next_kink < np.inf and (path.tasks_at(path.next_kink) == path.tasks).all():
@@ -125,25 +153,5 @@ class TreePath(PacedPath):
         return path
 
 
-def first_path(
-    tree: Tree,
-    guaranteed: np.ndarray,
-    limits: np.ndarray,
-    can_run: np.ndarray,
-    count: str = "total",
-) -> TreePath:
-    """Return the path on which runnable leaves rise from their ``guaranteed`` tasks."""
-    start = Beginning.of(guaranteed, limits, can_run, count, tree.past_tasks)
-    first = TreePath(
-        tasks=start.tasks,
-        limits=limits,
-        active=start.active,
-        tree=tree,
-        point=tree.origin,
-        zero=start.zero,
-        satisfied=start.satisfied,
-    )
-    if not tree.counted:
-        return first
-    point = tree.begin(first.counted_tasks(start.satisfied))
-    return replace(first, point=point).where_leaves_rise()
+#: The path on which runnable leaves rise from their guaranteed tasks.
+first_path = TreePath.first

@@ -5,7 +5,7 @@ The letters (x, s, u, z, p, q, v, t) are those of :mod:`.problem`.
 Colombo and Gondzio (2008). Five things make the method stable:
 
 * A feasible start. Every user gets an equal part of every server, prices are uniform: all rows but
-  lower bounds hold. In a series of programs of terms (``fairlp.frontier``) it is a point of the
+  lower bounds hold. In a series of programs of terms (``fairlp_research.frontier``) it is a point of the
   last one, with prices raised to the worth of tasks now: a half of the iterations
   (efficiency-and-fairness.md).
 * Rows stay exact. s and u follow from x, and z from p and q, whatever error the equations have.

@@ -25,14 +25,7 @@ from ...models.paths.one_server import fill_server
 from ...models.paths.path import ConstantPath, Path
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
-from ...tolerances import (
-    ACCEPTED,
-    AGREEMENT,
-    BLOCKED_PRICE,
-    ROUNDING,
-    SATURATED,
-    SOLVER_TIGHTEST,
-)
+from ...tolerances import ACCEPTED, AGREEMENT, BLOCKED_PRICE, ROUNDING, SATURATED, SOLVER_TIGHTEST
 from .level_errors import program_error
 from .programs import Members, ServersByPrograms, Tightest
 

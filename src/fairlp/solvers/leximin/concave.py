@@ -19,11 +19,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from ...errors import NoSolutionError, UnsupportedError, quoted
-from ...models.notation.concave_levels import (
-    Curves,
-    level_rows,
-    program_and_curves,
-)
+from ...models.notation.concave_levels import Curves, level_rows, program_and_curves
 from ...models.notation.model import Model
 from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.program import Block, Program

@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from numbers import Rational
 
 import numpy as np
 
-from ...errors import NoProgressError, SolverError, counted
+from ...errors import ModelError, NoProgressError, SolverError, counted
+from ...formulations.region import gain
+from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
-from ...models.instances.merging import merge_servers
+from ...models.instances.merging import Groups, merge_servers
 from ...models.instances.rationals import rational
 from ...models.notation.model import Model
-from ...models.paths.engine import Region, Stop, rise
+from ...models.paths.engine import PathEnd, Reached, Region, Stop, rise
 from ...models.paths.path import ConstantPath, Path
 from ...models.programs.exact_certificate import BASIC, LOWER, BasisProof, optimal_from
 from ...models.programs.program import Program
@@ -26,6 +29,7 @@ from ...models.programs.proof import Basis, ExactProof, Proof, ProofRound, Prove
 from ...models.trees.guarantees import floors
 from ...models.trees.tree_path import FirstPath
 from ...tolerances import ROUNDING
+from .leximin import RiseOptions, without_rows
 
 __all__ = ["bases"]
 #: Why rounds along a tree are not written.
@@ -62,10 +66,7 @@ def exact_leximin(
     """
     small, servers = merge_servers(instance)
     model = formulation(small)
-    program = model.compile()
-    block, t = program.leximin()
-    users = block.flat.tolist()
-    region = ServersInRationals(program, range(block.start, block.stop), t)
+    users, region = _region_of(model)
     if first is not None:
         can_run = np.isin(np.arange(len(instance.users)), users)
         guaranteed = rational(floors(instance))
@@ -90,8 +91,62 @@ def exact_leximin(
         verdict = replace(verdict, exact=replace(verdict.exact, levels=proved, notes=notes))
     if not verdict.holds:
         return verdict, np.zeros(instance.shape)
-    tasks = model.evaluate("tasks", np.array(region.x, dtype=float)).reshape(len(small.users), -1)
-    return verdict, tasks[:, servers.of] * servers.factor
+    return verdict, _tasks_at(model, region, servers)
+
+
+def rise_in_rationals(
+    instance: Instance,
+    formulation: Callable[[Instance], Model],
+    path: Path,
+    round_ends: list[Reached],
+) -> tuple[PathEnd, np.ndarray]:
+    """Return the end of a path in rationals, and tasks (N×K) that reach it but for one rounding.
+
+    Raises
+    ------
+    ModelError
+        Where the path gives floats.
+    SolverError
+        Where no basis proves a program.
+    """
+    if not path.active.any() and not path.tasks.any():
+        return PathEnd(path, []), np.zeros(instance.shape)
+    small, servers = merge_servers(instance)
+    model = without_rows(formulation, RiseOptions().without, small)
+    users, region = _region_of(model)
+    region.along(users, path, path.tasks)
+    verdict = region.run(round_ends)
+    if region.end is None:
+        raise SolverError(f"not proved in rationals: {verdict.message}")
+    totals = region.end.path.tasks.astype(float)
+    tasks = _tasks_at(model, region, servers)
+    # The point may give a user more than it asks for.
+    return region.end, tasks * quotients(totals, tasks.sum(axis=1))[:, None]
+
+
+def gain_in_rationals(instance: Instance, tasks: np.ndarray, blocked: np.ndarray) -> Fraction | str:
+    """Return what blocked users can gain together, in dominant shares, or why it is not proved."""
+    program = gain(instance, tasks.astype(float), blocked).compile()
+    lower: list[Fraction | None] = [None] * program.n_rows
+    for block in program.rows:
+        if block.name == "kept":
+            lower[block.slice] = tasks[block.flat].tolist()
+    proof = _proved(program, None, lower, {})
+    return proof.message if proof.objective is None or not proof.holds else proof.objective
+
+
+def _region_of(model: Model) -> tuple[list[int], ServersInRationals]:
+    """Return the positions of the users with levels, and the region of a model."""
+    program = model.compile()
+    block, t = program.leximin()
+    users = block.flat.tolist()
+    return users, ServersInRationals(program, range(block.start, block.stop), t)
+
+
+def _tasks_at(model: Model, region: ServersInRationals, servers: Groups) -> np.ndarray:
+    """Return the tasks of the last point, on the servers before they were merged."""
+    tasks = model.evaluate("tasks", np.array(region.x, dtype=float))
+    return servers.spread(tasks.reshape(-1, len(servers)))
 
 
 class RoundNotProvedError(Exception):
@@ -141,6 +196,7 @@ class ServersInRationals(Region):
         self.last: Basis | None = None
         self.rounds: list[ProofRound] = []
         self.levels: list[Fraction | None] = [None] * len(self.rows)
+        self.end: PathEnd | None = None
 
     def along(self, users: list[int], first: Path, guaranteed: np.ndarray) -> None:
         """Take the path of all users; ``users`` are those of the rows.
@@ -157,17 +213,23 @@ class ServersInRationals(Region):
             if block.name == "guarantee":  # the rows of levels keep them
                 self.lower[block.slice] = [Fraction(0)] * len(block)
 
-    def run(self) -> Proof:
-        """Run rounds until every user is blocked, or one cannot be proved."""
+    def run(self, round_ends: list[Reached] | None = None) -> Proof:
+        """Run rounds until every user is blocked, or one cannot be proved.
+
+        ``round_ends`` is given the end of each round.
+        """
         self._note_levels(self.path.tasks, ~self.path.active)
         try:
-            rise(self.path, self)
+            self.end = rise(self.path, self, round_ends)
         except RoundNotProvedError as error:
             message = f"round {len(self.rounds) + 1}{error}"
             return Proof(False, message, levels=tuple(self.levels))
         except NoProgressError:
             message = f"round {len(self.rounds)}: no user is blocked"
             return Proof(False, message, levels=tuple(self.levels))
+        if self.tree and not self.rounds:  # all users have what they begin with
+            self.put(self.path.tasks, self.path.tasks * 0)
+            self.x = self.solve(self.program.c * 0).x or self.x
         message = f"in rationals, {counted(len(self.rounds), 'round')}"
         return Proof(True, message, levels=tuple(self.levels), exact=self.written())
 
@@ -200,7 +262,8 @@ class ServersInRationals(Region):
         rising = path.active
         while True:
             rate = np.where(rising, path.rate, 0)
-            self.put(np.where(rising, path.base, path.tasks), rate)
+            floors = np.where(rising, path.base, path.tasks)
+            self.put(_of_fractions(path, floors), _of_fractions(path, rate))
             proof = self.solve(self.program.c)
             if not proof.holds:
                 raise RoundNotProvedError(f": {proof.message}")
@@ -267,12 +330,37 @@ class ServersInRationals(Region):
         for i, bound in enumerate(self.lower):
             floors[i] = floors[i] if bound is None else float(bound)
         program = self.program.replace(A=A, row_lower=floors, c=cost)
-        proof = BasisProof(False, "no basis to begin with")
-        for columns, rows in bases(program, self.last):
-            proof, _ = optimal_from(program, columns, rows, self.lower, self.entries)
-            if proof.holds:
-                break
-        return proof
+        return _proved(program, self.last, self.lower, self.entries)
+
+
+def _proved(
+    program: Program,
+    last: Basis | None,
+    lower: list[Fraction | None],
+    entries: Mapping[tuple[int, int], Fraction],
+) -> BasisProof:
+    """Return the proof of a program from the first basis that leads to one."""
+    proof = BasisProof(False, "no basis to begin with")
+    for columns, rows in bases(program, last):
+        proof, _ = optimal_from(program, columns, rows, lower, entries)
+        if proof.holds:
+            break
+    return proof
+
+
+def _of_fractions(path: Path, numbers: np.ndarray) -> np.ndarray:
+    """Return numbers of a path as fractions; raise where one is a float."""
+    fractions = []
+    for number in numbers.tolist():
+        if not isinstance(number, Rational):
+            raise ModelError(
+                f"in rationals, {type(path).__name__} gives {number!r}; expected whole numbers and "
+                "fractions.Fraction alone (2 for 2.0) in its rates and kinks (along a tree: in its rule), or "
+                "a path in floats, without exact=True"
+            )
+        # not NumPy's integers, which flint does not take
+        fractions.append(Fraction(int(number.numerator), int(number.denominator)))
+    return np.array(fractions, dtype=object)
 
 
 def bases(program: Program, last: Basis | None) -> Iterator[Basis]:

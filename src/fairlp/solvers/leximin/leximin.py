@@ -328,7 +328,7 @@ def climb(
     if rise.rows is not None:
         pool = rise.rows(pool)
     region_of = partial(ServersByCuts, backend, first=first, pool=pool, round_ends=round_ends)
-    reduced = partial(_without, formulation, rise.without)
+    reduced = partial(without_rows, formulation, rise.without)
     share = partial(_climb, reduced, region_of, merge, rise.placed)
     return without_useless_pairs(instance, share) if merge else share(instance)
 
@@ -374,7 +374,7 @@ def _climb(
     return result
 
 
-def _without(formulation: Formulation, names: tuple[str, ...], instance: Instance) -> Model:
+def without_rows(formulation: Formulation, names: tuple[str, ...], instance: Instance) -> Model:
     """Return the model without some of its rows."""
     model = formulation(instance)
     for name in names:

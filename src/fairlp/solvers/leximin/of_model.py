@@ -33,14 +33,7 @@ from ...models.programs.protocols import Backend, Capability
 from ...models.programs.sizes import reach_of
 from ...models.programs.solution import Solution
 from ...models.programs.status import LIMITS, Termination
-from ...tolerances import (
-    ACCEPTED,
-    AGREEMENT,
-    BLOCKED_PRICE,
-    LEVEL_ROUNDING,
-    NEGLIGIBLE,
-    ROUNDING,
-)
+from ...tolerances import ACCEPTED, AGREEMENT, BLOCKED_PRICE, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING
 from ..backends import cvxpy_backend, pyomo_backend
 from ..backends.cvxpy_backend import unused
 from .by_levels import ServersByLevels

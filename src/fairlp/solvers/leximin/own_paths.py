@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
@@ -16,13 +17,15 @@ from ...keywords import lists
 from ...models.instances.arithmetic import effort
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
+from ...models.instances.rationals import rational
 from ...models.paths import engine
 from ...models.paths.engine import History, Reached, Region
 from ...models.paths.path import Path
 from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.options import SolveOptions
 from ...models.programs.proof import Proof
-from ...tolerances import AGREEMENT, VERIFIED
+from ...tolerances import AGREEMENT, ROUNDING, VERIFIED
+from .exact import gain_in_rationals, rise_in_rationals
 from .leximin import climb, rounds_frame
 
 __all__ = ["PathSolution", "rise"]
@@ -35,7 +38,7 @@ class PathSolution:
     Attributes
     ----------
     totals : Series
-        Tasks by user.
+        Tasks by user; rationals along a path of rationals.
     tasks : DataFrame or None
         Tasks, users × servers; None with a region of one's own.
     rounds : DataFrame
@@ -43,7 +46,8 @@ class PathSolution:
         ``users``, and which of them were ``blocked`` (the others have all their tasks).
     prices : DataFrame or None
         Of the first round that a resource ended: what one more unit of it on a server would add to
-        the path's t. Servers × resources; None without duals, or where nobody was blocked.
+        the path's t. Servers × resources; None without duals, in rationals, or where nobody was
+        blocked.
     solver : str
         Empty with a region of one's own.
     gap : float or None
@@ -51,6 +55,8 @@ class PathSolution:
     instance : Instance or None
     reached : list of (tasks, blocked)
         Of each round, the tasks of all users at its end, and who was blocked there.
+    path : Path
+        That users rose along, where it begins.
     """
 
     totals: pd.Series[float]
@@ -61,6 +67,7 @@ class PathSolution:
     gap: float | None
     instance: Instance | None
     reached: list[Reached]
+    path: Path
 
     @property
     def levels(self) -> pd.Series[float]:
@@ -73,9 +80,10 @@ class PathSolution:
     def certify(self, solver: AnySolver = "highs") -> Proof:
         """Return the proof that who was blocked could not have had more; one program a round.
 
-        What it covers: the tasks fit; every user has what it had when it stopped; and at the end of
-        its round no user who was blocked could gain while all others kept what they had. It does
-        not cover how tasks grow: that is what the path says.
+        What it covers: the tasks fit; every user who rises was blocked, or has all its tasks; each
+        has what it had when it stopped; and at the end of its round no user who was blocked could
+        gain while all others kept what they had. It does not cover how tasks grow: that is what the
+        path says.
 
         Parameters
         ----------
@@ -102,29 +110,25 @@ class PathSolution:
             return Proof(False, wrong)
         users = instance.users.labels
         small, _ = merge_servers(instance)
-        share_of_task = formulas.inverse(dominant(instance))
+        is_exact = self.path.tasks.dtype == object
         gap = 0.0
         for number, (tasks, blocked) in enumerate(self.reached, 1):
             if not blocked.any():
                 continue
-            lowered = tasks * (1 - AGREEMENT)
-            solution = formulas.gain(small, lowered, blocked).solve(solver)
-            if not solution.status.is_optimal:
-                return Proof(False, f"not proved: round {number}: {solution.status}")
-            # Each user was lowered by a billionth, which the blocked ones may gain back.
-            slack = AGREEMENT * float((share_of_task * tasks).sum()) * len(blocked)
-            excess = float(solution.objective) - slack
-            largest = float((share_of_task * tasks)[blocked].max())
-            if excess > VERIFIED * largest:
+            gain = _gain(small, tasks, blocked, solver)
+            if isinstance(gain, str):
+                return Proof(False, f"not proved: round {number}: {gain}")
+            if gain > (0 if is_exact else VERIFIED):
                 names = ", ".join(quoted(user) for user in users[blocked])
                 message = f"round {number}: of {names}, who stopped, one can have more"
-                return Proof(False, f"not proved: {message}", excess / max(largest, excess))
-            gap = max(gap, excess / largest if largest else 0.0)
+                return Proof(False, f"not proved: {message}", float(min(gain, 1)))
+            gap = max(gap, float(gain))
         count = sum(bool(blocked.any()) for _, blocked in self.reached)
+        programs = counted(count, "program")
         return Proof(
             True,
             f"proved: who was blocked could not have more while others kept what they had, by "
-            f"{counted(count, 'program')}; how tasks grow is what the path says",
+            f"{programs}{' in rationals' if is_exact else ''}; how tasks grow is what the path says",
             gap,
         )
 
@@ -144,17 +148,43 @@ class PathSolution:
             )
         if (tasks < 0).any() or (tasks[~runs] > 0).any():
             return "not feasible: a user has tasks where it cannot run"
-        last = self.reached[-1][0] if self.reached else np.zeros(len(tasks))
-        off = abs(tasks.sum(axis=1) - last) > AGREEMENT * np.maximum(last, tasks.sum(axis=1))
-        if off.any():
-            return (
-                f"user {quoted(instance.users[int(off.argmax())])} has not what its round gave it"
-            )
+        path = self.path
+        totals = self.totals.to_numpy(dtype=float)
+        stops = np.where(path.active, path.limits, path.tasks).astype(float)
+        for reached, blocked in reversed(self.reached):
+            stops[blocked] = reached[blocked]
+        slack = AGREEMENT * totals + ROUNDING * instance.tasks_in_pool
+        is_off = ~(abs(totals - stops) <= slack) | ~(abs(tasks.sum(axis=1) - totals) <= slack)
+        if is_off.any():
+            user = quoted(instance.users[int(is_off.argmax())])
+            return f"user {user} has not what it had when it stopped, nor all its tasks"
         return ""
 
     def __repr__(self) -> str:
         by = f" by {self.solver}" if self.solver else ""
         return f"<PathSolution{by}: {len(self.totals)} users, {counted(len(self.rounds), 'round')}>"
+
+
+def _gain(
+    instance: Instance, tasks: np.ndarray, blocked: np.ndarray, solver: AnySolver
+) -> float | Fraction | str:
+    """Return what blocked users can gain, as a part of the most that one has, or why it is open.
+
+    In rationals, of which the sign alone counts, it is in dominant shares.
+    """
+    if tasks.dtype == object:
+        return gain_in_rationals(instance, tasks, blocked)
+    solution = formulas.gain(instance, tasks * (1 - AGREEMENT), blocked).solve(solver)
+    if not solution.status.is_optimal:
+        return str(solution.status)
+    shares = formulas.inverse(dominant(instance)) * tasks
+    # Each user was lowered by a billionth, which the blocked ones may gain back.
+    slack = AGREEMENT * float(shares.sum()) * len(blocked)
+    excess = float(solution.objective) - slack
+    largest = float(shares[blocked].max())
+    if largest == 0:
+        return np.inf if excess > 0 else 0.0
+    return max(excess / largest, 0.0)
 
 
 @lists(SolveOptions)
@@ -172,9 +202,9 @@ def rise(
     path : Path
         How the tasks of users grow (:class:`fairlp.Path`).
     region : Instance or Region
-        What fits: the servers, eligibility and caps of an instance, by linear programs; or a region of
-        your own (:class:`fairlp.Region`). An instance's task limits and guarantees are the path's
-        business: it begins with the tasks that it says, and ends at its limits.
+        What fits: the servers, eligibility and caps of an instance, by linear programs; or a region
+        of your own (:class:`fairlp.Region`). An instance's task limits and guarantees are the
+        path's business: it begins with the tasks that it says, and ends at its limits.
     solver : str, Backend or class
         For an instance: a name from :func:`fairlp.solvers`, or a back end of your own.
     **options
@@ -188,6 +218,8 @@ def rise(
     ------
     InstanceError
         Where the path is not one of the instance's users.
+    SolverError
+        Along a path of rationals, where a program is not proved optimal.
     NoProgressError
         Where a round stops nobody: a region that says neither that there is room nor who is
         blocked, or rates of 0.
@@ -195,6 +227,8 @@ def rise(
     Notes
     -----
     Rounds as in all max-min mechanisms: a few programs a round, at most a round for each user.
+    Along a path of rationals (``start(instance, exact=True)``) each program is proved optimal in
+    rationals, from a basis that HiGHS proposes, and totals are rationals.
 
     Examples
     --------
@@ -208,13 +242,15 @@ def rise(
     >>> print(answer.certify())
     proved: who was blocked could not have more ...
     """
+    is_exact = path.tasks.dtype == object
     if isinstance(region, Region):
         reached: list[Reached] = []
         end = engine.rise(path, region, reached)
         labels = pd.RangeIndex(len(path.tasks), name="user")
-        totals = pd.Series(end.path.tasks, labels, name="tasks", dtype=float)
+        kind = object if is_exact else float
+        totals = pd.Series(end.path.tasks, labels, name="tasks", dtype=kind)
         table = _rounds_table(labels, end.history, reached)
-        return PathSolution(totals, None, table, None, "", None, None, reached)
+        return PathSolution(totals, None, table, None, "", None, None, reached, path)
 
     instance = region
     if not isinstance(instance, Instance):
@@ -228,23 +264,31 @@ def rise(
             "begin it with Path.start(instance)"
         )
     reached = []
+    level_1 = tasks_at_level_1(instance, dominant(instance))
+    users = instance.users.labels.rename("user")
+    servers = instance.servers.labels.rename("server")
+    resources = instance.resources.labels.rename("resource")
+    if is_exact:
+        first = replace(path, row_tasks=rational(level_1))
+        end, amounts = rise_in_rationals(instance, in_tasks(dominant), first, reached)
+        totals = pd.Series(end.path.tasks, users, name="tasks", dtype=object)
+        tasks = pd.DataFrame(amounts, users, servers)
+        table = _rounds_table(users, end.history, reached)
+        return PathSolution(totals, tasks, table, None, "highs", 0.0, instance, reached, path)
     result = climb(
         instance,
         in_tasks(dominant),
-        replace(path, row_tasks=tasks_at_level_1(instance, dominant(instance))),
+        replace(path, row_tasks=level_1),
         solver=solver,
         options=options,
         round_ends=reached,
     )
-    users = instance.users.labels.rename("user")
-    servers = instance.servers.labels.rename("server")
-    resources = instance.resources.labels.rename("resource")
     tasks = pd.DataFrame(np.maximum(result.tasks, 0.0), users, servers)
     prices = None if result.prices is None else pd.DataFrame(result.prices, servers, resources)
     table = _rounds_table(users, result.rounds, reached)
     totals = tasks.sum(axis=1).rename("tasks")
     by = str(spelt(solver))
-    return PathSolution(totals, tasks, table, prices, by, result.gap, instance, reached)
+    return PathSolution(totals, tasks, table, prices, by, result.gap, instance, reached, path)
 
 
 def _rounds_table(labels: pd.Index[Any], history: History, reached: list[Reached]) -> pd.DataFrame:

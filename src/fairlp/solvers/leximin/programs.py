@@ -39,14 +39,7 @@ from ...models.programs.program import Program
 from ...models.programs.protocols import Backend, Capability, Entries, Session
 from ...models.programs.solution import Solution
 from ...models.programs.status import Termination
-from ...tolerances import (
-    ACCEPTED,
-    AGREEMENT,
-    FLOOR_RELAXATIONS,
-    NOISE,
-    ROUNDING,
-    SOLVER_TIGHTEST,
-)
+from ...tolerances import ACCEPTED, AGREEMENT, FLOOR_RELAXATIONS, NOISE, ROUNDING, SOLVER_TIGHTEST
 from ..backends.base import dense_column
 from .level_errors import LevelErrors
 

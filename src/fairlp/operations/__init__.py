@@ -1,1 +1,0 @@
-"""Operations: what schedulers print, and a report on it. The core works without it."""

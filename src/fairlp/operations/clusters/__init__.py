@@ -1,1 +1,0 @@
-"""Clusters as their schedulers print them: Kubernetes, Slurm and YARN, read into an instance."""

@@ -1,0 +1,16 @@
+"""The names of ``fairlp.solvers``, and where each lives (``__init__.py`` reads it)."""
+
+import pandas as pd
+
+from ..models.programs.backends import (
+    available_backends as available,
+    backend as require,
+    carried as carried,
+    find_backend as find,
+    spelt as spelt,
+)
+from .interior_point.warm_starts import in_series as in_series
+
+def table() -> pd.DataFrame: ...
+
+__all__ = ["available", "carried", "find", "in_series", "require", "spelt"]

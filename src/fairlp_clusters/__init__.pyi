@@ -1,0 +1,22 @@
+"""The public names of the companion, and where each lives (``__init__.py`` reads it)."""
+
+from .dues.blockers import blockers as blockers
+from .dues.share_comparison import fair_shares as fair_shares
+from .dues.what_if import what_if as what_if
+from .page.charts import charts as charts
+from .page.page import report as report
+from .periods.period import Period as Period, period as period
+from .readers.assembly import Snapshot as Snapshot
+from .readers.reading import snapshot as snapshot
+
+__all__ = [
+    "Period",
+    "Snapshot",
+    "blockers",
+    "charts",
+    "fair_shares",
+    "period",
+    "report",
+    "snapshot",
+    "what_if",
+]

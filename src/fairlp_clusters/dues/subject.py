@@ -1,0 +1,485 @@
+"""The subject of a report: an instance, its running tasks (if known) and waiting tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+import fairlp
+from fairlp import Allocation, Instance, Mechanism, read
+from fairlp.errors import (
+    FileFormatError,
+    InstanceError,
+    UnknownNameError,
+    nearest,
+    quoted,
+    require_known,
+    warn_caller,
+)
+from fairlp.toolkit import largest_first, quantity, tolerances
+
+from ..readers.assembly import Snapshot
+from ..readers.cluster import Preemption, unique_labels
+from ..readers.dumps import dumps_in
+from ..readers.reading import snapshot
+from ..readers.sources import is_dump
+from .jobs import RunningJob, WaitingJob, jobs_that_wait, of_users, running_from, waiting_from
+from .tenants import Tenants
+
+# Classes of servers: those of equal capacity and attributes.
+
+#: An attribute with another value for each of more servers than these is one of servers, and not of
+#: kinds of servers.
+_FEW = 24
+#: Longest name made of attributes.
+_LETTERS = 60
+
+
+class Classes(NamedTuple):
+    """The classes of an instance's servers, those with most servers first.
+
+    Attributes
+    ----------
+    names : list of str
+    of : ndarray of int, shape (K,)
+        Class of each row of servers.
+    servers : ndarray of int
+        Servers of each class, identical ones counted.
+    capacities : ndarray, shape (classes, R)
+        Of all servers of the class together.
+    server_amounts : list of str
+        The amounts of one server of the class, in words.
+    """
+
+    names: list[str]
+    of: np.ndarray
+    servers: np.ndarray
+    capacities: np.ndarray
+    server_amounts: list[str]
+
+    @classmethod
+    def among(cls, instance: Instance) -> Classes:
+        """Return the classes of an instance."""
+        attributes = _distinguishing_attributes(instance)
+        of = instance.equal_servers(attributes)
+        servers = np.bincount(of, weights=instance.counts).astype(int)
+
+        # Number the classes by their servers.
+        order = largest_first(servers)
+        rank = np.empty(len(servers), dtype=int)
+        rank[order] = np.arange(len(order))
+        of = rank[of]
+
+        first_rows = np.unique(of, return_index=True)[1]
+        amounts = [_amounts(instance, int(k)) for k in first_rows]
+        names = _unique_names([_name(instance, attributes, int(k)) for k in first_rows], amounts)
+        columns = instance.total_capacities.T
+        capacities = np.column_stack(
+            [np.bincount(of, weights=column, minlength=len(names)) for column in columns]
+        )
+        return cls(names, of, servers[order], capacities, amounts)
+
+
+def _distinguishing_attributes(instance: Instance) -> pd.DataFrame:
+    """Return the attributes that distinguish kinds of servers: neither one value nor one each."""
+    frame = instance.server_attributes.reset_index(drop=True)
+    server_names = [str(name) for name in instance.servers]
+    columns = []
+    for k in range(frame.shape[1]):
+        values = frame.iloc[:, k].astype(str)
+        distinct = values.nunique()
+        one_a_server = distinct == len(server_names) and (
+            len(server_names) > _FEW or values.tolist() == server_names
+        )
+        if distinct > 1 and not one_a_server:
+            columns.append(k)
+    return frame.iloc[:, columns]
+
+
+def _name(instance: Instance, attributes: pd.DataFrame, row: int) -> str:
+    """Return the name of a class: the attributes of one of its servers, else their amounts."""
+    values = [
+        value
+        for value in attributes.iloc[row].tolist()
+        if value == value and value not in (None, "")
+    ]
+    name = ", ".join(dict.fromkeys(map(str, values)))
+    if len(name) > _LETTERS:
+        name = f"{name[:_LETTERS]}…"
+    return name or _amounts(instance, row)
+
+
+def _amounts(instance: Instance, row: int) -> str:
+    """Return the amounts of a server in words."""
+    amounts = zip(instance.capacities[row].tolist(), instance.resources, strict=True)
+    return ", ".join(
+        quantity(amount, str(resource), instance.units.get(resource, ""))
+        for amount, resource in amounts
+        if amount > 0
+    )
+
+
+def _unique_names(names: list[str], amounts: list[str]) -> list[str]:
+    """Return the names of classes, with their amounts, then numbers, where two are the same."""
+    repeated = {name for name in names if names.count(name) > 1}
+    return unique_labels(
+        f"{name}: {of_server}" if name in repeated else name
+        for name, of_server in zip(names, amounts, strict=True)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """An instance, the tasks that run now, and those that wait.
+
+    Attributes
+    ----------
+    instance : Instance
+        Of the whole capacity, in use or free.
+    tasks : ndarray, shape (N, K), or None
+        The tasks that run now.
+    waiting : ndarray, shape (N,)
+        Tasks that wait; infinite where their number is not known.
+    homeless : DataFrame
+        ``user``, ``queue``, ``tasks`` that wait of users who may run on no server, and are no users
+        of the instance, and ``why`` no server may take them.
+    not_understood : DataFrame
+        The parts of the dump that its reader leaves out.
+    scheduler, name : str
+        The scheduler of the dump (empty: none), and the name of the subject in a title.
+    held : DataFrame
+        ``user``, ``queue``, ``tasks`` that may not run yet, and the scheduler's own ``reason``.
+    hidden : Series
+        By resource, the use that nodes report beyond the tasks of the dump.
+    excluded : Series
+        By resource, the amounts of users who are left out of the report.
+    shares : DataFrame
+        Of queues with quotas, their weighted shares, and those that the scheduler prints.
+    tenants : Tenants
+        Those whom the scheduler promises a share; by default each user.
+    jobs : Series
+        Jobs that ``run``, ``wait`` and ``are held``, of a scheduler that counts jobs.
+    plugin : str
+        The plugin of Volcano that shares among its queues; empty for none.
+    waiting_jobs : list of WaitingJob
+        The jobs that wait; by default those of the job sizes of the instance.
+    running_jobs : list of RunningJob
+        The jobs that run, as far as they are known.
+    asleep : ndarray of bool, shape (K,)
+        Servers that sleep, and start when tasks need them.
+    pieces : mapping
+        Of servers (by position) that stand for several machines, what is free on each.
+    preemption : Preemption
+        Whom the scheduler lets give way to whom.
+    no_fair_sharing : str
+        Why the scheduler does not share fairly what queues lend; empty where it does.
+    limits_reached : Series
+        Limits besides queues and nodes that are used up, in words.
+    node_count : int
+        The nodes that the servers stand for.
+    history : Series
+        The past of each user, as a state of :func:`fairlp.allocate` at ``half_life=1``; empty where
+        the dump has none.
+    """
+
+    instance: Instance
+    tasks: np.ndarray | None
+    waiting: np.ndarray
+    homeless: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks", "why"])
+    )
+    not_understood: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame(columns=["file", "where", "what", "done"])
+    )
+    scheduler: str = ""
+    name: str = ""
+    held: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks", "reason"])
+    )
+    hidden: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
+    shares: pd.DataFrame = field(default_factory=pd.DataFrame)
+    excluded: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
+    tenants: Tenants = None  # type: ignore[assignment]
+    jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
+    plugin: str = ""
+    history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
+    waiting_jobs: list[WaitingJob] = None  # type: ignore[assignment]
+    running_jobs: list[RunningJob] = None  # type: ignore[assignment]
+    asleep: np.ndarray = None  # type: ignore[assignment]
+    pieces: Mapping[int, np.ndarray] = field(default_factory=dict)
+    preemption: Preemption = field(default_factory=Preemption)
+    no_fair_sharing: str = ""
+    limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
+    node_count: int = 0
+
+    def __post_init__(self) -> None:
+        # What is not given follows from the instance.
+        instance = self.instance
+        defaults: dict[str, Callable[[], Any]] = {
+            "tenants": lambda: Tenants.each_user(instance),
+            "waiting_jobs": lambda: jobs_that_wait(instance, self.waiting),
+            "running_jobs": list,
+            "asleep": lambda: np.zeros(len(instance.servers), dtype=bool),
+        }
+        for name, default in defaults.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, default())
+        if not self.node_count:
+            object.__setattr__(self, "node_count", instance.n_servers)
+
+    def without(self, names: Iterable[str], required: bool = True) -> Subject:
+        """Return the subject without users and queues of these names.
+
+        The amounts that they use count as used, by no user of the subject. ``required``: whether each
+        name has to be one of a user or queue.
+        """
+        instance = self.instance
+        is_excluded = np.zeros(len(instance.users), dtype=bool)
+        for name in names:
+            is_excluded |= self._named(name, required)
+        if not is_excluded.any():
+            return self
+        if is_excluded.all():
+            raise InstanceError("all users are excluded; leave a user to report on")
+
+        remaining = np.flatnonzero(~is_excluded)
+        users = instance.remaining_users(remaining)
+        selected = replace(
+            self,
+            instance=users,
+            waiting=self.waiting[remaining],
+            waiting_jobs=of_users(self.waiting_jobs, remaining),
+            tenants=self.tenants.of_users(remaining),
+        )
+        if self.tasks is None:
+            return selected
+
+        # Their use is no capacity of the subject,
+        tasks = self.tasks[is_excluded]
+        demands = instance.demands[is_excluded]
+        used = tasks.T @ demands
+        capacities = np.maximum(instance.capacities - used / instance.counts[:, None], 0.0)
+        users = users.replace(capacities=capacities)
+
+        # and it counts for the guarantees and caps of its queues.
+        if users.has_queues:
+            tree = users.tree
+            used_below = instance.tree.below[:, is_excluded] @ (
+                tasks.sum(axis=1)[:, None] * demands
+            )
+            guarantees = np.maximum(tree.guarantees - used_below, 0.0)
+            caps = np.maximum(tree.caps - used_below, 0.0)
+            users = users.derived(queues=replace(tree, guarantees=guarantees, caps=caps))
+
+        totals = pd.Series(used.sum(axis=0), index=list(instance.resources))
+        position = {int(n): k for k, n in enumerate(remaining)}
+        running_jobs = [
+            job._replace(tasks={(position[n], i): count for (n, i), count in job.tasks.items()})
+            for job in self.running_jobs
+            if all(n in position for n, _ in job.tasks)
+        ]
+        return replace(
+            selected,
+            instance=users,
+            tasks=self.tasks[remaining],
+            running_jobs=running_jobs,
+            jobs=pd.Series(dtype=int),  # which of them are of other users, the dump does not say
+            excluded=self.excluded.add(totals, fill_value=0.0),
+        )
+
+    def _named(self, name: str, required: bool) -> np.ndarray:
+        """Return the mask of the users with this name, or in the queue of this path or below it."""
+        labels = [str(user) for user in self.instance.users]
+        queues = self.instance.queues
+        mask = np.array([label == name for label in labels])
+        if queues is not None and fairlp.queues.cleaned(name) in list(queues.paths):
+            mask |= queues.users_below(queues.named(name)) > 0
+        if required and not mask.any():
+            paths = [] if queues is None else list(map(str, queues.paths))
+            raise UnknownNameError(
+                f"no user and no queue with users is called {quoted(name)}; "
+                f"{nearest(name, [*labels, *paths])}"
+            )
+        return mask
+
+    @property
+    def observed(self) -> Allocation | None:
+        """The tasks that run now as an Allocation; None where they are not known."""
+        if self.tasks is None:
+            return None
+        gamma = fairlp.formulations.normalisers.dominant(self.instance)
+        return Allocation(
+            instance=self.instance,
+            mechanism="observed",
+            method=self.scheduler or "given",
+            tasks_array=self.tasks,
+            gamma=gamma,
+            tasks_per_level=gamma,
+        )
+
+
+#: The arguments that reports take: see `subject_of`.
+ClusterSource: TypeAlias = Subject | Snapshot | Instance | str | Path
+
+
+def subject_of(
+    source: ClusterSource, observed: Any = None, scheduler: str | None = None
+) -> Subject:
+    """Return the subject of a report.
+
+    Parameters
+    ----------
+    source : Snapshot, Instance, str or Path
+        A path is of a scheduler's dump, or of an instance as :func:`fairlp.read` takes it.
+    observed : Allocation, DataFrame, array or path, optional
+        The tasks that run now, users × servers; a frame may be long, with columns ``user``,
+        ``server`` and ``tasks``, and a path is of a CSV of either form. A snapshot has its own.
+    scheduler : str, optional
+        Of a path: the scheduler that wrote the files, where their content does not show it.
+    """
+    if isinstance(source, str | Path):
+        dumps = dumps_in(source)
+        if dumps:
+            raise FileFormatError(
+                f"{source} has {len(dumps)} dumps ({dumps[0].name} is the first); expected one: give one "
+                "of them, or all to fairlp_clusters.period, whose report() is a page about the period"
+            )
+        if scheduler is not None or is_dump(source):
+            return _of_snapshot(snapshot(source, scheduler), observed, Path(source).name)
+        source = read(source)
+    if isinstance(source, Snapshot):
+        return _of_snapshot(source, observed, source.scheduler)
+    if isinstance(source, Subject):
+        return source
+    if not isinstance(source, Instance):
+        raise InstanceError(
+            f"{type(source).__name__} was given; expected a Snapshot, an Instance, or the path of a "
+            "dump or an instance"
+        )
+    limits = source.task_limits
+    if observed is None:
+        return Subject(source, None, limits.copy(), name=source.name)
+    tasks = running_tasks(source, observed)
+    return Subject(source, tasks, np.maximum(limits - tasks.sum(axis=1), 0.0), name=source.name)
+
+
+def running_tasks(instance: Instance, observed: Any) -> np.ndarray:
+    """Return the tasks that run, users × servers, from any form that an audit takes.
+
+    Negative ones are refused, and a warning names a user who runs where it may not.
+    """
+    tasks: np.ndarray = fairlp.mechanisms.tasks_of(instance, observed)
+    negative = np.argwhere(tasks < -tolerances.AUDIT)
+    if len(negative):
+        n, i = negative[0].tolist()
+        raise InstanceError(
+            f"user {quoted(instance.users[n])} runs {tasks[n, i]:g} tasks on {quoted(instance.servers[i])}; "
+            "expected at least 0"
+        )
+    outside = np.argwhere((tasks > tolerances.AUDIT) & ~instance.runnable())
+    if len(outside):
+        n, i = outside[0].tolist()
+        others = f", and {len(outside) - 1} more pairs" if len(outside) > 1 else ""
+        warn_caller(
+            f"user {quoted(instance.users[n])} runs {tasks[n, i]:g} tasks on {quoted(instance.servers[i])}, which "
+            f"it may not use or which lacks what it needs{others}"
+        )
+    return tasks
+
+
+def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
+    """Return a snapshot as a subject of a report."""
+    if observed is not None:
+        raise InstanceError(
+            "a snapshot has its own running tasks; give observed= with an Instance only"
+        )
+    instance = dump.observed.instance
+    users = list(instance.users)
+    requests = dump.waiting[["user", "queue", "tasks"]].assign(why=_reasons(dump.waiting))
+    is_user = requests["user"].isin(users) & (dump.waiting["nowhere"] == "")
+    waiting = requests[is_user].groupby("user")["tasks"].sum().reindex(users, fill_value=0)
+    return Subject(
+        instance=instance,
+        tasks=dump.observed.tasks_array,
+        waiting=waiting.to_numpy(dtype=float),
+        homeless=requests[~is_user].reset_index(drop=True),
+        not_understood=dump.not_understood,
+        scheduler=dump.scheduler,
+        name=name,
+        held=dump.held,
+        hidden=dump.hidden,
+        shares=dump.shares,
+        tenants=Tenants.named(dump.tenants.reindex(users)),
+        jobs=dump.jobs,
+        plugin=dump.plugin,
+        history=dump.history,
+        waiting_jobs=waiting_from(dump.waiting_jobs, users),
+        running_jobs=running_from(dump.running_jobs, users, list(instance.servers)),
+        asleep=np.array([server in dump.asleep.index for server in instance.servers], dtype=bool),
+        pieces=_pieces(dump),
+        preemption=dump.preemption,
+        no_fair_sharing=dump.no_fair_sharing,
+        limits_reached=dump.limits_reached,
+        node_count=dump.node_count,
+    )
+
+
+def _pieces(dump: Snapshot) -> dict[int, np.ndarray]:
+    """Return what is free on each machine of the servers that stand for several, by position."""
+    servers = {server: i for i, server in enumerate(dump.observed.instance.servers)}
+    resources = list(dump.observed.instance.resources)
+    return {
+        servers[server]: machines[resources].to_numpy(dtype=float)
+        for server, machines in dump.pieces.groupby("server")
+        if server in servers
+    }
+
+
+def _reasons(waiting: pd.DataFrame) -> list[str]:
+    """Return why tasks run nowhere, and the scheduler's own words for it."""
+    reasons = []
+    for nowhere, message in waiting[["nowhere", "message"]].itertuples(index=False):
+        quoted = f"“{message}”" if message else ""
+        reasons.append("; ".join(filter(None, (nowhere, quoted))))
+    return reasons
+
+
+def require_user_or_queue(by: str) -> None:
+    """Raise for another value of ``by``."""
+    require_known(by, ("user", "queue"), f"by={quoted(by)}")
+
+
+def mechanism_or_default(
+    instance: Instance, mechanism: str | Mechanism | None, failed: int = 0
+) -> str | Mechanism:
+    """Return the mechanism, or the default of the instance where none is named.
+
+    The default is the first of the table that shares along the tree where users stand in queues;
+    else the first of dominant shares of the pool; else the first that is defined. The first
+    ``failed`` of these are left out.
+    """
+    if mechanism is not None:
+        return mechanism
+    defined = [
+        row
+        for row in fairlp.mechanisms.TABLE.values()
+        if row.compared and row.undefined(instance) is None
+    ]
+    if instance.has_queues and not instance.tree.is_flat:
+        preferred = [row for row in defined if row.along_tree]
+    else:
+        divisible = [row for row in defined if not row.whole_tasks and not row.along_tree]
+        preferred = [
+            row for row in divisible if row.gamma is fairlp.formulations.normalisers.dominant
+        ]
+    rows = preferred or defined
+    if not rows:
+        raise InstanceError(
+            "no mechanism is defined for this instance; fairlp.mechanisms() says what each expects"
+        )
+    return rows[min(failed, len(rows) - 1)].name

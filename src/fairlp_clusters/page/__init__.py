@@ -1,0 +1,1 @@
+"""The page of a cluster: facts, sentences, tables and charts."""

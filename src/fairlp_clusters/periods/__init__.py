@@ -1,0 +1,1 @@
+"""Dumps over days: each tenant's share beside its due over time."""

@@ -1,0 +1,1 @@
+"""What Kubernetes, Kueue, Volcano, Slurm and YARN print, read into an instance."""

@@ -1,0 +1,528 @@
+"""Kubernetes: ``kubectl get nodes,pods,… -o json``, with queues of Kueue and Volcano."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fairlp.errors import FileFormatError
+from fairlp.toolkit import quantity as quantity_text, read_text, tolerances
+
+from .assembly import Allowed
+from .autoscaler import CONFIG_MAP, NodeGroup, groups_of, nodes_to_come
+from .cluster import (
+    Cluster,
+    Demand,
+    EntryError,
+    Floats,
+    Job,
+    Leaf,
+    Node,
+    Notes,
+    Preemption,
+    ReadEntry,
+    Record,
+    Request,
+    add_amounts,
+    count_at,
+    largest_amounts,
+    list_at,
+    mapping_at,
+    name_in_path,
+    text_at,
+    value_at,
+)
+from .kueue import Kueue
+from .pods import (
+    NAME,
+    Gang,
+    KnownSpecs,
+    Nodes,
+    Pod,
+    Taints,
+    amount,
+    in_units,
+    name_of,
+    namespace_of,
+    pod_of,
+    quantities,
+    quantity,
+    taints_of,
+    unit_of,
+)
+from .sources import END, KeptEntry, is_json, members
+from .volcano import Volcano
+
+# ResourceQuotas of namespaces: the requests of their pods have a cap.
+
+_REQUESTS = "requests."
+#: Resources whose quota may be named without ``requests.``.
+_PLAIN = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+class ResourceQuotas:
+    """The caps of namespaces."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._note = notes.add
+        self._caps: dict[str, Floats] = {}
+        #: What their status says is in use.
+        self._used: dict[str, Floats] = {}
+
+    def add(self, manifest: Record, file: str) -> None:
+        """Add a ResourceQuota; of several for one namespace the smallest amounts hold."""
+        namespace = namespace_of(manifest)
+        where = file, f"ResourceQuota '{namespace}/{name_of(manifest)}'"
+        scopes = value_at(manifest, "spec", "scopes", kind=list)
+        if scopes or value_at(manifest, "spec", "scopeSelector"):
+            self._note(*where, "it is of some pods only (scopes)", "left out")
+            return
+        caps = self._caps.setdefault(namespace, {})
+        for name, value in mapping_at(manifest, "spec", "hard").items():
+            resource = _quota_resource(name)
+            if resource is None:
+                action = "left out: pods do not request it"
+                self._note(*where, f"hard limit of {name!r}", action)
+                continue
+            cap = amount(resource, quantity(value))
+            caps[resource] = min(caps.get(resource, math.inf), cap)
+        used = self._used.setdefault(namespace, {})
+        for name, value in mapping_at(manifest, "status", "used").items():
+            resource = _quota_resource(name)
+            if resource is not None:
+                used[resource] = amount(resource, quantity(value))
+
+    def limits_reached(self, pods: Iterable[Pod]) -> dict[str, str]:
+        """Return the quotas that are used up, in words; pods count where a status says less."""
+        used = {namespace: dict(amounts) for namespace, amounts in self._used.items()}
+        of_pods: dict[str, Floats] = {}
+        for pod in pods:
+            add_amounts(of_pods.setdefault(pod.namespace, {}), dict(pod.demand))
+        limits = {}
+        for namespace, caps in self._caps.items():
+            amounts = largest_amounts(used.get(namespace, {}), of_pods.get(namespace, {}))
+            full = [
+                quantity_text(cap, resource, unit_of(resource))
+                for resource, cap in caps.items()
+                if amounts.get(resource, 0.0) >= cap * (1 - tolerances.AUDIT)
+            ]
+            if full:
+                limits[f"ResourceQuota of {namespace}"] = (
+                    f"namespace {namespace} has all of its ResourceQuota ({', '.join(full)}) in use: "
+                    "pods beyond it are refused, and no pods of the dump"
+                )
+        return limits
+
+    def fill(self, cluster: Cluster, parent: str) -> None:
+        """Put the caps on the queues of namespaces, whose paths begin with ``parent``."""
+        for namespace, caps in self._caps.items():
+            if parent:
+                message = "its quota also binds pods that are in queues"
+                action = "it holds for those in no queue only"
+                self._note("", f"namespace {namespace!r}", message, action)
+            cluster.queue(parent + name_in_path(namespace))["cap"] = caps
+
+
+def _quota_resource(name: str) -> str | None:
+    """Return the resource of pods that a hard limit is of, None for another one."""
+    if name == "count/pods":
+        return "pods"
+    resource = name.removeprefix(_REQUESTS)
+    is_request = name.startswith(_REQUESTS) or name in _PLAIN
+    return resource if is_request and resource != "storage" else None
+
+
+#: The queue above the namespaces of pods that are in none, where there are queues of Kueue or
+#: Volcano.
+WITHOUT_QUEUE = "(no queue)"
+_UNITS = {resource: unit_of(resource) for resource in ("cpu", "memory", "ephemeral-storage")}
+
+
+def objects(file: Path) -> Iterator[Record]:
+    """Yield the objects of a file: one by itself, or those of a list, which get its kind."""
+    text = read_text(file)
+    if not is_json(text):
+        raise FileFormatError(f"{file} is not JSON; print it with kubectl get … -o json")
+    document: Record = {}  # its keys other than items
+    without_kind = []  # entries whose kind may follow behind them
+    for key, value in members(text, file):
+        if key == "items":
+            if isinstance(value, dict) and "kind" not in value and "kind" not in document:
+                without_kind.append(value)
+            elif value != []:
+                yield _of_list(value, document)
+        elif key == END:
+            yield from (_of_list(value, document) for value in without_kind)
+            if document and not str(document.get("kind", "List")).endswith("List"):
+                yield document
+            document = {}
+            without_kind = []
+        else:
+            document[key] = value
+
+
+def _of_list(value: Any, document: Record) -> Any:
+    """Return an entry with the kind of its list, where it has none."""
+    list_kind = str(document.get("kind", ""))
+    if isinstance(value, dict) and "kind" not in value and list_kind.endswith("List"):
+        kind = list_kind.removesuffix("List")
+        return {"kind": kind, "apiVersion": document.get("apiVersion"), **value}
+    return value
+
+
+class KubernetesReader:
+    """Reads objects, and then puts pods where queues and nodes are known."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster("kubernetes", _UNITS)
+        self.note = self.cluster.notes.add
+        self.pods: dict[tuple[str, str], Pod] = {}
+        self.specs = KnownSpecs()
+        self.shared_values: dict[Any, Any] = {}  # equal values of many pods, stored once
+        #: Objects by group, kind, namespace and name.
+        self._seen: set[tuple[str, str, str, str]] = set()
+        self.has_queues = False  # other than namespaces
+        self.taints: dict[str, Taints] = {}
+        self.priorities: dict[str, float] = {}  # of PriorityClasses
+        self.groups: list[NodeGroup] = []  # of the autoscaler
+        #: Pods that a controller was refused, and why.
+        self.refused: list[Pod] = []
+        notes = self.cluster.notes
+        self.quotas = ResourceQuotas(notes)
+        self.kueue = Kueue(notes)
+        self.volcano = Volcano(notes)
+        self._readers: dict[tuple[str, str], ReadEntry] = {
+            ("", "Node"): self._read_node,
+            ("", "Pod"): self._read_pod,
+            ("", "ResourceQuota"): self.quotas.add,
+            ("", "ConfigMap"): self._read_config_map,
+            **{("kueue.x-k8s.io", kind): read for kind, read in self.kueue.kinds.items()},
+            **{("scheduling.volcano.sh", kind): read for kind, read in self.volcano.kinds.items()},
+            **{
+                ("scheduling.x-k8s.io", kind): read
+                for kind, read in self.volcano.coscheduling.items()
+            },
+            ("scheduling.k8s.io", "PriorityClass"): self._read_priority_class,
+            ("apps", "ReplicaSet"): self._read_controller,
+            ("apps", "StatefulSet"): self._read_controller,
+            ("", "ReplicationController"): self._read_controller,
+        }
+
+    def read(self, path: Path) -> None:
+        """Read a file."""
+        for manifest in objects(path):
+            if isinstance(manifest, KeptEntry) and manifest.result is not None:
+                self._put_pod(manifest.result._replace(file=path.name))
+                continue
+            place = "an entry of items"
+            try:
+                kind = text_at(manifest, "kind")
+                place = f"{kind} {name_of(manifest)!r}"
+                self._read_object(manifest, path.name, place)
+            except EntryError as error:
+                self.note(path.name, place, str(error), "left out")
+
+    def _read_object(self, manifest: Record, file: str, place: str) -> None:
+        """Read an object of a kind that is known, once."""
+        kind = text_at(manifest, "kind")
+        version = text_at(manifest, "apiVersion")
+        group = version.rpartition("/")[0]
+        reader = self._readers.get((group, kind))
+        if reader is None:
+            message = f"objects of kind {kind!r} ({version}) are not read"
+            self.note(file, place, message, "left out")
+            return
+        identity = group, kind, namespace_of(manifest), name_of(manifest)
+        if group and identity in self._seen:
+            raise EntryError(f"an earlier {kind} has this name")
+        reader(manifest, file)
+        self._seen.add(identity)
+
+    def _read_node(self, manifest: Record, file: str) -> None:
+        name = name_of(manifest)
+        if not name:
+            raise EntryError("it has no name")
+        taints = taints_of(mapping_at(manifest, "spec"))
+        closed = "cordoned" if value_at(manifest, "spec", "unschedulable", kind=bool) else ""
+        if text_at(manifest, "metadata", "deletionTimestamp"):
+            closed = "being deleted"
+        for condition in list_at(manifest, "status", "conditions"):
+            is_readiness = value_at(condition, "type", kind=str) == "Ready"
+            if is_readiness and value_at(condition, "status", kind=str) != "True":
+                closed = closed or "not ready"
+
+        capacity = mapping_at(manifest, "status", "capacity")
+        allocatable = value_at(manifest, "status", "allocatable", default=capacity)
+        amounts = in_units(quantities(allocatable))
+        if not amounts:
+            raise EntryError("it has no status.allocatable")
+        labels = mapping_at(manifest, "metadata", "labels")
+        if name not in self.cluster.nodes:
+            self.taints[name] = taints
+        attributes = {
+            key: value if isinstance(value, str) else str(value) for key, value in labels.items()
+        }
+        self.cluster.add(Node(name, amounts, attributes, closed, file))
+
+    def _read_config_map(self, manifest: Record, file: str) -> None:
+        """Read the ConfigMap of Volcano's scheduler, of Kueue's manager, or of the autoscaler."""
+        if name_of(manifest) == CONFIG_MAP:
+            self.groups += groups_of(manifest)
+            return
+        readers = (self.volcano.read_configuration, self.kueue.read_configuration)
+        if not any(read_configuration(manifest) for read_configuration in readers):
+            raise EntryError("objects of kind 'ConfigMap' (v1) are not read")
+
+    def _read_pod(self, manifest: Record, file: str) -> None:
+        notes = self.cluster.notes
+        lines = notes.total
+        pod = pod_of(manifest, file, notes, self.specs)
+        if pod is None:
+            return
+        if isinstance(manifest, KeptEntry) and notes.total == lines:  # lines belong to each dump
+            manifest.keep(pod)
+        self._put_pod(pod)
+
+    def _put_pod(self, pod: Pod) -> None:
+        """Put a pod among those of the dump, once."""
+        key = pod.namespace, pod.name
+        if key in self.pods:
+            self.note(*pod.where, "an earlier pod has this name", "left out")
+            return
+        shared = self.shared_values.setdefault
+        self.pods[key] = pod._replace(
+            demand=shared(pod.demand, pod.demand),
+            place=shared(pod.place, pod.place),
+            owner=shared(pod.owner, pod.owner),
+            labels=self.kueue.labels_of(pod),
+            annotations=self.volcano.annotations_of(pod) | self.kueue.annotations_of(pod),
+        )
+
+    def _read_priority_class(self, manifest: Record, file: str) -> None:
+        value = value_at(manifest, "value", kind=int)
+        if value is not None:
+            self.priorities[name_of(manifest)] = float(value)
+
+    def _read_controller(self, manifest: Record, file: str) -> None:
+        """Read the pods that a controller was refused, such as by a ResourceQuota."""
+        failure = ""
+        for condition in list_at(manifest, "status", "conditions"):
+            is_failure = text_at(condition, "type") == "ReplicaFailure"
+            if is_failure and text_at(condition, "status") == "True":
+                failure = text_at(condition, "message")
+        wanted = count_at(manifest, "spec", "replicas", default=1)
+        existing = count_at(manifest, "status", "replicas")
+        if not failure or wanted <= existing:
+            return
+        template = mapping_at(manifest, "spec", "template")
+        labels = mapping_at(template, "metadata", "labels")
+        owner = {"kind": manifest["kind"], "name": name_of(manifest), "controller": True}
+        metadata = {
+            "name": name_of(manifest),
+            "namespace": namespace_of(manifest),
+            "labels": labels,
+            "annotations": mapping_at(template, "metadata", "annotations"),
+            "ownerReferences": [owner],
+        }
+        pod = pod_of({"metadata": metadata, "spec": template.get("spec")}, file, self.cluster.notes)
+        assert pod is not None
+        self.refused.append(
+            pod._replace(tasks=wanted - existing, gate=f"its pods are refused: {failure}")
+        )
+
+    def _with_priority(self, pod: Pod) -> Pod:
+        """Return a pod with the priority of its class, where it has none of its own."""
+        if pod.priority is not None or not pod.priority_class:
+            return pod
+        if pod.priority_class not in self.priorities:
+            message = f"spec.priorityClassName {pod.priority_class!r}, which is not in the dump"
+            self.note(*pod.where, message, "no priority")
+            return pod
+        return pod._replace(priority=self.priorities[pod.priority_class])
+
+    def _wait(self, leaf: Leaf, pod: Pod, after: str = "") -> None:
+        """Count the tasks of a pod that waits, or that a gate holds; ``after`` as of a request."""
+        if pod.gate:
+            self.cluster.hold(leaf, pod.tasks, pod.gate)
+        else:
+            self.cluster.wait(leaf, pod.tasks, pod.since, _request_of(pod)._replace(after=after))
+
+    def _wait_together(self, name: str, leaves: list[tuple[Leaf, Pod]], least: int) -> None:
+        """Count pods that wait, of which so many start at once, those of the least demand first."""
+        gates = [pod.gate for _, pod in leaves if pod.gate]
+        count = sum(pod.tasks for _, pod in leaves)
+        if count < least and not gates:
+            gates = [f"{name} has {count} of the {least} pods that it needs at once"]
+        if gates and least > 1:
+            for leaf, pod in leaves:
+                self.cluster.hold(leaf, pod.tasks, pod.gate or gates[0])
+            return
+        remaining = least if least > 1 else 0
+        tasks: Counter[Leaf] = Counter()
+        for leaf, pod in sorted(leaves, key=lambda entry: entry[0].demand):
+            together = min(remaining, pod.tasks)
+            tasks[leaf] += together
+            remaining -= together
+            if pod.tasks > together:
+                after = name if least > 1 else ""
+                self._wait(leaf, pod._replace(tasks=pod.tasks - together), after)
+        tasks = +tasks
+        if tasks:
+            first = leaves[0][1]
+            since = min((pod.since for _, pod in leaves if pod.since), default=None)
+            messages = [pod.message for _, pod in leaves if pod.message]
+            left_out = dict.fromkeys(name for _, pod in leaves for name in pod.left_out)
+            message = messages[0] if messages else ""
+            request = Request(first.priority, message, tuple(left_out))
+            self.cluster.wait_together(Job(name, tasks, since=since, request=request))
+
+    def finish(self) -> tuple[Cluster, Allowed]:
+        """Return the cluster, and the function that says where its pods may be."""
+        cluster = self.cluster
+        for node, model in nodes_to_come(self.groups, list(cluster.nodes.values()), cluster.notes):
+            cluster.add(node)
+            self.taints[node.name] = self.taints[model.name]
+        self.kueue.fill(cluster)
+        self.volcano.fill(cluster)
+        self.has_queues = bool(self.kueue or self.volcano)
+        cluster.tenant_noun = "queue" if self.has_queues else "namespace"
+        self.quotas.fill(cluster, f"{WITHOUT_QUEUE}/" if self.has_queues else "")
+
+        self.volcano.put_rules(cluster)
+        if not self.has_queues:
+            cluster.preemption = _BY_PRIORITY
+        places = self._places()
+
+        self._count_pods()
+        present: dict[tuple[str, str], Counter[Demand]] = {}
+        for pod in self.pods.values():
+            owner = self.kueue.workload_owner_of(pod)
+            if owner is not None:
+                present.setdefault(owner, Counter())[pod.demand] += 1
+        for pod in map(self.kueue.placed, self.kueue.admitted(present)):
+            self._run_admitted(self._with_priority(pod), places)
+        for name, pods, least in self.kueue.waiting():
+            placed = [self._with_priority(self.kueue.placed(pod)) for pod in pods]
+            leaves = [(self._leaf(pod), pod) for pod in placed]
+            together = [
+                (leaf, pod._replace(tasks=count))
+                for (leaf, pod), count in zip(leaves, least, strict=True)
+                if count
+            ]
+            self._wait_together(name, together, sum(least))
+            after = name if sum(least) > 1 else ""
+            gate = next((pod.gate for _, pod in leaves if pod.gate), "")
+            for (leaf, pod), count in zip(leaves, least, strict=True):
+                if pod.tasks > count:
+                    extra = pod._replace(tasks=pod.tasks - count, gate=pod.gate or gate)
+                    self._wait(leaf, extra, after)
+        for pod in self.volcano.not_created(self.pods.values()):
+            self._wait(self._leaf(pod), pod)
+        for pod in map(self.kueue.placed, self.refused):
+            self._wait(self._leaf(pod), self._with_priority(pod))
+        cluster.limits_reached = self.quotas.limits_reached(self.pods.values())
+        self.kueue.bar(cluster)
+        self.volcano.put_deserved(cluster)
+
+        for leaf in cluster.groups:
+            for resource, _ in leaf.demand:
+                cluster.units.setdefault(resource, unit_of(resource))
+        cluster.why_nowhere = places.why_nowhere
+        return cluster, places.allowed
+
+    def _places(self) -> Nodes:
+        """Return labels and taints of all nodes, with which places become masks."""
+        nodes = list(self.cluster.nodes.values())
+        labels = [{**node.attributes, NAME: node.name} for node in nodes]
+        return Nodes(labels, [self.taints[node.name] for node in nodes])
+
+    def _count_pods(self) -> None:
+        """Count the pods of the dump: those that run, and those that wait, by their gangs."""
+        running: Counter[str] = Counter()
+        waiting: dict[Gang, list[tuple[Leaf, Pod]]] = {}
+        for pod in map(self.kueue.placed, map(self._with_priority, self.pods.values())):
+            leaf = self._leaf(pod)
+            gang = self.kueue.gang_of(pod) or self.volcano.gang_of(pod)
+            if pod.node:
+                # of a gang, so many as it needs came at once; the others came one by one
+                name = ""
+                if gang is not None:
+                    running[gang.name] += 1
+                    name = gang.name if running[gang.name] <= (gang.least or math.inf) else ""
+                self.cluster.run(leaf, pod.node, pod.where, job=name, priority=pod.priority)
+            else:
+                self.kueue.hold_quota(pod)
+                pod = self.volcano.with_message(pod)
+                if gang is None:
+                    self._wait(leaf, pod)
+                else:
+                    waiting.setdefault(gang, []).append((leaf, pod))
+        for gang, leaves in waiting.items():
+            self._wait_together(gang.name, leaves, max(gang.least - running[gang.name], 0))
+
+    def _run_admitted(self, pod: Pod, places: Nodes) -> None:
+        """Count pods of an admitted Workload that the dump lacks: they run where there is room.
+
+        Those without room wait, with their quota.
+        """
+        leaf = self._leaf(pod)
+        if pod.gate:
+            self.kueue.hold_quota(pod)
+            self._wait(leaf, pod)
+            return
+        mask = places.allowed(pod.place)
+        remaining = pod.tasks
+        for k, node in enumerate(self.cluster.nodes.values()):
+            if node.closed or node.asleep or (mask is not None and not mask[k]):
+                continue
+            free = self._free[node.name]
+            room = [int(free.get(name, 0.0) // amount) for name, amount in leaf.demand if amount]
+            count = min([remaining, *room])
+            if count > 0:
+                job = f"Workload {pod.namespace}/{pod.name}"
+                self.cluster.run(leaf, node.name, pod.where, count, job, pod.priority)
+                add_amounts(free, dict(leaf.demand), -count)
+                remaining -= count
+        if remaining < pod.tasks:
+            message = f"{pod.tasks - remaining} pods of the admitted Workload are not in the dump"
+            self.note(*pod.where, message, "they count as running, on nodes with room")
+        if remaining:
+            self.kueue.hold_quota(pod)
+            self._wait(leaf, pod._replace(tasks=remaining))
+
+    @cached_property
+    def _free(self) -> dict[str, Floats]:
+        """What is free on each node; for use when all pods of the dump are counted."""
+        free = {name: dict(node.amounts) for name, node in self.cluster.nodes.items()}
+        for leaf, group in self.cluster.groups.items():
+            for name, count in group.running.items():
+                add_amounts(free[name], dict(leaf.demand), -count)
+        return free
+
+    def _leaf(self, pod: Pod) -> Leaf:
+        """Return the leaf of a pod: in its queue, or in that of its namespace."""
+        queue = self.kueue.queue_of(pod)
+        if queue is None:
+            queue = self.volcano.queue_of(pod)
+        if queue is None:
+            queue = name_in_path(pod.namespace)
+            if self.has_queues:
+                queue = f"{WITHOUT_QUEUE}/{queue}"
+        owner = f"{pod.namespace}/{pod.owner}"
+        label = f"{pod.namespace}/{pod.owner.partition('/')[2]}"
+        return Leaf(queue, owner, label, pod.demand, pod.place, tenant=queue)
+
+
+#: Without queues, who gives way to whom: kube-scheduler's preemption.
+_BY_PRIORITY = Preemption(
+    lower_only=True, rule="Kubernetes lets pods give way to pods of higher priority alone"
+)
+
+
+def _request_of(pod: Pod) -> Request:
+    """Return what the tasks of a pod that waits have in common."""
+    return Request(pod.priority, pod.message, pod.left_out)

@@ -1,0 +1,122 @@
+"""``snapshot``: read what a scheduler's tools print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from fairlp import Instance
+from fairlp.errors import FileFormatError, UnknownNameError, nearest, quoted
+
+from .assembly import Snapshot, assemble
+from .sources import advice, files_of, is_dump, scheduler_of_beginning
+
+
+def snapshot(
+    path: str | Path,
+    scheduler: str | None = None,
+    *,
+    capacity: Literal["whole", "free"] = "whole",
+    by: Literal["owner", "queue"] = "owner",
+) -> Snapshot:
+    """Read what a scheduler's tools print: nodes, queues, and tasks that run and wait.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, or a folder of files of one scheduler: Kubernetes (with Kueue and Volcano), Slurm or
+        YARN.
+    scheduler : {"kubernetes", "slurm", "yarn"}, optional
+        By default recognised by the content of the files.
+    capacity : {"whole", "free"}
+        Whether the instance has the whole capacity and all tasks, or the free capacity and the
+        tasks that wait.
+    by : {"owner", "queue"}
+        One user for each owner in a queue and each kind of task, or for all owners in the queue
+        together.
+
+    Returns
+    -------
+    Snapshot
+
+    Raises
+    ------
+    FileFormatError
+        When a file cannot be read, is cut off, or is of none of these schedulers, or of several.
+    InstanceError
+        When nothing runs or waits, or the dump has no nodes.
+    TooLargeError
+        When users × nodes would take tables of several GiB.
+    UnknownNameError
+        For a scheduler or another choice that is not known.
+    """
+    return snapshot_of(files_of(path), str(path), scheduler, capacity, by)
+
+
+def snapshot_of(
+    files: Sequence[Path],
+    path: str,
+    scheduler: str | None = None,
+    capacity: Literal["whole", "free"] = "whole",
+    by: Literal["owner", "queue"] = "owner",
+) -> Snapshot:
+    """Read the files of one dump, which messages call by its path; see :func:`fairlp_clusters.snapshot`."""
+    from . import kubernetes, slurm, yarn
+
+    # A reader reads file after file, and then returns the cluster and where its tasks may run.
+    readers: dict[str, Any] = {
+        "kubernetes": kubernetes.KubernetesReader,
+        "slurm": slurm.SlurmReader,
+        "yarn": yarn.YarnReader,
+    }
+    options = (
+        ("scheduler", scheduler, readers),
+        ("capacity", capacity, ("whole", "free")),
+        ("by", by, ("owner", "queue")),
+    )
+    for name, value, choices in options:
+        if value is not None and value not in choices:
+            raise UnknownNameError(
+                f"{name}={quoted(value)} is not known; {nearest(value, choices)}"
+            )
+
+    schedulers = {file: scheduler_of_beginning(file) for file in files}
+    if scheduler is None:
+        scheduler = _only_scheduler(path, schedulers, list(readers))
+    elif not any(schedulers.values()):
+        schedulers = dict.fromkeys(files, scheduler)
+
+    reader = readers[scheduler]()
+    try:
+        for file, of_file in schedulers.items():
+            if of_file == scheduler:
+                reader.read(file)
+        cluster, allowed = reader.finish()
+    except RecursionError:
+        raise FileFormatError(f"{path}: lists or mappings are nested too deeply") from None
+    for file, of_file in schedulers.items():
+        if of_file != scheduler:
+            message = f"it is of {of_file}" if of_file else "it is of no scheduler that is known"
+            cluster.notes.add(file.name, "the file", message, "left out")
+    return assemble(cluster, allowed, path, capacity, by)
+
+
+def _only_scheduler(
+    path: str | Path, schedulers: dict[Path, str | None], choices: list[str]
+) -> str:
+    """Return the one scheduler that the files are of."""
+    names = sorted({name for name in schedulers.values() if name is not None})
+    if len(names) == 1:
+        return names[0]
+    problem = f"is of {' and '.join(names)}" if names else "is of no scheduler that is known"
+    remedy = next(filter(None, map(advice, schedulers)), "")
+    raise FileFormatError(
+        f"{path} {problem}{remedy}; expected a dump of one of {', '.join(choices)} "
+        "(scheduler=… says which)"
+    )
+
+
+def instance_of_dump(path: Path) -> Instance | None:
+    """Return the instance of a scheduler's dump, None where the path is of none (``fairlp.readers``)."""
+    return snapshot(path).instance if is_dump(path) else None

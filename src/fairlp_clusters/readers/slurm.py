@@ -1,0 +1,370 @@
+"""Slurm: nodes, jobs and licences, as JSON or as ``scontrol`` prints them, and its accounts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairlp.errors import quoted
+from fairlp.toolkit import read_text
+
+from .assembly import Allowed
+from .cluster import (
+    Amounts,
+    Cluster,
+    EntryError,
+    Job,
+    Leaf,
+    Node,
+    Preemption,
+    Record,
+    Request,
+    demand_of,
+    first_time,
+    text_at,
+)
+from .slurm_accounts import Accounts, read_half_life
+from .slurm_jobs import (
+    LICENCES,
+    NAMED_NODE_NOT_AVAILABLE,
+    RUNNING_STATES,
+    WAITING_STATES,
+    SlurmJob,
+    job_of,
+)
+from .slurm_licences import Licences
+from .slurm_nodes import (
+    NodeFeatures,
+    NodeRequest,
+    allowed_nodes,
+    node_amounts,
+    node_state,
+    node_use,
+    why_nowhere,
+)
+from .slurm_preemption import JobClass, PreemptionRules
+from .slurm_records import is_text_record, record_of, text_blocks
+from .slurm_text import words_at
+from .sources import END, SLURM_CONFIG, is_json, is_slurm_qos, members
+
+_UNITS = {"cpu": "cores", "memory": "MiB", "gpu": ""}
+#: Keys about a file, and the mark of its end.
+_KEYS_OF_FILES = frozenset(
+    {"meta", "errors", "warnings", "plugin", "last_update", "last_backfill", END}
+)
+#: The reservation of a node that does not say which it is.
+_UNNAMED = "(not named)"
+
+
+class SlurmReader:
+    """The reader of nodes, jobs, licences and accounts.
+
+    :meth:`read` reads one file. After the last, :meth:`finish` puts each job in the queue of its
+    account and user.
+    """
+
+    def __init__(self) -> None:
+        self.cluster = Cluster("slurm", _UNITS)
+        self.note = self.cluster.notes.add
+        self.accounts = Accounts(self.cluster.notes)
+        self.licences = Licences()
+        self.preemption = PreemptionRules(self.cluster.notes)
+        self.jobs: dict[str, SlurmJob] = {}
+        self.node_features: dict[str, NodeFeatures] = {}
+        self._readers = {
+            "nodes": (self._read_node, ("name",)),
+            "jobs": (self._read_job, ("job_id",)),
+            "licenses": (self.licences.read, ("LicenseName",)),
+            "partitions": (self.preemption.read_partition, ("name",)),
+            "associations": (self.accounts.read_association, ("account",)),
+            "shares": (self.accounts.read_share, ("name",)),
+        }
+
+    def read(self, path: Path) -> None:
+        """Read a file: settings, records, a table of accounts or QOS, or JSON."""
+        text = read_text(path)
+        if text.startswith(SLURM_CONFIG):
+            self.accounts.half_life = read_half_life(text)
+            self.preemption.read_config(text)
+        elif is_text_record(text):
+            self._read_records(text, path.name)
+        elif is_json(text):
+            self._read_json(text, path)
+        elif is_slurm_qos(text):
+            self.preemption.read_qos_table(text, path.name)
+        else:
+            self.accounts.read_table(text, path.name)
+
+    def _read_records(self, text: str, file: str) -> None:
+        """Read the records of a text, such as ``NodeName=n1 …``."""
+        for lines in text_blocks(text):
+            head = lines[0].split(maxsplit=1)[0]
+            with self.cluster.notes.noting(file, head):
+                list_name, record = record_of(lines)
+                self._read_entry(list_name, record, file)
+
+    def _read_json(self, text: str, path: Path) -> None:
+        """Read the lists of a file of JSON."""
+        for key, value in members(text, path):
+            if key in _KEYS_OF_FILES or value == []:
+                continue
+            entries: Any = [value]  # `members` yields the entries of most lists one by one
+            if key == "shares":
+                entries = value.get("shares") if isinstance(value, dict) else value
+            if key not in self._readers or not isinstance(entries, list):
+                self.note(path.name, f"key {quoted(key)}", "it is not read", "left out")
+                continue
+            for entry in entries:
+                self._read_entry(key, entry, path.name)
+
+    def _read_entry(self, list_name: str, entry: Any, file: str) -> None:
+        """Read an entry of a list of Slurm's JSON."""
+        reader, keys = self._readers[list_name]
+        self.cluster.notes.read_entry(reader, entry, file, f"{list_name}:", *keys)
+
+    def _read_node(self, entry: Record, file: str) -> None:
+        name = text_at(entry, "name")
+        if not name:
+            raise EntryError("it has no name")
+        state = node_state(words_at(entry, "state") + words_at(entry, "state_flags"))
+        amounts = node_amounts(entry)
+        reservation = ""
+        if state.is_reserved:
+            reservation = text_at(entry, "reservation") or _UNNAMED
+            action = "only jobs of the reservation may run on it"
+            self.note(file, f"node {name!r}", "it is in a reservation", action)
+
+        partitions = words_at(entry, "partitions")
+        available_features = words_at(entry, "features")
+        features = words_at(entry, "active_features") or available_features
+        if state.asleep:
+            # A node that sleeps starts with any of the features that are available on it.
+            features = list(dict.fromkeys([*features, *available_features]))
+        if name not in self.cluster.nodes:
+            self.node_features[name] = NodeFeatures(partitions, features, reservation)
+        node = Node(
+            name,
+            amounts,
+            attributes={"partitions": ",".join(partitions), "features": ",".join(features)},
+            closed=state.closed,
+            file=file,
+            in_use=node_use(entry),
+            asleep=state.asleep,
+        )
+        self.cluster.add(node)
+
+    def _read_job(self, entry: Record, file: str) -> None:
+        name = str(entry.get("job_id", "?"))
+        where = file, f"job {name}"
+        states = {state.upper() for state in words_at(entry, "job_state")}
+        if not states & (RUNNING_STATES | WAITING_STATES):
+            message = f"it has finished ({'+'.join(sorted(states)) or 'no state'})"
+            self.note(*where, message, "left out: it holds nothing")
+            return
+        if name in self.jobs:
+            self.note(*where, "an earlier job has this number", "left out")
+            return
+        if "SUSPENDED" in states and not states & WAITING_STATES:
+            self.note(*where, "it is suspended", "it counts as one that runs")
+        self.jobs[name] = job_of(entry, where, self.cluster.notes)
+
+    def finish(self) -> tuple[Cluster, Allowed]:
+        """Return the cluster, and the function that says where its jobs may run."""
+        cluster = self.cluster
+        self.node_features = {name: self.node_features[name] for name in cluster.nodes}
+        self._place_in_reservations()
+        self._hold_for_named_nodes()
+        self._hold_beyond_throttles()
+        self._ask_for_whole_nodes()
+        self._hold_for_licences()
+        self._hold_incomplete_components()
+
+        components: dict[str, list[SlurmJob]] = defaultdict(list)
+        for job in self.jobs.values():
+            if job.runs:
+                self._run(job)
+                continue
+            if job.waiting_portions and job.components:
+                components[job.components].append(job)
+            elif job.waiting_portions:
+                self._wait(f"job {job.name}", [job])
+            for reason, portions in job.held_portions.items():
+                cluster.hold(self._leaf(job, job.portions[0][1]), portions, reason)
+        for number, jobs in components.items():
+            self._wait(f"job {number}", jobs)
+
+        cluster.jobs = self._job_counts()
+        cluster.limits_reached = self.licences.limits_reached()
+        cluster.preemption = self._preemption()
+        self.accounts.fill(cluster)
+        cluster.why_nowhere = lambda place: why_nowhere(place, self.node_features)
+        return cluster, lambda place: allowed_nodes(place, self.node_features)
+
+    def _leaf(self, job: SlurmJob, amounts: Amounts) -> Leaf:
+        """Return the class of tasks that a portion of a job is in."""
+        queue = self.accounts.path(job.account, job.user)
+        owner = f"{job.account}/{job.user}"
+        return Leaf(queue, owner, owner, demand_of(amounts), job.place, tenant=owner)
+
+    def _run(self, job: SlurmJob) -> None:
+        """Count the portions of a job that runs."""
+        is_together = len(job.portions) > 1 or job.components
+        name = f"job {job.components or job.name}" if is_together else ""
+        for node, amounts in job.portions:
+            leaf = self._leaf(job, amounts)
+            self.cluster.run(leaf, node, job.where, job=name, priority=job.priority)
+
+    def _wait(self, name: str, jobs: list[SlurmJob]) -> None:
+        """Count a job that waits, or the parts of a heterogeneous job."""
+        tasks: Counter[Leaf] = Counter()
+        since = None
+        for job in jobs:
+            tasks[self._leaf(job, job.portions[0][1])] += job.node_count
+            since = first_time(since, job.since)
+        priorities = [job.priority for job in jobs if job.priority is not None]
+        request = Request(
+            priority=max(priorities, default=None),
+            message=next((job.message for job in jobs if job.message), ""),
+            left_out=tuple(dict.fromkeys(text for job in jobs for text in job.left_out)),
+        )
+        # Slurm starts the parts of a heterogeneous job on nodes of their own, too.
+        copies = jobs[0].waiting_portions // jobs[0].node_count
+        if tasks.total() == 1:
+            (leaf,) = tasks
+            self.cluster.wait(leaf, copies, since, request)
+            return
+        self.cluster.wait_together(Job(name, dict(tasks), copies, True, since, request))
+
+    def _place_in_reservations(self) -> None:
+        """Take off jobs the reservations of which the dump lists no node; they are noted."""
+        reservations = {node.reservation for node in self.node_features.values()}
+        for name, job in self.jobs.items():
+            reservation = job.place.reservation
+            if reservation and reservation not in reservations:
+                message = f"it runs in reservation {reservation!r}, of which no node is in the dump"
+                self.note(*job.where, message, "left out: any node of its partitions may take it")
+                self.jobs[name] = job._replace(
+                    place=job.place._replace(reservation=""),
+                    left_out=(*job.left_out, f"reservation {reservation}"),
+                )
+
+    def _hold_for_named_nodes(self) -> None:
+        """Hold jobs that Slurm says wait for a certain node, unless that is only in use.
+
+        A job waits as others do where all nodes that it names are open in the dump.
+        """
+        nodes = self.cluster.nodes
+        for name, job in self.jobs.items():
+            if not job.waiting_portions or job.reason != NAMED_NODE_NOT_AVAILABLE:
+                continue
+            required = job.place.required
+            are_open = all(host in nodes and not nodes[host].closed for host in required)
+            if not (required and are_open and self._nodes_of(job.place)):
+                self.jobs[name] = job.held(job.waiting_portions, job.message)
+
+    def _nodes_of(self, place: NodeRequest) -> list[Node]:
+        """Return the open nodes that jobs of a place may run on."""
+        mask = allowed_nodes(place, self.node_features)
+        nodes = list(self.cluster.nodes.values())
+        return [nodes[k] for k in np.flatnonzero(mask).tolist() if not nodes[k].closed]
+
+    def _hold_beyond_throttles(self) -> None:
+        """Hold the tasks of arrays beyond the number that may run at once (``1-10%2``).
+
+        Tasks of the array that run count, each a record of its own. Slurm lists the tasks that wait
+        as one record; where two records of one array wait (a task that was changed or put back
+        stands apart), each of them may start as many tasks as the throttle leaves.
+        """
+        running_tasks = Counter(job.array for job in self.jobs.values() if job.array and job.runs)
+        for name, job in self.jobs.items():
+            if job.throttle is None:
+                continue
+            startable_tasks = max(job.throttle - running_tasks[job.array], 0)
+            startable = startable_tasks * job.node_count
+            if job.waiting_portions > startable:
+                reason = f"array throttle (%{job.throttle})"
+                self.jobs[name] = job.held(job.waiting_portions - startable, reason)
+
+    def _ask_for_whole_nodes(self) -> None:
+        """Let jobs with ``--exclusive`` demand all of a node, or hold them where nodes differ."""
+        for name, job in self.jobs.items():
+            if not job.whole_nodes:
+                continue
+            alternatives = {demand_of(node.amounts) for node in self._nodes_of(job.place)}
+            if len(alternatives) == 1:
+                amounts = {resource: Fraction(amount) for resource, amount in alternatives.pop()}
+                self.jobs[name] = job._replace(portions=[("", amounts)])
+            elif alternatives and job.waiting_portions:
+                reason = "it wants whole nodes (--exclusive), and those that it may have differ"
+                self.jobs[name] = job.held(job.waiting_portions, reason)
+
+    def _hold_for_licences(self) -> None:
+        """Hold jobs for which too few licences are free: those of lower priority, then later ones.
+
+        Jobs that need licences which the dump does not list wait as others do.
+        """
+
+        def order(job: SlurmJob) -> tuple[float, str]:
+            return -(job.priority or 0.0), job.since or ""
+
+        for job in sorted(self.jobs.values(), key=order):
+            if not job.licences or job.runs:
+                continue
+            if LICENCES in job.held_portions:
+                count = job.held_portions[LICENCES]
+                reason = self.licences.lacking(job.licences) or LICENCES
+                self.jobs[job.name] = job._replace(held_portions={reason: count})
+            if not job.waiting_portions:
+                continue
+            unlisted = self.licences.unlisted(job.licences)
+            if unlisted:
+                left_out = (*job.left_out, f"licences ({','.join(unlisted)})")
+                job = job._replace(left_out=left_out)
+                message = f"it needs licences that the dump does not list ({','.join(unlisted)})"
+                action = "left out; scontrol show licenses lists them"
+                self.note(*job.where, message, action)
+            copies = job.waiting_portions // job.node_count
+            startable, reason = self.licences.take(job.licences, copies)
+            if startable < copies:
+                job = job.held((copies - startable) * job.node_count, reason)
+            self.jobs[job.name] = job
+
+    def _hold_incomplete_components(self) -> None:
+        """Hold the parts of heterogeneous jobs of which another part is held or not in the dump."""
+        components: dict[str, list[SlurmJob]] = defaultdict(list)
+        for job in self.jobs.values():
+            if job.components and not job.runs:
+                components[job.components].append(job)
+        for number, jobs in components.items():
+            count = max(job.component_count for job in jobs)
+            reasons = [reason for job in jobs for reason in job.held_portions]
+            if reasons:
+                reason = f"another part of heterogeneous job {number} is held: {reasons[0]}"
+            elif len(jobs) < max(count, 2):
+                reason = f"other parts of heterogeneous job {number} are not in the dump"
+            else:
+                continue
+            for job in jobs:
+                if job.waiting_portions:
+                    self.jobs[job.name] = job.held(job.waiting_portions, reason)
+
+    def _job_counts(self) -> dict[str, int]:
+        """Return how many jobs run, wait and are held, as ``squeue -r`` counts them."""
+        jobs = self.jobs.values()
+        running_jobs = sum(job.runs for job in jobs)
+        waiting_jobs = sum(job.waiting_portions // job.node_count for job in jobs)
+        held_jobs = sum(sum(job.held_portions.values()) // job.node_count for job in jobs)
+        return {"run": running_jobs, "wait": waiting_jobs, "are held": held_jobs}
+
+    def _preemption(self) -> Preemption:
+        """Return whom Slurm lets give way to whom."""
+        classes: dict[bool, list[JobClass]] = {True: [], False: []}
+        for job in self.jobs.values():
+            if job.runs or job.waiting_portions:
+                tenant = f"{job.account}/{job.user}"
+                classes[job.runs].append(JobClass(tenant, job.place.partitions, job.qos))
+        return self.preemption.preemption(running=classes[True], waiting=classes[False])

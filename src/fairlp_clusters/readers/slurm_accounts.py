@@ -1,0 +1,353 @@
+"""Slurm's accounts from ``sacctmgr`` and ``sshare``: a tree with shares and limits."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import fairlp
+
+from .cluster import (
+    Amounts,
+    Cluster,
+    EntryError,
+    Floats,
+    Notes,
+    Record,
+    Where,
+    list_at,
+    mapping_at,
+    name_in_path,
+    positive_weight,
+    text_at,
+    value_at,
+)
+from .slurm_text import UNCOUNTED, number, tres, whole_number
+
+_ROOT = "root"
+#: Columns by what they mean: those of sacctmgr, and of sshare.
+_SHARE_COLUMNS = ("Share", "RawShares", "Fairshare")
+_READ_COLUMNS = frozenset(
+    {
+        "Cluster",
+        "Account",
+        "User",
+        "Partition",
+        "GrpTRES",
+        "ParentName",
+        "Par Name",
+        *_SHARE_COLUMNS,
+    }
+)
+#: What ``Fairshare=parent`` is as a number (``SLURMDB_FS_USE_SHARE_OF_PARENT``).
+_SHARE_OF_PARENT = "2147483647"
+#: Figures of decayed usage, and the columns of sshare that have them.
+_FIGURE_COLUMNS = {"usage": "RawUsage", "fairshare": "FairShare"}
+#: The half-life of that usage in what ``scontrol show config`` prints, and Slurm's own, in seconds.
+_HALF_LIFE = re.compile(
+    r"^PriorityDecayHalfLife\s*=\s*"
+    r"(?:(?P<days>[0-9]{1,6})-)?(?P<hours>[0-9]{1,6}):(?P<minutes>[0-9][0-9]):(?P<seconds>[0-9][0-9])\s*$",
+    re.MULTILINE,
+)
+_DEFAULT_HALF_LIFE = 7 * 86400.0
+#: Columns that sshare computes.
+_COMPUTED_COLUMNS = frozenset(
+    {
+        "NormShares",
+        "RawUsage",
+        "NormUsage",
+        "EffectvUsage",
+        "FairShare",
+        "LevelFS",
+        "TRESRunMins",
+        "ID",
+        "Lft",
+        "Rgt",
+    }
+)
+
+
+@dataclass
+class Account:
+    """An account, or a user in it: the account above it, its share, its cap.
+
+    The share of an account is None where it is that of its parent; ``figures`` are those that
+    sshare computes.
+    """
+
+    parent: str | None
+    share: float | None
+    cap: Floats
+    figures: Floats = field(default_factory=dict)
+
+
+class Accounts:
+    """The tree of accounts, and the users in them."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._note = notes.add
+        self._accounts: dict[str, Account] = {}
+        self._users: dict[tuple[str, str], Account] = {}
+        #: Accounts and users that sshare lists (True), and those that associations do (False).
+        self._read: set[tuple[bool, Any]] = set()
+        self._missing: set[str] = set()
+        self._chains: dict[str, list[str]] = {}
+        #: Seconds in which past use fades by half; None where the dump does not say.
+        self.half_life: float | None = None
+
+    def read_table(self, text: str, file: str) -> None:
+        """Read the text that ``sacctmgr show assoc --parsable2`` or ``sshare -l -P`` prints."""
+        lines = text.splitlines() or [""]
+        headers = [header.strip() for header in lines[0].split("|")]
+        indentations = {len(line) - len(line.lstrip(" ")) for line in lines[1:]}
+        if len(indentations) == 1 and not {"ParentName", "Par Name"} & set(headers):
+            message = "neither parents nor indentation tell which account is above which"
+            action = "all stand at the root (sacctmgr … tree, format=…,ParentName)"
+            self._note(file, "line 1", message, action)
+
+        parents: list[str] = []  # the account at each depth of indentation
+        for count, line in enumerate(lines[1:], 2):
+            where = file, f"line {count}"
+            if not line.strip():
+                continue
+            cells = line.split("|")
+            if len(cells) != len(headers):
+                message = (
+                    f"{len(cells)} cells, where the header has {len(headers)} (is it cut off?)"
+                )
+                self._note(*where, message, "left out")
+                continue
+            row = dict(zip(headers, cells, strict=True))
+            self._read_row(row, parents, where)
+
+    def _read_row(self, row: dict[str, str], parents: list[str], where: Where) -> None:
+        """Read a row of a table; ``parents`` are the accounts of the rows above it, by depth."""
+        indented = row.get("Account", "")
+        depth = len(indented) - len(indented.lstrip(" "))
+        account = indented.strip()
+        user = row.get("User", "").strip()
+        parent = (row.get("ParentName") or row.get("Par Name") or "").strip()
+        if not user:
+            del parents[depth:]
+            parent = parent or (parents[-1] if parents else "")
+            parents += [account] * (depth + 1 - len(parents))
+
+        for header, cell in row.items():
+            if header not in _READ_COLUMNS | _COMPUTED_COLUMNS and cell.strip():
+                self._note(*where, f"column {header!r}", "left out")
+
+        shares = (row.get(header, "").strip() for header in _SHARE_COLUMNS)
+        share = next(filter(None, shares), "1")
+        figures = None
+        if "RawShares" in row:  # a table of sshare
+            cells = {name: row.get(header, "").strip() for name, header in _FIGURE_COLUMNS.items()}
+            figures = {
+                name: float(cell)
+                for name, cell in cells.items()
+                if re.fullmatch(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+", cell)
+            }
+        cap = partial(tres, row.get("GrpTRES", "").strip())
+        self._add(where, (account, user, parent), share, cap, figures)
+
+    def read_association(self, entry: Any, file: str) -> None:
+        """Read an association as ``sacctmgr --json`` prints it."""
+        account = text_at(entry, "account")
+        user = text_at(entry, "user")
+        parent = text_at(entry, "parent_account")
+        where = file, f"association of {user or account!r}"
+        share = _share_as_text(entry.get("shares_raw"))
+        self._add(where, (account, user, parent), share, partial(_association_cap, entry))
+
+    def read_share(self, entry: Any, file: str) -> None:
+        """Read an entry of ``sshare --json``."""
+        name = text_at(entry, "name")
+        parent = text_at(entry, "parent")
+        is_user = "USER" in list_at(entry, "type")
+        names = (parent, name, "") if is_user else (name, "", parent)
+        factor = None  # accounts have none
+        if is_user:
+            factor = number(mapping_at(entry, "fairshare").get("factor"))
+        computed = {"usage": number(entry.get("usage")), "fairshare": factor}
+        figures = {key: value for key, value in computed.items() if value is not None}
+        where = file, f"share of {name!r}"
+        self._add(where, names, _share_as_text(entry.get("shares")), dict, figures)
+
+    def _add(
+        self,
+        where: Where,
+        names: tuple[str, str, str],
+        share: str,
+        cap: Callable[[], Record],
+        figures: Floats | None = None,
+    ) -> None:
+        """Add an association or, with ``figures``, a line of sshare, whose share Slurm itself uses.
+
+        ``names`` are the account, the user (empty for the account itself) and the account above.
+        """
+        account, user, parent = names
+        if not account:
+            self._note(*where, "it has no account", "left out")
+            return
+
+        # Its cap
+        try:
+            limits = {resource: float(amount) for resource, amount in cap().items()}
+        except EntryError as error:
+            self._note(*where, str(error), "no cap is taken from it")
+            limits = {}
+        for resource in sorted(UNCOUNTED & set(limits)):
+            self._note(*where, f"limit of {resource!r}", "left out: it is no resource of nodes")
+            del limits[resource]
+
+        # Its share
+        weight = self._weight(share, where, bool(user))
+
+        # An association has the cap, a line of sshare the share and the figures.
+        table: Any = self._users if user else self._accounts
+        key: Any = (account, user) if user else account
+        source = (figures is not None, key)
+        if source in self._read:
+            message = f"an earlier line is of {user or account!r} in {account!r}"
+            self._note(*where, message, "left out")
+            return
+        self._read.add(source)
+        row: Account = table.setdefault(key, Account(parent or None, weight, limits))
+        if figures is None:
+            row.cap = limits
+        else:
+            row.share = weight
+            row.figures = figures
+
+    def _weight(self, share: str, where: Where, of_user: bool) -> float | None:
+        """Return the weight of a share; None for an account that has the share of its parent."""
+        if share in ("parent", _SHARE_OF_PARENT):
+            action = (
+                "taken as 1"
+                if of_user
+                else "it weighs as much as all with tasks below it, who share at its parent"
+            )
+            self._note(*where, "its share is that of its parent", action)
+            return 1.0 if of_user else None
+        weight = whole_number(share)
+        if weight is None:
+            self._note(*where, f"share {share!r} is no whole number", "taken as 1")
+            return 1.0
+        return positive_weight(float(weight), where, self._notes, "share")
+
+    def path(self, account: str, user: str) -> str:
+        """Return the path of a user's queue: its accounts, the highest first, and the user."""
+        return "/".join([*self._above(account), name_in_path(user)])
+
+    def _above(self, account: str) -> list[str]:
+        """Return the names of an account and of those above it, the highest first."""
+        if account in self._chains:
+            return self._chains[account]
+        names: dict[str, str] = {}  # as they stand in paths
+        ancestor: str | None = account
+        while ancestor and ancestor != _ROOT and ancestor not in names:
+            names[ancestor] = name_in_path(ancestor)
+            is_missing = bool(self._accounts) and ancestor not in self._accounts
+            if is_missing and ancestor not in self._missing:
+                self._missing.add(ancestor)
+                place = f"account {ancestor!r}"
+                self._note("", place, "no line lists it", "it stands at the root")
+            ancestor = self._accounts[ancestor].parent if ancestor in self._accounts else None
+        if ancestor in names:
+            self._note("", f"account {ancestor!r}", "it is above itself", "it counts as a root")
+
+        chain = list(names.values())[::-1] if account else [name_in_path("")]
+        self._chains[account] = chain
+        return chain
+
+    def fill(self, cluster: Cluster) -> None:
+        """Put weights, caps and sshare's figures on the queues of a cluster with its jobs."""
+        rows = {
+            "/".join(self._above(name)) if name != _ROOT else "": account
+            for name, account in self._accounts.items()
+        }
+        rows |= {self.path(*names): user for names, user in self._users.items()}
+        for path, row in rows.items():
+            cluster.queue(path).update({"weight": row.share, "cap": row.cap})
+            if row.figures:
+                cluster.share_figures[path] = row.figures
+        self._put_past(cluster)
+
+        # An account with its parent's share weighs as much as all queues with tasks below it.
+        queues_with_tasks = [
+            leaf.queue for leaf, group in cluster.groups.items() if group.running or group.waiting
+        ]
+        used = {
+            ancestor: None
+            for queue in queues_with_tasks
+            for ancestor in fairlp.queues.lineage(queue)
+        }
+        weight_below: Counter[str] = Counter()
+        lowest_first = sorted({**cluster.queues, **used}, key=len, reverse=True)
+        for path in lowest_first:
+            queue_row = cluster.queues.get(path, {"weight": 1.0})
+            if queue_row["weight"] is None:
+                queue_row["weight"] = weight_below[path] or 1.0
+            if path in used and path:
+                weight_below[fairlp.queues.parent_of(path)] += queue_row["weight"]
+
+    def _put_past(self, cluster: Cluster) -> None:
+        """Put what accounts and users have used on their queues, in CPUs times half-lives."""
+        used = {
+            path: figures["usage"]
+            for path, figures in cluster.share_figures.items()
+            if figures.get("usage", 0.0) > 0
+        }
+        if not used:
+            return
+        half_life = self.half_life
+        if half_life is None:
+            half_life = _DEFAULT_HALF_LIFE
+            message = "PriorityDecayHalfLife is not in the dump (scontrol show config)"
+            self._note("", "the half-life of past use", message, "taken as 7 days, Slurm's default")
+        if half_life == 0:
+            message = "PriorityDecayHalfLife is 0, so that past use never fades"
+            self._note("", "the half-life of past use", message, "past use does not count")
+            return
+        for path, seconds in used.items():
+            cluster.past[path, ""] = {"cpu": seconds / half_life}
+
+
+def read_half_life(text: str) -> float | None:
+    """Return ``PriorityDecayHalfLife`` of ``scontrol show config`` in seconds; None without it.
+
+    >>> read_half_life("PriorityDecayHalfLife   = 14-00:00:00"), read_half_life("PriorityDecayHalfLife = 00:30:00")
+    (1209600.0, 1800.0)
+    """
+    match = _HALF_LIFE.search(text)
+    if match is None:
+        return None
+    hours, minutes, seconds = (int(match[unit]) for unit in ("hours", "minutes", "seconds"))
+    days = int(match["days"] or 0)
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+def _association_cap(entry: Record) -> Amounts:
+    """Return the cap of an association of JSON (``max.tres.total``)."""
+    texts = []
+    for limit in list_at(entry, "max", "tres", "total"):
+        kind = text_at(limit, "type")
+        name = text_at(limit, "name")
+        resource = f"{kind}/{name}" if name else kind
+        count = value_at(limit, "count", kind=int, default=0)
+        unit = "M" if kind == "mem" else ""
+        texts.append(f"{resource}={count}{unit}")
+    return tres(",".join(texts))
+
+
+def _share_as_text(value: Any) -> str:
+    """Return a share of JSON as tables write it: ``parent`` where infinite, 1 where not set."""
+    share = number(value)
+    if share is not None:
+        return f"{share:.0f}"
+    is_infinite = isinstance(value, dict) and value.get("set") and value.get("infinite")
+    return "parent" if is_infinite else "1"

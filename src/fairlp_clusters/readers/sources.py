@@ -1,0 +1,404 @@
+"""The files of a dump: the scheduler that wrote them, and their entries one by one."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fairlp.errors import FileFormatError, quoted
+from fairlp.toolkit import opened, read_text
+
+from .cluster import Record
+
+#: Lists that are read entry by entry.
+STREAMED = frozenset({"items", "jobs", "nodes", "associations", "licenses", "partitions"})
+#: Follows each document of a file.
+END = "\0end"
+#: The key that YARN repeats in one mapping of JSON, once for each entry.
+_LISTED = "entry"
+_BLANK = re.compile(r"[ \t\n\r]*")
+#: Returns the value at a position of a text, and where it ends.
+Decode = Callable[[str, int], tuple[Any, int]]
+#: The keys at the top of a document that only one scheduler's tools write.
+_KEYS = {
+    "kubernetes": ("apiVersion", "kind", "items"),
+    "slurm": (
+        "jobs",
+        "associations",
+        "shares",
+        "licenses",
+        "partitions",
+        "meta",
+        "plugin",
+        "last_backfill",
+        "last_update",
+    ),
+    "yarn": ("apps", "scheduler", "properties", "property"),
+}
+#: How ``scontrol show config`` begins.
+SLURM_CONFIG = "Configuration data as of"
+#: How records of ``scontrol show …`` begin, as text.
+SLURM_RECORDS = ("NodeName=", "JobId=", "LicenseName=", "PartitionName=")
+#: The elements at the top of settings of YARN, as XML.
+_YARN_XML = re.compile(r"<(configuration|allocations)[\s>/]")
+#: So many letters at the beginning of a file tell what XML it is.
+_BEGINNING = 4000
+_SCHEDULERS = {key: scheduler for scheduler, keys in _KEYS.items() for key in keys}
+
+
+def files_of(path: str | Path) -> list[Path]:
+    """Return the file, or the files in a folder by name (hidden ones and folders are left out)."""
+    source = Path(path).expanduser()
+    if not source.exists():
+        with opened(source):  # which says what is there
+            pass
+    if not source.is_dir():
+        return [source]
+    files = [
+        entry for entry in source.iterdir() if not entry.name.startswith(".") and not entry.is_dir()
+    ]
+    if not files:
+        raise FileFormatError(f"{source} has no files; expected what a scheduler's tools print")
+    return sorted(files)
+
+
+#: Larger than any amount; a thousand of it, or its parts, are still floats.
+_LARGEST = 1e300
+
+
+def is_json(text: str) -> bool:
+    """Whether a text begins as JSON does."""
+    position = _skip_blanks(text, 0)
+    return text[position : position + 1] in ("{", "[")
+
+
+def is_xml(text: str) -> bool:
+    """Whether a text begins as XML does."""
+    return text.lstrip()[:1] == "<"
+
+
+def is_slurm_qos(text: str) -> bool:
+    """Whether a text is a table of QOS, as ``sacctmgr show qos --parsable2`` prints it."""
+    headers = text.lstrip("\n").partition("\n")[0].strip().split("|")
+    return {"Name", "Preempt"} <= set(headers)
+
+
+def scheduler_of(path: Path) -> str | None:
+    """Return the scheduler whose tools wrote a file, None where its content does not show it."""
+    text = read_text(path)
+    if is_xml(text):
+        return "yarn" if _YARN_XML.search(text[:_BEGINNING]) else None
+    if not is_json(text):
+        header = text.lstrip("\n").partition("\n")[0]
+        if header.startswith(("apiVersion:", "---")):
+            return "kubernetes"  # YAML, whose reader says what to print instead
+        if header.startswith((SLURM_CONFIG, *SLURM_RECORDS)) or is_slurm_qos(text):
+            return "slurm"
+        return "slurm" if "|" in header and "Account" in header else None
+    for key, value in members(text, path):
+        if key == "nodes" and isinstance(value, dict) and ("node" in value or not value):
+            return "yarn"
+        if key in _SCHEDULERS:
+            return _SCHEDULERS[key]
+        if key == "nodes":
+            return "slurm"
+    return None
+
+
+#: The files of an instance in a folder; no scheduler's tools write them.
+_INSTANCE_FILES = frozenset({"users.csv", "servers.csv"})
+
+
+def is_dump(path: str | Path) -> bool:
+    """Whether a file, or one of a folder, was written by a scheduler's tools."""
+    source = Path(path).expanduser()
+    is_readable = source.is_file() or source.is_dir()  # a pipe can be read once only
+    if not str(path) or not is_readable or source.suffix.lower() in (".yaml", ".yml"):
+        return False
+    try:
+        files = files_of(source)
+    except FileFormatError:  # the folder is empty
+        return False
+    if source.is_dir() and {file.name for file in files} >= _INSTANCE_FILES:
+        return False
+    return any(_is_of_scheduler(file) for file in files)
+
+
+def _is_of_scheduler(path: Path) -> bool:
+    """Whether a scheduler wrote a file; not where it cannot be read, which its reader reports."""
+    try:
+        return scheduler_of(path) is not None
+    except FileFormatError:
+        return False
+
+
+#: The first key of a document of JSON.
+_FIRST_KEY = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(\w+)"\s*:')
+_FIRST_BYTES = 4096
+
+
+def scheduler_of_beginning(path: Path) -> str | None:
+    """Return the scheduler whose tools wrote a file; its first key mostly shows it.
+
+    The rest of a large file is then not read, so that a fault in it is told by its reader.
+    """
+    with opened(path) as file:
+        match = _FIRST_KEY.match(file.read(_FIRST_BYTES))
+    scheduler = _SCHEDULERS.get(match[1].decode()) if match else None
+    return scheduler or scheduler_of(path)
+
+
+_OF_JOBS = "squeue --json (or scontrol show job -d)"
+_OF_NODES = "scontrol show nodes --json (or scontrol show node)"
+#: The first letters of tables for people, and the command that prints the same for programs.
+_FOR_PEOPLE = {
+    "JOBID": _OF_JOBS,
+    "ACCOUNT|": _OF_JOBS,
+    "PARTITION": _OF_NODES,
+    "NODELIST": _OF_NODES,
+    "HOSTNAMES": _OF_NODES,
+    "NAME": "kubectl get … -o json",
+    "Name:": "kubectl get … -o json",
+    "<": "curl -H 'Accept: application/json' …",
+}
+
+
+def advice(path: Path) -> str:
+    """Return what to print in place of a table for people; empty for a file of another kind."""
+    start = read_text(path).lstrip()[:80]
+    for prefix, command in _FOR_PEOPLE.items():
+        if start.startswith(prefix):
+            return f"; print it with {command}"
+    return ""
+
+
+def members(text: str, path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the keys and values at the top of each document, the lists in `STREAMED` by entry.
+
+    An empty one of these lists is one entry ``[]``; entries of a list at the top have the key
+    ``""``; `END` ends a document.
+    """
+    try:
+        position = _skip_blanks(text, 0)
+        decode = _decoder(text)
+        while position < len(text):
+            if text[position] == "[":
+                position = yield from _entries(text, position, "", decode)
+            elif text[position] == "{":
+                position = yield from _object(text, position, decode)
+            else:
+                raise json.JSONDecodeError("Expecting a mapping or a list", text, position)
+            yield END, None
+            position = _skip_blanks(text, position)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}: {error.msg}"
+        raise FileFormatError(f"{path}: {place}; is the file cut off, or edited by hand?") from None
+    except RecursionError:
+        raise FileFormatError(f"{path}: lists or mappings are nested too deeply") from None
+    except ValueError as error:
+        raise FileFormatError(f"{path}: {error}") from None
+
+
+def _skip_blanks(text: str, position: int) -> int:
+    return _BLANK.match(text, position).end()  # type: ignore[union-attr]
+
+
+def _expect(text: str, position: int, letters: str) -> str:
+    """Return the letter at a position, which has to be one of these."""
+    letter = text[position : position + 1]
+    if not letter or letter not in letters:
+        expected = " or ".join(map(repr, letters))
+        raise json.JSONDecodeError(f"Expecting {expected}", text, position)
+    return letter
+
+
+def _object(text: str, position: int, decode: Decode) -> Generator[tuple[str, Any], None, int]:
+    """Yield the members of the mapping that begins at a position, and return where it ends."""
+    seen: set[str] = set()
+    position = _skip_blanks(text, position + 1)
+    if text[position : position + 1] == "}":
+        return position + 1
+    while True:
+        _expect(text, position, '"')
+        key, position = _decode(text, position)
+        if key in seen:
+            raise ValueError(f"key {quoted(key)} occurs twice in one mapping")
+        seen.add(key)
+        position = _skip_blanks(text, position)
+        _expect(text, position, ":")
+        position = _skip_blanks(text, position + 1)
+        if key in STREAMED and text[position : position + 1] == "[":
+            position = yield from _entries(text, position, key, decode)
+        else:
+            value, position = _decode(text, position)
+            yield key, value
+        position = _skip_blanks(text, position)
+        if _expect(text, position, ",}") == "}":
+            return position + 1
+        position = _skip_blanks(text, position + 1)
+
+
+def _decoder(text: str) -> Decode:
+    """Return what reads the entries of lists in a text."""
+    decode = _decode if _has_long_number(text) else _decode_short_numbers
+    memory = _MEMORY.get()
+    return decode if memory is None else partial(memory.decoded, decode)
+
+
+def _entries(
+    text: str, position: int, key: str, decode: Decode
+) -> Generator[tuple[str, Any], None, int]:
+    """Yield the entries of the list that begins at a position, and return where it ends."""
+    position = _skip_blanks(text, position + 1)
+    if text[position : position + 1] == "]":
+        yield key, []
+        return position + 1
+    while True:
+        value, position = decode(text, position)
+        yield key, value
+        position = _skip_blanks(text, position)
+        if _expect(text, position, ",]") == "]":
+            return position + 1
+        position = _skip_blanks(text, position + 1)
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> Record:
+    """Return a mapping of JSON; a key may occur once, but for the one that YARN repeats."""
+    mapping = dict(pairs)
+    if len(mapping) == len(pairs):
+        return mapping
+    if set(mapping) == {_LISTED}:
+        return {_LISTED: [value for _, value in pairs]}
+    counts = Counter(key for key, _ in pairs)
+    repeated_key = next(key for key, count in counts.items() if count > 1)
+    raise ValueError(f"key {quoted(repeated_key)} occurs twice in one mapping")
+
+
+def _no_constant(name: str) -> str:
+    """Return an infinity as text.
+
+    Slurm 23.11 prints one for ``fairshare.level`` of users without use.
+    """
+    if name == "NaN":
+        raise ValueError(f"{name} is not JSON; expected a finite number")
+    return name
+
+
+def _number(text: str) -> int | float | str:
+    """Return a number, or its text where sums and units of it may be no floats."""
+    if abs(float(text)) > _LARGEST:
+        return text
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+_decode = json.JSONDecoder(
+    object_pairs_hook=_unique_keys,
+    parse_constant=_no_constant,
+    parse_float=_number,
+    parse_int=_number,
+).raw_decode
+
+#: The same where whole numbers are short: they need no look, which makes it twice as fast.
+_decode_short_numbers: Decode = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_number
+).raw_decode
+#: Of a number of 200 digits, so many stand one after the other among each twentieth letters.
+_STEP = 20
+_MANY_DIGITS = re.compile(r"[0-9]{9}")
+
+
+def _has_long_number(text: str) -> bool:
+    """Whether a text may have a whole number of 200 digits or more."""
+    return _MANY_DIGITS.search(text[::_STEP]) is not None
+
+
+# Several dumps of one cluster: most entries are the same in the next.
+
+
+class KeptEntry(Record):
+    """An entry of a list, and what its reader made of it where the same holds in every dump."""
+
+    result: Any = None
+
+    def keep(self, result: Any) -> None:
+        """Keep the result for the next dump; of the entry itself only its kind is read again."""
+        self.result = result
+        kind = self.get("kind")
+        self.clear()
+        self["kind"] = kind
+
+
+class KnownEntries:
+    """Entries of the dump before: where the text of one stands again, it is not read again.
+
+    Only entries with a result are kept.
+    """
+
+    def __init__(self) -> None:
+        self._before: list[tuple[str, KeptEntry]] = []
+        self._now: list[tuple[str, KeptEntry]] = []
+        self._position_of: dict[str, int] = {}
+        self._next = 0
+        self._latest: tuple[str, KeptEntry] | None = None
+
+    @contextmanager
+    def of_next_dump(self) -> Iterator[None]:
+        """Read what is inside with the entries of the dump before."""
+        self._before = self._now
+        self._position_of = {text: k for k, (text, _) in enumerate(self._before)}
+        self._now = []
+        self._next = 0
+        token = _MEMORY.set(self)
+        collects = gc.isenabled()
+        gc.disable()  # entries are trees: the search for cycles among them only takes time
+        try:
+            yield
+        finally:
+            self._put_latest()
+            _MEMORY.reset(token)
+            if collects:
+                gc.enable()
+
+    def decoded(self, decode: Decode, text: str, position: int) -> tuple[Any, int]:
+        """Return the value at a position and where it ends.
+
+        The next entry is the one that came next before, or the one after it. A mapping ends with its
+        own bracket, so that a text that begins with one has it.
+        """
+        self._put_latest()
+        for known in self._before[self._next : self._next + 2]:
+            if text.startswith(known[0], position):
+                return self._again(known), position + len(known[0])
+        value, end = decode(text, position)
+        if not isinstance(value, dict):
+            return value, end
+        entry_text = text[position:end]
+        k = self._position_of.get(entry_text)
+        if k is not None:
+            return self._again(self._before[k]), end
+        entry = KeptEntry(value)
+        self._latest = (entry_text, entry)
+        return entry, end
+
+    def _again(self, known: tuple[str, KeptEntry]) -> KeptEntry:
+        """Return an entry of before, and expect the one behind it."""
+        self._latest = known
+        self._next = self._position_of[known[0]] + 1
+        return known[1]
+
+    def _put_latest(self) -> None:
+        """Keep the latest entry, which is read now, if it has a result."""
+        if self._latest is not None and self._latest[1].result is not None:
+            self._now.append(self._latest)
+        self._latest = None
+
+
+_MEMORY: ContextVar[KnownEntries | None] = ContextVar("memory", default=None)

@@ -1,0 +1,523 @@
+"""Volcano: queues with weights, capabilities and guarantees; by annotation or by parent a tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import fairlp
+from fairlp.toolkit import tolerances
+
+from .cluster import (
+    Cluster,
+    EntryError,
+    Floats,
+    Notes,
+    Preemption,
+    ReadEntry,
+    Record,
+    Where,
+    add_amounts,
+    count_at,
+    demand_of,
+    largest_amounts,
+    list_at,
+    mapping_at,
+    name_in_path,
+    text_at,
+    value_at,
+    yaml_at,
+)
+from .pods import (
+    PODS,
+    Gang,
+    Place,
+    Pod,
+    in_units,
+    name_of,
+    namespace_of,
+    owner_of,
+    quantities,
+    quantity,
+)
+
+_HIERARCHY = "volcano.sh/hierarchy"
+_WEIGHTS = "volcano.sh/hierarchy-weights"
+_QUEUE_NAMES = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
+_GROUP_NAMES = (
+    "scheduling.k8s.io/group-name",
+    "scheduling.volcano.sh/group-name",
+    "scheduling.x-k8s.io/pod-group",
+)
+#: Phases of a PodGroup whose pods may be to be created.
+_NOT_STARTED = ("Pending", "Inqueue")
+#: States of a queue in which nothing more starts.
+_CLOSED = ("Closed", "Closing")
+_READ = frozenset({"weight", "capability", "guarantee", "deserved", "parent", "reclaimable"})
+_ROOT = "root"
+#: The key of the scheduler's ConfigMap that names its plugins.
+_CONFIGURATION = "volcano-scheduler.conf"
+#: The plugins that say what queues deserve; of several, the first.
+CAPACITY = "capacity"
+PROPORTION = "proportion"
+#: The plugin that shares along the annotated hierarchy, by weights; no queue deserves amounts.
+HIERARCHY = "drf"
+#: Rounds of the proportion plugin; what remains shrinks in each by a part at least.
+_ROUNDS = 1000
+
+
+class _Queue(NamedTuple):
+    """A queue: its names and weights from below the root down, its parent, its limits.
+
+    ``state`` is that of its status; ``reclaimable`` is whether others take back what it borrows.
+    """
+
+    names: tuple[str, ...]
+    weights: tuple[float, ...]
+    parent: str
+    weight: float
+    guarantee: Floats
+    deserved: Floats
+    cap: Floats
+    where: Where
+    state: str = ""
+    reclaimable: bool = True
+
+
+class QueueRequest(NamedTuple):
+    """A queue as the proportion plugin sees it; a resource that ``cap`` does not name has none."""
+
+    weight: float
+    request: Floats
+    guarantee: Floats
+    cap: Floats
+
+
+class Volcano:
+    """The objects of Volcano."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._note = notes.add
+        self._queues: dict[str, _Queue] = {}
+        self._queue_of_group: dict[tuple[str, str], str] = {}
+        self._paths: dict[str, str] = {}
+        self._plugins: list[str] | None = None  # of the ConfigMap; None without one
+        self._actions: list[str] = []  # of the same
+        self._least_of_group: dict[tuple[str, str], int] = {}
+        self._message_of_group: dict[tuple[str, str], str] = {}
+        #: What PodGroups ask for that does not count here.
+        self._left_out_of_group: dict[tuple[str, str], list[str]] = {}
+        #: The pods that PodGroups ask for which have none yet, by namespace and name.
+        self._pods_of_group: dict[tuple[str, str], Pod] = {}
+        self.kinds: dict[str, ReadEntry] = {
+            "Queue": self._read_queue,
+            "PodGroup": self._read_pod_group,
+        }
+        #: The objects of the plugin of coscheduling, whose groups have no queues.
+        self.coscheduling: dict[str, ReadEntry] = {"PodGroup": self._read_gang}
+
+    def __bool__(self) -> bool:
+        return bool(self._queues)
+
+    def _read_queue(self, manifest: Record, file: str) -> None:
+        name = name_of(manifest)
+        where = file, f"Queue {name!r}"
+        spec = mapping_at(manifest, "spec")
+        for key, value in spec.items():
+            if key not in _READ and value not in ({}, [], None, "", True):
+                self._note(*where, f"spec.{key}", "left out")
+        weight = float(value_at(spec, "weight", kind=int, default=1) or 1)
+        if weight < 0:
+            raise EntryError(f"its weight is {weight:g}; expected a whole number > 0")
+        annotations = mapping_at(manifest, "metadata", "annotations")
+        names, weights = self._hierarchy(annotations, where)
+
+        self._queues[name] = _Queue(
+            names=names or (name,),
+            weights=weights or (weight,),
+            parent="" if names else text_at(spec, "parent"),
+            weight=weight,
+            guarantee=in_units(quantities(mapping_at(spec, "guarantee", "resource"))),
+            deserved=in_units(quantities(mapping_at(spec, "deserved"))),
+            cap=in_units(quantities(mapping_at(spec, "capability"))),
+            where=where,
+            state=text_at(manifest, "status", "state"),
+            reclaimable=value_at(spec, "reclaimable", kind=bool, default=True),
+        )
+
+    def read_configuration(self, manifest: Record) -> bool:
+        """Read a ConfigMap; return whether it is the scheduler's own."""
+        text = text_at(manifest, "data", _CONFIGURATION)
+        if not text:
+            return False
+        configuration = yaml_at(text, _CONFIGURATION)
+        plugins = []
+        for tier in list_at(configuration, "tiers"):
+            for plugin in list_at(tier, "plugins"):
+                name = text_at(plugin, "name")
+                if name != HIERARCHY or value_at(plugin, "enableHierarchy", kind=bool):
+                    plugins.append(name)
+        self._plugins = plugins
+        actions = text_at(configuration, "actions")
+        self._actions = [action.strip() for action in actions.split(",") if action.strip()]
+        return True
+
+    @property
+    def _plugin(self) -> tuple[str, str]:
+        """The plugin that shares among queues (empty for none), and how that is known."""
+        if self._plugins is not None:
+            names = (CAPACITY, PROPORTION, HIERARCHY)
+            plugin = next((name for name in names if name in self._plugins), "")
+            return plugin, "the ConfigMap of the scheduler names it"
+        if any(queue.deserved for queue in self._queues.values()):
+            return (
+                CAPACITY,
+                "queues say what they deserve; the scheduler's ConfigMap is not in the dump",
+            )
+        if any(len(queue.weights) > 1 for queue in self._queues.values()):
+            return (
+                HIERARCHY,
+                "queues have a hierarchy; the scheduler's ConfigMap is not in the dump",
+            )
+        return PROPORTION, "the default; the scheduler's ConfigMap is not in the dump"
+
+    def _hierarchy(
+        self, annotations: Record, where: Where
+    ) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        """Return names from below the root down with their weights; empty without annotation."""
+        path = text_at(annotations, _HIERARCHY)
+        if not path:
+            return (), ()
+        names = path.strip("/").split("/")
+        texts = text_at(annotations, _WEIGHTS).strip("/").split("/")
+        if texts[0] == _ROOT:  # instead of a weight of the root, which would not count
+            texts[0] = "1"
+        try:
+            weights = [float(quantity(text)) for text in texts]
+        except EntryError:
+            weights = []
+        if len(weights) != len(names) or not all(weights):
+            message = f"{_WEIGHTS} of {'/'.join(texts)!r} for {path!r}"
+            self._note(*where, message, "each weight is taken as 1")
+            weights = [1.0] * len(names)
+        if not all(names):
+            raise EntryError(f"{_HIERARCHY} {path!r} has an empty name")
+        start = 1 if names[0] == _ROOT else 0
+        return tuple(names[start:]), tuple(weights[start:])
+
+    def _read_pod_group(self, manifest: Record, file: str) -> None:
+        group = namespace_of(manifest), name_of(manifest)
+        queue = value_at(manifest, "spec", "queue", kind=str, default="default")
+        self._queue_of_group[group] = queue
+        self._read_gang(manifest, file)
+        phase = text_at(manifest, "status", "phase")
+        resources = in_units(quantities(mapping_at(manifest, "spec", "minResources")))
+        least = self._least_of_group[group]
+        if phase in _NOT_STARTED and least > 0 and resources:
+            kind, owner = owner_of(manifest)
+            demand = {name: amount / least for name, amount in resources.items()} | {PODS: 1.0}
+            message = self._message_of_group.get(group, "")
+            gate = f"PodGroup {group[0]}/{group[1]} is {phase}, and its pods are not created"
+            self._pods_of_group[group] = Pod(
+                file=file,
+                name=group[1],
+                namespace=group[0],
+                owner=f"{kind}/{owner}",
+                demand=demand_of(demand),
+                place=Place((), None, ()),
+                node="",
+                since=value_at(manifest, "metadata", "creationTimestamp", kind=str),
+                labels={},
+                annotations={_GROUP_NAMES[0]: group[1]},
+                scheduler="volcano",
+                tasks=least,
+                gate=f"{gate}: {message}" if message else gate,
+            )
+
+    def _read_gang(self, manifest: Record, file: str) -> None:
+        """Read how many pods of a PodGroup start at once, and why they do not."""
+        group = namespace_of(manifest), name_of(manifest)
+        self._least_of_group[group] = count_at(manifest, "spec", "minMember", default=1)
+        if mapping_at(manifest, "spec", "minTaskMember"):
+            where = file, f"PodGroup '{group[0]}/{group[1]}'"
+            self._note(*where, "spec.minTaskMember", "left out: minMember counts")
+            self._left_out_of_group.setdefault(group, []).append("minTaskMember")
+        if text_at(manifest, "spec", "networkTopology", "mode") == "hard":
+            self._left_out_of_group.setdefault(group, []).append("network topology")
+        for condition in list_at(manifest, "status", "conditions"):
+            is_unschedulable = text_at(condition, "type") == "Unschedulable"
+            if is_unschedulable and text_at(condition, "status") == "True":
+                self._message_of_group[group] = text_at(condition, "message")
+
+    def not_created(self, pods: Iterable[Pod]) -> Iterator[Pod]:
+        """Yield the pods of PodGroups of which the dump has none, held by their PodGroup."""
+        present = {self._group_of(pod) for pod in pods}
+        for group, pod in self._pods_of_group.items():
+            if group not in present:
+                yield pod
+
+    def gang_of(self, pod: Pod) -> Gang | None:
+        """Return the PodGroup of a pod; None where it is in none of the dump."""
+        group = self._group_of(pod)
+        if group not in self._least_of_group:
+            return None
+        return Gang(f"PodGroup {group[0]}/{group[1]}", self._least_of_group[group])
+
+    def with_message(self, pod: Pod) -> Pod:
+        """Return a pod that waits, with what its PodGroup says, and the gate of a closed queue."""
+        message = pod.message or self._message_of_group.get(self._group_of(pod), "")
+        name = self._queue_name(pod)
+        state = self._queues[name].state if name in self._queues else ""
+        gate = pod.gate
+        if state in _CLOSED and not gate:
+            gate = f"Queue {name!r} is {state}"
+        left_out = self._left_out_of_group.get(self._group_of(pod), [])
+        return pod._replace(message=message, gate=gate, left_out=(*pod.left_out, *left_out))
+
+    def _group_of(self, pod: Pod) -> tuple[str, str]:
+        """Return namespace and name of the PodGroup that a pod names; an empty name for none."""
+        names = (str(pod.annotations[key]) for key in _GROUP_NAMES if pod.annotations.get(key))
+        return pod.namespace, next(names, "")
+
+    def annotations_of(self, pod: Pod) -> Record:
+        """Return the annotations and labels of a pod that name its queue or group."""
+        texts = {**pod.labels, **pod.annotations}
+        return {key: texts[key] for key in (*_QUEUE_NAMES, *_GROUP_NAMES) if key in texts}
+
+    def queue_of(self, pod: Pod) -> str | None:
+        """Return the path of a pod's queue, None where it is in none."""
+        name = self._queue_name(pod)
+        if name is None:
+            return None
+        if name not in self._queues:
+            message = f"Queue {name!r} is not in the dump"
+            self._note(*pod.where, message, "it counts as one in no queue")
+            return None
+        return self._path(name)
+
+    def _queue_name(self, pod: Pod) -> str | None:
+        """Return the queue that a pod names, or that of its group; Volcano's own pods have one."""
+        for key in _QUEUE_NAMES:
+            if pod.annotations.get(key):
+                return str(pod.annotations[key])
+        group = self._group_of(pod)
+        if group in self._queue_of_group:
+            return self._queue_of_group[group]
+        return "default" if pod.scheduler == "volcano" and self else None
+
+    def _path(self, name: str) -> str:
+        """Return the path of a queue, from below the root down."""
+        if name not in self._paths:
+            names = list(self._queues[name].names)
+            seen = {name}
+            ancestor = self._queues[name].parent
+            while ancestor and ancestor != _ROOT:
+                if ancestor in seen or ancestor not in self._queues:
+                    problem = "below itself" if ancestor in seen else "not in the dump"
+                    message = f"its parent {ancestor!r} is {problem}"
+                    self._note(*self._queues[name].where, message, "it stands at the root")
+                    break
+                seen.add(ancestor)
+                names = [*self._queues[ancestor].names, *names]
+                ancestor = self._queues[ancestor].parent
+            if names == [_ROOT]:
+                names = []
+            self._paths[name] = "/".join(name_in_path(step) for step in names)
+        return self._paths[name]
+
+    def fill(self, cluster: Cluster) -> None:
+        """Put weights, guarantees and caps on the queues of a cluster."""
+        for name, queue in self._queues.items():
+            path = self._path(name)
+            self._put_weights(cluster, path, queue)
+            row = cluster.queue(path)
+            if "cap" in row:
+                message = f"an earlier queue stands at {path!r}"
+                self._note(*queue.where, message, "its limits are left out")
+                continue
+            row["cap"] = queue.cap
+            row["guarantee"] = queue.guarantee
+
+    def put_rules(self, cluster: Cluster) -> None:
+        """Put on a cluster who gives way to whom, where the dump says something of it."""
+        if not self._queues:
+            return
+        protected = {
+            self._path(name): "its queue has reclaimable: false"
+            for name, queue in self._queues.items()
+            if not queue.reclaimable
+        }
+        refusal = ""
+        if self._actions and "reclaim" not in self._actions:
+            refusal = (
+                "Volcano takes nothing back from queues that borrow (its actions have no reclaim: "
+                f"{', '.join(self._actions)})"
+            )
+        if protected or refusal:
+            cluster.preemption = Preemption(refusal=refusal, protected=protected)
+
+    def put_deserved(self, cluster: Cluster) -> None:
+        """Guarantee queues what they deserve; for use when all pods are in the cluster.
+
+        These amounts are reclaimed from the queues that borrow them as soon as a queue needs them,
+        as its guarantee is.
+        """
+        if not self._queues:
+            return
+        plugin, reason = self._plugin
+        cluster.plugin = plugin
+        deserved: dict[str, Floats] = {}
+        guaranteed: dict[str, Floats] = {}
+        if plugin == CAPACITY:
+            deserved = guaranteed = {
+                self._path(name): largest_amounts(queue.deserved, queue.guarantee)
+                for name, queue in self._queues.items()
+                if queue.deserved
+            }
+        elif plugin == PROPORTION:
+            deserved, guaranteed = self._deserved_in_proportion(cluster)
+        cluster.deserved |= deserved
+        for path, amounts in guaranteed.items():
+            row = cluster.queue(path)
+            guarantee = row.get("guarantee", {})
+            if plugin == PROPORTION and guarantee:  # what it does not name does not limit it
+                amounts = {resource: amounts.get(resource, 0.0) for resource in guarantee}
+            row["guarantee"] = largest_amounts(guarantee, amounts)
+
+        message = f"they are shared by the plugin {plugin}" if plugin else "no plugin shares them"
+        action = {
+            CAPACITY: "a queue is guaranteed its spec.deserved",
+            PROPORTION: "a queue is guaranteed what it deserves by weight, capability and requests",
+        }.get(plugin, "weights and guarantees count")
+        if any(queue.deserved for queue in self._queues.values()) and plugin != CAPACITY:
+            action += "; spec.deserved does not count"
+        self._note("", "queues of Volcano", f"{message} ({reason})", action)
+
+    def _deserved_in_proportion(
+        self, cluster: Cluster
+    ) -> tuple[dict[str, Floats], dict[str, Floats]]:
+        """Return what the proportion plugin lets each queue with pods deserve, and what fits of it.
+
+        A queue above others has what they deserve, too, which the plugin does not add up.
+        """
+        total: Floats = {}
+        for node in cluster.nodes.values():
+            if node.closed != "not ready":
+                add_amounts(total, node.amounts)
+        total.pop(PODS, None)
+
+        # Requests of queues; the pods of others take from the whole what they use.
+        claims: dict[str, QueueRequest] = {}
+        for name, queue in self._queues.items():
+            path = self._path(name)
+            claims.setdefault(path, QueueRequest(queue.weight, {}, queue.guarantee, queue.cap))
+        for leaf, group in cluster.groups.items():
+            running = sum(group.running.values())
+            demand = {resource: amount for resource, amount in leaf.demand if resource in total}
+            if leaf.queue in claims:
+                add_amounts(claims[leaf.queue].request, demand, running + group.waiting)
+            else:
+                add_amounts(total, demand, -running)
+        total = {resource: max(amount, 0.0) for resource, amount in total.items()}
+
+        deserved = in_proportion(total, claims)
+        return _with_queues_above(deserved), _with_queues_above(fitting(total, deserved, claims))
+
+    def _put_weights(self, cluster: Cluster, path: str, queue: _Queue) -> None:
+        """Put the weights of a queue on the last steps of its path, where none are set."""
+        steps = path.split("/") if path else []
+        for k, weight in enumerate(reversed(queue.weights[: len(steps)])):
+            step = "/".join(steps[: len(steps) - k])
+            earlier_weight = cluster.queue(step).setdefault("weight", weight)
+            if earlier_weight != weight:
+                message = f"weight {weight:g} of {step!r}, where another says {earlier_weight:g}"
+                self._note(*queue.where, message, "left out")
+
+
+def _with_queues_above(by_leaf: dict[str, Floats]) -> dict[str, Floats]:
+    """Return the amounts above 0 of queues, and of those above them their sums."""
+    sums: dict[str, Floats] = {}
+    for path, amounts in by_leaf.items():
+        for above in fairlp.queues.lineage(path)[1:]:
+            add_amounts(sums.setdefault(above, {}), amounts)
+    return {
+        path: {resource: amount for resource, amount in amounts.items() if amount > 0}
+        for path, amounts in sums.items()
+    }
+
+
+def fitting(
+    total: Floats, deserved: dict[str, Floats], claims: dict[str, QueueRequest]
+) -> dict[str, Floats]:
+    """Return what queues deserve, lowered to the total where it is more, which the plugin allows.
+
+    Guarantees stay; of what is beyond them all queues lose the same part.
+
+    >>> equal = {"a": QueueRequest(1, {"cpu": 4}, {}, {}), "b": QueueRequest(1, {"cpu": 6}, {"cpu": 6}, {})}
+    >>> fitting({"cpu": 8}, {"a": {"cpu": 4.0}, "b": {"cpu": 6.0}}, equal)
+    {'a': {'cpu': 2.0}, 'b': {'cpu': 6.0}}
+    """
+    lowered: dict[str, Floats] = {path: {} for path in deserved}
+    for resource, whole in total.items():
+        guaranteed = {
+            path: min(claims[path].guarantee.get(resource, 0.0), amounts.get(resource, 0.0))
+            for path, amounts in deserved.items()
+        }
+        beyond = {path: deserved[path].get(resource, 0.0) - guaranteed[path] for path in deserved}
+        room = max(whole - sum(guaranteed.values()), 0.0)
+        total_beyond = sum(beyond.values())
+        fraction = min(room / total_beyond, 1.0) if total_beyond > 0 else 1.0
+        for path in deserved:
+            lowered[path][resource] = guaranteed[path] + fraction * beyond[path]
+    return lowered
+
+
+def in_proportion(total: Floats, claims: dict[str, QueueRequest]) -> dict[str, Floats]:
+    """Return what each queue with requests deserves by Volcano's proportion plugin.
+
+    In each round, queues that lack something of their requests get what remains of each resource in
+    proportion to their weights, up to their requests and caps; no queue is below its guarantee.
+    Guarantees of other queues lower the cap.
+
+    >>> of_two = {"a": QueueRequest(1, {"cpu": 2}, {}, {}), "b": QueueRequest(3, {"cpu": 20}, {}, {})}
+    >>> in_proportion({"cpu": 8}, of_two)
+    {'a': {'cpu': 2.0}, 'b': {'cpu': 6.0}}
+    """
+    guaranteed: Floats = {}
+    for claim in claims.values():
+        add_amounts(guaranteed, claim.guarantee)
+    deserved: dict[str, Floats] = {
+        path: dict.fromkeys(total, 0.0) for path, claim in claims.items() if claim.request
+    }
+    lacking = list(deserved)
+    remaining = {resource: float(amount) for resource, amount in total.items()}
+    for _ in range(_ROUNDS):
+        total_weight = sum(claims[path].weight for path in lacking)
+        still_lacking = []
+        for path in lacking:
+            claim = claims[path]
+            amounts: Floats = {}
+            for resource, whole in total.items():
+                guarantee = claim.guarantee.get(resource, 0.0)
+                amount = deserved[path][resource]
+                amount += remaining[resource] * claim.weight / total_weight
+                cap = whole - guaranteed.get(resource, 0.0) + guarantee
+                amount = min(amount, cap, claim.cap.get(resource, math.inf))
+                amount = min(amount, claim.request.get(resource, 0.0))
+                amounts[resource] = max(amount, guarantee)
+            grows = any(
+                amounts[resource] > deserved[path][resource] + tolerances.ROUNDING * whole
+                for resource, whole in total.items()
+            )
+            lacks = any(amounts[resource] < request for resource, request in claim.request.items())
+            if grows and lacks:
+                still_lacking.append(path)
+            deserved[path] = amounts
+        lacking = still_lacking
+        for resource, whole in total.items():
+            shared = sum(amounts[resource] for amounts in deserved.values())
+            remaining[resource] = max(whole - shared, 0.0)
+        if not lacking:
+            break
+    return deserved

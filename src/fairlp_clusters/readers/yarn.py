@@ -1,0 +1,463 @@
+"""YARN: ``ws/v1/cluster/scheduler``, ``nodes`` and ``apps`` of the ResourceManager, as JSON.
+
+It lists the amounts of an application by partition, and not by node: the nodes of a partition are
+one server of the instance.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import fairlp
+from fairlp.errors import quoted
+from fairlp.toolkit import read_text
+
+from .assembly import Allowed
+from .cluster import (
+    MOST_COUNTED,
+    Cluster,
+    Demand,
+    EntryError,
+    Leaf,
+    Node,
+    Preemption,
+    Record,
+    Request,
+    Where,
+    add_amounts,
+    demand_of,
+    list_at,
+    mapping_at,
+    name_in_path,
+    text_at,
+    value_at,
+)
+from .sources import END, is_xml, members
+from .yarn_queues import (
+    VCORES,
+    Resources,
+    UserLimit,
+    YarnQueues,
+    entries,
+    partition_name,
+    printed_policies,
+    resources_of,
+)
+from .yarn_settings import FAIR, FAIR_PREEMPTION, INTRA_QUEUE, MEMORY, MONITOR, YarnSettings
+
+_UNITS = {VCORES: "", MEMORY: "MiB"}
+_WORKS = ("RUNNING", "DECOMMISSIONING")
+_WAITS = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
+_ANY = "*"
+#: What diagnostics say of an application whose master may not start by a limit on masters: of the
+#: capacity scheduler (SchedulerApplicationAttempt, CSAMContainerLaunchDiagnosticsConstants), and of
+#: the fair scheduler (FSAppAttempt).
+_HELD = re.compile(
+    r"not (?:yet )?activated|AM resource limit exceeded|exceeds maximum AM resource allowed",
+    re.IGNORECASE,
+)
+#: The time before diagnostics, and the details behind them.
+_TIME_BEFORE = re.compile(r"^\s*\[[^\]]*\]\s*")
+_DETAILS = re.compile(r"Details\s*:|Last Node which was processed")
+_LONGEST_MESSAGE = 300
+
+
+class _Application(NamedTuple):
+    """An application: its record, its queue, and the containers that run and wait, by partition."""
+
+    entry: Record
+    where: Where
+    queue: str
+    running: list[tuple[str, Resources]]
+    waiting: list[tuple[int, Demand, str]]
+
+
+class YarnReader:
+    """Reads nodes and applications, and then puts applications where queues are known."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster("yarn", _UNITS)
+        self.note = self.cluster.notes.add
+        self.settings = YarnSettings()
+        self.queues = YarnQueues(self.cluster.notes, self.settings)
+        self.schedulers: list[tuple[Record, str]] = []
+        self.capacities: dict[str, Resources] = {}  # by partition
+        self.pieces: dict[str, list[Resources]] = defaultdict(list)  # free on each node
+        self.node_use: Resources = {}  # as nodes report it
+        self.applications: dict[str, tuple[Record, str]] = {}
+        self.nodes: set[str] = set()
+        self.nodes_of_state: Counter[str] = Counter()
+        self.partitions_of_queue: dict[str, set[str]] = {}
+        #: Of queues that stand for one user: its limit, and what the user has.
+        self.user_limits: dict[str, UserLimit] = {}
+        self.use_of_users: dict[str, Resources] = defaultdict(dict)
+
+    def read(self, path: Path) -> None:
+        """Read a file: an answer of the ResourceManager, or settings."""
+        readers = {"nodes": ("node", self._read_node), "apps": ("app", self._read_application)}
+        notes = self.cluster.notes
+        text = read_text(path)
+        if is_xml(text):
+            with notes.noting(path.name, "the file"):
+                self.settings.read_xml(text, path.name)
+            return
+        for key, value in members(text, path):
+            with notes.noting(path.name, key):
+                if key in readers:
+                    name, reader = readers[key]
+                    for entry in entries(value, name):
+                        notes.read_entry(reader, entry, path.name, name, "id")
+                elif key == "scheduler":
+                    self.schedulers.append((mapping_at(value, "schedulerInfo"), path.name))
+                elif key in ("properties", "property"):
+                    self.settings.read_properties(entries(value, ""), path.name)
+                elif key != END:
+                    self.note(path.name, f"key {quoted(key)}", "it is not read", "left out")
+
+    def _read_node(self, entry: Record, file: str) -> None:
+        name = text_at(entry, "id")
+        state = text_at(entry, "state")
+        where = file, f"node {name!r}"
+        if not name:
+            raise EntryError("it has no id")
+        if name in self.nodes:
+            self.note(*where, "an earlier node has this name", "left out")
+            return
+        self.nodes_of_state[state] += 1
+        if state not in _WORKS:
+            self.note(*where, f"it does not work ({state})", "left out")
+            return
+        self.nodes.add(name)
+
+        used_object = value_at(entry, "usedResource")
+        used = resources_of(used_object, entry, "usedMemoryMB", "usedVirtualCores")
+        free_object = value_at(entry, "availableResource")
+        # A node that was resized below its use has less than nothing available.
+        free = resources_of(
+            free_object, entry, "availMemoryMB", "availableVirtualCores", signed=True
+        )
+        if not used and not free:
+            raise EntryError("it has no amounts")
+        labels = list_at(entry, "nodeLabels")
+        partition = str(labels[0]) if labels else ""
+        if len(labels) > 1:
+            action = "left out: a node is of its first partition"
+            self.note(*where, f"labels {labels[1:]!r}", action)
+        if state == "DECOMMISSIONING":
+            message = "it takes no new containers (DECOMMISSIONING)"
+            self.note(*where, message, "it counts with what it runs")
+            free = {}
+
+        else:
+            self.pieces[partition].append(free)
+        capacity = self.capacities.setdefault(partition, {})
+        add_amounts(capacity, used)
+        add_amounts(capacity, free)
+        add_amounts(self.node_use, used)
+
+    def _read_application(self, entry: Record, file: str) -> None:
+        name = text_at(entry, "id")
+        state = text_at(entry, "state")
+        where = file, f"application {name!r}"
+        if state not in _WAITS:
+            self.note(*where, f"it has finished ({state})", "left out: it holds nothing")
+        elif name in self.applications:
+            self.note(*where, "an earlier application has this number", "left out")
+        else:
+            self.applications[name] = entry, file
+
+    def finish(self) -> tuple[Cluster, Allowed]:
+        """Return the cluster, and the function that says where its containers may be."""
+        cluster = self.cluster
+        kind = self._read_schedulers()
+
+        # A server for each partition, since the dump lists no containers by node.
+        for label, amounts in self.capacities.items():
+            capacity = {resource: float(amount) for resource, amount in amounts.items()}
+            pieces = tuple(self._piece(free) for free in self.pieces[label])
+            attributes = {"partition": label}
+            cluster.add(Node(partition_name(label), capacity, attributes, pieces=pieces))
+        if not cluster.nodes and self.nodes_of_state:
+            states = ", ".join(f"{n} {state}" for state, n in self.nodes_of_state.items())
+            cluster.no_nodes = f"{self.nodes_of_state.total()} nodes, none RUNNING ({states})"
+        if cluster.nodes:
+            message = "the dump does not say on which nodes containers run"
+            action = "the nodes of a partition are one server"
+            cluster.note("", f"{len(self.nodes)} nodes", message, action)
+
+        applications = []
+        for name, (entry, file) in self.applications.items():
+            where = file, f"application {name!r}"
+            with cluster.notes.noting(*where):
+                applications.append(self._read_use(entry, where))
+        self.queues.fill(cluster, self.capacities, self.partitions_of_queue)
+
+        application_use: Resources = {}
+        for application in applications:
+            with cluster.notes.noting(*application.where):
+                self._place(application, application_use, kind)
+        self._note_other_use(application_use)
+        self._note_used_up_limits()
+        cluster.preemption = self._preemption(kind)
+
+        partitions = [str(node.attributes["partition"]) for node in cluster.nodes.values()]
+        return cluster, lambda place: np.array([label == place for label in partitions], dtype=bool)
+
+    def _read_schedulers(self) -> str:
+        """Read the queues with the resources that count, and return the type of the scheduler."""
+        kind = self.settings.kind()
+        policies: dict[str, str] = {}
+        for info, file in self.schedulers:
+            with self.cluster.notes.noting(file, "scheduler"):
+                kind = text_at(info, "type") or kind
+                policies |= dict(printed_policies(mapping_at(info, "rootQueue")))
+        counted = self.settings.counted(kind, policies)
+        if not counted.is_known:
+            message = f"resources are counted by {counted.setting}, which is not known"
+            self.note("", "the resources", message, "all count")
+
+        self.queues.memory_only = counted.memory_only
+        others = sorted(
+            {resource for amounts in self.capacities.values() for resource in amounts} - {MEMORY}
+        )
+        if counted.memory_only:
+            for resource in others:
+                message = f"only memory counts, by {counted.setting}"
+                self.note("", f"resource {resource!r}", message, "left out")
+            self.node_use = self.queues.counted(self.node_use)
+            for partition, amounts in self.capacities.items():
+                self.capacities[partition] = self.queues.counted(amounts)
+        for info, file in self.schedulers:
+            with self.cluster.notes.noting(file, "scheduler"):
+                self.queues.read(info, file)
+        return kind
+
+    def _piece(self, free: Resources) -> dict[str, float]:
+        """Return the amounts that are free on a node, of the resources that count."""
+        counted = self.queues.counted(free)
+        return {resource: float(max(amount, 0)) for resource, amount in counted.items()}
+
+    def _note_used_up_limits(self) -> None:
+        """Note the limits of users and of masters of applications that are used up."""
+        cluster = self.cluster
+        for path, used in self.use_of_users.items():
+            limit = self.user_limits[path]
+            for resource, amount in limit.amounts.items():
+                if used.get(resource, 0) >= amount:
+                    user = path.rpartition("/")[2]
+                    has = f"{used[resource]} of {amount:g} {_of_unit(resource)}"
+                    words = f"the {limit.name} stops {user}: {has} in use"
+                    cluster.limits_reached[f"{limit.name}, user {user}"] = words
+        for path, info in self.queues.infos.items():
+            used, most = info.masters
+            for resource, amount in most.items():
+                if 0 < amount <= used.get(resource, 0):
+                    has = f"{used[resource]} of {amount} {_of_unit(resource)}"
+                    name = f"ApplicationMasters of queue {path}"
+                    words = f"{name} are at their limit (AMResourceLimit): {has}"
+                    cluster.limits_reached[name] = words
+
+    def _preemption(self, kind: str) -> Preemption:
+        """Return whose containers give way to whom, by the settings and what queues print."""
+        protected = {}
+        for leaf in self.cluster.groups:
+            queue = self.cluster.queues_of_owners.get(leaf.queue, leaf.queue)
+            for path in fairlp.queues.lineage(queue):
+                info = self.queues.infos.get(path)
+                if info is not None and info.takes_no_part:
+                    reason = f"containers of queue {path} do not give way ({info.takes_no_part})"
+                    protected[leaf.tenant] = reason
+        if kind == FAIR:
+            is_on, place = self.settings.is_on(FAIR_PREEMPTION)
+            if not is_on:
+                refusal = f"the fair scheduler does not pre-empt ({place}): no container gives way"
+                return Preemption(refusal=refusal)
+            rule = (
+                f"a container of a queue above its fair share gives way to queues below ({place})"
+            )
+            return Preemption(protected=protected, rule=rule)
+
+        is_on, place = self.settings.is_on(MONITOR)
+        flags = self.queues.preemption_flags
+        if self.settings.get(MONITOR) is None and flags:
+            # Without the monitor every queue prints that preemption is disabled (AbstractCSQueue).
+            is_on = any(flags)
+            place = "preemptionDisabled of queues"
+        if not is_on:
+            refusal = f"the capacity scheduler's monitor is off ({place}): no container gives way"
+            return Preemption(refusal=refusal)
+        is_inside, _ = self.settings.is_on(INTRA_QUEUE)
+        inside = "by priority or user limit" if is_inside else "to none"
+        rule = (
+            f"a container of a queue above its capacity gives way to queues below theirs ({place}); "
+            f"within a queue it gives way {inside} (intra-queue-preemption.enabled)"
+        )
+        return Preemption(protected=protected, rule=rule)
+
+    def _note_other_use(self, application_use: Resources) -> None:
+        """Note resources of which nodes and applications report different use."""
+        if not self.nodes:
+            return
+        for resource in sorted({*application_use, *self.node_use}):
+            by_nodes = self.node_use.get(resource, 0)
+            by_applications = application_use.get(resource, 0)
+            if by_nodes != by_applications:
+                message = f"nodes say that {by_nodes} are in use, applications {by_applications}"
+                action = "what applications say is what is observed"
+                self.note("", f"resource {resource!r}", message, action)
+
+    def _read_use(self, entry: Record, where: Where) -> _Application:
+        """Return an application with what it has and waits for, and remember its partitions."""
+        queue = self.queues.path(text_at(entry, "queue"), where)
+        running = []
+        for partition, listed_amounts in self._allocated(entry):
+            amounts = {r: amount for r, amount in listed_amounts.items() if amount > 0}
+            if amounts:
+                running.append((partition, amounts))
+        waiting = list(self._requests(entry))
+
+        partitions = {partition for partition, _ in running}
+        partitions |= {partition for _, _, partition in waiting}
+        partitions &= set(self.capacities)
+        for path in fairlp.queues.lineage(queue):
+            self.partitions_of_queue.setdefault(path, set()).update(partitions)
+        return _Application(entry, where, queue, running, waiting)
+
+    def _place(self, application: _Application, application_use: Resources, kind: str) -> None:
+        """Count the containers of an application, and add its amounts to ``application_use``."""
+        entry, where, queue, running, waiting_containers = application
+        user = text_at(entry, "user")
+        priority = entry.get("priority")
+        if type(priority) is not int:
+            priority = None
+
+        containers = max(value_at(entry, "runningContainers", kind=int, default=0), 0)
+        for partition, amounts in running:
+            add_amounts(application_use, amounts)
+            parts = containers
+            if not parts or any(amount % parts for amount in amounts.values()):
+                parts = math.gcd(*amounts.values())
+                message = f"its {containers} containers are not alike"
+                self.note(*where, message, "it counts as equal parts of what it has")
+            demand = demand_of({resource: amount // parts for resource, amount in amounts.items()})
+            container = self._leaf(queue, user, partition, demand)
+            if container.queue in self.user_limits:
+                add_amounts(self.use_of_users[container.queue], amounts)
+            server = partition_name(partition)
+            self.cluster.run(container, server, where, parts, priority=priority)
+
+        # The fair scheduler places a container where its virtual cores fit, too (FSAppAttempt).
+        is_left_out = kind == FAIR and self.queues.memory_only
+        message = _diagnostics(entry)
+        request = Request(priority, message, (f"{VCORES} of nodes",) if is_left_out else ())
+        since = _time(entry.get("startedTime"))
+        reason = self._hold_reason(application, message)
+        for count, demand, partition in waiting_containers:
+            leaf = self._leaf(queue, user, partition, demand)
+            if reason:
+                self.cluster.hold(leaf, count, reason)
+            else:
+                self.cluster.wait(leaf, count, since, request)
+        if waiting_containers or entry["state"] == "RUNNING":
+            return
+        if reason:
+            self.cluster.hold(self._leaf(queue, user, "", ()), 1, reason)
+            return
+        message = f"it is {entry['state']}, and the dump does not say what it asks for"
+        self.note(*where, message, "left out")
+
+    def _leaf(self, queue: str, user: str, partition: str, demand: Demand) -> Leaf:
+        """Return the class of containers of a user; a user with a limit has a queue of its own."""
+        name = f"{queue}/{user}" if queue else user
+        path = self.queues.path_in(queue, partition, self.partitions_of_queue)
+        limit = self.queues.user_limit(queue, partition, user, self.capacities)
+        if limit is not None:
+            queue_above = path
+            path = f"{path}/{name_in_path(user)}".lstrip("/")
+            self.cluster.queue(path).update(weight=1.0, cap=dict(limit.amounts))
+            self.user_limits[path] = limit
+            self.cluster.queues_of_owners[path] = queue_above
+        return Leaf(path, user, name, demand, partition, tenant=name)
+
+    def _hold_reason(self, application: _Application, message: str) -> str:
+        """Return why the master of an application may not start; empty where no limit stops it."""
+        entry = application.entry
+        if entry["state"] == "RUNNING":
+            return ""
+        if _HELD.search(message):
+            return message
+        info = self.queues.infos.get(application.queue)
+        if info is None or entry["state"] != "ACCEPTED" or message:
+            return ""
+        used, most = info.masters
+        asked = max(
+            (dict(demand).get(MEMORY, 0) for _, demand, _ in application.waiting), default=0
+        )
+        if used.get(MEMORY, 0) > 0 and used[MEMORY] + asked > most.get(MEMORY, math.inf):
+            amounts = f"{used[MEMORY]} of {most[MEMORY]} {_of_unit(MEMORY)}"
+            queue = application.queue
+            return f"ApplicationMasters of queue {queue} have {amounts} (AMResourceLimit)"
+        return ""
+
+    def _allocated(self, entry: Record) -> Iterator[tuple[str, Resources]]:
+        """Yield the partitions in which an application has amounts, with these amounts."""
+        total = resources_of(None, entry, "allocatedMB", "allocatedVCores")
+        path = ("resourceInfo", "resourceUsagesByPartition")
+        listed = entries(value_at(entry, *path, kind=(list, dict), default=[]), "")
+        usages = [
+            (text_at(usage, "partitionName"), resources_of(value_at(usage, "used")))
+            for usage in listed
+        ]
+        for resource, amount in total.items():
+            if sum(amounts.get(resource, 0) for _, amounts in usages) != amount:
+                usages = [(text_at(entry, "appNodeLabelExpression"), total)]
+                break
+        for partition, amounts in usages:
+            yield _label(partition), self.queues.counted(amounts)
+
+    def _requests(self, entry: Record) -> Iterator[tuple[int, Demand, str]]:
+        """Yield count, demand and partition of the containers that an application waits for."""
+        requests = value_at(entry, "resourceRequests", kind=(list, dict), default=[])
+        for request in entries(requests, ""):
+            count = value_at(request, "numContainers", kind=int, default=0)
+            if count > MOST_COUNTED:
+                raise EntryError(f"numContainers is {count}; expected at most {MOST_COUNTED}")
+            location = value_at(request, "resourceName", kind=str, default=_ANY)
+            if location == _ANY and count > 0:
+                capability = resources_of(mapping_at(request, "capability"))
+                demand = demand_of(self.queues.counted(capability))
+                yield count, demand, _label(text_at(request, "nodeLabelExpression"))
+
+
+def _of_unit(resource: str) -> str:
+    """Return the unit and the name of a resource, for a sentence."""
+    unit = _UNITS.get(resource, "")
+    return f"{unit} of {resource}" if unit else resource
+
+
+def _diagnostics(entry: Record) -> str:
+    """Return what YARN says of an application, without its time and details."""
+    text = value_at(entry, "diagnostics", kind=str, default="")
+    text = _DETAILS.split(_TIME_BEFORE.sub("", text), maxsplit=1)[0]
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…"
+
+
+def _label(text: str) -> str:
+    """Return the partition of a label expression."""
+    return "" if text in ("<DEFAULT_PARTITION>", "<Not set>", "DEFAULT_PARTITION") else text
+
+
+def _time(value: Any) -> str | None:
+    """Return milliseconds since 1970 as a time."""
+    if type(value) is not int or not 0 < value < 2**45:
+        return None
+    return datetime.fromtimestamp(value // 1000, UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,32 @@
+"""The public names of the companion, and where each lives (``__init__.py`` reads it)."""
+
+from . import (
+    distributed as distributed,
+    library as library,
+    papers as papers,
+    plots as plots,
+    simulation as simulation,
+    study as study,
+)
+from .efficiency import Frontier as Frontier, frontier as frontier
+from .papers.reproducing import reproduce as reproduce
+from .traces import (
+    read_alibaba_gpu as read_alibaba_gpu,
+    read_google2011 as read_google2011,
+    read_pai2020 as read_pai2020,
+)
+
+__all__ = [
+    "Frontier",
+    "distributed",
+    "frontier",
+    "library",
+    "papers",
+    "plots",
+    "read_alibaba_gpu",
+    "read_google2011",
+    "read_pai2020",
+    "reproduce",
+    "simulation",
+    "study",
+]

@@ -1,0 +1,14 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option
+
+#: The values of an option that may be repeated.
+Repeated = list[str] | None
+SeedOption = Annotated[int, Option(min=0, help="Seed of all random numbers.")]
+ProgressFlag = Annotated[
+    bool | None, Option("--progress/--no-progress", help="A bar in a terminal, lines elsewhere.")
+]

@@ -1,0 +1,5 @@
+"""Figures of simulations, studies, frontiers and performance profiles; as of :mod:`fairlp.plots`."""
+
+from fairlp.toolkit import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,0 +1,400 @@
+"""The commands report and what-if, and audits of a dump: the same tables as the functions."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+import fairlp_clusters
+from cli_cases import printed, satisfied
+from cli_runner import error_line, run
+from fairlp import examples
+from fairlp.cli import ExitCode
+from fairlp.errors import InstanceError
+from fairlp_clusters.commands import pages as clusters
+from fairlp_clusters.dues.share_comparison import ShareComparison
+from fairlp_clusters.dues.subject import subject_of
+from kubernetes_dumps import flavors, kueue, node, pod, written
+from report_instances import queued
+
+_LABEL = "kueue.x-k8s.io/queue-name"
+
+
+@pytest.fixture
+def dump(tmp_path):
+    """16 cores, of which red has 15; blue waits for 5."""
+    (tmp_path / "dump").mkdir()
+    requests = {"cpu": "1", "memory": "1Gi"}
+    items = [
+        *[node(f"n{k}") for k in range(2)],
+        *[
+            kueue("ClusterQueue", q, {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))})
+            for q in ("red", "blue")
+        ],
+        *[
+            kueue("LocalQueue", f"to-{q}", {"clusterQueue": q}, namespace="ml")
+            for q in ("red", "blue")
+        ],
+        *[
+            pod(
+                f"r{k}",
+                on=f"n{k % 2}",
+                owner=("Job", "train"),
+                requests=requests,
+                labels={_LABEL: "to-red"},
+            )
+            for k in range(16)
+        ],
+        *[
+            pod(f"w{k}", owner=("Job", "serve"), requests=requests, labels={_LABEL: "to-blue"})
+            for k in range(5)
+        ],
+    ]
+    return written(tmp_path / "dump", *items)
+
+
+@pytest.fixture
+def cluster():
+    queued()[0].write("cluster.json")
+    return "cluster.json"
+
+
+def test_an_audit_of_a_dump_says_who_has_what_and_who_holds_it(dump):
+    text = run("audit", dump).stdout
+    for phrase in (
+        "dump: what runs now, beside what is fair by kueue",
+        "By queue",
+        "By user",
+        "ml/serve",
+        "(root)",
+    ):
+        assert phrase in text
+    (row,) = [line for line in text.splitlines() if line.startswith("ml/serve")]
+    assert "quota of cpu" in row and "org/red (16 core)" in row  # all quota of the cohort is in use
+    assert (
+        "not checked" in text
+        and "nothing to check here: " in text
+        and "nothing to check: " not in text
+    )
+    assert "envy-free" in text and "broken: " in text
+
+
+@pytest.mark.slow
+def test_the_exit_code_is_that_of_the_properties_that_were_asked_for(dump):
+    assert "broken: " in run("audit", dump, code=0).stdout
+    run("audit", dump, "-p", "feasible", code=0)
+    assert (
+        "broken: queue share guarantee"
+        in run("audit", dump, "-p", "queue share guarantee", code=1).stdout
+    )
+    text = run("audit", dump, "-p", "single-resource", code=0).stdout
+    assert "nothing to check here: single-resource" in text and "nothing is broken" in text
+    assert "broken: " in run("audit khamse-ashari-figure-1 -m tsf", code=0).stdout
+
+
+@pytest.mark.slow
+def test_a_dump_for_programs(dump):
+    data = json.loads(run("audit", dump, "--json").stdout)
+    assert data["fair"] == "kueue"
+    users = {row["user"]: row for row in data["users"]}
+    assert (
+        users["ml/serve"]["held_by"] == {"org/red": 16000.0} and users["ml/serve"]["waiting"] == 5
+    )
+    assert {row["queue"]: row["owed"] for row in data["tenants"]} == {"org/red": 0, "org/blue": 5}
+    assert {row["queue"] for row in data["queues"]} >= {"", "org", "org/red", "org/blue"}
+    tenants = run("audit", dump, "--csv", "--table", "tenants").stdout
+    assert tenants.startswith("tenant,") and "org/blue" in tenants
+    assert (
+        next(row["holds"] for row in data["properties"] if row["property"] == "single-resource")
+        is None
+    )
+    csv = pd.read_csv(
+        StringIO(run("audit", dump, "--csv", "--table", "queues").stdout),
+        index_col=0,
+        keep_default_na=False,
+    )
+    expected = fairlp_clusters.fair_shares(dump, by="queue")
+    assert csv["tasks"].tolist() == expected["tasks"].tolist()
+    assert csv.loc["org/blue", "held_by"] == "org/red (16000.0)"
+    first = pd.read_csv(StringIO(run("audit", dump, "--csv", "--table", "users").stdout)).iloc[0]
+    assert first["user"] == "ml/serve"
+    assert run("audit", dump, "--csv").stdout.startswith("property,holds")
+    assert ": properties" not in run("audit", dump, "--table", "users").stdout
+
+
+def test_what_is_fair_can_be_chosen(dump):
+    assert "fair by drfh" in run("audit", dump, "-m", "drfh").stdout
+    assert (
+        json.loads(run("audit", dump, "-m", "tsf", "--option", "count=borrowed", "--json").stdout)[
+            "fair"
+        ]
+        == "tsf"
+    )
+
+
+def test_an_instance_is_audited_as_before(cluster):
+    assert "what runs now" not in run("audit", cluster, "-m", "drfh", "-p", "feasible").stdout
+    pd.DataFrame({"user": ["ann"], "server": ["plain"], "tasks": [3]}).to_csv(
+        "now.csv", index=False
+    )
+    assert "kept" in run("audit", cluster, "--allocation", "now.csv", "-p", "feasible").stdout
+    data = json.loads(
+        run("audit", cluster, "--allocation", "now.csv", "-p", "feasible", "--json").stdout
+    )
+    assert data == [
+        {
+            "property": "feasible",
+            "holds": True,
+            "margin": data[0]["margin"],
+            "witness": "everything fits",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "phrase"),
+    [
+        ("audit cluster.json", "give --allocation FILE or --mechanism NAME"),
+        ("audit cluster.json -m tsf --table users", "--table users is of a dump"),
+        ("what-if cluster.json", "there is no edit"),
+        ("what-if cluster.json --weight org", "'org' is not of the form NAME=VALUE"),
+        ("what-if cluster.json --weight org=two", "'two' is no number"),
+        ("what-if cluster.json --add-servers plain=1.5", "'1.5' is no whole number"),
+        ("what-if cluster.json --queue new,like", "KEY=VALUE"),
+        ("what-if cluster.json --queue new,cap=3", "cap.RESOURCE"),
+        ("allocate cluster.json --level 1", "--level is of --table queues"),
+    ],
+)
+def test_command_lines_that_make_no_sense(cluster, command, phrase):
+    assert phrase in " ".join(run(command, code=2).stderr.replace("│", " ").split())
+
+
+def test_a_dump_says_itself_what_runs(dump):
+    case = run("audit", dump, "--allocation", "x.csv", code=2).stderr.replace("│", " ")
+    assert "--allocation is for instances" in " ".join(case.split())
+
+
+def test_a_dump_that_is_cut_off_is_bad_input(dump):
+    file = dump / "dump.json"
+    file.write_text(file.read_text(encoding="utf-8")[:-40], encoding="utf-8")
+    assert "cut off" in error_line(run("audit", file, code=3))
+
+
+@pytest.mark.slow
+def test_a_report_of_a_dump_and_of_an_instance(dump, tmp_path):
+    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
+    assert (
+        "wrote page.html" in run("report", dump, "-o", "page.html", "--compare", "drfh,tsf").stderr
+    )
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "A dump of kubernetes." in text and "ml/serve" in text and "ceei" not in text
+    run("report wang-figure-1 -m tsf")
+    assert "What tsf gives to everyone" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_report_goes_to_a_folder_that_is_there(dump):
+    assert "there is no folder" in error_line(run("report", dump, "-o", "none/page.html", code=3))
+
+
+def test_what_if_is_the_function(cluster):
+    edits = {
+        "add_servers": {"plain": 2},
+        "weights": {"lab": 3.0},
+        "queues": {"new": {"weight": 2.0, "like": "ann"}},
+    }
+    command = ("--add-servers", "plain=2", "--weight", "lab=3", "--queue", "new,weight=2,like=ann")
+    expected = fairlp_clusters.what_if(cluster, **edits)
+    frame = pd.read_csv(
+        StringIO(run("what-if", cluster, *command, "--csv").stdout),
+        index_col=0,
+        keep_default_na=False,
+    )
+    assert frame.index.tolist() == expected.index.tolist()
+    for name in expected:
+        assert frame[name].tolist() == pytest.approx(expected[name].tolist(), rel=1e-15)
+    assert [
+        row["user"]
+        for row in json.loads(run("what-if", cluster, *command, "--by", "user", "--json").stdout)
+    ][-1] == ("new (new)")
+    text = run("what-if", cluster, "--queue", "lab,cap.cpu=4,guarantee.cpu=2", "-m", "h-drf").stdout
+    assert "Fair shares before and after" in text and "(root)" in text
+
+
+def test_what_if_names_what_is_near(cluster):
+    assert "did you mean 'plain'" in error_line(
+        run("what-if", cluster, "--add-servers", "plian=2", code=3)
+    )
+
+
+def test_what_if_of_a_dump(dump):
+    data = json.loads(run("what-if", dump, "--queue", "org/blue,weight=3", "--json").stdout)
+    assert {row["queue"] for row in data} >= {"org/red", "org/blue"}
+    text = run("what-if", dump, "--weight", "org/blue=9", "--by", "user").stdout
+    assert "running tasks that would go: ml/train" in text
+
+
+@pytest.mark.slow
+def test_a_report_for_cron(dump):
+    result = run("report", dump, "--exit-code", "--since", dump, code=1)
+    assert "unfair: Not fair: org/blue is" in result.stderr
+    assert "Changes since the earlier dump" in Path("report.html").read_text("utf-8")
+    run("report", dump, "--exclude", "org/blue", "--weight", "org/red=2", "--exit-code", code=0)
+    assert "'org/bleu'" in error_line(run("report", dump, "--exclude", "org/bleu", code=3))
+
+
+def test_totals_by_queue_at_every_level(cluster):
+    allocation = fairlp.allocate(queued()[0], "h-drf")
+    for level in (None, 0, 1, 2):
+        level_options = () if level is None else ("--level", level)
+        text = run(
+            "allocate", cluster, "-m", "h-drf", "--table", "queues", "--csv", *level_options
+        ).stdout
+        table = pd.read_csv(StringIO(text), index_col=0, keep_default_na=False)
+        expected = allocation.by_queue(level)
+        assert table.index.tolist() == expected.index.tolist()
+        assert table["tasks"].tolist() == pytest.approx(expected["tasks"].tolist(), rel=1e-15)
+    assert "Queues, each with all below it" in run("allocate", cluster, "-m", "h-drf").stdout
+    assert "Queues" not in run("allocate ghodsi -m drf").stdout
+    assert "has no queues" in error_line(run("allocate ghodsi -m drf --table queues", code=3))
+
+
+def test_worked_examples_go_everywhere():
+    assert "ghodsi" in examples.names()
+    assert "share" in run("what-if ghodsi --weight A=2").stdout
+
+
+def test_a_dump_comes_through_a_pipe_too(dump):
+    from typer.testing import CliRunner
+
+    from fairlp.cli import app
+
+    file = next(path for path in [dump, *dump.rglob("*.json")] if path.is_file())
+    result = CliRunner().invoke(app, ["audit", "-", "--json"], input=file.read_bytes())
+    assert result.exit_code == 0, result.output
+    assert (
+        json.loads(result.stdout)["users"]
+        == json.loads(run("audit", dump, "--json").stdout)["users"]
+    )
+
+
+def test_a_comparison_without_queues_is_told_by_user():
+    text = printed(
+        clusters.shares_text(
+            ShareComparison.of(subject_of(satisfied(), np.array([[2.0], [1.0]])), "drfh")
+        )
+    )
+    assert "By user" in text and "By queue" not in text
+
+
+def test_a_report_is_not_called_what_it_is_not(folder_with_newcomers):
+    pytest.importorskip("altair")
+    line = error_line(run("report two.yaml -o report.pdf", code=ExitCode.INPUT))
+    assert (
+        line
+        == "error: cannot write 'report.pdf': a report is a page of HTML, not .pdf; expected .html"
+    )
+    assert not (folder_with_newcomers / "report.pdf").exists()
+
+
+@pytest.mark.slow
+def test_what_runs_may_come_from_a_table_where_no_reader_knows_the_scheduler(cluster):
+    """Long or wide: who has what, beside what each should have; the page; what an edit would take."""
+    instance, observed = queued()
+    long = [
+        {"user": user, "server": server, "tasks": observed[n][i]}
+        for n, user in enumerate(instance.users)
+        for i, server in enumerate(instance.servers)
+    ]
+    pd.DataFrame(long).to_csv("running.csv", index=False)
+    wide = pd.DataFrame(observed, index=list(instance.users), columns=list(instance.servers))
+    wide.rename_axis("user").to_csv("wide.csv")
+    expected = fairlp_clusters.fair_shares(instance, observed=np.array(observed, dtype=float))
+    for file in ("running.csv", "wide.csv"):
+        text = run("audit", cluster, "--allocation", file).stdout
+        assert "By user" in text and "what runs now, beside what is fair by h-drf-counted" in text
+        table = run("audit", cluster, "--allocation", file, "--table", "users", "--csv").stdout
+        rows = pd.read_csv(StringIO(table), index_col=0)
+        assert rows["tasks"].to_dict() == expected["tasks"].to_dict()
+        np.testing.assert_allclose(rows["owed"].loc[expected.index], expected["owed"], rtol=1e-9)
+        pd.testing.assert_frame_equal(
+            fairlp_clusters.fair_shares(instance, observed=file), expected
+        )
+    assert fairlp_clusters.fair_shares(instance, observed=pd.DataFrame(long)).equals(expected)
+
+    run("report", cluster, "--allocation", "running.csv", "--exit-code", code=1)
+    assert "Not fair" in Path("report.html").read_text("utf-8")
+    text = run("what-if", cluster, "--weight", "queue:lab=3", "--allocation", "running.csv").stdout
+    assert "running tasks that would go: " in text
+    error = run("report", cluster, "--allocation", "cluster.json", code=3).stderr
+    assert "'cluster.json'" in error
+
+
+def test_a_dump_has_its_own_running_tasks(dump):
+    for name in ("audit", "report", "what-if --weight org/red=2"):
+        error = run(f"{name} {dump} --allocation running.csv", code=2).stderr
+        assert "a dump has its own running tasks" in " ".join(error.replace("│", " ").split())
+
+
+def test_a_long_table_of_unknown_users_is_refused():
+    instance, _ = queued()
+    table = pd.DataFrame({"user": ["nobody"], "server": [instance.servers[0]], "tasks": [1]})
+    with pytest.raises(InstanceError, match="the allocation has tasks of user 'nobody'"):
+        fairlp_clusters.fair_shares(instance, observed=table)
+
+
+def test_messages_name_the_standard_input():
+    from typer.testing import CliRunner
+
+    from fairlp.cli import app
+
+    for text, problem in (('{"items": [', "line 1, column 12"), ('{"items": []}', "no nodes")):
+        answer = CliRunner().invoke(app, ["report", "-"], input=text)
+        assert answer.exit_code == ExitCode.INPUT
+        message = " ".join(answer.stderr.split())
+        assert message.startswith("error: the standard input: ") and problem in message
+
+
+@pytest.mark.slow
+def test_an_earlier_dump_of_another_cluster_is_warned_of(dump, tmp_path):
+    pytest.importorskip("altair")
+    other = written(tmp_path / "other", node("m1"), pod("p", on="m1", requests={"cpu": "1"}))
+    warning = "the earlier dump has 0 of the 2 servers of this one"
+    assert warning in " ".join(run("report", dump, "--since", other).stderr.split())
+    assert "the earlier dump" not in run("report", dump, "--since", dump).stderr
+
+
+@pytest.mark.slow
+def test_who_is_excluded_need_not_be_in_the_earlier_dump(dump, tmp_path):
+    pytest.importorskip("altair")
+    earlier = written(
+        tmp_path / "earlier",
+        *[node(f"n{k}") for k in range(2)],
+        pod("r0", on="n0", owner=("Job", "train"), requests={"cpu": "1"}),
+    )
+    run("report", dump, "--exclude", "org/blue", "--since", earlier)
+    assert "Changes since the earlier dump" in Path("report.html").read_text("utf-8")
+    error = error_line(run("report", dump, "--exclude", "org/bleu", "--since", earlier, code=3))
+    assert "'org/bleu'" in error
+
+
+def test_shares_are_printed_in_percent_and_columns_of_nothing_are_left_out():
+    table = pd.DataFrame(
+        {"share": [0.5, 0.125], "fair_share": [0.0, 0.0], "cap": [0.0, 0.0], "tasks": [2.5, 4.0],
+         "waiting": [np.inf, 3.0], "borrowed": [0.0, 0.25], "nothing": ["", "–"]}
+    )  # fmt: skip
+    shown = clusters.for_people(table)
+    assert list(shown.columns) == ["share", "fair_share", "tasks", "waiting", "borrowed"]
+    assert [shown[name].tolist() for name in shown] == [
+        ["50", "12.5"],
+        ["0", "0"],
+        ["2.5", "4"],
+        ["no limit", "3"],
+        ["0", "25"],
+    ]

@@ -1,0 +1,170 @@
+"""Reports and audits of several dumps, and the verdict and exit codes of ``fairlp report``."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import fairlp_clusters
+import period_dumps
+from cli_runner import error_line, run
+from fairlp.cli import ExitCode
+
+pytest.importorskip("vl_convert")
+
+A_FIRST = ({"A": 10}, {"B": 10})
+B_FIRST = ({"B": 10}, {"A": 10})
+
+
+@pytest.fixture
+def fair(tmp_path):
+    """A folder of three hours: unfair at each, fair over them."""
+    return str(period_dumps.hourly(tmp_path / "fair", A_FIRST, B_FIRST, B_FIRST))
+
+
+@pytest.fixture
+def unfair(tmp_path):
+    """A folder of three hours of which A has all."""
+    return str(period_dumps.hourly(tmp_path / "unfair", A_FIRST, A_FIRST, A_FIRST))
+
+
+def dumps(folder):
+    return sorted(map(str, Path(folder).iterdir()))
+
+
+def test_a_folder_of_dumps_and_its_dumps_are_one_page(unfair):
+    for arguments in ([unfair], dumps(unfair)):
+        result = run("report", *arguments, "-o", "page.html")
+        assert "unfair: Not fair over 2 hours: B lacks 10 task-hours" in result.stderr
+        assert "wrote page.html" in result.stderr
+        page = Path("page.html").read_text(encoding="utf-8")
+        assert "Share beside what was due, over time" in page and "dump-table" in page
+
+
+def test_a_dump_alone_is_the_usual_report(unfair):
+    result = run("report", dumps(unfair)[0], "-o", "page.html")
+    assert "unfair: Not fair: B is 5 tasks short of its fair share" in result.stderr
+    assert "dump-table" not in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_the_exit_code_is_about_the_period(fair, unfair):
+    run("report", fair, "--exit-code", code=ExitCode.OK)
+    run("report", dumps(fair)[0], "--exit-code", code=ExitCode.NO)
+    run("report", unfair, "--exit-code", code=ExitCode.NO)
+    run("report", unfair, code=ExitCode.OK)
+
+
+def test_a_half_life_may_change_the_verdict(fair):
+    result = run("report", fair, "--half-life", "15min", "--exit-code", code=ExitCode.NO)
+    assert "unfair: Not fair over 2 hours: A lacks" in result.stderr
+
+
+def test_every_says_how_far_apart_dumps_are(tmp_path):
+    paths = [
+        str(period_dumps.write(tmp_path / f"{day}.json", period_dumps.items(*A_FIRST)))
+        for day in ("monday", "tuesday", "wednesday")
+    ]
+    data = json.loads(run("audit", *paths, "--every", "24h", "--json").stdout)
+    assert [row["hours"] for row in data["dumps"]] == [24, 24, 0]
+    assert [row["dump"] for row in data["dumps"]] == [
+        "monday.json",
+        "tuesday.json",
+        "wednesday.json",
+    ]
+    assert data["fair"] is False and data["verdict"][0].startswith("Not fair over 48 hours")
+
+
+def test_an_audit_is_the_table_of_tenants(unfair):
+    period = fairlp_clusters.period(unfair)
+    for arguments, table in (
+        ((), period.tenants),
+        (("--table", "tenants"), period.tenants),
+        (("--table", "times"), period.times),
+        (("--table", "dumps"), period.dumps),
+    ):
+        text = run("audit", unfair, "--csv", *arguments).stdout
+        read = pd.read_csv(StringIO(text))
+        assert list(read.columns) == list(table.reset_index().columns)
+        numbers = table.select_dtypes("number").columns
+        assert read[numbers].astype(float).to_numpy() == pytest.approx(
+            table[numbers].to_numpy(dtype=float), rel=1e-12, nan_ok=True
+        )
+    text = run("audit", unfair).stdout
+    assert text.startswith(period.verdict[0]) and "Where most was missing" in text
+    assert "50 " in run("audit", unfair, "--table", "times").stdout
+
+
+def test_options_of_a_report_hold_at_every_dump(unfair):
+    data = json.loads(run("audit", unfair, "--weight", "B=4", "-m", "h-drf", "--json").stdout)
+    assert {row["due_share"] for row in data["tenants"]} == {0.2, 0.8}
+    text = run("audit", unfair, "--exclude", "B", "--csv").stdout
+    assert text.count("\n") == 2
+    run("report", unfair, "--exclude", "B", "--exit-code", "--scheduler", "kubernetes")
+    assert "'Z'" in error_line(run("audit", unfair, "--exclude", "Z", code=ExitCode.INPUT))
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("report", "--since", "other.json"), "--since is of one dump"),
+        (("report", "--compare", "drf"), "--compare is of one dump"),
+        (("report", "--allocation", "runs.csv"), "--allocation is of one dump"),
+        (("audit", "-p", "envy-free"), "--property is of one dump"),
+        (("audit", "--table", "users"), "--table users is of one dump"),
+    ],
+)
+def test_options_of_one_dump_are_refused_with_several(unfair, arguments, words):
+    command, *options = arguments
+    assert words in " ".join(run(command, unfair, *options, code=ExitCode.USAGE).stderr.split())
+
+
+@pytest.mark.parametrize("option", ["--every", "--half-life"])
+def test_options_of_several_dumps_are_refused_with_one(unfair, option):
+    result = run("report", dumps(unfair)[0], option, "1h", code=ExitCode.USAGE)
+    assert f"{option} is of several dumps" in " ".join(result.stderr.split())
+    run("audit", dumps(unfair)[0], "--table", "times", code=ExitCode.USAGE)
+
+
+def test_faults_of_the_input_have_their_exit_codes(unfair, tmp_path):
+    first = dumps(unfair)[0]
+    missing = run("report", first, "missing.json", code=ExitCode.INPUT)
+    assert "missing.json" in error_line(missing)
+    assert "is no duration" in error_line(
+        run("report", unfair, "--every", "soon", code=ExitCode.INPUT)
+    )
+    assert "put a time into each name" in error_line(
+        run("report", first, first, code=ExitCode.INPUT)
+    )
+    cut = tmp_path / "2026-11-28T20.json"
+    cut.write_text(Path(first).read_text(encoding="utf-8")[:-20], encoding="utf-8")
+    assert "is the file cut off" in error_line(run("report", first, str(cut), code=ExitCode.INPUT))
+    run("report", code=ExitCode.USAGE)
+    run("report", first, "-o", "page.pdf", code=ExitCode.INPUT)
+
+
+def test_a_page_never_replaces_a_dump(unfair):
+    paths = dumps(unfair)
+    assert "would replace it" in error_line(
+        run("report", *paths, "-o", paths[1], code=ExitCode.INPUT)
+    )
+
+
+# The verdict of one dump.
+
+
+def test_a_report_always_prints_its_verdict(tmp_path):
+    state = period_dumps.items({"A": 5, "B": 5})
+    path = str(period_dumps.write(tmp_path / "now.json", state))
+    for options in ((), ("--exit-code",)):
+        result = run("report", path, *options)
+        assert "fair: no namespace is short of a whole task" in result.stderr
+        assert "unfair" not in result.stderr
+
+
+def test_of_an_instance_without_running_tasks_there_is_no_verdict():
+    result = run("report", "ghodsi", "--compare", "drf", "--exit-code")
+    assert "note: what runs now is not known" in result.stderr

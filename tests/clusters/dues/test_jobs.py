@@ -1,0 +1,349 @@
+"""Jobs that run at once or not at all: what is owed, what has room, who gives way, against programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+import fairlp
+import fairlp_clusters
+from fairlp import Instance
+from fairlp.errors import InstanceError
+from fairlp_clusters.dues.blocking import Blocking
+from fairlp_clusters.dues.jobs import RunningJob, WaitingJob, jobs_that_run
+from fairlp_clusters.dues.share_comparison import ShareComparison
+from fairlp_clusters.dues.subject import Subject
+from fairlp_clusters.dues.tenants import Tenants
+from fairlp_clusters.page.headline import headline, is_fair
+from profiles import many
+
+
+def drawn(seed):
+    """A cluster of jobs: some run on whole servers' room, others wait; caps, placement, tenants."""
+    rng = np.random.default_rng([62, seed])
+    users, servers = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    resources = int(rng.integers(1, 3))
+    demands = rng.integers(0, 4, (users, resources))
+    demands[~demands.any(axis=1), 0] = 1
+    capacities = rng.integers(3, 13, (servers, resources))
+    eligible = rng.random((users, servers)) < 0.8
+    eligible[~eligible.any(axis=1), 0] = True
+    names = [f"r{k}" for k in range(resources)]
+    cap = {"a": int(rng.integers(3, 20))} if rng.random() < 0.4 else {}
+    queue = rng.choice(["a", "b"], users)
+
+    # Jobs that run: drawn, and kept where they fit
+    free = capacities.copy()
+    in_a = 0
+    running = []
+    for _ in range(int(rng.integers(0, 9))):
+        n, size = int(rng.integers(users)), int(rng.integers(1, 4))
+        places: Counter[tuple[int, int]] = Counter()
+        room = free.copy()
+        for _ in range(size):
+            fits = [i for i in range(servers) if eligible[n, i] and (demands[n] <= room[i]).all()]
+            if fits:
+                i = int(rng.choice(fits))
+                room[i] -= demands[n]
+                places[n, i] += 1
+        use = size * demands[n, 0] if queue[n] == "a" else 0
+        if places.total() == size and in_a + use <= cap.get("a", np.inf):
+            free, in_a = room, in_a + use
+            running.append(RunningJob(f"runs {len(running)}", dict(places)))
+    tasks = np.zeros((users, servers))
+    for job in running:
+        for (n, i), count in job.tasks.items():
+            tasks[n, i] += count
+
+    waiting_jobs = []
+    for k in range(int(rng.integers(1, 5))):
+        members = rng.choice(users, size=int(rng.integers(1, 3)), replace=False)
+        queue_of_job = queue[members[0]]
+        sizes = {int(n): int(rng.integers(1, 4)) for n in members if queue[n] == queue_of_job}
+        spread = bool(rng.random() < 0.3)
+        waiting_jobs.append(WaitingJob(f"waits {k}", sizes, int(rng.integers(1, 3)), spread))
+    waiting = np.zeros(users)
+    for job in waiting_jobs:
+        for n, count in job.tasks.items():
+            waiting[n] += count * job.copies
+    instance = Instance.from_arrays(
+        demands,
+        capacities,
+        resources=names,
+        eligible=eligible,
+        task_limits=tasks.sum(axis=1) + waiting,
+        queue=queue.tolist(),
+        queues={"a": {"weight": 1, "cap": {"r0": cap["a"]} if cap else {}}, "b": {"weight": 1}},
+    )
+    tenants = Tenants(["a", "b"], (queue == "b").astype(int), "queue")
+    return Subject(
+        instance,
+        tasks,
+        waiting,
+        tenants=tenants,
+        waiting_jobs=waiting_jobs,
+        running_jobs=running,
+    )
+
+
+def program(subject, jobs, victims=(), floors=None, most=None):
+    """The most of these jobs (each a copy) that can run, where victims may go; -1 if none of that can be.
+
+    Variables: tasks of job × user × server, whether a job runs, whether a victim goes. ``floors`` are
+    the least tasks·parts that tenants keep of each resource, ``most`` how many victims go by tenant.
+    """
+    instance = subject.instance
+    servers, resources = instance.capacities.shape
+    keys = [(j, n, i) for j, job in enumerate(jobs) for n in job.tasks for i in range(servers)]
+    column = {key: c for c, key in enumerate(keys)}
+    runs, goes = len(keys), len(keys) + len(jobs)
+    count = goes + len(victims)
+    rows, lower, upper = [], [], []
+
+    def add(entries, low, high):
+        row = np.zeros(count)
+        for c, value in entries:
+            row[c] += value
+        rows.append(row)
+        lower.append(low)
+        upper.append(high)
+
+    for j, job in enumerate(jobs):
+        for n, size in job.tasks.items():
+            entries = [(column[j, n, i], 1) for i in range(servers)]
+            add([*entries, (runs + j, -size)], 0, 0)
+        if job.one_a_node:
+            for i in range(servers):
+                add([(column[j, n, i], 1) for n in job.tasks], 0, 1)
+    used = subject.tasks.T @ instance.demands
+    for i in range(servers):
+        for r in range(resources):
+            entries = [(column[j, n, k], instance.demands[n, r]) for j, n, k in keys if k == i]
+            entries += [
+                (
+                    goes + v,
+                    -sum(c * instance.demands[n, r] for (n, k), c in job.tasks.items() if k == i),
+                )
+                for v, job in enumerate(victims)
+            ]
+            add(entries, -np.inf, instance.capacities[i, r] - used[i, r])
+    cap = instance.tree.caps[instance.tree.named("a"), 0]
+    if np.isfinite(cap):
+        inside = instance.tree.users_below(instance.tree.named("a")) > 0
+        entries = [(column[j, n, i], instance.demands[n, 0]) for j, n, i in keys if inside[n]]
+        entries += [
+            (
+                goes + v,
+                -sum(c * instance.demands[n, 0] for (n, _), c in job.tasks.items() if inside[n]),
+            )
+            for v, job in enumerate(victims)
+        ]
+        now = (subject.tasks.sum(axis=1) * instance.demands[:, 0])[inside].sum()
+        add(entries, -np.inf, cap - now)
+    for t, number in (most or {}).items():
+        of_tenant = [v for v, job in enumerate(victims) if tenant_of(subject, job) == t]
+        add([(goes + v, 1) for v in of_tenant], number, number)
+    bounds = np.ones(count)
+    for (_, n, i), c in column.items():
+        bounds[c] = 9 if instance.eligible[n, i] else 0
+    objective = np.zeros(count)
+    objective[runs:goes] = -1
+    solution = milp(
+        objective,
+        integrality=np.ones(count),
+        bounds=Bounds(0, bounds),
+        constraints=LinearConstraint(np.array(rows), lower, upper),
+    )
+    return -1 if solution.x is None else round(-solution.fun)
+
+
+def tenant_of(subject, running):
+    return int(subject.tenants.of[next(iter(running.tasks))[0]])
+
+
+@pytest.mark.parametrize("seed", range(many(300)))
+def test_owed_jobs_are_fair_whole_and_nothing_is_overstated(seed):
+    """No cut job, no room that is not there, and victims that suffice, of tenants above their share."""
+    subject = drawn(seed)
+    comparison = ShareComparison.of(subject, "h-drf")
+    shares = comparison.tenant_shares
+    parts = subject.instance.demands / subject.instance.pool
+    has, fair = subject.tasks.sum(axis=1), comparison.fair_tasks
+    for t in range(2):
+        members = subject.tenants.of == t
+        amounts = (has * members) @ parts
+        due = ((fair * members) @ parts).max()
+        owed = comparison.owed_jobs_of(t)
+        added = sum(
+            shares.owed_jobs[k] * count * parts[n]
+            for k in owed
+            for n, count in subject.waiting_jobs[k].tasks.items()
+        )
+        assert all(shares.owed_jobs[k] <= subject.waiting_jobs[k].copies for k in owed)
+        after = amounts + added
+        if owed:
+            assert after.max() <= due + 1e-9
+        for k, job in enumerate(subject.waiting_jobs):
+            lacks = any(fair[n] > has[n] + 1e-9 for n in job.tasks)
+            if members[next(iter(job.tasks))] and lacks and shares.owed_jobs[k] < job.copies:
+                one_more = sum(count * parts[n] for n, count in job.tasks.items())
+                assert (after + one_more).max() > due - 1e-9 or amounts.max() > due
+        if not owed:
+            continue
+
+        # Room, and jobs that give way: whole ones, so many of each tenant, whose share stays fair
+        solution = comparison.remedy(t)
+        jobs = [
+            subject.waiting_jobs[k]._replace(copies=1)
+            for k in owed
+            for _ in range(shares.owed_jobs[k])
+        ]
+        assert solution.jobs == len(jobs) and solution.count == sum(job.size for job in jobs)
+        assert solution.fitting_jobs <= program(subject, jobs)
+        if solution.freed_jobs:
+            victims = jobs_that_run(subject.instance, subject.tasks, subject.running_jobs)
+            best = program(subject, jobs, victims, most=solution.preempted_jobs)
+            assert solution.fitting_jobs + solution.freed_jobs <= best
+            others = shares.share - shares.fair_share
+            assert all(others[u] > 0 and u != t for u in solution.preempted_jobs)
+
+
+@pytest.mark.parametrize("seed", range(many(300)))
+def test_a_job_has_room_where_a_program_places_all_of_its_tasks(seed):
+    subject = drawn(seed)
+    blocking = Blocking(subject.instance, subject.tasks, whole=True)
+    for job in subject.waiting_jobs:
+        has_room = program(subject, [job._replace(copies=1)]) == 1
+        assert (blocking.place(job) is not None) == has_room
+        assert (blocking.of_job(job).kind == "room") == has_room
+        for placement in blocking.place(job) or []:
+            assert placement.tasks.sum() == job.tasks[placement.user]
+            assert subject.instance.eligible[
+                placement.user, placement.servers[placement.tasks > 0]
+            ].all()
+
+
+def pool(waiting, tasks, job_sizes, capacity=10.0, **fields):
+    """Users of one CPU a task on one server, what runs, and what waits."""
+    tasks = np.array(tasks, dtype=float)[:, None]
+    waiting = np.array(waiting, dtype=float)
+    instance = Instance.from_arrays(
+        np.ones((len(waiting), 1)),
+        [[capacity]],
+        users=list("abcdef")[: len(waiting)],
+        resources=["cpu"],
+        task_limits=tasks[:, 0] + waiting,
+        job_sizes=job_sizes,
+    )
+    return ShareComparison.of(Subject(instance, tasks, waiting, **fields), "drf")
+
+
+def test_a_remainder_smaller_than_the_next_job_is_owed_to_nobody():
+    """10 CPUs: a runs 5, and b's only job needs 7 at once; 5 are its fair share."""
+    comparison = pool([0, 7], [5, 0], [1, 7])
+    assert is_fair(comparison) and comparison.owed.tolist() == [0, 0]
+    lines = headline(comparison)
+    assert (
+        lines[0] == "Fair: no user is short of a whole job of its fair share. Tasks that wait: 7."
+    )
+    assert lines[1] == (
+        "b: 1 job of 7 tasks waits. Its next job needs 7 cpu at once (7 tasks); 5 cpu are fair. "
+        "Too little cpu is free on the servers where it could run."
+    )
+
+
+def test_what_is_owed_is_counted_in_jobs_and_tasks():
+    """10 CPUs: a runs 9, b waits with two jobs of 2, and 5 are fair: b is short of both."""
+    comparison = pool([0, 4], [9, 0], [1, 2])
+    assert comparison.tenant_shares.jobs_short.tolist() == [0, 2]
+    lines = headline(comparison)
+    assert lines[0].startswith(
+        "Not fair: b is 2 jobs with 4 tasks in all short of its fair share (1 cpu each)"
+    )
+    assert "For 2 jobs with 4 tasks in all to fit, 3 tasks of a would be pre-empted." in lines[1]
+
+
+def test_no_job_that_runs_is_cut():
+    """10 CPUs: a runs two jobs of 4 and has 1 CPU to give; b waits for jobs of 1: none can be taken."""
+    comparison = pool([0, 5], [8, 2], [4, 1])
+    solution = comparison.remedy(1)
+    assert solution.jobs == 3 and not solution.fitting and not solution.preempted
+    assert headline(comparison)[1].endswith(
+        "No whole jobs can give way so that it fits and their owners keep their fair shares: it "
+        "waits until jobs end."
+    )
+
+
+def test_a_job_of_two_sizes_of_tasks_runs_as_a_whole():
+    """First fit puts the task of 2 on the server of 3; a program finds 2 on 2 and 3 on 3."""
+    instance = Instance.from_arrays([[2], [3], [1]], [[3], [2]], users=["small", "large", "other"])
+    blocking = Blocking(instance, np.zeros((3, 2)), whole=True)
+    job = WaitingJob("both", {0: 1, 1: 1})
+    places = {p.user: p.servers[p.tasks > 0].tolist() for p in blocking.place(job)}
+    assert places == {0: [1], 1: [0]}
+    assert blocking.place(WaitingJob("three", {0: 1, 1: 1, 2: 1})) is None
+
+
+def test_tasks_that_need_nodes_of_their_own_do_not_share_one():
+    """Two servers with room for 4 tasks each: 3 tasks fit, but not on 3 nodes."""
+    instance = Instance.from_arrays([[1]], [[4], [4]])
+    blocking = Blocking(instance, np.zeros((1, 2)), whole=True)
+    assert blocking.place(WaitingJob("three", {0: 3})) is not None
+    assert blocking.place(WaitingJob("three nodes", {0: 3}, one_a_node=True)) is None
+    assert blocking.of_job(WaitingJob("three nodes", {0: 3}, one_a_node=True)).kind == "nowhere"
+
+
+def test_a_task_fits_on_one_machine_of_a_server_that_stands_for_several():
+    """6 GB on machines with 4 free each: 12 are free, and nothing fits."""
+    instance = Instance.from_arrays([[6], [3]], [[24]])
+    pieces = {0: np.array([[4.0], [4.0], [4.0]])}
+    blocking = Blocking(instance, np.array([[2.0], [0]]), whole=True, pieces=pieces)
+    assert blocking.of(0).kind == "resource"
+    assert blocking.fitting(1, 9)[1].tolist() == [3]
+    beside = blocking.with_tasks(1, np.array([0]), np.array([2]))
+    assert beside.fitting(1, 9)[1].tolist() == [1]
+
+
+def test_the_lowest_priority_gives_way_first_and_no_higher_one_does():
+    """a is 5 CPUs beyond its share: of its jobs the one of priority 1 goes, and none of priority 9."""
+    running = [
+        RunningJob("urgent", {(0, 0): 2}, priority=9.0),
+        RunningJob("idle", {(0, 0): 2}, priority=1.0),
+    ]
+    waits = [WaitingJob("b's", {1: 2}, 2, priority=5.0)]
+    from fairlp_clusters.readers.cluster import Preemption
+
+    both = {"running_jobs": running, "waiting_jobs": waits}
+    comparison = pool([0, 4], [10, 0], None, **both)
+    assert comparison.remedy(1).preempted_jobs == {0: 4}  # single tasks have no priority: the least
+    lower = pool([0, 4], [10, 0], None, **both, preemption=Preemption(lower_only=True))
+    assert lower.remedy(1).freed_jobs == 2
+    urgent = [RunningJob(f"urgent {k}", {(0, 0): 2}, priority=9.0) for k in range(5)]
+    both = {"running_jobs": urgent, "waiting_jobs": waits}
+    refused = pool([0, 4], [10, 0], None, **both, preemption=Preemption(lower_only=True))
+    assert not refused.remedy(1).preempted
+
+
+def test_job_sizes_are_part_of_an_instance_and_of_its_questions():
+    cluster = Instance.from_arrays(
+        [[1], [1]], [[10]], users=["a", "b"], task_limits=[9, 7], job_sizes=[1, 7]
+    )
+    assert fairlp_clusters.fair_shares(cluster, observed=[[5], [0]]).loc["b", "owed"] == 0
+    findings = fairlp.audit(cluster, [[5], [3]], ["whole jobs", "non-wasteful", "Pareto-optimal"])
+    assert findings.holds.tolist() == [False, False, False]
+    assert findings.witness["whole jobs"] == (
+        "'b' runs 3 tasks, and each of its jobs is 7 tasks at once"
+    )
+    findings = fairlp.audit(cluster, [[5], [0]], ["non-wasteful", "Pareto-optimal"])
+    assert findings.holds.tolist() == [False, False]  # a could run 4 more
+    full = fairlp.audit(cluster, [[9], [0]], ["whole jobs", "non-wasteful", "Pareto-optimal"])
+    assert full.holds.tolist() == [True, True, True]
+    edited = fairlp_clusters.what_if(cluster, observed=[[0], [7]], weights={"a": 9})
+    assert edited["would_go"].to_dict() == {"a": 0, "b": 7}  # 1 is fair: the job goes as a whole
+    with pytest.raises(InstanceError, match="no multiple of its job size, 7"):
+        cluster.replace(task_limits=[9, 8])
+    with pytest.raises(InstanceError, match="expected a whole number >= 1"):
+        cluster.replace(job_sizes=[0, 7])

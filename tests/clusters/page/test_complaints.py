@@ -1,0 +1,1071 @@
+"""What the page says of clusters that people complain of: each dump small, each answer by hand.
+
+The dumps have the shapes of public complaints and of the schedulers' own documentation. No sentence
+may accuse a scheduler falsely.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import fairlp_clusters
+import kubernetes_dumps as kubernetes
+import random_dumps
+import slurm_dumps as slurm
+import yarn_dumps as yarn
+from cluster_truth import of_kueue, of_slurm, of_volcano
+from fairlp_clusters.dues.share_comparison import ROOM, ShareComparison
+from fairlp_clusters.dues.subject import subject_of
+from fairlp_clusters.page.headline import headline, is_fair
+from kueue_dumps import workload
+from profiles import many
+
+ACCUSES = "the scheduler has not placed"
+
+
+def is_room_told(lines):
+    return "there is room" in " ".join(lines).lower()
+
+
+def comparison_of(folder):
+    return ShareComparison.of(subject_of(fairlp_clusters.snapshot(folder)))
+
+
+def node(name, cpus, **fields):
+    return kubernetes.node(name, allocatable={"cpu": str(cpus), "pods": "1000"}, **fields)
+
+
+def pods(count, on=None, cpus=1, job="job", namespace="ml", **fields):
+    """Pods of one Job."""
+    return [
+        kubernetes.pod(
+            f"{job}-{on or 'waits'}-{k}",
+            namespace,
+            owner=("Job", job),
+            on=on,
+            requests={"cpu": str(cpus)},
+            **fields,
+        )
+        for k in range(count)
+    ]
+
+
+# Kueue
+
+
+def queue(name, cpus, cohort="co", spec=None, **limits):
+    """A ClusterQueue of CPUs, and the LocalQueue of its name."""
+    quota = {"name": "cpu", "nominalQuota": str(cpus)} | limits
+    group = {"coveredResources": ["cpu"], "flavors": [{"name": "default", "resources": [quota]}]}
+    fields = {"cohort": cohort, "resourceGroups": [group]} | (spec or {})
+    local = kubernetes.kueue("LocalQueue", name, {"clusterQueue": name}, namespace="ml")
+    return [kubernetes.kueue("ClusterQueue", name, fields), local]
+
+
+def pod_set(count, cpus=1, name="main", **fields):
+    containers = [{"resources": {"requests": {"cpu": str(cpus)}}}]
+    return {"name": name, "count": count, "template": {"spec": {"containers": containers}}} | fields
+
+
+def waits(name, queue_name, count, cpus=1, message="", **fields):
+    """A Workload that is not admitted, of so many pods of so many CPUs."""
+    status = {}
+    if message:
+        condition = {"type": "QuotaReserved", "status": "False", "reason": "Pending"}
+        status = {"conditions": [condition | {"message": message}]}
+    of_pods = [pod_set(count, cpus, **fields)]
+    return workload(name, queue_name, ("Job", name), status, podSets=of_pods)
+
+
+def admitted(name, queue_name, count, cpus=1, kind="Job", **status):
+    """A Workload that is admitted, of so many pods of so many CPUs."""
+    usage = {"cpu": str(cpus * count)}
+    assignment = {"name": "main", "count": count, "flavors": {"cpu": "default"}}
+    admission = {
+        "clusterQueue": queue_name,
+        "podSetAssignments": [assignment | {"resourceUsage": usage}],
+    }
+    conditions = [{"type": word, "status": "True"} for word in ("QuotaReserved", "Admitted")]
+    fields = {"conditions": conditions, "admission": admission} | status
+    return workload(name, queue_name, (kind, name), fields, podSets=[pod_set(count, cpus)])
+
+
+def kueue_lines(folder, *items):
+    """The sentences of a cluster of a node of 10 CPUs and queues a and b of 5 each, beside items."""
+    known = {(item["kind"], item["metadata"]["name"]) for item in items}
+    queues = [
+        entry
+        for name in ("a", "b")
+        if ("ClusterQueue", name) not in known
+        for entry in queue(name, 5)
+    ]
+    nodes = [] if any(kind == "Node" for kind, _ in known) else [node("n0", 10)]
+    return headline(comparison_of(kubernetes.written(folder, *nodes, *queues, *items)))
+
+
+def test_a_workload_larger_than_what_is_fair_is_owed_to_nobody(tmp_path):
+    """a runs 5 of the cohort's 10, and b's only Workload has 7 pods: 5 are fair, and no job of 5 waits.
+
+    Kueue admits a Workload as a whole (its concepts, "Workload": all pods, or none).
+    """
+    lines = kueue_lines(
+        tmp_path, admitted("w", "a", 5), *pods(5, "n0", job="w"), waits("x", "b", 7)
+    )
+    assert lines[0].startswith("Fair: no queue is short of a whole job")
+    assert lines[1] == (
+        "co/b: 1 job of 7 tasks waits. Its next job needs 7 CPU at once (7 tasks); 5 CPU are "
+        "fair. The quota of cpu in co has 5 CPU left."
+    )
+
+
+def test_a_workload_that_runs_is_not_cut(tmp_path):
+    """a runs one Workload of 8, which borrows 3. b is short of 5, and a without it has less than 5."""
+    lines = kueue_lines(
+        tmp_path, admitted("w", "a", 8), *pods(8, "n0", job="w"), waits("x", "b", 5)
+    )
+    assert lines[0].startswith("Not fair: co/b is 1 job of 5 tasks short")
+    assert "pre-empted" not in lines[1] and "No whole jobs can give way" in lines[1]
+
+
+def test_pods_beyond_the_least_number_wait_behind_those(tmp_path):
+    """b's Workload starts with 3 pods at least (partial admission), and 2 fit: it has no room."""
+    items = [admitted("w", "a", 8), *pods(8, "n0", job="w"), waits("x", "b", 7, minCount=3)]
+    lines = kueue_lines(tmp_path, *items)
+    assert lines[0].startswith("Not fair: co/b is 3 jobs with 5 tasks in all short")
+    assert "room" not in lines[1]
+
+
+def test_unused_nominal_quota_and_the_words_of_kueue_stand_together(tmp_path):
+    """Kueue issue 9741: a Workload within the nominal quota that nobody uses is pending."""
+    words = "couldn't assign flavors to pod set main: insufficient unused quota for cpu"
+    lines = kueue_lines(tmp_path, *pods(5, "n0", job="free"), waits("x", "b", 5, message=words))
+    assert lines[0].startswith("Not fair: co/b is 1 job of 5 tasks short")
+    assert ACCUSES not in " ".join(lines)
+    assert lines[1] == (
+        "There is room for it now on n0, judging by what is free alone. The scheduler says: "
+        f"“{words}” (5 tasks)."
+    )
+
+
+def test_borrowing_of_one_flavor_costs_no_nominal_quota_of_another(tmp_path):
+    """Kueue issue 9406: GPUs of two flavors. Nominal are 5 reserved ones for a and c each.
+
+    a runs 4 of its 5 and has 3 spot ones borrowed; c runs its 5. Both wait for one more reserved
+    GPU; one is free, and it is a's by its nominal quota. Kueue starts pods with the node labels of
+    the flavor that they are admitted with, so that running pods have these as their selectors.
+    """
+    labels = {"reserved": {"pool": "reserved"}, "spot": {"pool": "spot"}}
+    flavors = [kubernetes.kueue("ResourceFlavor", k, {"nodeLabels": v}) for k, v in labels.items()]
+    nodes = [node("r0", 10, labels=labels["reserved"]), node("s0", 3, labels=labels["spot"])]
+    queues = []
+    for name, amounts in (("a", (5, 0)), ("c", (5, 0)), ("lender", (0, 3))):
+        quotas = [
+            {"name": flavor, "resources": [{"name": "cpu", "nominalQuota": str(amount)}]}
+            for flavor, amount in zip(labels, amounts, strict=True)
+        ]
+        groups = [{"coveredResources": ["cpu"], "flavors": quotas}]
+        weight = {"weight": "1"}
+        spec = {"cohort": "co", "resourceGroups": groups, "fairSharing": weight}
+        local = kubernetes.kueue("LocalQueue", name, {"clusterQueue": name}, namespace="ml")
+        queues += [kubernetes.kueue("ClusterQueue", name, spec), local]
+    label = "kueue.x-k8s.io/queue-name"
+    running = [
+        *pods(4, "r0", job="ra", labels={label: "a"}, nodeSelector=labels["reserved"]),
+        *pods(3, "s0", job="sa", labels={label: "a"}, nodeSelector=labels["spot"]),
+        *pods(5, "r0", job="rc", labels={label: "c"}, nodeSelector=labels["reserved"]),
+    ]
+    waiting = [
+        *pods(1, job="wa", labels={label: "a"}, nodeSelector=labels["reserved"]),
+        *pods(1, job="wc", labels={label: "c"}, nodeSelector=labels["reserved"]),
+    ]
+    dump = kubernetes.written(tmp_path, *flavors, *nodes, *queues, *running, *waiting)
+    lines = headline(comparison_of(dump))
+    assert lines[0].startswith("Not fair: co/a is 1 task short")
+    assert lines[1].startswith("There is room for it now on r0")
+    assert not any(line.startswith("Not fair: co/c") or "Short too" in line for line in lines)
+
+
+def with_memory(manifest, gibibytes):
+    """A node, a pod or a Workload with so much memory beside its CPUs."""
+    amount = f"{gibibytes}Gi"
+    if manifest["kind"] == "Node":
+        manifest["status"]["allocatable"]["memory"] = amount
+        return manifest
+    spec = manifest["spec"]
+    specs = (
+        [entry["template"]["spec"] for entry in spec["podSets"]] if "podSets" in spec else [spec]
+    )
+    for pod_spec in specs:
+        pod_spec["containers"][0]["resources"]["requests"]["memory"] = amount
+    return manifest
+
+
+def test_a_small_cluster_with_closed_nodes_has_a_page(tmp_path):
+    """a has quota for 5 CPUs and b for one; outside of queues pods run on closed nodes, n0 and n2."""
+    closed = node("n0", 3, conditions=[{"type": "Ready", "status": "Unknown"}])
+    tainted = node("n3", 8, taints=[{"key": "team", "value": "x", "effect": "NoSchedule"}])
+    nodes = [(closed, 9), (node("n1", 3), 4), (node("n2", 6, unschedulable=True), 10), (tainted, 5)]
+    items = [with_memory(*entry) for entry in nodes]
+    items.append(kubernetes.kueue("Cohort", "left", {"parent": "top"}))
+    for name, cpus, cohort in (("a", 5, "top"), ("b", 1, "left")):
+        groups = kubernetes.flavors(("cpu", str(cpus), {}), ("memory", "16Gi", {}))
+        spec = {"cohort": cohort, "resourceGroups": groups}
+        local = kubernetes.kueue("LocalQueue", name, {"clusterQueue": name}, namespace="ml")
+        items += [kubernetes.kueue("ClusterQueue", name, spec), local]
+    running = [admitted("w0", "a", 1, 3), *pods(1, "n0", 3, "w1"), *pods(1, "n2", 3, "w1")]
+    items += [with_memory(item, 3) for item in (*running, waits("w3", "a", 2, 3))]
+    last = waits("w4", "a", 2, 3)
+    last["spec"]["podSets"].append(pod_set(2, 1, "second"))
+    bears = [{"key": "team", "operator": "Exists"}]
+    last["spec"]["podSets"][1]["template"]["spec"]["tolerations"] = bears
+    for part, memory in zip(last["spec"]["podSets"], ("1Gi", "2Gi"), strict=True):
+        requests = part["template"]["spec"]["containers"][0]["resources"]["requests"]
+        requests["memory"] = memory
+    assert headline(comparison_of(kubernetes.written(tmp_path, *items, last)))
+
+
+def test_what_a_queue_keeps_for_itself_is_used_before_it_borrows(tmp_path):
+    """b keeps its 3 CPUs (lendingLimit 0) and needs 4: 3 of its own, and 1 of the 2 that a lends."""
+    items = [*queue("a", 2), *queue("b", 3, lendingLimit="0"), waits("x", "b", 2, cpus=2)]
+    items += pods(1, "n0", job="outside", namespace="other")
+    lines = kueue_lines(tmp_path, *items)
+    assert any("there is room for it now on n0" in line.lower() for line in lines)
+
+
+def test_the_lending_limit_that_stops_a_task_is_named(tmp_path):
+    """a runs its 5, and b lends 2 of its 5: of a's 4 tasks 2 have room, and b keeps 3 back."""
+    items = [*queue("a", 5), *queue("b", 5, lendingLimit="2")]
+    items += [admitted("w", "a", 5), *pods(5, "n0", job="w")]
+    items += [waits(f"x{k}", "a", 1) for k in range(4)]
+    lines = kueue_lines(tmp_path, *items)
+    assert lines[1] == (
+        "co/a: 4 tasks wait; there is room for 2 of them now on n0. All quota of cpu in co that may "
+        "be lent is in use: the lending limit of co/b keeps back 3 CPU."
+    )
+
+
+def test_a_borrowing_limit_is_the_own_one_of_the_queue(tmp_path):
+    items = [*queue("a", 5, borrowingLimit="1"), *queue("b", 5)]
+    items += [admitted("w", "a", 5), *pods(5, "n0", job="w")]
+    items += [waits(f"x{k}", "a", 1) for k in range(4)]
+    lines = kueue_lines(tmp_path, *items)
+    assert lines[1].endswith(
+        "there is room for 1 of them now on n0. The borrowing limit of co/a on cpu stops it: raise "
+        "that borrowing limit, or wait until tasks below it end."
+    )
+
+
+@pytest.mark.parametrize("kind", ["Job", "RayCluster", "JobSet"])
+def test_admitted_workloads_without_pods_hold_their_quota(tmp_path, kind):
+    """a's Workload of 8 is admitted, and its pods are to be created: 2 of the cohort's 10 are left."""
+    lines = kueue_lines(tmp_path, admitted("w", "a", 8, kind=kind), waits("x", "b", 5))
+    assert lines[0].startswith("Not fair: co/b is 1 job of 5 tasks short")
+    assert "room" not in lines[1] and "The quota of cpu in co has 2 CPU left" in lines[1]
+
+
+def test_pods_that_are_still_to_be_created_count_one_by_one(tmp_path):
+    """Of a's Workload of 8 two pods are in the dump; of one of 5 three have ended already."""
+    ended = {"reclaimablePods": [{"name": "main", "count": 3}]}
+    for k, (first, running) in enumerate(
+        [(admitted("w", "a", 8), 2), (admitted("w", "a", 5, **ended), 2)]
+    ):
+        items = [node("n0", 10), *queue("a", 5), *queue("b", 5), first]
+        items += [*pods(running, "n0", job="w"), waits("x", "b", 8)]
+        comparison = comparison_of(kubernetes.written(tmp_path / str(k), *items))
+        assert comparison.tenants.loc["co/a", "tasks"] == (8, 2)[k]
+
+
+def test_pods_of_what_a_workload_creates_are_in_its_queue(tmp_path):
+    """A JobSet's pods are owned by Jobs of its name, and name no queue; they are one job."""
+    items = [node("n0", 10), *queue("a", 5), *queue("b", 5), admitted("w", "a", 8, kind="JobSet")]
+    items += [*pods(8, "n0", job="w-workers-0"), waits("x", "b", 5)]
+    comparison = comparison_of(kubernetes.written(tmp_path, *items))
+    assert comparison.tenants.loc["co/a", "tasks"] == 8
+    assert [sum(job.tasks.values()) for job in comparison.running_jobs] == [8]
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields", "words"),
+    [
+        ({"queueingStrategy": "StrictFIFO"}, {}, "order of the queue (StrictFIFO) (2 tasks)"),
+        ({}, {"topologyRequest": {"required": "rack"}}, "topology request (2 tasks)"),
+    ],
+)
+def test_what_kueue_heeds_and_the_page_does_not_qualifies_the_sentence(
+    tmp_path, spec, fields, words
+):
+    """Kueue issue 4809: behind a first Workload of 7 that waits nothing starts in a strict queue."""
+    items = [*queue("b", 5, spec=spec), admitted("v", "a", 5), *pods(5, "n0", job="v")]
+    items += [waits("w", "b", 7), waits("x", "b", 2, **fields)]
+    lines = kueue_lines(tmp_path, *items)
+    assert lines[0].startswith("Not fair: co/b is 1 job of 2 tasks short")
+    assert lines[1] == (
+        f"There is room for it now on n0, judging by what is free alone. Not counted: {words}."
+    )
+    assert ACCUSES not in " ".join(lines)
+
+
+def test_pods_that_are_to_be_created_count_in_the_flavor_that_they_were_assigned(tmp_path):
+    """a's Workload of 2 is admitted to the large flavor; the first node is of the small one."""
+    flavors = [
+        kubernetes.kueue("ResourceFlavor", name, {"nodeLabels": {"pool": name}})
+        for name in ("small", "large")
+    ]
+    nodes = [node(name, 4, labels={"pool": name}) for name in ("small", "large")]
+    quotas = [
+        {"name": name, "resources": [{"name": "cpu", "nominalQuota": "4"}]}
+        for name in ("small", "large")
+    ]
+    group = {"coveredResources": ["cpu"], "flavors": quotas}
+    queues = queue("a", 0, spec={"resourceGroups": [group]})
+    first = admitted("w", "a", 2)
+    (assignment,) = first["status"]["admission"]["podSetAssignments"]
+    assignment["flavors"] = {"cpu": "large"}
+    items = [*flavors, *nodes, *queues, first]
+    snapshot = fairlp_clusters.snapshot(kubernetes.written(tmp_path, *items))
+    assert snapshot.observed.tasks.sum().to_dict() == {"small": 0, "large": 2}
+
+
+def test_quota_that_an_admitted_workload_holds_for_pods_without_room_is_told(tmp_path):
+    """a's Workload of 5 may only be on n1, which takes 2. Kueue leaves b 5 of 10, and not 8."""
+    first = admitted("w", "a", 5)
+    first["spec"]["podSets"][0]["template"]["spec"]["nodeSelector"] = {"pool": "x"}
+    n1 = node("n1", 2, labels={"pool": "x"})
+    lines = kueue_lines(tmp_path, node("n0", 10), n1, first, waits("x", "b", 8))
+    assert lines[1] == (
+        "There is room for it now on n0, judging by what is free alone. Not counted: quota of "
+        "admitted Workloads whose pods do not run (8 tasks)."
+    )
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_nothing_is_owed_to_a_queue_that_is_stopped(tmp_path, place):
+    """Kueue issue 1651: a ClusterQueue, or a LocalQueue, with stopPolicy: Hold."""
+    of_b = queue("b", 5)
+    of_b[place]["spec"]["stopPolicy"] = "Hold"
+    lines = kueue_lines(
+        tmp_path, *of_b, admitted("w", "a", 8), *pods(8, "n0", job="w"), waits("x", "b", 5)
+    )
+    assert lines[0] == (
+        "Fair: co/a is the only queue with tasks that run or could run. No task that could run waits."
+    )
+    kind = ("ClusterQueue", "LocalQueue")[place]
+    assert lines[1] == (
+        f"Not runnable yet, and owed nothing: 5 tasks ({kind} 'b' is stopped (stopPolicy: Hold): 5)."
+    )
+
+
+def test_a_workload_in_its_back_off_and_one_with_a_check_are_owed_nothing(tmp_path):
+    requeued = {"type": "Requeued", "status": "False", "reason": "PodsReadyTimeout"}
+    first = waits("x", "b", 5) | {
+        "status": {
+            "conditions": [requeued],
+            "requeueState": {"count": 1, "requeueAt": "2026-02-03T00:10:00Z"},
+        }
+    }
+    check = {"name": "capacity", "state": "Pending", "message": "waiting"}
+    second = admitted("y", "b", 5)
+    second["status"]["conditions"] = second["status"]["conditions"][:1]
+    second["status"]["admissionChecks"] = [check]
+    lines = kueue_lines(tmp_path, *pods(5, "n0", job="free"), first, second)
+    assert lines[0].startswith("Fair: ")
+    assert "it is requeued, at 2026-02-03T00:10:00Z: 5" in lines[1]
+    assert "admission check capacity is Pending: 5" in lines[1]
+
+
+def test_without_fair_sharing_a_queue_is_promised_its_nominal_quota_alone(tmp_path):
+    """a (nominal 4) runs 8 and b (2) runs 4 of c's 6 beside; b's next task is owed by sharing alone."""
+    status = {"status": {"pendingWorkloads": 1}}
+    queues = []
+    for name, cpus in (("a", 4), ("b", 2), ("c", 6)):
+        cluster_queue, local = queue(name, cpus)
+        queues += [cluster_queue | status, local]
+    items = [node("n0", 12), *queues, admitted("v", "a", 8), *pods(8, "n0", job="v")]
+    items += [admitted("w", "b", 4), *pods(4, "n0", job="w"), waits("x", "b", 1)]
+    lines = headline(comparison_of(kubernetes.written(tmp_path, *items)))
+    assert lines[0].startswith("Fair: no queue is short")
+    assert lines[1].endswith(
+        "a queue is promised its nominal quota alone. With it these would be short: co/b (1 task)."
+    )
+
+
+def test_a_queue_that_may_not_reclaim_is_told_so_and_what_would_be_otherwise(tmp_path):
+    never = {"preemption": {"reclaimWithinCohort": "Never"}}
+    items = [*queue("b", 5, spec=never), *[admitted(f"w{k}", "a", 1) for k in range(8)]]
+    items += [pod for k in range(8) for pod in pods(1, "n0", job=f"w{k}")] + [waits("x", "b", 5)]
+    lines = kueue_lines(tmp_path, *items)
+    assert (
+        "Kueue takes nothing back for b from queues that borrow (its reclaimWithinCohort is Never). "
+        "Without that rule, for 1 job of 5 tasks to fit, 3 tasks of co/a would be pre-empted."
+    ) in lines[1]
+
+
+def test_a_job_that_could_stay_is_not_pre_empted_for_nothing(tmp_path):
+    """a (nominal 0) runs jobs of 1, 2 and 5 CPUs of b's 8; b needs all 8, so that all three go.
+
+    The node has 16, and a third queue keeps 2 of the cohort's 10 for itself: it is quota alone that
+    each of them would take away again.
+    """
+    items = [node("n0", 16), *queue("a", 0), *queue("b", 8), *queue("c", 2, lendingLimit="0")]
+    items.append(waits("x", "b", 4, cpus=2))
+    for name, count in (("u", 1), ("v", 2), ("w", 5)):
+        items += [admitted(name, "a", count), *pods(count, "n0", job=name)]
+    lines = headline(comparison_of(kubernetes.written(tmp_path, *items)))
+    assert lines[1].endswith(
+        "For 1 job of 4 tasks to fit, 3 jobs with 8 tasks in all of co/a would be pre-empted."
+    )
+
+
+def test_a_job_on_two_closed_nodes_goes_as_a_whole(tmp_path):
+    """Both nodes of a's job of two are cordoned, and others run there as well.
+
+    What stays of a job on two such nodes stands on one server, and is one job all the same.
+    """
+    closed = [node(name, 3, unschedulable=True) for name in ("n0", "n1")]
+    items = [*closed, node("n2", 4), *queue("a", 1), *queue("b", 6), admitted("w", "a", 2, cpus=2)]
+    items += [pod for name in ("n0", "n1") for pod in pods(1, name, 2, "w")]
+    items += [pod for name in ("n0", "n1") for pod in pods(1, name, 1, "other", "else")]
+    comparison = comparison_of(kubernetes.written(tmp_path, *items, waits("x", "b", 4)))
+    assert len(comparison.instance.servers) == 3
+    sizes = [(job.name, sum(job.tasks.values())) for job in comparison.running_jobs]
+    assert ("Workload ml/w", 2) in sizes
+
+
+def test_whose_quota_is_lent_is_told_without_what_it_keeps(tmp_path):
+    """c runs 12, of which 5 are its own: 7 of what b (8) and a (1 of 3) lend. b waits with 3 at once.
+
+    In the cohort are 16, a keeps 2 and c uses 12: 2 are left.
+    """
+    items = [node("n0", 20), *queue("a", 3, lendingLimit="1"), *queue("b", 8), *queue("c", 5)]
+    items += [admitted("w", "c", 12), *pods(12, "n0", job="w"), waits("x", "b", 1, cpus=3)]
+    lines = headline(comparison_of(kubernetes.written(tmp_path, *items)))
+    assert (
+        "The quota of cpu in co has 2 CPU left; the quota of co/b (8 CPU), co/a (1 CPU) is lent to "
+        "co/c (7 CPU)."
+    ) in lines[1]
+
+
+# Volcano
+
+
+def volcano_pods(queue_name, count, on=None, group="g", cpus=1):
+    annotations = {"scheduling.k8s.io/group-name": group} if group else {}
+    annotations["scheduling.volcano.sh/queue-name"] = queue_name
+    return pods(
+        count, on, cpus, f"{queue_name}-{group}", annotations=annotations, schedulerName="volcano"
+    )
+
+
+def pod_group(name, queue_name, least, status=None, **spec):
+    fields = {"minMember": least, "queue": queue_name} | spec
+    group = kubernetes.thing(
+        "PodGroup", name, fields, "scheduling.volcano.sh/v1beta1", namespace="ml"
+    )
+    return group | {"status": status or {}}
+
+
+def volcano_lines(folder, *items, cpus=8):
+    return headline(comparison_of(kubernetes.written(folder, node("n0", cpus), *items)))
+
+
+UNSCHEDULABLE = {
+    "phase": "Inqueue",
+    "conditions": [
+        {"type": "Unschedulable", "status": "True", "message": "2/4 tasks in gang unschedulable"}
+    ],
+}
+
+
+@pytest.mark.parametrize("status", [None, UNSCHEDULABLE])
+@pytest.mark.parametrize("count", [4, 6])
+def test_a_gang_of_which_a_part_fits_has_no_room(tmp_path, status, count):
+    """qa runs 6 of 8 CPUs, and qb's PodGroup of 4 or 6 pods starts with 4: 2 are free."""
+    queues = [kubernetes.volcano(name, {"weight": 1}) for name in ("qa", "qb")]
+    waiting = [pod_group("g", "qb", 4, status), *volcano_pods("qb", count)]
+    lines = volcano_lines(tmp_path, *queues, *volcano_pods("qa", 6, "n0", ""), *waiting)
+    assert lines[0].startswith("Not fair: qb is 1 job of 4 tasks short")
+    assert "room" not in lines[1].lower()
+    assert lines[1].endswith("For 1 job of 4 tasks to fit, 2 tasks of qa would be pre-empted.")
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"minTaskMember": {"worker": 2}}, "minTaskMember"),
+        ({"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}, "network topology"),
+    ],
+)
+def test_what_a_pod_group_asks_for_that_is_not_counted_qualifies_the_sentence(
+    tmp_path, spec, words
+):
+    queues = [kubernetes.volcano(name, {"weight": 1}) for name in ("qa", "qb")]
+    waiting = [pod_group("g", "qb", 2, **spec), *volcano_pods("qb", 2)]
+    lines = volcano_lines(tmp_path, *queues, *volcano_pods("qa", 4, "n0", ""), *waiting)
+    assert lines[1].endswith(
+        f"now on n0, judging by what is free alone. Not counted: {words} (2 tasks)."
+    )
+
+
+def test_a_gang_that_runs_is_not_cut_and_what_came_later_may_go(tmp_path):
+    """qa's PodGroup of minMember 4 runs 6 pods: two of them came one by one."""
+    queues = [kubernetes.volcano(name, {"weight": 1}) for name in ("qa", "qb")]
+    waiting = [pod_group("g", "qb", 4), *volcano_pods("qb", 4)]
+    answers = {}
+    for least in (4, 6):
+        running = [pod_group("h", "qa", least), *volcano_pods("qa", 6, "n0", "h")]
+        answers[least] = volcano_lines(tmp_path / str(least), *queues, *running, *waiting)[1]
+    assert "2 tasks of qa would be pre-empted" in answers[4]
+    assert "pre-empted" not in answers[6]
+
+
+def test_a_queue_that_gives_nothing_back_is_told_so(tmp_path):
+    """Volcano issue 2304: queues with reclaimable: false keep what they have borrowed."""
+    queues = [
+        kubernetes.volcano("qa", {"weight": 1, "reclaimable": False}),
+        kubernetes.volcano("qb", {"weight": 1}),
+    ]
+    waiting = [pod_group("g", "qb", 2), *volcano_pods("qb", 2)]
+    lines = volcano_lines(tmp_path, *queues, *volcano_pods("qa", 8, "n0", ""), *waiting)
+    assert lines[1].endswith(
+        "Tasks of qa do not give way: its queue has reclaimable: false. Without that rule, for 1 job "
+        "of 2 tasks to fit, 2 tasks of qa would be pre-empted."
+    )
+
+
+def test_a_scheduler_without_its_reclaim_action_takes_nothing_back(tmp_path):
+    text = 'actions: "enqueue, allocate, backfill"\ntiers:\n- plugins:\n  - name: proportion\n'
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    config["data"] = {"volcano-scheduler.conf": text}
+    queues = [kubernetes.volcano(name, {"weight": 1}) for name in ("qa", "qb")]
+    waiting = [pod_group("g", "qb", 2), *volcano_pods("qb", 2)]
+    lines = volcano_lines(tmp_path, config, *queues, *volcano_pods("qa", 8, "n0", ""), *waiting)
+    assert "(its actions have no reclaim: enqueue, allocate, backfill)" in lines[1]
+    assert "Without that rule, for 1 job of 2 tasks to fit" in lines[1]
+
+
+def test_nothing_is_owed_to_a_closed_queue(tmp_path):
+    queues = [
+        kubernetes.volcano("qa", {"weight": 1}),
+        kubernetes.volcano("qb", {"weight": 1}) | {"status": {"state": "Closed"}},
+    ]
+    waiting = [pod_group("g", "qb", 2), *volcano_pods("qb", 2)]
+    lines = volcano_lines(tmp_path, *queues, *volcano_pods("qa", 6, "n0", ""), *waiting)
+    assert lines[0].startswith("Fair: ") and "Queue 'qb' is Closed: 2" in lines[1]
+
+
+def test_a_pod_group_whose_pods_are_not_created_is_told(tmp_path):
+    """Volcano issues 2814 and 3220: a PodGroup is Pending, and its job has no pods yet."""
+    queues = [kubernetes.volcano(name, {"weight": 1}) for name in ("qa", "qb")]
+    group = pod_group("g", "qb", 4, {"phase": "Pending"}, minResources={"cpu": "4"})
+    lines = volcano_lines(tmp_path, *queues, *volcano_pods("qa", 6, "n0", ""), group)
+    assert "Nothing waits" not in lines[0]
+    assert lines[1] == (
+        "Not runnable yet, and owed nothing: 4 tasks (PodGroup ml/g is Pending, and its pods are not "
+        "created: 4)."
+    )
+
+
+# Kubernetes alone
+
+
+def namespaced(name, count, on=None, cpus=1, **fields):
+    return pods(count, on, cpus, f"{name}-job", name, **fields)
+
+
+TAINT = {"key": "maintenance", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"taints": [TAINT]},
+        {"taints": [TAINT | {"effect": "NoExecute"}]},
+        {"unschedulable": True},
+        {"conditions": [{"type": "Ready", "status": "Unknown"}]},
+        {"deletionTimestamp": "2026-01-01T00:00:00Z"},
+    ],
+    ids=["NoSchedule", "NoExecute", "cordon", "not ready", "deletion"],
+)
+def test_a_node_that_was_closed_while_its_pods_run_has_room_for_nobody_new(tmp_path, change):
+    """5 of n0's 8 CPUs are free, and nobody new may use them; n1 is full."""
+    time = change.pop("deletionTimestamp", None)
+    closed = node("n0", 8, **change)
+    if time:
+        closed["metadata"]["deletionTimestamp"] = time
+    items = [closed, node("n1", 8), *namespaced("a", 3, "n0"), *namespaced("b", 8, "n1")]
+    comparison = comparison_of(kubernetes.written(tmp_path, *items, *namespaced("a", 4)))
+    lines = headline(comparison)
+    assert "room" not in " ".join(lines).lower()
+    assert not any(summary.fitting_jobs for summary in comparison.summaries.values())
+    assert ROOM not in set(comparison.tenants["blocked_by"]) | set(comparison.users["blocked_by"])
+
+
+@pytest.mark.parametrize(
+    ("effect", "tolerations"),
+    [("PreferNoSchedule", []), ("NoSchedule", [{"key": "maintenance", "operator": "Exists"}])],
+)
+def test_a_taint_that_a_pod_bears_closes_nothing_to_it(tmp_path, effect, tolerations):
+    items = [node("n0", 8, taints=[TAINT | {"effect": effect}]), node("n1", 8)]
+    items += [*namespaced("a", 3, "n0"), *namespaced("b", 8, "n1")]
+    waiting = namespaced("a", 4, tolerations=tolerations)
+    lines = headline(comparison_of(kubernetes.written(tmp_path, *items, *waiting)))
+    assert lines[1] == f"There is room for all 4 now on n0: {ACCUSES} them yet."
+
+
+ANTI_AFFINITY = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
+        ]
+    }
+}
+
+
+def says(pods_that_wait, message):
+    condition = {"type": "PodScheduled", "status": "False", "message": message}
+    for pod in pods_that_wait:
+        pod["status"]["conditions"] = [condition]
+    return pods_that_wait
+
+
+def test_a_constraint_that_is_not_counted_qualifies_the_sentence_with_its_tasks(tmp_path):
+    items = [node("n0", 8), node("n1", 8), *namespaced("a", 1, "n0"), *namespaced("b", 8, "n1")]
+    items += namespaced("a", 4, affinity=ANTI_AFFINITY)
+    lines = headline(comparison_of(kubernetes.written(tmp_path, *items)))
+    assert lines[1] == (
+        "There is room for all 4 now on n0, judging by what is free alone. Not counted: pod "
+        "anti-affinity (4 tasks)."
+    )
+    assert ACCUSES not in " ".join(lines)
+
+
+def test_pods_that_only_other_constraints_stop_are_held_in_the_words_of_the_scheduler(tmp_path):
+    message = "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules."
+    items = [node("n0", 8), node("n1", 8), *namespaced("a", 1, "n0"), *namespaced("b", 8, "n1")]
+    items += says(namespaced("a", 4, affinity=ANTI_AFFINITY), message)
+    lines = headline(comparison_of(kubernetes.written(tmp_path, *items)))
+    assert lines[0].startswith("Fair: ")
+    assert lines[1] == (
+        f"Not runnable yet, and owed nothing: 4 tasks ({message.removesuffix('.')}: 4)."
+    )
+
+
+def test_free_cpus_in_slivers_are_no_room(tmp_path):
+    """A known riddle: 4 nodes with 1 CPU free each, and a pod that needs 2.
+
+    b's 12 are fair, on other nodes: 2 on one and 4, 3, 3 on the others. It is no matter of too much.
+    """
+    items = [node(f"n{k}", 4) for k in range(4)]
+    items += [pod for k in range(4) for pod in namespaced("b", 3, f"n{k}")]
+    message = "0/4 nodes are available: 4 Insufficient cpu."
+    items += says(namespaced("a", 1, cpus=2), message)
+    comparison = comparison_of(kubernetes.written(tmp_path, *items))
+    lines = headline(comparison)
+    assert not is_room_told(lines)
+    assert lines[1].startswith("No other namespace holds cpu beyond its fair share")
+    assert comparison.tenants.loc["a", "blocked_by"] == "cpu"
+
+
+def test_a_node_that_takes_one_has_no_room_for_four(tmp_path):
+    items = [node("n0", 2), node("n1", 9), *namespaced("b", 9, "n1"), *namespaced("b", 1, "n0")]
+    lines = headline(comparison_of(kubernetes.written(tmp_path, *items, *namespaced("a", 4))))
+    assert lines[1].startswith("There is room for 1 of the 4 now on n0.")
+
+
+@pytest.mark.parametrize("has_status", [True, False])
+def test_a_namespace_at_its_quota_is_told_though_no_pod_waits(tmp_path, has_status):
+    """The quota of 2 CPUs is in use: its controllers are refused pods, which the dump lacks."""
+    quota = kubernetes.thing("ResourceQuota", "q", {"hard": {"cpu": "2"}}, namespace="a")
+    if has_status:
+        quota["status"] = {"hard": {"cpu": "2"}, "used": {"cpu": "2"}}
+    items = [node("n0", 8), quota, *namespaced("a", 2, "n0"), *namespaced("b", 2, "n0")]
+    lines = headline(comparison_of(kubernetes.written(tmp_path, *items)))
+    assert lines[0].endswith("Nothing waits that the dump shows.")
+    assert lines[1] == (
+        "Namespace a has all of its ResourceQuota (2 CPU) in use: pods beyond it are refused, and no "
+        "pods of the dump."
+    )
+
+
+def test_a_quota_as_large_as_the_cluster_limits_nothing(tmp_path):
+    quota = kubernetes.thing("ResourceQuota", "q", {"hard": {"cpu": "8"}}, namespace="a")
+    items = [node("n0", 8), quota, *namespaced("b", 8, "n0"), *namespaced("a", 4)]
+    lines = headline(comparison_of(kubernetes.written(tmp_path, *items)))
+    assert "raise" not in lines[1]
+    assert lines[1].endswith("For 4 tasks to fit, 4 tasks of b would be pre-empted.")
+
+
+def test_a_pod_that_is_resized_in_place_keeps_what_its_node_has_allocated(tmp_path):
+    """A resize from 6 to 2 CPUs is under way: 2 of 8 are free until it is done (KEP-1287)."""
+    resized = namespaced("b", 1, "n0", 2)[0]
+    status = {"name": "main", "allocatedResources": {"cpu": "6"}}
+    resized["status"]["containerStatuses"] = [status]
+    items = [node("n0", 8), resized, *namespaced("a", 1, cpus=3)]
+    comparison = comparison_of(kubernetes.written(tmp_path, *items))
+    assert "room" not in " ".join(headline(comparison)).lower()
+
+
+def test_each_of_many_short_namespaces_has_its_own_remedy(tmp_path):
+    """big has all 60 CPUs; 20 namespaces wait with a pod of one CPU each, and every one gets a row."""
+    items = [node("n0", 60), *namespaced("big", 60, "n0")]
+    items += [pod for k in range(20) for pod in namespaced(f"team-{k:02}", 1)]
+    folder = kubernetes.written(tmp_path, *items)
+    lines = headline(comparison_of(folder))
+    assert lines[0].startswith("Not fair: team-00 is 1 task short") and lines[0].endswith(
+        "Short too: team-01 (1 task), team-02 (1 task), 17 other namespaces."
+    )
+    text = fairlp_clusters.report(folder, tmp_path / "page.html").read_text("utf-8")
+    assert text.count("For 1 task to fit, 1 task of big would be pre-empted.") >= 20
+
+
+# Slurm
+
+
+def slurm_lines(folder, nodes, jobs, **texts):
+    folder.mkdir(exist_ok=True)
+    slurm.write_dump(folder, nodes, jobs)
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    return headline(comparison_of(folder))
+
+
+def slurm_job(number, user, cpus, nodes="", count=1, **fields):
+    """A job on so many nodes, with so many CPUs on each."""
+    tres = f"cpu={cpus * count},node={count},billing={cpus * count}"
+    fields = {"node_count": slurm.wrapped(count)} | fields
+    return slurm.job(number, user, "lab", tres, nodes, **fields)
+
+
+FOUR = [slurm.node(f"n{k}", cpus=4) for k in range(4)]
+
+
+def test_a_job_of_seven_nodes_has_no_room_on_five(tmp_path):
+    nodes = [slurm.node(f"n{k}", cpus=4) for k in range(10)]
+    jobs = [slurm_job(k, "bob", 4, f"n{k}") for k in range(5)]
+    jobs.append(slurm_job(50, "ann", 4, count=7, state_reason="Resources"))
+    lines = slurm_lines(tmp_path, nodes, jobs)
+    assert lines[0].startswith("Fair: no user is short of a whole job")
+    assert lines[1] == (
+        "lab/ann: 1 job of 7 tasks waits. Its next job needs 7 nodes at once (28 CPU); 20 CPU "
+        "are fair. Too little cpu is free on the servers where it could run. The "
+        "scheduler says: “Resources” (7 tasks)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("None", f"There is room for it now on n1: {ACCUSES} it yet."),
+        (
+            "Resources",
+            "There is room for it now on n1, judging by what is free alone. The scheduler says: "
+            "“Resources” (1 task).",
+        ),
+    ],
+)
+def test_a_job_that_waits_beside_idle_nodes_has_the_reason_of_slurm(tmp_path, reason, sentence):
+    jobs = [slurm_job(1, "bob", 4, "n0"), slurm_job(2, "ann", 4, state_reason=reason)]
+    lines = slurm_lines(tmp_path, FOUR, jobs)
+    assert lines[:2] == [
+        "Not fair: lab/ann is 1 task short of its fair share (4 CPU each). It has 0.0 % of the "
+        "cluster, and 25.0 % is fair.",
+        sentence,
+    ]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["Dependency", "JobHeldUser", "AssocGrpCpuLimit", "QOSMaxCpuPerUserLimit", "BeginTime"],
+)
+def test_what_slurm_holds_is_owed_nothing(tmp_path, reason):
+    jobs = [slurm_job(1, "bob", 4, "n0"), slurm_job(2, "ann", 4, state_reason=reason)]
+    lines = slurm_lines(tmp_path, FOUR, jobs)
+    assert lines[0].startswith("Fair: lab/bob is the only user with tasks that run or could run.")
+    assert lines[1] == f"Not runnable yet, and owed nothing: 1 task ({reason}: 1)."
+
+
+@pytest.mark.parametrize(
+    ("state", "has_room"),
+    [(["IDLE"], True), (["IDLE", "DRAIN"], False), (["IDLE", "COMPLETING"], False)],
+)
+def test_nodes_that_take_no_jobs_have_no_room(tmp_path, state, has_room):
+    """A COMPLETING node is its last job's until the epilog is done (slurm.conf, CompleteWait)."""
+    nodes = [slurm.node("n0", cpus=4), slurm.node("n1", cpus=4, state=state)]
+    jobs = [slurm_job(1, "bob", 4, "n0"), slurm_job(2, "ann", 4)]
+    lines = slurm_lines(tmp_path, nodes, jobs)
+    assert is_room_told(lines) == has_room
+
+
+def test_what_waits_for_nodes_that_sleep_starts_and_nobody_is_accused(tmp_path):
+    asleep = {"cpus": 4, "state": ["IDLE", "POWERED_DOWN"]}
+    nodes = [slurm.node("n0", cpus=4), slurm.node("n1", **asleep), slurm.node("n2", **asleep)]
+    jobs = [slurm_job(1, "bob", 4, "n0"), slurm_job(2, "ann", 4), slurm_job(3, "ann", 4)]
+    lines = slurm_lines(tmp_path, nodes, jobs)
+    assert lines[:3] == [
+        "Fair: no user is short of a whole task of its fair share. Tasks that wait: 2.",
+        "Starting: 2 tasks of the fair shares have room on 2 servers that sleep now, and start when "
+        "jobs need them.",
+        "lab/ann: 2 tasks wait for n1 (1, asleep) and n2 (1, asleep), which start when jobs need "
+        "them.",
+    ]
+    assert ACCUSES not in " ".join(lines)
+
+
+def test_tables_tell_of_two_sizes_what_the_first_lines_tell(tmp_path):
+    """4 of 12 CPUs are free. ann is short of jobs of 3 and 2: each alone has room, and not both."""
+    jobs = [slurm_job(1, "bob", 8, "n0"), slurm_job(2, "ann", 3), slurm_job(3, "ann", 2)]
+    folder = slurm.write_dump(tmp_path, [slurm.node("n0", cpus=12)], jobs)
+    comparison = comparison_of(folder)
+    assert headline(comparison)[1].startswith("There is room for 1 of the 2 now on n0.")
+    assert comparison.tenants.loc["lab/ann", "blocked_by"] == "cpu"
+    assert comparison.users["blocked_by"].to_dict() == {
+        "lab/bob": "",
+        "lab/ann": ROOM,
+        "lab/ann #2": "cpu",
+    }
+
+
+def test_licences_hold_jobs_and_are_told(tmp_path):
+    jobs = [
+        slurm_job(1, "bob", 4, "n0", licenses="matlab:1"),
+        slurm_job(2, "ann", 4, licenses="matlab:1", state_reason="Licenses"),
+    ]
+    text = "LicenseName=matlab\n    Total=1 Used=1 Free=0 Reserved=0 Remote=no\n"
+    lines = slurm_lines(tmp_path, FOUR, jobs, licenses=text)
+    assert lines[0].startswith("Fair: ")
+    assert lines[1:3] == [
+        "Not runnable yet, and owed nothing: 1 task (licence matlab: needs 1, 0 of 1 free: 1).",
+        "Licence matlab is used up (1 of 1).",
+    ]
+
+
+def test_a_job_that_runs_on_seven_nodes_is_not_cut(tmp_path):
+    """bob's job has 7 of 10 nodes, and 5 are fair; without it he has none. ann waits for 5."""
+    nodes = [slurm.node(f"n{k}", cpus=4) for k in range(10)]
+    jobs = [slurm_job(1, "bob", 4, "n[0-6]", 7), slurm_job(2, "ann", 4, count=5)]
+    jobs.append(slurm_job(3, "bob", 4, state_reason="Priority"))
+    lines = slurm_lines(tmp_path, nodes, jobs)
+    assert lines[0].startswith("Not fair: lab/ann is 1 job of 5 tasks short")
+    assert "No whole jobs can give way" in lines[1] and "pre-empted" not in lines[1]
+
+
+def test_free_memory_of_another_node_is_no_room(tmp_path):
+    """Idle CPUs, and no memory beside them: n0 has 7 CPUs and no memory, n1 as many and 2 GiB."""
+    nodes = [slurm.node(f"n{k}", cpus=8, real_memory=8192) for k in range(2)]
+    tres = "cpu=1,mem={},node=1,billing=1"
+    jobs = [
+        slurm.job(1, "bob", "lab", tres.format("8G"), "n0"),
+        slurm.job(2, "bob", "lab", tres.format("6G"), "n1"),
+        slurm.job(3, "ann", "lab", tres.format("4G"), "", state_reason="Resources"),
+    ]
+    assert not is_room_told(slurm_lines(tmp_path, nodes, jobs))
+
+
+def test_text_of_scontrol_says_the_same(tmp_path):
+    jobs = [slurm_job(1, "bob", 4, "n0"), slurm_job(2, "ann", 4, state_reason="Resources")]
+    by_json = slurm_lines(tmp_path / "json", FOUR, jobs)
+    folder = tmp_path / "text"
+    folder.mkdir()
+    nodes_text = "".join(slurm.node_as_text(entry) for entry in FOUR)
+    jobs_text = "".join(
+        slurm.job_as_text(entry | {"node_count": 1, "submit_time": "2026-01-01T00:00:00"})
+        for entry in jobs
+    )
+    (folder / "nodes.txt").write_text(nodes_text, encoding="utf-8")
+    (folder / "jobs.txt").write_text(jobs_text, encoding="utf-8")
+    by_text = headline(comparison_of(folder))
+    assert by_text[0] == by_json[0]
+    assert by_text[1] == by_json[1]
+
+
+# YARN
+
+
+def yarn_lines(folder, nodes, apps, queues):
+    """The sentences of a dump of the resource manager with the capacity scheduler."""
+    folder.mkdir(exist_ok=True)
+    scheduler = yarn.CAPACITY | {"queues": {"queue": queues}}
+    documents = {
+        "nodes": {"nodes": {"node": nodes}},
+        "apps": {"apps": {"app": apps}},
+        "scheduler": {"scheduler": {"schedulerInfo": scheduler}},
+    }
+    for name, document in documents.items():
+        (folder / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+    return headline(comparison_of(folder))
+
+
+def leaf(name, capacity, **fields):
+    defaults = {
+        "type": "capacitySchedulerLeafQueueInfo",
+        "queueName": name,
+        "capacity": capacity,
+        "maxCapacity": 100.0,
+        "absoluteCapacity": capacity,
+        "absoluteMaxCapacity": 100.0,
+    }
+    return defaults | fields
+
+
+def test_the_limit_of_a_user_stops_it_though_the_cluster_is_half_free(tmp_path):
+    """userLimitFactor is 1 by default: ann has all of her queue's half, and b's half is idle."""
+    nodes = [yarn.node("n1", (8192, 8), (8192, 8))]
+    apps = [
+        yarn.app(1, "a", "ann", (8192, 8), 8, resourceRequests=[yarn.asks(8)]),
+        yarn.app(2, "b", "bob", (0, 0), 0),
+    ]
+    lines = yarn_lines(tmp_path, nodes, apps, [leaf("a", 50.0), leaf("b", 50.0)])
+    text = " ".join(lines)
+    assert lines[0].startswith("Fair: ") and not is_room_told(lines)
+    assert "user limit of queue a (userLimitFactor 1" in text
+    assert lines[1] == (
+        "a/ann: 8 tasks wait. The user limit of a/ann on memory stops it: raise that user limit, or "
+        "wait until tasks below it end."
+    )
+
+
+def test_a_container_of_six_gigabytes_has_no_room_on_nodes_with_four(tmp_path):
+    nodes = [yarn.node(f"n{k}", (4096, 4), (4096, 4)) for k in range(3)]
+    apps = [
+        yarn.app(1, "a", "ann", (12288, 12), 12),
+        yarn.app(2, "b", "bob", (0, 0), 0, resourceRequests=[yarn.asks(1, 6144)]),
+    ]
+    lines = yarn_lines(tmp_path, nodes, apps, [leaf("a", 50.0), leaf("b", 50.0)])
+    assert not is_room_told(lines)
+
+
+# Random clusters, beside a program of whole numbers that reads the dump by itself
+
+
+def amounts_in_use(truth, tenants, pool, units):
+    """What each tenant has of the pool, by resource, with its tasks as pods."""
+    use = {tenant: dict.fromkeys(pool, 0.0) for tenant in tenants}
+    for job in truth.jobs:
+        if job.runs and job.tenant in use:
+            amounts = job.use() | {"pods": job.running}
+            for resource in pool:
+                use[job.tenant][resource] += amounts.get(resource, 0) * units.get(resource, 1)
+    return use
+
+
+def check_room(comparison, truth, tenants):
+    """No room is told that is not there, and none is denied where a job alone has it."""
+    for t, summary in comparison.summaries.items():
+        most_jobs = truth.largest(tenants[t])
+        assert summary.fitting_jobs <= most_jobs
+        assert summary.fitting <= truth.largest(tenants[t], count="tasks")
+        assert sum(summary.servers.values()) == summary.fitting
+        assert (summary.fitting_jobs > 0) == (most_jobs > 0)
+
+
+def check_owed(comparison, truth, tenants, use, pool):
+    """What is owed is whole, waits, and leaves its tenant within its fair share."""
+    shares = comparison.tenant_shares
+    instance = comparison.instance
+    for t, tenant in enumerate(tenants):
+        share = max(use[tenant][resource] / pool[resource] for resource in pool)
+        assert shares.share[t] == pytest.approx(share)
+        owed = {k: int(shares.owed_jobs[k]) for k in comparison.owed_jobs_of(t)}
+        if not owed:
+            continue
+        amounts = sum(
+            copies * count * instance.demands[n]
+            for k, copies in owed.items()
+            for n, count in shares.jobs[k].tasks.items()
+        )
+        for resource, amount in zip(instance.resources, amounts.tolist(), strict=True):
+            if amount and resource != "pods":
+                total = use[tenant][resource] + amount
+                assert total <= shares.fair_share[t] * pool[resource] * (1 + 1e-6)
+        waiting = [job for job in truth.jobs if job.tenant == tenant and not job.runs]
+        assert shares.jobs_short[t] <= sum(
+            1 + part.most - part.least for job in waiting for part in job.parts
+        )
+
+
+def check_victims(comparison, truth, tenants, pool, units):
+    """Those that give way are whole jobs of tenants beyond their fair shares, keep them, and suffice."""
+    shares = comparison.tenant_shares
+    for t in shares.short:
+        remedy = comparison.remedy(t)
+        assert truth.largest(tenants[t], exactly=(remedy.fitting_jobs, remedy.fitting))
+        if not remedy.preempted:
+            continue
+        keeps = {}
+        victims = {}
+        for v, tasks in remedy.preempted.items():
+            assert shares.share[v] > shares.fair_share[v]
+            victims[tenants[v]] = remedy.preempted_jobs[v], tasks
+            keeps[tenants[v]] = {
+                resource: shares.fair_share[v]
+                * (1 - 1e-7)
+                * pool[resource]
+                / units.get(resource, 1)
+                for resource in pool
+                if resource != "pods"
+            }
+        fitting = remedy.fitting_jobs + remedy.freed_jobs, remedy.fitting + remedy.freed
+        assert truth.largest(tenants[t], victims=victims, keeps=keeps, exactly=fitting)
+
+
+def check_tables(comparison):
+    """Tables by user, by tenant and by queue, what waits and the first lines say the same."""
+    shares = comparison.tenant_shares
+    names = comparison.subject.tenants.names
+    by_tenant, by_user = comparison.tenants, comparison.users
+    columns = ["tasks", "fair_tasks", "waiting", "owed"]
+    if "tenant" in by_user:
+        sums = by_user.groupby("tenant")[columns].sum().reindex(by_tenant.index)
+        np.testing.assert_allclose(sums, by_tenant[columns], atol=1e-6)
+    if comparison.instance.tree.quotas is not None:
+        rows = [name for name in by_tenant.index if name in comparison.queues.index]
+        names_of_columns = [*columns, "share", "fair_share"]
+        left = comparison.queues.loc[rows, names_of_columns].astype(float)
+        np.testing.assert_allclose(left, by_tenant.loc[rows, names_of_columns], atol=1e-6)
+    for t in shares.short:
+        remedy = comparison.remedy(t)
+        is_room = by_tenant.loc[names[t], "blocked_by"] == ROOM
+        assert is_room == (remedy.fitting_jobs == remedy.jobs)
+    for t, summary in comparison.summaries.items():
+        assert summary.fitting_jobs or by_tenant.loc[names[t], "blocked_by"] != ROOM
+    assert headline(comparison)[0].startswith("Not fair: ") == (not is_fair(comparison))
+
+
+def check(comparison, truth, tenants, units):
+    pool = dict(zip(comparison.instance.resources, comparison.instance.pool.tolist(), strict=True))
+    use = amounts_in_use(truth, tenants, pool, units)
+    check_room(comparison, truth, tenants)
+    check_owed(comparison, truth, tenants, use, pool)
+    check_victims(comparison, truth, tenants, pool, units)
+    check_tables(comparison)
+
+
+#: Millicores and MiB, in which dumps of Kubernetes are read, of a core and a GiB.
+UNITS = {"cpu": 1000, "memory": 1024}
+
+
+@pytest.mark.parametrize("seed", range(many(140)))
+def test_what_is_said_of_random_clusters_with_kueue_holds(seed, tmp_path):
+    items = random_dumps.kueue(np.random.default_rng([1, seed]))
+    comparison = comparison_of(kubernetes.written(tmp_path, *items))
+    tenants = [str(name).rpartition("/")[2] for name in comparison.subject.tenants.names]
+    check(comparison, of_kueue(items), tenants, UNITS)
+
+
+@pytest.mark.parametrize("seed", range(many(80)))
+def test_what_is_said_of_random_clusters_with_volcano_holds(seed, tmp_path):
+    items = random_dumps.volcano(np.random.default_rng([2, seed]))
+    comparison = comparison_of(kubernetes.written(tmp_path, *items))
+    tenants = [str(name) for name in comparison.subject.tenants.names]
+    check(comparison, of_volcano(items), tenants, UNITS)
+
+
+@pytest.mark.parametrize("seed", range(many(80)))
+def test_what_is_said_of_random_clusters_with_slurm_holds(seed, tmp_path):
+    nodes, jobs = random_dumps.slurm_cluster(np.random.default_rng([3, seed]))
+    comparison = comparison_of(slurm.write_dump(tmp_path, nodes, jobs))
+    tenants = [str(name) for name in comparison.subject.tenants.names]
+    check(comparison, of_slurm(nodes, jobs), tenants, {})

@@ -1,0 +1,122 @@
+"""The facts of a page: prices, findings in words, and what a large instance leaves out."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp import examples
+from fairlp_clusters.dues import subject
+from fairlp_clusters.dues.share_comparison import ShareComparison
+from fairlp_clusters.dues.subject import subject_of
+from fairlp_clusters.page import facts as prices
+from fairlp_clusters.page.facts import (
+    Facts,
+    costly_properties,
+    default_properties,
+    findings_in_words,
+    is_large,
+)
+from report_instances import queued
+
+for package in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(package)
+
+
+def test_many_pairs_are_asked_what_is_quick(monkeypatch):
+    instance, observed = queued()
+    assert (
+        not is_large(instance)
+        and "Pareto-optimal" in default_properties(instance)
+        and costly_properties(instance) == []
+    )
+    monkeypatch.setattr("fairlp_clusters.page.facts.MOST_PAIRS", 3)
+    assert "Pareto-optimal" not in default_properties(
+        instance
+    ) and "leximin (tsf)" in costly_properties(instance)
+    assert "caps kept" in default_properties(instance)
+    free = instance.replace(queues=None)
+    names = [set(Facts(ShareComparison.of(subject_of(free, observed)), None).comparison.index)]
+    monkeypatch.undo()
+    names.append(set(Facts(ShareComparison.of(subject_of(free, observed)), None).comparison.index))
+    assert {"observed", "drfh", "tsf"} <= names[0] < names[1] and "ceei" in names[1] - names[0]
+    assert names[1].isdisjoint(
+        {"alpha-fair", "slots", "kueue"}
+    )  # not compared by default, and not defined here
+
+
+def test_the_dearest_price_is_what_more_of_it_adds():
+    instance = fairlp.Instance.from_arrays(
+        [[1.0, 1.0], [1.0, 2.0]], [[9.0, 100.0]], resources=["cpu", "memory"]
+    )
+    prices = Facts(
+        ShareComparison.of(subject_of(instance), "drf")
+    ).prices  # found without prices, so once more by programs
+    assert prices[["resource"]].to_numpy().tolist() == [["cpu"]]
+    level = fairlp.allocate(instance, "drf").levels.min()
+    allocation_of_more = fairlp.allocate(instance.replace(capacities=[[9.09, 100.0]]), "drf")
+    gained = (allocation_of_more.totals / fairlp.allocate(instance, "drf").totals - 1).min()
+    assert prices["price"][0] * 0.09 == pytest.approx(gained * level) and prices["price"][
+        0
+    ] == pytest.approx(level / 9)
+    assert prices[["worth", "server"]].to_numpy().tolist() == [[1.0, 1.0]]
+
+
+def test_what_capacity_is_worth_is_shared_by_classes():
+    """One resource: a unit is worth the same everywhere, so classes are worth what they have."""
+    instance = fairlp.Instance.from_arrays(
+        [[1.0], [1.0]], [[4.0], [10.0]], servers=["s", "t"], counts=[5, 1]
+    )
+    prices = Facts(ShareComparison.of(subject_of(instance), "drfh")).prices
+    assert prices["class"].tolist() == ["4 resource1", "10 resource1"]
+    assert prices["worth"].tolist() == pytest.approx([20 / 30, 10 / 30])
+    assert prices["server"].tolist() == pytest.approx([4 / 30, 10 / 30])
+    assert len(set(prices["price"])) == 1
+
+
+def test_answers_in_three_words():
+    witnesses = [
+        "",
+        "",
+        "nothing to check: there are 2 resources",
+        "no lie that pays was found in 9 tries; others may pay",
+        "weights are given per resource; this takes one weight a user",
+    ]
+    names = ["envy-free", "feasible", "single-resource", "strategy-proof", "sharing incentive"]
+    holds = [True, False, None, None, None]
+    margins = [0.0, -1.0, np.nan, 0.0, np.nan]
+    table, sentences = findings_in_words(
+        pd.DataFrame({"holds": holds, "margin": margins, "witness": witnesses}, index=names)
+    )
+    assert table["holds"].to_dict() == {
+        "envy-free": "kept",
+        "feasible": "broken",
+        "strategy-proof": "no lie found",
+        "sharing incentive": "not checked",
+    }
+    assert sentences == ["nothing to check here: single-resource"]
+    alone = pd.DataFrame({"holds": [True], "margin": [0.0], "witness": [""]}, index=["feasible"])
+    assert findings_in_words(alone)[1] == []
+
+
+def test_definitions_of_other_mechanisms_are_no_broken_properties():
+    """Of a drfh answer, the leximin of asset fairness is another mechanism's, unless it is asked for."""
+    instance = fairlp.examples.load("khamse-ashari-figure-1")
+    names = ["envy-free", "leximin (drfh)", "leximin (tsf)", "PS-DSF (rdm)"]
+    findings = fairlp.audit(instance, fairlp.allocate(instance, "drfh"), names)
+    table, sentences = findings_in_words(findings)
+    assert table["holds"].to_dict() == {"envy-free": "kept"}
+    assert sentences == ["the answer of drfh; not the answer of tsf, psdsf-rdm (other mechanisms)"]
+    table, sentences = findings_in_words(findings, with_definitions=True)
+    assert table["holds"]["leximin (tsf)"] == "broken" and sentences == []
+
+
+def test_an_answer_of_a_mechanism_that_is_gone_has_no_prices():
+    allocation = fairlp.allocate(examples.wang_figure_1(), "drfh")
+    orphan = dataclasses.replace(allocation, mechanism="gone", prices_array=None)
+    assert prices.next_to_buy(orphan, subject.Classes.among(orphan.instance)) is None
+    assert prices.next_to_buy(allocation, subject.Classes.among(allocation.instance)) is not None

@@ -1,0 +1,298 @@
+"""The first lines of the page: the verdict, who is first, what helps, and what was not counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlp import Instance
+from fairlp.errors import OversizedTaskWarning
+from fairlp.models.instances.arithmetic import quantity
+from fairlp_clusters.dues.share_comparison import ShareComparison
+from fairlp_clusters.dues.subject import Subject
+from fairlp_clusters.dues.tenants import Tenants
+from fairlp_clusters.page.headline import headline, is_fair
+
+UNITS = {"cpu": "1/1000 core", "memory": "MiB"}
+
+
+def lines(tasks, waiting, mechanism="drfh", demands=((8000, 32768), (1000, 2048)), **fields):
+    """Two servers of 16 CPUs; users a and b, what runs, and what waits."""
+    limits = np.asarray(tasks).sum(axis=1) + np.asarray(waiting)
+    instance = Instance.from_arrays(
+        demands,
+        [[16000, 65536]] * 2,
+        users=["a", "b"],
+        servers=["n1", "n2"],
+        resources=["cpu", "memory"],
+        units=UNITS,
+        task_limits=limits,
+    )
+    subject = Subject(
+        instance, np.asarray(tasks, dtype=float), np.asarray(waiting, dtype=float), **fields
+    )
+    return headline(ShareComparison.of(subject, mechanism))
+
+
+def test_who_is_short_and_who_holds_too_much_is_said_first():
+    text_lines = lines([[0, 0], [16, 16]], [4, 0])
+    assert text_lines[:2] == [
+        "Not fair: a is 2 tasks short of its fair share (8 CPU, 32 GiB each). It has 0.0 % of the "
+        "cluster, and 50.0 % is fair.",
+        "b holds 16 CPU beyond fair shares on the servers where it could run. For 2 tasks to fit, "
+        "16 tasks of b would be pre-empted.",
+    ]
+    assert text_lines[-1].startswith("Fair is what drfh gives: there are no queues")
+
+
+def test_where_there_is_room_the_scheduler_is_named():
+    text_lines = lines([[0, 0], [1, 0]], [2, 0])
+    assert (
+        text_lines[0].startswith("Not fair: a is 2 tasks short")
+        and text_lines[1]
+        == "There is room for all 2 now on n2: the scheduler has not placed them yet."
+    )
+
+
+@pytest.mark.parametrize(
+    ("waiting", "sentence"), [([0, 0], "Nothing waits."), ([4, 0], "Tasks that wait: 4.")]
+)
+def test_where_nobody_is_short_it_is_fair(waiting, sentence):
+    text_lines = lines([[1, 1], [8, 8]], waiting)
+    assert text_lines[0] == f"Fair: no user is short of a whole task of its fair share. {sentence}"
+
+
+def test_what_was_not_counted_is_told():
+    held_tasks = pd.DataFrame(
+        {"user": ["a"] * 5, "queue": "", "tasks": [5, 1, 2, 3, 4], "reason": list("vwxyz")}
+    )
+    homeless = pd.DataFrame({"user": ["lost"], "queue": [""], "tasks": [1], "why": ["no node"]})
+    hidden = pd.Series({"cpu": 4000.0})
+    text_lines = lines([[1, 1], [8, 8]], [0, 0], held=held_tasks, homeless=homeless, hidden=hidden)
+    assert text_lines[0].startswith(
+        "The dump does not show all tasks: 36 CPU in use by the nodes, 32 CPU by the tasks"
+    )
+    shows = (
+        "Of the tasks that it shows: no user is short of a whole task of its fair share. No task "
+        "that could run waits."
+    )
+    assert text_lines[2] == shows
+    assert (
+        "Not runnable yet, and owed nothing: 15 tasks (v: 5; z: 4; y: 3; other reasons: 3)."
+        in text_lines
+    )
+    assert "Waiting, but no node may take them: 1 task (lost: no node)." in text_lines
+
+
+def test_amounts_are_said_as_people_say_them():
+    assert (
+        quantity(1500, "cpu", "1/1000 core") == "1.5 CPU"
+        and quantity(2, "cpu", "vcores") == "2 CPU"
+    )
+    assert quantity(512, "memory", "MiB") == "0.5 GiB" and quantity(3, "gpu", "") == "3 gpu"
+
+
+def test_a_task_of_a_dump_that_fits_no_server_is_owed_to_nobody():
+    tasks = [[0, 0], [0, 0]]
+    demands = ((24000, 1024), (1000, 2048))
+    assert lines(tasks, [1, 0], demands=demands)[0].startswith("Not fair: a is 1 task short")
+    with pytest.warns(OversizedTaskWarning, match="'a'"):
+        text_lines = lines(tasks, [1, 0], demands=demands, scheduler="slurm")
+    assert (
+        text_lines[0]
+        == "Fair: no user is short of a whole task of its fair share. Tasks that wait: 1."
+    )
+    assert text_lines[1] == (
+        "Waiting, but they fit on no server as it is now: 1 task (a: it needs 24 CPU, and no server "
+        "where it may run has more than 16 CPU)."
+    )
+    assert "Past use does not count: the dump has no usage of sshare" in text_lines[-1]
+
+
+def test_others_who_are_short_are_named_or_counted():
+    several = Instance.from_arrays(
+        np.ones((6, 1)), [[12.0]], users=list("abcdef"), task_limits=[12, 9, 9, 9, 9, 9]
+    )
+    subject = Subject(
+        several, np.array([[12.0], [0], [0], [0], [0], [0]]), np.array([0.0, 9, 9, 9, 9, 9])
+    )
+    comparison = ShareComparison.of(subject, "drf")
+    assert headline(comparison)[0].endswith("Short too: c (2 tasks), d (2 tasks), 2 other users.")
+    assert not is_fair(comparison)
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [
+        (2, " Short too: c (3 tasks)."),
+        (3, " Short too: c (3 tasks), d (3 tasks)."),
+        (4, " Short too: c (3 tasks), d (3 tasks), 1 other user."),
+    ],
+)
+def test_three_users_who_are_short_are_named_before_others_are_counted(count, named):
+    users = 1 + count
+    tasks = np.zeros((users, 1))
+    tasks[0] = 3.0 * users
+    waiting = np.array([0.0, *[9.0] * count])
+    several = Instance.from_arrays(
+        np.ones((users, 1)),
+        [[3.0 * users]],
+        users=list("abcdef")[:users],
+        task_limits=tasks[:, 0] + waiting,
+    )
+    text_lines = headline(ShareComparison.of(Subject(several, tasks, waiting), "drf"))
+    assert text_lines[0].startswith("Not fair: b is 3 tasks short") and text_lines[0].endswith(
+        named
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [
+        (1, "1 task (u0: no node)."),
+        (3, "3 tasks (u0: no node; u1; u2: no node)."),
+        (4, "4 tasks (u0: no node; u1; u2: no node; and 1 other)."),
+        (5, "5 tasks (u0: no node; u1; u2: no node; and 2 others)."),
+    ],
+)
+def test_three_reasons_are_named_before_others_are_counted(count, named):
+    homeless = pd.DataFrame(
+        {
+            "user": [f"u{k}" for k in range(count)],
+            "queue": "",
+            "tasks": 1,
+            "why": ["no node", "", "no node", "", ""][:count],
+        }
+    )
+    text_lines = lines([[1, 1], [8, 8]], [0, 0], homeless=homeless)
+    assert text_lines[0].endswith("No task that could run waits.")
+    assert text_lines[1] == f"Waiting, but no node may take them: {named}"
+
+
+@pytest.mark.parametrize(("count", "others"), [(3, ""), (4, "; other reasons: 1")])
+def test_three_reasons_of_tasks_that_may_not_run_yet_are_named(count, others):
+    held_tasks = pd.DataFrame(
+        {"user": "a", "queue": "", "tasks": [4, 3, 2, 1][:count], "reason": list("wxyz")[:count]}
+    )
+    text_lines = lines([[1, 1], [8, 8]], [0, 0], held=held_tasks)
+    assert f"(w: 4; x: 3; y: 2{others})." in text_lines[1]
+
+
+def of_one_owner(sizes, tasks_of_others, waiting_of_sizes):
+    """The first lines for an owner whose tasks have several sizes, beside another on a server of 24 CPU."""
+    count = len(sizes)
+    tasks = np.array([[0.0]] * count + [[tasks_of_others]])
+    waiting = np.array([*waiting_of_sizes, 0.0])
+    instance = Instance.from_arrays(
+        [[size] for size in sizes] + [[1.0]],
+        [[24.0]],
+        users=[f"ann {k}" for k in range(count)] + ["bob"],
+        resources=["cpu"],
+        task_limits=tasks[:, 0] + waiting,
+    )
+    owners = Tenants(["ann", "bob"], np.array([0] * count + [1]), "owner")
+    return headline(ShareComparison.of(Subject(instance, tasks, waiting, tenants=owners), "drf"))
+
+
+def test_what_an_owner_is_short_of_is_named_by_size():
+    assert "fair share (2 cpu each). It has 0.0 %" in of_one_owner([2.0], 24.0, [9.0])[0]
+    sentence = of_one_owner([1.0, 2.0], 24.0, [1.0, 2.0])[0]
+    assert "ann is 3 tasks short of its fair share: 1 × (1 cpu), 2 × (2 cpu). It" in sentence
+
+
+def test_three_sizes_are_named_before_others_are_counted():
+    three = of_one_owner([1.0, 1.5, 2.0], 24.0, [1.0] * 3)[0]
+    assert ": 1 × (1 cpu), 1 × (1.5 cpu), 1 × (2 cpu). It has" in three
+    four = of_one_owner([1.0, 1.5, 2.0, 2.5], 24.0, [1.0] * 4)[0]
+    assert "1 × (2 cpu), and 1 other size. It has" in four
+    five = of_one_owner([1.0, 1.5, 2.0, 2.5, 3.0], 24.0, [1.0] * 5)[0]
+    assert ": 1 × (1 cpu), 1 × (1.5 cpu), 1 × (2 cpu), and 2 other sizes. It has" in five
+
+
+def test_tasks_behind_others_of_an_owner_that_has_its_share_are_counted():
+    owners = Tenants(["ann", "bob", "cat"], np.array([0, 0, 1, 1, 2]), "owner")
+    demands = np.array([[1.0], [1.0], [1.0], [1.0], [5.0]])
+
+    def verdict(tasks, waiting):
+        tasks = np.array(tasks, dtype=float)[:, None]
+        waiting = np.array(waiting, dtype=float)
+        instance = Instance.from_arrays(demands, [[8.0]], task_limits=tasks[:, 0] + waiting)
+        subject = Subject(instance, tasks, waiting, tenants=owners)
+        return headline(ShareComparison.of(subject, "drf"))[0]
+
+    fair = "Fair: no owner is short of a whole task of its fair share."
+    assert verdict([2, 2, 2, 2, 0], [0, 1, 0, 3, 0]) == (
+        f"{fair} Tasks that wait: 4, all behind jobs of their own owner."
+    )
+    assert verdict([2, 2, 2, 2, 0], [0, 1, 0, 3, 1]) == (
+        f"{fair} Tasks that wait: 5, 4 of them behind jobs of their own owner."
+    )
+    assert verdict([2, 2, 2, 2, 0], [0, 0, 0, 0, 1]) == f"{fair} Tasks that wait: 1."
+
+
+def test_an_only_user_has_no_other_to_be_compared_with():
+    alone = Instance.from_arrays([[1.0]], [[4.0]], users=["ann"], task_limits=[2.0])
+    text_lines = headline(ShareComparison.of(Subject(alone, np.array([[2.0]]), np.zeros(1)), "drf"))
+    assert text_lines[0] == "Fair: ann is the only user. Nothing waits."
+
+
+def test_all_that_a_task_needs_is_named_and_nothing_else():
+    text_lines = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 1), (1000, 2048)))
+    assert "(8 CPU, 0.0009766 GiB each)" in text_lines[0]
+    text_lines = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 0), (1000, 2048)))
+    assert "(8 CPU each)" in text_lines[0]
+
+
+@pytest.mark.parametrize("holders", [2, 3, 4, 5, 8])
+def test_who_holds_too_much_is_named_or_counted(holders):
+    """Each of the holders has all but one task of its fair share beyond it; a waits with many."""
+    names = ["a", *"bcdefghi"[:holders]]
+    capacity = float(holders * (holders + 1))
+    instance = Instance.from_arrays(
+        np.ones((holders + 1, 1)),
+        [[capacity]],
+        users=names,
+        resources=["cpu"],
+        task_limits=[30] + [holders + 1] * holders,
+    )
+    tasks = np.array([[0.0]] + [[holders + 1.0]] * holders)
+    waiting = np.array([30.0] + [0.0] * holders)
+    sentence = headline(ShareComparison.of(Subject(instance, tasks, waiting), "drf"))[1]
+    named = [f"{name} 1 cpu" for name in names[1:4]]
+    preempted = [f"1 of {name}" for name in names[1:4]]
+    if holders > 3:
+        rest = holders - 3
+        named.append(f"{rest} other {'user' if rest == 1 else 'users'} {rest} cpu")
+        preempted.append(f"{rest} of {rest} other {'user' if rest == 1 else 'users'}")
+    holdings = ", ".join(named).replace("b 1 cpu", "b holds 1 cpu")
+    preemptions = ", ".join(preempted).replace("1 of b", "1 task of b")
+    assert sentence == (
+        f"{holdings} beyond fair shares on the servers where it could run. For {holders} tasks to fit, "
+        f"{preemptions} would be pre-empted."
+    )
+
+
+@pytest.mark.parametrize("borrowers", [2, 3, 4, 6])
+def test_whose_quota_is_lent_to_whom_is_named_or_counted(borrowers):
+    """Queue a of all the quota runs nothing, and each of the others one task of what a lends."""
+    names = ["a", *(f"q{k}" for k in range(borrowers))]
+    queues = {f"co/{name}": {"nominal": {"cpu": 0}} for name in names}
+    queues["co/a"] = {"nominal": {"cpu": borrowers}}
+    instance = Instance.from_arrays(
+        np.ones((borrowers + 1, 1)),
+        [[borrowers]],
+        users=names,
+        resources=["cpu"],
+        queue=list(queues),
+        queues=queues,
+        task_limits=[30] + [1] * borrowers,
+    )
+    tasks = np.array([[0.0]] + [[1.0]] * borrowers)
+    waiting = np.array([30.0] + [0.0] * borrowers)
+    sentence = headline(ShareComparison.of(Subject(instance, tasks, waiting), "kueue"))[1]
+    named = [f"co/q{k} (1 cpu)" for k in range(min(borrowers, 3))]
+    if borrowers > 3:
+        named.append("1 other queue" if borrowers == 4 else f"{borrowers - 3} other queues")
+    lent = f"the quota of co/a ({borrowers} cpu) is lent to {', '.join(named)}."
+    assert lent in sentence

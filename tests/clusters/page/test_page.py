@@ -1,0 +1,364 @@
+"""The page, as text: one file, everything in it, bounded in size, hostile names as data."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import fairlp
+import fairlp_clusters
+from cli_runner import run
+from fairlp import Instance, examples
+from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
+from fairlp_clusters.dues import subject
+from fairlp_clusters.dues.share_comparison import ShareComparison
+from fairlp_clusters.dues.subject import subject_of
+from fairlp_clusters.page import charts, sections
+from fairlp_clusters.page.facts import Facts
+from kubernetes_dumps import node, pod, written
+from report_instances import HOSTILE, hostile, queued
+
+for package in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(package)
+
+
+class Parsed(HTMLParser):
+    """Tags with their attributes, and the text of the page outside of scripts and styles."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts, self._inside = [], [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag in ("script", "style"):
+            self._inside = tag
+
+    def handle_endtag(self, tag):
+        if tag == self._inside:
+            self._inside = ""
+
+    def handle_data(self, data):
+        if not self._inside:
+            self.texts.append(data)
+
+
+SECTIONS = [
+    "glance",
+    "owed",
+    "waiting",
+    "queues",
+    "users",
+    "servers",
+    "mechanisms",
+    "prices",
+    "audit",
+    "model",
+]
+
+
+@pytest.mark.slow
+def test_every_section_is_there_and_nothing_is_fetched(page):
+    tags = Parsed(page).tags
+    assert [a["id"] for tag, a in tags if tag == "section"] == SECTIONS
+    assert [a["href"] for tag, a in tags if tag == "a"] == [
+        "#main",
+        *(f"#{name}" for name in SECTIONS),
+    ]
+    assert not [a for _, a in tags if "src" in a or a.get("href", "#")[0] != "#"]
+    assert not [tag for tag, _ in tags if tag in ("link", "iframe", "img", "object")]
+    policy = next(
+        a["content"] for tag, a in tags if a.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert (
+        policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe-eval" not in policy
+    )
+    assert len(page.encode()) < 5_000_000
+
+
+def test_the_page_can_be_heard(page):
+    parsed = Parsed(page)
+    charts = [a for tag, a in parsed.tags if a.get("role") == "img"]
+    assert len(charts) == 5 and all(len(a["aria-label"]) > 20 for a in charts)
+    headers = [a for tag, a in parsed.tags if tag == "th" and a.get("scope") == "col"]
+    assert len(headers) > 40 and all(a["aria-sort"] == "none" for a in headers)
+    assert (
+        sum(tag == "caption" for tag, _ in parsed.tags)
+        == sum(tag == "table" for tag, _ in parsed.tags)
+        == 9
+    )
+    assert ("html", {"lang": "en"}) in parsed.tags
+
+
+def test_the_numbers_are_those_of_the_tables(page):
+    instance, observed = queued()
+    table = fairlp_clusters.fair_shares(instance, observed=observed, by="queue")
+    rows = re.search(r'<table id="queue-table">.*?</table>', page, re.DOTALL)[0]
+    values = [float(value or "nan") for value in re.findall(r'data-value="([^"]*)"', rows)]
+    numbers = np.array(values).reshape(len(table), -1)
+    names = [
+        "share",
+        "fair_share",
+        "waiting",
+        "tasks",
+        "fair_tasks",
+        "users",
+        "weight",
+        "guarantee",
+        "borrowed",
+    ]
+    assert np.array_equal(numbers, table[names].to_numpy(dtype=float), equal_nan=True)
+    text = " ".join(Parsed(page).texts)
+    for phrase in (
+        "not checked",
+        "maximize",
+        "there is room for them",
+        "and of single servers one more of class",
+    ):
+        assert phrase in text, phrase
+
+
+def test_hostile_names_are_data(tmp_path):
+    instance, observed = hostile()
+    path = fairlp_clusters.report(instance, tmp_path / "hostile.html", observed=observed)
+    text = path.read_text(encoding="utf-8")
+    parsed = Parsed(text)
+    assert sum(tag == "script" for tag, _ in parsed.tags) == 3
+    assert not [a for _, a in parsed.tags if any(name.startswith("on") for name in a)]
+    all_text = "".join(parsed.texts)
+    assert all(name in all_text for name in HOSTILE)
+    inside = re.search(
+        r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL
+    )[1]
+    assert "<" not in inside
+    content = json.dumps(json.loads(inside), ensure_ascii=False)
+    assert json.dumps(HOSTILE[0])[1:-1] in content
+
+
+@pytest.mark.slow
+def test_names_with_separators_of_lines_do_not_stop_the_pictures(tmp_path):
+    """Vega compiles names into expressions, in which U+2028 ends a line: each picture is drawn, without a browser."""
+    import vl_convert
+
+    users, queues = ["ann\u2028x", "bob\u2029y"], ["red\u2028q", "blue"]
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 1]],
+        [[9, 9]],
+        users=users,
+        servers=["s\u2028"],
+        resources=["cpu\u2028", "mem"],
+        queue=queues,
+    )
+    text = fairlp_clusters.report(instance, tmp_path / "page.html", observed=[[1], [2]]).read_text(
+        encoding="utf-8"
+    )
+    inside = re.search(
+        r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL
+    )[1]
+    specs = json.loads(inside)
+    assert len(specs) >= 3
+    for spec in specs.values():
+        assert "<svg" in vl_convert.vegalite_to_svg(
+            {**spec, "width": 300} if "facet" not in spec else spec
+        )
+
+
+def test_an_instance_alone_is_reported_by_its_mechanism(tmp_path):
+    instance = fairlp.examples.load("wang-figure-1")
+    text = fairlp_clusters.report(instance, tmp_path / "r.html", "tsf").read_text(encoding="utf-8")
+    parsed = Parsed(text)
+    sections = [a["id"] for tag, a in parsed.tags if tag == "section"]
+    assert sections == [name for name in SECTIONS if name not in ("queues", "owed", "waiting")]
+    assert "What tsf gives to everyone" in text
+
+
+def test_the_mechanisms_to_compare_can_be_named(tmp_path):
+    instance, observed = queued()
+    facts = Facts(ShareComparison.of(subject_of(instance, observed)), ["drfh", "h-drf"])
+    assert facts.comparison.index.tolist() == ["observed", "h-drf-counted", "drfh", "h-drf"]
+    procedure = Facts(
+        ShareComparison.of(subject_of(fairlp.examples.load("ghodsi")), "drfh-first-fit")
+    )
+    assert procedure.model == "" and procedure.prices is None
+
+
+@pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
+def test_without_its_packages_the_error_names_the_extra(monkeypatch, tmp_path, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(
+        charts.ReportNotAvailableError, match=rf'{package}.*pip install "fairlp\[report\]"'
+    ) as error:
+        fairlp_clusters.report(fairlp.examples.load("ghodsi"), tmp_path / "r.html")
+    assert isinstance(error.value, FairlpError) and isinstance(error.value, ImportError)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises((FileFormatError, OSError)):
+        fairlp_clusters.report(fairlp.examples.load("ghodsi"), tmp_path / "none" / "r.html")
+
+
+def at_the_edge():
+    """Clusters of which there is little to say, by name: instance, what runs, mechanism."""
+    make = fairlp.Instance.from_arrays
+    demands = [[1.0], [2.0]]
+    return {
+        "nobody has a task": (make(demands, [[4.0]], task_limits=[0, 0]), None, None),
+        "nothing runs": (make(demands, [[4.0]], queue=["a", "a"]), [[0], [0]], None),
+        "all stand in the root": (make(demands, [[4.0]], queue=[None, None]), [[1], [1]], None),
+        "labels are numbers": (
+            make(demands, [[4.0]], users=[1, 2], servers=[7], resources=["cpu"]),
+            [[1], [1]],
+            None,
+        ),
+        "more runs than fits": (make(demands, [[4.0]]), [[9], [3]], None),
+        "rates are given": (make([[1.0, 1.0]], [[4.0, 4.0]], rates=[[2.0]]), [[1]], None),
+        "users arrive": (fairlp.examples.load("ghodsi"), None, "dynamic-drf"),
+    }
+
+
+@pytest.mark.parametrize("name", at_the_edge())
+def test_of_little_there_is_a_page_too(name, tmp_path):
+    instance, observed, mechanism = at_the_edge()[name]
+    text = fairlp_clusters.report(
+        instance, tmp_path / "r.html", mechanism, observed=observed
+    ).read_text(encoding="utf-8")
+    assert {"glance", "users", "servers", "mechanisms", "prices", "audit", "model"} <= {
+        a.get("id") for tag, a in Parsed(text).tags if tag == "section"
+    }
+
+
+def test_names_of_any_length_fit(tmp_path):
+    long = ["x" * 20_000, "y" * 20_000]
+    instance = fairlp.Instance.from_arrays([[1.0], [2.0]], [[4.0]], users=long, queue=long)
+    text = fairlp_clusters.report(instance, tmp_path / "r.html", observed=[[1], [1]]).read_text(
+        encoding="utf-8"
+    )
+    assert len(text) < 2_000_000 and "x" * 400 + "…" in text
+
+
+def test_a_cluster_without_queues_has_no_table_of_them():
+    with pytest.raises(TypeError, match="no queues"):
+        ShareComparison.of(subject_of(examples.ghodsi(), np.array([[1.0], [1.0]]))).queues  # noqa: B018
+
+
+@pytest.mark.slow
+def test_excluded_queues_use_but_are_owed_nothing(tmp_path):
+    """The system has 10 of 16 CPUs; of the rest each of two queues may have 3."""
+    cluster = Instance.from_arrays(
+        np.ones((3, 1)),
+        [[16.0]],
+        users=["sys", "ann", "bob"],
+        queue=["system/core", "a", "b"],
+        task_limits=[20, 9, 9],
+    )
+    snapshot = subject.Subject(
+        cluster, np.array([[10.0], [6.0], [0.0]]), np.array([10.0, 3.0, 9.0]), scheduler="slurm"
+    )
+    rest = snapshot.without(["system"])
+    assert list(rest.instance.users) == ["ann", "bob"] and rest.instance.pool.tolist() == [6]
+    assert rest.excluded.to_dict() == {"resource1": 10.0} and rest.without([]) is rest
+    path = fairlp_clusters.report(snapshot, tmp_path / "page.html", exclude=["system"])
+    text = " ".join(Parsed(path.read_text("utf-8")).texts)
+    assert (
+        "Not fair: bob is 3 tasks short" in text
+        and "who are excluded" in text
+        and "sys" not in text.split()
+    )
+    with pytest.raises(UnknownNameError, match="'systm'; did you mean 'system'"):
+        snapshot.without(["systm"])
+    with pytest.raises(InstanceError, match="all users are excluded"):
+        snapshot.without([""])
+    weighted = fairlp_clusters.report(rest, tmp_path / "weighted.html", weights={"b": 5})
+    assert "Not fair: bob is 5 tasks short" in " ".join(Parsed(weighted.read_text("utf-8")).texts)
+
+
+def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
+    def of(users, runs, waits):
+        cluster = Instance.from_arrays(
+            np.ones((len(users), 1)), [[12.0]], users=users, task_limits=np.add(runs, waits)
+        )
+        return subject.Subject(
+            cluster, np.array(runs, dtype=float)[:, None], np.array(waits, dtype=float)
+        )
+
+    # f runs and waits as before, and is short of nothing; g has one task less that waits
+    before = of(["a", "b", "c", "f", "g", "old"], [7, 1, 0, 1, 1, 2], [0, 8, 1, 0, 1, 0])
+    snapshot = of(["a", "b", "c", "f", "g", "new"], [8, 1, 0, 1, 1, 1], [0, 8, 1, 0, 0, 0])
+    page = fairlp_clusters.report(snapshot, tmp_path / "since.html", since=before).read_text(
+        "utf-8"
+    )
+    text = " ".join(Parsed(page).texts)
+    assert "2 users run more tasks than before, 1 fewer." in text
+    cards = {
+        name: (value, unit)
+        for name, value, unit in sections.sections(Facts(ShareComparison.of(snapshot)))[0].cards
+    }
+    assert cards["tasks that wait"] == ("9", "of 2 users") and cards["below fair"] == ("2", "users")
+    assert (
+        "Waiting before and now, and short of their fair share by so many tasks: b (3), c (1)."
+        in text
+    )
+    rows = re.search(r'<table id="since-table">.*?</table>', page, re.DOTALL)[0]
+    assert re.findall(r'<th scope="row"><bdi>(\w+)</bdi></th>', rows) == [
+        "old",
+        "a",
+        "new",
+        "b",
+        "c",
+        "g",
+    ]
+
+
+HALF = {"cpu": "500m", "memory": "1Gi"}
+
+
+@pytest.mark.slow
+def test_who_waits_for_no_server_and_what_was_not_understood_is_on_the_page(tmp_path, monkeypatch):
+    for package in ("altair", "jinja2", "vl_convert"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    giant = {"cpu": "64", "memory": "1Gi"}
+    items = [
+        node("n1"),
+        pod("a", on="n1", requests=HALF),
+        pod("g1", owner=("Job", "giant"), requests=HALF, nodeSelector={"zone": "nowhere"}),
+        pod("h1", owner=("Job", "heavy"), requests=giant),
+        pod("odd", on="n1", topologySpreadConstraints=[{"maxSkew": 1}]),
+    ]
+    (tmp_path / "dump").mkdir()
+    dump = written(tmp_path / "dump", *items)
+    text = fairlp_clusters.report(fairlp_clusters.snapshot(dump), tmp_path / "page.html").read_text(
+        encoding="utf-8"
+    )
+    assert (
+        "Parts of the dump that are left out or not understood" in text
+        and "Lines of the dump" in text
+    )
+    assert "They wait, and no server may take them" in text and "ml/giant" in text
+    output = " ".join(run("audit", dump).stdout.split())
+    assert "more tasks wait of 1 users whom no server may take" in output
+    assert "lines of the dump are left out, not understood or interpreted" in output
+
+
+def test_names_turn_no_direction_and_end_no_line_of_a_page(tmp_path):
+    """ESC, NUL, U+202E and the others have signs, in texts and charts; names stand by themselves."""
+    controls = "".join(map(chr, [0, 7, 27, 0x7F, 0x85, 0x61C, 0x200F, 0x2028, 0x202E, 0x2066]))
+    name = f"a{controls}b"
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 1]], [[4, 5]], users=[name, "bob"], servers=[f"s{controls}"], queue=[name, "q"]
+    )
+    text = fairlp_clusters.report(instance, tmp_path / "page.html", compare=[]).read_text(
+        encoding="utf-8"
+    )
+    body = text.partition("<body>")[2].partition("<script>")[0]
+    assert not set(controls) & set(body)
+    specs = text.partition('id="charts">')[2].partition("</script>")[0]
+    assert "a\\u2400\\u2407\\u241b" in specs and "\\u001b" not in specs and "\\u202e" not in specs
+    assert "<bdi>a␀␇␛\ufffd\ufffd\ufffd\ufffd␤\ufffd\ufffdb</bdi>" in body

@@ -1,0 +1,207 @@
+"""The page in a real browser, from a file and without a network: no error, folding, sorting, pictures, inert names."""
+
+from __future__ import annotations
+
+import pytest
+
+import fairlp
+import fairlp_clusters
+from browser import chromium, said
+from report_instances import hostile, queued
+
+for package in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(package)
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    with chromium(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    for name, (instance, observed) in {"plain": queued(), "hostile": hostile()}.items():
+        fairlp_clusters.report(instance, folder / f"{name}.html", observed=observed)
+    crowded = fairlp.Instance.from_arrays(
+        [[1.0, 4.0]] * 5,
+        [[40.0, 160.0]],
+        users=[f"a-user-with-a-long-name-{k}" for k in range(5)],
+        queue=[f"an-organisation-with-a-long-name/team-{k}" for k in range(5)],
+        resources=["cpu", "memory"],
+        task_limits=[20] * 5,
+    )
+    observed = [[0], [20], [10], [10], [0]]
+    fairlp_clusters.report(crowded, folder / "crowded.html", observed=observed)
+    return folder
+
+
+def opened(driver, page):
+    """Open a page and wait until its pictures are drawn."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    said(driver)
+    driver.get(page.as_uri())
+    drawn = WebDriverWait(driver, 30).until(
+        lambda d: d.execute_script("return document.documentElement.dataset.drawn")
+    )
+    return int(drawn)
+
+
+@pytest.mark.parametrize(
+    ("name", "sections"), [("plain", 10), ("hostile", 9)]
+)  # in one, tasks wait
+def test_the_page_draws_everything_without_an_error_and_names_are_inert(
+    driver, pages, name, sections
+):
+    assert opened(driver, pages / f"{name}.html") == 5
+    assert said(driver) == []
+    assert driver.execute_script("return window.broken") is None
+    assert driver.execute_script("return document.querySelectorAll('.canvas svg').length") == 5
+    assert driver.execute_script("return document.querySelectorAll('section').length") == sections
+    assert driver.execute_script("return document.querySelectorAll('img').length") == 0
+    marks = (
+        "return Array.from(document.querySelectorAll('.canvas'), c => "
+        "c.querySelectorAll('.role-mark path').length)"
+    )
+    assert all(count > 3 for count in driver.execute_script(marks))
+    wide = "return document.documentElement.scrollWidth <= window.innerWidth"
+    assert driver.execute_script(wide)
+
+
+def test_names_as_they_are_stand_in_the_pictures(driver, pages):
+    opened(driver, pages / "hostile.html")
+    texts = (
+        "return Array.from(document.querySelectorAll('[data-chart=users] svg text'), t => "
+        "t.textContent)"
+    )
+    assert any(text.startswith("<script>window") for text in driver.execute_script(texts))
+
+
+def test_hovering_shows_the_numbers_as_text(driver, pages):
+    opened(driver, pages / "hostile.html")
+    hover = """
+      const mark = document.querySelector('[data-chart=users] .role-mark path');
+      mark.scrollIntoView(); const box = mark.getBoundingClientRect();
+      return [box.x + box.width / 2, box.y + box.height / 2];
+    """
+    x, y = driver.execute_script(hover)
+    for step in (-3, 0):
+        move = {"type": "mouseMoved", "x": x + step, "y": y}
+        driver.execute_cdp_cmd("Input.dispatchMouseEvent", move)
+    tip = driver.execute_script(
+        "const t = document.getElementById('vg-tooltip-element'); return t && t.textContent"
+    )
+    assert "user" in tip and "%" in tip
+    assert driver.execute_script("return window.broken") is None and said(driver) == []
+
+
+def test_folding(driver, pages):
+    opened(driver, pages / "plain.html")
+    script = "return Array.from(document.querySelectorAll('#tree .leaf'), l => l.checkVisibility())"
+    assert driver.execute_script(script) == [True, True, True]  # red, blue, lab
+    driver.find_element("css selector", "[data-fold=shut]").click()
+    assert driver.execute_script(script) == [False] * 3
+    driver.find_element("css selector", "#tree > li > details > summary").click()
+    assert driver.execute_script(script) == [False, False, True]
+    driver.find_element("css selector", "[data-fold=open]").click()
+    assert driver.execute_script(script) == [True] * 3
+
+
+def column(driver, table, number):
+    read = (
+        f"return Array.from(document.querySelectorAll('#{table} tbody tr'), r => "
+        f"r.cells[{number}].textContent)"
+    )
+    return driver.execute_script(read)
+
+
+def test_sorting_by_numbers_and_by_names_with_the_keyboard(driver, pages):
+    from selenium.webdriver.common.keys import Keys
+
+    opened(driver, pages / "plain.html")
+    buttons = driver.find_elements("css selector", "#user-table thead button")
+    sorts = (
+        "return Array.from(document.querySelectorAll('#user-table thead th'), h => "
+        "h.getAttribute('aria-sort'))"
+    )
+    buttons[2].send_keys(Keys.ENTER)  # tasks, the most first
+    assert column(driver, "user-table", 2) == ["20", "18", "4", "3", "2"]
+    assert driver.execute_script(sorts)[:3] == ["none", "none", "descending"]
+    buttons[2].send_keys(Keys.SPACE)
+    assert column(driver, "user-table", 2) == ["2", "3", "4", "18", "20"]
+    buttons[0].send_keys(Keys.ENTER)
+    assert column(driver, "user-table", 0) == ["ann", "bob", "cid", "dee", "eva"]
+    assert driver.execute_script(sorts)[:3] == ["ascending", "none", "none"]
+    assert said(driver) == []
+
+
+def test_what_has_no_number_goes_last_either_way(driver, pages):
+    opened(driver, pages / "plain.html")
+    buttons = driver.find_elements("css selector", "#queue-table thead button")
+    button = next(button for button in buttons if button.text.startswith("borrowed"))
+    for _ in range(2):
+        button.click()
+        assert column(driver, "queue-table", 0)[-1] == "whole cluster"
+
+
+@pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
+def test_light_and_dark(driver, pages, scheme, dark):
+    driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "prefers-color-scheme", "value": scheme}]},
+    )
+    opened(driver, pages / "plain.html")
+    colours = """
+      const sum = (c) => c.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0);
+      const text = document.querySelector('[data-chart=users] .role-axis-label text');
+      return [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color,
+              getComputedStyle(text).fill].map(sum);
+    """
+    paper, ink, label = driver.execute_script(colours)
+    assert (
+        (paper < 150 and min(ink, label) > 600)
+        if dark
+        else (paper == 765 and max(ink, label) < 200)
+    )
+
+
+def test_on_a_telephone_the_page_is_no_wider_than_it(driver, pages):
+    metrics = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        for name in ("plain", "hostile"):
+            opened(driver, pages / f"{name}.html")
+            assert driver.execute_script("return document.documentElement.scrollWidth") <= 390
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_on_paper_everything_is_unfolded(driver, pages):
+    opened(driver, pages / "plain.html")
+    driver.find_element("css selector", "[data-fold=shut]").click()
+    printed = driver.execute_cdp_cmd("Page.printToPDF", {})
+    assert len(printed["data"]) > 20_000
+    open_ = "return Array.from(document.querySelectorAll('#tree details'), d => d.open)"
+    assert set(driver.execute_script(open_)) == {True}
+
+
+@pytest.mark.parametrize("width", [1400, 900])
+@pytest.mark.parametrize(
+    ("table", "heading"), [("owed-table", "held beyond"), ("queue-table", "held by")]
+)
+def test_the_column_of_holders_is_never_cut_off(driver, pages, width, table, heading):
+    opened(driver, pages / "crowded.html")
+    metrics = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    right = f"""
+      const table = document.querySelector('#{table}');
+      const cell = Array.from(table.querySelectorAll('th'), h => h)
+        .find(h => h.textContent.startsWith('{heading}'));
+      const frame = table.closest('.scroll').getBoundingClientRect();
+      return [cell.getBoundingClientRect().right, frame.right, window.innerWidth];
+    """
+    cell, frame, window = driver.execute_script(right)
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert window == width and cell <= frame <= window

@@ -1,0 +1,304 @@
+"""Verdicts about tenants: dumps of operators' complaints, rebuilt, and what the page says of them first.
+
+Each dump has the shape of a public complaint or of a case in a scheduler's own tests, in small
+numbers; what is right is worked out by hand in the docstrings.
+"""
+
+from __future__ import annotations
+
+import json
+
+import fairlp_clusters
+import kubernetes_dumps as kubernetes
+import slurm_dumps as slurm
+from fairlp_clusters.dues.share_comparison import ShareComparison
+from fairlp_clusters.dues.subject import subject_of
+from fairlp_clusters.page.headline import headline, is_fair
+
+
+def comparison_of(folder):
+    return ShareComparison.of(subject_of(fairlp_clusters.snapshot(folder)))
+
+
+def slurm_folder(folder, nodes, jobs):
+    for name, key, entries in (("nodes.json", "nodes", nodes), ("jobs.json", "jobs", jobs)):
+        document = {"meta": {"Slurm": {"release": "24.05.1"}}, key: entries}
+        (folder / name).write_text(json.dumps(document), encoding="utf-8")
+    return folder
+
+
+def slurm_jobs(user, cpus, nodes="", count=1, first=1, account="lab"):
+    """Jobs of one node each, of so many CPUs."""
+    tres = f"cpu={cpus},node=1,billing={cpus}"
+    return [
+        slurm.job(first + k, user=user, account=account, tres=tres, nodes=nodes)
+        for k in range(count)
+    ]
+
+
+def queue(name, cpus, cohort="co", weight=None, **limits):
+    """A ClusterQueue of CPUs in a cohort, and the LocalQueue of its name."""
+    quota = {"name": "cpu", "nominalQuota": str(cpus)} | limits
+    group = {"coveredResources": ["cpu"], "flavors": [{"name": "default", "resources": [quota]}]}
+    spec = {"resourceGroups": [group]} | ({"cohort": cohort} if cohort else {})
+    if weight is not None:
+        spec["fairSharing"] = {"weight": str(weight)}
+    local = kubernetes.kueue("LocalQueue", name, {"clusterQueue": name}, namespace="ml")
+    return [kubernetes.kueue("ClusterQueue", name, spec), local]
+
+
+def pods(queue, count, cpus=1, on=None, job="job"):
+    """Pods of a queue, of one job, of so many CPUs each."""
+    return [
+        kubernetes.pod(
+            f"{queue}-{job}-{on or 'waits'}-{k}",
+            on=on,
+            owner=("Job", f"{queue}-{job}"),
+            requests={"cpu": str(cpus)},
+            labels={"kueue.x-k8s.io/queue-name": queue},
+        )
+        for k in range(count)
+    ]
+
+
+def node(name, cpus):
+    return kubernetes.node(name, allocatable={"cpu": str(cpus), "pods": "1000"})
+
+
+def test_users_of_equal_thirds_are_treated_fairly_however_large_their_jobs_are(tmp_path):
+    """Three users have 20 of 60 cores each, and each has small jobs behind its own large ones."""
+    nodes = [slurm.node(f"n{k}", cpus=20, real_memory=1000) for k in range(3)]
+    jobs = []
+    for k, user in enumerate(("ann", "bob", "cid")):
+        jobs += slurm_jobs(user, 5, f"n{k}", count=4, first=100 * k)
+        jobs += slurm_jobs(user, 1, count=5, first=100 * k + 50)
+    comparison = comparison_of(slurm_folder(tmp_path, nodes, jobs))
+    assert is_fair(comparison)
+    assert headline(comparison)[0] == (
+        "Fair: no user is short of a whole task of its fair share. Tasks that wait: 15, all "
+        "behind jobs of their own user."
+    )
+    table = comparison.tenants
+    assert table.index.name == "tenant" and table["sizes"].tolist() == [2, 2, 2]
+    assert table["share"].tolist() == [1 / 3] * 3 and (table["owed"] == 0).all()
+    users = comparison.users
+    assert set(users["tenant"]) == {"lab/ann", "lab/bob", "lab/cid"} and not users["owed"].any()
+
+
+def test_an_only_user_is_short_of_nothing(tmp_path):
+    """Its small jobs wait behind its large ones: no one else has what they lack."""
+    jobs = slurm_jobs("ann", 10, "n1", count=1) + slurm_jobs("ann", 1, count=9, first=50)
+    comparison = comparison_of(slurm_folder(tmp_path, [slurm.node("n1", cpus=16)], jobs))
+    assert is_fair(comparison)
+    assert headline(comparison)[0].startswith("Fair: lab/ann is the only user. Tasks that wait: 9")
+
+
+def test_a_user_is_judged_by_all_its_jobs_together(tmp_path):
+    """ann has 10 of 40 cores and bob 30; ann lacks 10 cores: two jobs of 4, and two of 1."""
+    nodes = [slurm.node(f"n{k}", cpus=20) for k in range(2)]
+    jobs = slurm_jobs("ann", 10, "n0", count=1) + slurm_jobs("bob", 10, "n0", first=10)
+    jobs += slurm_jobs("bob", 10, "n1", count=2, first=20)
+    jobs += slurm_jobs("ann", 4, count=6, first=30) + slurm_jobs("ann", 1, count=3, first=40)
+    jobs += slurm_jobs("bob", 1, count=30, first=50)
+    comparison = comparison_of(slurm_folder(tmp_path, nodes, jobs))
+    assert headline(comparison)[:2] == [
+        "Not fair: lab/ann is 4 tasks short of its fair share: 2 × (4 CPU), 2 × (1 CPU). It has "
+        "25.0 % of the cluster, and 50.0 % is fair.",
+        "lab/bob holds 10 CPU beyond fair shares on the servers where it could run. For 4 tasks "
+        "to fit, 1 task of lab/bob would be pre-empted.",
+    ]
+
+
+def test_a_queue_is_owed_a_whole_task_though_floats_say_less(tmp_path):
+    """Quotas 8 and 3, weights 3 and 1: q0 runs 5 × 2 CPUs, and q1 waits with pods of 3 CPUs."""
+    items = [node("n0", 11), *queue("q0", 8, weight=3), *queue("q1", 3, weight=1)]
+    items += pods("q0", 5, 2, on="n0") + pods("q0", 9, 2) + pods("q1", 4, 3)
+    comparison = comparison_of(kubernetes.written(tmp_path, *items))
+    assert not is_fair(comparison)
+    assert headline(comparison)[:2] == [
+        "Not fair: co/q1 is 1 task short of its fair share (3 CPU each). It has 0.0 % of the "
+        "cluster, and 27.3 % is fair.",
+        "The quota of cpu in co has 1 CPU left; the quota of co/q1 (3 CPU) is lent to co/q0 (2 "
+        "CPU). For 1 task to fit, 1 task of co/q0 would be pre-empted.",
+    ]
+    assert comparison.tenant_shares.owed_whole.tolist() == [0, 1]
+
+
+def test_the_remedy_says_how_many_tasks_fit_and_who_holds_the_rest(tmp_path):
+    """Queues test and test1 of 5 and 5 quota on 12 CPUs; test runs 11, and test1 waits with 5."""
+    items = [node("n0", 12), *queue("test", 5), *queue("test1", 5)]
+    items += pods("test", 11, 1, on="n0") + pods("test1", 5, 1)
+    comparison = comparison_of(kubernetes.written(tmp_path, *items))
+    assert headline(comparison)[:2] == [
+        "Not fair: co/test1 is 5 tasks short of its fair share (1 CPU each). It has 0.0 % of the "
+        "cluster, and 41.7 % is fair.",
+        "All quota of cpu in co is in use: the quota of co/test1 (5 CPU) is lent to co/test (6 "
+        "CPU). For 5 tasks to fit, 6 tasks of co/test would be pre-empted.",
+    ]
+
+
+def test_a_queue_at_its_fair_share_of_five_sixths_is_fair(tmp_path):
+    """Kueue issue 3779: weights 5 and 1 of 12 CPUs that a third queue lends; 10 and 2 run."""
+    items = [node("n0", 12), *queue("a", 0, weight=5), *queue("b", 0, weight=1), *queue("c", 12)]
+    items += pods("a", 2, 5, on="n0", job="large") + pods("a", 9, 1) + pods("b", 2, 1, on="n0")
+    items += pods("b", 9, 1)
+    comparison = comparison_of(kubernetes.written(tmp_path, *items))
+    assert headline(comparison)[0] == (
+        "Fair: no queue is short of a whole task of its fair share. Tasks that wait: 18, all "
+        "behind jobs of their own queue."
+    )
+    assert is_fair(comparison)
+
+
+def volcano_pods(queue, count, on=None):
+    return [
+        kubernetes.pod(
+            f"{queue}-{on or 'waits'}-{k}",
+            on=on,
+            owner=("Job", queue),
+            requests={"cpu": "1"},
+            annotations={"scheduling.volcano.sh/queue-name": queue},
+            schedulerName="volcano",
+        )
+        for k in range(count)
+    ]
+
+
+def test_room_for_one_of_five_tasks_is_not_room_for_all(tmp_path):
+    """Queues of weights 5 and 5 on 12 CPUs: test runs 11, and test1 waits with 5; 6 each is fair.
+
+    One of the five fits beside the 11. For the others four of test's go, and it has 7 then.
+    """
+    items = [
+        node("n0", 12),
+        *(kubernetes.volcano(name, {"weight": 5}) for name in ("test", "test1")),
+    ]
+    items += volcano_pods("test", 11, on="n0") + volcano_pods("test1", 5) + volcano_pods("test", 4)
+    comparison = comparison_of(kubernetes.written(tmp_path, *items))
+    assert headline(comparison)[:2] == [
+        "Not fair: test1 is 5 tasks short of its fair share (1 CPU each). It has 0.0 % of the "
+        "cluster, and 41.7 % is fair.",
+        "There is room for 1 of the 5 now on n0. test holds 4 CPU beyond fair shares on the servers "
+        "where it could run. For 4 tasks to fit, 4 tasks of test would be pre-empted.",
+    ]
+    assert headline(comparison)[-1].endswith(
+        "Volcano's proportion plugin gives each queue what it deserves by its weight, as far as it "
+        "asks for it."
+    )
+
+
+def lost(name, message="", **spec):
+    """A pod that waits, and what Kubernetes says of it."""
+    pod = kubernetes.pod(name, owner=("Job", name), requests={"cpu": "1"}, **spec)
+    condition = {"type": "PodScheduled", "status": "False", "message": message}
+    pod["status"]["conditions"] = [condition]
+    return pod
+
+
+def affinity(*lines):
+    terms = {"nodeSelectorTerms": [{"matchExpressions": list(lines)}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def test_why_pods_fit_nowhere_is_on_the_first_screen(tmp_path):
+    """One asks for a label that no node has, one for a zone, one tolerates no taint, one is too large."""
+    taint = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
+    n1 = kubernetes.node("n1", {"zone": "a", "kind": "gpu"}, taints=[taint])
+    n2 = kubernetes.node("n2", {"zone": "b", "kind": "cpu"})
+    zone = {"key": "zone", "operator": "In", "values": ["c", "d"]}
+    items = [n1, n2, kubernetes.pod("runs", on="n2", owner=("Job", "runs"), requests={"cpu": "1"})]
+    items += [
+        lost("disk", "0/2 nodes are available", nodeSelector={"disk": "ssd"}),
+        lost("zone", affinity=affinity(zone)),
+        lost("taint", nodeSelector={"kind": "gpu"}),
+        lost("gpu", nodeSelector={"kind": "cpu"}) | {},
+    ]
+    items[-1]["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1"
+    folder = kubernetes.written(tmp_path, *items)
+    (row,) = [line for line in headline(comparison_of(folder)) if "no node may take" in line]
+    assert row == (
+        "Waiting, but no node may take them: 4 tasks (ml/disk: no node has disk=ssd, as its node "
+        "selector asks; “0/2 nodes are available”; ml/zone: no node has zone in (c, d), as its node "
+        "affinity asks; ml/taint: nodes that it may be on have taints that it does not tolerate; "
+        "and 1 other)."
+    )
+    waiting = fairlp_clusters.snapshot(folder).waiting.set_index("user")
+    assert waiting.loc["ml/gpu", "nowhere"] == "no node that takes new tasks has nvidia.com/gpu"
+    assert waiting.loc["ml/disk", "message"] == "0/2 nodes are available"
+
+
+def test_why_jobs_fit_nowhere_is_in_the_words_of_slurm(tmp_path):
+    """Features that no node of the partition has, a partition without nodes, nodes that are drained."""
+    nodes = [
+        slurm.node("n1", features=["a100"], partitions=["gpu"]),
+        slurm.node("n2"),
+        slurm.node("n3", partitions=["old"], state=["IDLE", "DRAIN"]),
+    ]
+    jobs = slurm_jobs("ann", 4, "n2")
+    reasons = {
+        "h100": ("gpu", "h100", "Resources"),
+        "big": ("huge", "", ""),
+        "old": ("old", "", ""),
+    }
+    for k, (user, (partition, feature, reason)) in enumerate(reasons.items()):
+        (job,) = slurm_jobs(user, 1, first=100 + k)
+        job |= {"partition": partition, "features": feature, "state_reason": reason}
+        jobs.append(job)
+    waiting = fairlp_clusters.snapshot(slurm_folder(tmp_path, nodes, jobs)).waiting.set_index(
+        "user"
+    )
+    assert waiting["nowhere"].to_dict() == {
+        "lab/h100": "no node of partition gpu has the features h100",
+        "lab/big": "no node is in partition huge",
+        "lab/old": "the nodes that it may be on take no new tasks",
+    }
+    assert waiting["message"].tolist() == ["Resources", "", ""]
+
+
+def test_both_verdicts_are_there_where_the_dump_has_past_use(tmp_path):
+    """ann and bob run two of four jobs of 4 CPUs each, and both wait: fair now, a half each.
+
+    ann had the whole cluster for one half-life, of which a half still counts: 0.5 + x = y and
+    x + y = 1 give a quarter and three, so that bob is one job short.
+    """
+    jobs = slurm_jobs("ann", 4, "n1", count=2) + slurm_jobs("bob", 4, "n1", count=2, first=10)
+    jobs += slurm_jobs("ann", 4, count=2, first=20) + slurm_jobs("bob", 4, count=2, first=30)
+    folder = slurm_folder(tmp_path, [slurm.node("n1")], jobs)
+    usage = [("root", "", 16), (" lab", "", 16), ("  lab", "ann", 16), ("  lab", "bob", 0)]
+    lines = [f"{account}|{user}|1|{86400 * days}" for account, user, days in usage]
+    table = "\n".join(["Account|User|RawShares|RawUsage", *lines])
+    (folder / "sshare.txt").write_text(table, encoding="utf-8")
+    config = "Configuration data as of 2026-01-01\nPriorityDecayHalfLife = 1-00:00:00\n"
+    (folder / "config.txt").write_text(config, encoding="utf-8")
+
+    comparison = comparison_of(folder)
+    assert is_fair(comparison)
+    assert headline(comparison)[1] == (
+        "Counting past use, which fades by half in each half-life, these are short of what is fair: "
+        "lab/bob (1 task)."
+    )
+    shares = comparison.tenants["fair_share_with_past"].round(9).to_dict()
+    assert shares == {"lab/ann": 0.25, "lab/bob": 0.75}
+    text = fairlp_clusters.report(folder, tmp_path / "page.html").read_text("utf-8")
+    assert "fair with past" in text and "Past use does not count" not in text
+
+
+def test_of_sizes_that_different_resources_stop_the_first_is_freed(tmp_path):
+    """Queue a runs all 4 GPUs that the cohort has and 10 of 14 CPUs; b waits with pods of both kinds."""
+
+    def gpu_pods(name, count, on=None):
+        pod_objects = pods(name, count, 1, on=on, job="gpu")
+        for pod in pod_objects:
+            pod["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1"
+        return pod_objects
+
+    items = [kubernetes.node("n0", allocatable={"cpu": "14", "nvidia.com/gpu": "4", "pods": "99"})]
+    for name in ("a", "b"):
+        quotas = kubernetes.flavors(("cpu", "7", {}), ("nvidia.com/gpu", "2", {}))
+        spec = {"cohort": "co", "resourceGroups": quotas}
+        local = kubernetes.kueue("LocalQueue", name, {"clusterQueue": name}, namespace="ml")
+        items += [kubernetes.kueue("ClusterQueue", name, spec), local]
+    items += gpu_pods("a", 4, "n0") + pods("a", 10, 1, on="n0") + gpu_pods("b", 2) + pods("b", 5, 1)
+    sentences = headline(comparison_of(kubernetes.written(tmp_path, *items)))
+    assert sentences[0].startswith("Not fair: co/b is 7 tasks short of its fair share: ")
+    assert "would be pre-empted" in sentences[1]

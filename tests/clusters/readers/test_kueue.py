@@ -1,0 +1,618 @@
+"""Dumps of Kueue: quotas by flavor, what is fair by default, weighted shares, and what is told."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import fairlp
+import fairlp_clusters
+import kueue_dumps
+from dump_files import notes, snapshot
+from fairlp.errors import FairlpWarning, SolverError
+from fairlp_clusters.dues import share_comparison
+from fairlp_clusters.dues.share_comparison import ShareComparison
+from fairlp_clusters.dues.subject import subject_of
+from fairlp_clusters.page.headline import headline
+from kubernetes_dumps import kueue, node, pod, said, written
+
+LABEL = "kueue.x-k8s.io/queue-name"
+
+
+_CPU = {"cpu": "1"}
+
+
+def group(flavors, covered=("cpu",)):
+    """A resource group: flavor → resource → fields of its quota."""
+    flavor_entries = [
+        {"name": flavor, "resources": [{"name": name} | quota for name, quota in resources.items()]}
+        for flavor, resources in flavors.items()
+    ]
+    return {"coveredResources": list(covered), "flavors": flavor_entries}
+
+
+def nominal(amount, **limits):
+    return {"nominalQuota": str(amount)} | {
+        f"{kind}Limit": str(value) for kind, value in limits.items()
+    }
+
+
+def queue(name, groups, cohort="all", weight=None, weighted_share=None, **spec):
+    """A ClusterQueue and the LocalQueue of its name."""
+    spec |= {"cohort": cohort, "resourceGroups": groups} | (
+        {"fairSharing": {"weight": weight}} if weight else {}
+    )
+    cluster_queue = kueue("ClusterQueue", name, spec)
+    cluster_queue["status"] = (
+        {} if weighted_share is None else {"fairSharing": {"weightedShare": weighted_share}}
+    )
+    return [cluster_queue, kueue("LocalQueue", name, {"clusterQueue": name}, namespace="ml")]
+
+
+def running(queue, count, nodes, start=0, requests=None, **spec):
+    """Pods of a job of one core each, one after the other on these nodes."""
+    return [
+        pod(f"{queue}-{k + start}", owner=("Job", queue), on=nodes[k % len(nodes)], requests=requests or _CPU,
+            labels={LABEL: queue}, **spec)
+        for k in range(count)
+    ]  # fmt: skip
+
+
+def workload(name, queue, count, status=None, requests=None, least=1, **spec):
+    """A Workload of a job of the same name, which may start with its first pods (``least``)."""
+    template = {"spec": {"containers": [{"resources": {"requests": requests or _CPU}}]} | spec}
+    sets = [{"name": "main", "count": count, "minCount": least, "template": template}]
+    workload_object = kueue(
+        "Workload", f"job-{name}", {"queueName": queue, "podSets": sets}, namespace="ml"
+    )
+    workload_object["metadata"]["ownerReferences"] = [
+        {"kind": "Job", "name": name, "controller": True}
+    ]
+    return workload_object | {"status": status or {}}
+
+
+def admitted(queue, count, flavor="default"):
+    """The status of a Workload that has its quota, of one core for each pod."""
+    assignment = {
+        "name": "main",
+        "count": count,
+        "flavors": {"cpu": flavor},
+        "resourceUsage": {"cpu": str(count)},
+    }
+    return {"admission": {"clusterQueue": queue, "podSetAssignments": [assignment]}}
+
+
+def fair(cluster):
+    """Tasks that are fair, by queue, under the rule that the report takes by itself."""
+    table = fairlp_clusters.fair_shares(cluster, by="queue")
+    return table["fair_tasks"].to_dict()
+
+
+def test_what_is_lent_is_fair_by_weight(tmp_path):
+    """A lends 6 of its 20 cores; B and C, of weights 1 and 2, borrow 2 and 4."""
+    quotas = {"A": (20, 1), "B": (10, 1), "C": (10, 2)}
+    items = [node(f"n{k}") for k in range(5)]
+    for name, (cores, weight) in quotas.items():
+        items += queue(name, [group({"default": {"cpu": nominal(cores)}})], weight=weight)
+        items += [workload(name, name, 14 if name == "A" else 40)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert ShareComparison.of(subject_of(cluster)).fair.mechanism == "kueue"
+    assert [fair(cluster)[f"all/{name}"] for name in "ABC"] == pytest.approx([14, 12, 14], rel=1e-9)
+
+
+FLAVORS = [
+    kueue("ResourceFlavor", "plain", {"nodeLabels": {"pool": "plain"}}),
+    kueue("ResourceFlavor", "spot", {
+        "nodeLabels": {"pool": "spot"}, "nodeTaints": [{"key": "spot", "value": "yes", "effect": "NoSchedule"}]}),
+]  # fmt: skip
+
+
+_TAINTED = {"taints": [{"key": "spot", "value": "yes", "effect": "NoSchedule"}]}
+
+
+_BEARS = [{"key": "spot", "operator": "Exists"}]
+
+
+def test_quotas_are_by_flavor_and_flavors_by_labels_and_taints(tmp_path):
+    """Each flavor's quota counts on its own nodes; only who bears the taint may use spot nodes."""
+    groups = [group({"plain": {"cpu": nominal(4)}, "spot": {"cpu": nominal(6)}})]
+    items = [
+        node("p1", {"pool": "plain"}),
+        node("s1", {"pool": "spot"}, **_TAINTED),
+        node("other"),
+        *FLAVORS,
+    ]
+    items += queue("A", groups) + queue("B", [group({"plain": {"cpu": nominal(2)}})])
+    items += [workload("A", "A", 20, tolerations=_BEARS), workload("B", "B", 20)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    tasks = fairlp.allocate(cluster.instance, "kueue")
+    assert tasks.totals.tolist() == pytest.approx([10, 2], rel=1e-9)
+    assert tasks.tasks.loc["ml/A"].to_dict() == pytest.approx(
+        {"p1": 4, "s1": 6, "other": 0}, abs=1e-8
+    )
+    assert tasks.tasks.loc["ml/B"].to_dict() == pytest.approx(
+        {"p1": 2, "s1": 0, "other": 0}, abs=1e-8
+    )
+    cluster.instance.write(tmp_path / "out.json")
+    assert fairlp.read(tmp_path / "out.json").equals(cluster.instance)
+
+
+def test_a_flavor_whose_label_no_node_has_has_no_nodes(tmp_path):
+    flavor = kueue("ResourceFlavor", "gone", {"nodeLabels": {"pool": "nowhere", "zone": "x"}})
+    items = [
+        node("n1"),
+        flavor,
+        *queue("A", [group({"gone": {"cpu": nominal(5)}})]),
+        workload("A", "A", 3),
+    ]
+    items += [*queue("B", [group({"default": {"cpu": nominal(3)}})]), workload("B", "B", 9)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert fair(cluster)["all/A"] == 0 and fair(cluster)["all/B"] == pytest.approx(3, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "pods", [{"count": 1, "requests": {"cpu": "10"}}, {"count": 10, "least": 10}]
+)
+def test_a_workload_above_all_that_its_cohort_has_keeps_no_quota_from_others(tmp_path, pods):
+    """Quotas 3, 1 and 4; a waits with 10 CPUs at once, of 8: the 3 that b and c lack of 8 are lent by halves."""
+    items = [node("n0"), node("n1")]
+    for name, cores in (("a", 3), ("b", 1), ("c", 4)):
+        items += queue(name, [group({"default": {"cpu": nominal(cores)}})])
+    items += [workload("a", "a", **pods), workload("b", "b", 8), workload("c", "c", 8)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert [fair(cluster)[f"all/{name}"] for name in "abc"] == pytest.approx([0, 2.5, 5.5])
+    assert cluster.held[["user", "tasks", "reason"]].to_numpy().tolist() == [
+        [
+            "ml/a",
+            pods["count"],
+            "10 CPU at once, more than the 8 CPU that ClusterQueue 'a' can ever have",
+        ]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("largest", "limits"),
+    [
+        (10, {}),  # 4 + 4 of its own cohort, and 2 of the other
+        (9, {"a": {"borrowing": 5}}),
+        (8, {"lab": {"borrowing": 0}}),
+        (9, {"b": {"lending": 3}}),
+        (9, {"rest": {"lending": 1}}),
+        (6, {"b": {"lending": 0}, "lab": {"borrowing": 2}}),
+    ],
+)
+def test_what_a_queue_can_have_at_most_follows_borrowing_and_lending_limits(
+    tmp_path, largest, limits
+):
+    """a and b with 4 CPUs each in the cohort lab, beside rest with 2, below org."""
+
+    def of(name, cores):
+        return [group({"default": {"cpu": nominal(cores, **limits.get(name, {}))}})]
+
+    lab = {"parent": "org", "resourceGroups": of("lab", 0)}
+    items = [node("n0"), node("n1"), kueue("Cohort", "lab", lab)]
+    items += queue("a", of("a", 4), cohort="lab") + queue("b", of("b", 4), cohort="lab")
+    items += queue("rest", of("rest", 2), cohort="org")
+    items += [
+        workload("fits", "a", largest, least=largest),
+        workload("not", "a", largest + 1, least=largest + 1),
+    ]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert cluster.waiting["user"].tolist() == ["ml/fits"]
+    assert cluster.held["reason"].tolist() == [
+        f"{largest + 1} CPU at once, more than the {largest} CPU that ClusterQueue 'a' can ever have"
+    ]
+
+
+def test_a_workload_that_fits_one_of_two_flavors_waits(tmp_path):
+    """5 CPUs fit the flavor of 6; 7 fit neither that nor the one of 4."""
+    groups = [group({"one": {"cpu": nominal(4)}, "two": {"cpu": nominal(6)}})]
+    items = [node("n0"), node("n1"), *queue("a", groups, cohort="")]
+    items += [workload("fits", "a", 5, least=5), workload("not", "a", 7, least=7)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert cluster.waiting["user"].tolist() == ["ml/fits"] and cluster.held["tasks"].tolist() == [7]
+
+
+def test_the_words_of_kueue_for_a_workload_above_all_quotas_are_shown(tmp_path):
+    message = "insufficient quota for cpu in flavor default, request > maximum capacity (4)"
+    condition = {
+        "type": "QuotaReserved",
+        "status": "False",
+        "reason": "ExceedsMaxQuota",
+        "message": message,
+    }
+    items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
+    items += [workload("a", "a", 5, {"conditions": [condition]}), workload("b", "a", 3)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert cluster.held["reason"].tolist() == [message]
+    assert cluster.waiting["user"].tolist() == ["ml/b"]
+
+
+def test_where_no_workload_could_ever_run_the_error_says_why(tmp_path):
+    items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
+    with pytest.raises(fairlp.errors.InstanceError, match="5 CPU at once, more than the 4 CPU"):
+        fairlp_clusters.snapshot(written(tmp_path, *items, workload("a", "a", 5, least=5)))
+
+
+def test_a_pod_above_all_quotas_is_held(tmp_path):
+    """A pod of 5 CPUs in a queue of 4, which Kueue holds by no gate in this dump."""
+    items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
+    labels = {LABEL: "a"}
+    items += [pod("big", owner=("Job", "big"), requests={"cpu": "5"}, labels=labels)]
+    items += [pod("small", owner=("Job", "small"), requests={"cpu": "4"}, labels=labels)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert cluster.waiting["user"].tolist() == ["ml/small"]
+    assert cluster.held["user"].tolist() == ["ml/big"]
+
+
+def test_lending_limits_and_lone_queues(tmp_path):
+    """A keeps 15 of its 20 cores for itself; the queue without a cohort lends nothing."""
+    items = [node(f"n{k}") for k in range(5)]
+    items += queue("A", [group({"default": {"cpu": nominal(20, lending=5)}})])
+    items += [*queue("B", [group({"default": {"cpu": nominal(5)}})]), workload("B", "B", 40)]
+    items += queue("lone", [group({"default": {"cpu": nominal(15)}})], cohort="")
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items, *running("B", 10, ["n0", "n1"])))
+    assert fair(cluster)["all/B"] == pytest.approx(10, rel=1e-9)
+    stopped = fairlp_clusters.fair_shares(cluster).loc["ml/B"]
+    assert stopped["blocked_by"] == "quota of cpu" and stopped["where"] == "all"
+
+
+def test_of_more_cohorts_than_one_none_borrows_from_another(tmp_path):
+    items = [node(f"n{k}") for k in range(4)]
+    for name, cohort in (("A", "x"), ("B", "x"), ("C", "y")):
+        items += queue(name, [group({"default": {"cpu": nominal(8)}})], cohort=cohort)
+    items += [workload("B", "B", 40), workload("C", "C", 40)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert [fair(cluster)[path] for path in ("x/B", "y/C")] == pytest.approx([16, 8], rel=1e-9)
+
+
+def test_a_resource_that_a_queue_does_not_cover_makes_its_workloads_inadmissible(tmp_path):
+    requests = {"cpu": "1", "nvidia.com/gpu": "1"}
+    items = [
+        node("n1", allocatable={"nvidia.com/gpu": "4"}),
+        *queue("A", [group({"default": {"cpu": nominal(4)}})]),
+    ]
+    items += [workload("A", "A", 3, requests=requests), workload("more", "A", 3)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    table = fairlp_clusters.fair_shares(cluster)
+    assert table["fair_tasks"].tolist() == pytest.approx([0, 3], rel=1e-9)
+    assert (
+        table.loc["ml/A", "blocked_by"] == "no quota of nvidia.com/gpu"
+        and table.loc["ml/A", "owed"] == 0
+    )
+
+
+def test_what_runs_though_no_queue_covers_it_is_no_matter_of_quotas(tmp_path):
+    requests = {"cpu": "1", "memory": "1Gi"}
+    items = [
+        node("n1"),
+        *queue("A", [group({"default": {"cpu": nominal(4)}})]),
+        workload("A", "A", 9, requests=requests),
+    ]
+    cluster = fairlp_clusters.snapshot(
+        written(tmp_path, *items, *running("A", 1, ["n1"], requests=requests))
+    )
+    assert fair(cluster)["all/A"] == pytest.approx(4, rel=1e-9)
+    assert said(cluster, "pods run with it in ClusterQueues that do not cover it")
+
+
+@pytest.mark.slow
+def test_weighted_shares_beside_those_that_kueue_tells(tmp_path):
+    """B has 4 cores beyond its 4, of the 12 that its cohort has: 1000 · 4 / 12, over its weight of 2."""
+    items = [node("n1"), node("n2")]
+    items += queue("A", [group({"default": {"cpu": nominal(8)}})], weighted_share=0)
+    items += queue("B", [group({"default": {"cpu": nominal(4)}})], weight=2, weighted_share=166)
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items, *running("B", 8, ["n1"])))
+    printed = cluster.shares[["weighted_share", "told"]]
+    assert printed.loc["all/B"].tolist() == pytest.approx([1000 / 12 * 4 / 2, 166])
+    assert printed.loc["all/A"].tolist() == [0, 0] and math.isnan(cluster.shares.loc["all", "told"])
+    table = fairlp_clusters.fair_shares(cluster, by="queue")
+    assert table.loc["all/B", ["weighted_share", "told"]].tolist() == pytest.approx([1000 / 6, 166])
+    page = tmp_path / "page.html"
+    fairlp_clusters.report(cluster, page)
+    text = page.read_text(encoding="utf-8")
+    for word in ("weighted share", "nominal", "lendable", "beyond the nominal quota"):
+        assert word in text, word
+
+
+def test_what_is_nominal_borrowed_and_lendable_stands_beside(tmp_path):
+    """16 cores; A 8 and B 4 nominal in a cohort, of which A keeps 2 for itself; B has 8; lone has 2 and runs 1.
+
+    The cohort can have 12 − 2 = 10 of A and B together, so that B may borrow 6 and is beyond by 4.
+    """
+    items = [node("n1"), node("n2")]
+    items += queue("A", [group({"default": {"cpu": nominal(8, lending=6)}})])
+    items += queue("B", [group({"default": {"cpu": nominal(4)}})])
+    items += queue("lone", [group({"default": {"cpu": nominal(2)}})], cohort="")
+    items += running("B", 8, ["n1"]) + running("lone", 1, ["n2"])
+    table = fairlp_clusters.fair_shares(
+        fairlp_clusters.snapshot(written(tmp_path, *items)), by="queue"
+    )
+    columns = ["nominal", "borrowed", "lendable", "guarantee"]
+    expected = {
+        "all": [10, math.nan, math.nan, math.nan],
+        "all/A": [8, 0, 10, 8],
+        "all/B": [4, 4, 10, 4],
+        "lone": [2, math.nan, math.nan, 2],
+    }
+    for path, cores in expected.items():
+        of_path = 16 * table.loc[path, columns].to_numpy(dtype=float)
+        assert of_path == pytest.approx(np.array(cores), nan_ok=True), path
+    assert table.loc["all/B", "weighted_share"] == pytest.approx(1000 * 4 / 10)
+
+
+def test_a_queue_without_a_cohort_shows_no_more_than_all_nodes(tmp_path):
+    """A quota of 36 CPUs on 8: no guarantee of 450 %."""
+    items = [node("n1"), *queue("lone", [group({"default": {"cpu": nominal(36)}})], cohort="")]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items, *running("lone", 2, ["n1"])))
+    table = fairlp_clusters.fair_shares(cluster, by="queue")
+    assert table.loc["lone", "guarantee"] == 1 and math.isnan(table.loc["lone", "borrowed"])
+    assert said(cluster, "nominal quota of 'cpu', 36000, above the 8000 of its nodes")
+
+
+def test_a_queue_of_weight_0_that_borrows_nothing_has_a_share_of_0(tmp_path):
+    """A is within its 4 cores; B, of the same weight, is beyond: infinite, as Kueue has it."""
+    items = [node("n1")]
+    for name in "AB":
+        items += queue(name, [group({"default": {"cpu": nominal(4)}})], weight="0")
+    cluster = fairlp_clusters.snapshot(
+        written(tmp_path, *items, *running("A", 2, ["n1"]), *running("B", 5, ["n1"]))
+    )
+    assert cluster.shares["weighted_share"].to_dict() == {
+        "all": 0,
+        "all/A": 0,
+        "all/B": math.inf,
+    }
+
+
+def test_cohorts_below_cohorts_have_shares(tmp_path):
+    """lab owns 4 + 2 of the 10 cores of org; its queues have 8: it borrows 2 of 10."""
+    items = [node("n1"), node("n2"), kueue("Cohort", "lab", {"parent": "org"})]
+    items += queue("A", [group({"default": {"cpu": nominal(4)}})], cohort="lab")
+    items += queue("B", [group({"default": {"cpu": nominal(2)}})], cohort="lab")
+    items += queue("C", [group({"default": {"cpu": nominal(4)}})], cohort="org")
+    cluster = fairlp_clusters.snapshot(
+        written(tmp_path, *items, *running("A", 3, ["n1"]), *running("B", 5, ["n1"]))
+    )
+    shares = cluster.shares
+    assert shares["weighted_share"].to_dict() == pytest.approx(
+        {"org": 0, "org/lab": 200, "org/lab/A": 0, "org/lab/B": 300, "org/C": 0}
+    )
+    assert 16 * shares.loc["org/lab", "borrowed"] == pytest.approx(2)
+
+
+_TWO_PLAIN = [kueue("ResourceFlavor", "spot", {}), kueue("ResourceFlavor", "reserved", {})]
+
+
+def two_plain_flavors(spot, reserved):
+    """Quotas of two flavors without labels."""
+    return [group({"spot": {"cpu": nominal(spot)}, "reserved": {"cpu": nominal(reserved)}})]
+
+
+def test_flavors_without_labels_keep_their_own_quotas(tmp_path):
+    """A has 3 spot cores of its own and uses 5, and none of its 3 reserved ones: it borrows 2.
+
+    Of the sums, 5 of 6 cores, it would borrow none. The cohort has 6 cores of either flavor: 12.
+    """
+    items = [node("n1"), node("n2"), *_TWO_PLAIN]
+    items += queue("A", two_plain_flavors(3, 3)) + queue("B", two_plain_flavors(3, 3))
+    items += [workload("A", "A", 5, admitted("A", 5, "spot"))]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items, *running("A", 5, ["n1"])))
+    shares = cluster.shares.loc["all/A"]
+    assert shares["weighted_share"] == pytest.approx(1000 * 2 / 12)
+    assert 16 * shares["lendable"] == pytest.approx(12)
+
+
+def test_a_dump_with_quotas_and_caps_is_audited(tmp_path):
+    """Of 16 cores A has 4 of its quota of 8, and waits; B has its 4: A could have 4 more."""
+    items = [node("n1"), node("n2")]
+    for name, cores in (("A", 8), ("B", 4)):
+        items += queue(name, [group({"default": {"cpu": nominal(cores, borrowing=0)}})])
+        items += running(name, 4, ["n1"])
+    items.append(workload("more", "A", 9))
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    audit = fairlp.audit(cluster.instance, cluster.observed, ["Pareto-optimal"])
+    assert audit.holds.tolist() == [False] and "4 more tasks" in audit.witness.iloc[0]
+
+
+def test_tasks_count_in_any_flavor_of_the_same_nodes(tmp_path):
+    """A may use 2 + 4 cores, and B 1 + 1; each borrows in either flavor what the other leaves: 6 and 2 of 8."""
+    items = [node("n1"), node("n2"), *_TWO_PLAIN]
+    items += queue("A", two_plain_flavors(2, 4)) + queue("B", two_plain_flavors(1, 1))
+    items += [workload("A", "A", 20), workload("B", "B", 20)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    allocation = fairlp.allocate(cluster.instance, "kueue")
+    assert allocation.totals.tolist() == pytest.approx([6, 2])
+    audit = fairlp.audit(cluster.instance, allocation, ["Pareto-optimal"])
+    assert audit.holds.tolist() == [True]
+    audit_of_less = fairlp.audit(cluster.instance, allocation.tasks * 0.9, ["Pareto-optimal"])
+    assert audit_of_less.holds.tolist() == [False]
+    alone = fairlp_clusters.snapshot(written(tmp_path / "alone", *items[:-1]))
+    assert fairlp.allocate(alone.instance, "kueue").totals.tolist() == pytest.approx([8])
+
+
+def test_resources_of_one_group_have_one_flavor_together(tmp_path):
+    """Spot has 4 cores and 1 GiB, reserved 1 core and 4 GiB, of pods of 1 core and 1 GiB: one pod in each."""
+    gib = {"cpu": "1", "memory": "1Gi"}
+    quotas = {
+        "spot": {"cpu": nominal(4), "memory": nominal("1Gi")},
+        "reserved": {"cpu": nominal(1), "memory": nominal("4Gi")},
+    }
+    items = [node("n1"), *_TWO_PLAIN, *queue("A", [group(quotas, ("cpu", "memory"))])]
+    items += [workload("A", "A", 9, requests=gib)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert fairlp.allocate(cluster.instance, "kueue").totals.tolist() == pytest.approx([2])
+
+
+def test_quota_that_is_reserved_counts_though_no_pods_are_there(tmp_path):
+    items = [node("n1"), *queue("A", [group({"default": {"cpu": nominal(2)}})])]
+    items += queue("B", [group({"default": {"cpu": nominal(6)}})])
+    items += [
+        workload("A", "A", 4, admitted("A", 4)),
+        workload("B", "B", 2, admitted("B", 2)),
+        *running("B", 2, ["n1"]),
+    ]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert cluster.shares["weighted_share"].to_dict() == pytest.approx(
+        {"all": 0, "all/A": 1000 * 2 / 8, "all/B": 0}
+    )
+    # the four pods of A are not in the dump, and run where there is room
+    assert cluster.waiting.empty
+    assert cluster.observed.totals.to_dict() == {"ml/A": 4, "ml/B": 2}
+
+
+def test_field_names_of_v1beta2(tmp_path):
+    items = [node("n1"), kueue("Cohort", "org", {}), kueue("Cohort", "lab", {"parentName": "org"})]
+    cluster_queue, local = queue("A", [group({"default": {"cpu": nominal(4)}})])
+    cluster_queue["spec"]["cohortName"] = "lab"
+    del cluster_queue["spec"]["cohort"]
+    items += [
+        {**item, "apiVersion": "kueue.x-k8s.io/v1beta2"}
+        for item in (cluster_queue, local, workload("A", "A", 9))
+    ]
+    assert fair(fairlp_clusters.snapshot(written(tmp_path, *items)))["org/lab/A"] == pytest.approx(
+        4, rel=1e-9
+    )
+
+
+def test_nominal_quotas_without_nodes_are_told_and_nothing_is_refused(tmp_path):
+    """Nominal 20 CPUs of which A's pods fit 8; every mechanism that is defined shares the dump."""
+    items = [node("n1", {"a": "yes"}), *(node(f"m{k}") for k in range(4))]
+    for name in "AB":
+        items += queue(name, [group({"default": {"cpu": nominal(20)}})])
+    items += [workload("A", "A", 40, nodeSelector={"a": "yes"}), workload("B", "B", 40)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    shared = fairlp.allocate(cluster.instance, "kueue")
+    assert shared.totals.tolist() == pytest.approx([8, 32], rel=1e-9)
+    assert "12 of 20 CPU in the nominal quota of queue 'all/A' have no node" in shared.notes
+    assert said(cluster, "12 of 20 CPU of its guarantee have no node")
+    assert fairlp.compare(cluster.instance)["h-drf"].tolist() == pytest.approx([8, 32], rel=1e-6)
+
+
+def test_free_capacity_has_no_quotas(tmp_path):
+    items = [
+        node("n1"),
+        *queue("A", [group({"default": {"cpu": nominal(4)}})]),
+        *running("A", 1, ["n1"]),
+    ]
+    cluster = fairlp_clusters.snapshot(
+        written(tmp_path, *items, workload("more", "A", 3)), capacity="free"
+    )
+    assert (
+        cluster.instance.queues.quotas is None
+        and cluster.observed.instance.queues.quotas is not None
+    )
+
+
+def test_where_no_program_is_solved_the_next_rule_is_taken_and_told(tmp_path, monkeypatch):
+    honest = share_comparison.allocate
+
+    def failing(instance, mechanism, **options):
+        if mechanism == "kueue":
+            raise SolverError("planted")
+        return honest(instance, mechanism, **options)
+
+    items = [
+        node("n0"),
+        *queue("A", [group({"default": {"cpu": nominal(2)}})]),
+        *running("A", 1, ["n0"]),
+    ]
+    subject = subject_of(written(tmp_path, *items))
+    assert headline(ShareComparison.of(subject))[-1].startswith(
+        "Fair is what kueue gives: Kueue gives every queue"
+    )
+    monkeypatch.setattr(share_comparison, "allocate", failing)
+    with pytest.warns(FairlpWarning, match="what is fair is that of 'h-drf-counted': planted"):
+        comparison = ShareComparison.of(subject)
+    assert headline(comparison)[-1].startswith(
+        "Fair is what h-drf-counted gives: Kubernetes itself promises no shares"
+    )
+    with pytest.raises(SolverError, match="planted"):
+        ShareComparison.of(subject, "kueue")
+
+
+def test_what_is_there_twice_counts_once(tmp_path):
+    """Dumps that overlap: the first of each name counts, and the others are told."""
+    items = [node("n1"), *queue("A", [group({"default": {"cpu": nominal(4)}})], weight=2)]
+    items += [workload("A", "A", 3), workload("B", "A", 2, admitted("A", 2))]
+    once = fairlp_clusters.snapshot(written(tmp_path / "once", *items))
+    items += queue("A", [group({"default": {"cpu": nominal(1)}})], weight=5) + items[3:]
+    twice = fairlp_clusters.snapshot(written(tmp_path / "twice", *items))
+    assert twice.instance.equals(once.instance) and fair(twice) == fair(once)
+    for kind, count in (("ClusterQueue", 1), ("LocalQueue", 1), ("Workload", 2)):
+        assert len(said(twice, f"an earlier {kind} has this name")) == count
+
+
+def test_what_a_workload_cannot_have_is_left_out(tmp_path):
+    items = [
+        node("n1"),
+        *queue("A", [group({"default": {"cpu": nominal(4)}})]),
+        workload("A", "A", 3),
+    ]
+    broken = [workload("B", "A", -3), workload("C", "A", 1), workload("D", "A", 1)]
+    broken[1]["status"] = {"admission": {"clusterQueue": "A", "podSetAssignments": ["*"]}}
+    broken[2]["status"] = admitted("A", 1)
+    broken[2]["status"]["admission"]["podSetAssignments"][0]["resourceUsage"]["cpu"] = "x"
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items, *broken))
+    assert list(cluster.instance.users) == ["ml/A"]
+    assert said(cluster, "count is -3") == [("Workload 'job-B'", "left out")]
+    assert said(cluster, "it is '*'; expected a mapping") == [("Workload 'job-C'", "left out")]
+    assert said(cluster, "'x' is no quantity") == [("Workload 'job-D'", "left out")]
+
+
+def test_a_local_queue_of_no_cluster_queue(tmp_path):
+    queue = kueue("LocalQueue", "lost", {"clusterQueue": ""}, namespace="ml")
+    assert "it names no ClusterQueue" in notes(
+        snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
+    )
+
+
+def test_flavors_need_no_word(tmp_path):
+    every, partial_flavor = (
+        kueue("ResourceFlavor", "every", {}),
+        kueue("ResourceFlavor", "some", {"nodeLabels": {"zone": "a"}}),
+    )
+    text = notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), every, partial_flavor))
+    assert "'some'" not in text and "'every'" not in text
+
+
+def test_a_workload_that_names_its_node_may_run_on_that_node_only(tmp_path):
+    """No pod of a Workload is a DaemonSet's: what its template says of nodes by name is a rule."""
+    on_n1 = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [on_n1]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    cluster = fairlp_clusters.snapshot(
+        written(
+            tmp_path,
+            node("n0"),
+            node("n1"),
+            *queue("A", [group({"default": {"cpu": nominal(20)}})]),
+            workload("bound", "A", 4, affinity=affinity),
+        )
+    )
+    assert list(cluster.instance.servers) == ["n0", "n1"]
+    assert cluster.instance.eligible.tolist() == [[False, True]]
+
+
+def test_what_local_queues_have_consumed_is_the_past_of_their_namespace(tmp_path):
+    """Kueue prints decayed means: 2 cores of a node of 8 are 0.25/ln 2 times half-lives. They are of the namespace's
+    two jobs in that ClusterQueue, a half each."""
+    cluster_queue, local_queue = queue("red", [group({"default": {"cpu": nominal(4)}})])
+    status = {"admissionFairSharingStatus": {"consumedResources": {"cpu": "2"}}}
+    local_queue["status"] = {"fairSharing": status}
+    items = [node("n1"), cluster_queue, local_queue, *running("red", 1, ["n1"])]
+    items += [workload("other", "red", 1)]
+    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
+    assert cluster.history.to_list() == pytest.approx([0.125 / math.log(2)] * 2)
+    assert cluster.fair_with_past().totals.to_list() == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize("count", [2**63, 2**31, -1, -(2**63), 10**300, True, 1.5, "3"])
+@pytest.mark.parametrize("key", ["count", "minCount"])
+def test_a_count_that_kueue_cannot_hold_is_noted(tmp_path, count, key):
+    workload = kueue_dumps.workload("w", "to-red", ("Job", "w"))
+    workload["spec"]["podSets"][0][key] = count
+    items = [node("n1"), pod("a", on="n1"), *kueue_dumps.TREE, workload]
+    assert f"{key} is " in notes(snapshot(tmp_path, *items))

@@ -1,0 +1,124 @@
+"""Slurm's licences: jobs for which too few are free are held, in words that say how many."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import fairlp_clusters
+from fairlp_clusters.readers.cluster import EntryError
+from fairlp_clusters.readers.slurm_licences import Licences, licences_needed
+from slurm_dumps import job, node, read_cluster, write_dump
+
+TEXT = """LicenseName=matlab
+    Total=10 Used=7 Free=3 Reserved=0 Remote=no
+LicenseName=ansys
+    Total=4 Used=4 Free=0 Reserved=0 Remote=no
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", {}),
+        ("matlab", {"matlab": 1}),
+        ("matlab:2,ansys@server:3", {"matlab": 2, "ansys@server": 3}),
+        ("rtl@r,", {"rtl@r": 1}),
+        ("a*2,a", {"a": 3}),
+    ],
+)
+def test_licences_of_a_job(text, expected):
+    assert licences_needed(text) == expected
+
+
+@pytest.mark.parametrize("text", ["a|b", "a:x", ":2", "a:1:2"])
+def test_alternatives_and_what_is_no_licence_are_refused(text):
+    with pytest.raises(EntryError, match="is no licence with its count"):
+        licences_needed(text)
+
+
+def test_jobs_for_which_too_few_licences_are_free_are_held(tmp_path):
+    """3 of matlab are free: ann's job of 2 may start, bob's of 2 not after it, eve's of 4 never."""
+    jobs = [
+        job(1, "ann", nodes="", licenses="matlab:2", priority=9),
+        job(2, "bob", nodes="", licenses="matlab:2", priority=8),
+        job(3, "eve", nodes="", licenses="matlab:4", priority=10),
+        job(4, "fay", nodes="", licenses="ansys:1", state_reason="Licenses"),
+        job(5, "gil", nodes="", tres="cpu=1,mem=1G,node=1,license/ansys=2"),
+    ]
+    cluster = read_cluster(tmp_path, [node("n1")], jobs, **{"lic.txt": TEXT})
+    held = {
+        leaf.owner.partition("/")[2]: group.held_tasks for leaf, group in cluster.groups.items()
+    }
+    assert held == {
+        "ann": {},
+        "bob": {"licence matlab: needs 2, 3 of 10 free, of which jobs before it take 2": 1},
+        "eve": {"licence matlab: needs 4, 3 of 10 free": 1},
+        "fay": {"licence ansys: needs 1, 0 of 4 free": 1},
+        "gil": {"licence ansys: needs 2, 0 of 4 free": 1},
+    }
+    assert cluster.limits_reached == {"licence ansys": "licence ansys is used up (4 of 4)"}
+
+
+def test_as_many_tasks_of_an_array_wait_as_there_are_licences_for(tmp_path):
+    jobs = [job(1, nodes="", licenses="matlab", array_task_string="1-5")]
+    cluster = read_cluster(tmp_path, [node("n1")], jobs, **{"lic.txt": TEXT})
+    (group,) = cluster.groups.values()
+    assert group.waiting == 3
+    assert group.held_tasks == {"licence matlab: needs 1, 3 of 10 free": 2}
+
+
+def test_licences_are_read_from_text_in_one_line_and_from_json(tmp_path):
+    entry = {"LicenseName": "ansys", "Total": 4, "Used": 4, "Free": 0, "Remote": False}
+    one_line = "LicenseName=ansys Total=4 Used=4 Free=0 Reserved=0 Remote=no\n"
+    reasons = []
+    for name, text in (("a", json.dumps({"licenses": [entry], "meta": {}})), ("b", one_line)):
+        folder = tmp_path / name
+        folder.mkdir()
+        jobs = [job(1), job(2, "bob", nodes="", licenses="ansys:2")]
+        write_dump(folder, [node("n1")], jobs)
+        (folder / "licences").write_text(text, encoding="utf-8")
+        reasons.append(fairlp_clusters.snapshot(folder).held["reason"].tolist())
+    assert reasons == [["licence ansys: needs 2, 0 of 4 free"]] * 2
+
+
+def test_a_job_that_needs_no_licence_takes_none():
+    licences = Licences()
+    licences.read({"LicenseName": "a", "Total": 2, "Free": 1}, "")
+    assert licences.take({"a": 0}, 7) == (7, "") and licences.take({"b": 1}, 7) == (7, "")
+    assert licences.take({"a": 1}, 1) == (1, "")
+    assert licences.take({"a": 1}, 1)[0] == 0
+
+
+def test_licences_of_which_none_is_free_are_limits_that_are_reached():
+    licences = Licences()
+    for name, total, free in (("none", 0, 0), ("one", 1, 0), ("left", 2, 1)):
+        licences.read({"LicenseName": name, "Total": total, "Free": free}, "")
+    assert licences.limits_reached() == {"licence one": "licence one is used up (1 of 1)"}
+
+
+def test_the_last_licence_goes_to_the_first_job():
+    licences = Licences()
+    licences.read({"LicenseName": "a", "Total": 2, "Free": 1}, "")
+    assert licences.take({"a": 1}, 1) == (1, "")
+    reason = "licence a: needs 1, 1 of 2 free, of which jobs before it take 1"
+    assert licences.take({"a": 1}, 1) == (0, reason)
+    assert licences.lacking({"a": 1}) == "" and licences.lacking({"b": 9}) == ""
+    assert licences.lacking({"a": 2}) == "licence a: needs 2, 1 of 2 free"
+
+
+def test_tasks_on_two_nodes_each_take_their_licences_once(tmp_path):
+    """3 licences of matlab are free for 5 tasks of 2 nodes each: 2 tasks, or 4 portions, are held."""
+    wide = job(
+        1,
+        nodes="",
+        tres="cpu=4,mem=8G,node=2",
+        node_count=2,
+        licenses="matlab",
+        array_task_string="1-5",
+    )
+    cluster = read_cluster(tmp_path, [node("n1"), node("n2")], [wide], **{"lic.txt": TEXT})
+    (group,) = cluster.groups.values()
+    assert group.waiting == 6 and sum(group.held_tasks.values()) == 4
+    assert cluster.jobs == {"run": 0, "wait": 3, "are held": 2}

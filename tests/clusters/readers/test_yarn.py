@@ -1,0 +1,1107 @@
+"""YARN: queues of both schedulers, nodes and applications, made by hand in the shapes of the documentation."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import fairlp
+import fairlp_clusters
+from fairlp.errors import FileFormatError
+from fairlp_clusters.readers.cluster import EntryError
+from fairlp_clusters.readers.yarn import YarnReader
+from fairlp_clusters.readers.yarn_settings import YarnSettings
+from kubernetes_dumps import said
+from profiles import many
+from yarn_dumps import CAPACITY as CAPACITY_SCHEDULER, app, asks, node
+
+
+def leaf(name, capacity, largest=100.0, **fields):
+    """A queue without a limit of single users (a userLimitFactor of −1 switches it off)."""
+    return {
+        "type": "capacitySchedulerLeafQueueInfo",
+        "queueName": name,
+        "capacity": capacity,
+        "maxCapacity": largest,
+        "userLimitFactor": -1.0,
+    } | fields
+
+
+#: The setting with which all resources count; without it memory alone does.
+DOMINANT = {
+    "yarn.scheduler.capacity.resource-calculator": (
+        "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+    )
+}
+
+
+def conf(**settings):
+    """Properties as ``/conf?format=json`` prints them."""
+    names = {name.replace("_", "."): value for name, value in settings.items()}
+    return {"properties": [{"key": name, "value": value} for name, value in names.items()]}
+
+
+TREE = [
+    leaf(
+        "a",
+        75.0,
+        absoluteMaxCapacity=80.0,
+        queues={"queue": [leaf("x", 33.3), leaf("y", 66.7, 90.0)]},
+    ),
+    leaf("b", 25.0, 40.0, absoluteCapacity=25.0, userLimitFactor=2.0),
+    leaf("stopped", 0.0, state="STOPPED"),
+]
+
+
+CAPACITY = CAPACITY_SCHEDULER | {"queues": {"queue": TREE}}
+
+
+def written(folder, nodes, apps, scheduler=None, settings=DOMINANT):
+    documents = {"nodes.json": {"nodes": {"node": nodes}}, "apps.json": {"apps": {"app": apps}}}
+    if settings is not None:
+        documents["conf.json"] = conf(**settings)
+    if scheduler is not None:
+        documents["scheduler.json"] = {"scheduler": {"schedulerInfo": scheduler}}
+    for name, document in documents.items():
+        (folder / name).write_text(json.dumps(document), encoding="utf-8")
+    return folder
+
+
+def read(folder, *documents, **options):
+    return fairlp_clusters.snapshot(written(folder, *documents), **options)
+
+
+def limits(cluster, path, field):
+    queues = cluster.instance.queues
+    row = getattr(queues, field)[queues.named(path)]
+    return {
+        r: v
+        for r, v in zip(cluster.instance.resources, row.tolist(), strict=True)
+        if v and math.isfinite(v)
+    }
+
+
+def test_the_golden_dump(tmp_path):
+    nodes = [node("n1", (3072, 3), (5120, 5)), node("n2", (1024, 1), (7168, 7))]
+    apps = [
+        app(1, "root.a.x", usage=(2048, 2)),
+        app(
+            2,
+            "x",
+            usage=(1024, 1),
+            containers=1,
+            priority=4,
+            resourceRequests=[asks(3), asks(3, name="/rack1"), asks(0)],
+        ),
+        app(3, "root.b", "bob", (1024, 1), 1),
+        app(4, "b", "bob", (-1, -1), 0, state="FINISHED"),
+        app(5, "b", "eve", (0, 0), 0, state="ACCEPTED", resourceRequests=asks(1, 512)),
+    ]
+    cluster = read(tmp_path, nodes, apps, CAPACITY)
+    instance = cluster.instance
+    assert cluster.scheduler == "yarn" and list(instance.servers) == ["nodes"]
+    assert list(instance.users) == ["a/x/ann", "b/bob", "b/eve"] and instance.queue == (
+        "a/x",
+        "b",
+        "b",
+    )
+    assert list(instance.resources) == ["vcores", "memory"] and instance.units == {"memory": "MiB"}
+    assert instance.demands.tolist() == [[1, 1024], [1, 1024], [1, 512]]
+    assert instance.capacities.tolist() == [[16, 16384]]
+    assert instance.task_limits.tolist() == [6, 1, 1]
+    assert cluster.observed.tasks.to_numpy().tolist() == [[3], [1], [0]]
+    assert cluster.observed.usage.to_numpy().tolist() == [[4, 4096]]
+    assert not cluster.waiting[["message", "nowhere"]].to_numpy().any()
+    assert cluster.waiting.drop(columns=["message", "nowhere"]).to_dict("records") == [
+        {
+            "user": "a/x/ann",
+            "queue": "a/x",
+            "tasks": 3,
+            "since": "2026-01-01T00:00:00Z",
+            "priority": 4,
+        },
+        {
+            "user": "b/eve",
+            "queue": "b",
+            "tasks": 1,
+            "since": "2026-01-01T00:00:00Z",
+            "priority": None,
+        },
+    ]
+    weights = {
+        path: instance.queues.weights[instance.queues.named(path)] for path in instance.queues
+    }
+    assert weights == {"": 1, "a": 75, "a/x": 33.3, "a/y": 66.7, "b": 25, "stopped": 1 / 1000}
+    assert limits(cluster, "a", "guarantees") == {"vcores": 12, "memory": 12288}
+    assert limits(cluster, "a/x", "guarantees") == pytest.approx(
+        {"vcores": 12 * 0.333, "memory": 12288 * 0.333}
+    )
+    assert limits(cluster, "a", "caps") == pytest.approx({"vcores": 12.8, "memory": 16384 * 0.8})
+    assert limits(cluster, "a/y", "caps") == pytest.approx(
+        {"vcores": 11.52, "memory": 16384 * 0.72}
+    )
+    assert limits(cluster, "b", "caps") == pytest.approx({"vcores": 6.4, "memory": 16384 * 0.4})
+    for phrase, expected_place in (
+        ("it has finished (FINISHED)", "application 'application_1_0004'"),
+        ("its state is STOPPED", "queue 'stopped'"),
+        ("a capacity of 0", "queue 'stopped'"),
+        ("the dump does not say on which nodes containers run", "2 nodes"),
+    ):
+        assert [place for place, _ in said(cluster, phrase)] == [expected_place]
+    assert len(cluster.not_understood) == 4
+    assert fairlp_clusters.snapshot(tmp_path, capacity="free").instance.capacities.tolist() == [
+        [12, 12288]
+    ]
+
+
+def by_partition(name, capacity, gpu, **fields):
+    """A queue with these percentages of the default partition and of the partition gpu."""
+    entries = [
+        {"partitionName": "", "capacity": capacity, "maxCapacity": 100.0},
+        {"partitionName": "gpu", "capacity": gpu, "maxCapacity": 100.0},
+    ]
+    return leaf(name, capacity, capacities={"queueCapacitiesByPartition": entries}, **fields)
+
+
+def wants(number, queue, count, partition="", user="ann", memory=1024):
+    """An application that has nothing and asks for containers of one core in a partition."""
+    requests = [asks(count, memory, nodeLabelExpression=partition)]
+    return app(number, queue, user, (0, 0), 0, resourceRequests=requests)
+
+
+TWO_PARTITIONS = [
+    node("n1", free=(102400, 100)),
+    node("g1", free=(20480, 20), nodeLabels=["gpu"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("partitions", "fair"),
+    [
+        # of the default partition alone: 10 and 90 of its 100 cores
+        ([""], {"ml": 10, "web": 90}),
+        # ml only in the partition gpu, which web does not want
+        (["gpu"], {"ml": 20, "web": 100}),
+        # ml in both: in each what is guaranteed there
+        (["", "gpu"], {"ml": 30, "web": 90, "ml/nodes": 10, "ml/nodes of 'gpu'": 20}),
+    ],
+)
+def test_a_queue_is_guaranteed_its_part_of_each_partition(tmp_path, partitions, fair):
+    """Queues ml 10 % and web 90 % of 100 cores, and 100 % and 0 % of 20 cores with GPUs; all want 200."""
+    queues = [by_partition("ml", 10.0, 100.0), by_partition("web", 90.0, 0.0)]
+    apps = [wants(k, "root.ml", 200, partition) for k, partition in enumerate(partitions)]
+    apps.append(wants(9, "root.web", 200, user="bob"))
+    cluster = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
+    assert said(cluster, "have no node") == []
+    shares = fairlp_clusters.fair_shares(cluster, by="queue")
+    assert {path: shares.loc[path, "fair_tasks"] for path in fair} == pytest.approx(fair)
+    of_ml = 10 * ("" in partitions) + 20 * ("gpu" in partitions)
+    assert shares.loc["ml", "guarantee"] == pytest.approx(of_ml / 120)
+
+
+def test_caps_are_by_partition_too(tmp_path):
+    """ml may have half of the 20 cores with GPUs, and all of the other 100: 110 together."""
+    ml = by_partition("ml", 100.0, 50.0)
+    ml["capacities"]["queueCapacitiesByPartition"][1]["maxCapacity"] = 50.0
+    apps = [wants(1, "ml", 200), wants(2, "ml", 200, "gpu"), wants(3, "ml", 1, "moon")]
+    cluster = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": [ml]}})
+    assert limits(cluster, "ml/nodes of 'gpu'", "caps") == {"vcores": 10, "memory": 10240}
+    assert limits(cluster, "ml/nodes", "caps") == {}
+    assert limits(cluster, "ml", "caps") == {"vcores": 110, "memory": 112640}
+    shares = fairlp_clusters.fair_shares(cluster, by="queue")
+    assert shares.loc["ml", "fair_tasks"] == pytest.approx(110)
+    # ml/nodes has 100 of 120 cores, and the part with GPUs 10
+    assert 120 * shares.loc["ml", "guarantee"] == pytest.approx(110)
+
+
+@pytest.mark.slow
+def test_a_guarantee_without_nodes_is_lowered_and_no_error(tmp_path):
+    """Percentages of all 120 cores: 108 for web, which may use the 100 of the default partition only.
+
+    ml is guaranteed 12: web is lowered by the 8 that no node has, and by the 12 that ml has there.
+    """
+    queues = [leaf("ml", 10.0), leaf("web", 90.0)]
+    apps = [wants(1, "root.ml", 200), wants(2, "root.web", 200, user="bob")]
+    cluster = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
+    assert said(cluster, "20 of 108 vcores of its guarantee have no node") == [
+        ("queue 'web'", "the guarantee is lowered to what has one")
+    ]
+    fair = fairlp_clusters.fair_shares(cluster, by="queue")["fair_tasks"]
+    assert fair[["ml", "web"]].tolist() == pytest.approx([12, 88])
+    fairlp_clusters.report(cluster, tmp_path / "page.html")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [15, 16, 72, 118])
+def test_no_report_ends_in_an_error_because_a_guarantee_has_no_node(tmp_path, seed):
+    """Users of one queue in both partitions, with guarantees of all nodes: what is missing halves in each step."""
+    random = np.random.default_rng(seed)
+    queues = [leaf("ml", 10.0), leaf("web", 90.0)]
+    apps = []
+    for number in range(6):
+        queue, partition = random.choice(["root.ml", "root.web"]), random.choice(["", "gpu"])
+        memory = int(random.choice([512, 1500, 3000]))
+        apps.append(wants(number, str(queue), 90, str(partition), memory=memory))
+    cluster = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
+    fairlp_clusters.report(cluster, tmp_path / "page.html")
+
+
+def test_guarantees_have_nodes_though_tasks_that_fit_none_are_left_out(tmp_path):
+    """ml is guaranteed 7.7 of 77 GiB and its users run on a node of 3 GiB, on which tasks of 4 GiB do not fit.
+
+    Reports leave those out; of ml's others, with 3,000 MiB each, 3,072 / 3,000 = 1.024 tasks fit.
+    """
+    queues = [leaf("ml", 10.0), leaf("web", 90.0)]
+    nodes = [
+        node("n1", free=(74240, 19)),
+        node("g1", free=(3072, 10), nodeLabels=["gpu"]),
+    ]
+    of_ml = [("cat", 4096, 3, 86), ("bob", 4096, 2, 86), ("cat", 3000, 2, 22), ("bob", 3000, 1, 24)]
+    apps = [
+        app(number, "root.ml", user, (0, 0), 0,
+            resourceRequests=[asks(count, memory, cores, nodeLabelExpression="gpu")])
+        for number, (user, memory, cores, count) in enumerate(of_ml)
+    ]  # fmt: skip
+    apps.append(app(9, "root.web", "eve", (0, 0), 0, resourceRequests=[asks(48, 1500, 2)]))
+    cluster = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": queues}})
+    with pytest.warns(fairlp.errors.OversizedTaskWarning):
+        fair = fairlp_clusters.fair_shares(cluster, by="queue")["fair_tasks"]
+    assert fair[["ml", "web"]].tolist() == pytest.approx([1.024, 9.5])
+
+
+def test_what_a_queue_in_two_partitions_is_guaranteed_stands_beside_it(tmp_path):
+    """science has all of 100 and half of 20 cores; its child half of either: 50 and 5."""
+    child = by_partition("physics", 50.0, 50.0)
+    other = by_partition("chemistry", 50.0, 50.0)
+    science = by_partition("science", 100.0, 50.0, queues={"queue": [child, other]})
+    rest = by_partition("rest", 0.0, 50.0)
+    apps = [
+        wants(1, "physics", 200),
+        wants(2, "physics", 200, "gpu"),
+        wants(3, "root.rest", 200, "gpu", "bob"),
+    ]
+    scheduler = CAPACITY | {"queues": {"queue": [science, rest]}}
+    cluster = read(tmp_path, TWO_PARTITIONS, apps, scheduler)
+    assert limits(cluster, "science/physics/nodes", "guarantees")["vcores"] == 50
+    assert limits(cluster, "science/physics/nodes of 'gpu'", "guarantees")["vcores"] == 5
+    assert limits(cluster, "rest", "guarantees")["vcores"] == 10
+    assert list(cluster.instance.users) == [
+        "science/physics/ann",
+        "science/physics/ann #2",
+        "rest/bob",
+    ]
+
+
+def test_percentages_with_few_digits_do_not_guarantee_more_than_there_is(tmp_path):
+    thirds = [leaf(name, 33.333336) for name in "abc"]
+    cluster = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": thirds}})
+    assert said(cluster, "add up to") == []
+    assert cluster.instance.queues.guarantees[1:, 1].sum() <= 8192 + 1e-9
+    dict_of_one = read(
+        tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": leaf("a", 100.0)}}
+    )
+    assert limits(dict_of_one, "a", "guarantees") == {"vcores": 8, "memory": 8192}
+    weighted = [leaf("a", 0.0, weight=3), leaf("b", 0.0, weight=1)]
+    cluster = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": weighted}})
+    assert (
+        cluster.instance.queues.weights.tolist() == [1, 3, 1]
+        and not cluster.instance.queues.guarantees.any()
+    )
+
+
+@pytest.mark.parametrize("is_list", [True, False])
+def test_the_fair_scheduler(tmp_path, is_list):
+    def queue(name, least=(0, 0), largest=(99999, 99), below=(), **fields):
+        fair_queue = {"queueName": name, "schedulingPolicy": "drf"} | fields
+        fair_queue |= {"minResources": dict(zip(("memory", "vCores"), least, strict=True))}
+        fair_queue |= {"maxResources": dict(zip(("memory", "vCores"), largest, strict=True))}
+        return fair_queue | (
+            {"childQueues": list(below) if is_list else {"queue": list(below)}} if below else {}
+        )
+
+    below = [
+        queue("root.a", (1024, 1), (4096, 4), [queue("root.a.x")], weight=3.0),
+        queue("root.b", weight=0),
+    ]
+    info = {"type": "fairScheduler", "rootQueue": queue("root", below=below)}
+    cluster = read(tmp_path, [node("n1", (2048, 2), (6144, 6))], [app(1, "root.a.x")], info)
+    assert cluster.instance.queue == ("a/x",)
+    assert limits(cluster, "a", "guarantees") == {"vcores": 1, "memory": 1024}
+    assert limits(cluster, "a", "caps") == {"vcores": 4, "memory": 4096}
+    assert limits(cluster, "", "caps") == {}  # of more than there is
+    assert dict(zip(cluster.instance.queues, cluster.instance.queues.weights, strict=True)) == {
+        "": 1, "a": 3, "a/x": 1, "b": 1 / 1000
+    }  # fmt: skip
+    assert said(cluster, "its weight is not printed")[0][0] == "queue 'a/x'"
+
+
+def test_partitions_are_servers(tmp_path):
+    nodes = [node("n1"), node("g1", (4096, 4), (4096, 4), nodeLabels=["gpu"])]
+    usage = [
+        {"partitionName": "", "used": {"memory": 1024, "vCores": 1}},
+        {"partitionName": "gpu", "used": {"memory": 3072, "vCores": 3}},
+    ]
+    apps = [
+        app(1, usage=(4096, 4), containers=4, resourceInfo={"resourceUsagesByPartition": usage}),
+        app(2, user="bob", usage=(1024, 1), containers=1, appNodeLabelExpression="gpu"),
+        app(
+            3,
+            user="eve",
+            usage=(0, 0),
+            containers=0,
+            resourceRequests=[asks(2, nodeLabelExpression="gpu")],
+        ),
+    ]
+    cluster = read(tmp_path, nodes, apps)
+    assert list(cluster.instance.servers) == ["nodes", "nodes of 'gpu'"]
+    assert cluster.observed.usage.to_numpy().tolist() == [[1, 1024], [4, 4096]]
+    eligible = dict(zip(cluster.instance.users, cluster.instance.eligible.tolist(), strict=True))
+    assert eligible["a/bob"] == eligible["a/eve"] == [False, True]
+    assert said(cluster, "nodes say that 4 are in use, applications 5")[0][0] == "resource 'vcores'"
+
+
+def test_other_resources_and_containers_that_are_not_alike(tmp_path):
+    def amounts(memory, cores, gpus):
+        information = [{"name": "memory-mb", "value": memory}, {"name": "vcores", "value": cores}]
+        information.append({"name": "yarn.io/gpu", "value": gpus})
+        return {
+            "memory": memory,
+            "vCores": cores,
+            "resourceInformations": {"resourceInformation": information},
+        }
+
+    nodes = [node("n1", usedResource=amounts(10240, 4, 2), availableResource=amounts(2048, 4, 2))]
+    usage = [{"partitionName": "", "used": amounts(10240, 4, 2)}]
+    cluster = read(
+        tmp_path,
+        nodes,
+        [app(1, usage=(10240, 4), containers=3, resourceInfo={"resourceUsagesByPartition": usage})],
+    )
+    assert list(cluster.instance.resources) == ["vcores", "memory", "yarn.io/gpu"]
+    assert cluster.instance.demands.tolist() == [
+        [2, 5120, 1]
+    ] and cluster.observed.totals.tolist() == [2]
+    assert cluster.observed.usage.to_numpy().tolist() == [[4, 10240, 2]]
+    assert (
+        said(cluster, "its 3 containers are not alike")[0][1]
+        == "it counts as equal parts of what it has"
+    )
+
+
+def test_a_mapping_that_yarn_writes_as_one_key_many_times(tmp_path):
+    written(tmp_path, [node("n1", (2048, 2))], [])
+    text = json.dumps({"apps": {"app": [app(1) | {"resourceSecondsMap": "HERE"}]}})
+    text = text.replace('"HERE"', '{"entry": {"key": "vcores"}, "entry": {"key": "memory-mb"}}')
+    (tmp_path / "apps.json").write_text(text, encoding="utf-8")
+    assert fairlp_clusters.snapshot(tmp_path).observed.totals.to_dict() == {"a/ann": 2}
+
+
+def test_a_list_of_one_is_that_one_and_an_empty_one_is_null(tmp_path):
+    cluster = read(tmp_path, node("n1", (2048, 2)), app(1))
+    assert cluster.observed.totals.to_dict() == {"a/ann": 2}
+    (tmp_path / "more.json").write_text('{"apps": null}', encoding="utf-8")
+    assert fairlp_clusters.snapshot(tmp_path).observed.totals.to_dict() == {"a/ann": 2}
+
+
+LINES = [
+    (
+        "apps",
+        app(9, resourceRequests=[asks(2**31)]),
+        "numContainers is 2147483648; expected at most 2147483647",
+        "application 'application_1_0009'",
+    ),
+    ("nodes", node("n1"), "an earlier node has this name", "node 'n1:8041'"),
+    ("nodes", node("n9", state="LOST"), "it does not work (LOST)", "node 'n9:8041'"),
+    ("nodes", node("n9", state="DECOMMISSIONING"), "it takes no new containers", "node 'n9:8041'"),
+    ("nodes", node("n9", nodeLabels=["x", "y"]), "labels ['y']", "node 'n9:8041'"),
+    ("nodes", {"id": "n9", "state": "RUNNING"}, "it has no amounts", "node 'n9'"),
+    ("nodes", node("n9", (-5, 0)), "amounts are negative", "node 'n9:8041'"),
+    ("nodes", {"state": "RUNNING"}, "it has no id", "node '?'"),
+    ("nodes", 3, "it is 3; expected a mapping", "node '?'"),
+    (
+        "apps",
+        app(1),
+        "an earlier application has this number",
+        "application 'application_1_0001'",
+    ),
+    (
+        "apps",
+        app(9, "root.zzz"),
+        "queue 'root.zzz' is not in the dump",
+        "application 'application_1_0009'",
+    ),
+    (
+        "apps",
+        app(9, "same"),
+        "queue 'same' is the name of several",
+        "application 'application_1_0009'",
+    ),
+    (
+        "apps",
+        app(9, usage=("1", 1)),
+        "allocatedMB is '1'; expected a whole number",
+        "application 'application_1_0009'",
+    ),
+    (
+        "apps",
+        app(9, appNodeLabelExpression="moon"),
+        "a node that is not in the dump",
+        "application 'application_1_0009'",
+    ),
+    (
+        "apps",
+        app(9, usage=(0, 0), state="ACCEPTED"),
+        "the dump does not say what it asks for",
+        "application 'application_1_0009'",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("key", "entry", "phrase", "expected_place"), LINES, ids=[line[2] for line in LINES]
+)
+def test_everything_odd_is_one_clear_line(tmp_path, key, entry, phrase, expected_place):
+    queues = [
+        leaf("a", 50.0, queues={"queue": [leaf("same", 100.0)]}),
+        leaf("b", 50.0, queues={"queue": [leaf("same", 100.0)]}),
+    ]
+    written(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": queues}})
+    (tmp_path / "odd.json").write_text(json.dumps({key: {key[:-1]: [entry]}}), encoding="utf-8")
+    snapshot = fairlp_clusters.snapshot(tmp_path, "yarn")
+    assert [place for place, _ in said(snapshot, phrase)] == [expected_place]
+
+
+@pytest.mark.parametrize(
+    ("document", "phrase"),
+    [
+        (
+            {"scheduler": {"schedulerInfo": {"type": "fifoScheduler"}}},
+            "scheduler of type 'fifoScheduler'",
+        ),
+        (
+            {"scheduler": {"schedulerInfo": CAPACITY | {"queues": {"queue": [leaf("a", 101)]}}}},
+            "expected a percentage",
+        ),
+        ({"scheduler": 3}, "expected a mapping"),
+        ({"clusterMetrics": {}}, "it is not read"),
+    ],
+)
+def test_odd_schedulers(tmp_path, document, phrase):
+    written(tmp_path, [node("n1")], [app(1)])
+    (tmp_path / "odd.json").write_text(json.dumps(document), encoding="utf-8")
+    (tmp_path / "odd2.json").write_text('{"apps": {}}', encoding="utf-8")
+    snapshot = fairlp_clusters.snapshot(tmp_path, "yarn")
+    assert len(said(snapshot, phrase)) == 1 or said(snapshot, "it is of no scheduler that is known")
+
+
+@settings(max_examples=many(60), deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("xy"), st.integers(1, 99), st.integers(1, 9999), st.integers(0, 9)
+        ),
+        min_size=1,
+    )
+)
+def test_what_is_observed_is_the_sum_over_applications(tmp_path_factory, apps):
+    applications = [
+        app(k, user=user, usage=(memory, cores), containers=count)
+        for k, (user, cores, memory, count) in enumerate(apps)
+    ]
+    cluster = read(tmp_path_factory.mktemp("sum"), [node("n1")], applications)
+    assert cluster.observed.usage.loc["nodes", "vcores"] == sum(cores for _, cores, _, _ in apps)
+    assert cluster.observed.usage.loc["nodes", "memory"] == sum(memory for _, _, memory, _ in apps)
+
+
+def amounts(vcores, memory):
+    return {"memory": memory, "vCores": vcores}
+
+
+def test_queues_that_are_configured_in_amounts(tmp_path):
+    """In absolute mode capacities in percent are 0; a queue with 30 of 40 vcores is guaranteed these."""
+
+    def absolute(name, vcores):
+        least = amounts(vcores, 1024 * vcores)
+        entry = {"partitionName": "", "configuredMinResource": least, "effectiveMinResource": least}
+        entry["effectiveMaxResource"] = amounts(40, 40960)
+        return leaf(name, 0.0, capacities={"queueCapacitiesByPartition": [entry]})
+
+    queues = {"queue": [absolute("big", 30), absolute("small", 10)]}
+    apps = [app(1, "root.big", containers=2), app(2, "root.small", containers=2)]
+    cluster = read(tmp_path, [node("n1", free=(36864, 36))], apps, CAPACITY | {"queues": queues})
+    assert (
+        limits(cluster, "big", "guarantees")["vcores"] == 30
+        and limits(cluster, "small", "guarantees")["vcores"] == 10
+    )
+    named = cluster.instance.queues.named
+    assert (
+        cluster.instance.queues.weights[named("big")]
+        == 3 * cluster.instance.queues.weights[named("small")]
+    )
+
+
+@pytest.mark.parametrize("capacity", [0.0, 25.0])
+def test_the_amounts_that_yarn_says_are_guaranteed_come_before_percentages(tmp_path, capacity):
+    """A queue is printed with 25 % (or 0) of 40 vcores, and an effective minimum of 30: 30 are guaranteed."""
+
+    def effective(name, vcores, percentage):
+        entry = {"partitionName": "", "effectiveMinResource": amounts(vcores, 1024 * vcores)}
+        return leaf(name, percentage, capacities={"queueCapacitiesByPartition": [entry]})
+
+    queues = [effective("big", 30, capacity), effective("small", 10, capacity and 75.0)]
+    apps = [wants(1, "root.big", 40), wants(2, "root.small", 40, user="bob")]
+    scheduler = CAPACITY | {"queues": {"queue": queues}}
+    cluster = read(tmp_path, [node("n1", free=(40960, 40))], apps, scheduler)
+    assert limits(cluster, "big", "guarantees") == {"vcores": 30, "memory": 30720}
+    assert fairlp_clusters.fair_shares(cluster, by="queue").loc[
+        "big", "fair_tasks"
+    ] == pytest.approx(30)
+    queues = cluster.instance.queues
+    big, small = (queues.weights[queues.named(name)] for name in ("big", "small"))
+    assert big / small == pytest.approx(25 / 75 if capacity else 30 / 10)
+
+
+def test_children_in_percent_of_a_queue_in_amounts(tmp_path):
+    """Half of 30 vcores is 15."""
+    entry = {
+        "partitionName": "",
+        "configuredMinResource": amounts(30, 30720),
+        "effectiveMinResource": amounts(30, 30720),
+        "effectiveMaxResource": amounts(40, 40960),
+    }
+    below = [leaf("x", 50.0), leaf("y", 50.0)]
+    capacities = {"queueCapacitiesByPartition": [entry]}
+    big = leaf("big", 0.0, capacities=capacities, queues={"queue": below})
+    apps = [wants(1, "x", 40), wants(2, "y", 40, user="bob")]
+    nodes = [node("n1", free=(40960, 40))]
+    cluster = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": [big]}})
+    assert limits(cluster, "big/x", "guarantees") == {"vcores": 15, "memory": 15360}
+
+
+def test_a_node_that_was_resized_below_its_use_has_its_new_size(tmp_path):
+    """10 GiB and 10 cores in use, −2 GiB and −1 core available: 8 GiB and 9 cores."""
+    nodes = [node("n1", (10240, 10), (-2048, -1)), node("n2", (0, 0), (1024, 1))]
+    cluster = read(tmp_path, nodes, [app(1, usage=(10240, 10), containers=10)])
+    assert cluster.instance.capacities.tolist() == [[10, 9216]]
+    assert said(cluster, "amounts are negative") == []
+
+
+def test_nodes_of_which_none_is_running_are_counted(tmp_path):
+    nodes = [node("n1", state="NEW"), node("n2", state="NEW")]
+    with pytest.raises(fairlp.errors.InstanceError, match=r"2 nodes, none RUNNING \(2 NEW\)"):
+        read(tmp_path, nodes, [app(1)])
+
+
+def test_a_queue_that_is_guaranteed_everything_and_has_two_sizes_of_container(tmp_path):
+    """Guarantees are shared with task limits; without them the programs left no room, and the page ended in error 4."""
+    scheduler = CAPACITY | {"queues": {"queue": [leaf("default", 100.0)]}}
+    apps = [
+        app(1, "root.default", usage=(8192, 2), containers=2, resourceRequests=[asks(30, 4096, 1)]),
+        app(
+            2,
+            "root.default",
+            user="bob",
+            usage=(2048, 2),
+            containers=2,
+            resourceRequests=[asks(3, 1024, 1)],
+        ),
+    ]
+    nodes = [node("n1", (6144, 3), (18432, 5)), node("n2", (4096, 1), (12288, 7))]
+    cluster = read(tmp_path, nodes, apps, scheduler)
+    assert limits(cluster, "default", "guarantees") == {"vcores": 16, "memory": 40960}
+    for mechanism in ("h-drf-counted", "h-drf", "drfh"):
+        allocation = fairlp.allocate(cluster.instance, mechanism)
+        assert allocation.totals.to_dict() == pytest.approx({"default/ann": 8.75, "default/bob": 5})
+        assert allocation.certify()
+
+
+def put(folder, **documents):
+    for name, document in documents.items():
+        (folder / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+    return folder
+
+
+def yarn_dump(folder, nodes, apps):
+    return fairlp_clusters.snapshot(
+        put(folder, nodes={"nodes": {"node": nodes}}, apps={"apps": {"app": apps}})
+    )
+
+
+def manager(name, **changes):
+    fields = {"id": f"{name}:8041", "state": "RUNNING", "usedMemoryMB": 2048, "usedVirtualCores": 2}
+    return fields | {"availMemoryMB": 8192, "availableVirtualCores": 8} | changes
+
+
+def application(number, **changes):
+    fields = {
+        "id": f"application_1_{number:04}",
+        "state": "RUNNING",
+        "queue": "root.a",
+        "user": "ann",
+    }
+    return fields | {"allocatedMB": 2048, "allocatedVCores": 2, "runningContainers": 2} | changes
+
+
+def test_yarn_amounts_that_are_not_known_and_keys_that_are_not_read(tmp_path):
+    waiting = application(
+        2, state="ACCEPTED", allocatedMB=-1, allocatedVCores=-1, runningContainers=-1
+    )
+    empty = application(3, user="bob", allocatedMB=0, allocatedVCores=0, runningContainers=0)
+    used = [
+        {"used": {"memory": 2048, "vCores": 2}},
+        {"partitionName": "x", "used": {"memory": 0, "vCores": 0}},
+    ]
+    divided = application(1, resourceInfo={"resourceUsagesByPartition": used})
+    put(tmp_path, more={"apps": None, "clusterMetrics": {}})
+    cluster = yarn_dump(tmp_path, [manager("n1")], [divided, waiting, empty])
+    assert cluster.observed.totals.to_dict() == {"a/ann": 2}
+    assert said(cluster, "it is not read")[0] == ("key 'clusterMetrics'", "left out")
+    assert said(cluster, "the dump does not say what it asks for")[0][0].startswith(
+        "application 'application_1_0002'"
+    )
+
+
+def cluster_of(folder, *documents):
+    """Return the cluster that the reader of YARN makes of a dump."""
+    reader = YarnReader()
+    for path in sorted(written(folder, *documents).iterdir()):
+        reader.read(path)
+    return reader.finish()[0]
+
+
+def held_and_waiting(cluster):
+    """Return tasks that wait and those that are held, by tenant."""
+    return {
+        leaf.tenant: (group.waiting, dict(group.held_tasks))
+        for leaf, group in cluster.groups.items()
+    }
+
+
+def bare(name, capacity, largest=100.0, **fields):
+    """A queue that prints no limit of single users."""
+    queue = leaf(name, capacity, largest) | fields
+    if "userLimitFactor" not in fields:
+        del queue["userLimitFactor"]
+    return queue
+
+
+ONE_QUEUE = CAPACITY | {"queues": {"queue": [bare("default", 100.0)]}}
+
+
+def test_by_default_memory_alone_counts(tmp_path):
+    """16 of 32 GiB are free, and 16 of 8 vcores in use: bob's 12 containers of 1 GiB have room."""
+    nodes = [node("n1", (16384, 16), (16384, -8))]
+    apps = [
+        app(1, "default", "ann", (16384, 16), 16),
+        app(2, "default", "bob", (0, 0), 0, resourceRequests=[asks(12)]),
+    ]
+    snapshot = read(tmp_path, nodes, apps, ONE_QUEUE, None)
+    assert list(snapshot.instance.resources) == ["memory"]
+    assert snapshot.instance.capacities.tolist() == [[32768]]
+    assert snapshot.observed.totals.to_dict() == {"default/ann": 16, "default/bob": 0}
+    fair = fairlp_clusters.fair_shares(snapshot)["fair_tasks"]
+    assert fair["default/bob"] == pytest.approx(12)
+    assert said(snapshot, "only memory counts") == [("resource 'vcores'", "left out")]
+    (what,) = snapshot.not_understood.query("where == \"resource 'vcores'\"")["what"]
+    assert what == (
+        "only memory counts, by DefaultResourceCalculator (the default: "
+        "yarn.scheduler.capacity.resource-calculator is not in the dump)"
+    )
+
+
+XML = """<?xml version="1.0" encoding="UTF-8"?>
+<configuration>
+  <property><name>yarn.scheduler.capacity.resource-calculator</name><value>{}</value></property>
+  <property><name>yarn.resourcemanager.scheduler.monitor.enable</name><value>true</value></property>
+</configuration>
+"""
+CLASSES = "org.apache.hadoop.yarn.util.resource."
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "resources"),
+    [
+        ("conf.xml", XML.format(f"{CLASSES}DominantResourceCalculator"), ["vcores", "memory"]),
+        ("conf.xml", XML.format(f"{CLASSES}DefaultResourceCalculator"), ["memory"]),
+        (
+            "scheduler-conf.json",
+            json.dumps(
+                {
+                    "property": [
+                        {
+                            "name": "yarn.scheduler.capacity.resource-calculator",
+                            "value": f"{CLASSES}DominantResourceCalculator",
+                        }
+                    ]
+                }
+            ),
+            ["vcores", "memory"],
+        ),
+    ],
+)
+def test_the_calculator_is_read_where_a_file_has_it(tmp_path, name, text, resources):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    snapshot = read(tmp_path, [node("n1")], [app(1, "default")], ONE_QUEUE, None)
+    assert list(snapshot.instance.resources) == resources
+    if resources == ["memory"]:
+        (what,) = snapshot.not_understood.query("where == \"resource 'vcores'\"")["what"]
+        assert what == (
+            "only memory counts, by DefaultResourceCalculator "
+            "(yarn.scheduler.capacity.resource-calculator in conf.xml)"
+        )
+
+
+def test_a_calculator_that_is_not_known_is_noted_and_all_resources_count(tmp_path):
+    own = {"yarn.scheduler.capacity.resource-calculator": "org.example.OurCalculator"}
+    snapshot = read(tmp_path, [node("n1")], [app(1, "default")], ONE_QUEUE, own)
+    assert said(snapshot, "resources are counted by OurCalculator") == [
+        ("the resources", "all count")
+    ]
+    assert list(snapshot.instance.resources) == ["vcores", "memory"]
+
+
+def fair_scheduler(policy=None, **fields):
+    root = {"queueName": "root", "childQueues": [{"queueName": "root.a", "weight": 1.0} | fields]}
+    if policy is not None:
+        root["childQueues"][0]["schedulingPolicy"] = policy
+    return {"type": "fairScheduler", "rootQueue": root}
+
+
+ALLOCATIONS = """<?xml version="1.0"?>
+<allocations>
+  <queue name="root"><queue name="a"><weight>3.0</weight>
+    <schedulingPolicy>drf</schedulingPolicy></queue></queue>
+  <defaultQueueSchedulingPolicy>fair</defaultQueueSchedulingPolicy>
+</allocations>
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "allocations", "resources"),
+    [
+        (None, None, ["memory"]),
+        ("fair", None, ["memory"]),
+        ("fifo", None, ["memory"]),
+        ("drf", None, ["vcores", "memory"]),
+        (None, ALLOCATIONS, ["vcores", "memory"]),
+        ("fair", ALLOCATIONS, ["memory"]),
+    ],
+)
+def test_the_policy_of_the_fair_scheduler_says_what_counts(
+    tmp_path, policy, allocations, resources
+):
+    if allocations:
+        (tmp_path / "fair-scheduler.xml").write_text(allocations, encoding="utf-8")
+    apps = [app(1, resourceRequests=[asks(2)])]
+    scheduler = fair_scheduler(policy)
+    snapshot = read(tmp_path, [node("n1")], apps, scheduler, None)
+    assert list(snapshot.instance.resources) == resources
+    cluster = cluster_of(tmp_path, [node("n1")], apps, scheduler, None)
+    ((group),) = cluster.groups.values()
+    ((request, _),) = group.requests.items()
+    assert request.left_out == (("vcores of nodes",) if resources == ["memory"] else ())
+
+
+def test_weights_of_the_allocation_file_are_those_of_queues_that_print_none(tmp_path):
+    (tmp_path / "fair-scheduler.xml").write_text(ALLOCATIONS, encoding="utf-8")
+    scheduler = fair_scheduler("fair", weight=None)
+    snapshot = read(tmp_path, [node("n1")], [app(1)], scheduler, None)
+    queues = snapshot.instance.queues
+    assert queues.weights[queues.named("a")] == 3 and not said(snapshot, "is not printed")
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("<configuration><property>", "it is no XML"),
+        ("<!DOCTYPE a><configuration/>", "it defines a type or entities of its own"),
+        ("<configuration><!ENTITY a></configuration>", "it defines a type or entities of its own"),
+    ],
+)
+def test_xml_that_is_none_is_noted(tmp_path, text, phrase):
+    (tmp_path / "conf.xml").write_text(text, encoding="utf-8")
+    snapshot = read(tmp_path, [node("n1")], [app(1)], ONE_QUEUE)
+    assert said(snapshot, phrase) == [("the file", "left out")]
+
+
+def test_queues_of_an_allocation_file_may_be_named_by_their_path():
+    settings = YarnSettings()
+    text = """<allocations>
+      <pool name="root.a.b"><weight>2</weight></pool>
+      <queue name="c"><queue name="root"><weight>4</weight></queue></queue>
+    </allocations>"""
+    settings.read_xml(text, "fair-scheduler.xml")
+    assert settings.weights == {"a/b": 2, "c/root": 4}
+    with pytest.raises(EntryError, match="weight is 'x'; expected a number"):
+        settings.read_xml(text.replace(">2<", ">x<"), "fair-scheduler.xml")
+
+
+def two_queues(factor=None, **fields):
+    own = {} if factor is None else {"userLimitFactor": factor}
+    queues = [bare("a", 50.0, **own, **fields), bare("b", 50.0, **own)]
+    return CAPACITY | {"queues": {"queue": queues}}
+
+
+#: ann has half of the cluster, which is all of her queue's capacity, and wants more.
+HALF = [app(1, "a", "ann", (8192, 8), 8, resourceRequests=[asks(8)])]
+
+
+@pytest.mark.parametrize(
+    ("factor", "fair"), [(None, 8), (1.0, 8), (1.5, 12), (2.0, 16), (-1.0, 16)]
+)
+def test_a_user_has_no_more_than_the_factor_times_the_capacity_of_the_queue(tmp_path, factor, fair):
+    """16 GiB in the cluster, and 8 of them the capacity of queue a."""
+    nodes = [node("n1", (8192, 8), (8192, 8))]
+    snapshot = read(tmp_path, nodes, HALF, two_queues(factor), None)
+    assert fairlp_clusters.fair_shares(snapshot).loc["a/ann", "fair_tasks"] == pytest.approx(fair)
+    cluster = cluster_of(tmp_path, nodes, HALF, two_queues(factor), None)
+    place = ", the default" if factor is None else ""
+    name = f"user limit of queue a (userLimitFactor 1{place}), user ann"
+    words = f"the {name.removesuffix(', user ann')} stops ann: 8192 of 8192 MiB of memory in use"
+    assert cluster.limits_reached == ({name: words} if fair == 8 else {})
+
+
+def test_a_factor_of_the_configuration_holds_where_the_queue_prints_none(tmp_path):
+    settings = {
+        "yarn.scheduler.capacity.user-limit-factor": "2",
+        "yarn.scheduler.capacity.root.a.user-limit-factor": "1.25",
+    }
+    nodes = [node("n1", (8192, 8), (8192, 8))]
+    snapshot = read(tmp_path, nodes, HALF, two_queues(), settings)
+    assert limits(snapshot, "a/ann", "caps") == {"memory": 10240}
+
+
+def test_a_limit_that_yarn_prints_counts_where_it_is_more(tmp_path):
+    """YARN rounds a user's limit to whole containers: 9 GiB of 8.5."""
+    users = {"user": [{"username": "ann", "userResourceLimit": amounts(1, 9216)}]}
+    queues = [bare("a", 53.125, users=users), bare("b", 46.875)]
+    nodes = [node("n1", (8192, 8), (8192, 8))]
+    scheduler = CAPACITY | {"queues": {"queue": queues}}
+    assert limits(read(tmp_path, nodes, HALF, scheduler, None), "a/ann", "caps") == {"memory": 9216}
+
+
+def test_all_users_of_a_queue_together_have_no_limit_of_single_users(tmp_path):
+    nodes = [node("n1", (8192, 8), (8192, 8))]
+    apps = [*HALF, app(2, "a", "bob", (0, 0), 0, resourceRequests=[asks(8)])]
+    snapshot = read(tmp_path, nodes, apps, two_queues(1.0), None, by="queue")
+    assert list(snapshot.instance.users) == ["a"] and snapshot.instance.queue == ("a",)
+    assert snapshot.instance.task_limits.tolist() == [24]
+
+
+def test_users_of_a_queue_in_two_partitions_have_a_limit_in_each(tmp_path):
+    queues = [by_partition("ml", 50.0, 50.0), by_partition("web", 50.0, 50.0)]
+    for queue in queues:
+        queue["userLimitFactor"] = 1.0
+    apps = [wants(1, "ml", 200), wants(2, "ml", 200, "gpu")]
+    scheduler = CAPACITY | {"queues": {"queue": queues}}
+    snapshot = read(tmp_path, TWO_PARTITIONS, apps, scheduler)
+    assert limits(snapshot, "ml/nodes/ann", "caps") == {"vcores": 50, "memory": 51200}
+    assert limits(snapshot, "ml/nodes of 'gpu'/ann", "caps") == {"vcores": 10, "memory": 10240}
+
+
+NOT_ACTIVATED = (
+    "[Fri Aug 25 10:15:09 +0000 2017] Application is added to the scheduler and is not yet "
+    "activated. Queue's AM resource limit exceeded.  Details : AM Partition = <DEFAULT_PARTITION>; "
+    "AM Resource Request = <memory:2048, vCores:1>; Queue Resource Limit for AM = <memory:5120, "
+    "vCores:1>; "
+)
+HELD = (
+    "Application is added to the scheduler and is not yet activated. Queue's AM resource limit "
+    "exceeded."
+)
+
+
+@pytest.mark.parametrize("requests", [[asks(3)], []])
+def test_an_application_that_is_not_yet_activated_is_held_in_the_words_of_yarn(tmp_path, requests):
+    waiting = app(
+        2,
+        "default",
+        "bob",
+        (-1, -1),
+        -1,
+        state="ACCEPTED",
+        diagnostics=NOT_ACTIVATED,
+        resourceRequests=requests,
+    )
+    apps = [app(1, "default"), waiting]
+    cluster = cluster_of(tmp_path, [node("n1", (2048, 2))], apps, ONE_QUEUE)
+    count = 3 if requests else 1
+    assert held_and_waiting(cluster)["default/bob"] == (0, {HELD: count})
+    snapshot = read(tmp_path, [node("n1", (2048, 2))], apps, ONE_QUEUE)
+    assert snapshot.held["reason"].tolist() == [HELD] and snapshot.held["tasks"].tolist() == [count]
+
+
+def test_a_limit_on_masters_that_is_used_up_holds_without_diagnostics(tmp_path):
+    """Masters of the queue have 2 of 2 GiB; the next needs 1 GiB more."""
+    used = {"usedAMResource": amounts(2, 2048), "AMResourceLimit": amounts(9, 2048)}
+    scheduler = CAPACITY | {"queues": {"queue": [bare("default", 100.0, **used)]}}
+    apps = [
+        app(1, "default"),
+        app(2, "default", "bob", (0, 0), 0, state="ACCEPTED", resourceRequests=[asks(1)]),
+    ]
+    cluster = cluster_of(tmp_path, [node("n1", (2048, 2))], apps, scheduler, None)
+    reason = "ApplicationMasters of queue default have 2048 of 2048 MiB of memory (AMResourceLimit)"
+    assert held_and_waiting(cluster)["default/bob"] == (0, {reason: 1})
+    assert cluster.limits_reached == {
+        "ApplicationMasters of queue default": (
+            "ApplicationMasters of queue default are at their limit (AMResourceLimit): "
+            "2048 of 2048 MiB of memory"
+        )
+    }
+
+
+def test_the_first_master_of_a_queue_may_start_whatever_the_limit(tmp_path):
+    used = {"usedAMResource": amounts(0, 0), "AMResourceLimit": amounts(1, 512)}
+    scheduler = CAPACITY | {"queues": {"queue": [bare("default", 100.0, **used)]}}
+    apps = [app(2, "default", "bob", (0, 0), 0, state="ACCEPTED", resourceRequests=[asks(1)])]
+    cluster = cluster_of(tmp_path, [node("n1")], apps, scheduler, None)
+    assert held_and_waiting(cluster) == {"default/bob": (1, {})}
+
+
+def test_other_diagnostics_stand_beside_what_waits(tmp_path):
+    text = (
+        "[Mon] Application is Activated, waiting for resources to be assigned for AM.  Details : x"
+    )
+    waits = app(
+        1, "default", usage=(0, 0), state="ACCEPTED", diagnostics=text, resourceRequests=[asks(1)]
+    )
+    waiting = read(tmp_path, [node("n1")], [waits], ONE_QUEUE).waiting
+    assert waiting["message"].tolist() == [
+        "Application is Activated, waiting for resources to be assigned for AM."
+    ]
+
+
+def test_a_container_has_to_fit_on_one_node(tmp_path):
+    """12 GiB are free, 4 on each of three nodes: the free amounts of each are kept."""
+    nodes = [node(f"n{k}", (4096, 4), (4096, -1)) for k in range(3)]
+    nodes.append(node("n4", (1024, 1), (9999, 9), state="DECOMMISSIONING"))
+    nodes.append(node("n5", (0, 0), (9999, 9), state="LOST"))
+    apps = [app(1, "default", usage=(12288, 12), containers=12, resourceRequests=[asks(1, 6144)])]
+    (server,) = cluster_of(tmp_path, nodes, apps, ONE_QUEUE, None).nodes.values()
+    assert server.pieces == ({"memory": 4096},) * 3
+    (server,) = cluster_of(tmp_path, nodes, apps, ONE_QUEUE).nodes.values()
+    assert server.pieces == ({"memory": 4096, "vcores": 0},) * 3
+
+
+def test_containers_run_and_wait_with_the_priority_of_their_application(tmp_path):
+    apps = [app(1, "default", priority=7, resourceRequests=[asks(1)])]
+    (group,) = cluster_of(tmp_path, [node("n1")], apps, ONE_QUEUE).groups.values()
+    assert dict(group.running_priorities) == {("nodes", 7): 2} and group.priorities == {7}
+
+
+MONITOR = "yarn.resourcemanager.scheduler.monitor.enable"
+INTRA = "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled"
+
+
+def preemption(folder, scheduler, settings):
+    apps = [app(1, "a", "ann"), app(2, "b", "bob", resourceRequests=[asks(1)])]
+    return cluster_of(folder, [node("n1")], apps, scheduler, settings).preemption
+
+
+@pytest.mark.parametrize(
+    ("settings", "flag", "refusal"),
+    [
+        (None, None, f"the default: {MONITOR} is not in the dump"),
+        ({MONITOR: "false"}, None, f"{MONITOR} in conf.json"),
+        (None, True, "preemptionDisabled of queues"),
+    ],
+)
+def test_without_its_monitor_the_capacity_scheduler_takes_no_container(
+    tmp_path, settings, flag, refusal
+):
+    fields = {} if flag is None else {"preemptionDisabled": flag}
+    rules = preemption(tmp_path, two_queues(-1.0, **fields), settings)
+    assert rules.refusal == (
+        f"the capacity scheduler's monitor is off ({refusal}): no container gives way"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "inside"),
+    [
+        ({MONITOR: "true"}, "to none"),
+        ({MONITOR: "true", INTRA: "true"}, "by priority or user limit"),
+    ],
+)
+def test_with_its_monitor_queues_above_their_capacity_give_way(tmp_path, settings, inside):
+    rules = preemption(tmp_path, two_queues(1.0, preemptionDisabled=True), settings)
+    assert rules.refusal == "" and rules.rule == (
+        "a container of a queue above its capacity gives way to queues below theirs "
+        f"({MONITOR} in conf.json); within a queue it gives way {inside} "
+        "(intra-queue-preemption.enabled)"
+    )
+    reason = "containers of queue a do not give way (preemptionDisabled)"
+    assert rules.protected == {"a/ann": reason}
+
+
+def test_a_queue_that_prints_that_it_gives_way_tells_that_the_monitor_is_on(tmp_path):
+    rules = preemption(tmp_path, two_queues(-1.0, preemptionDisabled=False), None)
+    assert rules.refusal == "" and not rules.protected
+    assert "(preemptionDisabled of queues)" in rules.rule
+
+
+@pytest.mark.parametrize("value", [None, "true"])
+def test_the_fair_scheduler_takes_containers_only_if_it_is_told_to(tmp_path, value):
+    name = "yarn.scheduler.fair.preemption"
+    settings = None if value is None else {name: value}
+    rules = preemption(tmp_path, fair_scheduler("fair", preemptable=False), settings)
+    if value is None:
+        assert rules.refusal == (
+            f"the fair scheduler does not pre-empt (the default: {name} is not in the dump): "
+            "no container gives way"
+        )
+        return
+    assert rules.rule == (
+        "a container of a queue above its fair share gives way to queues below "
+        f"({name} in conf.json)"
+    )
+    assert rules.protected == {"a/ann": "containers of queue a do not give way (preemptable)"}
+
+
+def test_users_with_a_limit_share_their_queue_equally(tmp_path):
+    """a may have all of 16 GiB, and each of its users 12; ann and bob want all, and bob has one size more."""
+    queues = [bare("a", 50.0, userLimitFactor=1.5), bare("b", 50.0, userLimitFactor=1.5)]
+    apps = [
+        app(1, "a", "ann", (0, 0), 0, resourceRequests=[asks(20)]),
+        app(2, "a", "bob", (0, 0), 0, resourceRequests=[asks(20), asks(20, 512)]),
+    ]
+    scheduler = CAPACITY | {"queues": {"queue": queues}}
+    snapshot = read(tmp_path, [node("n1", free=(16384, 16))], apps, scheduler, None)
+    weights = snapshot.instance.queues.weights
+    named = snapshot.instance.queues.named
+    assert weights[named("a/ann")] == weights[named("a/bob")] == 1
+    amounts_of_users = (
+        fairlp_clusters.fair_shares(snapshot)["fair_tasks"] * snapshot.instance.demands[:, 0]
+    )
+    of_bob = amounts_of_users[amounts_of_users.index.str.startswith("a/bob")].sum()
+    assert amounts_of_users["a/ann"] == pytest.approx(8192) == of_bob
+
+
+@pytest.mark.parametrize("depth", [1000, 100_000])
+@pytest.mark.parametrize("opening", ['<queue name="a">', "<pool>", "<other>"])
+def test_elements_of_settings_may_be_nested_at_any_depth(tmp_path, depth, opening):
+    """Queues that are nested too deeply are noted; other elements are not looked at."""
+    closing = f"</{opening[1:-1].partition(' ')[0]}>"
+    text = f"<allocations>{opening * depth}{closing * depth}</allocations>"
+    (tmp_path / "fair.xml").write_text(text, encoding="utf-8")
+    cluster = read(tmp_path, node("n1", (2048, 2)), app(1))
+    assert bool(said(cluster, "its queues are nested too deeply")) == (opening != "<other>")
+
+
+@pytest.mark.parametrize("depth", [1000, 100_000])
+def test_queues_that_are_nested_too_deeply_are_refused(tmp_path, depth):
+    queues = '{"queueName":"a","queues":{"queue":[' * depth + "]}}" * depth
+    (tmp_path / "q.json").write_text(f'{{"scheduler":{{"schedulerInfo":{queues}}}}}', "utf-8")
+    with pytest.raises(FileFormatError, match="nested too deeply"):
+        read(tmp_path, node("n1", (2048, 2)), app(1))
+
+
+@pytest.mark.parametrize("number", ["1_0", "٢", "nan", "1e999", "0x1"])
+def test_a_setting_has_plain_digits(tmp_path, number):
+    text = f'<allocations><queue name="a"><weight>{number}</weight></queue></allocations>'
+    (tmp_path / "fair.xml").write_text(text, encoding="utf-8")
+    assert said(read(tmp_path, node("n1", (2048, 2)), app(1)), "weight is ")

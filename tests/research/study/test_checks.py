@@ -1,0 +1,104 @@
+"""Fields of a study that cannot be run are errors before anything runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairlp.errors import StudyError, UnknownNameError
+from fairlp_research.study import checks
+from study_functions import make
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"generator": "uniform-integer"}, UnknownNameError, "did you mean 'uniform-integers'"),
+        ({"generator": "study_functions:note"}, UnknownNameError, "did you mean 'noted'"),
+        ({"generator": "no_such_module:x"}, UnknownNameError, "cannot import 'no_such_module'"),
+        ({"generator": "study_functions:__name__"}, UnknownNameError, "has no function '__name__'"),
+        ({"generator": 3}, StudyError, "not int"),
+        ({"mechanisms": ["drff"]}, UnknownNameError, "did you mean 'drf'"),
+        (
+            {"mechanisms": {"a": {"mechanism": "drf", "method": "round"}}},
+            UnknownNameError,
+            "did you mean 'rounds'",
+        ),
+        (
+            {"mechanisms": {"a": {"mechanism": "drf", "solver": "hihgs"}}},
+            UnknownNameError,
+            "did you mean 'highs'",
+        ),
+        ({"mechanisms": {"a": {"method": "lp"}}}, StudyError, "mechanisms.a is .*expected a name"),
+        ({"mechanisms": []}, StudyError, "there are no mechanisms"),
+        ({"mechanisms": [1]}, StudyError, "expected names"),
+        ({"statistics": ["sumary"]}, UnknownNameError, "did you mean 'summary'"),
+        ({"statistics": []}, StudyError, "there are no statistics"),
+        ({"statistics": 4}, StudyError, "expected a list"),
+        ({"statistics": [{"of": "exact"}]}, StudyError, r"statistics\[0\]"),
+        ({"statistics": ["jain", "jain"]}, StudyError, "two statistics have the label 'jain'"),
+        ({"statistics": [{"name": "jain", "label": 3}]}, StudyError, r"label of statistics\[0\]"),
+        (
+            {"statistics": [{"name": "jain", "fo": "exact"}]},
+            UnknownNameError,
+            "no parameter 'fo'; .*'of'",
+        ),
+        (
+            {"statistics": [{"name": "jain", "of": "exat"}]},
+            UnknownNameError,
+            "did you mean 'exact'",
+        ),
+        ({"statistics": [{"name": "jain", "of": {}}]}, UnknownNameError, "has the label {}"),
+        ({"statistics": [{"name": "jain", "of": [None]}]}, UnknownNameError, "has the label None"),
+        (
+            {"statistics": [{"name": "deviation", "of": "exact", "from": "elsewhere"}]},
+            UnknownNameError,
+            "has the label 'elsewhere'",
+        ),
+        (
+            {"statistics": [{"name": "deviation", "of": "exact"}]},
+            StudyError,
+            "argument: 'from'; its parameters: of, from",
+        ),
+        (
+            {"grid": {"user": [3]}},
+            UnknownNameError,
+            r"point 0 \(user=3\): generator 'noted' .*did you mean 'users'",
+        ),
+        ({"grid": {"users": 3}}, StudyError, r"such as \[3\]"),
+        ({"grid": {"users": [float("inf")]}}, StudyError, r"grid.users\[0\] is inf"),
+        ({"grid": {"users": [{1, 2}]}}, StudyError, r"grid.users\[0\] is set"),
+        ({"grid": {1: [2]}}, StudyError, "has the key 1"),
+        ({"runs": 0}, StudyError, "runs is 0; expected a whole number of at least 1"),
+        ({"seed": -1}, StudyError, "seed is -1"),
+        ({"name": ""}, StudyError, "the name"),
+    ],
+)
+def test_a_wrong_field_is_an_error_that_names_it(changes, error, message):
+    with pytest.raises(error, match=message):
+        make(**changes)
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ({}, "empty"),
+        ([], "empty"),
+        ({"users": []}, "grid.users is"),
+        ({"users": [3, 3]}, "points 0 and 1 of the grid are the same"),
+        ([{"users": 3}, {"users": 3}], "are the same"),
+        ([3], "point 0 of the grid is 3"),
+        ([{"point": 3}], "cannot be called"),
+        ([{"error": 3}], "cannot be called"),
+        ([{"run": 1}], "cannot be called 'run'"),
+        ([{"a b": 3}], "cannot be called"),
+    ],
+)
+def test_a_wrong_grid_is_refused(grid, message):
+    with pytest.raises(StudyError, match=message):
+        checks.points_of(grid)
+
+
+@pytest.mark.parametrize("value", [True, 0, 1.5, "3"])
+def test_a_number_of_runs_is_whole_and_positive(value):
+    with pytest.raises(StudyError, match="whole number"):
+        checks.whole(value, "runs", 1)
