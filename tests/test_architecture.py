@@ -292,6 +292,7 @@ HAND_OVERS = {
     ("models.instances.instance", "models.files.frames"),
     ("models.instances.instance", "models.files.instances"),
     ("models.instances.instance", "models.instances.merging"),
+    ("models.instances.instance", "models.instances.requests"),
     ("models.instances.instance", "models.instances.rounds"),
     ("models.notation.expressions", "models.notation.render"),
     ("models.notation.labels", "models.notation.render"),

@@ -33,7 +33,7 @@ from ..models.notation.expressions import Index
 from ..models.trees.guarantees import floors
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
-from . import case_of, findings_of
+from .audits import case_of, findings_of
 from .findings import NO_DEADLINE, Deadline
 from .properties import PROPERTIES, Property, known, table as property_table
 from .reports import changed

@@ -16,8 +16,8 @@ from any_leximin import by_enumeration, by_one_lp_a_level, random_model
 from fairlp import Index, Model
 from fairlp.errors import ModelError, NoSolutionError, UnknownNameError, UnsupportedError
 from fairlp.models.programs.proof import Proof
-from fairlp.solvers.leximin import of_model
-from fairlp.solvers.leximin.of_model import Stages
+from fairlp.solvers.leximin.exact import ServersInRationals
+from fairlp.solvers.leximin.of_levels import Stages
 from fairlp.tolerances import AGREEMENT
 from own_back_ends import Dual, Whole
 from profiles import many
@@ -346,7 +346,7 @@ def test_a_leximin_of_integers_has_no_prices():
 def test_a_proof_in_rationals_that_fails_says_why(monkeypatch):
     assert shared().certify(exact=True)
     monkeypatch.setattr(
-        of_model.ServersInRationals,
+        ServersInRationals,
         "run",
         lambda self: Proof(False, "round 2: a basis leads nowhere"),
     )

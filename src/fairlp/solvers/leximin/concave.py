@@ -27,7 +27,9 @@ from ...models.programs.proof import Proof
 from ...models.programs.sizes import reach_of
 from ...tolerances import ACCEPTED, AGREEMENT, CONVEX_POINT, NEGLIGIBLE, ROUNDING, VERIFIED
 from ..backends.cvxpy_backend import unused
-from .of_model import Levels, LeximinSolution, by_levels, by_rows
+from .answers import LeximinSolution
+from .levels import Levels, by_rows
+from .of_levels import by_levels
 
 #: Leximins of tangents, at most; 4 to 12 are usual.
 MOST_LEXIMINS = 40
