@@ -1,4 +1,7 @@
-"""Where something of one's own is: ``package.module:name``, or ``file.py:name``; loading runs its code."""
+"""Where something of one's own is: ``package.module:name``, or ``file.py:name``.
+
+Loading it runs its code.
+"""
 
 from __future__ import annotations
 

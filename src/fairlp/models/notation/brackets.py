@@ -1,4 +1,4 @@
-"""What stands in brackets behind a formula: labels, lists and slices of labels, masks, other symbols."""
+"""What stands in brackets behind a formula: labels, lists of them, slices, masks, symbols."""
 
 from __future__ import annotations
 

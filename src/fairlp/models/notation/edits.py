@@ -1,4 +1,4 @@
-"""Edits of a model, checked before anything changes: constraints replaced, names removed, copies."""
+"""Edits of a model, checked before anything changes: what is replaced, removed or copied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters, variables and subsets over indices: their numbers, bounds and elements; parts by label."""
+"""Parameters, variables and subsets over indices: numbers, bounds, elements; parts by label."""
 
 from __future__ import annotations
 
