@@ -142,6 +142,12 @@ def draw(rng: np.random.Generator, over: tuple[Index, ...]) -> np.ndarray:
     )
 
 
+def forget_program(model: Model) -> Model:
+    """Let a model be compiled anew, as it is when its name, which stands in the program, is given."""
+    model.name = model.name
+    return model
+
+
 def same_bytes(a: object, b: object) -> list[str]:
     """Return what differs between two programs: arrays byte by byte, names, blocks."""
     differences = []

@@ -15,6 +15,7 @@ from ..errors import (
 )
 from ..models.instances.instance import Instance
 from ..models.notation.model import Model
+from ..models.notation.tables import level_rows
 from ..models.programs.program import Program
 from ..models.programs.proof import Proof
 from ..models.programs.solution import Solution
@@ -83,7 +84,7 @@ def prove_by(
             f"user {quoted(instance.users[user])} has {totals[user]:.12g} tasks, and an optimum "
             f"{optimal_totals[user]:.12g}"
         )
-        remark = "" if model.levels is not None else "; other totals may be as good"
+        remark = "" if level_rows(model) is not None else "; other totals may be as good"
         return Proof(
             False, f"{difference} ({verdict.message}){remark}", float(errors[user]), verdict.levels
         )
@@ -170,7 +171,8 @@ def _has_levels(model: Model) -> bool:
 
     A leximin without levels, of users who can run nothing, is solved once.
     """
-    return model.levels is not None and model.constraints[model.levels].size > 0
+    rows = level_rows(model)
+    return rows is not None and rows.size > 0
 
 
 def tasks_at(model: Model, x: np.ndarray, instance: Instance) -> np.ndarray:

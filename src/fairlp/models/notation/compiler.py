@@ -733,7 +733,7 @@ def compile_model(model: Model) -> Program:
         columns=tuple(columns),
         logs=logs,
         source=model.source,
-        levels=model.levels or "",
+        levels=model._levels if model._levels in model._constraints else "",
         switched=np.concatenate([np.zeros(0, dtype=np.int64), *switched]),
         parameters=_numbers_of_parameters(model),
     )

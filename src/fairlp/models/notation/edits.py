@@ -230,12 +230,12 @@ def copied(model: Model, relaxed: bool = False) -> Model:
     copy._sense = model.sense
     copy._levels = model._levels
     copy._objectives = tuple(mapped(objective, leaves) for objective in model.objectives)
-    copy._tolerances = model.tolerances
+    copy._tolerances = model._tolerances
     copy._owners.update(model._owners)
     copy._absolutes.update(
-        {name: Abs(mapped(node.argument, leaves)) for name, node in model.absolutes.items()}
+        {name: Abs(mapped(node.argument, leaves)) for name, node in model._absolutes.items()}
     )
-    copy._curves.update({name: mapped(node, leaves) for name, node in model.curves.items()})
+    copy._curves.update({name: mapped(node, leaves) for name, node in model._curves.items()})
     if not relaxed:
         copy._program = model._program
         copy._stale = set(model._stale)
@@ -245,7 +245,7 @@ def copied(model: Model, relaxed: bool = False) -> Model:
 def _of(model: Declarations, name: Any) -> tuple[str, str, Any]:
     """Return what a name or a handle stands for in a model: its kind, its name and itself."""
     if isinstance(name, str):
-        return (*model.kind_of(name), model[name])
+        return (*model._kind_of(name), model[name])
     # the one over other symbols is the same
     base = name.base if isinstance(name, (Parameter, Variable)) else name
     if not isinstance(base, (Constraint, Parameter, Variable, Subset)):

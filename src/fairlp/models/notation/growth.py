@@ -121,7 +121,7 @@ class _Growth:
             mask._set_positions(self.grown[id(mask)].positions)
         for variable, sides, fixed in self.limits:
             variable._grow(*sides, fixed)
-        self.model.changed()
+        self.model._changed()
 
     def _refuse_unknown_entries(self) -> None:
         """Raise for an entry that nothing over the index has."""
@@ -171,7 +171,7 @@ class _Growth:
         yield from (("the objective", formula) for formula in self.model.objectives)
         for name, formula in self.model.definitions.items():
             yield f"definition {name!r}", formula
-        yield from (("the levels", formula) for formula in self.model.curves.values())
+        yield from (("the levels", formula) for formula in self.model._curves.values())
 
     def _problem(self, node: Expression) -> str:
         """Return why a part of a formula cannot have another label, empty where it can."""

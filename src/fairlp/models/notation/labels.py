@@ -45,7 +45,7 @@ from .reals import is_whole_number
 class ChangeListener(Protocol):
     """A model, which is told when what it is made of has changed."""
 
-    def changed(self, name: str | None = None) -> None:
+    def _changed(self, name: str | None = None) -> None:
         """Discard the compiled program, or its parts that depend on the parameter or variable."""
 
 

@@ -369,7 +369,7 @@ def _reader(model: Model, read: Any) -> Reader:
         return function
     require_ordered(read, "read", ModelError)
     entries = [read] if isinstance(read, str) or not isinstance(read, Iterable) else read
-    names = [model.kind_of(name) for name in entries]
+    names = [model._kind_of(name) for name in entries]
     for kind, name in names:
         if kind not in ("variable", "constraint", "definition"):
             raise ModelError(

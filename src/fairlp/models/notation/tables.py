@@ -324,7 +324,8 @@ class Tables(Hinted):
         #: By how much objectives may give way to later ones: relative to their optimum, and beside.
         self._tolerances: tuple[float, float] = (0.0, 0.0)
         self._sense: Sense = "min"
-        self._levels: str | None = None
+        #: Name of the rows that set the levels of a leximin; it stays where they are removed.
+        self._levels = ""
         #: What stands for the absolute values of the objective, by the name of its variable.
         self._absolutes: dict[str, Abs] = {}
         #: What stands for terms of the levels that are not linear, by the name of its variable.
@@ -368,37 +369,11 @@ class Tables(Hinted):
             for index in self._indices:
                 if index.symbol == name:
                     return index
-        kind, full_name = self.kind_of(name)
+        kind, full_name = self._kind_of(name)
         return self._table(kind)[full_name]
 
-    def kind_of(self, name: str) -> tuple[str, str]:
-        """Return the kind and the name of a declaration.
-
-        The kind is "variable", "parameter", "subset", "constraint" or "definition".
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        tuple of (str, str)
-
-        Raises
-        ------
-        UnknownNameError
-            For a name that there is not; the nearest are named.
-        ModelError
-            For a name of several things.
-
-        Examples
-        --------
-        >>> from fairlp import Model
-        >>> model = Model("m")
-        >>> x = model.variable("x")
-        >>> model.kind_of("x")
-        ('variable', 'x')
-        """
+    def _kind_of(self, name: str) -> tuple[str, str]:
+        """Return the kind and the name of a declaration; raise for a name of none or of several."""
         is_text = isinstance(name, str)
         kinds = [kind for kind in _KINDS if is_text and name in self._table(kind)]
         if not kinds:
@@ -499,35 +474,17 @@ class Tables(Hinted):
         return self._objectives
 
     @property
-    def tolerances(self) -> tuple[float, float]:
-        """By how much objectives may give way to later ones: relatively, and in their own unit."""
-        return self._tolerances
-
-    @property
-    def absolutes(self) -> Mapping[str, Abs]:
-        """Absolute values of the objective, by the name of the variable for each; a view."""
-        return NamedView(self._absolutes, "model.absolutes")
-
-    @property
-    def curves(self) -> Mapping[str, Expression]:
-        """Terms of the levels that are not linear, by the name of the variable for each; a view.
-
-        They are logarithms, powers and :func:`fairlp.minimum`.
-        """
-        return NamedView(self._curves, "model.curves")
-
-    @property
-    def levels(self) -> str | None:
-        """Name of the constraints that set the levels of a leximin, or None without them."""
-        return self._levels if self._levels in self._constraints else None
-
-    @property
     def sense(self) -> Sense:
         """``max`` or ``min``."""
         return self._sense
 
 
 # What is declared and optimised, checked.
+
+
+def level_rows(model: Declarations) -> Constraint | None:
+    """Return the rows … ≥ w·t that set the levels of a leximin; None where a model has none."""
+    return model._constraints.get(model._levels)
 
 
 def check_own(model: Declarations, what: str, *expressions: Expression) -> None:

@@ -862,7 +862,7 @@ class Variable(VariablePart):
         if isinstance(integer, bool) and integer != base.integer:
             base.__dict__["integer"] = integer
             if base.model is not None:
-                base.model.changed()
+                base.model._changed()
 
     def _note_bounds(self, lower: Any, upper: Any, binary: bool = False) -> None:
         """Keep the bounds that first elements will have, where there is none yet."""
@@ -1058,7 +1058,7 @@ def grid_of(part: Expression) -> np.ndarray:
 def _tell_the_model(base: Parameter | Variable) -> None:
     """Tell the model of a parameter or variable, if it is in one, that it has changed."""
     if base.model is not None:
-        base.model.changed(base.name)
+        base.model._changed(base.name)
 
 
 def require_current(what: str, *expressions: Expression) -> None:

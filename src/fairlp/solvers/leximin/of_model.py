@@ -10,7 +10,7 @@ from ...keywords import lists
 from ...models.notation.concave_levels import has_curves
 from ...models.notation.expressions import Expression, parameter_values
 from ...models.notation.model import Model
-from ...models.notation.tables import check_own
+from ...models.notation.tables import check_own, level_rows
 from ...models.notation.walks import mapped
 from ...models.programs.backends import AnySolver
 from ...models.programs.options import SolveOptions
@@ -109,8 +109,11 @@ def leximin(
     if oracle is None and isinstance(model, Model):
         if isinstance(levels, Expression) and levels.degree > 1:
             model, levels, weights = with_declared_levels(model, levels, weights), None, None
-        is_own = levels is None or (isinstance(levels, str) and levels == model.levels)
-        if is_own and weights is None and model.levels is not None and has_curves(model):
+        rows = level_rows(model)
+        is_own = levels is None or (
+            isinstance(levels, str) and rows is not None and levels == rows.name
+        )
+        if is_own and weights is None and rows is not None and has_curves(model):
             return concave_leximin(model, solver, options)
     problem = (
         levels_of(model, levels, weights)
