@@ -1,11 +1,16 @@
 """How large fairlp is: syntax nodes, files and lines of code by package, and what its readers meet.
 
     python benchmarks/size.py
+    python benchmarks/size.py --check    whether it is within the budget of pyproject.toml
 
 Syntax nodes are those of ``ast.walk`` without contexts, operators and docstrings: a measure that
 denser lines do not lower; nodes a line show how dense lines are. Vague names are variables,
 parameters and attributes called by a pronoun, a participle or a preposition instead of the noun of
-the thing that they hold. The figures are for the eye: no test fails by them.
+the thing that they hold.
+
+The budget, ``[tool.fairlp.budget]``, is the nodes of each package, of tests and of benchmarks, and the
+words of docs. ``--check`` fails above it, and says by how much, and in which folders most grew since
+the commit that git has. CONTRIBUTING.md says what it is for.
 """
 
 from __future__ import annotations
@@ -13,13 +18,18 @@ from __future__ import annotations
 import ast
 import re
 import statistics
+import subprocess
+import sys
+import tomllib
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE, TESTS = ROOT / "src" / "fairlp", ROOT / "tests"
-#: Packages that use the core as a user does.
-WINGS = {"operations", "research", "simulation", "study", "library", "ledger"}
+SOURCE, TESTS = ROOT / "src", ROOT / "tests"
+PACKAGES = ("fairlp", "fairlp_research", "fairlp_clusters")
+#: Folders that grew and are named, the largest first.
+NAMED = 5
 NOT_COUNTED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 #: Names of data that do not say which data.
@@ -46,7 +56,12 @@ def docstrings(tree: ast.Module) -> Iterable[ast.Expr]:
 
 def nodes(path: Path) -> int:
     """Return the number of syntax nodes of a file."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return nodes_of(path.read_text(encoding="utf-8"))
+
+
+def nodes_of(text: str) -> int:
+    """Return the number of syntax nodes of a text of Python."""
+    tree = ast.parse(text)
     documentation = {
         id(node) for statement in docstrings(tree) for node in (statement, statement.value)
     }
@@ -104,8 +119,8 @@ def words_of_docs() -> int:
         ROOT / "README.md",
         *(
             page
-            for page in (ROOT / "docs").glob("*.md")
-            if page.name not in ("ledger.md", "growth.md")
+            for page in (ROOT / "docs").rglob("*.md")
+            if "generated" not in page.parts and page.name not in ("ledger.md", "growth.md")
         ),
     ]
     texts = (
@@ -130,43 +145,93 @@ def count_commands(command: object) -> int:
     return 1 if below is None else sum(map(count_commands, below.values()))
 
 
+def sizes() -> dict[str, int]:
+    """Return what the budget is of: nodes of packages, tests and benchmarks, and words of docs."""
+    folders = {name: SOURCE / name for name in PACKAGES}
+    folders |= {"tests": TESTS, "benchmarks": ROOT / "benchmarks"}
+    return {
+        **{name: sum(map(nodes, folder.rglob("*.py"))) for name, folder in folders.items()},
+        "docs": words_of_docs(),
+    }
+
+
+def budget() -> dict[str, int]:
+    """Return the budget."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    limits: dict[str, int] = settings["tool"]["fairlp"]["budget"]
+    return limits
+
+
+def growth(name: str) -> list[tuple[str, int]]:
+    """Return the folders of a package that have more nodes than in git's last commit, and by how much."""
+    top = f"src/{name}" if name in PACKAGES else name
+    listing = ["git", "ls-tree", "-r", "--name-only", "HEAD", top]
+    names = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    change: Counter[str] = Counter()
+    for file in names.split():
+        if file.endswith(".py"):
+            show = ["git", "show", f"HEAD:{file}"]
+            text = subprocess.run(show, cwd=ROOT, capture_output=True, text=True, check=False)
+            change[file.rpartition("/")[0]] -= nodes_of(text.stdout)
+    for path in (ROOT / top).rglob("*.py"):
+        change[path.parent.relative_to(ROOT).as_posix()] += nodes(path)
+    return [(folder, count) for folder, count in change.most_common(NAMED) if count > 0]
+
+
+def check() -> list[str]:
+    """Return what is above the budget, in words; nothing where all is within."""
+    limits = budget()
+    messages = []
+    for name, size in sizes().items():
+        if size > limits[name]:
+            unit = "words" if name == "docs" else "nodes"
+            grown = ", ".join(f"{folder} +{count:,}" for folder, count in growth(name))
+            where = f" (since the last commit: {grown})" if grown else ""
+            messages.append(
+                f"{name} has {size:,} {unit}, {size - limits[name]:,} above its budget of "
+                f"{limits[name]:,}{where}"
+            )
+    return messages
+
+
 def figures() -> dict[str, int]:
     """Return what is counted of the whole."""
-    source, tests = sorted(SOURCE.parent.rglob("*.py")), sorted(TESTS.rglob("*.py"))
-    core = [path for path in source if not WINGS.intersection(path.relative_to(ROOT).parts)]
-    tolerances = (SOURCE / "tolerances.py").read_text(encoding="utf-8")
+    source, tests = sorted(SOURCE.rglob("*.py")), sorted(TESTS.rglob("*.py"))
+    tolerances = (SOURCE / "fairlp" / "tolerances.py").read_text(encoding="utf-8")
     return {
-        "syntax nodes of src": sum(map(nodes, source)),
         "files of src": len(source),
-        "syntax nodes of the core": sum(map(nodes, core)),
-        "files of the core": len(core),
         "lines of code of src": sum(map(code_lines, source)),
         "vague names of src": sum(map(vague_names, source)),
         "vague names of tests": sum(map(vague_names, tests)),
-        "syntax nodes of tests": sum(map(nodes, tests)),
         "files of tests": len(tests),
         "tolerances": len(re.findall(r"^[A-Z_]+: Final", tolerances, flags=re.M)),
-        "words of docs": words_of_docs(),
     }
 
 
 def main() -> None:
-    """Print the packages and the totals."""
+    """Print the packages and the totals, or whether they are within the budget."""
+    if sys.argv[1:] == ["--check"]:
+        messages = check()
+        print("\n".join(messages) or "within the budget")
+        raise SystemExit(bool(messages))
     packages: dict[str, list[Path]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         packages.setdefault(path.relative_to(SOURCE).parent.as_posix(), []).append(path)
-    print(f"{'package':30}{'nodes':>9}{'files':>7}{'code':>8}{'lines, nodes a function':>26}")
+    print(f"{'package':36}{'nodes':>9}{'files':>7}{'code':>8}{'lines, nodes a function':>26}")
     for package, files in sorted(packages.items()):
         lines, size = function_sizes(files)
         total, code = sum(map(nodes, files)), sum(map(code_lines, files))
-        print(f"{package:30}{total:9,}{len(files):7}{code:8,}{f'{lines:.0f}, {size:.0f}':>26}")
+        print(f"{package:36}{total:9,}{len(files):7}{code:8,}{f'{lines:.0f}, {size:.0f}':>26}")
     print()
-    counts = {**figures(), "commands": commands()}
-    for name, count in counts.items():
+    counts, limits = sizes(), budget()
+    for name, size in counts.items():
+        unit = "words" if name == "docs" else "nodes"
+        print(f"{f'{unit} of {name}':30}{size:9,} of {limits[name]:,}")
+    others = {**figures(), "commands": commands()}
+    for name, count in others.items():
         print(f"{name:30}{count:9,}")
-    print(
-        f"{'nodes a line of src':30}{counts['syntax nodes of src'] / counts['lines of code of src']:9.2f}"
-    )
+    total = sum(counts[name] for name in PACKAGES)
+    print(f"{'nodes a line of src':30}{total / others['lines of code of src']:9.2f}")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 import fairlp
-from fairlp import Instance, Mechanism
+from fairlp import Instance, Mechanism, formulations, per_server
 from fairlp.errors import InstanceError, NotConvergedError, UnsupportedError, quoted, require_known
 from fairlp.toolkit import lists, tolerances
 
@@ -31,7 +31,7 @@ __all__ = ["CLOCK_OPTIONS", "Network", "Tracking", "clocks_of", "settled", "trac
 SPREAD = 0.5
 PROCEDURES: tuple[str, ...] = ("best-response", "algorithm-1")
 #: Names of the options that say what clocks there are.
-CLOCK_OPTIONS: tuple[str, ...] = tuple(fairlp.formulations.options.ClockOptions.__annotations__)
+CLOCK_OPTIONS: tuple[str, ...] = tuple(formulations.options.ClockOptions.__annotations__)
 #: Simulated seconds after which :func:`settled` gives up, in periods.
 MOST_PERIODS = 5000
 #: Violations are sampled once a period, and later whenever this much more time has passed.
@@ -77,14 +77,12 @@ def clocks_of(parameters: Mapping[str, Any]) -> Clocks:
     Without ``damping``, it is 1/(1 + delay/period): servers that hear late move less.
     """
     options = {name: value for name, value in parameters.items() if name in CLOCK_OPTIONS}
-    period = fairlp.per_server.positive("period", options.get("period", Clocks.period))
-    delay = fairlp.per_server.positive("delay", options.get("delay", Clocks.delay), zero=True)
-    jitter = fairlp.per_server.positive("jitter", options.get("jitter", Clocks.jitter), zero=True)
+    period = per_server.positive("period", options.get("period", Clocks.period))
+    delay = per_server.positive("delay", options.get("delay", Clocks.delay), zero=True)
+    jitter = per_server.positive("jitter", options.get("jitter", Clocks.jitter), zero=True)
     damping = options.get("damping")
     damping = (
-        1 / (1 + delay / period)
-        if damping is None
-        else fairlp.per_server.positive("damping", damping)
+        1 / (1 + delay / period) if damping is None else per_server.positive("damping", damping)
     )
     procedure = options.get("procedure", Clocks.procedure)
     require_known(procedure, PROCEDURES, f"procedure={procedure!r} does not exist")
@@ -123,7 +121,7 @@ class Network:
 
     def __init__(
         self,
-        market: fairlp.per_server.PerServerMarket,
+        market: per_server.PerServerMarket,
         clocks: Clocks,
         start: np.ndarray | None = None,
     ) -> None:
@@ -204,9 +202,7 @@ class Network:
         tasks = self.tasks[users, server]
         others = np.maximum(self._reported_totals[users] - self.reported[users, server], 0.0)
         if clocks.procedure == "algorithm-1":
-            response = fairlp.per_server.server_procedure(
-                market, server, tasks, others + tasks
-            ).tasks
+            response = per_server.server_procedure(market, server, tasks, others + tasks).tasks
         else:
             response = market.respond(server, tasks, others + tasks).tasks
         next_tasks = tasks + clocks.damping * (response - tasks)
@@ -289,7 +285,7 @@ class Tracking:
         ).rename_axis(columns="mechanism")
 
 
-@lists(fairlp.formulations.options.ClockOptions)
+@lists(formulations.options.ClockOptions)
 def track(
     instance: Instance,
     away: Mapping[Any, Absence] | None = None,
@@ -299,7 +295,7 @@ def track(
     division: Literal["rdm", "tdm"] = "rdm",
     beside: Sequence[str] = ("tsf", "c-drfh"),
     near: float = 0.01,
-    **clocks: Unpack[fairlp.formulations.options.ClockOptions],
+    **clocks: Unpack[formulations.options.ClockOptions],
 ) -> Tracking:
     """Let users come and go while distributed servers keep up, each going on from what it runs.
 
@@ -343,19 +339,19 @@ def track(
     """
     for name in clocks:
         require_known(name, CLOCK_OPTIONS, f"track has no option {quoted(name)}")
-    until = fairlp.per_server.positive("until", until)
-    step = fairlp.per_server.positive("step", step)
+    until = per_server.positive("until", until)
+    step = per_server.positive("step", step)
     events = _events(instance, away or {}, until)
     row = fairlp.mechanisms.find_defined(f"psdsf-{division}", instance)
     others = [fairlp.mechanisms.find_defined(name, instance) for name in beside]
-    market = fairlp.per_server.PerServerMarket.of(instance, division)
+    market = per_server.PerServerMarket.of(instance, division)
     is_present = np.ones(len(instance.users), dtype=bool)
     is_present[[user for time, user, enters in events if time == 0 and not enters]] = False
     present = instance.derived(task_limits=np.where(is_present, market.limits, 0.0))
     network = Network(
         market,
         clocks_of(clocks),
-        fairlp.per_server.separate_start(fairlp.per_server.PerServerMarket.of(present, division)),
+        per_server.separate_start(per_server.PerServerMarket.of(present, division)),
     )
     for absent in np.flatnonzero(~is_present).tolist():
         network.leave(absent)
@@ -402,14 +398,12 @@ def settled(
         Servers still move tasks when the time is up.
     """
     clocks = clocks_of(options)
-    seconds = fairlp.per_server.positive(
-        "seconds", options.get("seconds", MOST_PERIODS * clocks.period)
-    )
-    network = Network(fairlp.per_server.PerServerMarket.of(instance, division), clocks, start)
+    seconds = per_server.positive("seconds", options.get("seconds", MOST_PERIODS * clocks.period))
+    network = Network(per_server.PerServerMarket.of(instance, division), clocks, start)
     actions, samples = _simulate(network, instance, seconds)
     if network.settled:
         return network.tasks, _table_of_actions(instance, actions, samples)
-    verdict = fairlp.per_server.check(instance, network.tasks, division)
+    verdict = per_server.check(instance, network.tasks, division)
     last = max(
         (action.change for action in actions if action.time > seconds - clocks.longest),
         default=0.0,
@@ -433,7 +427,7 @@ def _simulate(
     samples: list[tuple[float, float, float]] = []
 
     def sample() -> None:
-        check = fairlp.per_server.check(instance, network.tasks, network.market.division)
+        check = per_server.check(instance, network.tasks, network.market.division)
         samples.append((network.time, check.violation, network.distance()))
 
     due = network.time

@@ -11,8 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-import fairlp
-from fairlp import Allocation, Instance, allocate
+from fairlp import Allocation, Instance, allocate, formulations, mechanisms, solvers
 from fairlp.errors import (
     FairlpWarning,
     InstanceError,
@@ -31,11 +30,6 @@ ALPHAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, np.inf)
 #: are defined.
 MECHANISM = "alpha-fair"
 BESIDE = ("drfh", "ceei", "njc", "psdsf-rdm")
-#: What the bound of the price of fairness takes for granted.
-PREMISE = (
-    "one weight for all, no guarantees or caps, and the same largest share for every user who had "
-    "the cluster alone"
-)
 _STEPS = 2000
 
 
@@ -79,7 +73,7 @@ class Frontier:
             for alpha, allocation in self.allocations.items()
         }
         frame = pd.DataFrame.from_dict(rows, orient="index", columns=_MEASURES).rename_axis("alpha")
-        counted = int(fairlp.formulations.region.runnable_users(self.instance).sum())
+        counted = int(formulations.region.runnable_users(self.instance).sum())
         frame["bound"] = [
             bound(alpha, counted) if self.premise else np.nan for alpha in frame.index
         ]
@@ -101,22 +95,22 @@ class Frontier:
         The level alone is the largest level that a user can have when it is the only one.
         """
         instance = self.instance
-        can_run = fairlp.formulations.region.runnable_users(self.instance)
-        if not can_run.any() or fairlp.formulations.region.have_limits(instance):
+        can_run = formulations.region.runnable_users(self.instance)
+        if not can_run.any() or formulations.region.have_limits(instance):
             return False
         alone = np.minimum(instance.gamma().sum(axis=1), instance.task_limits)[can_run]
-        tasks_per_level = fairlp.formulations.normalisers.tasks_at_level_1(
-            instance, fairlp.formulations.normalisers.dominant(instance)
+        tasks_per_level = formulations.normalisers.tasks_at_level_1(
+            instance, formulations.normalisers.dominant(instance)
         )
         largest_levels = alone / tasks_per_level[can_run]
         return bool(
-            np.ptp(fairlp.formulations.alpha_fair.weights(instance)[can_run]) == 0
+            np.ptp(formulations.alpha_fair.weights(instance)[can_run]) == 0
             and np.ptp(largest_levels)
             <= len(instance.servers) * tolerances.ROUNDING * largest_levels.max()
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the smallest level against the total share; see :func:`fairlp_research.plots.plot_frontier`.
+        """Draw the smallest level against the total share; see :func:`fairlp.plots.plot_frontier`.
 
         Parameters
         ----------
@@ -128,7 +122,7 @@ class Frontier:
         Figure
             Of matplotlib.
         """
-        from .plots import plot_frontier
+        from fairlp.plots import plot_frontier
 
         return plot_frontier(self.table, self.markers, ax=ax)
 
@@ -171,13 +165,13 @@ _MEASURES = [
 ]
 
 
-@lists(fairlp.formulations.options.AllocateOptions)
+@lists(formulations.options.AllocateOptions)
 def frontier(
     instance: Instance,
     alphas: Iterable[float] = ALPHAS,
     *,
     observed: Any = None,
-    **options: Unpack[fairlp.formulations.options.AllocateOptions],
+    **options: Unpack[formulations.options.AllocateOptions],
 ) -> Frontier:
     """Return the trade-off between efficiency and fairness: α-fair allocations for a list of α.
 
@@ -213,14 +207,12 @@ def frontier(
     >>> found.table.total_share.round(4).to_dict()
     {0.0: 1.4545, 1.0: 1.4545, 2.0: 1.4142, inf: 1.3333}
     """
-    fairlp.mechanisms.find_defined(MECHANISM, instance)
-    alphas_to_solve = sorted(
-        {0.0, np.inf, *map(fairlp.formulations.alpha_fair.checked, _listed(alphas))}
-    )
+    mechanisms.find_defined(MECHANISM, instance)
+    alphas_to_solve = sorted({0.0, np.inf, *map(formulations.alpha_fair.checked, _listed(alphas))})
     allocations = {}
     failed = {}
     beside = {}
-    with warnings.catch_warnings(), fairlp.solvers.in_series():
+    with warnings.catch_warnings(), solvers.in_series():
         for alpha in alphas_to_solve:
             options["alpha"] = alpha
             try:
@@ -232,7 +224,7 @@ def frontier(
             warnings.simplefilter("ignore", OversizedTaskWarning)  # said once is enough
         oversized = options.get("oversized", "divide")
         for name in BESIDE:
-            if fairlp.mechanisms.find(name).undefined(instance) is None:
+            if mechanisms.find(name).undefined(instance) is None:
                 try:
                     beside[name] = allocate(instance, name, oversized=oversized).tasks_array
                 except NotConvergedError as error:  # the points of the frontier do not depend on it
@@ -240,7 +232,7 @@ def frontier(
                         f"{name} is not beside the frontier: {error}", FairlpWarning, stacklevel=2
                     )
     if observed is not None:
-        beside["observed"] = fairlp.mechanisms.tasks_of(instance, observed)
+        beside["observed"] = mechanisms.tasks_of(instance, observed)
     return Frontier(instance, allocations, beside, failed)
 
 
@@ -314,14 +306,14 @@ def _smallest(levels: np.ndarray) -> float:
 
 def _total(instance: Instance, tasks: np.ndarray) -> float:
     """Return the sum of all dominant shares."""
-    return float((tasks.sum(axis=1) / fairlp.formulations.normalisers.dominant(instance)).sum())
+    return float((tasks.sum(axis=1) / formulations.normalisers.dominant(instance)).sum())
 
 
 def _levels(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     """Return the levels of users who can run anything."""
-    can_run = fairlp.formulations.region.runnable_users(instance)
-    tasks_per_level = fairlp.formulations.normalisers.tasks_at_level_1(
-        instance, fairlp.formulations.normalisers.dominant(instance)
+    can_run = formulations.region.runnable_users(instance)
+    tasks_per_level = formulations.normalisers.tasks_at_level_1(
+        instance, formulations.normalisers.dominant(instance)
     )
     return np.asarray((tasks.sum(axis=1) / tasks_per_level)[can_run])
 

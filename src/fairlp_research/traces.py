@@ -762,10 +762,6 @@ def instance_of_trace(path: Path) -> Instance | None:
         return read_google2011(path)
     if not (path / _NODES).exists():
         return None
-    names = sorted(file.name for file in path.glob("openb_pod_list_*.csv"))
-    if not names:
-        raise FileFormatError(
-            f"{str(path)!r} has {_NODES} but no openb_pod_list_*.csv; expected {' or '.join(_TASKS)}"
-        )
-    tasks = next((name for name in _TASKS if name in names), names[0])
-    return read_alibaba_gpu(path / _NODES, path / tasks)
+    tables = [*(path / name for name in _TASKS), *sorted(path.glob("openb_pod_list_*.csv"))]
+    tasks = next((table for table in tables if table.exists()), tables[0])
+    return read_alibaba_gpu(path / _NODES, tasks)

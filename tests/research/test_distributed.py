@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import fairlp
-import fairlp_research
 import per_server_oracle as oracle
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotConvergedError, UnknownNameError, UnsupportedError
@@ -189,7 +188,7 @@ def test_tracking_averages_and_plots(figure_6):
     ]
     assert means.loc[("C", "cpu"), "psdsf-rdm"] == pytest.approx(1, rel=1e-6)
     pytest.importorskip("matplotlib")
-    figure = fairlp_research.plots.plot_tracking(figure_6, "cpu", servers=["C", "D"])
+    figure = fairlp.plots.plot_tracking(figure_6, "cpu", servers=["C", "D"])
     assert [axis.get_title() for axis in figure.axes] == ["cpu of C", "cpu of D"]
     for axis in figure.axes:
         assert axis.get_xlabel() == "time [s]" and len(axis.lines) == 3
@@ -199,7 +198,7 @@ def test_tracking_averages_and_plots(figure_6):
         == figure_6.utilization[("psdsf-rdm", "C", "cpu")].tolist()
     )
     with pytest.raises(UnknownNameError, match="no server is called 'E'"):
-        fairlp_research.plots.plot_tracking(figure_6, "cpu", servers=["E"])
+        fairlp.plots.plot_tracking(figure_6, "cpu", servers=["E"])
     series = {
         "sweeps": allocate(figure_6.instance, "rdm", "sweeps").rounds["change"],
         "other": [1.0, 0.1, 0.0],

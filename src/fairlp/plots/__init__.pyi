@@ -10,6 +10,12 @@ from .allocations import (
 )
 from .comparison import comparison_table as comparison_table
 from .convergence import plot_convergence as plot_convergence
+from .curves import (
+    plot_frontier as plot_frontier,
+    plot_means as plot_means,
+    plot_profile as plot_profile,
+    plot_tracking as plot_tracking,
+)
 from .style import PlottingNotAvailableError as PlottingNotAvailableError
 
 __all__ = [
@@ -18,8 +24,12 @@ __all__ = [
     "plot_allocation",
     "plot_comparison",
     "plot_convergence",
+    "plot_frontier",
+    "plot_means",
+    "plot_profile",
     "plot_queues",
     "plot_shares",
+    "plot_tracking",
     "plot_utilization",
     "style",
 ]

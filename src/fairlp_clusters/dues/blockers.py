@@ -8,10 +8,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-import fairlp
-from fairlp import Allocation, Instance
+from fairlp import Allocation, Instance, mechanisms, per_server
 from fairlp.errors import named
-from fairlp.toolkit import largest_first, tolerances
+from fairlp.toolkit import largest_first
+
+from .jobs import AUDIT
+
+COLUMNS = ["user", "server", "resource", "free", "blocked", "held_by", "unit", "price"]
 
 
 def blockers(
@@ -46,59 +49,47 @@ def blockers(
     >>> stops.loc[0, ["user", "resource", "held_by"]].tolist()
     ['A', 'cpu', {'B': 6.0, 'A': 3.0}]
     """
-    tasks = fairlp.mechanisms.tasks_of(instance, allocation)
+    tasks = mechanisms.tasks_of(instance, allocation)
     named(division, ("rdm", "tdm"), "division")
     one_weight = instance.derived(weights=np.ones(len(instance.users)))
-    market = fairlp.per_server.PerServerMarket.of(one_weight, division)
+    market = per_server.PerServerMarket.of(one_weight, division)
     prices = allocation.prices_array if isinstance(allocation, Allocation) else None
     divides_time = division == "tdm"
     resources = ["time"] if divides_time else list(instance.resources)
-    has_all_tasks = tasks.sum(axis=1) >= instance.task_limits * (1 - tolerances.AUDIT)
+    has_all_tasks = tasks.sum(axis=1) >= instance.task_limits * (1 - AUDIT)
 
     rows = []
     for i, users in enumerate(market.users):
         if not users.size:
             continue
-        amounts = tasks[users, i][:, None] * market.demands[i]
+        demands = market.demands[i]
+        amounts = tasks[users, i][:, None] * demands
         free = np.maximum(market.capacity[i] - amounts.sum(axis=0), 0.0)
-        free_tasks = np.divide(
-            free,
-            market.demands[i],
-            out=np.full(market.demands[i].shape, np.inf),
-            where=market.demands[i] > 0,
-        )
-        scarcest = free_tasks.argmin(axis=1)
+        nothing_needed = np.full(demands.shape, np.inf)
+        free_tasks = np.divide(free, demands, out=nothing_needed, where=demands > 0)
         for k, n in enumerate(users.tolist()):
-            r = int(scarcest[k])
-            is_full = free_tasks[k, r] <= tolerances.AUDIT * market.gamma[n, i]
-            is_blocked = bool(has_all_tasks[n] or is_full)
-            price = np.nan if prices is None or divides_time else prices[i, r]
-            if has_all_tasks[n]:
-                resource = "its tasks"
-                unit = ""
-                holders = {}
-            else:
-                resource = resources[r]
+            r = int(free_tasks[k].argmin())
+            row = {
+                "user": instance.users[n],
+                "server": instance.servers[i],
+                "resource": "its tasks",
+                "free": free_tasks[k, r],
+                "blocked": bool(has_all_tasks[n] or free_tasks[k, r] <= AUDIT * market.gamma[n, i]),
+                "held_by": {},
+                "unit": "",
+                "price": np.nan if prices is None or divides_time else prices[i, r],
+                "place": n,
+            }
+            if not has_all_tasks[n]:
+                row["resource"] = resources[r]
                 time_unit = "part of the server's time" if divides_time else ""
-                unit = instance.units.get(str(resource), time_unit)
-                order = largest_first(amounts[:, r])
-                holders = {
+                row["unit"] = instance.units.get(str(resources[r]), time_unit)
+                row["held_by"] = {
                     instance.users[users[h]]: float(amounts[h, r])
-                    for h in order
+                    for h in largest_first(amounts[:, r])
                     if amounts[h, r] > 0
                 }
-            row = (
-                instance.users[n],
-                instance.servers[i],
-                resource,
-                free_tasks[k, r],
-                is_blocked,
-                holders,
-                unit,
-                price,
-            )
-            rows.append((n, row))
+            rows.append(row)
 
-    rows.sort(key=itemgetter(0))
-    columns = ["user", "server", "resource", "free", "blocked", "held_by", "unit", "price"]
-    return pd.DataFrame([row for _, row in rows], columns=columns)
+    in_order = sorted(rows, key=itemgetter("place"))
+    return pd.DataFrame(in_order, columns=COLUMNS)

@@ -16,7 +16,7 @@ import fairlp
 from fairlp import Instance
 from fairlp.toolkit import largest_first, tasks_alone, tolerances
 
-from .jobs import RunningJob, WaitingJob
+from .jobs import AUDIT, RunningJob, WaitingJob
 from .packing import Keeping, Packing, packed
 
 #: So many choices of lanes, one for each user of the job, are tried.
@@ -182,10 +182,6 @@ class Blocking:
             room = (machines[:, demanded] / demand[demanded]).min(axis=1)
             machines[int(room.argmax())] -= demand
 
-    def with_tasks(self, n: int, servers: np.ndarray, tasks: np.ndarray) -> Blocking:
-        """Return the obstacles beside so many more tasks of a user on these servers."""
-        return self.beside([Placement(n, servers, tasks)])
-
     def beside(self, placements: list[Placement]) -> Blocking:
         """Return the obstacles beside more tasks."""
         if not any(placement.tasks.any() for placement in placements):
@@ -219,9 +215,9 @@ class Blocking:
         for v in queues.chain(int(queues.of[n])):
             caps = queues.caps[v]
             # A full cap leaves no part of a task, but for rounding.
-            step = demand * count if self.whole else 2 * tolerances.AUDIT * caps
+            step = demand * count if self.whole else 2 * AUDIT * caps
             is_limit = (demand > 0) & (caps < self.instance.pool)
-            is_over = is_limit & (self._use_of_queues[v] + step > caps * (1 + tolerances.AUDIT))
+            is_over = is_limit & (self._use_of_queues[v] + step > caps * (1 + AUDIT))
             if is_over.any():
                 return Obstacle("cap", int(is_over.argmax()), _NO_SERVERS, queue=v)
         if queues.quotas is None:
@@ -239,16 +235,16 @@ class Blocking:
         used = self._quota_use
         step = tree.lanes.use[lane] * count
         if not self.whole:
-            noticeable = 2 * tolerances.AUDIT * np.maximum(tree.limits[0], used[0])
+            noticeable = 2 * AUDIT * np.maximum(tree.limits[0], used[0])
             step = noticeable * (tree.lanes.use[lane] > 0)
         for v in queues.chain(int(queues.of[n])):
-            exceeds = used[v] + step > tree.limits[v] * (1 + tolerances.AUDIT)
+            exceeds = used[v] + step > tree.limits[v] * (1 + AUDIT)
             is_over = (step > 0) & exceeds
             if is_over.any():
                 r = int(queues.quotas.resource[is_over.argmax()])
                 return Obstacle("cap", r, _NO_SERVERS, queue=v)
             # the part within the queue's own quota asks nothing of the queues above
-            is_beyond_quota = used[v] + step > tree.reserved[v] * (1 + tolerances.AUDIT)
+            is_beyond_quota = used[v] + step > tree.reserved[v] * (1 + AUDIT)
             beyond = np.minimum(step, used[v] + step - tree.reserved[v])
             step = np.where(is_beyond_quota, beyond, 0.0)
         return None
@@ -289,7 +285,7 @@ class Blocking:
                 for mask in open_lanes
             )
         else:
-            has_room = free_tasks > tolerances.AUDIT * (alone * self.instance.counts[servers])
+            has_room = free_tasks > AUDIT * (alone * self.instance.counts[servers])
             fits = bool(has_room.any())
         if fits:
             roomiest = int(servers[has_room][free_tasks[has_room].argmax()])
@@ -337,8 +333,8 @@ class Blocking:
         if one_a_node:
             tasks = np.minimum(tasks, self.instance.counts[servers])
         elif count == 1:
-            return bool((tasks >= 1 - tolerances.AUDIT).any())
-        return bool(np.floor(tasks + tolerances.AUDIT).sum() >= count)
+            return bool((tasks >= 1 - AUDIT).any())
+        return bool(np.floor(tasks + AUDIT).sum() >= count)
 
     def servers_of(self, n: int) -> np.ndarray:
         """Return the servers that could ever take a task of a user."""
@@ -350,9 +346,9 @@ class Blocking:
         alone = self._alone(n)[servers]
         if not self.whole:
             return servers, alone
-        is_enough = alone >= 1 - tolerances.AUDIT
+        is_enough = alone >= 1 - AUDIT
         counts = self.instance.counts[servers]
-        return servers[is_enough], (np.floor(alone + tolerances.AUDIT) * counts)[is_enough]
+        return servers[is_enough], (np.floor(alone + AUDIT) * counts)[is_enough]
 
     def _alone(self, n: int) -> np.ndarray:
         """Return the tasks of a user on each server alone, (K,), kept for others of its demand."""
@@ -372,12 +368,12 @@ class Blocking:
         demand = self.instance.demands[n]
         demanded = demand > 0
         room = (self.free[servers][:, demanded] / demand[demanded]).min(axis=1, initial=np.inf)
-        tasks = np.floor(room + tolerances.AUDIT * np.maximum(room, 1.0)).astype(int)
+        tasks = np.floor(room + AUDIT * np.maximum(room, 1.0)).astype(int)
         in_pieces = np.isin(servers, list(self.pieces)) if self.pieces else np.zeros(0, dtype=bool)
         for k in np.flatnonzero(in_pieces).tolist():
             machines = self.pieces[int(servers[k])]
             by_machine = (machines[:, demanded] / demand[demanded]).min(axis=1)
-            on_machines = np.floor(np.maximum(by_machine, 0.0) + tolerances.AUDIT).sum()
+            on_machines = np.floor(np.maximum(by_machine, 0.0) + AUDIT).sum()
             tasks[k] = min(tasks[k], int(on_machines))
         return np.asarray(np.maximum(tasks, 0))
 
@@ -513,7 +509,7 @@ class Blocking:
             if leaving:  # as many as the whole server has room for
                 demand = self.instance.demands[n][None, :]
                 alone = tasks_alone(demand, self.instance.capacities)[0]
-                room = np.floor(alone + tolerances.AUDIT) * self.instance.counts
+                room = np.floor(alone + AUDIT) * self.instance.counts
             upper[n] = np.where(mask, room, 0)
         used = self._use_of_queues
         return packed(
@@ -540,7 +536,7 @@ class Blocking:
         columns = tree.quotas.resource == quota.resource
         limits = quota_tree.limits[quota.queue, columns]
         left = np.maximum(limits - self._quota_use[quota.queue, columns], 0.0)
-        return float(np.where(left > tolerances.AUDIT * limits, left, 0.0).sum())
+        return float(np.where(left > AUDIT * limits, left, 0.0).sum())
 
     def kept(self, quota: Obstacle) -> dict[int, float]:
         """Return how much of a resource queues below keep back by lending limits, unused."""
@@ -553,7 +549,7 @@ class Blocking:
         reserved = quota_tree.reserved[:count, columns]
         unused = np.maximum(reserved - self._quota_use[:count, columns], 0.0).sum(axis=1)
         is_below = np.array([quota.queue in tree.chain(v)[1:] for v in range(count)])
-        rounding = tolerances.AUDIT * reserved.sum(axis=1)
+        rounding = AUDIT * reserved.sum(axis=1)
         kept = np.where(is_below & (unused > rounding), unused, 0.0)
         return {int(v): float(kept[v]) for v in largest_first(kept) if kept[v] > 0}
 
@@ -582,7 +578,7 @@ class Blocking:
         reserved = quota_tree.reserved[: len(tree), columns].sum(axis=1)
         lent = owned - np.maximum(in_use, np.minimum(reserved, owned))  # what is reserved is not
         lent = np.where(counts, lent, 0.0)
-        rounding = tolerances.AUDIT * np.maximum(owned, in_use)
+        rounding = AUDIT * np.maximum(owned, in_use)
         lent[abs(lent) <= rounding] = 0.0
         order = largest_first(lent)
         lenders = {int(v): float(lent[v]) for v in order if lent[v] > 0}

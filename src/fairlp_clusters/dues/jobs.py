@@ -10,6 +10,10 @@ import numpy as np
 import pandas as pd
 
 from fairlp import Instance
+from fairlp.toolkit import tolerances
+
+#: What counts as a part of a task by rounding only.
+AUDIT = tolerances.AUDIT
 
 
 class WaitingJob(NamedTuple):

@@ -10,9 +10,8 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from fairlp import Instance
-from fairlp.toolkit import tolerances
 
-from .jobs import RunningJob, WaitingJob
+from .jobs import AUDIT, RunningJob, WaitingJob
 
 #: A program has so many whole numbers at most; it stops after so many nodes of its tree.
 MOST_NUMBERS = 20_000
@@ -234,6 +233,6 @@ def _rounded(
         (np.outer(row, instance.demands[n]) for n, row in tasks.items()), np.zeros(free.shape)
     )
     room = free + np.tensordot(leaving, given_back, axes=1)
-    if (used > room + tolerances.AUDIT * instance.total_capacities).any():
+    if (used > room + AUDIT * instance.total_capacities).any():
         return None
     return Packing(copies, tasks, leaving)

@@ -8,8 +8,7 @@ from typing import Unpack
 import numpy as np
 import pandas as pd
 
-import fairlp
-from fairlp import Allocation, Instance, allocate
+from fairlp import Allocation, Instance, allocate, formulations
 from fairlp.toolkit import lists
 
 from ..readers.cluster import Floats
@@ -83,11 +82,11 @@ def history_of(instance: Instance, owners: Sequence[str], past: Past) -> pd.Seri
     return pd.Series(levels, instance.users.labels.rename("user"), name="history")
 
 
-@lists(fairlp.formulations.options.FairTasksOptions)
+@lists(formulations.options.FairTasksOptions)
 def fair_with_past(
     instance: Instance,
     history: pd.Series[float],
-    **options: Unpack[fairlp.formulations.options.FairTasksOptions],
+    **options: Unpack[formulations.options.FairTasksOptions],
 ) -> Allocation:
     """Return the fair tasks of the next half-life, past use counted along the queues."""
     return allocate(instance, "h-drf-counted", state=history, half_life=1.0, **options)

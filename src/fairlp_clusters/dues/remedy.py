@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fairlp.toolkit import largest_first, tolerances
+from fairlp.toolkit import largest_first
 
 from .blocking import (
     Blocking,
@@ -19,7 +19,7 @@ from .blocking import (
     placements_of,
     tasks_by_server,
 )
-from .jobs import RunningJob, WaitingJob
+from .jobs import AUDIT, RunningJob, WaitingJob
 from .packing import Keeping
 
 if TYPE_CHECKING:
@@ -304,7 +304,7 @@ class _Preemption:
         keepings = []
         for t in np.unique(self._tenant_of[candidates]) if candidates else []:
             r = int(self.amounts[t].argmax())
-            spare = float(self.amounts[t, r] - self.shares.fair_share[t] * (1 - tolerances.AUDIT))
+            spare = float(self.amounts[t, r] - self.shares.fair_share[t] * (1 - AUDIT))
             of_tenant = [j for j, k in enumerate(candidates) if self._tenant_of[k] == t]
             keepings.append(Keeping(of_tenant, r, spare))
         packing = self.blocking.pack([job._replace(copies=1)], leaving=leaving, keepings=keepings)
@@ -364,7 +364,7 @@ class _Preemption:
             demand = self.demands[n]
             demanded = demand > 0
             room = (self.blocking.free[servers][:, demanded] / demand[demanded]).min(axis=1)
-            is_full = room < 1 - tolerances.AUDIT
+            is_full = room < 1 - AUDIT
             if job.one_a_node and not is_full.any():
                 continue
             candidates = servers[is_full] if job.one_a_node else servers
@@ -391,7 +391,7 @@ class _Preemption:
         leaving: list[int] = []
         needed = demand * (room + 1)
         while True:
-            short = free < needed * (1 - tolerances.AUDIT)
+            short = free < needed * (1 - AUDIT)
             if not short.any():
                 return leaving
             jobs = [
@@ -431,7 +431,7 @@ class _Preemption:
             t = int(self._tenant_of[k])
             parts = sum(count * self.shares.parts[m] for (m, _), count in running.tasks.items())
             fair = self.shares.fair_share[t]
-            if (amounts[t] - parts).max() < fair * (1 - tolerances.AUDIT):
+            if (amounts[t] - parts).max() < fair * (1 - AUDIT):
                 continue
             priority = 0.0 if running.priority is None else running.priority
             candidates.append((priority, fair - amounts[t].max(), k))

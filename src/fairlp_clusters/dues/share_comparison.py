@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 import fairlp
-from fairlp import Allocation, Instance, Mechanism, allocate
+from fairlp import Allocation, Instance, Mechanism, allocate, formulations
 from fairlp.errors import FairlpWarning, InstanceError, SolverError, quoted, require_known
-from fairlp.toolkit import largest_first, lists, quotients, tolerances
+from fairlp.toolkit import largest_first, lists, quotients
 
 from ..readers.volcano import CAPACITY, PROPORTION
 from .blocking import Blocking, Obstacle, fitting_copies, placed_in_turn
-from .jobs import RunningJob, WaitingJob, jobs_that_run, jobs_that_wait
+from .jobs import AUDIT, RunningJob, WaitingJob, jobs_that_run, jobs_that_wait
 from .past import fair_with_past
 from .remedy import Fit, Remedy, fit, remedy
 from .subject import ClusterSource, Subject, mechanism_or_default, subject_of
@@ -284,7 +284,7 @@ class ShareComparison:
     @cached_property
     def waiting_users(self) -> np.ndarray:
         """Positions of the users whose tasks wait."""
-        return np.flatnonzero(self.waiting > tolerances.AUDIT * np.maximum(self.has, 1.0))
+        return np.flatnonzero(self.waiting > AUDIT * np.maximum(self.has, 1.0))
 
     @cached_property
     def obstacles(self) -> dict[int, Obstacle]:
@@ -604,7 +604,7 @@ def _without_borrowing(instance: Instance) -> Instance:
 # ``fair_shares``: the comparison as a table.
 
 
-@lists(fairlp.formulations.options.AllocateOptions)
+@lists(formulations.options.AllocateOptions)
 def fair_shares(
     given: ClusterSource,
     mechanism: str | Mechanism | None = None,
@@ -612,7 +612,7 @@ def fair_shares(
     observed: Any = None,
     by: Literal["user", "queue", "tenant"] = "user",
     level: int | None = None,
-    **options: Unpack[fairlp.formulations.options.AllocateOptions],
+    **options: Unpack[formulations.options.AllocateOptions],
 ) -> pd.DataFrame:
     """Return shares beside fair shares, the tasks that wait, and the users who hold what they need.
 

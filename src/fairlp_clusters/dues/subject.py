@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 import fairlp
-from fairlp import Allocation, Instance, Mechanism, read
+from fairlp import Allocation, Instance, Mechanism, formulations, mechanisms, read
 from fairlp.errors import (
     FileFormatError,
     InstanceError,
@@ -21,14 +21,22 @@ from fairlp.errors import (
     require_known,
     warn_caller,
 )
-from fairlp.toolkit import largest_first, quantity, tolerances
+from fairlp.toolkit import largest_first, quantity
 
 from ..readers.assembly import Snapshot
 from ..readers.cluster import Preemption, unique_labels
 from ..readers.dumps import dumps_in
 from ..readers.reading import snapshot
 from ..readers.sources import is_dump
-from .jobs import RunningJob, WaitingJob, jobs_that_wait, of_users, running_from, waiting_from
+from .jobs import (
+    AUDIT,
+    RunningJob,
+    WaitingJob,
+    jobs_that_wait,
+    of_users,
+    running_from,
+    waiting_from,
+)
 from .tenants import Tenants
 
 # Classes of servers: those of equal capacity and attributes.
@@ -312,7 +320,7 @@ class Subject:
         """The tasks that run now as an Allocation; None where they are not known."""
         if self.tasks is None:
             return None
-        gamma = fairlp.formulations.normalisers.dominant(self.instance)
+        gamma = formulations.normalisers.dominant(self.instance)
         return Allocation(
             instance=self.instance,
             mechanism="observed",
@@ -373,15 +381,15 @@ def running_tasks(instance: Instance, observed: Any) -> np.ndarray:
 
     Negative ones are refused, and a warning names a user who runs where it may not.
     """
-    tasks: np.ndarray = fairlp.mechanisms.tasks_of(instance, observed)
-    negative = np.argwhere(tasks < -tolerances.AUDIT)
+    tasks: np.ndarray = mechanisms.tasks_of(instance, observed)
+    negative = np.argwhere(tasks < -AUDIT)
     if len(negative):
         n, i = negative[0].tolist()
         raise InstanceError(
             f"user {quoted(instance.users[n])} runs {tasks[n, i]:g} tasks on {quoted(instance.servers[i])}; "
             "expected at least 0"
         )
-    outside = np.argwhere((tasks > tolerances.AUDIT) & ~instance.runnable())
+    outside = np.argwhere((tasks > AUDIT) & ~instance.runnable())
     if len(outside):
         n, i = outside[0].tolist()
         others = f", and {len(outside) - 1} more pairs" if len(outside) > 1 else ""
@@ -466,17 +474,13 @@ def mechanism_or_default(
     if mechanism is not None:
         return mechanism
     defined = [
-        row
-        for row in fairlp.mechanisms.TABLE.values()
-        if row.compared and row.undefined(instance) is None
+        row for row in mechanisms.TABLE.values() if row.compared and row.undefined(instance) is None
     ]
     if instance.has_queues and not instance.tree.is_flat:
         preferred = [row for row in defined if row.along_tree]
     else:
         divisible = [row for row in defined if not row.whole_tasks and not row.along_tree]
-        preferred = [
-            row for row in divisible if row.gamma is fairlp.formulations.normalisers.dominant
-        ]
+        preferred = [row for row in divisible if row.gamma is formulations.normalisers.dominant]
     rows = preferred or defined
     if not rows:
         raise InstanceError(

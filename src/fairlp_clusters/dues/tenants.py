@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 
 from fairlp import Instance
-from fairlp.toolkit import largest_first, quotients, tolerances
+from fairlp.toolkit import largest_first, quotients
 
-from .jobs import WaitingJob, jobs_that_wait
+from .jobs import AUDIT, WaitingJob, jobs_that_wait
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def to_whole(tasks: np.ndarray, size: np.ndarray) -> np.ndarray:
     [12.0, 2.5, 0.0]
     """
     nearest = np.rint(tasks) + 0.0
-    is_near = abs(tasks - nearest) <= tolerances.AUDIT * np.maximum(size, 1.0)
+    is_near = abs(tasks - nearest) <= AUDIT * np.maximum(size, 1.0)
     return np.asarray(np.where(is_near, nearest, tasks))
 
 
@@ -146,7 +146,7 @@ class TenantShares:
     @cached_property
     def excess(self) -> np.ndarray:
         """The part of what each tenant has that is beyond its fair share."""
-        is_beyond = self.share > self.fair_share * (1 + tolerances.AUDIT)
+        is_beyond = self.share > self.fair_share * (1 + AUDIT)
         beyond = np.where(is_beyond, self.share - self.fair_share, 0.0)
         return quotients(beyond, self.share)
 
@@ -155,7 +155,7 @@ class TenantShares:
         """Tasks of each user that wait, and that it lacks of its own fair share."""
         lacking = np.minimum(self.fair_tasks - self.tasks, self.waiting)
         size = np.maximum(self.fair_tasks, self.tasks)
-        return to_whole(np.where(lacking > tolerances.AUDIT * size, lacking, 0.0), size)
+        return to_whole(np.where(lacking > AUDIT * size, lacking, 0.0), size)
 
     @cached_property
     def owed(self) -> np.ndarray:
@@ -237,7 +237,7 @@ class TenantShares:
             (n,) = first.tasks
             room = self._copies_within(amounts, first, t)
             waiting = self.waiting[n] - owed[n]
-            owed[n] += min(room, waiting, 1 - tolerances.AUDIT) if room > tolerances.AUDIT else 0.0
+            owed[n] += min(room, waiting, 1 - AUDIT) if room > AUDIT else 0.0
 
     def _copies_within(self, amounts: np.ndarray, job: WaitingJob, t: int) -> float:
         """Return how many equal jobs bring amounts to a tenant's fair share; at least 0.
@@ -245,7 +245,7 @@ class TenantShares:
         Where shares are not promised by resource, a tenant with more than that of any is owed none.
         """
         share = self.fair_share[t]
-        if not self.by_resource and (amounts > share * (1 + tolerances.AUDIT)).any():
+        if not self.by_resource and (amounts > share * (1 + AUDIT)).any():
             return 0.0
         parts = job.parts(self.parts)
         demanded = parts > 0

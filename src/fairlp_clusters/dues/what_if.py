@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import fairlp
-from fairlp import Instance, Mechanism, allocate
+from fairlp import Instance, Mechanism, allocate, formulations
 from fairlp.errors import InstanceError, UnknownNameError, nearest, quoted, require_known
 from fairlp.toolkit import lists
 
@@ -276,7 +276,7 @@ def _new_labels(labels_in_use: set[str], path: str, count: int) -> list[str]:
     return labels
 
 
-@lists(fairlp.formulations.options.AllocateOptions)
+@lists(formulations.options.AllocateOptions)
 def what_if(
     given: ClusterSource,
     *,
@@ -286,7 +286,7 @@ def what_if(
     queues: Mapping[str, Any] | None = None,
     mechanism: str | Mechanism | None = None,
     by: Literal["user", "queue"] | None = None,
-    **options: Unpack[fairlp.formulations.options.AllocateOptions],
+    **options: Unpack[formulations.options.AllocateOptions],
 ) -> pd.DataFrame:
     """Return fair shares before and after an edit of the cluster.
 

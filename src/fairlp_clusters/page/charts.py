@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 import pandas as pd
 
-import fairlp
-from fairlp import Mechanism
+from fairlp import Mechanism, formulations
 from fairlp.errors import FairlpError
 from fairlp.toolkit import largest_first, lists
 
@@ -52,13 +51,13 @@ _FREE = "#8A8F9833"
 _FONT = "system-ui, sans-serif"
 
 
-@lists(fairlp.formulations.options.AllocateOptions)
+@lists(formulations.options.AllocateOptions)
 def charts(
     given: ClusterSource,
     mechanism: str | Mechanism | None = None,
     *,
     observed: Any = None,
-    **options: Unpack[fairlp.formulations.options.AllocateOptions],
+    **options: Unpack[formulations.options.AllocateOptions],
 ) -> dict[str, Any]:
     """Return the pictures of :func:`fairlp_clusters.report` as Altair charts, by name.
 

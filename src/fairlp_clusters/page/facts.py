@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import fairlp
-from fairlp import Allocation, Instance, allocate, allocate_all, audit, formulate
+from fairlp import Allocation, Instance, allocate, allocate_all, audit, auditing, formulate, plots
 from fairlp.errors import NotDefinedError
 from fairlp.toolkit import largest_first
 
@@ -23,7 +23,7 @@ from ..dues.subject import Classes
 
 
 def next_to_buy(
-    fair: Allocation, classes: Classes, oversized: Literal["divide", "drop", "error"] = "divide"
+    fair: Allocation, classes: Classes, oversized: Any = "divide"
 ) -> pd.DataFrame | None:
     """Return the prices of capacity by class and resource, dearest first; None without.
 
@@ -70,9 +70,7 @@ def next_to_buy(
     )
 
 
-def _with_prices(
-    fair: Allocation, oversized: Literal["divide", "drop", "error"]
-) -> Allocation | None:
+def _with_prices(fair: Allocation, oversized: Any) -> Allocation | None:
     """Return the allocation with prices; None where no method of the mechanism gives them."""
     if fair.prices_array is not None:
         return fair
@@ -119,7 +117,7 @@ class Facts:
     earlier: ShareComparison | None = None
 
     @property
-    def oversized(self) -> Literal["divide", "drop", "error"]:
+    def oversized(self) -> Any:
         """The treatment of tasks that fit no server: in a dump, they are owed to no user."""
         return "drop" if self.share_comparison.subject.scheduler else "divide"
 
@@ -187,7 +185,7 @@ class Facts:
     def comparison(self) -> pd.DataFrame:
         """Figures of the mechanisms: total tasks, shares, use of each resource."""
         instance = self.share_comparison.instance
-        return fairlp.plots.comparison_table(instance, self.compared(), "summary")
+        return plots.comparison_table(instance, self.compared(), "summary")
 
     @cached_property
     def prices(self) -> pd.DataFrame | None:
@@ -228,14 +226,9 @@ def _default_mechanisms(instance: Instance) -> list[str]:
     ]
     if is_large(instance):
         # the mechanisms of rounds are proved as drfh is
-        by_rounds = _proof_of(fairlp.mechanisms.find("drfh"))
-        defined = [row for row in defined if _proof_of(row) is by_rounds]
+        by_rounds = fairlp.mechanisms.find("drfh").prove.func  # type: ignore[union-attr]
+        defined = [row for row in defined if getattr(row.prove, "func", None) is by_rounds]
     return [row.name for row in defined]
-
-
-def _proof_of(mechanism: fairlp.Mechanism) -> Any:
-    """Return the function that proves answers of a mechanism, without its arguments."""
-    return getattr(mechanism.prove, "func", mechanism.prove)
 
 
 def is_large(instance: Instance) -> bool:
@@ -248,7 +241,7 @@ def default_properties(instance: Instance) -> list[str]:
     costly_names = costly_properties(instance)
     return [
         name
-        for name, row in fairlp.auditing.PROPERTIES.items()
+        for name, row in auditing.PROPERTIES.items()
         if not row.reruns and (instance.has_queues or not row.tree) and name not in costly_names
     ]
 
@@ -257,7 +250,7 @@ def costly_properties(instance: Instance) -> list[str]:
     """Return the properties that a page does not audit because of the size of the instance."""
     if not is_large(instance):
         return []
-    return [name for name in fairlp.auditing.PROPERTIES if name.startswith(_COSTLY)]
+    return [name for name in auditing.PROPERTIES if name.startswith(_COSTLY)]
 
 
 def findings_in_words(
@@ -286,12 +279,12 @@ def findings_in_words(
 
 def definitions() -> list[str]:
     """Return the properties that are definitions of mechanisms."""
-    return [name for name, row in fairlp.auditing.PROPERTIES.items() if row.answer_of]
+    return [name for name, row in auditing.PROPERTIES.items() if row.answer_of]
 
 
 def _answer_of(holds: pd.Series[Any]) -> list[str]:
     """Return a sentence on the mechanisms that an allocation is an answer of, where it is known."""
-    mechanisms = [fairlp.auditing.PROPERTIES[str(name)].answer_of for name in holds.index]
+    mechanisms = [auditing.PROPERTIES[str(name)].answer_of for name in holds.index]
     answers = list(zip(mechanisms, holds, strict=True))
     same = [mechanism for mechanism, is_answer in answers if is_answer is True]
     other = [mechanism for mechanism, is_answer in answers if is_answer is False]

@@ -6,8 +6,7 @@ from textwrap import shorten
 
 import numpy as np
 
-from fairlp.toolkit import tolerances
-
+from ..dues.jobs import AUDIT
 from ..dues.share_comparison import ShareComparison
 from ..dues.subject import mechanism_or_default
 from ..dues.tenants import TenantShares
@@ -318,9 +317,7 @@ def _behind_their_own(comparison: ShareComparison) -> str:
     shares = comparison.tenant_shares
     if tenants.are_users:
         return ""
-    has_its_share = (shares.share > 0) & (
-        shares.share >= shares.fair_share * (1 - tolerances.AUDIT)
-    )
+    has_its_share = (shares.share > 0) & (shares.share >= shares.fair_share * (1 - AUDIT))
     waiting = comparison.waiting[has_its_share[tenants.of]]
     count = waiting[np.isfinite(waiting)].sum()
     if not count:

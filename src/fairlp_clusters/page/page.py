@@ -13,8 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Unpack
 
-import fairlp
-from fairlp import Mechanism, __version__
+from fairlp import Mechanism, __version__, formulations
 from fairlp.errors import CONTROL, FairlpWarning, FileFormatError
 from fairlp.toolkit import lists, write_text
 
@@ -31,7 +30,7 @@ _OTHER_SUFFIXES = frozenset(
 )
 
 
-@lists(fairlp.formulations.options.AllocateOptions)
+@lists(formulations.options.AllocateOptions)
 def report(
     given: ClusterSource,
     output: str | Path,
@@ -42,7 +41,7 @@ def report(
     weights: Mapping[Any, float] | None = None,
     exclude: Iterable[str] = (),
     since: ClusterSource | None = None,
-    **options: Unpack[fairlp.formulations.options.AllocateOptions],
+    **options: Unpack[formulations.options.AllocateOptions],
 ) -> Path:
     """Write a report as one page of HTML that needs no network.
 

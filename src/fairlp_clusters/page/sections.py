@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 import fairlp
-from fairlp.toolkit import csv_text, largest_first, scaled, tolerances
+from fairlp.toolkit import csv_text, largest_first, scaled
 
+from ..dues.jobs import AUDIT
 from ..dues.share_comparison import ROOM, resource_of
 from .facts import OBSERVED, Facts, costly_properties, findings_in_words, is_large
 from .headline import headline
@@ -89,7 +90,7 @@ def shown(value: Any, kind: str = "number") -> str:
         return "–"
     if not abs(number) < np.inf:
         return "no limit"
-    if kind == "share" and number > 1 + tolerances.AUDIT:
+    if kind == "share" and number > 1 + AUDIT:
         return f"{number:.3g} × the cluster"
     if kind in ("percent", "share"):
         is_small = 0 < abs(number) < 0.00995
@@ -791,7 +792,7 @@ def _audit(facts: Facts) -> Section:
     rows = []
     entries = findings[["holds", "margin", "witness"]].itertuples(name=None)
     for name, answer, margin, witness in entries:
-        rows.append([name, answer, 0.0 if abs(margin) <= tolerances.AUDIT else margin, witness])
+        rows.append([name, answer, 0.0 if abs(margin) <= AUDIT else margin, witness])
     table = Table("audit-table", "Properties, with the witnesses of those broken", columns, rows)
 
     broken = sum(answer == "broken" for answer in findings["holds"])

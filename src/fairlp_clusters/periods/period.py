@@ -21,11 +21,11 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-import fairlp
-from fairlp import Mechanism
+from fairlp import Mechanism, formulations
 from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.toolkit import largest_first, lists, progress_bar, quotients, tolerances
 
+from ..dues.jobs import AUDIT
 from ..dues.share_comparison import ShareComparison
 from ..dues.subject import Subject, subject_of
 from ..dues.tenants import TenantShares
@@ -354,7 +354,7 @@ class Period:
 _LOOK_AT = 5
 
 
-@lists(fairlp.formulations.options.FairTasksOptions)
+@lists(formulations.options.FairTasksOptions)
 def period(
     dumps: str | Path | Sequence[str | Path | Snapshot],
     mechanism: str | Mechanism | None = None,
@@ -366,7 +366,7 @@ def period(
     exclude: Iterable[str] = (),
     scheduler: str | None = None,
     progress: bool | None = None,
-    **options: Unpack[fairlp.formulations.options.FairTasksOptions],
+    **options: Unpack[formulations.options.FairTasksOptions],
 ) -> Period:
     """Compare what tenants had over a period with what was due to them, from dumps of one cluster.
 
@@ -581,7 +581,7 @@ def _tenants_table(
     lacking = np.maximum(due - used, 0.0)
     task_share = array["task_share"].min(axis=0, initial=np.inf)
     lacking_tasks = quotients(lacking, np.where(np.isfinite(task_share), task_share, 0.0))
-    is_short = (lacking_tasks > 1 + tolerances.AUDIT) & (lacking > tolerances.PERIOD_SHORT * due)
+    is_short = (lacking_tasks > 1 + AUDIT) & (lacking > tolerances.PERIOD_SHORT * due)
     was_short = array["is_short"] > 0
     columns = {
         "share": used / weights.sum(),

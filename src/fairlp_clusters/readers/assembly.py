@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 import fairlp
-from fairlp import Allocation, Instance
+from fairlp import Allocation, Instance, formulations
 from fairlp.errors import InstanceError, SolverError, TooLargeError
 from fairlp.toolkit import lists, quantity, tasks_alone, tolerances
 
@@ -127,9 +127,9 @@ class Snapshot:
     limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
     node_count: int = 0
 
-    @lists(fairlp.formulations.options.FairTasksOptions)
+    @lists(formulations.options.FairTasksOptions)
     def fair_with_past(
-        self, **options: Unpack[fairlp.formulations.options.FairTasksOptions]
+        self, **options: Unpack[formulations.options.FairTasksOptions]
     ) -> Allocation | None:
         """Return the fair tasks of the next half-life, past use counted; None without a past.
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-import fairlp
+from fairlp import queues
 from fairlp.errors import bounded, needed_by
 from fairlp.toolkit import yaml_document
 
@@ -492,8 +492,8 @@ def positive_weight(weight: float, where: Where, notes: Notes, name: str = "weig
     """Return a weight, `LEAST_WEIGHT` in place of one of 0 or below, which is noted."""
     if weight > 0:
         return weight
-    notes.add(*where, f"a {name} of {weight:g}", f"taken as {fairlp.queues.LEAST_WEIGHT:g}")
-    return fairlp.queues.LEAST_WEIGHT
+    notes.add(*where, f"a {name} of {weight:g}", f"taken as {queues.LEAST_WEIGHT:g}")
+    return queues.LEAST_WEIGHT
 
 
 def unique_labels(labels: Iterable[str]) -> list[str]:

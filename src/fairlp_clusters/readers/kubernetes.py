@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from fairlp.errors import FileFormatError
-from fairlp.toolkit import quantity as quantity_text, read_text, tolerances
+from fairlp.toolkit import quantity as quantity_text, read_text
 
+from ..dues.jobs import AUDIT
 from .assembly import Allowed
 from .autoscaler import CONFIG_MAP, NodeGroup, groups_of, nodes_to_come
 from .cluster import (
@@ -108,7 +109,7 @@ class ResourceQuotas:
             full = [
                 quantity_text(cap, resource, unit_of(resource))
                 for resource, cap in caps.items()
-                if amounts.get(resource, 0.0) >= cap * (1 - tolerances.AUDIT)
+                if amounts.get(resource, 0.0) >= cap * (1 - AUDIT)
             ]
             if full:
                 limits[f"ResourceQuota of {namespace}"] = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import fairlp
+from fairlp import queues
 
 from .cluster import (
     Amounts,
@@ -281,11 +281,7 @@ class Accounts:
         queues_with_tasks = [
             leaf.queue for leaf, group in cluster.groups.items() if group.running or group.waiting
         ]
-        used = {
-            ancestor: None
-            for queue in queues_with_tasks
-            for ancestor in fairlp.queues.lineage(queue)
-        }
+        used = {ancestor: None for queue in queues_with_tasks for ancestor in queues.lineage(queue)}
         weight_below: Counter[str] = Counter()
         lowest_first = sorted({**cluster.queues, **used}, key=len, reverse=True)
         for path in lowest_first:
@@ -293,7 +289,7 @@ class Accounts:
             if queue_row["weight"] is None:
                 queue_row["weight"] = weight_below[path] or 1.0
             if path in used and path:
-                weight_below[fairlp.queues.parent_of(path)] += queue_row["weight"]
+                weight_below[queues.parent_of(path)] += queue_row["weight"]
 
     def _put_past(self, cluster: Cluster) -> None:
         """Put what accounts and users have used on their queues, in CPUs times half-lives."""

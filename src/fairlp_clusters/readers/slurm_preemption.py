@@ -18,8 +18,6 @@ _BY_PARTITION = "preempt/partition_prio"
 _BY_QOS = "preempt/qos"
 _OFF = "OFF"
 _NEVER = "a running job never gives way"
-#: Columns of ``sacctmgr show qos`` that have to be there, and those that are read besides.
-QOS_COLUMNS = ("Name", "Preempt")
 
 
 class JobClass(NamedTuple):

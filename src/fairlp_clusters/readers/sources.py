@@ -123,13 +123,10 @@ def is_dump(path: str | Path) -> bool:
     is_readable = source.is_file() or source.is_dir()  # a pipe can be read once only
     if not str(path) or not is_readable or source.suffix.lower() in (".yaml", ".yml"):
         return False
-    try:
-        files = files_of(source)
-    except FileFormatError:  # the folder is empty
+    files = [source] if source.is_file() else [file for file in source.iterdir() if file.is_file()]
+    if {file.name for file in files} >= _INSTANCE_FILES:
         return False
-    if source.is_dir() and {file.name for file in files} >= _INSTANCE_FILES:
-        return False
-    return any(_is_of_scheduler(file) for file in files)
+    return any(_is_of_scheduler(file) for file in sorted(files) if not file.name.startswith("."))
 
 
 def _is_of_scheduler(path: Path) -> bool:

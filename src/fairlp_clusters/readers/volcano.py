@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import fairlp
+from fairlp import queues
 from fairlp.toolkit import tolerances
 
 from .cluster import (
@@ -439,7 +439,7 @@ def _with_queues_above(by_leaf: dict[str, Floats]) -> dict[str, Floats]:
     """Return the amounts above 0 of queues, and of those above them their sums."""
     sums: dict[str, Floats] = {}
     for path, amounts in by_leaf.items():
-        for above in fairlp.queues.lineage(path)[1:]:
+        for above in queues.lineage(path)[1:]:
             add_amounts(sums.setdefault(above, {}), amounts)
     return {
         path: {resource: amount for resource, amount in amounts.items() if amount > 0}

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import fairlp
+from fairlp import queues
 from fairlp.errors import quoted
 from fairlp.toolkit import read_text
 
@@ -270,7 +270,7 @@ class YarnReader:
         protected = {}
         for leaf in self.cluster.groups:
             queue = self.cluster.queues_of_owners.get(leaf.queue, leaf.queue)
-            for path in fairlp.queues.lineage(queue):
+            for path in queues.lineage(queue):
                 info = self.queues.infos.get(path)
                 if info is not None and info.takes_no_part:
                     reason = f"containers of queue {path} do not give way ({info.takes_no_part})"
@@ -327,7 +327,7 @@ class YarnReader:
         partitions = {partition for partition, _ in running}
         partitions |= {partition for _, _, partition in waiting}
         partitions &= set(self.capacities)
-        for path in fairlp.queues.lineage(queue):
+        for path in queues.lineage(queue):
             self.partitions_of_queue.setdefault(path, set()).update(partitions)
         return _Application(entry, where, queue, running, waiting)
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import fairlp
+from fairlp import queues
 
 from .cluster import (
     Cluster,
@@ -261,10 +261,8 @@ class YarnQueues:
         weight = value_at(queue, "weight", kind=_NUMBER, default=-1)
         if weight > 0:
             return float(weight)
-        self._note(
-            *where, "a capacity of 0", f"its weight is taken as {fairlp.queues.LEAST_WEIGHT:g}"
-        )
-        return fairlp.queues.LEAST_WEIGHT
+        self._note(*where, "a capacity of 0", f"its weight is taken as {queues.LEAST_WEIGHT:g}")
+        return queues.LEAST_WEIGHT
 
     def _leaf_info(self, queue: Record, path: str) -> QueueInfo:
         """Return what a queue of applications prints of its users, masters and preemption."""

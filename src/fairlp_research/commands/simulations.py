@@ -21,12 +21,11 @@ from fairlp.toolkit import (
     read_options,
     read_pairs,
     require_folder,
-    say,
     split_names,
 )
 
 from .. import plots
-from .options import ProgressFlag, Repeated
+from .options import ProgressFlag, Repeated, wrote
 
 if TYPE_CHECKING:
     from ..simulation import Workload
@@ -104,7 +103,7 @@ class JobOptions:
         """Write the jobs, where ``--save-jobs`` names a file."""
         if self.save_jobs is not None:
             workload.to_csv(self.save_jobs)
-            say(f"wrote {self.save_jobs}", err=True)
+            wrote(self.save_jobs)
 
 
 @dataclass(frozen=True)
@@ -187,7 +186,7 @@ class FolderOptions:
     def save(self, policy: str, result: SimulationResult) -> None:
         """Write the tables of one policy, where ``--tables`` names a folder."""
         for path in [] if self.tables is None else result.to_csv(self.tables / policy):
-            say(f"wrote {path}", err=True)
+            wrote(path)
 
 
 @command()

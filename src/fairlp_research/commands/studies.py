@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Argument, Option
 
+from fairlp import plots
 from fairlp.errors import StudyError
 from fairlp.toolkit import (
     DrawnReportOptions,
@@ -28,8 +29,7 @@ from fairlp.toolkit import (
     tell,
 )
 
-from .. import plots
-from .options import ProgressFlag, Repeated, SeedOption
+from .options import ProgressFlag, Repeated, SeedOption, wrote
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +119,7 @@ class StudyOptions:
             with workers.configured():
                 result = study.run(folder=self.folder, progress=progress, on_error=self.on_error)
         result.write(target)
-        say(f"wrote {target}", err=True)
+        wrote(target)
         return result
 
     def _earlier(self, target: Path, study: Study) -> Result | None:
@@ -294,7 +294,7 @@ def reproduce(
         ledger = run(paper, item, **vars(drawn), progress=progress)
     if write is not None:
         ledger.write(write)
-        say(f"wrote {write}", err=True)
+        wrote(write)
     report.deliver(_ledger_text(ledger), ledger.table, ledger.to_dict)
     report.save(ledger.plot)
 

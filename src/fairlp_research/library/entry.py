@@ -13,8 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-import fairlp
-from fairlp import Instance, Model, Program, __version__, formulate
+from fairlp import Instance, Model, Program, __version__, formulate, formulations
 from fairlp.errors import FileFormatError, InstanceError, SolverError, UnknownNameError, named
 from fairlp.toolkit import lists, progress_bar, write_text
 
@@ -108,9 +107,9 @@ class Entry:
         program = self.program()
         return "MILP" if program.is_mip else "LP" if program.logs is None else "concave"
 
-    @lists(fairlp.formulations.options.WriteOptions)
+    @lists(formulations.options.WriteOptions)
     def write_mps(
-        self, path: str | Path, **options: Unpack[fairlp.formulations.options.WriteOptions]
+        self, path: str | Path, **options: Unpack[formulations.options.WriteOptions]
     ) -> list[Path]:
         """Write the program as MPS, with labels.
 

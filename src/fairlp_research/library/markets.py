@@ -7,8 +7,7 @@ from math import fsum, log
 
 import numpy as np
 
-import fairlp
-from fairlp import Instance, examples
+from fairlp import Instance, examples, formulations
 from fairlp.errors import InstanceError
 
 from .registry import Benchmark, Optimum, generator
@@ -178,7 +177,7 @@ def alpha_fair(rng: np.random.Generator, *, triples: int, servers: int, alpha: f
     capacities = np.outer(size / size.sum(), [100.0, 400.0, 20.0])
     demands = needs * capacities.sum(axis=0) * rng.lognormal(-4, 1, 3 * triples)[:, None]
     instance = Instance.from_arrays(demands, capacities, weights=weights)
-    level = share / (weights * fairlp.formulations.alpha_fair.reference(instance))
+    level = share / (weights * formulations.alpha_fair.reference(instance))
     utility = np.log(level) if alpha == 1 else level ** (1 - alpha) / (1 - alpha)
     optimum = Optimum(
         fsum(weights * utility), "closed form: planted shares and prices (a sum of powers)"

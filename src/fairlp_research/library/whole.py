@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-import fairlp
-from fairlp import Instance, Model
+from fairlp import Instance, Model, formulations
 
 from .registry import Benchmark, Optimum, generator
 
@@ -103,10 +102,10 @@ def whole_tasks_on_servers(instance: Instance) -> Model:
     i = instance.servers
     r = instance.resources
     model = Model("whole-task DRFH", "DRFH (Wang, Li and Liang) with whole tasks", (n, i, r))
-    d = fairlp.formulations.region.demands(model, instance)
-    c = fairlp.formulations.region.capacities(model, instance)
-    tasks_per_level = fairlp.formulations.normalisers.tasks_at_level_1(
-        instance, fairlp.formulations.normalisers.dominant(instance)
+    d = formulations.region.demands(model, instance)
+    c = formulations.region.capacities(model, instance)
+    tasks_per_level = formulations.normalisers.tasks_at_level_1(
+        instance, formulations.normalisers.dominant(instance)
     )
     level = model.parameter("w", n, tasks_per_level, "tasks of n at level 1")
     largest = np.floor(instance.gamma())

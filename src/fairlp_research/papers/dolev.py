@@ -8,11 +8,14 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from fairlp import Instance, allocate, audit, complaints as check, examples, formulate
-from fairlp.toolkit import tolerances
 
 from ..simulation.experiments import mean_tasks
 from .registry import CheckAnswer, Paper, Run, over
 from .verdicts import (
+    AGREEMENT,
+    AUDIT,
+    NOISE,
+    VERIFIED,
     Agreement,
     Chart,
     ItemAnswer,
@@ -104,9 +107,9 @@ def three(run: Run) -> ItemAnswer:
 def content_as_printed(instance: Instance, x: np.ndarray) -> np.ndarray:
     """Return who may not complain by formula (2): all is granted, or e[i] of a used-up resource."""
     entitled = np.asarray(instance.entitlements)
-    full = x @ instance.demands >= 1 - tolerances.AUDIT
-    has_part = x[:, None] * instance.demands >= entitled[:, None] - tolerances.AUDIT
-    return np.asarray((x >= 1 - tolerances.AUDIT) | (has_part & full).any(axis=1))
+    full = x @ instance.demands >= 1 - AUDIT
+    has_part = x[:, None] * instance.demands >= entitled[:, None] - AUDIT
+    return np.asarray((x >= 1 - AUDIT) | (has_part & full).any(axis=1))
 
 
 #: What is said of users who are entitled to nothing.
@@ -177,7 +180,7 @@ def pareto(instance: Instance) -> CheckAnswer:
 def sharing(instance: Instance) -> CheckAnswer:
     """Granted fractions beside what the entitlement of every resource would do."""
     alone = np.minimum(1, instance.entitlements / instance.demands.max(axis=1))
-    return not (granted(instance) < alone - tolerances.AUDIT).any()
+    return not (granted(instance) < alone - AUDIT).any()
 
 
 PAPER.shipped(
@@ -222,7 +225,7 @@ def no_envy(instance: Instance) -> CheckAnswer:
         need = instance.demands[n] > 0
         bundles_per_request = bundle[:, need] / instance.demands[n, need]
         requests_covered = bundles_per_request.min(axis=1) * e[n] / e
-        if (np.minimum(requests_covered, 1) > x[n] + tolerances.AUDIT).any():
+        if (np.minimum(requests_covered, 1) > x[n] + AUDIT).any():
             return False
     return True
 
@@ -265,9 +268,9 @@ def figure_2(run: Run) -> ItemAnswer:
 def drf_bottleneck(instance: Instance) -> CheckAnswer:
     """Whether every user who has not all it asked for needs something that is used up."""
     x = check.against_drf(instance).users["drf"].to_numpy()
-    full = x @ instance.demands >= 1 - tolerances.AGREEMENT
+    full = x @ instance.demands >= 1 - AGREEMENT
     has_bottleneck = ((instance.demands > 0) & full).any(axis=1)
-    return (has_bottleneck | (x >= 1 - tolerances.AGREEMENT)).all()
+    return (has_bottleneck | (x >= 1 - AGREEMENT)).all()
 
 
 @PAPER.item(
@@ -443,7 +446,7 @@ def theorem_1(instance: Instance) -> CheckAnswer:
     """One is computed, and checked by our definition and by formulas (1) and (2) as printed."""
     allocation = allocate(instance, NJC)
     x = allocation.totals.to_numpy() / instance.task_limits
-    fits = (x @ instance.demands <= 1 + tolerances.AUDIT).all()
+    fits = (x @ instance.demands <= 1 + AUDIT).all()
     satisfies = fits and content_as_printed(instance, x).all()
     return satisfies and check.check(instance, allocation).holds
 
@@ -472,9 +475,7 @@ def known(instance: Instance) -> CheckAnswer:
     if not verdict.bottlenecks:
         return None
     solution = formulate(instance, NJC, bottlenecks=set(verdict.bottlenecks)).solve()
-    return check.check(
-        instance, np.asarray(solution.values["x"]) * instance.task_limits, tolerances.AUDIT
-    )
+    return check.check(instance, np.asarray(solution.values["x"]) * instance.task_limits, AUDIT)
 
 
 def _pairs_of_users(rng: np.random.Generator) -> Instance:
@@ -517,17 +518,14 @@ def two_users(instance: Instance) -> CheckAnswer:
 def lemma_2(instance: Instance) -> CheckAnswer:
     """The curve itself converges: to the Eisenberg–Gale optimum, whose central path it is."""
     end = check.trajectory(instance, method="newton").end.to_numpy()
-    return (
-        np.allclose(end, granted(instance), atol=tolerances.NOISE)
-        or f"{shown(end)}; {in_words(instance)}"
-    )
+    return np.allclose(end, granted(instance), atol=NOISE) or f"{shown(end)}; {in_words(instance)}"
 
 
 @PAPER.statement("Lemma 3", "The limit is a fair allocation", _wanting, few=15, many=200)
 def lemma_3(instance: Instance) -> CheckAnswer:
     """The end of the curve, checked by the definition."""
     end = check.trajectory(instance, method="newton").end.to_numpy()
-    return check.check(instance, end * instance.task_limits, tolerances.NOISE)
+    return check.check(instance, end * instance.task_limits, NOISE)
 
 
 @PAPER.statement(
@@ -543,7 +541,7 @@ def lemma_4(instance: Instance) -> CheckAnswer:
     rows = with_dummies(instance)
     for x in path.granted.to_numpy():
         sides = x * (rows / (1 - x @ rows)).sum(axis=1) / instance.entitlements
-        if np.ptp(sides) > 10 * tolerances.NOISE * sides.max():
+        if np.ptp(sides) > 10 * NOISE * sides.max():
             return False
     return True
 
@@ -592,7 +590,7 @@ def last_display(run: Run) -> ItemAnswer:
     why = (
         "it is so once row i is divided by x_i, which is all that the proof needs" if right else ""
     )
-    return on_instance(instance, lacking > tolerances.AUDIT, ours, why)
+    return on_instance(instance, lacking > AUDIT, ours, why)
 
 
 def _f(instance: Instance, x: np.ndarray) -> float:
@@ -604,11 +602,8 @@ def _f(instance: Instance, x: np.ndarray) -> float:
 def remark_1(run: Run) -> ItemAnswer:
     """Values of f towards the face x_1 = 0, in the middle of it."""
     instance = examples.requests([[2 / 3], [2 / 3]], [0.4, 0.6])
-    f = [
-        _f(instance, np.array([part, 1 / 2]))
-        for part in (1 / 1000, tolerances.AUDIT, tolerances.AUDIT**2)
-    ]
-    is_bounded = f[2] < f[1] < f[0] and np.isclose(f[2], np.log(3), rtol=tolerances.AUDIT)
+    f = [_f(instance, np.array([part, 1 / 2])) for part in (1 / 1000, AUDIT, AUDIT**2)]
+    is_bounded = f[2] < f[1] < f[0] and np.isclose(f[2], np.log(3), rtol=AUDIT)
     return on_instance(
         instance,
         is_bounded,
@@ -628,11 +623,11 @@ def remark_1_used_up(instance: Instance) -> CheckAnswer:
     edge = 1 / (users @ with_dummies(instance)).max()
     f = [
         _f(instance, edge * fraction * users)
-        for fraction in (1 / 10, 1 / 2, 1 - tolerances.AUDIT, 1 - tolerances.AUDIT**2)
+        for fraction in (1 / 10, 1 / 2, 1 - AUDIT, 1 - AUDIT**2)
     ]
     is_positive = f[0] > 0
     rises = f[0] < f[1] < f[2] < f[3]
-    diverges = f[3] - f[2] > -np.log(tolerances.AUDIT) / 2
+    diverges = f[3] - f[2] > -np.log(AUDIT) / 2
     return is_positive and rises and diverges
 
 
@@ -665,7 +660,7 @@ def remark_5(instance: Instance) -> CheckAnswer:
         used = x @ rows
         entitled_usage = np.outer(entitled, used)
         parts = (x[:, None] * rows - entitled_usage) / (1 - used)
-        if abs(parts.sum(axis=1)).max() > tolerances.NOISE * abs(parts).sum():
+        if abs(parts.sum(axis=1)).max() > NOISE * abs(parts).sum():
             return False
     return True
 
@@ -738,9 +733,9 @@ def _weighted_end(instance: Instance, weights: np.ndarray) -> np.ndarray:
             bend = np.diag(e / x**2) + barrier_bend
             step = np.linalg.solve(bend, slope)
             ratios = np.concatenate([-step / x, step @ rows / slack])
-            shrink = max(ratios.max(), tolerances.VERIFIED)
+            shrink = max(ratios.max(), VERIFIED)
             x = x + step * min(1.0, 0.9 / shrink)
-            if slope @ step < tolerances.VERIFIED**2:
+            if slope @ step < VERIFIED**2:
                 break
     return x
 
@@ -822,7 +817,7 @@ def polynomial(run: Run) -> ItemAnswer:
 
     def fair(instance: Instance) -> CheckAnswer:
         certificate = allocate(instance, NJC).certificate
-        return certificate and certificate.conditions < tolerances.VERIFIED
+        return certificate and certificate.conditions < VERIFIED
 
     why = (
         "answered: the optimum of a convex program is fair (Gutman and Nisan, 2012, by way of "

@@ -10,7 +10,6 @@ from itertools import combinations
 import numpy as np
 
 from fairlp import Instance, allocate, complaints as check, examples
-from fairlp.toolkit import tolerances
 
 from .dolev import (
     NJC,
@@ -23,7 +22,17 @@ from .dolev import (
     with_dummies,
 )
 from .registry import CheckAnswer, Run
-from .verdicts import ItemAnswer, beside, in_words, on_instance, shown
+from .verdicts import (
+    AGREEMENT,
+    AUDIT,
+    NOISE,
+    VERIFIED,
+    ItemAnswer,
+    beside,
+    in_words,
+    on_instance,
+    shown,
+)
 
 
 def _with_point(rng: np.random.Generator) -> tuple[Instance, np.ndarray]:
@@ -49,13 +58,13 @@ def equations_1_to_3(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
     instance, point = drawn
     entitled = np.asarray(instance.entitlements)
     content = content_as_printed(instance, point)
-    feasible = (point @ instance.demands <= 1 + tolerances.AUDIT).all()
+    feasible = (point @ instance.demands <= 1 + AUDIT).all()
     # The same with dummies.
     all_rows = with_dummies(instance)
-    tight = point @ all_rows >= 1 - tolerances.AUDIT
-    has_part = point[:, None] * all_rows >= entitled[:, None] - tolerances.AUDIT
+    tight = point @ all_rows >= 1 - AUDIT
+    has_part = point[:, None] * all_rows >= entitled[:, None] - AUDIT
     by_dummies = (has_part & tight).any(axis=1)
-    verdict = check.check(instance, point * instance.task_limits, tolerances.AUDIT)
+    verdict = check.check(instance, point * instance.task_limits, AUDIT)
     is_fair = bool(feasible and content.all())
     is_right = (content == by_dummies).all() and bool(verdict) == is_fair
     return is_right or f"x = {shown(point)}; {in_words(instance)}"
@@ -84,7 +93,7 @@ def equation_4(instance: Instance) -> CheckAnswer:
     for x in _on_the_curve(instance):
         slope = _gradient(rows, x)
         normal = slope / (slope @ x)
-        if abs(normal * x - instance.entitlements).max() > tolerances.NOISE:
+        if abs(normal * x - instance.entitlements).max() > NOISE:
             return f"x = {shown(x)}; {in_words(instance)}"
     return True
 
@@ -105,7 +114,7 @@ def equations_5_and_6(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
     """Differences of f beside the formula."""
     instance, point = drawn
     rows = with_dummies(instance)
-    step = tolerances.NOISE * point.min()
+    step = NOISE * point.min()
 
     def f(x: np.ndarray) -> float:
         return float(-np.log1p(-(x @ rows)).sum())
@@ -116,7 +125,7 @@ def equations_5_and_6(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
     normal = _gradient(rows, point)
     measured = slopes / np.linalg.norm(slopes)
     right = normal / np.linalg.norm(normal)
-    return abs(measured - right).max() < 10 * tolerances.NOISE
+    return abs(measured - right).max() < 10 * NOISE
 
 
 @PAPER.statement(
@@ -134,8 +143,8 @@ def equations_7_and_12(instance: Instance) -> CheckAnswer:
         used = x @ rows
         total = (used / (1 - used)).sum()
         sides = x * _gradient(rows, x)
-        close = abs(sides - total * instance.entitlements).max() <= 10 * tolerances.NOISE * total
-        if not close or abs(total - c) > 10 * tolerances.NOISE * c:
+        close = abs(sides - total * instance.entitlements).max() <= 10 * NOISE * total
+        if not close or abs(total - c) > 10 * NOISE * c:
             return f"c = {c}; {in_words(instance)}"
     return True
 
@@ -155,9 +164,7 @@ def equation_8(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
     entitled_usage = np.outer(entitled, used)
     left = ((x[:, None] * rows - entitled_usage) / (1 - used)).sum(axis=1)
     parts = x * _gradient(rows, x)
-    return np.allclose(
-        left, parts - entitled * parts.sum(), rtol=tolerances.AGREEMENT, atol=tolerances.AUDIT
-    )
+    return np.allclose(left, parts - entitled * parts.sum(), rtol=AGREEMENT, atol=AUDIT)
 
 
 @PAPER.item(
@@ -170,7 +177,7 @@ def equations_9_and_10(run: Run) -> ItemAnswer:
     rows = with_dummies(instance)
     entitled = np.asarray(instance.entitlements)
     limit = granted(instance)
-    scarce = limit @ rows >= 1 - tolerances.VERIFIED
+    scarce = limit @ rows >= 1 - VERIFIED
 
     def terms(x: np.ndarray) -> np.ndarray:
         used = x @ rows
@@ -200,7 +207,7 @@ def equation_11(run: Run) -> ItemAnswer:
     level = path.level.iloc[-1]
     total = np.log1p(-(x @ with_dummies(instance))).sum()
     ours = f"where f = {level:.6g} the sum is {total:.6g}"
-    breaks = total < 0 < level and abs(total + level) <= tolerances.NOISE * level
+    breaks = total < 0 < level and abs(total + level) <= NOISE * level
     return on_instance(instance, breaks, ours, "the minus of (5) is lacking")
 
 
@@ -247,7 +254,7 @@ def modest(instance: Instance) -> CheckAnswer:
     is_modest = (instance.demands < np.asarray(instance.entitlements)[:, None]).all(axis=1)
     if not is_modest.any():
         return None
-    return (granted(instance)[is_modest] >= 1 - tolerances.AUDIT).all()
+    return (granted(instance)[is_modest] >= 1 - AUDIT).all()
 
 
 def _slack(rng: np.random.Generator) -> Instance:
@@ -262,7 +269,7 @@ def _slack(rng: np.random.Generator) -> Instance:
 )
 def no_bottleneck(instance: Instance) -> CheckAnswer:
     """The granted fractions."""
-    return (granted(instance) >= 1 - tolerances.AUDIT).all()
+    return (granted(instance) >= 1 - AUDIT).all()
 
 
 def _scaled(rng: np.random.Generator) -> tuple[Instance, float]:
@@ -286,7 +293,7 @@ def in_proportion(drawn: tuple[Instance, float]) -> CheckAnswer:
     demands = instance.demands.copy()
     demands[0] *= factor
     claimed = granted(examples.requests(demands, instance.entitlements))[0]
-    return min(1.0, claimed * factor) <= honest + tolerances.NOISE
+    return min(1.0, claimed * factor) <= honest + NOISE
 
 
 @PAPER.item(
@@ -324,7 +331,7 @@ def second_simplification(instance: Instance) -> CheckAnswer:
     )
     x = np.ones(len(entitled))
     x[others] = allocate(rest, NJC).totals.to_numpy()
-    return check.check(instance, x * instance.task_limits, tolerances.AUDIT)
+    return check.check(instance, x * instance.task_limits, AUDIT)
 
 
 def dominated(rows: np.ndarray) -> list[int]:
@@ -340,7 +347,7 @@ def dominated(rows: np.ndarray) -> list[int]:
         others = [index for index in remaining if index != column]
         limits = {"A_ub": rows[:, others].T, "b_ub": np.ones(len(others))} if others else {}
         largest_use = -linprog(-rows[:, column], bounds=(0, 1), **limits).fun
-        if largest_use <= 1 + tolerances.AUDIT:
+        if largest_use <= 1 + AUDIT:
             remaining = others
             removed.append(column)
     return removed
@@ -359,7 +366,7 @@ def third_simplification(instance: Instance) -> CheckAnswer:
     if not removed or not rest.size or not rest.any(axis=1).all():
         return None
     x = granted(examples.requests(rest, instance.entitlements))
-    return check.check(instance, x * instance.task_limits, tolerances.AUDIT)
+    return check.check(instance, x * instance.task_limits, AUDIT)
 
 
 @PAPER.item(
@@ -374,9 +381,9 @@ def simplex(run: Run) -> ItemAnswer:
     corners = set()
     for pair in combinations(range(len(rows)), 2):
         matrix = rows[list(pair)]
-        if abs(np.linalg.det(matrix)) > tolerances.AUDIT:
+        if abs(np.linalg.det(matrix)) > AUDIT:
             point = np.linalg.solve(matrix, right[list(pair)])
-            if (rows @ point <= right + tolerances.AUDIT).all():
+            if (rows @ point <= right + AUDIT).all():
                 corners.add(tuple(np.round(point + 0.0, 9)))
     ours = f"that of Fig. 3 has {len(corners)} corners, and N + 1 = 3"
     return on_instance(instance, len(corners) > 3, ours, "a polytope, as §5.2 says further down")
@@ -393,7 +400,7 @@ def which_bottlenecks(run: Run) -> ItemAnswer:
     ours = []
     for pair in combinations(range(4), 2):
         x = np.where(np.isin(np.arange(4), pair), 0.375, 0.25)
-        full = set(np.flatnonzero(x @ instance.demands >= 1 - tolerances.AUDIT).tolist())
+        full = set(np.flatnonzero(x @ instance.demands >= 1 - AUDIT).tolist())
         opposite = pair[1] - pair[0] == 2
         expected = set(range(4)) - set(pair) if opposite else set(pair)
         printed[f"users {pair[0] + 1} and {pair[1] + 1}"] = "yes"
@@ -417,13 +424,9 @@ def all_solutions(run: Run) -> ItemAnswer:
         smallest = fair.ranges["least"].to_numpy()
         largest = fair.ranges["most"].to_numpy()
         distances = abs(x[1:3] - (1 - x[0]))
-        on_the_line = (distances <= tolerances.AUDIT).all()
-        listed = (
-            on_the_line
-            and (x >= smallest - tolerances.AUDIT).all()
-            and (x <= largest + tolerances.AUDIT).all()
-        )
-        broken += bool(check.check(instance, x, tolerances.AUDIT)) != bool(listed)
+        on_the_line = (distances <= AUDIT).all()
+        listed = on_the_line and (x >= smallest - AUDIT).all() and (x <= largest + AUDIT).all()
+        broken += bool(check.check(instance, x, AUDIT)) != bool(listed)
     ours = f"{count - broken} of {count} points are fair just where the set of dimension {fair.dimension} has them"
     why = "answered: a union of polytopes, one for each set of bottlenecks (no-justified-complaints.md)"
     return on_instance(instance, broken > 0, ours, why)

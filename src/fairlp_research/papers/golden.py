@@ -12,7 +12,8 @@ from fractions import Fraction
 import numpy as np
 
 from fairlp import Instance, allocate, examples
-from fairlp.toolkit import tolerances
+
+from .verdicts import AUDIT
 
 
 def _satisfied_in_a_queue() -> Instance:
@@ -61,7 +62,7 @@ def other_than(mechanism: str) -> str:
     instance, printed = GOLDEN[mechanism]
     tasks = allocate(instance(), mechanism).totals.to_numpy()
     right = np.array([float(Fraction(number)) for number in printed])
-    if np.allclose(tasks, right, rtol=tolerances.AUDIT, atol=tolerances.AUDIT):
+    if np.allclose(tasks, right, rtol=AUDIT, atol=AUDIT):
         return ""
     told = ", ".join(f"{number:.6g}" for number in tasks)
     return f"what is computed is not {mechanism}: {told} tasks, and {', '.join(printed)} are right"

@@ -10,25 +10,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-import fairlp
-from fairlp import Instance, allocate, audit, counterexample, examples, per_server as check
+from fairlp import (
+    Instance,
+    allocate,
+    audit,
+    auditing,
+    counterexample,
+    examples,
+    per_server as check,
+)
 from fairlp.errors import NotConvergedError, UnknownNameError
 from fairlp.toolkit import quotients, tolerances
 
 from ..simulation import experiments
-from .registry import (
-    FEW,
-    FEW_LIES,
-    MANY,
-    MANY_LIES,
-    CheckAnswer,
-    Paper,
-    Run,
-    integers,
-    kept,
-    over,
-)
+from .registry import FEW, FEW_LIES, MANY, MANY_LIES, CheckAnswer, Paper, Run, integers, kept, over
 from .verdicts import (
+    AUDIT,
+    VERIFIED,
     Agreement,
     Chart,
     ItemAnswer,
@@ -162,7 +160,7 @@ def _marks(
     by_one = "broken by an instance"
     for letters in promised.split():
         name = LETTERS[letters]
-        audited, broken, *_ = fairlp.auditing.count_broken(
+        audited, broken, *_ = auditing.count_broken(
             mechanism, name, lies if letters == "SP" else instances, run.seed
         )
         counterexample_instance = _breaking(mechanism, name)
@@ -426,7 +424,7 @@ def _less_in_use(cpu_of_user_2: float) -> str:
         }
         for k in (2, 3):
             others = max(used["tsf"][k], used["c-drfh"][k])
-            if used[RDM][k] < others * (1 - tolerances.AUDIT):
+            if used[RDM][k] < others * (1 - AUDIT):
                 places.append(f"{cluster.servers[k]}, {when}")
     return f"less on {'; '.join(places)}" if places else "nowhere less"
 
@@ -514,14 +512,14 @@ def bottlenecks_of(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     """Return whether resource r is a bottleneck of user n on server i (Definition 6); (N, K, R)."""
     level = _levels(instance, tasks)
     used = np.einsum("ni,nr->ir", tasks, instance.demands)
-    full = used >= instance.capacities * (1 - tolerances.AUDIT)
+    full = used >= instance.capacities * (1 - AUDIT)
     alone = instance.gamma()
-    runs_here = tasks > tolerances.AUDIT * alone
+    runs_here = tasks > AUDIT * alone
     needs = instance.demands[:, None, :] > 0
     holds = runs_here[:, :, None] & needs
     finite_level = np.where(np.isfinite(level), level, 0.0)
     highest = np.where(holds, finite_level[:, :, None], 0.0).max(axis=0)
-    lowest = level[:, :, None] >= highest[None] * (1 - tolerances.AUDIT)
+    lowest = level[:, :, None] >= highest[None] * (1 - AUDIT)
     return np.asarray(needs & full[None] & lowest)
 
 
@@ -536,14 +534,12 @@ def _theorem_2(instance: Instance, tasks: np.ndarray) -> bool:
     level = _levels(instance, tasks)
     time = quotients(tasks, alone)
     someone = alone.any(axis=0)
-    full = time.sum(axis=0) >= 1 - tolerances.AUDIT
+    full = time.sum(axis=0) >= 1 - AUDIT
     lowest = level.min(axis=0)
     return bool(
         (full | ~someone).all()
         and (
-            level[time > tolerances.AUDIT]
-            <= np.broadcast_to(lowest, level.shape)[time > tolerances.AUDIT]
-            * (1 + tolerances.AUDIT)
+            level[time > AUDIT] <= np.broadcast_to(lowest, level.shape)[time > AUDIT] * (1 + AUDIT)
         ).all()
     )
 
@@ -662,7 +658,7 @@ def lies_about_servers(instance: Instance) -> CheckAnswer:
             eligible[user] = claimed
             tasks = allocate(instance.replace(eligible=eligible), mechanism).tasks_array[user]
             useful_tasks = tasks[instance.eligible[user]].sum()
-            if useful_tasks > honest[user] * (1 + tolerances.VERIFIED):
+            if useful_tasks > honest[user] * (1 + VERIFIED):
                 may = ", ".join(compress(map(str, instance.servers), claimed))
                 return f"{mechanism}: user {user + 1} claims {may}; {in_words(instance)}"
     return True
@@ -761,7 +757,7 @@ def eligible_servers(run: Run) -> ItemAnswer:
     useful = claimed[0, 0]
     return on_instance(
         instance,
-        useful > honest * (1 + tolerances.AUDIT),
+        useful > honest * (1 + AUDIT),
         f"'user1' runs {honest:.6g} tasks, and {useful:.6g} where it claims the second server, too",
         missing=True,
     )
@@ -776,7 +772,7 @@ def eligible_servers(run: Run) -> ItemAnswer:
 def one_server(instance: Instance) -> CheckAnswer:
     """PS-DSF where resources are divided, beside extended DRF, with zero demands too."""
     return np.allclose(
-        allocate(instance, RDM).totals, allocate(instance, "edrf").totals, rtol=tolerances.AUDIT
+        allocate(instance, RDM).totals, allocate(instance, "edrf").totals, rtol=AUDIT
     )
 
 
@@ -829,7 +825,7 @@ def lemma_1(run: Run) -> ItemAnswer:
     is_ours = np.allclose(
         np.stack([allocate(instance, RDM).tasks_array for instance in (honest, lie)]),
         np.array([truth, outcome], dtype=float),
-        rtol=tolerances.AUDIT,
+        rtol=AUDIT,
     )
     ann_loses = sum(outcome[0]) < sum(truth[0])
     bob_keeps = outcome[1][0] >= sum(truth[1])  # what bob has on server 2 is of no use to it
@@ -855,14 +851,14 @@ def lies_about_demands(drawn: tuple[Instance, np.random.Generator]) -> CheckAnsw
     honest = allocate(instance, RDM).totals.to_numpy()
     for user in range(len(instance.users)):
         for _ in range(8):
-            claimed = fairlp.auditing.nearby(instance.demands[user], rng)
+            claimed = auditing.nearby(instance.demands[user], rng)
             demands = instance.demands.copy()
             demands[user] = claimed
             lie = allocate(instance.replace(demands=demands), RDM).totals.to_numpy()
-            useful_tasks = lie[user] * fairlp.auditing.own_use(instance.demands[user], claimed)
+            useful_tasks = lie[user] * auditing.own_use(instance.demands[user], claimed)
             others = np.delete(lie / honest, user)
             if (
-                useful_tasks >= honest[user] * (1 - tolerances.AUDIT)
+                useful_tasks >= honest[user] * (1 - AUDIT)
                 and others.min() < 1 - tolerances.SHRINKING_MARGIN
             ):
                 return (
@@ -885,9 +881,7 @@ def corollary_1(instance: Instance) -> CheckAnswer:
     tasks = allocate(instance, RDM).tasks_array
     level = _levels(instance, tasks)
     alone = instance.gamma()
-    full = np.einsum("ni,nr->ir", tasks, instance.demands) >= instance.capacities * (
-        1 - tolerances.AUDIT
-    )
+    full = np.einsum("ni,nr->ir", tasks, instance.demands) >= instance.capacities * (1 - AUDIT)
     bottlenecks = bottlenecks_of(instance, tasks)
     conditions_met = False
     for i, r in np.argwhere(full):
@@ -895,8 +889,8 @@ def corollary_1(instance: Instance) -> CheckAnswer:
             (alone[:, i] > 0) & (instance.demands[:, r] > 0)
         )  # a user: it is full of tasks
         n = users[level[users, i].argmin()]
-        higher = users[level[users, i] > level[n, i] * (1 + tolerances.AUDIT)]
-        if (tasks[higher, i] <= tolerances.AUDIT * alone[higher, i]).all():
+        higher = users[level[users, i] > level[n, i] * (1 + AUDIT)]
+        if (tasks[higher, i] <= AUDIT * alone[higher, i]).all():
             conditions_met = True
             if not bottlenecks[n, i, r]:
                 return f"user {n + 1}, server {i + 1}, resource {r + 1}; {in_words(instance)}"
@@ -932,14 +926,14 @@ def where_one_gains(instance: Instance) -> CheckAnswer:
     """
     tasks = allocate(instance, TDM).tasks_array
     alone = instance.gamma()
-    holds = tasks > tolerances.AUDIT * alone
+    holds = tasks > AUDIT * alone
     for n, i in np.argwhere(holds):
         for m, j in np.argwhere(holds):
             if n == m or i == j:
                 continue
             tasks_of_other = alone[m, i] * alone[n, j]
             rate = tasks_of_other / (alone[n, i] * alone[m, j])
-            if rate > 1 + tolerances.AUDIT:
+            if rate > 1 + AUDIT:
                 return (
                     f"users {n + 1} and {m + 1}, servers {i + 1} and {j + 1}; {in_words(instance)}"
                 )

@@ -9,13 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-import fairlp
-from fairlp import Instance, allocate, audit, per_server as check
-from fairlp.toolkit import quotients, tolerances
+from fairlp import Instance, allocate, audit, auditing, per_server as check
+from fairlp.toolkit import quotients
 
 from .khamse_ashari import PAPER, RDM, TDM, _clusters, _levels, _theorem_2, bottlenecks_of
 from .registry import CheckAnswer, Run, integers
-from .verdicts import ItemAnswer, in_words, on_instance, shown
+from .verdicts import AGREEMENT, AUDIT, VERIFIED, ItemAnswer, in_words, on_instance, shown
 
 
 def _weighted_pool(rng: np.random.Generator) -> Instance:
@@ -42,7 +41,7 @@ def most_tasks(instance: Instance, tasks: np.ndarray, user: int, is_kept: np.nda
     upper = np.where(instance.gamma() > 0, np.inf, 0.0)
     bounds = list(zip(np.minimum(least, upper).ravel(), upper.ravel(), strict=True))
     # A hair of room, since the tasks that are kept are rounded.
-    right = instance.capacities.ravel() * (1 + tolerances.AUDIT**2)
+    right = instance.capacities.ravel() * (1 + AUDIT**2)
     optimum = linprog(cost.ravel(), rows, right, bounds=bounds)
     return float(-optimum.fun)
 
@@ -63,11 +62,11 @@ def definition_1(instance: Instance) -> CheckAnswer:
     dominant = (demands / pool).argmax(axis=1)
     users = range(len(demands))
     share = bundles[users, dominant] / pool[dominant] / instance.weights
-    feasible = (bundles.sum(axis=0) <= pool * (1 + tolerances.AUDIT)).all()
-    is_equal = np.allclose(utility, tasks[:, 0], rtol=tolerances.AGREEMENT)
+    feasible = (bundles.sum(axis=0) <= pool * (1 + AUDIT)).all()
+    is_equal = np.allclose(utility, tasks[:, 0], rtol=AGREEMENT)
     for user in users:
-        is_kept = (share <= share[user] * (1 + tolerances.AUDIT))[:, None]
-        if most_tasks(instance, tasks, user, is_kept) > tasks[user, 0] * (1 + tolerances.VERIFIED):
+        is_kept = (share <= share[user] * (1 + AUDIT))[:, None]
+        if most_tasks(instance, tasks, user, is_kept) > tasks[user, 0] * (1 + VERIFIED):
             return f"user {user + 1}; {in_words(instance)}"
     return bool(feasible and is_equal)
 
@@ -82,8 +81,8 @@ def equation_5(instance: Instance) -> CheckAnswer:
     allocation = allocate(instance, "drfh")
     share = allocation.totals.to_numpy() * (instance.demands / instance.pool).max(axis=1)
     return (
-        np.allclose(share, allocation.shares, rtol=tolerances.AGREEMENT)
-        and np.ptp(share) <= tolerances.VERIFIED * share.max()
+        np.allclose(share, allocation.shares, rtol=AGREEMENT)
+        and np.ptp(share) <= VERIFIED * share.max()
     )
 
 
@@ -106,11 +105,11 @@ def definition_2(instance: Instance) -> CheckAnswer:
                 capacity[r] / need[r] for r in range(len(need)) if need[r] > 0
             )
             by_dominant = instance.eligible[user, server] * capacity[dominant] / need[dominant]
-            if not np.allclose([gamma, by_dominant], ours[user, server], rtol=tolerances.AGREEMENT):
+            if not np.allclose([gamma, by_dominant], ours[user, server], rtol=AGREEMENT):
                 return False
             if gamma > 0:
                 virtual = tasks[user].sum() / gamma / instance.weights[user]
-                if not np.isclose(virtual, level[user, server], rtol=tolerances.AGREEMENT):
+                if not np.isclose(virtual, level[user, server], rtol=AGREEMENT):
                     return False
     return True
 
@@ -161,10 +160,10 @@ def definition_5(instance: Instance) -> CheckAnswer:
         level = _levels(instance, tasks)
         gains = False
         for user in range(len(tasks)):
-            is_kept = level <= level[user] * (1 + tolerances.AUDIT)
+            is_kept = level <= level[user] * (1 + AUDIT)
             is_kept &= instance.gamma()[user] > 0
             larger_tasks = most_tasks(instance, tasks, user, is_kept)
-            gains |= larger_tasks > tasks[user].sum() * (1 + tolerances.VERIFIED)
+            gains |= larger_tasks > tasks[user].sum() * (1 + VERIFIED)
         if gains == check.check(instance, tasks).holds:
             return f"{name}: {in_words(instance)}"
     return True
@@ -186,12 +185,12 @@ def definition_6(instance: Instance) -> CheckAnswer:
         bottlenecks = []
         for r, need in enumerate(instance.demands[n]):
             used = tasks[:, i] @ instance.demands[:, r]
-            runs_here = tasks[:, i] > tolerances.AUDIT * alone[:, i]
+            runs_here = tasks[:, i] > AUDIT * alone[:, i]
             holders = runs_here & (instance.demands[:, r] > 0)
             totals = tasks[holders].sum(axis=1)
             levels = totals / alone[holders, i] / instance.weights[holders]
-            is_full = used >= instance.capacities[i, r] * (1 - tolerances.AUDIT)
-            is_highest = (own_level >= levels * (1 - tolerances.AUDIT)).all()
+            is_full = used >= instance.capacities[i, r] * (1 - AUDIT)
+            is_highest = (own_level >= levels * (1 - AUDIT)).all()
             bottlenecks.append(need > 0 and is_full and is_highest)
         if not any(bottlenecks) or bottlenecks != table[n, i].tolist():
             return f"user {n + 1}, server {i + 1}; {in_words(instance)}"
@@ -227,7 +226,7 @@ def equations_14_and_15(instance: Instance) -> CheckAnswer:
         level = _levels(instance, tasks)
         alone = instance.gamma()
         used = np.einsum("ni,nr->ir", tasks, instance.demands)
-        full = used >= instance.capacities * (1 - tolerances.AUDIT)
+        full = used >= instance.capacities * (1 - AUDIT)
         bottlenecks = bottlenecks_of(instance, tasks)
         for i, r in np.argwhere(full):
             can_run = alone[:, i] > 0
@@ -235,8 +234,8 @@ def equations_14_and_15(instance: Instance) -> CheckAnswer:
             if not len(users):
                 continue
             least = users[level[users, i].argmin()]
-            higher = users[level[users, i] > level[least, i] * (1 + tolerances.AUDIT)]
-            if (tasks[higher, i] <= tolerances.AUDIT * alone[higher, i]).all():
+            higher = users[level[users, i] > level[least, i] * (1 + AUDIT)]
+            if (tasks[higher, i] <= AUDIT * alone[higher, i]).all():
                 met = True
                 if not bottlenecks[least, i, r]:
                     return f"{name}, server {i + 1}, resource {r + 1}; {in_words(instance)}"
@@ -253,21 +252,18 @@ def update(instance: Instance, tasks: np.ndarray, server: int) -> np.ndarray | N
         totals = tasks.sum(axis=1)
         level = totals[remaining] / alone[remaining] / weights[remaining]
         lowest = level.min()  # (16)
-        poorest = remaining[level <= lowest * (1 + tolerances.AUDIT)]
+        poorest = remaining[level <= lowest * (1 + AUDIT)]
         used = tasks[:, server] @ demands
-        full = used >= instance.capacities[server] * (1 - tolerances.AUDIT)
+        full = used >= instance.capacities[server] * (1 - AUDIT)
         resources = np.flatnonzero(full & (demands[poorest] > 0).any(axis=0))
         chosen = set()
         bottleneck = None
         for r in resources:
             holders = remaining[
-                (tasks[remaining, server] > tolerances.AUDIT * alone[remaining])
-                & (demands[remaining, r] > 0)
+                (tasks[remaining, server] > AUDIT * alone[remaining]) & (demands[remaining, r] > 0)
             ]
             higher = [
-                n
-                for n in holders
-                if totals[n] / alone[n] / weights[n] > lowest * (1 + tolerances.AUDIT)
+                n for n in holders if totals[n] / alone[n] / weights[n] > lowest * (1 + AUDIT)
             ]
             if not higher:
                 bottleneck = r
@@ -324,12 +320,10 @@ def equations_16_to_18(instance: Instance) -> CheckAnswer:
             continue
         called = True
         used = np.einsum("ni,nr->ir", after, instance.demands)
-        fits = (
-            used <= instance.capacities * (1 + tolerances.AUDIT)
-        ).all() and after.min() >= -tolerances.AUDIT
+        fits = (used <= instance.capacities * (1 + AUDIT)).all() and after.min() >= -AUDIT
         before_level = _levels(instance, tasks)[:, server].min()
         after_level = _levels(instance, after)[:, server].min()
-        if not fits or after_level < before_level * (1 - tolerances.AUDIT):
+        if not fits or after_level < before_level * (1 - AUDIT):
             return f"server {server + 1}; {in_words(instance)}"
     return True if called else None
 
@@ -352,7 +346,7 @@ def equations_20_to_22(instance: Instance) -> CheckAnswer:
                 by_resources = (instance.capacities[i] - used)[needed] / instance.demands[n, needed]
                 time = 1 - quotients(tasks_before[:, i], alone[:, i]).sum()
                 z.append(by_resources.min() if name == RDM else alone[n, i] * time)
-            if z[0] > tolerances.AUDIT * alone[n, i] or z[1] <= 0:
+            if z[0] > AUDIT * alone[n, i] or z[1] <= 0:
                 return f"{name}, user {n + 1}, server {i + 1}; {in_words(instance)}"
     return True
 
@@ -379,7 +373,7 @@ def equations_23_and_24(instance: Instance) -> CheckAnswer:
     amounts = tasks.sum(axis=1) * instance.demands[:, 0]
     expected = amounts[:, None] / instance.capacities[:, 0]
     may = instance.gamma() > 0
-    return np.allclose(level[may], expected[may], rtol=tolerances.AGREEMENT)
+    return np.allclose(level[may], expected[may], rtol=AGREEMENT)
 
 
 @PAPER.item(
@@ -403,7 +397,7 @@ def equations_25_to_29(run: Run) -> ItemAnswer:
         "(26) lacks the placement constraints: i must be a server on which n may run; counted server by server "
         "envy-freeness holds (Theorem 3)"
     )
-    return on_instance(instance, pooled > own_tasks * (1 + tolerances.AUDIT), ours, why)
+    return on_instance(instance, pooled > own_tasks * (1 + AUDIT), ours, why)
 
 
 @PAPER.statement(
@@ -417,7 +411,7 @@ def equation_26(instance: Instance) -> CheckAnswer:
     for n, need in enumerate(instance.demands):
         others = instance.demands[:, need > 0] / need[need > 0]
         least_ratio = others.min(axis=1)[:, None]
-        if (least_ratio > alone[n] / alone * (1 + tolerances.AUDIT)).any():
+        if (least_ratio > alone[n] / alone * (1 + AUDIT)).any():
             return in_words(instance)
     return True
 
@@ -435,7 +429,7 @@ def equations_30_and_31(instance: Instance) -> CheckAnswer:
         instance.replace(capacities=instance.capacities * fraction).gamma()[n].sum()
         for n, fraction in enumerate(part)
     ]
-    return np.allclose(np.array(uniform) / alone.sum(axis=1), part, rtol=tolerances.AGREEMENT)
+    return np.allclose(np.array(uniform) / alone.sum(axis=1), part, rtol=AGREEMENT)
 
 
 def _two_users(rng: np.random.Generator) -> Instance:
@@ -460,7 +454,7 @@ def equations_32_to_36(instance: Instance) -> CheckAnswer:
     tasks = allocate(instance, RDM).tasks_array[:, order]
     normal = normal[:, order]
     parts = tasks / alone[:, order]  # α of (33) and (34)
-    has_part = parts > tolerances.AUDIT
+    has_part = parts > AUDIT
     if not has_part[0].any():
         return False
     first = int(has_part[0].argmax())
@@ -468,11 +462,11 @@ def equations_32_to_36(instance: Instance) -> CheckAnswer:
     weights = instance.weights
     behind = parts[1, first + 1 :]
     ratio = normal[0] / normal[1]
-    tied = ratio[first + 1 :] <= ratio[first] * (1 + tolerances.AUDIT)
-    alone_there = (behind[~tied] <= tolerances.AUDIT).all()
+    tied = ratio[first + 1 :] <= ratio[first] * (1 + AUDIT)
+    alone_there = (behind[~tied] <= AUDIT).all()
     level = totals[:, None] / normal / weights[:, None]
-    line_32 = level[1, first] >= level[0, first] * (1 - tolerances.AUDIT)
-    bound = (totals / weights >= 1 / weights.sum() * (1 - tolerances.AUDIT)).all()
+    line_32 = level[1, first] >= level[0, first] * (1 - AUDIT)
+    bound = (totals / weights >= 1 / weights.sum() * (1 - AUDIT)).all()
     return bool(alone_there and line_32 and bound) or in_words(instance)
 
 
@@ -503,7 +497,7 @@ def equation_38(instance: Instance) -> CheckAnswer:
     """Totals beside φ/Σφ of tasks alone, under both divisions."""
     part = instance.weights / instance.weights.sum() * instance.gamma().sum(axis=1)
     return all(
-        (allocate(instance, name).totals.to_numpy() >= part * (1 - tolerances.AUDIT)).all()
+        (allocate(instance, name).totals.to_numpy() >= part * (1 - AUDIT)).all()
         for name in (RDM, TDM)
     )
 
@@ -519,7 +513,7 @@ def equations_40_to_45(instance: Instance) -> CheckAnswer:
     alone = instance.gamma()
     totals = tasks.sum(axis=1)
     weights = instance.weights
-    holds = tasks > tolerances.AUDIT * alone
+    holds = tasks > AUDIT * alone
     tried = False
     for n, i in np.argwhere(holds):
         for m, j in np.argwhere(holds):
@@ -527,12 +521,12 @@ def equations_40_to_45(instance: Instance) -> CheckAnswer:
                 continue
             tried = True
             exchange_rate = weights[n] * totals[m] / (weights[m] * totals[n])
-            line_44 = alone[m, i] / alone[n, i] <= exchange_rate * (1 + tolerances.AUDIT)
-            line_45 = alone[n, j] / alone[m, j] <= 1 / exchange_rate * (1 + tolerances.AUDIT)
+            line_44 = alone[m, i] / alone[n, i] <= exchange_rate * (1 + AUDIT)
+            line_45 = alone[n, j] / alone[m, j] <= 1 / exchange_rate * (1 + AUDIT)
             # n gives a task on i and takes what makes it whole on j.
             tasks_given = alone[m, j] / alone[n, j]
             tasks_taken = alone[m, i] / alone[n, i]
-            if not (line_44 and line_45 and tasks_taken <= tasks_given * (1 + tolerances.AUDIT)):
+            if not (line_44 and line_45 and tasks_taken <= tasks_given * (1 + AUDIT)):
                 return f"users {n + 1} and {m + 1}; {in_words(instance)}"
     return True if tried else None
 
@@ -553,18 +547,18 @@ def equations_46_to_52(drawn: tuple[Instance, np.random.Generator]) -> CheckAnsw
     alone = instance.gamma()
     for user, need in enumerate(instance.demands):
         for _ in range(4):
-            claimed = fairlp.auditing.nearby(need, rng)
+            claimed = auditing.nearby(need, rng)
             if not claimed.all():
                 continue
             demands = instance.demands.copy()
             demands[user] = claimed
             changed = instance.replace(demands=demands)
             tasks = allocate(changed, TDM).totals.to_numpy()[user]
-            useful = tasks * fairlp.auditing.own_use(need, claimed)
+            useful = tasks * auditing.own_use(need, claimed)
             may = alone[user] > 0
             bound = tasks * alone[user, may] / changed.gamma()[user, may]
-            is_above_bound = useful > bound.min() * (1 + tolerances.AUDIT)
-            lie_pays = useful > honest[user] * (1 + tolerances.VERIFIED)
+            is_above_bound = useful > bound.min() * (1 + AUDIT)
+            lie_pays = useful > honest[user] * (1 + VERIFIED)
             if is_above_bound or lie_pays:
                 return f"user {user + 1} claims {shown(claimed)}; {in_words(instance)}"
     return True

@@ -9,11 +9,13 @@ import numpy as np
 
 import fairlp
 from fairlp import Allocation, Instance, allocate, examples
-from fairlp.toolkit import tolerances
 
 from .registry import CheckAnswer, Paper, Run, integers
 from .verdicts import (
+    AGREEMENT,
+    AUDIT,
     ROUNDED,
+    VERIFIED,
     Agreement,
     Chart,
     ItemAnswer,
@@ -72,7 +74,7 @@ def lemma_1(instance: Instance) -> CheckAnswer:
     before = np.zeros(0)
     for k in range(1, len(instance.users) + 1):
         shares = np.maximum(allocation.model(k).solve().objective, np.append(before, 0.0))
-        if not np.allclose(shares, allocation.step_levels.after(k), rtol=tolerances.VERIFIED):
+        if not np.allclose(shares, allocation.step_levels.after(k), rtol=VERIFIED):
             return f"step {k} of {in_words(instance)}"
         before = shares
     return True
@@ -82,7 +84,7 @@ def lemma_1(instance: Instance) -> CheckAnswer:
 def lemma_2(instance: Instance) -> CheckAnswer:
     """Shares of the linear programs, in order of arrival."""
     steps = arrivals(instance, DYNAMIC, method="lp").steps.to_numpy()
-    return not (np.diff(np.nan_to_num(steps), axis=1) > tolerances.AUDIT).any()
+    return not (np.diff(np.nan_to_num(steps), axis=1) > AUDIT).any()
 
 
 @PAPER.statement(
@@ -95,10 +97,10 @@ def lemma_3(instance: Instance) -> CheckAnswer:
     """The same as dynamic envy-freeness, from the table of steps alone."""
     steps = arrivals(instance, DYNAMIC).steps.to_numpy()
     for k, row in enumerate(steps):
-        has_more = row[None, : k + 1] > row[: k + 1, None] + tolerances.AUDIT
+        has_more = row[None, : k + 1] > row[: k + 1, None] + AUDIT
         for i, j in np.argwhere(has_more):
             came_before = j < i
-            if not (came_before and abs(row[j] - steps[i - 1][j]) <= tolerances.AUDIT):
+            if not (came_before and abs(row[j] - steps[i - 1][j]) <= AUDIT):
                 return f"step {k + 1} of {in_words(instance)}"
     return True
 
@@ -157,9 +159,7 @@ def theorem_1(instance: Instance) -> CheckAnswer:
         steps == fairlp.arrivals.stack(exact, parts) == fairlp.arrivals.water_filling(exact, parts)
     )
     levels = arrivals(instance, DYNAMIC, method="lp").levels.to_numpy() * len(exact)
-    return is_same and np.allclose(
-        np.array(steps[0], dtype=float), levels, rtol=tolerances.VERIFIED
-    )
+    return is_same and np.allclose(np.array(steps[0], dtype=float), levels, rtol=VERIFIED)
 
 
 @PAPER.item("Algorithm 1", "As printed, its line 6 tests Σ d̂[i,r]·x[i] ≤ k/n")
@@ -172,8 +172,8 @@ def algorithm_1(run: Run) -> ItemAnswer:
     steps = arrivals(instance, DYNAMIC).steps.to_numpy()
     kept_or_level = np.maximum(np.nan_to_num(steps[1]), printed[0][2] / 3)
     used = (kept_or_level @ instance.demands).max()
-    uses_too_much = used > 1 + tolerances.AUDIT
-    breaks = uses_too_much and abs(printed[0][2] - right[0][2]) > tolerances.AUDIT
+    uses_too_much = used > 1 + AUDIT
+    breaks = uses_too_much and abs(printed[0][2] - right[0][2]) > AUDIT
     levels = printed[0][2] / 3, right[0][2] / 3
     ours = (
         f"step 3 takes the level {levels[0]:.6g} (LP: {levels[1]:.6g}), and {used:.6g} of a "
@@ -200,12 +200,12 @@ def equation_2(instance: Instance) -> CheckAnswer:
     before = np.zeros(0)
     for k in range(1, n + 1):
         shares = allocation.step_levels.after(k)
-        first = (shares <= shares[-1] * (1 + tolerances.AGREEMENT)).argmax()
+        first = (shares <= shares[-1] * (1 + AGREEMENT)).argmax()
         remaining = k / n - before[:first] @ d[:first]
         level = (remaining / d[first:k].sum(axis=0)).min()
 
-        is_off = abs(level - shares[-1]) > tolerances.VERIFIED * level
-        has_lost = (shares[:first] < before[:first] - tolerances.AUDIT).any()
+        is_off = abs(level - shares[-1]) > VERIFIED * level
+        has_lost = (shares[:first] < before[:first] - AUDIT).any()
         if is_off or has_lost:
             return f"step {k} of {in_words(instance)}"
         before = shares
@@ -258,7 +258,7 @@ def theorem_2(instance: Instance) -> CheckAnswer:
     """The ratio at every step of random instances."""
     ratio = arrivals(instance, DYNAMIC).competitive()["cr2"].to_numpy()
     k = np.arange(1, len(ratio) + 1)
-    return (ratio >= np.ceil(k / len(instance.resources)) / k - tolerances.AUDIT).all()
+    return (ratio >= np.ceil(k / len(instance.resources)) / k - AUDIT).all()
 
 
 @PAPER.item(
@@ -327,18 +327,16 @@ def any_mechanism(run: Run) -> ItemAnswer:
     demands = instance.demands / instance.demands.max(axis=1, keepdims=True)
     steps = np.arange(1, len(shares) + 1)
     used = shares @ demands / (steps / len(shares))[:, None]
-    is_optimal = np.allclose(
-        used.max(axis=1), 1, rtol=tolerances.AUDIT
-    )  # a resource that all need is used up
+    is_optimal = np.allclose(used.max(axis=1), 1, rtol=AUDIT)  # a resource that all need is used up
     is_irrevocable = (np.diff(shares, axis=0) >= 0).all()
     least = [shares[k - 1, :k].min() for k in steps]
-    is_sharing = min(least) >= 1 / len(shares) * (1 - tolerances.AUDIT)
+    is_sharing = min(least) >= 1 / len(shares) * (1 - AUDIT)
     drf = [k / len(shares) / demands[:k].sum(axis=0).max() for k in steps]
     ratio = min(mine / theirs for mine, theirs in zip(least, drf, strict=True))
     bound = (m + 1) / (m * m + 1)
     return on_instance(
         instance,
-        is_optimal and is_irrevocable and is_sharing and ratio > bound * (1 + tolerances.AUDIT),
+        is_optimal and is_irrevocable and is_sharing and ratio > bound * (1 + AUDIT),
         f"a sequence with the sharing incentive keeps {ratio:.3g} of DRF's shares at every step, "
         f"more than {bound:.3g}",
         "the first m² need not have all of every resource; the bound stands where the last user asks "
@@ -375,7 +373,7 @@ def the_last_user(run: Run) -> ItemAnswer:
 def cautious_last(instance: Instance) -> CheckAnswer:
     """Its last step beside static DRF (our reading of the cautious LP: docs/arrivals.md)."""
     level = arrivals(instance, CAUTIOUS).levels.iloc[-1]
-    return np.isclose(level, allocate(instance, "drf").shares.min(), rtol=tolerances.AGREEMENT)
+    return np.isclose(level, allocate(instance, "drf").shares.min(), rtol=AGREEMENT)
 
 
 PAPER.shipped(

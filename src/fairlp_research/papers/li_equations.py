@@ -10,12 +10,20 @@ import numpy as np
 
 import fairlp
 from fairlp import Instance, allocate
-from fairlp.toolkit import tolerances
 
 from .growth import judged, measured
 from .li import CAUTIOUS, DYNAMIC, PAPER, _drawn, arrivals
 from .registry import CheckAnswer, Run
-from .verdicts import Agreement, ItemAnswer, in_words, on_instance, shown
+from .verdicts import (
+    AGREEMENT,
+    AUDIT,
+    VERIFIED,
+    Agreement,
+    ItemAnswer,
+    in_words,
+    on_instance,
+    shown,
+)
 
 
 def _largest_level(d: np.ndarray, before: np.ndarray, part: float) -> float:
@@ -51,10 +59,10 @@ def equation_1(instance: Instance) -> CheckAnswer:
     for k in range(1, n + 1):
         shares = allocation.step_levels.after(k)
         d = allocation.needs[:k]
-        fits = (shares @ d <= k / n + tolerances.AUDIT).all()
-        feasible = fits and (shares[:-1] >= before - tolerances.AUDIT).all()
+        fits = (shares @ d <= k / n + AUDIT).all()
+        feasible = fits and (shares[:-1] >= before - AUDIT).all()
         level = _largest_level(d, np.append(before, 0.0), k / n)
-        if not feasible or not np.isclose(shares.min(), level, rtol=tolerances.VERIFIED):
+        if not feasible or not np.isclose(shares.min(), level, rtol=VERIFIED):
             return f"step {k} of {in_words(instance)}"
         before = shares
     return True
@@ -66,7 +74,7 @@ def tau(run: Run) -> ItemAnswer:
     instance = Instance.from_arrays([[1, 0.25], [0.25, 1], [1, 1]], [[1, 1]])
     shares = arrivals(instance, DYNAMIC).steps.to_numpy()[2]
     ours = f"step 3 leaves {shown(shares)}: only the third user is at the new level, τ = k"
-    is_alone = shares[:2].min() > shares[2] * (1 + tolerances.AUDIT)
+    is_alone = shares[:2].min() > shares[2] * (1 + AUDIT)
     return on_instance(instance, is_alone, ours, "τ ≤ k, as Algorithm 1 has it (UB begins at k)")
 
 
@@ -84,12 +92,12 @@ def equations_3_and_4(instance: Instance) -> CheckAnswer:
     for k in range(2, n + 1):
         before = np.append(allocation.step_levels.after(k - 1), 0.0)
         shares = allocation.step_levels.after(k)
-        first = int((shares <= shares.min() * (1 + tolerances.AGREEMENT)).argmax())
+        first = int((shares <= shares.min() * (1 + AGREEMENT)).argmax())
         for position in range(k):
             alpha = before[:position] @ d[:position]
             beta = d[position:k].sum(axis=0)
             slack = k / n - alpha - before[position] * beta
-            if abs(slack).min() <= tolerances.VERIFIED:  # on the border rounding decides
+            if abs(slack).min() <= VERIFIED:  # on the border rounding decides
                 continue
             fits = (slack > 0).all()
             if fits != (shares.min() >= before[position]) or (fits and position < first):
@@ -149,7 +157,7 @@ def linear_time(run: Run) -> ItemAnswer:
     for size, state in states.items():
         level, looked_at = one_step(state)
         levels, _ = fairlp.arrivals.stack(state[0].T, np.arange(1, size + 1))
-        assert np.isclose(level, levels[-1], rtol=tolerances.VERIFIED), size
+        assert np.isclose(level, levels[-1], rtol=VERIFIED), size
         ratios.append(looked_at / size)
     answer = judged(
         [measured("users", sizes, states.__getitem__, one_step, 1)],
@@ -223,7 +231,7 @@ def drf_at_a_step(instance: Instance) -> CheckAnswer:
         present = Instance.from_arrays(instance.demands[:k], instance.capacities * (k / n))
         shares = allocate(present, "drf", method="lp").shares.to_numpy() * (k / n)
         formula = k / n / normal[:k].sum(axis=0).max()
-        if not np.allclose(shares, formula, rtol=tolerances.AGREEMENT):
+        if not np.allclose(shares, formula, rtol=AGREEMENT):
             return f"step {k} of {in_words(instance)}"
     return True
 
@@ -236,7 +244,7 @@ def drf_at_a_step(instance: Instance) -> CheckAnswer:
 )
 def at_most_drf(instance: Instance) -> CheckAnswer:
     """The ratio of the least shares."""
-    return (arrivals(instance, DYNAMIC).competitive()["cr2"] <= 1 + tolerances.AUDIT).all()
+    return (arrivals(instance, DYNAMIC).competitive()["cr2"] <= 1 + AUDIT).all()
 
 
 @PAPER.statement(
@@ -251,7 +259,7 @@ def cautious_ratio(instance: Instance) -> CheckAnswer:
     n = len(instance.users)
     q = min(len(instance.resources), (n + 1) // 2)
     ratios = arrivals(instance, CAUTIOUS).competitive()
-    return (ratios["cr2"] >= n / (q * (n - q + 1)) - tolerances.AUDIT).all()
+    return (ratios["cr2"] >= n / (q * (n - q + 1)) - AUDIT).all()
 
 
 @PAPER.statement(
@@ -269,7 +277,7 @@ def cautious_algorithm(instance: Instance) -> CheckAnswer:
     sums = np.cumsum(normal, axis=0).max(axis=1)
     levels = 1 / (n - np.arange(1, n + 1) + sums)
     answer = arrivals(instance, CAUTIOUS, method="lp")
-    return np.allclose(answer.levels, levels, rtol=tolerances.VERIFIED)
+    return np.allclose(answer.levels, levels, rtol=VERIFIED)
 
 
 PAPER.uncheckable(

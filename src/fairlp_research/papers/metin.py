@@ -10,11 +10,11 @@ import numpy as np
 
 import fairlp
 from fairlp import Instance, allocate, audit, complaints as check, cycles, examples
-from fairlp.toolkit import tolerances
 
 from ..study import Study, generators
 from .registry import CheckAnswer, Paper, Run, Scale, integers
 from .verdicts import (
+    AGREEMENT,
     CONFIDENCE,
     Agreement,
     ItemAnswer,
@@ -119,11 +119,11 @@ def max_min(instance: Instance) -> CheckAnswer:
     """Amounts of that resource: each user has all it asks for, or the most that anybody has."""
     tasks = allocate(instance, "drf").totals.to_numpy()
     amounts = tasks * instance.demands[:, 0]
-    lacks = tasks < instance.task_limits * (1 - tolerances.AGREEMENT)
+    lacks = tasks < instance.task_limits * (1 - AGREEMENT)
     if not lacks.any():
         return None
-    used_up = amounts.sum() >= instance.pool[0] * (1 - tolerances.AGREEMENT)
-    return used_up and (amounts[lacks] >= amounts.max() * (1 - tolerances.AGREEMENT)).all()
+    used_up = amounts.sum() >= instance.pool[0] * (1 - AGREEMENT)
+    return used_up and (amounts[lacks] >= amounts.max() * (1 - AGREEMENT)).all()
 
 
 @PAPER.item(
@@ -146,7 +146,7 @@ def closed_form(instance: Instance) -> CheckAnswer:
     fractions = instance.demands / instance.pool
     level = 1 / (fractions / fractions.max(axis=1, keepdims=True)).sum(axis=0).max()
     shares = allocate(instance, "edrf", method="lp").shares.to_numpy()
-    return np.allclose(shares, level, rtol=tolerances.AGREEMENT)
+    return np.allclose(shares, level, rtol=AGREEMENT)
 
 
 @PAPER.statement(
@@ -160,7 +160,7 @@ def rounds(instance: Instance) -> CheckAnswer:
     allocation = allocate(instance, "edrf", method="rounds")
     judged = audit(instance, allocation, "Pareto-optimal").holds.iloc[0]
     is_same = np.allclose(
-        allocation.totals, allocate(instance, "edrf", method="lp").totals, rtol=tolerances.AGREEMENT
+        allocation.totals, allocate(instance, "edrf", method="lp").totals, rtol=AGREEMENT
     )
     return judged and is_same
 
@@ -222,9 +222,7 @@ def subcycles(run: Run) -> ItemAnswer:
 def formula(instance: Instance) -> CheckAnswer:
     """Precomputed DRF without its floor beside the linear program of DRF."""
     totals = allocate(instance, "pdrf", divisible=True).totals
-    return np.allclose(
-        totals, allocate(instance, "drf", method="lp").totals, rtol=tolerances.AGREEMENT
-    )
+    return np.allclose(totals, allocate(instance, "drf", method="lp").totals, rtol=AGREEMENT)
 
 
 @PAPER.statement(
@@ -432,10 +430,7 @@ def weights(instance: Instance) -> CheckAnswer:
     """Precomputed DRF with weights per resource, without its floor, beside extended DRF."""
     totals = allocate(instance, "pdrf", divisible=True).totals
     expected = allocate(instance, "edrf", method="lp").totals
-    return (
-        np.allclose(totals, expected, rtol=tolerances.AGREEMENT)
-        or f"{in_words(instance)}: {shown(totals)}"
-    )
+    return np.allclose(totals, expected, rtol=AGREEMENT) or f"{in_words(instance)}: {shown(totals)}"
 
 
 @PAPER.item("§6.3, normalised weights", "PDRF needs normalised weights")

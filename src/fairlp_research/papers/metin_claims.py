@@ -11,13 +11,12 @@ import numpy as np
 
 import fairlp
 from fairlp import Instance, allocate, cycles
-from fairlp.toolkit import tolerances
 
 from ..study import generators
 from .growth import judged, measured
 from .metin import PAPER, beyond_filling
 from .registry import CheckAnswer, Run, integers
-from .verdicts import Agreement, ItemAnswer, beside, on_instance, shown
+from .verdicts import AGREEMENT, AUDIT, Agreement, ItemAnswer, beside, on_instance, shown
 
 #: The draw in which a user has too many tasks although no demand is below 10: its seed and number,
 #: from 0.
@@ -456,17 +455,10 @@ def auction(instance: Instance) -> CheckAnswer:
     raised = invested * np.where(np.arange(len(invested)) == 0, 2, 1)
     after = allocate(instance.replace(weights=raised / raised.sum()), "drf").totals.to_numpy()
     before = allocation.totals.to_numpy()
-    in_proportion = np.allclose(
-        shares / invested, shares[0] / invested[0], rtol=tolerances.AGREEMENT
-    )
-    guaranteed = (shares >= invested - tolerances.AUDIT).all()
-    gains = after[0] > before[0] * (1 + tolerances.AUDIT)
-    return (
-        in_proportion
-        and guaranteed
-        and gains
-        and (after[1:] <= before[1:] * (1 + tolerances.AUDIT)).all()
-    )
+    in_proportion = np.allclose(shares / invested, shares[0] / invested[0], rtol=AGREEMENT)
+    guaranteed = (shares >= invested - AUDIT).all()
+    gains = after[0] > before[0] * (1 + AUDIT)
+    return in_proportion and guaranteed and gains and (after[1:] <= before[1:] * (1 + AUDIT)).all()
 
 
 @PAPER.statement(
@@ -485,8 +477,8 @@ def implicit_prices(instance: Instance) -> CheckAnswer:
     level = allocation.shares.to_numpy().min()
     return (
         (prices >= 0).all()
-        and (prices[free > tolerances.AUDIT * instance.pool] <= tolerances.AUDIT).all()
-        and np.isclose(prices @ instance.pool, level, rtol=tolerances.AGREEMENT)
+        and (prices[free > AUDIT * instance.pool] <= AUDIT).all()
+        and np.isclose(prices @ instance.pool, level, rtol=AGREEMENT)
     )
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-import fairlp
-from fairlp import Instance, allocate, audit, counterexample
+from fairlp import Instance, allocate, audit, auditing, counterexample
 
 from ..runner import run_calls
 from .golden import other_than
@@ -311,7 +310,7 @@ def kept(
     total = 0
     messages = []
     for name in properties:
-        audited, broken, *_ = fairlp.auditing.count_broken(mechanism, name, count, run.seed)
+        audited, broken, *_ = auditing.count_broken(mechanism, name, count, run.seed)
         total += audited
         messages += [f"{name}: {broken} of {audited}"] * broken
     remarks = [why] if why else []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-import fairlp
+from fairlp import mechanisms
 from fairlp.errors import StudyError, UnknownNameError, named, nearest
 from fairlp.toolkit import Registry, progress_bar
 
@@ -49,7 +49,7 @@ def _papers_in(path: Path) -> list[Paper]:
     files = [path] if path.suffix == ".py" else sorted(path.glob("*.py"))
     papers = []
     for file in files:
-        _, _, module = fairlp.mechanisms.module_of(f"{file}:PAPER", "paper")
+        _, _, module = mechanisms.module_of(f"{file}:PAPER", "paper")
         send_by_value(module)
         papers += [value for value in vars(module).values() if isinstance(value, Paper)]
     papers = [paper for paper in papers if paper.items]

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from fairlp.errors import FileFormatError, StudyError
-from fairlp.toolkit import csv_text, require_folder, require_form, tolerances, write_text
+from fairlp.toolkit import csv_text, require_folder, require_form, write_text
 
 from .registry import Paper
-from .verdicts import Agreement, Chart, ItemAnswer, Line, Number
+from .verdicts import AUDIT, Agreement, Chart, ItemAnswer, Line, Number
 
 #: Version of a ledger as data.
 VERSION = 2
@@ -363,7 +363,7 @@ def markdown(ledger: Ledger) -> str:
         else f" (scale {ledger.scale}, seed {ledger.seed})"
     )
     parts = [
-        _HEAD.format(how=how, audit=tolerances.AUDIT, letters=LETTERS),
+        _HEAD.format(how=how, audit=AUDIT, letters=LETTERS),
         "## In all\n",
         _counts(ledger.counts()),
     ]

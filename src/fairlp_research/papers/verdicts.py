@@ -20,6 +20,11 @@ import numpy as np
 from fairlp import Instance
 from fairlp.toolkit import tolerances
 
+AGREEMENT = tolerances.AGREEMENT
+AUDIT = tolerances.AUDIT
+NOISE = tolerances.NOISE
+VERIFIED = tolerances.VERIFIED
+
 #: A mean is within noise when it lies in an interval that holds all true means of an item with this
 #: probability.
 CONFIDENCE = 0.99
@@ -138,11 +143,11 @@ def agrees(paper: Printed, ours: float) -> bool:
         exponent = printed.as_tuple().exponent
         assert isinstance(exponent, int)
         half = 0.5 * 10.0**exponent
-        return bool(abs(ours - float(printed)) <= half * (1 + tolerances.AUDIT))
+        return bool(abs(ours - float(printed)) <= half * (1 + AUDIT))
     exact = float(Fraction(text))
     return bool(
-        abs(ours - exact) <= tolerances.AUDIT * max(abs(exact), abs(ours))
-        or (exact == 0 and abs(ours) <= tolerances.AUDIT)
+        abs(ours - exact) <= AUDIT * max(abs(exact), abs(ours))
+        or (exact == 0 and abs(ours) <= AUDIT)
     )
 
 

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from fairlp import Instance, Model, allocate, audit, examples
-from fairlp.toolkit import tolerances
 
 from ..simulation import Workload, experiments
 from ..simulation.generators import google_sample, synthetic
 from .registry import CheckAnswer, Paper, Run, Scale, breaks, integers, over
 from .verdicts import (
+    AGREEMENT,
+    AUDIT,
     CONFIDENCE,
+    VERIFIED,
     Agreement,
     Chart,
     ItemAnswer,
@@ -170,9 +172,9 @@ def lemma_1(drawn: tuple[np.ndarray, np.ndarray]) -> CheckAnswer:
     normal = need / need.max()
     tasks = (bundle / need).min()
     reduced = bundle * (1 - np.eye(len(need)) * A_LITTLE)
-    wasteless = ((reduced / need).min(axis=1) < tasks * (1 - tolerances.AGREEMENT)).all()
-    proportional = np.ptp(bundle / normal) <= tolerances.AGREEMENT * (bundle / normal).max()
-    share = np.isclose((bundle / normal).min(), tasks * need.max(), rtol=tolerances.AGREEMENT)
+    wasteless = ((reduced / need).min(axis=1) < tasks * (1 - AGREEMENT)).all()
+    proportional = np.ptp(bundle / normal) <= AGREEMENT * (bundle / normal).max()
+    share = np.isclose((bundle / normal).min(), tasks * need.max(), rtol=AGREEMENT)
     return (wasteless == proportional and share) or f"D {shown(need)}, bundle {shown(bundle)}"
 
 
@@ -217,7 +219,7 @@ def program_7(run: Run) -> ItemAnswer:
 
     def same(instance: Instance) -> CheckAnswer:
         optimum = _program_7(instance, [1] * len(instance.servers))
-        return np.isclose(optimum, allocate(instance, DRFH).levels.min(), rtol=tolerances.VERIFIED)
+        return np.isclose(optimum, allocate(instance, DRFH).levels.min(), rtol=VERIFIED)
 
     fig = pairs({"g": "5/7"}, [_program_7(examples.wang_figure_1(), [1, 1])])
     return over(run, _clusters, same, few=15, many=300) if fig[0].agrees else compare(fig)
@@ -233,7 +235,7 @@ def program_7_printed(run: Run) -> ItemAnswer:
     ours = f"as printed {printed:.6g}, over servers {right:.6g}"
     return on_instance(
         instance,
-        right > printed * (1 + tolerances.AUDIT),
+        right > printed * (1 + AUDIT),
         ours,
         "the sum runs over servers S, not users U",
     )
@@ -263,7 +265,7 @@ PAPER.audited(
 def proposition_4(instance: Instance) -> CheckAnswer:
     """Both on one server."""
     return np.allclose(
-        allocate(instance, DRFH).totals, allocate(instance, "drf").totals, rtol=tolerances.AGREEMENT
+        allocate(instance, DRFH).totals, allocate(instance, "drf").totals, rtol=AGREEMENT
     )
 
 

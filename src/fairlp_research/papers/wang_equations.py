@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fairlp import Instance, allocate
-from fairlp.toolkit import tolerances
 
 from .registry import CheckAnswer, Run, integers
-from .verdicts import ItemAnswer, in_words, on_instance, shown
+from .verdicts import AGREEMENT, AUDIT, VERIFIED, ItemAnswer, in_words, on_instance, shown
 from .wang import DRFH, PAPER, _clusters
 
 
@@ -56,9 +55,9 @@ def equations_1_to_3(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
     dominant = (bundle / normal[0]).min(axis=1)
     alone = (capacity / share[0]).min(axis=1)
     return (
-        np.allclose(tasks * share[0].max(), dominant, rtol=tolerances.AGREEMENT)
-        and np.isclose(dominant.sum(), tasks.sum() * share[0].max(), rtol=tolerances.AGREEMENT)
-        and np.allclose(alone, instance.gamma()[0], rtol=tolerances.AGREEMENT)
+        np.allclose(tasks * share[0].max(), dominant, rtol=AGREEMENT)
+        and np.isclose(dominant.sum(), tasks.sum() * share[0].max(), rtol=AGREEMENT)
+        and np.allclose(alone, instance.gamma()[0], rtol=AGREEMENT)
     )
 
 
@@ -77,7 +76,7 @@ def equations_4_and_6(instance: Instance) -> CheckAnswer:
     level = float(allocate(instance, DRFH).shares.min())
     least = largest_share(normal, capacity, equal=False)
     equal = largest_share(normal, capacity, equal=True)
-    return np.allclose([least, equal], level, rtol=tolerances.VERIFIED) or in_words(instance)
+    return np.allclose([least, equal], level, rtol=VERIFIED) or in_words(instance)
 
 
 @PAPER.item(
@@ -112,10 +111,7 @@ def equation_8(instance: Instance) -> CheckAnswer:
     _, normal, capacity = _shares(instance)
     level = largest_share(normal, capacity, equal=True)
     for user in range(len(normal)):
-        if (
-            largest_share(np.delete(normal, user, axis=0), capacity, equal=True)
-            < level - tolerances.AUDIT
-        ):
+        if largest_share(np.delete(normal, user, axis=0), capacity, equal=True) < level - AUDIT:
             return f"without user {user + 1}: {in_words(instance)}"
     return True
 

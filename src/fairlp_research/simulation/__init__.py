@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-import fairlp
-from fairlp import Instance, Mechanism
+from fairlp import Instance, Mechanism, formulations, mechanisms
 from fairlp.errors import UnknownNameError, named, quoted
 from fairlp.toolkit import lists
 
@@ -39,7 +38,7 @@ MOST_SAMPLES = 1000
 FEWEST_SAMPLES = 10
 
 
-@lists(fairlp.formulations.options.SharingOptions)
+@lists(formulations.options.SharingOptions)
 def simulate(
     cluster: Instance,
     workload: Workload,
@@ -48,9 +47,9 @@ def simulate(
     until: float | None = None,
     every: float | None = None,
     weights: dict[Any, float] | None = None,
-    slots: int = fairlp.mechanisms.SLOTS,
+    slots: int = mechanisms.SLOTS,
     progress: bool | None = None,
-    **options: Unpack[fairlp.formulations.options.SharingOptions],
+    **options: Unpack[formulations.options.SharingOptions],
 ) -> SimulationResult:
     """Simulate a workload on a cluster.
 
@@ -98,7 +97,7 @@ def simulate(
     """
     from fairlp.toolkit import progress_bar
 
-    policy = fairlp.mechanisms.find(policy).name if isinstance(policy, Mechanism) else policy
+    policy = mechanisms.find(policy).name if isinstance(policy, Mechanism) else policy
     if every is None:
         last = float(workload.jobs["arrival"].max()) if until is None else until
         end = last + (float(workload.jobs["duration"].max()) if until is None else 0.0)
@@ -129,7 +128,7 @@ def policies() -> tuple[str, ...]:
     >>> policies()[:5]
     ('first-fit', 'best-fit', 'slots', 'smallest-gap', 'largest-gap')
     """
-    return (*fairlp.mechanisms.POLICIES, *GAP_POLICIES, *fluid_policies())
+    return (*mechanisms.POLICIES, *GAP_POLICIES, *fluid_policies())
 
 
 def _simulation(
@@ -142,7 +141,7 @@ def _simulation(
 ) -> Simulation:
     """Return the simulation of a policy at its beginning."""
     policy = named(policy, policies(), "policy")
-    if policy not in (*fairlp.mechanisms.POLICIES, *GAP_POLICIES):
+    if policy not in (*mechanisms.POLICIES, *GAP_POLICIES):
         return Fluid(cluster, workload, policy, **common, **options)
     if options:
         raise UnknownNameError(

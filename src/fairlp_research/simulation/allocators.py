@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import fairlp
-from fairlp import Allocation, Instance
+from fairlp import Allocation, Instance, mechanisms, per_server
 from fairlp.errors import InstanceError, SolverError, require_known
 from fairlp.toolkit import tolerances
 
@@ -38,8 +37,8 @@ def fluid_policies() -> tuple[str, ...]:
     lacks = {"quotas of queues", "given rates"}
     solved = [
         name
-        for name, row in fairlp.mechanisms.TABLE.items()
-        if (row.compared or name in fairlp.mechanisms.OWN)
+        for name, row in mechanisms.TABLE.items()
+        if (row.compared or name in mechanisms.OWN)
         and (not row.whole_tasks or row.remembers)
         and not lacks & set(map(str, row.domain))
     ]
@@ -64,7 +63,7 @@ class Solved:
     def __init__(self, instance: Instance, mechanism: str, options: dict[str, Any]) -> None:
         self.instance, self.mechanism, self.options = (
             instance,
-            fairlp.mechanisms.find_defined(mechanism, instance).name,
+            mechanisms.find_defined(mechanism, instance).name,
             dict(options),
         )
         self.known_allocations: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
@@ -91,8 +90,8 @@ class Solved:
 
     def share(self, moment: Instance, **state: Any) -> Allocation:
         """Return the mechanism's allocation of a moment, which must keep the limits."""
-        allocation: Allocation = fairlp.mechanisms.run(
-            fairlp.mechanisms.find(self.mechanism), moment, **self.options, **state
+        allocation: Allocation = mechanisms.run(
+            mechanisms.find(self.mechanism), moment, **self.options, **state
         )
         over = allocation.tasks_array.sum(axis=1) > moment.task_limits * (1 + tolerances.VERIFIED)
         if over.any():
@@ -211,12 +210,12 @@ class Distributed:
     """
 
     def __init__(self, instance: Instance, policy: str, options: dict[str, Any]) -> None:
-        row = fairlp.mechanisms.find_defined(DISTRIBUTED[policy], instance)
+        row = mechanisms.find_defined(DISTRIBUTED[policy], instance)
         for name in options:
             require_known(name, CLOCK_OPTIONS, f"{policy} has no option {name!r}")
         clocks = clocks_of(options)
         self.period = clocks.period
-        market = fairlp.per_server.PerServerMarket.of(instance, row.division)
+        market = per_server.PerServerMarket.of(instance, row.division)
         market.weights = market.weights.copy()  # the instance's own cannot be written to
         self.network = Network(market, clocks)
         self.limits = np.zeros(len(instance.users))
@@ -262,6 +261,6 @@ def allocator(instance: Instance, policy: str, options: dict[str, Any]) -> Solve
     """Return what shares by a policy; ``instance`` has one user for each request."""
     if policy in DISTRIBUTED:
         return Distributed(instance, policy, options)
-    row = fairlp.mechanisms.find(policy)
+    row = mechanisms.find(policy)
     remembers = row.remembers and (HALF_LIFE in options or HALF_LIFE not in row.options)
     return (Remembering if remembers else Solved)(instance, policy, options)

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import fairlp
-from fairlp import Instance
+from fairlp import Instance, mechanisms
 from fairlp.errors import InstanceError, quoted, require_known
 from fairlp.toolkit import quotients, whole_table
 
@@ -96,7 +95,7 @@ class Simulation(ABC):
         self.fractions = quotients(self.kinds, cluster.pool)
         self.table, self.capacities = whole_table(self.kinds, cluster.capacities)
         self.counts = cluster.counts
-        self.vacant = fairlp.mechanisms.Servers.empty(
+        self.vacant = mechanisms.Servers.empty(
             self.table, self.capacities, cluster.counts, slots=slots
         )
         self.eligible = _eligible(workload, cluster)

@@ -17,13 +17,15 @@ from typing import Any
 
 import numpy as np
 
-import fairlp
-from fairlp import Instance
+from fairlp import Instance, mechanisms
 from fairlp.errors import InstanceError, quoted
 from fairlp.toolkit import quotients, whole_table
 
 from .base import Sample, Simulation
 from .workload import Workload
+
+#: Whole numbers as Python integers, which have no bound (dtype object).
+integers = np.vectorize(int, otypes=[object])
 
 
 class Engine(Simulation):
@@ -44,14 +46,14 @@ class Engine(Simulation):
         workload: Workload,
         policy: str,
         *,
-        slots: int = fairlp.mechanisms.SLOTS,
+        slots: int = mechanisms.SLOTS,
         **common: Any,
     ) -> None:
         slots_per_server = slots if policy == "slots" else None
         super().__init__(cluster, workload, policy, slots=slots_per_server, **common)
         jobs = len(self.tasks)
         users = len(self.weights)
-        self.servers = fairlp.mechanisms.Servers.empty(
+        self.servers = mechanisms.Servers.empty(
             self.table, self.capacities, self.counts, slots=slots_per_server
         )
         self.capacity = self.vacant.free
@@ -223,11 +225,6 @@ class Engine(Simulation):
         # parts of the pool in one unit, times the weights' common multiple over the weight: whole
         # numbers that compare
         self.share[user] = max(amounts) * self.inverse[user]
-
-
-def integers(values: np.ndarray) -> np.ndarray:
-    """Return whole numbers as Python integers, which have no bound (dtype object)."""
-    return np.array([int(value) for value in values.flat], dtype=object).reshape(values.shape)
 
 
 def _shares(

@@ -35,8 +35,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 import pandas as pd
 
-import fairlp
-from fairlp import Instance, Mechanism, allocate
+from fairlp import Instance, Mechanism, allocate, examples, formulations, mechanisms
 from fairlp.errors import InstanceError, needed_by, quoted, require_known
 from fairlp.toolkit import lists, tolerances
 
@@ -54,7 +53,7 @@ SIZES = (5, 10, 20, 50)
 SLOT_SIZES = (10, 12, 14, 16, 20)
 
 
-class SimulationOptions(fairlp.formulations.options.SharingOptions, total=False):
+class SimulationOptions(formulations.options.SharingOptions, total=False):
     """Keywords of :func:`fairlp_research.simulation.simulate` for what runs several simulations."""
 
     until: float | None
@@ -63,7 +62,7 @@ class SimulationOptions(fairlp.formulations.options.SharingOptions, total=False)
     slots: int
 
 
-class TrackOptions(fairlp.formulations.options.ClockOptions, total=False):
+class TrackOptions(formulations.options.ClockOptions, total=False):
     """Keywords of :func:`fairlp_research.distributed.track` for what tracks by it."""
 
     step: float
@@ -263,11 +262,7 @@ def _key(call: _Call) -> str:
         import joblib
 
     policy = call[2]
-    sources = (
-        sources_of_mechanism(fairlp.mechanisms.OWN[policy])
-        if policy in fairlp.mechanisms.OWN
-        else []
-    )
+    sources = sources_of_mechanism(mechanisms.OWN[policy]) if policy in mechanisms.OWN else []
     return str(joblib.hash((*call, sources)))
 
 
@@ -277,7 +272,7 @@ def _portable(call: _Call) -> tuple[Instance, Workload, str | Mechanism, Mapping
     A user's mechanism is an object there.
     """
     cluster, workload, policy, options = call
-    return cluster, workload, fairlp.mechanisms.OWN.get(policy, policy), options
+    return cluster, workload, mechanisms.OWN.get(policy, policy), options
 
 
 @lists(SimulationOptions)
@@ -396,7 +391,7 @@ def joining_users(
     >>> joining_users(policy="drfh", every=50).shares.loc[[150, 450, 550]].round(3).values.tolist()
     [[1.0, 0.0, 0.0], [0.606, 0.606, 0.0], [0.454, 0.454, 0.454]]
     """
-    cluster = fairlp.examples.load("wang-figure-4") if cluster is None else cluster
+    cluster = examples.load("wang-figure-4") if cluster is None else cluster
     return simulate(
         cluster,
         three_users() if workload is None else workload,
@@ -524,14 +519,14 @@ def mean_tasks(
 PLACEMENTS = ("drfh-best-fit", "drfh-first-fit", "slots")
 
 
-@lists(fairlp.formulations.options.SolverLimits)
+@lists(formulations.options.SolverLimits)
 def distances(
     clusters: int = 50,
     *,
     users: int = 5,
     servers: int = 5,
     seed: int = 0,
-    **options: Unpack[fairlp.formulations.options.SolverLimits],
+    **options: Unpack[formulations.options.SolverLimits],
 ) -> pd.DataFrame:
     """Place whole tasks on random clusters, and compare with the leximin of whole tasks.
 
@@ -607,6 +602,6 @@ def leaving_user(
     -------
     Tracking
     """
-    cluster = fairlp.examples.load("khamse-ashari-table-3") if cluster is None else cluster
+    cluster = examples.load("khamse-ashari-table-3") if cluster is None else cluster
     away = {cluster.users[-1]: (100.0, 250.0)} if away is None else away
     return track(cluster, away, until=until, **options)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import fairlp
-from fairlp import Instance
+from fairlp import Instance, examples
 from fairlp.errors import FileFormatError, InstanceError, quoted
 from fairlp.toolkit import as_numbers, read_table
 
@@ -40,7 +39,7 @@ def google_sample(servers: int = 2000, seed: int = 0) -> Instance:
     >>> google_sample(100).n_servers
     100
     """
-    table = fairlp.examples.google_servers()
+    table = examples.google_servers()
     rng = np.random.default_rng(seed)
     counts = rng.multinomial(servers, table["count"] / table["count"].sum())
     is_drawn = counts > 0

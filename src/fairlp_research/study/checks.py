@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import fairlp
-from fairlp import Mechanism
+from fairlp import Mechanism, solvers
 from fairlp.errors import StudyError, UnknownNameError, nearest, quoted
 
 from . import functions
@@ -105,7 +105,7 @@ def _arguments_of_allocate(label: str, value: Any) -> dict[str, Any]:
         )
     fairlp.mechanisms.located(arguments["mechanism"]).method_name(arguments.get("method", "auto"))
     if "solver" in arguments:
-        fairlp.solvers.find(arguments["solver"])
+        solvers.find(arguments["solver"])
     return arguments
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import fairlp
+from fairlp import solvers
 from fairlp.errors import FileFormatError, StudyError, UnknownNameError, quoted, require_known
 from fairlp.toolkit import require_folder, write_text
 
@@ -417,7 +418,7 @@ def _portable(options: Plain) -> dict[str, Any]:
     if mechanism.functions:
         portable["mechanism"] = mechanism
     if "solver" in options:
-        portable["solver"] = fairlp.solvers.carried(options["solver"])
+        portable["solver"] = solvers.carried(options["solver"])
     return portable
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairlp import Instance
-from fairlp_clusters.dues.blocking import Blocking
+from fairlp_clusters.dues.blocking import Blocking, Placement
 from profiles import many
 
 
@@ -101,7 +101,7 @@ def test_as_many_tasks_fit_as_a_loop_places_one_by_one(seed):
                 after[n, where[0]] -= 1
                 break
         assert placed.sum() == after.sum() - tasks.sum()
-        together = blocking.with_tasks(n, servers, placed)
+        together = blocking.beside([Placement(n, servers, placed)])
         assert together.tasks.sum() == after.sum() and (together.free >= 0).all()
         assert (together.tasks.T @ instance.demands <= instance.capacities).all()
         assert blocking.tasks.tolist() == tasks.tolist()

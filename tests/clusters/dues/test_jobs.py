@@ -12,7 +12,7 @@ import fairlp
 import fairlp_clusters
 from fairlp import Instance
 from fairlp.errors import InstanceError
-from fairlp_clusters.dues.blocking import Blocking
+from fairlp_clusters.dues.blocking import Blocking, Placement
 from fairlp_clusters.dues.jobs import RunningJob, WaitingJob, jobs_that_run
 from fairlp_clusters.dues.share_comparison import ShareComparison
 from fairlp_clusters.dues.subject import Subject
@@ -303,7 +303,7 @@ def test_a_task_fits_on_one_machine_of_a_server_that_stands_for_several():
     blocking = Blocking(instance, np.array([[2.0], [0]]), whole=True, pieces=pieces)
     assert blocking.of(0).kind == "resource"
     assert blocking.fitting(1, 9)[1].tolist() == [3]
-    beside = blocking.with_tasks(1, np.array([0]), np.array([2]))
+    beside = blocking.beside([Placement(1, np.array([0]), np.array([2]))])
     assert beside.fitting(1, 9)[1].tolist() == [1]
 
 

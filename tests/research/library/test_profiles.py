@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import fairlp
+from fairlp.plots import plot_profile
 from fairlp_research.library import profile
-from fairlp_research.plots import plot_profile
 
 INF = float("inf")
 #: Dolan and Moré by hand: p a tie, q one alone, r nobody, s a factor of four.

@@ -187,7 +187,7 @@ def tracked():
 
 def test_tracking_draws_each_server_and_shades_who_is_away():
     tracking = tracked()
-    figure = fairlp_research.plots.plot_tracking(tracking)
+    figure = fairlp.plots.plot_tracking(tracking)
     first = tracking.instance.resources[0]
     for axis, server in zip(figure.axes, tracking.instance.servers, strict=True):
         assert axis.get_title() == f"{first} of {server}" and axis.get_xlim() == (0, 40)
@@ -199,7 +199,7 @@ def test_tracking_draws_each_server_and_shades_who_is_away():
         assert shades == [(10, 20), (25, 26), (30, 40)]
         assert [text.get_text() for text in axis.texts] == ["ann away", "ann away", "bob away"]
     second, server = tracking.instance.resources[1], tracking.instance.servers[1]
-    figure_of_server = fairlp_research.plots.plot_tracking(
+    figure_of_server = fairlp.plots.plot_tracking(
         tracking, second, servers=[server], mechanisms=["c-drfh"]
     )
     assert [axis.get_title() for axis in figure_of_server.axes] == [f"{second} of {server}"]
@@ -216,7 +216,7 @@ def test_tracking_draws_each_server_and_shades_who_is_away():
 )
 def test_names_that_were_not_tracked(options, kind):
     with pytest.raises(UnknownNameError, match=f"no {kind} is called"):
-        fairlp_research.plots.plot_tracking(tracked(), **options)
+        fairlp.plots.plot_tracking(tracked(), **options)
 
 
 def test_convergence_leaves_out_zeros_and_counts_from_one():

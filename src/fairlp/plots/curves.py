@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairlp.errors import require_known
-from fairlp.plots import style
+from ..errors import require_known
+from . import style
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from ..distributed import Tracking
 
 
 def plot_profile(ratios: pd.DataFrame, *, ax: Any = None) -> Any:
@@ -149,7 +147,7 @@ def plot_means(means: pd.DataFrame, errors: pd.DataFrame, what: str, *, ax: Any 
 
 
 def plot_tracking(
-    found: Tracking,
+    found: Any,
     resource: Any = None,
     *,
     servers: Sequence[Any] | None = None,
@@ -206,7 +204,7 @@ def plot_tracking(
     return style.legend(axes, ax, "mechanism")
 
 
-def _shade(axis: Any, tracking: Tracking) -> None:
+def _shade(axis: Any, tracking: Any) -> None:
     """Shade the times when a user is away, and name the user."""
     end = float(tracking.utilization.index[-1])
     for user in dict.fromkeys(tracking.changes["user"]):
