@@ -279,7 +279,7 @@ def test_levels_that_are_not_concave_are_refused(levels, words):
     with pytest.raises(ModelError) as error:
         model.leximin(levels(x))
     assert words in str(error.value)
-    assert list(model.variables) == ["x", "t"] and list(model.constraints) == ["cake"]
+    assert list(model.variables) == ["x"] and list(model.constraints) == ["cake"]
 
 
 def test_weights_that_become_negative_are_refused():
