@@ -162,7 +162,12 @@ def required_levels(model: Declarations) -> Constraint:
 
 def has_curves(model: Declarations) -> bool:
     """Whether levels of the model have logarithms or powers, which no linear program has."""
-    return any(not isinstance(node, Minimum) for node in model._curves.values())
+    return bool(_curves_of(model))
+
+
+def _curves_of(model: Declarations) -> list[Expression]:
+    """Return the logarithms and powers in a model's levels."""
+    return [node for node in model._curves.values() if not isinstance(node, Minimum)]
 
 
 def require_linear(model: Declarations) -> None:
@@ -172,8 +177,7 @@ def require_linear(model: Declarations) -> None:
     rows = level_rows(model)
     if rows is not None:
         require_concave(as_written(model, rows.relation.left))
-    if has_curves(model):
-        node = next(node for node in model._curves.values() if not isinstance(node, Minimum))
+    for node in _curves_of(model)[:1]:
         raise ModelError(
             f"levels of model {model.name!r} have {node}, which no linear program says, so that it "
             "is not solved or written as one: answer = fairlp.leximin(model) solves it, and "

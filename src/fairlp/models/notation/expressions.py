@@ -823,20 +823,26 @@ class GroupedExpression(Immutable):
         return self.sum() / Data("", (self.to,), sizes)
 
 
-class Abs(Expression):
+class OfArgument(Expression):
+    """What a logarithm, power or absolute value is: a function of a linear expression."""
+
+    _refused: str
+
+    def __init__(self, argument: Expression) -> None:
+        if argument.degree > 1:
+            raise ModelError(f"{self._refused} is not supported")
+        self.argument = argument
+        self.indices = argument.indices
+        self.degree = 2 * argument.degree
+
+
+class Abs(OfArgument):
     """An absolute value, for ``abs(e) <= numbers`` and objectives in which it is convex.
 
     See :meth:`Model.minimize`.
     """
 
-    def __init__(self, argument: Expression) -> None:
-        if argument.degree > 1:
-            raise ModelError(
-                "an absolute value of a logarithm, power or absolute value is not supported"
-            )
-        self.argument = argument
-        self.indices = argument.indices
-        self.degree = 2 * argument.degree
+    _refused = "an absolute value of a logarithm, power or absolute value"
 
     def __le__(self, other: Any) -> Relation:
         bound = as_expression(other, self)
@@ -845,15 +851,10 @@ class Abs(Expression):
         return super().__le__(bound)
 
 
-class Log(Expression):
+class Log(OfArgument):
     """Natural logarithm of a linear expression, for terms of objectives, or of numbers."""
 
-    def __init__(self, argument: Expression) -> None:
-        if argument.degree > 1:
-            raise ModelError("a logarithm of a logarithm or of a power is not supported")
-        self.argument = argument
-        self.indices = argument.indices
-        self.degree = 2 * argument.degree
+    _refused = "a logarithm of a logarithm or of a power"
 
 
 @worded
@@ -879,14 +880,14 @@ def log(expression: Expression) -> Log:
     return Log(as_expression(expression))
 
 
-class Power(Expression):
+class Power(OfArgument):
     """A power below 1 or square of a linear expression, for terms of objectives; or of numbers."""
 
     _names = Expression._names | {"exponent"}
+    _refused = "a power of a logarithm or of a power"
 
     def __init__(self, argument: Expression, exponent: float) -> None:
-        if argument.degree > 1:
-            raise ModelError("a power of a logarithm or of a power is not supported")
+        super().__init__(argument)
         try:
             value = number(exponent) if is_number(exponent) else math.nan
         except NumberError:
@@ -897,10 +898,7 @@ class Power(Expression):
                 "(of powers above 1 "
                 "only squares are supported, log(…) is what powers tend to at 0)"
             )
-        self.argument = argument
         self.exponent = value
-        self.indices = argument.indices
-        self.degree = 2 * argument.degree
 
 
 @worded
@@ -1380,7 +1378,7 @@ def children(node: Expression) -> tuple[Expression, ...]:
             return node.left, node.right
         case SumOver() | Along():
             return (node.body,)
-        case Log() | Power() | Abs():
+        case OfArgument():
             return (node.argument,)
         case Minimum():
             return node.parts

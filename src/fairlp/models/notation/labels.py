@@ -19,7 +19,7 @@ from collections.abc import (
     Sized,
 )
 from itertools import islice, permutations, product
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, NoReturn
 from weakref import ref
 
 import numpy as np
@@ -40,13 +40,6 @@ from .reals import is_whole_number
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
-
-
-class ChangeListener(Protocol):
-    """A model, which is told when what it is made of has changed."""
-
-    def _changed(self, name: str | None = None) -> None:
-        """Discard the compiled program, or its parts that depend on the parameter or variable."""
 
 
 class _ReadOnlyError(ModelError, AttributeError):

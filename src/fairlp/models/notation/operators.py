@@ -95,14 +95,6 @@ def _product(left: Any, right: Any) -> Any:
     return left @ right if isinstance(left, Refusals) else right.__rmatmul__(left)
 
 
-def _sum(formula: Any) -> Expression:
-    return formula.sum()  # type: ignore[no-any-return]
-
-
-def _mean(formula: Any) -> Expression:
-    return formula.mean()  # type: ignore[no-any-return]
-
-
 def _running_sum(formula: Any) -> Expression:
     if len(formula.indices) != 1:
         refuse("cumsum")
@@ -114,9 +106,9 @@ def _shape(formula: Any) -> tuple[int, ...]:
 
 
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.sum: _sum,
-    np.mean: _mean,
-    np.average: _mean,
+    np.sum: operator.methodcaller("sum"),
+    np.mean: operator.methodcaller("mean"),
+    np.average: operator.methodcaller("mean"),
     np.cumsum: _running_sum,
     np.dot: _product,
     np.inner: _product,

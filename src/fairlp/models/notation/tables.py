@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,18 +66,6 @@ if TYPE_CHECKING:
     from .model import Declarations
 
 
-class Editable(Protocol):
-    """A model whose constraints are changed by their handles."""
-
-    def remove(self, name: Any) -> None:
-        """Remove what has the name, or what a handle stands for."""
-
-    def replace(
-        self, name: str | Constraint, relation: Relation, *, where: Any = ...
-    ) -> Constraint:
-        """Put another relation in the place of a constraint."""
-
-
 class Constraint(Immutable):
     """A named family of constraints, a handle by which to inspect and change them.
 
@@ -122,7 +109,7 @@ class Constraint(Immutable):
         over: Indices = (),
         where: Subset | None = None,
         doc: str = "",
-        model: Editable | None = None,
+        model: Declarations | None = None,
     ) -> None:
         if not isinstance(relation, Relation):
             raise NoArgumentError(
@@ -154,12 +141,12 @@ class Constraint(Immutable):
     @property
     def full_size(self) -> int:
         """Number of rows without the mask."""
-        return math.prod(shape_of(self.over))
+        return self._mask.full_size
 
     @property
     def size(self) -> int:
         """Number of rows."""
-        return self.full_size if self.where is None else len(self.where)
+        return len(self._mask)
 
     def __len__(self) -> int:
         return self.size
@@ -270,7 +257,7 @@ class Constraint(Immutable):
     )
     __mul__ = __rmul__ = __and__ = __or__ = __rshift__ = __invert__ = __add__
 
-    def _model(self) -> Editable:
+    def _model(self) -> Declarations:
         if self.model is None:
             raise ModelError(f"constraint {self.name!r} is of no model")
         return self.model

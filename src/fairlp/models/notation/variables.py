@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import zip_longest
 from types import EllipsisType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,6 @@ from .expressions import (
     selection,
 )
 from .labels import (
-    ChangeListener,
     Immutable,
     Index,
     Indices,
@@ -40,6 +39,9 @@ from .labels import (
     symbols_of,
 )
 from .reals import NumberError, floats, is_number, meeting, number
+
+if TYPE_CHECKING:
+    from .model import Declarations
 
 # Some combinations of labels, and masks.
 
@@ -322,8 +324,8 @@ def bounds(
     binary: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of the elements of a variable that exist, read-only; None is no bound."""
-    low = _bound(name, "lower bound", lower, -np.inf, over, positions)
-    high = _bound(name, "upper bound", upper, np.inf, over, positions)
+    low = _bound(name, "lower bound", lower, over, positions)
+    high = _bound(name, "upper bound", upper, over, positions)
     if binary:
         low = np.maximum(low, 0.0)
         high = np.minimum(high, 1.0)
@@ -345,20 +347,12 @@ def require_ordered(
         )
 
 
-def fixed_values(part: VariablePart, values: Any, places: np.ndarray | None) -> np.ndarray:
-    """Return the numbers that elements are to be fixed at, for those that exist; see below."""
-    return _part_values(part, values, places, "fixed value", np.nan)
+#: The bound that is none, by what it is called.
+_NO_BOUND = {"lower bound": -np.inf, "upper bound": np.inf}
 
 
-def bound_values(
+def part_values(
     part: VariablePart, values: Any, places: np.ndarray | None, side: str
-) -> np.ndarray:
-    """Return the bounds that elements are to have, for those that exist; see below."""
-    return _part_values(part, values, places, side, -np.inf if side == "lower bound" else np.inf)
-
-
-def _part_values(
-    part: VariablePart, values: Any, places: np.ndarray | None, side: str, default: float
 ) -> np.ndarray:
     """Return numbers of elements, NaN where labelled ones have none and it stays as it is.
 
@@ -369,7 +363,7 @@ def _part_values(
     listed = listed_numbers(values, part.indices, subject)
     size = math.prod(shape_of(part.indices))
     if listed is None or len(listed.positions) == size:
-        return _bound(name, side, values, default, part.indices, places)
+        return _bound(name, side, values, part.indices, places)
     existing = np.arange(size) if places is None else places
     try:
         numbers_of_listed = floats(listed.values)
@@ -391,9 +385,10 @@ def _part_values(
 
 
 def _bound(
-    name: str, side: str, value: Any, default: float, over: Indices, positions: np.ndarray | None
+    name: str, side: str, value: Any, over: Indices, positions: np.ndarray | None
 ) -> np.ndarray:
     shape = shape_of(over)
+    default = _NO_BOUND.get(side, np.nan)
     subject = f"the {side} of variable {quoted(name)}"
     try:
         bound = _of_existing(name, value, over, positions, subject)
@@ -532,7 +527,7 @@ class Parameter(ParameterPart):
         doc: str = "",
         *,
         default: float | None = None,
-        model: ChangeListener | None = None,
+        model: Declarations | None = None,
         base: Parameter | None = None,
     ) -> None:
         if values is None and base is None:
@@ -642,10 +637,12 @@ class VariablePart(Expression):
         elements, places = self._elements()
         low, high = (side[elements] for side in base.__dict__["_bounds"])
         if isinstance(values, Solution):
-            solved = fixed_values(base, values.values[base.name], base.positions)[elements]
+            solved = part_values(base, values.values[base.name], base.positions, "fixed value")[
+                elements
+            ]
             numbers = np.clip(np.round(solved) if base.integer else solved, low, high)
         else:
-            numbers = fixed_values(self, values, places)
+            numbers = part_values(self, values, places, "fixed value")
         # NaN, of elements that stay as they are, is on no side
         numbers = -meeting(-meeting(numbers, high), -low)
         for k in np.flatnonzero((numbers < low) | (numbers > high))[:1].tolist():
@@ -703,7 +700,7 @@ class VariablePart(Expression):
         low, high = (side.copy() for side in base.__dict__["_bounds"])
         for side, values, name in ((low, lower, "lower bound"), (high, upper, "upper bound")):
             if values is not ...:
-                numbers = bound_values(self, values, places, name)
+                numbers = part_values(self, values, places, name)
                 chosen = ~np.isnan(numbers)
                 side[elements[chosen]] = numbers[chosen]
         low = meeting(low, high)
@@ -782,7 +779,7 @@ class Variable(VariablePart):
         bounds: tuple[np.ndarray, np.ndarray] | None = None,
         integer: bool = False,
         doc: str = "",
-        model: ChangeListener | None = None,
+        model: Declarations | None = None,
         base: Variable | None = None,
     ) -> None:
         if bounds is None and base is None:
