@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
-from .labels import Index, Indices, aligned, symbols_of
+from .labels import Index, Indices, aligned, is_label, symbols_of
 from .reals import is_whole_number
 
 #: Indices of which some labels are taken, and their positions.
@@ -22,7 +22,7 @@ def places_in(
 
     A position is None where an index stays. ``name`` is what has the brackets, for messages.
     """
-    if len(indices) == 1 and isinstance(key, tuple) and _is_label(key, indices[0]):
+    if len(indices) == 1 and isinstance(key, tuple) and is_label(key, indices[0]):
         key = (key,)  # a label may be a tuple itself
     keys = key if isinstance(key, tuple) else (key,)
     symbols = ",".join(symbols_of(indices))
@@ -80,7 +80,7 @@ def _several(name: str, key: Any, index: Index) -> np.ndarray:
             )
         return np.flatnonzero(mask)
     labels = list(key)
-    if labels and isinstance(labels[0], tuple) and not _is_label(labels[0], index):
+    if labels and isinstance(labels[0], tuple) and not is_label(labels[0], index):
         raise ModelError(
             f"{quoted(name)} is taken at pairs such as {quoted(labels[0])}, and brackets take labels of "
             "each index: x[['ann', 'bob'], :]; some pairs are fixed by x.fix({pair: 1}), bounded by "
@@ -96,15 +96,8 @@ def _several(name: str, key: Any, index: Index) -> np.ndarray:
 
 def _position(name: str, label: Any, index: Index) -> int:
     """Return the position of a label of an index."""
-    if not _is_label(label, index):
+    if not is_label(label, index):
         raise UnknownNameError(
             f"{quoted(name)} has no {index.name} {quoted(label)}; {nearest(label, index)}"
         )
     return int(index.labels.get_loc(label))  # type: ignore[arg-type]
-
-
-def _is_label(key: object, index: Index) -> bool:
-    try:
-        return key in index
-    except TypeError:  # a list, which is no label
-        return False

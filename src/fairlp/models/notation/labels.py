@@ -1001,6 +1001,14 @@ def axes_of(indices: Iterable[Index]) -> tuple[tuple[str, pd.Index[Any]], ...]:
     return tuple((index.symbol, index.labels) for index in indices)
 
 
+def is_label(entry: object, *indices: Index) -> bool:
+    """Whether something is a label of one of the indices; a list is none."""
+    try:
+        return any(entry in index for index in indices)
+    except TypeError:
+        return False
+
+
 def labels_at(axes: Iterable[Index], place: Iterable[int]) -> str:
     """Return the labels at a place, for a message: ``ann, s1``."""
     return ", ".join(str(index[k]) for index, k in zip(axes, place, strict=True))

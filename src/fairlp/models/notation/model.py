@@ -1322,8 +1322,7 @@ class Model(Declarations):
         ['m.mps']
         """
         if Path(path).suffix.lower() == ".nl":
-            files: list[Path] = write(self, path, ".nl", options)
-            return files
+            return list(write(self, path, ".nl", options))
         return self.compile().write(path, **options)
 
     def to_highs(self, names: bool = True) -> Any:

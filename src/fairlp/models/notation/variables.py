@@ -555,15 +555,8 @@ class Parameter(ParameterPart):
 
     def __getitem__(self, key: Any) -> ParameterPart:
         """Return the numbers over other symbols (``d[m, r]``) or by label (``d["ann", :]``)."""
-        places, indices, parts = places_in(key, self.indices, self.name)
-        selected: ParameterPart = (
-            Parameter(self.name, indices, None, self.doc, base=self.base)
-            if places.count(None) == len(places)
-            else ParameterElement(self.base, places, indices)
-        )
-        for part in parts:
-            selected = ParameterSelection(self.base, selected, *selection(*part))
-        return selected
+        part: ParameterPart = _part(self, key, ParameterElement, ParameterSelection)
+        return part
 
 
 class VariablePart(Expression):
@@ -789,7 +782,7 @@ class Variable(VariablePart):
         self.name = name
         self.indices = indices
         self.doc = doc
-        self.integer = integer
+        self.integer: bool = integer if base is None else base.integer
         self.model = model
         self.base: Variable = self if base is None else base
         if bounds is not None:
@@ -945,21 +938,8 @@ class Variable(VariablePart):
 
     def __getitem__(self, key: Any) -> VariablePart:
         """Return the variable over other symbols (``x[m, i]``) or by label (``x["ann", :]``)."""
-        places, indices, parts = places_in(key, self.indices, self.name)
-        selected: VariablePart = (
-            Variable(
-                self.name,
-                indices,
-                integer=self.integer,
-                doc=self.doc,
-                base=self.base,
-            )
-            if places.count(None) == len(places)
-            else VariableElement(self.base, places, indices)
-        )
-        for part in parts:
-            selected = VariableSelection(self.base, selected, *selection(*part))
-        return selected
+        part: VariablePart = _part(self, key, VariableElement, VariableSelection)
+        return part
 
 
 class Element(Expression):
@@ -1028,6 +1008,20 @@ class VariableSelection(Selection, VariablePart):
 
 class ParameterSelection(Selection, ParameterPart):
     """Some labels of a parameter, with numbers of their own."""
+
+
+def _part(node: Any, key: Any, element: type, taken: type) -> Any:
+    """Return a parameter or variable over other symbols, or by label."""
+    places, indices, parts = places_in(key, node.indices, node.name)
+    is_whole = places.count(None) == len(places)
+    selected = (
+        type(node)(node.name, indices, doc=node.doc, base=node.base)
+        if is_whole
+        else element(node.base, places, indices)
+    )
+    for part in parts:
+        selected = taken(node.base, selected, *selection(*part))
+    return selected
 
 
 def grid_of(part: Expression) -> np.ndarray:
