@@ -16,7 +16,7 @@ __all__ = ["able_users", "floors"]
 
 
 def able_users(instance: Instance) -> np.ndarray:
-    """Return the users who can run a task somewhere, by servers, limits and caps: bool, shape (N,)."""
+    """Return who can run a task somewhere, by servers, limits and caps. Bool, shape (N,)."""
     may_run = instance.runnable().any(axis=1) & (instance.task_limits > 0)
     return np.asarray(may_run & ~instance.tree.barred(instance.demands))
 

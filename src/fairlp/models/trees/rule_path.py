@@ -100,7 +100,7 @@ class RulePath(TreePath):
             limits = rational(limits)
             # Guarantees in tasks are rounded, and the last digit may not fit.
             guaranteed = rational(guaranteed) * (1 - Fraction(ROUNDING))
-        first = cls.first(tree, guaranteed, limits, able_users(instance), **fields)
+        first = cls._first(tree, guaranteed, limits, able_users(instance), **fields)
         return first._from_tasks() if rule.follows_use else first
 
     def level(self, t: Number) -> float:
@@ -165,7 +165,7 @@ class RulePath(TreePath):
         if rule.follows_use:
             tasks = tasks + self.tasks
         elif tree.counted:
-            tasks = tasks + self.counted_tasks(self.satisfied)
+            tasks = tasks + self._counted_tasks(self.satisfied)
         growth = rule.growth(slice(None), self.point.usage, self.pace.usage)
         before = rule.measures(self.point.usage)
         for k, measure in enumerate(rule.measures(tree.begin(tasks).usage)):

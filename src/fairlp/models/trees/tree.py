@@ -229,7 +229,10 @@ class Tree:
 
     def zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:
         """Return zeros of the tree's numbers."""
-        return np.zeros(shape, dtype=self.branches.weights.dtype)
+        zeros = np.zeros(shape, dtype=self.branches.weights.dtype)
+        if self.exact:
+            zeros.fill(Fraction(0))  # a quotient of Python's integers would be a float
+        return zeros
 
 
 class _Comparison:
