@@ -303,15 +303,15 @@ def test_a_rule_that_is_none_or_contradicts_itself_is_refused(rule, message, exa
 def test_a_rule_may_divide_in_rationals():
     """Also where a node uses nothing of a resource, and before anybody has a task."""
 
-    class MeanShare(fairlp.NodeRule):
+    class PartOfSum(fairlp.NodeRule):
         def measures(self, usage):
-            return ((usage / 2).sum(axis=1, keepdims=True),)
+            return ((usage / 7).sum(axis=1, keepdims=True),)
 
     instance = fairlp.Instance.from_arrays(
         [[1, 0], [0, 1], [2, 1]], [[9, 7]], queue=["a", "a", "b"]
     )
     by_sums = risen(instance, SumOfShares(), exact=True)
-    assert risen(instance, MeanShare(), exact=True).totals.tolist() == by_sums.totals.tolist()
+    assert risen(instance, PartOfSum(), exact=True).totals.tolist() == by_sums.totals.tolist()
 
 
 def test_a_rule_with_floats_is_refused_in_rationals():

@@ -229,10 +229,7 @@ class Tree:
 
     def zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:
         """Return zeros of the tree's numbers."""
-        zeros = np.zeros(shape, dtype=self.branches.weights.dtype)
-        if self.exact:
-            zeros.fill(Fraction(0))  # a quotient of Python's integers would be a float
-        return zeros
+        return np.zeros(shape, dtype=self.branches.weights.dtype)
 
 
 class _Comparison:
