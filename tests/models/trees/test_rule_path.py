@@ -167,6 +167,25 @@ def test_a_rule_that_follows_use_is_kueue_where_quotas_are_all_that_there_is(exa
     assert answer.rounds["level"].is_monotonic_increasing and answer.certify()
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_rounds_show_the_level_inside_the_root(exact):
+    """Beyond 10 each, b of weight 2 borrows twice what a does: a ninth of the pool is 10/3."""
+    pool = fairlp.Instance.from_arrays(
+        [[1]] * 3, [[30]], queue=["a", "b", "b"], queues={"b": 2}, task_limits=[np.inf, np.inf, 5]
+    )
+    number = Fraction if exact else float
+    quota = [[number(0)], [number(10) / 30], [number(10) / 30]] + [[number(0)]] * 3
+    rule = BeyondQuota(np.array(quota, dtype=object if exact else float), exact)
+    follows_use = risen(pool, rule, exact=exact)
+    assert follows_use.totals.to_numpy(dtype=float) == pytest.approx([40 / 3, 35 / 3, 5], rel=1e-9)
+    assert follows_use.rounds["level"].tolist() == pytest.approx([0, 1 / 9], rel=1e-9)
+    # what b's second user has counts for b, of which a third is a's, or for nobody
+    for counted, tasks, last in ((True, [10, 15, 5], 1 / 3), (False, [25 / 3, 50 / 3, 5], 5 / 18)):
+        dominant = risen(pool, LargestShare(), exact=exact, counted=counted)
+        assert dominant.totals.to_numpy(dtype=float) == pytest.approx(tasks, rel=1e-9)
+        assert dominant.rounds["level"].tolist() == pytest.approx([1 / 6, last], rel=1e-9)
+
+
 class FirstShareIsFree(BeyondQuota):
     """The same by levels that count from nothing: within its quota a node goes before others."""
 
@@ -293,6 +312,11 @@ class Flat(fairlp.NodeRule):
         return (usage.sum(axis=1),)
 
 
+class FlatSecond(fairlp.NodeRule):
+    def measures(self, usage):
+        return usage, usage.sum(axis=1)
+
+
 class Bare(fairlp.NodeRule):
     def measures(self, usage):
         return usage
@@ -309,6 +333,7 @@ class Bare(fairlp.NodeRule):
             r"Flat.measures gives arrays of the shapes \[\(3,\)\]; expected .* each of the 3 nodes",
         ),
         (Bare(), r"Bare.measures gives arrays of the shapes \[\(2,\), \(2,\), \(2,\)\]"),
+        (FlatSecond(), r"FlatSecond.measures gives arrays of the shapes \[\(3, 2\), \(3,\)\]"),
         (LargestShare, "the rule is .*LargestShare.*; expected an object"),
         (None, "the rule is None; expected an object of a fairlp.NodeRule's class"),
     ],
