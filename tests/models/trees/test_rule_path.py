@@ -169,21 +169,21 @@ def test_a_rule_that_follows_use_is_kueue_where_quotas_are_all_that_there_is(exa
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_rounds_show_the_level_inside_the_root(exact):
-    """Beyond 10 each, b of weight 2 borrows twice what a does: a ninth of the pool is 10/3."""
+    """Beyond 10 each, b of weight 2 borrows twice what a does; b's second user has its 6 of 12."""
     pool = fairlp.Instance.from_arrays(
-        [[1]] * 3, [[30]], queue=["a", "b", "b"], queues={"b": 2}, task_limits=[np.inf, np.inf, 5]
+        [[1]] * 3, [[30]], queue=["a", "b", "b"], queues={"b": 2}, task_limits=[np.inf, np.inf, 6]
     )
     number = Fraction if exact else float
     quota = [[number(0)], [number(10) / 30], [number(10) / 30]] + [[number(0)]] * 3
     rule = BeyondQuota(np.array(quota, dtype=object if exact else float), exact)
     follows_use = risen(pool, rule, exact=exact)
-    assert follows_use.totals.to_numpy(dtype=float) == pytest.approx([40 / 3, 35 / 3, 5], rel=1e-9)
-    assert follows_use.rounds["level"].tolist() == pytest.approx([0, 1 / 9], rel=1e-9)
+    assert follows_use.totals.to_numpy(dtype=float) == pytest.approx([40 / 3, 32 / 3, 6], rel=1e-9)
+    assert follows_use.rounds["level"].tolist() == pytest.approx([1 / 30, 1 / 9], rel=1e-9)
     # what b's second user has counts for b, of which a third is a's, or for nobody
-    for counted, tasks, last in ((True, [10, 15, 5], 1 / 3), (False, [25 / 3, 50 / 3, 5], 5 / 18)):
+    for counted, tasks, last in ((True, [10, 14, 6], 1 / 3), (False, [8, 16, 6], 4 / 15)):
         dominant = risen(pool, LargestShare(), exact=exact, counted=counted)
         assert dominant.totals.to_numpy(dtype=float) == pytest.approx(tasks, rel=1e-9)
-        assert dominant.rounds["level"].tolist() == pytest.approx([1 / 6, last], rel=1e-9)
+        assert dominant.rounds["level"].tolist() == pytest.approx([1 / 5, last], rel=1e-9)
 
 
 class FirstShareIsFree(BeyondQuota):
