@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
-from fairlp.errors import InstanceError, ModelError
+from fairlp.errors import InstanceError, ModelError, NotDefinedError
 from profiles import many
 from tree_instances import for_the_oracle, guaranteed_tree, tree_instance
 from tree_oracle import filled, hierarchical
@@ -377,6 +377,12 @@ def test_a_rule_with_floats_is_refused_in_rationals():
         risen(pool, Priced([0.3, 0.7]), exact=True)
     with pytest.raises(NotImplementedError, match="NodeRule does not say its measures"):
         risen(pool, fairlp.NodeRule())
+
+
+def test_given_rates_are_refused_as_what_a_task_uses_depends_on_its_server():
+    cluster = fairlp.Instance.from_arrays([[1], [1]], [[12]], rates=[[6], [12]])
+    with pytest.raises(NotDefinedError, match="expected an instance of demands and capacities"):
+        fairlp.RulePath.start(cluster, rule=LargestShare())
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...errors import ModelError, quoted
+from ...errors import ModelError, NotDefinedError, quoted
 from ...tolerances import ACCEPTED, ROUNDING
 from ..instances.instance import Instance
 from ..instances.rationals import rational
@@ -91,7 +91,14 @@ class RulePath(TreePath):
         ------
         ModelError
             For a rule whose measures are not tables with a row for each node.
+        NotDefinedError
+            With given rates, by which a task uses more or less than its demands.
         """
+        if instance.has_rates:
+            raise NotDefinedError(
+                "rates are given, and what a task uses depends on its server; expected "
+                "an instance of demands and capacities alone, of which a rule knows what nodes use"
+            )
         tree = tree_by_rule(instance, rule, counted, exact)
         _require_tables(rule, tree.origin.usage)
         guaranteed = floors(instance)
