@@ -18,6 +18,7 @@ from measure import console, machine, median_seconds, show
 import fairlp
 from fairlp.formulations import arrivals as formulations
 from fairlp.mechanisms.arrivals.programs import solve_steps
+from fairlp.mechanisms.arrivals.result import DynamicAllocation
 from fairlp.mechanisms.arrivals.schedule import schedule
 
 RESOURCES = 4
@@ -49,7 +50,7 @@ def methods(most: int, largest_of: dict[str, int]) -> dict[str, dict[int, float]
             if size > largest:
                 continue
             runs = 3 if size <= 10_000 and name != "lp" else 1
-            made: list[fairlp.DynamicAllocation] = []
+            made: list[DynamicAllocation] = []
             seconds = median_seconds(
                 lambda name=name, made=made, instance=instance: made.append(
                     fairlp.allocate(instance, "dynamic-drf", method=name)

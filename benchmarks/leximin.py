@@ -14,6 +14,7 @@ import numpy as np
 
 import fairlp
 from fairlp import Index, Model
+from fairlp.solvers.leximin.of_model import LeximinSolution
 
 #: Values of goods, agents × goods: the examples of its documentation.
 PUBLISHED = {
@@ -27,7 +28,7 @@ def random_values(agents: int, goods: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(1, 101, (agents, goods)).astype(float)
 
 
-def ours(values: np.ndarray) -> fairlp.LeximinSolution:
+def ours(values: np.ndarray) -> LeximinSolution:
     """Return the leximin of the shares of goods that each agent gets."""
     a, g = Index("a", range(values.shape[0]), "agent"), Index("g", range(values.shape[1]), "good")
     model = Model("goods", indices=(a, g))

@@ -54,7 +54,7 @@ def answers(instance: Instance) -> list[float]:
     """Return numbers of everything that is computed."""
     model = fairlp.formulate(instance, "drfh")
     solution: fairlp.Solution = model.solve(solver="highs", time_limit=60.0)
-    leximin: fairlp.LeximinSolution = fairlp.leximin(memory_first(instance))
+    leximin = fairlp.leximin(memory_first(instance))
     allocation: fairlp.Allocation = fairlp.allocate(instance, "drfh")
     totals: pd.Series[float] = allocation.totals
     usage: pd.DataFrame = allocation.usage

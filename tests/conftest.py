@@ -19,6 +19,8 @@ from profiles import PROFILE, many
 #: others. The controller reads this before it starts them.
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
+#: Tests of commands have a current folder of their own.
+COMMANDS = ("tests/cli/", "tests/clusters/commands/", "tests/research/commands/")
 #: Assertions of the helpers say what failed, as those of tests do.
 SUPPORT = {file.stem for file in Path(__file__).parent.glob("support/*.py")}
 pytest.register_assert_rewrite(*(SUPPORT - {"profiles"}))
@@ -59,7 +61,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the notebooks, the longest tests: at the end one of them would be waited for by all other workers."""
     items.sort(key=lambda item: not item.nodeid.startswith("tests/test_notebooks"))
     for item in items:
-        if item.nodeid.startswith("tests/cli/") and isinstance(item, pytest.Function):
+        if item.nodeid.startswith(COMMANDS) and isinstance(item, pytest.Function):
             item.fixturenames.insert(0, "current_folder")
 
 

@@ -42,8 +42,8 @@ OBJECTS = {
 }  # fmt: skip
 #: Public classes of which no example stands above: those that users write, and what they are given.
 WITHOUT_EXAMPLE = {
-    "Arrivals", "Backend", "Capability", "ConcavePath", "FairlpError", "FairlpWarning", "Path", "PathSolution",
-    "Period", "Progress", "Raw", "Region", "Snapshot", "Termination",
+    "Arrivals", "Backend", "Capability", "ConcavePath", "FairlpError", "FairlpWarning", "NodeRule", "Path",
+    "PathSolution", "Period", "Progress", "Raw", "Region", "RulePath", "Snapshot", "Termination",
 }  # fmt: skip
 
 

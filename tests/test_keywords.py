@@ -86,7 +86,7 @@ def test_the_keywords_of_files_instances_searches_and_clocks():
     assert keys(FrameOptions) == {"resources", "units", "eligible", "rates", "name"}
     assert keys(CounterexampleOptions) == {field.name for field in fields(Search) if field.init}
     assert keys(ClockOptions) == set(CLOCK_OPTIONS)
-    own_of_track = parameters(fairlp.per_server.track, 2)
+    own_of_track = parameters(fairlp_research.distributed.track, 2)
     assert keys(TrackOptions) == own_of_track - {"until"}
     of_simulate = parameters(fairlp_research.simulation.simulate, 3)
     assert keys(SimulationOptions) == of_simulate - {"progress"}

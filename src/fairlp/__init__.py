@@ -15,6 +15,12 @@ _MOVED = {
     name: f"it is now {package}.{name} (import {package})"
     for package, names in (("fairlp_clusters", _CLUSTERS), ("fairlp_research", _RESEARCH))
     for name in names.split()
-} | {"ledger": "it is now fairlp_research.papers (import fairlp_research)"}
+} | {
+    "ledger": "it is now fairlp_research.papers (import fairlp_research)",
+    "DynamicAllocation": "it is the class of what fairlp.allocate returns where users arrive",
+    "LeximinSolution": "it is the class of what fairlp.leximin returns",
+    "PathSolution": "it is the class of what fairlp.rise returns",
+    "Progress": "it is the class of what Options.progress is called with",
+}
 
 __getattr__, __dir__, __all__ = _lazy.attach(__name__, __file__, moved=_MOVED)

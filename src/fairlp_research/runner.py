@@ -30,7 +30,7 @@ from fairlp.errors import (
     needed_by,
     require_known,
 )
-from fairlp.toolkit import progress_bar, require_folder
+from fairlp.toolkit import home, progress_bar, require_folder
 
 #: Package → how to install it, for packages that are no part of ``fairlp[study]``.
 _REMEDIES = {"distributed": 'pip install "dask[distributed]"'}
@@ -245,7 +245,7 @@ def folder_of_values(folder: str | Path) -> Path:
 
     The folder may be new.
     """
-    target = Path(folder).expanduser()
+    target = home(folder)
     if target.exists() and not target.is_dir():
         raise FileFormatError(f"{str(folder)!r} is a file; expected a folder, which may be new")
     require_folder(target)

@@ -20,7 +20,7 @@ import pandas as pd
 
 from fairlp import Instance
 from fairlp.errors import FileFormatError, InstanceError, require_known
-from fairlp.toolkit import condition_text, opened, read_text
+from fairlp.toolkit import condition_text, home, opened, read_text
 
 __all__ = ["read_google2011_tasks"]
 
@@ -200,9 +200,7 @@ def read_pai2020(machines_csv: str | Path, header: str | Path | None = None) -> 
     """
     columns: Sequence[str] = _PAI_COLUMNS
     if header is not None:
-        columns = [
-            column.strip() for column in read_text(Path(header).expanduser()).strip().split(",")
-        ]
+        columns = [column.strip() for column in read_text(home(header)).strip().split(",")]
     machines = _read(machines_csv, list(_PAI_COLUMNS), file_headers=columns)
     amounts = _whole(machines, ["cap_cpu", "cap_mem", "cap_gpu"], machines_csv)
     for column in ("machine", "gpu_type"):
@@ -546,7 +544,7 @@ def _value(text: str) -> _Value:
 
 def _parts_beside(path: str | Path, table: str) -> list[Path]:
     """Return the files of another table in the folder of Google's trace; none without it."""
-    return _parts(path, table) if (Path(path).expanduser() / table).is_dir() else []
+    return _parts(path, table) if (home(path) / table).is_dir() else []
 
 
 def _rows(
@@ -607,7 +605,7 @@ def _refuse_cell(path: Path, line: int, column: str, cell: str, expected: str) -
 
 def _parts(path: str | Path, folder: str) -> list[Path]:
     """Return the files of one table of Google's trace: a file, or its parts in the folder."""
-    whole = Path(path).expanduser()
+    whole = home(path)
     if not whole.is_dir():
         return [whole]
     inner = whole / folder if (whole / folder).is_dir() else whole
@@ -659,7 +657,7 @@ def _read(
 
     ``file_headers`` are the headers of a file without a header row.
     """
-    text = read_text(Path(path).expanduser())
+    text = read_text(home(path))
     if not text.endswith("\n"):
         last = text.count("\n") + 1
         raise FileFormatError(

@@ -25,7 +25,7 @@ from fairlp import api, errors
 from fairlp.cli import ExitCode, app, main, output, parameters
 from fairlp.cli.app import HEAVY, import_late
 from fairlp.errors import MOST_LETTERS, FairlpWarning, bounded
-from fairlp_clusters.commands import pages as clusters
+from fairlp_clusters.commands import parameters as clusters
 from fairlp_research.commands import studies
 from paths import DOCS
 from profiles import PROFILE, by_day

@@ -10,6 +10,8 @@ import pytest
 from typer.main import get_command
 
 import fairlp
+import fairlp_clusters
+import fairlp_research
 from cli_runner import error_line, python, run
 from fairlp import examples
 from fairlp.auditing.search import Search
@@ -175,7 +177,9 @@ COMMANDS = [
 
 def of_the_function(name):
     """The parameters of a function, with what stands behind its ``**options``."""
-    parameters = written_parameters(getattr(fairlp, name))
+    homes = (fairlp, fairlp_clusters, fairlp_research)
+    home = next(module for module in homes if name in module.__all__)
+    parameters = written_parameters(getattr(home, name))
     named = [
         key
         for key, parameter in parameters.items()

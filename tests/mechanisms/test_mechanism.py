@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fairlp
+import fairlp_research
 from fairlp import Instance, api, examples
 from fairlp.errors import (
     FairlpError,
@@ -130,7 +131,7 @@ def test_bottlenecks_of_somebody_who_is_not_there():
 
 def test_nobody_is_there_for_a_while():
     instance = pool(users=["a", "b"])
-    tracking = fairlp.per_server.track(
+    tracking = fairlp_research.distributed.track(
         instance, {"a": (10, 20), "b": (10, 20)}, until=30, beside=("tsf",)
     )
     assert tracking.changes["event"].tolist() == ["leaves", "leaves", "enters", "enters"]

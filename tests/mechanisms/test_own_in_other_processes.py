@@ -69,7 +69,7 @@ def test_a_study_on_a_cluster_of_dask():
 SCRIPT = """
 import fairlp
 from fairlp.mechanisms.table import OWN, find
-from fairlp import study
+from fairlp_research import study
 
 @fairlp.mechanism("equal-tasks", source="a script")
 def equal_tasks(instance):

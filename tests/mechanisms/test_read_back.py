@@ -10,6 +10,7 @@ import pytest
 
 import fairlp
 from fairlp.errors import FairlpError
+from fairlp.mechanisms.arrivals.result import DynamicAllocation
 from instances import random_instance
 from mutants import at, mutant_text, places, replaced
 
@@ -164,7 +165,7 @@ def test_what_every_mechanism_writes_is_read(name):
             allocation = fairlp.allocate(instance, name)
         except FairlpError:
             continue
-        if isinstance(allocation, fairlp.DynamicAllocation):
+        if isinstance(allocation, DynamicAllocation):
             with pytest.raises(FairlpError, match="over arrivals"):
                 fairlp.Allocation.from_json(allocation.to_json(), instance)
             count += 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairlp
+import fairlp_research
 import per_server_oracle as oracle
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotConvergedError, UnknownNameError, UnsupportedError
@@ -150,7 +151,7 @@ def test_a_message_that_is_overtaken_says_nothing_new():
 @pytest.fixture(scope="module")
 def figure_6():
     cluster = examples.load("khamse-ashari-table-3")
-    return fairlp.per_server.track(cluster, {"user4": (100, 250)}, until=300)
+    return fairlp_research.distributed.track(cluster, {"user4": (100, 250)}, until=300)
 
 
 def test_figure_6(figure_6):
@@ -215,7 +216,7 @@ def test_users_who_come_late_leave_and_come_back(division):
     for seed in by_day(range(8), 4):
         instance = random_instance(40_000 + seed)
         first = instance.users[0]
-        tracking = fairlp.per_server.track(
+        tracking = fairlp_research.distributed.track(
             instance,
             {first: [(0, 20), (150, 300)]},
             until=400,
@@ -229,7 +230,7 @@ def test_users_who_come_late_leave_and_come_back(division):
         assert tracking.tasks.loc[[0, 19, 200], (name, first)].eq(0).all()
         if other_users.size:  # without the first user the others were at a fixed point of their own
             small = instance.select_users(other_users)
-            final = fairlp.per_server.track(
+            final = fairlp_research.distributed.track(
                 small, until=60, beside=(), division=division, clock_seed=seed
             )
             assert final.distance.iloc[-1] < 0.01
@@ -239,7 +240,7 @@ def test_users_who_come_late_leave_and_come_back(division):
 
 def test_tracking_refuses_what_makes_no_sense():
     cluster = examples.load("khamse-ashari-figure-1")
-    track = fairlp.per_server.track
+    track = fairlp_research.distributed.track
     with pytest.raises(UnknownNameError, match="did you mean 'user3'"):
         track(cluster, {"user": (1, 2)}, until=5)
     for bad in ((3, 2), (1, 2, 3), "soon", (-1, 2), [(1, 3), (2, 5)]):

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import InstanceError, quoted
+from ..models.instances.arithmetic import tasks_alone
 from ..models.instances.instance import Instance
 
-__all__ = ["dominant", "tasks_at_level_1"]
+__all__ = ["dominant", "tasks_alone", "tasks_at_level_1"]
 
 #: Instance → a number of tasks for each user, shape (N,)
 Normaliser = Callable[[Instance], np.ndarray]

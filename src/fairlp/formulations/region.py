@@ -17,7 +17,7 @@ from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Index
 from ..models.notation.model import Model
 from ..models.notation.variables import Parameter, Subset
-from ..models.trees.guarantees import floors
+from ..models.trees.guarantees import floors, runnable_users
 from .normalisers import dominant
 
 __all__ = [
@@ -32,20 +32,6 @@ __all__ = [
 # Γ[n]: how many tasks count as a share of one. What tells one max-min mechanism from another.
 
 
-def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray:
-    """Return the users who can run anything, bool, shape (N,).
-
-    Others would hold the smallest level at 0 for ever.
-
-    ``runs`` is where each user can run, bool, shape (N, K); by default `Instance.runnable`.
-    """
-    where = instance.runnable() if runs is None else runs
-    runnable = where.any(axis=1) & (instance.task_limits > 0)
-    if not instance.has_queues:
-        return np.asarray(runnable)
-    return np.asarray(runnable & ~instance.tree.barred(instance.demands))
-
-
 def where_runnable(model: Model, instance: Instance) -> Subset:
     """Return the subset A of users who can run anything, whose smallest level counts."""
     return model.subset(
@@ -54,7 +40,7 @@ def where_runnable(model: Model, instance: Instance) -> Subset:
 
 
 def where_runs(model: Model, instance: Instance, runs: np.ndarray | None = None) -> Subset:
-    """Return the subset E of pairs where tasks can be; parameters as `able_users`."""
+    """Return the subset E of pairs where tasks can be; parameters as `runnable_users`."""
     where = instance.runnable() if runs is None else runs
     doc = "n may run on i, which has all that its tasks need"
     return model.subset("E", (instance.users, instance.servers), where, doc)

@@ -34,6 +34,7 @@ from ..models.files.tables import (
 )
 from ..models.files.whole_files import (
     drafts as drafts,
+    home as home,
     opened as opened,
     read_text as read_text,
     require_folder as require_folder,
@@ -44,7 +45,6 @@ from ..models.instances.arithmetic import (
     quantity as quantity,
     quotients as quotients,
     scaled as scaled,
-    tasks_alone as tasks_alone,
     whole_table as whole_table,
 )
 from ..models.instances.conditions import condition_text as condition_text
@@ -64,6 +64,7 @@ __all__ = [
     "condition_text",
     "csv_text",
     "drafts",
+    "home",
     "instance_argument",
     "largest_first",
     "lists",
@@ -85,7 +86,6 @@ __all__ = [
     "scaled",
     "split_names",
     "standard_input",
-    "tasks_alone",
     "tell",
     "tolerances",
     "whole_table",

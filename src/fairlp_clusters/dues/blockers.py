@@ -50,11 +50,10 @@ def blockers(
     ['A', 'cpu', {'B': 6.0, 'A': 3.0}]
     """
     tasks = mechanisms.tasks_of(instance, allocation)
-    named(division, ("rdm", "tdm"), "division")
+    divides_time = named(division, ("rdm", "tdm"), "division") == "tdm"
     one_weight = instance.derived(weights=np.ones(len(instance.users)))
-    market = per_server.PerServerMarket.of(one_weight, division)
+    market = per_server.PerServerMarket.of(one_weight, "tdm" if divides_time else "rdm")
     prices = allocation.prices_array if isinstance(allocation, Allocation) else None
-    divides_time = division == "tdm"
     resources = ["time"] if divides_time else list(instance.resources)
     has_all_tasks = tasks.sum(axis=1) >= instance.task_limits * (1 - AUDIT)
 

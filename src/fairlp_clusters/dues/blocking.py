@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 
 import fairlp
-from fairlp import Instance
-from fairlp.toolkit import largest_first, tasks_alone, tolerances
+from fairlp import Instance, formulations
+from fairlp.toolkit import largest_first, tolerances
 
 from .jobs import AUDIT, RunningJob, WaitingJob
 from .packing import Keeping, Packing, packed
@@ -356,7 +356,9 @@ class Blocking:
         key = demand.tobytes()
         alone = self._alone_by_demand.get(key)
         if alone is None:
-            alone = tasks_alone(demand[None, :], self.instance.capacities)[0]
+            alone = formulations.normalisers.tasks_alone(demand[None, :], self.instance.capacities)[
+                0
+            ]
             if len(self._alone_by_demand) < _MOST_KEPT:
                 self._alone_by_demand[key] = alone
         return alone
@@ -508,7 +510,7 @@ class Blocking:
             room = self.room(n, servers)
             if leaving:  # as many as the whole server has room for
                 demand = self.instance.demands[n][None, :]
-                alone = tasks_alone(demand, self.instance.capacities)[0]
+                alone = formulations.normalisers.tasks_alone(demand, self.instance.capacities)[0]
                 room = np.floor(alone + AUDIT) * self.instance.counts
             upper[n] = np.where(mask, room, 0)
         used = self._use_of_queues

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -115,9 +115,14 @@ def _with_weights(instance: Instance, weights: Mapping[Any, float]) -> Instance:
 
 def _number(value: Any, subject: str, expected: str) -> float:
     """Return a number as a float; the error says what it is of, and what was expected."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise InstanceError(f"{subject} is {quoted(value)}; expected {expected}")
-    return float(value)
+    try:
+        if isinstance(value, str | bytes | bool):
+            raise TypeError("it is no number")
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InstanceError(
+            f"{subject} is {quoted(value)}; expected {expected} ({error})"
+        ) from None
 
 
 def _with_queues(instance: Instance, queues: Mapping[str, Any]) -> Instance:

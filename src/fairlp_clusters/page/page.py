@@ -15,7 +15,7 @@ from typing import Any, Unpack
 
 from fairlp import Mechanism, __version__, formulations
 from fairlp.errors import CONTROL, FairlpWarning, FileFormatError
-from fairlp.toolkit import lists, write_text
+from fairlp.toolkit import home, lists, write_text
 
 from ..dues.share_comparison import ShareComparison
 from ..dues.subject import ClusterSource, Subject, subject_of
@@ -129,7 +129,7 @@ def _warn_of_another_cluster(subject: Subject, earlier: Subject) -> None:
 def write(facts: Facts, output: str | Path) -> Path:
     """Write the page of these facts."""
     require_html(output)
-    return write_text(Path(output).expanduser(), page(facts))
+    return write_text(home(output), page(facts))
 
 
 def require_html(output: str | Path) -> None:

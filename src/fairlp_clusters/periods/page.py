@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairlp.toolkit import write_text
+from fairlp.toolkit import home, write_text
 
 from ..page.charts import MOST_TENANTS, over_time
 from ..page.page import rendered, require_html, require_packages
@@ -44,7 +44,7 @@ def write_period(period: Period, output: str | Path) -> Path:
     """Write the page of a period."""
     require_html(output)
     require_packages()
-    return write_text(Path(output).expanduser(), period_page(period))
+    return write_text(home(output), period_page(period))
 
 
 def period_page(period: Period) -> str:

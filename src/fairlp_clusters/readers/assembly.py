@@ -15,7 +15,7 @@ import pandas as pd
 import fairlp
 from fairlp import Allocation, Instance, formulations
 from fairlp.errors import InstanceError, SolverError, TooLargeError
-from fairlp.toolkit import lists, quantity, tasks_alone, tolerances
+from fairlp.toolkit import lists, quantity, tolerances
 
 from ..dues.past import fair_with_past, history_of
 from .cluster import (
@@ -1153,7 +1153,7 @@ def _observed(whole: Instance, rows: list[Row]) -> Allocation:
     gamma = np.zeros(len(rows))
     for start in range(0, len(whole.servers), _SLICE):
         servers = slice(start, start + _SLICE)
-        alone = tasks_alone(whole.demands, whole.capacities[servers])
+        alone = formulations.normalisers.tasks_alone(whole.demands, whole.capacities[servers])
         gamma += np.where(whole.eligible[:, servers], alone, 0.0).sum(axis=1)
     return Allocation(
         instance=whole,

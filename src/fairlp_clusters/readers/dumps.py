@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from fairlp.errors import FileFormatError, InstanceError, quoted
-from fairlp.toolkit import read_text
+from fairlp.toolkit import home, read_text
 
 from .cluster import EntryError
 from .kubernetes import objects
@@ -42,7 +42,7 @@ def dumps_of(paths: Iterable[str | Path]) -> list[Dump]:
     """Return the dumps at paths, in order: each is a dump, or a folder of several."""
     dumps: list[Dump] = []
     for path in paths:
-        source = Path(path).expanduser()
+        source = home(path)
         inside = dumps_in(source)
         dumps += inside or [Dump(source.name, tuple(files_of(source)))]
     return dumps
@@ -54,7 +54,7 @@ def dumps_in(path: str | Path) -> list[Dump]:
     A folder has several where each of its folders is a dump, or where nodes of the same names stand
     in all of its files: then each file is a dump, or the files whose names have the same time.
     """
-    source = Path(path).expanduser()
+    source = home(path)
     if not source.is_dir():
         return []
     entries = sorted(

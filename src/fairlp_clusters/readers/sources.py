@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlp.errors import FileFormatError, quoted
-from fairlp.toolkit import opened, read_text
+from fairlp.toolkit import home, opened, read_text
 
 from .cluster import Record
 
@@ -56,7 +56,7 @@ _SCHEDULERS = {key: scheduler for scheduler, keys in _KEYS.items() for key in ke
 
 def files_of(path: str | Path) -> list[Path]:
     """Return the file, or the files in a folder by name (hidden ones and folders are left out)."""
-    source = Path(path).expanduser()
+    source = home(path)
     if not source.exists():
         with opened(source):  # which says what is there
             pass
@@ -119,7 +119,7 @@ _INSTANCE_FILES = frozenset({"users.csv", "servers.csv"})
 
 def is_dump(path: str | Path) -> bool:
     """Whether a file, or one of a folder, was written by a scheduler's tools."""
-    source = Path(path).expanduser()
+    source = home(path)
     is_readable = source.is_file() or source.is_dir()  # a pipe can be read once only
     if not str(path) or not is_readable or source.suffix.lower() in (".yaml", ".yml"):
         return False

@@ -75,6 +75,8 @@ def frontier(
 def _numbers(text: str) -> list[float]:
     """Return the numbers of a list by commas."""
     try:
+        if "_" in text or not text.isascii():
+            raise ValueError
         return [float(number) for number in text.split(",") if number.strip()]
     except ValueError:
         raise typer.BadParameter(

@@ -15,6 +15,7 @@ from fairlp.toolkit import (
     DrawnReportOptions,
     TitledTable,
     command,
+    home,
     instance_argument,
     load_instance,
     named_option,
@@ -81,7 +82,7 @@ class JobOptions:
         from ..simulation import Workload, generators
 
         drawn = read_options(self.draw)
-        path = Path(self.jobs)
+        path = home(self.jobs)
         if path.exists():
             if drawn:
                 raise typer.BadParameter(

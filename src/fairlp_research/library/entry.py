@@ -15,7 +15,7 @@ import pandas as pd
 
 from fairlp import Instance, Model, Program, __version__, formulate, formulations
 from fairlp.errors import FileFormatError, InstanceError, SolverError, UnknownNameError, named
-from fairlp.toolkit import lists, progress_bar, write_text
+from fairlp.toolkit import home, lists, progress_bar, write_text
 
 from . import inventories, markets, numerics, whole  # noqa: F401  (they register entries)
 from .registry import REGISTRY, Benchmark, Optimum, find, ordered
@@ -385,7 +385,7 @@ def write_all(
     """
     suffix = named(suffix, SUFFIXES, "suffix")
     chosen_entries, missing = chosen(entries, size, seed, data)
-    target = Path(folder).expanduser()
+    target = home(folder)
     if target.exists() and not target.is_dir():
         raise FileFormatError(f"cannot write to {str(target)!r}: it is a file; expected a folder")
     target.mkdir(parents=True, exist_ok=True)

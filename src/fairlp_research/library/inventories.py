@@ -9,6 +9,7 @@ import numpy as np
 
 from fairlp import Instance, examples
 from fairlp.errors import FileFormatError, quoted
+from fairlp.toolkit import home
 
 from .registry import Benchmark, generator
 
@@ -87,7 +88,7 @@ def _folder(entry: str, data: str, needed: Sequence[str]) -> Path:
             "the folder that has "
             f"them (data=…, or --data {entry}=FOLDER on the command line)"
         )
-    folder = Path(data).expanduser()
+    folder = home(data)
     missing = [name for name in needed if not (folder / name).is_file()]
     if missing:
         where = (

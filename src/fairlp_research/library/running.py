@@ -15,7 +15,7 @@ import pandas as pd
 import fairlp
 from fairlp import Backend, __version__
 from fairlp.errors import FileFormatError, InstanceError, UnknownNameError
-from fairlp.toolkit import tolerances, write_text
+from fairlp.toolkit import home, tolerances, write_text
 
 from ..runner import run_calls
 from .entry import Entry, chosen
@@ -186,7 +186,7 @@ class Results:
         FileFormatError
             For another ending of the name.
         """
-        target = Path(path).expanduser()
+        target = home(path)
         if target.suffix.lower() == ".json":
             text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         elif target.suffix.lower() == ".csv":

@@ -15,10 +15,15 @@ from ..runner import folder_of_values, run_on, send_by_value
 from . import (
     bhattacharya,
     dolev,
+    dolev_equations,  # noqa: F401
     khamse_ashari,
+    khamse_ashari_equations,  # noqa: F401
     li,
+    li_equations,  # noqa: F401 (registers items)
     metin,
+    metin_claims,  # noqa: F401
     wang,
+    wang_equations,  # noqa: F401
 )
 from .registry import Item, Paper, Run, Scale
 from .result import ItemRow, Ledger

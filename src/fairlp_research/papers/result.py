@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from fairlp.errors import FileFormatError, StudyError
-from fairlp.toolkit import csv_text, require_folder, require_form, write_text
+from fairlp.toolkit import csv_text, home, require_folder, require_form, write_text
 
 from .registry import Paper
 from .verdicts import AUDIT, Agreement, Chart, ItemAnswer, Line, Number
@@ -254,7 +254,7 @@ class Ledger:
         FileFormatError
             For another suffix, or a folder that is not there.
         """
-        target = Path(path).expanduser()
+        target = home(path)
         kind = target.suffix.lower()
         if kind not in (".json", ".csv", ".md", ".svg"):
             raise FileFormatError(

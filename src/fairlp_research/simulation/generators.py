@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairlp import Instance, examples
 from fairlp.errors import FileFormatError, InstanceError, quoted
-from fairlp.toolkit import as_numbers, read_table
+from fairlp.toolkit import as_numbers, home, read_table
 
 from ..traces import read_google2011_tasks
 from .workload import Workload
@@ -293,7 +293,7 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
     FileFormatError
         For a missing column.
     """
-    table = read_table(Path(tasks_csv).expanduser(), {"name": str, "gpu_spec": str})
+    table = read_table(home(tasks_csv), {"name": str, "gpu_spec": str})
     columns = [
         "name",
         "cpu_milli",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairlp.toolkit import csv_text, write_text
+from fairlp.toolkit import csv_text, home, write_text
 
 from .base import Simulation
 from .workload import Workload
@@ -134,7 +134,7 @@ class SimulationResult:
         list of Path
             One file a table.
         """
-        folder = Path(folder).expanduser()
+        folder = home(folder)
         folder.mkdir(parents=True, exist_ok=True)
         return [
             write_text(folder / f"{name}.csv", csv_text(getattr(self, name))) for name in TABLES

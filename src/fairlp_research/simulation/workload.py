@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairlp import Instance
 from fairlp.errors import InstanceError, quoted
-from fairlp.toolkit import as_numbers, csv_text, read_table, write_text
+from fairlp.toolkit import as_numbers, csv_text, home, read_table, write_text
 
 #: Columns of a table of jobs that are not demands.
 COLUMNS = ("job", "user", "arrival", "tasks", "duration", "eligible")
@@ -128,7 +128,7 @@ class Workload:
         ------
         FileFormatError, InstanceError
         """
-        table = read_table(Path(path).expanduser(), {"user": str, "job": str, "eligible": str})
+        table = read_table(home(path), {"user": str, "job": str, "eligible": str})
         named = (
             [c for c in table.columns if c not in COLUMNS] if resources is None else list(resources)
         )
@@ -141,7 +141,7 @@ class Workload:
         ----------
         path : str or Path
         """
-        write_text(Path(path).expanduser(), csv_text(self.jobs.rename_axis("job")))
+        write_text(home(path), csv_text(self.jobs.rename_axis("job")))
 
     @property
     def total_tasks(self) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import fairlp
 from fairlp import solvers
 from fairlp.errors import FileFormatError, StudyError, UnknownNameError, quoted, require_known
-from fairlp.toolkit import require_folder, write_text
+from fairlp.toolkit import home, require_folder, write_text
 
 from ..runner import source_of, sources_of_mechanism
 from . import functions
@@ -368,7 +368,7 @@ class Study:
         """
         from fairlp.toolkit import read_document
 
-        document = read_document(Path(path).expanduser())
+        document = read_document(home(path))
         try:
             return cls.from_dict(document, allow_code=allow_code)
         except (UnknownNameError, StudyError) as error:
@@ -395,7 +395,7 @@ class Study:
         """
         from fairlp.toolkit import yaml_text
 
-        target = Path(path).expanduser()
+        target = home(path)
         document = self.to_dict()
         suffix = target.suffix.lower()
         if suffix not in (".json", ".yaml", ".yml"):

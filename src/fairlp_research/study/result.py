@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from fairlp.errors import FileFormatError, StudyError, UnknownNameError, nearest, require_known
-from fairlp.toolkit import drafts, opened, require_folder
+from fairlp.toolkit import drafts, home, opened, require_folder
 
 from ..runner import need
 from .checks import RESERVED, points_of
@@ -73,7 +73,7 @@ class Result:
         FileFormatError
             For a file that is not there, is damaged, or holds something else.
         """
-        target = Path(path).expanduser()
+        target = home(path)
         frame, header = _frame_and_header(target)
         return cls(frame, header["definition"], str(header.get("fairlp")), target, allow_code)
 
@@ -292,7 +292,7 @@ def parameters_of(points: Iterable[Plain]) -> list[str]:
 
 def checked_path(path: str | Path) -> Path:
     """Return the path of a Parquet file, when it can be written."""
-    target = Path(path).expanduser()
+    target = home(path)
     if target.suffix.lower() != ".parquet":
         raise FileFormatError(
             f"cannot write {str(path)!r}: the result of a study is a .parquet file"

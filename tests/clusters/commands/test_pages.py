@@ -17,7 +17,7 @@ from cli_runner import error_line, run
 from fairlp import examples
 from fairlp.cli import ExitCode
 from fairlp.errors import InstanceError
-from fairlp_clusters.commands import pages as clusters
+from fairlp_clusters.commands import tables
 from fairlp_clusters.dues.share_comparison import ShareComparison
 from fairlp_clusters.dues.subject import subject_of
 from kubernetes_dumps import flavors, kueue, node, pod, written
@@ -286,7 +286,7 @@ def test_a_dump_comes_through_a_pipe_too(dump):
 
 def test_a_comparison_without_queues_is_told_by_user():
     text = printed(
-        clusters.shares_text(
+        tables.shares_text(
             ShareComparison.of(subject_of(satisfied(), np.array([[2.0], [1.0]])), "drfh")
         )
     )
@@ -389,7 +389,7 @@ def test_shares_are_printed_in_percent_and_columns_of_nothing_are_left_out():
         {"share": [0.5, 0.125], "fair_share": [0.0, 0.0], "cap": [0.0, 0.0], "tasks": [2.5, 4.0],
          "waiting": [np.inf, 3.0], "borrowed": [0.0, 0.25], "nothing": ["", "–"]}
     )  # fmt: skip
-    shown = clusters.for_people(table)
+    shown = tables.for_people(table)
     assert list(shown.columns) == ["share", "fair_share", "tasks", "waiting", "borrowed"]
     assert [shown[name].tolist() for name in shown] == [
         ["50", "12.5"],

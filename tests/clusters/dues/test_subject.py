@@ -35,7 +35,7 @@ def test_an_instance_for_which_nothing_is_defined_is_told(monkeypatch):
         subject.mechanism_or_default(satisfied(), None)
         and subject.mechanism_or_default(satisfied(), "tsf") == "tsf"
     )
-    monkeypatch.setattr(subject, "TABLE", {})
+    monkeypatch.setattr(fairlp.mechanisms, "TABLE", {})
     with pytest.raises(InstanceError, match="no mechanism is defined for this instance"):
         subject.mechanism_or_default(satisfied(), None)
 

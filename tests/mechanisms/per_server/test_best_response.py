@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairlp
+import fairlp_research
 from fairlp import Instance
 from fairlp.errors import NoSolutionError
 from fairlp.mechanisms.per_server import best_response, market, rows
@@ -173,7 +174,7 @@ def test_tasks_of_other_mechanisms_count_with_their_rates():
     instance = random_instance(3, servers=2, limits=False, zeros=False)
     rates = instance.gamma() * 0.5
     slow = Instance.from_arrays(instance.demands, instance.capacities, rates=rates)
-    tracking = fairlp.per_server.track(slow, until=20, beside=("psdsf-tdm",))
+    tracking = fairlp_research.distributed.track(slow, until=20, beside=("psdsf-tdm",))
     allocation = fairlp.allocate(slow, "psdsf-tdm")
     assert tracking.tasks["psdsf-tdm"].iloc[-1].to_numpy() == pytest.approx(
         allocation.totals.to_numpy(), rel=1e-9

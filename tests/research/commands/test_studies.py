@@ -72,7 +72,7 @@ def test_a_file_that_holds_the_study_is_shown_and_one_of_another_is_not_replaced
 def test_a_file_of_another_fairlp_is_not_replaced(current_folder, monkeypatch):
     run("example", "study")
     run("study", "study.yaml", "--runs", 1)
-    monkeypatch.setattr(fairlp._version, "__version__", "0.0.1")
+    monkeypatch.setattr(fairlp, "__version__", "0.0.1")
     refused = run("study", "study.yaml", "--runs", 1, code=ExitCode.INPUT)
     assert "differs in fairlp (" in error_line(refused)
 

@@ -12,8 +12,9 @@ import pytest
 import fairlp
 import fairlp_research
 from cli_runner import python
+from fairlp import Solution
 from fairlp.errors import SolverNotAvailableError
-from fairlp.solvers.leximin import exact
+from fairlp.models.programs.proof import Proof
 from fairlp_research.library.entry import chosen, recomputed
 from fairlp_research.library.numerics import SHAPES
 from fairlp_research.library.registry import REGISTRY, SIZES
@@ -272,17 +273,14 @@ def test_an_optimum_that_is_not_proved_is_not_known(monkeypatch):
     program = TIED.program()
     assert recomputed(program).value == TIED.known.value
 
-    def absent(*_):
+    def absent(*_, **__):
         raise SolverNotAvailableError("python-flint is not here")
-        yield
 
-    poor = [0] * program.n_columns, [0] * program.n_rows
-    for bases, message in (
-        (lambda *_: iter(()), "no basis"),
+    for certify, message in (
         (absent, "python-flint"),
-        (lambda *_: [poor], ""),
+        (lambda *_, **__: Proof(False, "no basis"), "no basis"),
     ):
-        monkeypatch.setattr(exact, "bases", bases)
+        monkeypatch.setattr(Solution, "certify", certify)
         optimum = recomputed(program)
         assert (
             optimum.value is None

@@ -266,17 +266,18 @@ def test_items_without_a_figure_say_so_when_they_are_to_be_drawn(tmp_path):
 # Papers of somebody else: an object, a file, a folder, an installed package.
 
 THEIRS = """
-from fairlp import allocate, examples, ledger
+from fairlp import allocate, examples
+from fairlp_research import papers
 
-PAPER = ledger.Paper("{number}", "A. Author, A paper, 2026", ("{number}-short",))
+PAPER = papers.Paper("{number}", "A. Author, A paper, 2026", ("{number}-short",))
 
 
 @PAPER.item("Example 1", "A runs 3 tasks, and B {printed}")
 def example(run):
-    return ledger.beside({{"A": 3, "B": {printed}}}, allocate(examples.ghodsi(), "drf").totals)
+    return papers.beside({{"A": 3, "B": {printed}}}, allocate(examples.ghodsi(), "drf").totals)
 
 
-@PAPER.statement("Theorem 1", "Somebody has a share of at least 1/n", ledger.integers)
+@PAPER.statement("Theorem 1", "Somebody has a share of at least 1/n", papers.integers)
 def theorem(instance):
     return allocate(instance, "drf").shares.max() >= 1 / len(instance.users)
 

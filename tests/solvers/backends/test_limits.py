@@ -14,6 +14,7 @@ from fairlp import Index, Model, Termination, log
 from fairlp.errors import NoSolutionError, UnknownNameError, UnsupportedError
 from fairlp.models.programs.backends import available_backends, find_backend
 from fairlp.models.programs.certificate import dual_bound
+from fairlp.models.programs.options import Progress
 from fairlp.models.programs.solution import start_of
 from profiles import many
 
@@ -137,7 +138,7 @@ def test_progress_is_told(hard, tmp_path):
     model, full = hard
     reports = []
     model.solve(progress=reports.append, log_file=tmp_path / "log")
-    assert isinstance(reports[-1], fairlp.Progress) and reports[-1].bound >= full.objective - 1e-6
+    assert isinstance(reports[-1], Progress) and reports[-1].bound >= full.objective - 1e-6
     assert "HiGHS" in (tmp_path / "log").read_text(encoding="utf-8")
     assert model.solve(progress=lambda so_far: True).status.termination is Termination.INTERRUPTED
     with pytest.raises(ZeroDivisionError):
@@ -287,7 +288,7 @@ def test_a_pool_has_points_of_every_rank(hard, solver):
         ("highs", {"iteration_limit": 3}, "with integers give node_limit"),
         ("highs", {"mip_gap": -1}, "mip_gap is -1; expected a number >= 0"),
         ("highs", {"node_limit": 1.5}, "expected a whole number >= 0"),
-        ("highs", {"progress": 3}, "expected a function of a fairlp.Progress"),
+        ("highs", {"progress": 3}, "expected a function of a Progress"),
         (
             "highs",
             {"start": [1]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,7 +11,14 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
 import fairlp
-from fairlp.errors import InstanceError, NoProgressError, NotDefinedError, UnsupportedError
+from fairlp.errors import (
+    InstanceError,
+    ModelError,
+    NoProgressError,
+    NotDefinedError,
+    SolverError,
+    UnsupportedError,
+)
 from own_back_ends import Truthful
 from profiles import many
 
@@ -239,6 +247,123 @@ def test_users_who_begin_late_wait_also_where_nobody_else_rises(path, limit, exp
     answer = fairlp.rise(path.start(cluster), cluster)
     assert answer.totals.to_numpy() == pytest.approx(expected, rel=1e-8)
     assert answer.certify()
+
+
+@settings(max_examples=many(40), deadline=None)
+@given(st.integers(0, 10**9))
+def test_paths_in_rationals_come_to_what_floats_come_to_and_no_blocked_user_can_gain(seed):
+    instance, path = drawn(seed)
+    speed = path.speed.astype(int).astype(object)
+    fast_from = np.array([int(v) if v < np.inf else v for v in path.fast_from], dtype=object)
+    exact = FastExactlyFrom.start(instance, exact=True, speed=speed, fast_from=fast_from)
+    answer = fairlp.rise(exact, instance)
+    assert all(isinstance(tasks, Fraction | int) for tasks in answer.totals)
+    totals = answer.totals.to_numpy(dtype=float)
+    assert totals == pytest.approx(fairlp.rise(path, instance).totals.to_numpy(), rel=1e-9)
+    assert answer.tasks.sum(axis=1).to_numpy() == pytest.approx(totals, rel=1e-12)
+    proof = answer.certify()
+    assert proof and "in rationals" in proof.message and answer.prices is None
+
+
+class FastExactlyFrom(FastFrom):
+    """The same in whole numbers."""
+
+    @property
+    def rate(self):
+        return np.where(self.tasks >= self.fast_from, 2, 1) * self.speed
+
+    @property
+    def next_kink(self):
+        waits = self.active & (self.tasks < self.fast_from)
+        return ((self.fast_from - self.tasks)[waits] / self.speed[waits]).min(initial=np.inf)
+
+
+def test_floats_and_curves_are_refused_in_rationals():
+    pool = fairlp.Instance.from_arrays([[1], [1]], [[40]], users=["ann", "bob"])
+    path = FastFrom.start(pool, exact=True, speed=np.ones(2), fast_from=np.full(2, np.inf))
+    with pytest.raises(ModelError, match=r"in rationals, FastFrom gives 1\.0; expected whole"):
+        fairlp.rise(path, pool)
+    bent = fairlp.ConcavePath.start(pool, exact=True, functions=Roots(np.ones(2)))
+    with pytest.raises(ModelError, match=r"in rationals, ConcavePath gives 0\.0; expected whole"):
+        fairlp.rise(bent, pool)
+    endless = AtWholeRates.start(pool, exact=True)
+    still = replace(endless, speeds=(0, 0))
+    with pytest.raises(SolverError, match="not proved in rationals: round 1"):
+        fairlp.rise(still, pool)
+
+
+@dataclass(frozen=True)
+class AtWholeRates(fairlp.Path):
+    """Rates that are whole numbers."""
+
+    speeds: tuple[int, ...] = (1, 2)
+
+    @property
+    def rate(self):
+        return np.array(self.speeds)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_rates_of_whole_numbers_are_rates(exact):
+    cluster = fairlp.Instance.from_arrays([[1], [1]], [[9]], task_limits=[np.inf, 5])
+    answer = fairlp.rise(AtWholeRates.start(cluster, exact=exact), cluster)
+    assert answer.totals.to_numpy(dtype=float) == pytest.approx([4, 5], rel=1e-9)
+
+
+def test_a_late_user_begins_at_its_level_to_the_last_digit_in_rationals():
+    """Bob waits until 3; a third of the room that is left then is his."""
+    pool = fairlp.Instance.from_arrays([[2], [1]], [[20]])
+
+    class Late(AtWholeRates):
+        @property
+        def rate(self):
+            return np.array([1, int(self.elapsed >= 3)])
+
+        @property
+        def next_kink(self):
+            return 3 - self.elapsed if self.elapsed < 3 else np.inf
+
+    answer = fairlp.rise(Late.start(pool, exact=True), pool)
+    assert answer.totals.tolist() == [Fraction(23, 3), Fraction(14, 3)]
+
+
+def test_a_region_of_ones_own_keeps_rationals():
+    class Third(fairlp.Region):
+        def farthest(self, path):
+            return min((Fraction(1, 3) - path.tasks.sum()) / path.rate_at(0).sum(), path.end)
+
+        def blocked(self, path, t):
+            return path.active & (path.tasks_at(t).sum() >= Fraction(1, 3))
+
+    pool = fairlp.Instance.from_arrays([[1], [1]], [[9]])
+    answer = fairlp.rise(AtWholeRates.start(pool, exact=True), Third())
+    assert answer.totals.tolist() == [Fraction(1, 9), Fraction(2, 9)]
+
+
+def test_a_path_is_certified_where_queues_have_caps():
+    capped = fairlp.Instance.from_arrays(
+        [[1], [1]], [[20]], queue=["q", ""], queues={"q": {"cap": {"resource1": 4}}}
+    )
+    path = FastFrom.start(capped, speed=np.ones(2), fast_from=np.full(2, np.inf))
+    answer = fairlp.rise(path, capped)
+    assert answer.totals.tolist() == pytest.approx([4, 16], rel=1e-9)
+    assert answer.certify()
+
+
+def test_one_who_is_blocked_with_nothing_though_there_is_room_is_not_proved():
+    """A path on which ann does not rise: she has nothing, and a program gives her the pool."""
+    pool = fairlp.Instance.from_arrays([[1], [1]], [[10]], users=["ann", "bob"])
+    path = FastFrom.start(pool, speed=np.ones(2), fast_from=np.full(2, np.inf))
+    answer = fairlp.rise(path, pool)
+    tasks, _ = answer.reached[-1]
+    nothing = tasks * 0
+    wrong_answer = replace(
+        answer,
+        tasks=answer.tasks * 0,
+        totals=answer.totals * 0,
+        reached=[(nothing, np.ones(2, dtype=bool))],
+    )
+    assert "of 'ann', 'bob', who stopped, one can have more" in wrong_answer.certify().message
 
 
 def test_what_cannot_be_risen_along_is_refused():

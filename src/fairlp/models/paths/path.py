@@ -93,10 +93,12 @@ class Path:
         """
         limits = instance.task_limits
         can_run = instance.runnable().any(axis=1) & (limits > 0)
+        tasks = np.zeros(len(limits))
         if exact:
+            tasks = rational(tasks)
             limits = rational(limits)
             fields = {"elapsed": Fraction(0), **fields}
-        return cls(np.zeros_like(limits), limits, can_run, **fields)
+        return cls(tasks, limits, can_run, **fields)
 
     @property
     def rate(self) -> np.ndarray:

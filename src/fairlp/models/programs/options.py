@@ -50,7 +50,7 @@ def _wrong(name: str, value: Any) -> str | None:
             (Mapping, _HasPoint),
             "a mapping from names of variables to labelled values, or a Solution",
         ),
-        "progress": (Callable, "a function of a fairlp.Progress"),
+        "progress": (Callable, "a function of a Progress"),
         "log_file": ((str, Path), "a path"),
     }
     kind, expected = kinds.get(name, (object, ""))

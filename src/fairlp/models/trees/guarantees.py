@@ -12,13 +12,19 @@ from ..paths.pool import PoolRows
 from .tree import tree_of_shares
 from .tree_path import first_path
 
-__all__ = ["able_users", "floors"]
+__all__ = ["floors", "runnable_users"]
 
 
-def able_users(instance: Instance) -> np.ndarray:
-    """Return the users who can run a task somewhere, by servers, limits and caps: bool, shape (N,)."""
-    may_run = instance.runnable().any(axis=1) & (instance.task_limits > 0)
-    return np.asarray(may_run & ~instance.tree.barred(instance.demands))
+def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray:
+    """Return the users who can run anything, bool, shape (N,).
+
+    Others would hold the smallest level at 0 for ever.
+
+    ``runs`` is where each user can run, bool, shape (N, K); by default `Instance.runnable`.
+    """
+    where = instance.runnable() if runs is None else runs
+    runnable = where.any(axis=1) & (instance.task_limits > 0)
+    return np.asarray(runnable & ~instance.tree.barred(instance.demands))
 
 
 def floors(instance: Instance) -> np.ndarray:
@@ -34,7 +40,7 @@ def floors(instance: Instance) -> np.ndarray:
     queues = instance.tree
     if not queues.guarantees.any():
         return tasks
-    can_run = able_users(instance)
+    can_run = runnable_users(instance)
     deepest_first = np.argsort(-queues.depths[queues.guaranteed], kind="stable")
     for v in queues.guaranteed[deepest_first].tolist():
         below = np.asarray(queues.below[[v]].todense()).ravel() > 0

@@ -8,12 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...errors import ModelError, quoted
+from ...errors import ModelError, NotDefinedError, quoted
 from ...tolerances import ACCEPTED, ROUNDING
 from ..instances.instance import Instance
 from ..instances.rationals import rational
 from ..paths.path import Number
-from .guarantees import able_users, floors
+from .guarantees import floors, runnable_users
 from .rules import DOMINANT_SHARE, NodeRule
 from .tree import largest_of_rows, tree_by_rule
 from .tree_path import TreePath
@@ -79,7 +79,7 @@ class RulePath(TreePath):
         counted : bool
             Whether users who have all their tasks count for their queues, as in `h-drf-counted`.
         exact : bool
-            Whether numbers are rationals.
+            Whether numbers are rationals. Guarantees are those of floats, less their rounding.
         **fields
             Those that a subclass has beside.
 
@@ -91,7 +91,14 @@ class RulePath(TreePath):
         ------
         ModelError
             For a rule whose measures are not tables with a row for each node.
+        NotDefinedError
+            With given rates, by which a task uses more or less than its demands.
         """
+        if instance.has_rates:
+            raise NotDefinedError(
+                "rates are given, and what a task uses depends on its server; expected "
+                "an instance of demands and capacities alone, of which a rule knows what nodes use"
+            )
         tree = tree_by_rule(instance, rule, counted, exact)
         _require_tables(rule, tree.origin.usage)
         guaranteed = floors(instance)
@@ -100,7 +107,7 @@ class RulePath(TreePath):
             limits = rational(limits)
             # Guarantees in tasks are rounded, and the last digit may not fit.
             guaranteed = rational(guaranteed) * (1 - Fraction(ROUNDING))
-        first = cls.first(tree, guaranteed, limits, able_users(instance), **fields)
+        first = cls._first(tree, guaranteed, limits, runnable_users(instance), **fields)
         return first._from_tasks() if rule.follows_use else first
 
     def level(self, t: Number) -> float:
@@ -165,7 +172,7 @@ class RulePath(TreePath):
         if rule.follows_use:
             tasks = tasks + self.tasks
         elif tree.counted:
-            tasks = tasks + self.counted_tasks(self.satisfied)
+            tasks = tasks + self._counted_tasks(self.satisfied)
         growth = rule.growth(slice(None), self.point.usage, self.pace.usage)
         before = rule.measures(self.point.usage)
         for k, measure in enumerate(rule.measures(tree.begin(tasks).usage)):

@@ -70,7 +70,7 @@ class TreePath(PacedPath):
     satisfied: np.ndarray
 
     @classmethod
-    def first(
+    def _first(
         cls,
         tree: Tree,
         guaranteed: np.ndarray,
@@ -93,8 +93,8 @@ class TreePath(PacedPath):
         )
         if not tree.counted:
             return first
-        point = tree.begin(first.counted_tasks(start.satisfied))
-        return replace(first, point=point).where_leaves_rise()
+        point = tree.begin(first._counted_tasks(start.satisfied))
+        return replace(first, point=point)._where_leaves_rise()
 
     @property
     def jumps(self) -> bool:
@@ -134,10 +134,10 @@ class TreePath(PacedPath):
         if (self.asked_at(t) >= satisfying_tasks)[stops].all():
             point = self.pace.after(self.point, t)
         else:
-            point = self.tree.begin(path.counted_tasks(satisfied))
-        return replace(path, satisfied=satisfied, point=point).where_leaves_rise()
+            point = self.tree.begin(path._counted_tasks(satisfied))
+        return replace(path, satisfied=satisfied, point=point)._where_leaves_rise()
 
-    def counted_tasks(self, satisfied: np.ndarray) -> np.ndarray:
+    def _counted_tasks(self, satisfied: np.ndarray) -> np.ndarray:
         """Return the tasks that count for queues at t = 0.
 
         Satisfied leaves count with all of theirs, active ones with their past.
@@ -145,7 +145,7 @@ class TreePath(PacedPath):
         past = np.where(self.active, self.tree.past_tasks, 0)
         return np.where(satisfied, self.tasks - self.zero, past)
 
-    def where_leaves_rise(self) -> Self:
+    def _where_leaves_rise(self) -> Self:
         """Return this path, or the next one on which a leaf rises."""
         path = self
         while path.next_kink < np.inf and (path.tasks_at(path.next_kink) == path.tasks).all():
@@ -154,4 +154,4 @@ class TreePath(PacedPath):
 
 
 #: The path on which runnable leaves rise from their guaranteed tasks.
-first_path = TreePath.first
+first_path = TreePath._first

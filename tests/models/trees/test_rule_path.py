@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
-from fairlp.errors import InstanceError, ModelError
+from fairlp.errors import InstanceError, ModelError, NotDefinedError
 from profiles import many
 from tree_instances import for_the_oracle, guaranteed_tree, tree_instance
 from tree_oracle import filled, hierarchical
@@ -167,6 +167,44 @@ def test_a_rule_that_follows_use_is_kueue_where_quotas_are_all_that_there_is(exa
     assert answer.rounds["level"].is_monotonic_increasing and answer.certify()
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_rounds_show_the_level_inside_the_root(exact):
+    """Beyond 10 each, b of weight 2 borrows twice what a does; b's second user has its 6 of 12."""
+    pool = fairlp.Instance.from_arrays(
+        [[1]] * 3, [[30]], queue=["a", "b", "b"], queues={"b": 2}, task_limits=[np.inf, np.inf, 6]
+    )
+    number = Fraction if exact else float
+    quota = [[number(0)], [number(10) / 30], [number(10) / 30]] + [[number(0)]] * 3
+    rule = BeyondQuota(np.array(quota, dtype=object if exact else float), exact)
+    follows_use = risen(pool, rule, exact=exact)
+    assert follows_use.totals.to_numpy(dtype=float) == pytest.approx([40 / 3, 32 / 3, 6], rel=1e-9)
+    assert follows_use.rounds["level"].tolist() == pytest.approx([1 / 30, 1 / 9], rel=1e-9)
+    # what b's second user has counts for b, of which a third is a's, or for nobody
+    for counted, tasks, last in ((True, [10, 14, 6], 1 / 3), (False, [8, 16, 6], 4 / 15)):
+        dominant = risen(pool, LargestShare(), exact=exact, counted=counted)
+        assert dominant.totals.to_numpy(dtype=float) == pytest.approx(tasks, rel=1e-9)
+        assert dominant.rounds["level"].tolist() == pytest.approx([1 / 5, last], rel=1e-9)
+
+
+class FirstShareIsFree(BeyondQuota):
+    """The same by levels that count from nothing: within its quota a node goes before others."""
+
+    follows_use = False
+
+
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_path_goes_on_where_its_rule_has_a_kink(exact, counted):
+    """Queue a has 10 of 30 for nothing; then its users and bob share alike."""
+    pool = fairlp.Instance.from_arrays([[1]] * 3, [[30]], queue=["a", "a", ""])
+    number = Fraction if exact else float
+    quota = [[number(0)], [number(10) / 30]] + [[number(0)]] * 3
+    rule = FirstShareIsFree(np.array(quota, dtype=object if exact else float), exact)
+    answer = risen(pool, rule, exact=exact, counted=counted)
+    assert answer.totals.to_numpy(dtype=float) == pytest.approx([10, 10, 10], rel=1e-9)
+    assert answer.certify()
+
+
 class FirstComeFirstServed(LargestShare):
     """Queues share by weights; inside each one the first user that can rise does alone."""
 
@@ -242,10 +280,10 @@ def test_the_certificate_asks_where_each_user_came_to():
 
     assert changed("ann", 1.0).certify()
     message = "user 'ann' has not what it had when it stopped, nor all its tasks"
-    assert message in changed("ann", 0.9).certify().message
-    assert "one can have more" in changed("carl", 0.9).certify().message
-    assert "not feasible" in changed("carl", 1.1).certify().message
-    totals = answer.totals * [1, 1, 0.9]
+    assert message in changed("ann", 0.9999).certify().message
+    assert "one can have more" in changed("carl", 0.9999).certify().message
+    assert "not feasible" in changed("carl", 1.0001).certify().message
+    totals = answer.totals * [1, 1, 0.9999]
     assert "'carl' has not what it had" in replace(answer, totals=totals).certify().message
     (first, blocked), (last, _) = answer.reached
     never_blocked = [(first, blocked), (last, np.zeros(3, dtype=bool))]
@@ -274,6 +312,11 @@ class Flat(fairlp.NodeRule):
         return (usage.sum(axis=1),)
 
 
+class FlatSecond(fairlp.NodeRule):
+    def measures(self, usage):
+        return usage, usage.sum(axis=1)
+
+
 class Bare(fairlp.NodeRule):
     def measures(self, usage):
         return usage
@@ -290,6 +333,7 @@ class Bare(fairlp.NodeRule):
             r"Flat.measures gives arrays of the shapes \[\(3,\)\]; expected .* each of the 3 nodes",
         ),
         (Bare(), r"Bare.measures gives arrays of the shapes \[\(2,\), \(2,\), \(2,\)\]"),
+        (FlatSecond(), r"FlatSecond.measures gives arrays of the shapes \[\(3, 2\), \(3,\)\]"),
         (LargestShare, "the rule is .*LargestShare.*; expected an object"),
         (None, "the rule is None; expected an object of a fairlp.NodeRule's class"),
     ],
@@ -298,6 +342,20 @@ def test_a_rule_that_is_none_or_contradicts_itself_is_refused(rule, message, exa
     pool = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[10, 10]])
     with pytest.raises(ModelError, match=message):
         risen(pool, rule, exact=exact)
+
+
+def test_a_rule_may_divide_in_rationals():
+    """Also where a node uses nothing of a resource, and before anybody has a task."""
+
+    class PartOfSum(fairlp.NodeRule):
+        def measures(self, usage):
+            return ((usage / 7).sum(axis=1, keepdims=True),)
+
+    instance = fairlp.Instance.from_arrays(
+        [[1, 0], [0, 1], [2, 1]], [[9, 7]], queue=["a", "a", "b"]
+    )
+    by_sums = risen(instance, SumOfShares(), exact=True)
+    assert risen(instance, PartOfSum(), exact=True).totals.tolist() == by_sums.totals.tolist()
 
 
 def test_a_rule_with_floats_is_refused_in_rationals():
@@ -319,6 +377,12 @@ def test_a_rule_with_floats_is_refused_in_rationals():
         risen(pool, Priced([0.3, 0.7]), exact=True)
     with pytest.raises(NotImplementedError, match="NodeRule does not say its measures"):
         risen(pool, fairlp.NodeRule())
+
+
+def test_given_rates_are_refused_as_what_a_task_uses_depends_on_its_server():
+    cluster = fairlp.Instance.from_arrays([[1], [1]], [[12]], rates=[[6], [12]])
+    with pytest.raises(NotDefinedError, match="expected an instance of demands and capacities"):
+        fairlp.RulePath.start(cluster, rule=LargestShare())
 
 
 @pytest.mark.parametrize("exact", [False, True])
