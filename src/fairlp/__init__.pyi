@@ -46,14 +46,17 @@ from .models.instances.instance import Instance as Instance
 from .models.notation.expressions import (
     Expression as Expression,
     Index as Index,
-    Parameter as Parameter,
-    Variable as Variable,
     log as log,
     minimum as minimum,
     power as power,
 )
 from .models.notation.model import Model as Model
-from .models.notation.tables import Constraint as Constraint, Subset as Subset
+from .models.notation.tables import Constraint as Constraint
+from .models.notation.variables import (
+    Parameter as Parameter,
+    Subset as Subset,
+    Variable as Variable,
+)
 from .models.paths.concave import ConcavePath as ConcavePath
 from .models.paths.engine import Region as Region
 from .models.paths.path import Path as Path

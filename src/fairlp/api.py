@@ -26,8 +26,7 @@ from .keywords import lists
 from .mechanisms.allocation import altered
 from .mechanisms.mechanism import RATES, Mechanism, run
 from .mechanisms.table import TABLE, find, find_defined, refuse_options_of_others
-from .models.instances.checks import require_instance
-from .models.instances.instance import Instance, oversized_rows
+from .models.instances.instance import Instance, oversized_rows, require_instance
 from .models.notation.labels import require_ordered
 from .plots.comparison import comparison_table
 

@@ -29,8 +29,7 @@ from .mechanisms.complaints.path import BEGIN, END, by_integration, by_newton
 from .mechanisms.mechanism import run
 from .mechanisms.table import find, find_defined
 from .models.instances.arithmetic import quotients
-from .models.instances.checks import require_instance
-from .models.instances.instance import Instance
+from .models.instances.instance import Instance, require_instance
 from .models.instances.requests import Requests
 from .models.notation.expressions import Index
 from .tolerances import AGREEMENT

@@ -14,7 +14,8 @@ import fairlp
 import fairlp_clusters
 from audit_cases import audited, by_resource, case, pair
 from fairlp import Instance, examples
-from fairlp.auditing import basics, fairness, findings_of, search
+from fairlp.auditing import basics, fairness, search
+from fairlp.auditing.audits import findings_of
 from fairlp.auditing.findings import AuditCase
 from fairlp.mechanisms.table import TABLE
 from fairlp.tolerances import AUDIT, SHRINKING_MARGIN

@@ -10,7 +10,8 @@ import pytest
 import fairlp
 from audit_cases import case, failing, fails, rated, two
 from fairlp import Instance
-from fairlp.auditing import Finding, case_of, search
+from fairlp.auditing import Finding, search
+from fairlp.auditing.audits import case_of
 from fairlp.auditing.findings import AuditCase
 from fairlp.auditing.search import Search, random_instance
 from fairlp.errors import (

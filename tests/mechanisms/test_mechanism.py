@@ -25,7 +25,7 @@ from fairlp.errors import (
 )
 from fairlp.mechanisms.max_min import ladder as settling, methods
 from fairlp.mechanisms.mechanism import MethodCall, TasksResult
-from fairlp.mechanisms.own import located
+from fairlp.mechanisms.references import located
 from fairlp.mechanisms.table import TABLE, find
 from fairlp.models.paths.pool import PoolRows
 from fairlp.models.programs.proof import Proof
@@ -58,7 +58,7 @@ def test_a_function_is_no_mechanism():
     ],
 )
 def test_a_reference_to_what_is_no_mechanism(tmp_path, text, name, message):
-    from fairlp.mechanisms.own import located
+    from fairlp.mechanisms.references import located
 
     path = tmp_path / "rules_of_nobody.py"
     path.write_text(text, encoding="utf-8")
@@ -73,7 +73,7 @@ def test_a_reference_to_what_is_no_mechanism(tmp_path, text, name, message):
 
 
 def test_a_file_that_is_called_like_a_module_leaves_the_module_alone(tmp_path):
-    from fairlp.mechanisms.own import located
+    from fairlp.mechanisms.references import located
 
     path = tmp_path / "json.py"
     text = "import fairlp\n@fairlp.mechanism('of-json')\ndef of_json(instance):\n    return instance.pool\n"

@@ -18,8 +18,9 @@ from fairlp.errors import (
     UnknownNameError,
     UnsupportedError,
 )
-from fairlp.mechanisms import own
-from fairlp.mechanisms.own import load, load_solver, tasks_at
+from fairlp.mechanisms import formulated
+from fairlp.mechanisms.formulated import tasks_at
+from fairlp.mechanisms.references import load, load_solver
 from fairlp.mechanisms.table import OWN
 from own_mechanisms import memory_first, most_tasks, own_part
 
@@ -326,7 +327,7 @@ def test_a_model_that_is_not_proved_proves_nothing():
     with pytest.raises(
         NotDefinedError, match="'own-part' is a procedure: nothing says what it ought to be"
     ):
-        own.prove(fairlp.allocate(ONE, own_part), exact=False)
+        formulated.prove(fairlp.allocate(ONE, own_part), exact=False)
 
 
 def test_a_method_is_compared_where_it_applies_only():

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairlp import Index, Model, log
-from fairlp.models.notation.expressions import Expression, Parameter, Variable
+from fairlp.models.notation.expressions import Expression
+from fairlp.models.notation.variables import Parameter, Variable
 
 N, I, R = (  # noqa: E741
     Index("n", ["a", "b", "c"], "user"),
@@ -139,6 +140,12 @@ def draw(rng: np.random.Generator, over: tuple[Index, ...]) -> np.ndarray:
     return np.where(
         rng.random(shape) < 0.4, 0.0, rng.uniform(-3, 3, shape).round(int(rng.integers(1, 16)))
     )
+
+
+def forget_program(model: Model) -> Model:
+    """Let a model be compiled anew, as it is when its name, which stands in the program, is given."""
+    model.name = model.name
+    return model
 
 
 def same_bytes(a: object, b: object) -> list[str]:

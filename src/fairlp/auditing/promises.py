@@ -23,7 +23,7 @@ from ..models.instances.arithmetic import tasks_alone
 from ..models.instances.instance import Instance
 from ..models.instances.rounds import rounds_of
 from ..progress import progress_bar
-from . import audit
+from .audits import audit
 from .properties import DYNAMIC, PROPERTIES, known, table
 from .search import CounterexampleOptions, Search, letters, random_past
 

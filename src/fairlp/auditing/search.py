@@ -27,14 +27,13 @@ from ..mechanisms.mechanism import (
 )
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.arithmetic import quotients
-from ..models.instances.checks import require_instance
-from ..models.instances.instance import Instance
+from ..models.instances.instance import Instance, require_instance
 from ..models.instances.queues import Queues
 from ..models.notation.expressions import Index
 from ..models.trees.guarantees import floors
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
-from . import case_of, findings_of
+from .audits import case_of, findings_of
 from .findings import NO_DEADLINE, Deadline
 from .properties import PROPERTIES, Property, known, table as property_table
 from .reports import changed

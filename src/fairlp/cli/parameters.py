@@ -147,7 +147,7 @@ def own_mechanism(value: Any) -> Any:
     """Return names of mechanisms; ``module:function`` and ``file.py:function`` are loaded."""
 
     def load(reference: str) -> str:
-        from ..mechanisms.own import located
+        from ..mechanisms.references import located
 
         return located(reference).name
 
@@ -158,7 +158,7 @@ def own_solver(value: Any) -> Any:
     """Return names of solvers; ``module:Class`` and ``file.py:Class`` are loaded and registered."""
 
     def load(reference: str) -> str:
-        from ..mechanisms.own import load_solver
+        from ..mechanisms.references import load_solver
         from ..models.programs.backends import is_reference
 
         return load_solver(reference) if is_reference(reference) else reference

@@ -115,7 +115,7 @@ def export(
         say(f"wrote {path}")
     program = model.compile()
     say(f"{program.n_rows} rows, {program.n_columns} columns, {program.A.nnz} nonzeros")
-    if model.levels is not None:
+    if program.levels:
         say("the first round of a leximin: its optimum is the smallest level (docs/model-files.md)")
 
 

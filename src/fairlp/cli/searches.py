@@ -49,7 +49,7 @@ class SearchOptions:
             if (value := getattr(self, field.name)) != field.default
         }
         if self.generator is not None:
-            from ..mechanisms.own import load_function
+            from ..mechanisms.references import load_function
 
             options["generator"] = load_function(self.generator, "generator")
         return options

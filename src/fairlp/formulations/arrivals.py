@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..models.instances.instance import Instance
-from ..models.notation.expressions import Expression, Variable
+from ..models.notation.expressions import Expression
 from ..models.notation.model import Model
+from ..models.notation.variables import Variable
 from . import normalisers
 
 

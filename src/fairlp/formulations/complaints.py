@@ -15,8 +15,9 @@ import numpy as np
 from ..errors import InstanceError, UnknownNameError, nearest, quoted
 from ..models.instances.instance import Instance
 from ..models.instances.requests import Requests
-from ..models.notation.expressions import Expression, Index, Variable, log
+from ..models.notation.expressions import Expression, Index, log
 from ..models.notation.model import Model
+from ..models.notation.variables import Variable
 from ..models.programs.program import free_name
 
 SOURCE = "Dolev et al., No Justified Complaints, ITCS 2012"

@@ -23,11 +23,11 @@ from ..errors import InstanceError, named, quoted
 from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
 from ..models.instances.rationals import decimal
-from ..models.notation.expressions import Expression, Index, Variable, log
+from ..models.notation.expressions import Expression, Index, log
 from ..models.notation.labels import aligned
 from ..models.notation.model import Model
 from ..models.notation.reals import NumberError, floats
-from ..models.notation.tables import Subset
+from ..models.notation.variables import Subset, Variable
 from ..models.programs.program import Program
 from . import region, space_sharing
 from .hierarchical import parts_of_queues

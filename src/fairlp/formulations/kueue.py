@@ -14,8 +14,9 @@ import numpy as np
 
 from ..models.instances.instance import Instance
 from ..models.instances.quotas import Lanes, nearest_listing, outside
-from ..models.notation.expressions import Expression, Index, Parameter, Variable
+from ..models.notation.expressions import Expression, Index
 from ..models.notation.model import Model
+from ..models.notation.variables import Parameter, Variable
 from ..models.trees.quotas import QuotaTree
 from . import normalisers, region
 from .max_min import LIMIT

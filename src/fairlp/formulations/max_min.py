@@ -15,8 +15,9 @@ import numpy as np
 
 from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
-from ..models.notation.expressions import Expression, Variable
+from ..models.notation.expressions import Expression
 from ..models.notation.model import Model
+from ..models.notation.variables import Variable
 from . import normalisers, region
 from .region import (
     Past,

@@ -14,9 +14,9 @@ import pandas as pd
 from ..errors import InstanceError, nearest, quoted
 from ..models.instances.arithmetic import effort, quotients
 from ..models.instances.instance import Instance
-from ..models.notation.expressions import Expression, Index, Parameter
+from ..models.notation.expressions import Expression, Index
 from ..models.notation.model import Model
-from ..models.notation.tables import Subset
+from ..models.notation.variables import Parameter, Subset
 from ..models.trees.guarantees import floors
 from .normalisers import dominant
 

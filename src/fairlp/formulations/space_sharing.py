@@ -17,9 +17,10 @@ import pandas as pd
 from ..errors import InstanceError, quoted
 from ..models.instances.arithmetic import quotients, tasks_alone
 from ..models.instances.instance import Instance
-from ..models.notation.expressions import Expression, Index, Parameter, Variable
+from ..models.notation.expressions import Expression, Index
 from ..models.notation.model import Model
 from ..models.notation.reals import NumberError, floats
+from ..models.notation.variables import Parameter, Variable
 from . import region
 
 _FORM = (

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..models.instances.arithmetic import whole_limits, whole_tasks_alone
 from ..models.instances.instance import Instance
-from ..models.notation.expressions import Index, Variable
+from ..models.notation.expressions import Index
 from ..models.notation.model import Model
+from ..models.notation.variables import Variable
 from . import normalisers, region
 
 

@@ -2,7 +2,7 @@
 
 from .allocation import tasks_of as tasks_of
 from .mechanism import run as run
-from .own import load_function as load_function, located as located, module_of as module_of
+from .references import load_function as load_function, located as located, module_of as module_of
 from .table import (
     OWN as OWN,
     TABLE as TABLE,

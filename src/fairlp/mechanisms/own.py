@@ -6,12 +6,9 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from fractions import Fraction
 from functools import partial
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,8 +20,6 @@ from ..errors import (
     ModelError,
     NotDefinedError,
     UnknownNameError,
-    UnsupportedError,
-    nearest,
     quoted,
 )
 from ..formulations import normalisers
@@ -32,205 +27,15 @@ from ..models.instances.instance import Instance
 from ..models.notation.labels import aligned
 from ..models.notation.model import Model
 from ..models.notation.reals import NumberError, floats
-from ..models.programs.backends import register_solver, spelt
-from ..models.programs.program import Program
-from ..models.programs.proof import Proof
-from ..models.programs.solution import Solution
-from ..solvers.leximin.of_model import LeximinSolution, leximin, proved_as_written
-from ..tolerances import AGREEMENT, VERIFIED
-from .allocation import Allocation, Region, overuse, says_what_fits, within_capacity
+from .allocation import Region, overuse
+from .formulated import (
+    limit_notes,
+    prove,
+    solve_model,
+)
 from .literature import Reference
 from .mechanism import Domain, Mechanism, Method, MethodCall, TasksResult
-from .table import OWN, TABLE, find
-from .validation import differences
-
-# Proofs for a mechanism of one's own: its levels by other programs or in rationals, its methods
-# against each other.
-
-
-def prove(allocation: Allocation, exact: bool) -> Proof:
-    """Return the proof that an allocation is the optimum of its formulation.
-
-    A leximin is proved level by level, or in rationals.
-
-    A formulation that is solved once is proved by its certificate (exactly, from its basis), and
-    the totals compared; other totals may be as good, which the verdict says.
-    """
-    row = find(allocation.mechanism)
-    if row.formulation is None:
-        raise NotDefinedError(
-            f"{allocation.mechanism!r} is a procedure: nothing says what it ought to be"
-        )
-    return prove_by(row.formulation, allocation, exact)
-
-
-def prove_by(
-    formulation: Callable[[Instance], Model],
-    allocation: Allocation,
-    exact: bool,
-    measure: Callable[[np.ndarray], np.ndarray] = np.asarray,
-    as_written: Callable[[Instance, Program], Mapping[tuple[int, int], Fraction]] | None = None,
-) -> Proof:
-    """Return whether an allocation is what a formulation says; see :func:`prove`.
-
-    ``measure``: totals → what has to agree with an optimum, such as levels; the totals by default.
-    ``as_written``: instance and program → exact entries of the matrix in the place of rounded ones,
-    for a leximin in rationals.
-    """
-    instance = allocation.instance
-    model = formulation(instance)
-    if _has_levels(model):
-        answer = leximin(model)
-        if exact and as_written is not None:
-            entries = as_written(instance, answer.problem.program)
-            verdict = proved_as_written(answer, entries)
-        else:
-            verdict = answer.certify(exact=exact)
-        x = answer.x
-    else:
-        solution = model.solve().require_optimal()
-        certificate = solution.certify(exact=exact)
-        verdict = Proof(certificate.holds, str(certificate), exact=certificate.exact)
-        assert solution.x is not None
-        x = solution.x
-    if not verdict.holds:
-        return verdict
-    totals = allocation.totals.to_numpy()
-    optimal_totals = tasks_at(model, x, instance).sum(axis=1)
-    errors = differences(measure(totals), measure(optimal_totals))
-    user = int(errors.argmax())
-    if errors[user] > AGREEMENT:
-        difference = (
-            f"user {quoted(instance.users[user])} has {totals[user]:.12g} tasks, and an optimum "
-            f"{optimal_totals[user]:.12g}"
-        )
-        remark = "" if model.levels is not None else "; other totals may be as good"
-        return Proof(
-            False, f"{difference} ({verdict.message}){remark}", float(errors[user]), verdict.levels
-        )
-    message = f"optimal, proved: {verdict.message}"
-    return Proof(True, message, float(errors[user]), verdict.levels, exact=verdict.exact)
-
-
-# The method of a formulation of one's own: a leximin where it has levels, else one solve; and what
-# it must say.
-
-#: What the parts of a formulation are called.
-TASKS = "tasks"
-CAPACITY = "capacity"
-
-
-def solve_model(call: MethodCall) -> TasksResult:
-    """Solve the mechanism's own model."""
-    formulation = call.mechanism.formulation
-    assert formulation is not None
-    with call.phase("build"):
-        model = formulation(call.instance)
-        require_tasks(model, call.instance, call.mechanism.name)
-    if _has_levels(model):
-        answer = leximin(model, solver=call.solver, **call.options)
-        tasks = _fitted(call, tasks_at(model, answer.x, call.instance))
-        return TasksResult(
-            tasks,
-            prices=_prices(answer, call.instance),
-            rounds=rounds_of(answer, call.instance, tasks),
-            gap=answer.gap,
-            notes=_limit_notes(call.mechanism.name, call.instance, tasks),
-            unproved=answer.unproved,
-        )
-    solution = model.solve(call.solver, **call.options).require_optimal()
-    assert solution.x is not None
-    tasks = _fitted(call, tasks_at(model, solution.x, call.instance))
-    proved = solution.row_duals is not None
-    return TasksResult(
-        tasks,
-        prices=_prices(solution, call.instance) if proved else None,
-        gap=solution.verify().gap if proved else None,
-        notes=_limit_notes(call.mechanism.name, call.instance, tasks),
-        unproved=solution.unproved,
-    )
-
-
-def _fitted(call: MethodCall, tasks: np.ndarray) -> np.ndarray:
-    """Return tasks within capacities, unless the mechanism's region says what fits."""
-    if says_what_fits(call.mechanism.region):
-        return tasks
-    return within_capacity(call.instance, tasks)
-
-
-def require_tasks(model: Model, instance: Instance, name: str) -> None:
-    """Raise unless the model says what its tasks are, over users and servers."""
-    if TASKS not in model.definitions:
-        raise ModelError(
-            f"the formulation of {quoted(name)} does not say what its tasks are; add "
-            "model.define('tasks', x) with a formula "
-            "over users and servers"
-        )
-    if model.objective is None:
-        raise ModelError(
-            f"the formulation of {quoted(name)} does not say what is best; add model.maximize(…), "
-            "model.minimize(…), or "
-            "model.leximin(…)"
-        )
-    indices = model.definitions[TASKS].indices
-    sizes = [len(index) for index in indices]
-    users, servers = instance.shape
-    labels = [list(index.labels) for index in indices]
-    expected_labels = [list(instance.users), list(instance.servers)]
-    if labels not in (expected_labels, expected_labels[::-1]) and not (
-        labels == expected_labels[:1] and servers == 1
-    ):
-        raise ModelError(
-            f"the formulation of {quoted(name)} defines 'tasks' over "
-            f"({', '.join(i.symbol for i in indices)}), of sizes "
-            f"{sizes}; expected users and servers, {users} and {servers}"
-        )
-
-
-def _has_levels(model: Model) -> bool:
-    """Return whether the model is a leximin with at least one level.
-
-    A leximin without levels, of users who can run nothing, is solved once.
-    """
-    return model.levels is not None and model.constraints[model.levels].size > 0
-
-
-def tasks_at(model: Model, x: np.ndarray, instance: Instance) -> np.ndarray:
-    """Return the tasks at column values, users × servers."""
-    values = model.evaluate(TASKS, x)
-    indices = model.definitions[TASKS].indices
-    if len(indices) == 2 and list(indices[0].labels) != list(instance.users):
-        values = values.T
-    return np.asarray(np.maximum(values.reshape(len(instance.users), -1), 0.0))
-
-
-def _prices(answer: LeximinSolution | Solution, instance: Instance) -> np.ndarray | None:
-    """Return the duals of rows ``capacity``, servers × resources, where the model has such rows."""
-    if isinstance(answer, LeximinSolution):
-        if answer.priced is None:
-            return None
-        duals = answer.prices
-    else:
-        duals = answer.duals
-    if CAPACITY not in duals:
-        return None
-    values = np.asarray(duals[CAPACITY], dtype=float)
-    shape = (len(instance.servers), len(instance.resources))
-    if values.size != shape[0] * shape[1]:
-        return None
-    return np.asarray(
-        np.nan_to_num(values.T if values.shape == shape[::-1] != shape else values.reshape(shape))
-    )
-
-
-def rounds_of(answer: LeximinSolution, instance: Instance, tasks: np.ndarray) -> pd.DataFrame:
-    """Return the rounds as those of the mechanisms are shown."""
-    full = tasks.sum(axis=1) >= instance.task_limits
-    satisfied = set(instance.users.labels[full])
-    frame = answer.rounds.rename(columns={"labels": "users"})
-    frame["satisfied"] = [[user for user in users if user in satisfied] for users in frame["users"]]
-    return frame
-
+from .table import OWN, TABLE
 
 #: What a method of one's own is called: by a model, by a procedure, and before it is known which.
 MODEL = "lp"
@@ -372,7 +177,7 @@ class _Procedure:
         tasks = tasks_of(returned, call.instance, name)
         over = _over(call.instance, tasks)
         capacity = () if over is None else (f"{quoted(name)} gave out more than there is: {over}",)
-        notes = (*capacity, *_limit_notes(name, call.instance, tasks))
+        notes = (*capacity, *limit_notes(name, call.instance, tasks))
         return TasksResult(tasks, notes=notes, state=state)
 
 
@@ -593,32 +398,6 @@ def _over(instance: Instance, tasks: np.ndarray) -> str | None:
     return f"server {quoted(server)} uses {times:.6g} times its {quoted(resource)}"
 
 
-def _limit_notes(name: str, instance: Instance, tasks: np.ndarray) -> tuple[str, ...]:
-    """Return the limits of users and queues, and the placement, that tasks do not keep."""
-    totals = tasks.sum(axis=1)
-    limits = instance.task_limits
-    beyond = totals > limits + VERIFIED * np.maximum(limits, 1.0)
-    parts = [
-        f"user {quoted(instance.users[user])} has {totals[user]:.6g} tasks, and its limit is "
-        f"{limits[user]:.6g}"
-        for user in np.flatnonzero(beyond)[:1].tolist()
-    ]
-    if instance.has_constraints:
-        misplaced = ~instance.eligible & (tasks > VERIFIED)
-        for user, server in np.argwhere(misplaced)[:1].tolist():
-            parts.append(
-                f"user {quoted(instance.users[user])} runs on server {quoted(instance.servers[server])}, "
-                "where it may not"
-            )
-    excess, queue, resource = instance.tree.over_caps(totals, instance.demands)
-    if excess > VERIFIED:
-        parts.append(
-            f"queue {quoted(instance.tree.paths[queue])} is over its cap of "
-            f"{quoted(instance.resources[resource])} by {excess:.3g} of it"
-        )
-    return (f"{quoted(name)} does not keep a limit: {'; '.join(parts)}",) if parts else ()
-
-
 def _is_model(returned: Any, name: str) -> bool:
     if returned is None:
         raise ModelError(
@@ -679,155 +458,4 @@ def _set(row: OwnMechanism, **changes: Any) -> None:
         object.__setattr__(row, name, value)
 
 
-__all__ = ["OwnMechanism", "load_function", "located", "mechanism", "module_of"]
-
-
-# Where something of one's own is: ``package.module:name``, or ``file.py:name``; loading it runs its
-# code.
-
-
-def located(name: str | Mechanism) -> Mechanism:
-    """Return the mechanism of a name or at ``module:function``; a mechanism returns itself.
-
-    The module is imported.
-    """
-    if isinstance(name, str) and ":" in name:
-        return find(load(name))
-    return find(name)
-
-
-def load(reference: str) -> OwnMechanism:
-    """Return the mechanism at ``package.module:function`` or ``file.py:function``.
-
-    Its module is imported, and its code runs.
-
-    Raises
-    ------
-    UnknownNameError
-        When the file, module or function is not there, or the function is no mechanism.
-    """
-    path, function, module = module_of(reference, "mechanism")
-    mechanisms = {
-        name: value for name, value in vars(module).items() if isinstance(value, OwnMechanism)
-    }
-    if function in mechanisms:
-        return mechanisms[function]
-    if hasattr(module, function):
-        raise UnknownNameError(
-            f"{reference!r} is no mechanism; decorate the function with "
-            "@fairlp.mechanism('its-name')"
-        )
-    raise UnknownNameError(
-        f"{path!r} has no mechanism {function!r}; {_there(function, mechanisms)}"
-    )
-
-
-def load_solver(reference: str) -> str:
-    """Register the back end at ``package.module:Class`` or ``file.py:Class``, and return its name.
-
-    Raises
-    ------
-    UnknownNameError
-        When the file, module or class is not there.
-    UnsupportedError
-        When it is no back end; what it lacks is named.
-    """
-    path, attribute, module = module_of(reference, "solver")
-    if not hasattr(module, attribute):
-        names = [
-            name
-            for name, value in vars(module).items()
-            if isinstance(value, type) and hasattr(value, "solve")
-        ]
-        raise UnknownNameError(
-            f"{path!r} has no solver {quoted(attribute)}; {_there(attribute, names)}"
-        )
-    solver = getattr(module, attribute)
-    if inspect.isroutine(solver) or inspect.ismodule(solver):
-        raise UnsupportedError(
-            f"{reference!r} is no back end; expected a subclass of fairlp.Backend, or an object of "
-            "one"
-        )
-    name = str(spelt(solver))
-    register_solver(name, solver)
-    return name
-
-
-def load_function(reference: str, kind: str) -> Any:
-    """Return the function at ``package.module:function`` or ``file.py:function``.
-
-    Its module is imported, and its code runs.
-
-    Raises
-    ------
-    UnknownNameError
-        When the file, module or function is not there.
-    """
-    path, dotted_name, module = module_of(reference, kind)
-    function: Any = module
-    for attribute in dotted_name.split("."):
-        function = getattr(function, attribute, None)
-    if not callable(function):
-        names = [name for name, value in vars(module).items() if inspect.isfunction(value)]
-        raise UnknownNameError(
-            f"{path!r} has no function {dotted_name!r}; {_there(dotted_name, names)}"
-        )
-    return function
-
-
-def _there(name: str, names: Collection[str]) -> str:
-    return nearest(name, names) if names else "it has none"
-
-
-def module_of(reference: str, kind: str) -> tuple[str, str, ModuleType]:
-    """Return ``module`` and ``name`` of ``module:name`` or ``file.py:name``, and the module.
-
-    The module is imported.
-    """
-    path, _, name = reference.rpartition(":")
-    reference_text = f"{kind} {quoted(reference)}"
-    module = (
-        _file(Path(path).expanduser(), reference_text)
-        if path.endswith(".py")
-        else _module(path, reference_text)
-    )
-    return path, name, module
-
-
-def _module(name: str, reference_text: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except (ImportError, ValueError) as error:
-        raise UnknownNameError(
-            f"{reference_text}: cannot import {quoted(name)} ({error})"
-        ) from None
-
-
-def _file(path: Path, reference_text: str) -> ModuleType:
-    """Import a file under its own name.
-
-    It can import the modules beside it, as if it were run.
-    """
-    if not path.is_file():
-        raise UnknownNameError(f"{reference_text}: there is no file {str(path)!r}")
-    loaded = sys.modules.get(path.stem)
-    if loaded is not None and getattr(loaded, "__file__", None) == str(path.resolve()):
-        return loaded
-    spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    if loaded is None:  # a module of that name stays what it is
-        sys.modules[path.stem] = module
-    beside = str(path.resolve().parent)
-    sys.path.insert(0, beside)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        if sys.modules.get(path.stem) is module:
-            del sys.modules[path.stem]
-        raise UnknownNameError(
-            f"{reference_text}: {path.name} failed: {type(error).__name__}: {error}"
-        ) from error
-    finally:
-        sys.path.remove(beside)
-    return module
+__all__ = ["OwnMechanism", "mechanism"]

@@ -12,8 +12,7 @@ from ..errors import SolverError, TooLargeError, UnsupportedError
 from ..formulations.options import MechanismOptions
 from ..keywords import lists
 from ..models.instances.arithmetic import relative
-from ..models.instances.checks import require_instance
-from ..models.instances.instance import Instance
+from ..models.instances.instance import Instance, require_instance
 from ..models.programs.backends import AnySolver, spelt
 from ..models.programs.proof import Proof
 from ..tolerances import AGREEMENT, VERIFIED

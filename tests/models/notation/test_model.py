@@ -15,9 +15,10 @@ import fairlp
 from fairlp import Index, Model, log, power
 from fairlp.errors import FairlpError, ModelError, NoSolutionError, UnknownNameError
 from fairlp.models.notation.compiler import numbers
-from fairlp.models.notation.expressions import Expression, Parameter, Variable
+from fairlp.models.notation.expressions import Expression
 from fairlp.models.notation.labels import labels_on
 from fairlp.models.notation.tables import Constraint
+from fairlp.models.notation.variables import Parameter, Variable
 from own_back_ends import Dual
 from profiles import many
 

@@ -15,7 +15,7 @@ from fairlp.errors import ModelError, NoSolutionError, UnknownNameError, Unsuppo
 from fairlp.models.notation import sweeps
 from fairlp.solvers.backends.highs import Highs
 from profiles import many
-from random_models import same_bytes
+from random_models import forget_program, same_bytes
 
 N, I = Index("n", ["ann", "bob", "cat"], "user"), Index("i", ["s1", "s2"], "server")  # noqa: E741
 
@@ -36,7 +36,7 @@ def model(h=1.0, d=(1.0, 2.0, 3.0), integer=False, logs=False):
 def afresh(original, name, value):
     other = original.copy()
     other[name].set(value)
-    other.changed()
+    forget_program(other)
     return other.solve()
 
 
@@ -334,7 +334,7 @@ def test_a_session_solves_what_a_rebuild_gives_bit_for_bit(seed):
         for _ in range(10):
             answer = session.solve()
             rebuilt = swept_model.copy()
-            rebuilt.changed()
+            forget_program(rebuilt)
             assert same_bytes(answer.program, rebuilt.compile()) == []
             inner_session = session._session
             if inner_session is not None and answer.program is inner_session.program:

@@ -15,7 +15,7 @@ import fairlp
 from fairlp import Index, Model
 from fairlp.errors import ModelError
 from profiles import many
-from random_models import same_bytes
+from random_models import forget_program, same_bytes
 
 N, R = Index("n", ["ann", "bob", "cat"], "user"), Index("r", ["cpu", "ram"])
 SEEDS = st.integers(0, 2**32 - 1)
@@ -31,7 +31,7 @@ def best(cost, boxes, cake):
 def solved(model, seed):
     """The optimum, the same by the copy, by a program compiled anew and by another solver."""
     copy = model.copy()
-    copy.changed()
+    forget_program(copy)
     assert same_bytes(copy.compile(), model.compile()) == []
     solver = SOLVERS[1 + seed % 3]
     answers = [
@@ -116,7 +116,7 @@ def test_sets_and_gaps_are_unions_of_boxes(seed, kind):
     assert solved(model, seed) == pytest.approx(best(cost, boxes, cake), abs=1e-6)
     x.set(upper=high + 1)  # M follows
     patched = model.compile()
-    model.changed()
+    forget_program(model)
     assert same_bytes(patched, model.compile()) == []
 
 

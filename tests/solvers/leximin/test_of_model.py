@@ -16,8 +16,8 @@ from any_leximin import by_enumeration, by_one_lp_a_level, random_model
 from fairlp import Index, Model
 from fairlp.errors import ModelError, NoSolutionError, UnknownNameError, UnsupportedError
 from fairlp.models.programs.proof import Proof
-from fairlp.solvers.leximin import of_model
-from fairlp.solvers.leximin.of_model import Stages
+from fairlp.solvers.leximin.exact import ServersInRationals
+from fairlp.solvers.leximin.of_levels import Stages
 from fairlp.tolerances import AGREEMENT
 from own_back_ends import Dual, Whole
 from profiles import many
@@ -205,7 +205,10 @@ def test_a_model_says_what_its_levels_are_whatever_they_are_called():
         else:
             model.parameter("t", (), 1.0)
             solution = model.leximin(x.sum(m))
-        assert solution.name == ("served" if rows else "levels") and model.levels == solution.name
+        assert (
+            solution.name == ("served" if rows else "levels")
+            and model.compile().levels == solution.name
+        )
         assert ("worst" if rows else "t_") in model.variables and str(model.objective) == (
             "worst" if rows else "t_"
         )
@@ -215,7 +218,7 @@ def test_a_model_says_what_its_levels_are_whatever_they_are_called():
             )
         assert model.solve().objective == pytest.approx(2)
     model.maximize(worst)
-    assert model.levels is None
+    assert not model.compile().levels
     model.leximin(model["served"], worst)
     model.remove("served")
     with pytest.raises(ModelError, match="does not say what its levels are"):
@@ -346,7 +349,7 @@ def test_a_leximin_of_integers_has_no_prices():
 def test_a_proof_in_rationals_that_fails_says_why(monkeypatch):
     assert shared().certify(exact=True)
     monkeypatch.setattr(
-        of_model.ServersInRationals,
+        ServersInRationals,
         "run",
         lambda self: Proof(False, "round 2: a basis leads nowhere"),
     )

@@ -18,8 +18,9 @@ from fairlp.models.programs.protocols import Capability
 from fairlp.models.programs.status import Point, Status, Termination
 from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.leximin import by_levels, programs
+from fairlp.solvers.leximin.levels import levels_of
 from fairlp.solvers.leximin.leximin import leximin
-from fairlp.solvers.leximin.of_model import levels_of, ordered_outcomes
+from fairlp.solvers.leximin.of_levels import ordered_outcomes
 from fairlp.tolerances import AGREEMENT, CONFORMANCE, FLOOR_RELAXATIONS, VERIFIED
 from profiles import PROFILE, by_day
 

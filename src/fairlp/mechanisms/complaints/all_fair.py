@@ -15,8 +15,7 @@ import pandas as pd
 
 from ...formulations.complaints import UTILIZATION, Criterion
 from ...keywords import lists
-from ...models.instances.checks import require_instance
-from ...models.instances.instance import Instance
+from ...models.instances.instance import Instance, require_instance
 from ...models.instances.requests import Requests
 from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.options import SolveOptions, SolverOptions

@@ -21,7 +21,9 @@ from ...models.programs.solution import Solution
 from ...models.trees.quota_rows import QuotaRows
 from ...models.trees.quotas import QuotaPath
 from ...solvers.interior_point import INTERIOR
+from ...solvers.leximin.answers import LeximinSolution
 from ...solvers.leximin.left_out import LeftOutPairs
+from ...solvers.leximin.levels import levels_of
 from ...solvers.leximin.leximin import (
     LeximinResult,
     RiseOptions,
@@ -29,7 +31,7 @@ from ...solvers.leximin.leximin import (
     leximin,
     without_useless_pairs,
 )
-from ...solvers.leximin.of_model import LeximinSolution, by_levels, levels_of
+from ...solvers.leximin.of_levels import by_levels
 from ...tolerances import AGREEMENT, AUDIT, NOISE, SOLVER_TIGHTEST
 from ..mechanism import MethodCall, TasksResult
 from .methods import outcome, pays

@@ -46,8 +46,8 @@ from ...models.trees.tree import Tree
 from ...solvers.leximin.leximin import RiseOptions, climb
 from ...tolerances import AGREEMENT, BLOCKED_PRICE, LEAST_PROVED, SOLVER_TIGHTEST, VERIFIED
 from ..allocation import Allocation
+from ..formulated import prove_by, solve_model
 from ..mechanism import Mechanism, MethodCall, TasksResult
-from ..own import prove_by, solve_model
 from ..validation import differences
 from .methods import outcome
 

@@ -23,8 +23,9 @@ import numpy as np
 
 from ...errors import quoted
 from ...models.instances.instance import Instance
-from ...models.notation.expressions import Expression, Index, Variable
+from ...models.notation.expressions import Expression, Index
 from ...models.notation.model import Model
+from ...models.notation.variables import Variable
 from ...models.programs.certificate import dual_bound
 from ...models.programs.proof import Proof
 from ...tolerances import (

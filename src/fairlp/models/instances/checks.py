@@ -458,15 +458,3 @@ def _refuse(refused: Any, names: Index, problem: str, values: Any = None) -> Non
         raise InstanceError(
             problem.format(names[position], None if values is None else values[position])
         )
-
-
-def require_instance(instance: object) -> None:
-    """Raise unless it is an Instance; the message says how to make one."""
-    from .instance import Instance
-
-    if not isinstance(instance, Instance):
-        raise InstanceError(
-            f"expected an Instance, not {type(instance).__name__}; make one with "
-            "Instance.from_arrays, "
-            "Instance.from_frames, fairlp.read(path) or fairlp.examples"
-        )

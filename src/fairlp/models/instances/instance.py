@@ -1169,3 +1169,13 @@ def _same_frame(a: pd.DataFrame, b: pd.DataFrame) -> bool:
     if len(a) != len(b):
         return False
     return a.astype(object).equals(b.astype(object).set_axis(a.index))
+
+
+def require_instance(instance: object) -> None:
+    """Raise unless it is an Instance; the message says how to make one."""
+    if not isinstance(instance, Instance):
+        raise InstanceError(
+            f"expected an Instance, not {type(instance).__name__}; make one with "
+            "Instance.from_arrays, "
+            "Instance.from_frames, fairlp.read(path) or fairlp.examples"
+        )

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .combinations import found_in
-from .expressions import Along, Element, Variable
+from .expressions import Along
 from .labels import Index, Indices, shape_of, symbols_of, union
+from .variables import Element, Variable
 
 
 @dataclass

@@ -7,7 +7,7 @@ of all combinations, in C order, checked: no label unknown, no combination twice
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, MappingView, Sequence, Set
+from collections.abc import Hashable, Mapping, MappingView, Sequence, Set
 from itertools import combinations as choices
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from .labels import (
     as_series,
     by_element,
     carries_labels,
+    is_label,
     labels_at,
     named_axis,
     position_remedy,
@@ -178,7 +179,7 @@ def _columns(data: Any, over: Indices, subject: str) -> tuple[Indices, list[Any]
     entries = list(data)
     if not entries:
         return over, [[] for _ in over]
-    is_pair = [isinstance(entry, (tuple, list)) and not _is_label(entry, over) for entry in entries]
+    is_pair = [isinstance(entry, (tuple, list)) and not is_label(entry, *over) for entry in entries]
     if any(is_pair):
         lengths = {len(entry) if pair else 1 for entry, pair in zip(entries, is_pair, strict=True)}
         if len(lengths) > 1:
@@ -277,11 +278,3 @@ def _positions(columns: Sequence[Any], axes: Indices, subject: str, remedy: str 
             "(what is there several times needs an index of its own)"
         )
     return np.asarray(flat)
-
-
-def _is_label(entry: Any, over: Iterable[Index]) -> bool:
-    """Whether a tuple is a label by itself."""
-    try:
-        return isinstance(entry, tuple) and any(entry in index for index in over)
-    except TypeError:  # a set or a list within
-        return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,26 +22,25 @@ from .expressions import (
     Abs,
     Add,
     Along,
+    Conditional,
     Constant,
     Data,
-    Element,
     Expression,
     Log,
     Minimum,
-    Parameter,
-    ParameterPart,
     Power,
     Product,
     Quotient,
     Range,
     Relation,
     SumOver,
-    Variable,
+    children,
+    named,
 )
 from .labels import Indices, axes_of, labels_at, shape_of, symbols_of, union
 from .reals import meeting
-from .switches import Conditional
-from .walks import children, in_coefficients, named, uses
+from .variables import Element, Parameter, ParameterPart, Variable
+from .walks import in_coefficients, uses
 
 if TYPE_CHECKING:
     from .model import Model
@@ -139,10 +138,6 @@ class Term:
         """Indices of the unknowns, summed over or not."""
         return () if self.variable is None else self.variable.indices
 
-    def of(self, coefficient: Labelled, summed: frozenset[str]) -> Term:
-        """Return the term with another coefficient and other sums."""
-        return Term(coefficient, self.variable, summed)
-
 
 @dataclass
 class LogTerm:
@@ -160,10 +155,6 @@ class LogTerm:
     def indices(self) -> Indices:
         """Indices of the unknowns, summed over or not."""
         return self.argument.indices
-
-    def of(self, coefficient: Labelled, summed: frozenset[str]) -> LogTerm:
-        """Return the term with another coefficient and other sums."""
-        return LogTerm(coefficient, self.argument, self.alpha, summed)
 
 
 def _sums(term: Term | LogTerm, indices: Indices) -> bool:
@@ -281,7 +272,7 @@ def _scaled(term: AnyTerm, factor: Labelled) -> AnyTerm:
             f"{quoted(symbol)}; sum over another "
             f"symbol: m = {symbol}.alias('m')"
         )
-    return term.of(times(term.coefficient, factor), term.summed)
+    return replace(term, coefficient=times(term.coefficient, factor))
 
 
 def _summed(term: AnyTerm, over: Indices) -> AnyTerm:
@@ -302,7 +293,7 @@ def _summed(term: AnyTerm, over: Indices) -> AnyTerm:
             coefficient = Labelled(indices, coefficient.values.sum(axis=axis))
         else:
             coefficient = Labelled(coefficient.indices, coefficient.values * len(index))
-    return term.of(coefficient, frozenset(summed))
+    return replace(term, coefficient=coefficient, summed=frozenset(summed))
 
 
 def emit(term: Term, start: int, over: Indices, positions: np.ndarray | None) -> Triples:
@@ -734,7 +725,7 @@ def compile_model(model: Model) -> Program:
         columns=tuple(columns),
         logs=logs,
         source=model.source,
-        levels=model.levels or "",
+        levels=model._levels if model._levels in model._constraints else "",
         switched=np.concatenate([np.zeros(0, dtype=np.int64), *switched]),
         parameters=_numbers_of_parameters(model),
     )

@@ -29,9 +29,11 @@ from .expressions import (
     Product,
     Quotient,
     SumOver,
-    Variable,
+    children,
 )
-from .walks import children, rebuilt
+from .tables import level_rows
+from .variables import Variable
+from .walks import rebuilt
 
 if TYPE_CHECKING:
     from .model import Declarations, Model
@@ -135,7 +137,7 @@ def rows_of_curves(model: Declarations) -> set[str]:
     """Return the names of the rows of variables that stand for a least of several."""
     return {
         f"{name}_{k}"
-        for name, node in model.curves.items()
+        for name, node in model._curves.items()
         if isinstance(node, Minimum)
         for k in range(1, len(node.parts) + 1)
     }
@@ -145,31 +147,37 @@ def as_written(model: Declarations, node: Expression) -> Expression:
     """Return a formula with the terms in the place of the variables that stand for them."""
 
     def term(leaf: Expression) -> Expression | None:
-        return model.curves.get(leaf.name) if isinstance(leaf, Variable) else None
+        return model._curves.get(leaf.name) if isinstance(leaf, Variable) else None
 
-    return rebuilt(node, term) if model.curves else node
+    return rebuilt(node, term) if model._curves else node
 
 
-def level_rows(model: Declarations) -> Constraint:
+def required_levels(model: Declarations) -> Constraint:
     """Return the rows … ≥ w·t of the model's levels; raise where it has none."""
-    if model.levels is None:
+    rows = level_rows(model)
+    if rows is None:
         raise ModelError(f"model {model.name!r} does not say what its levels are")
-    return model.constraints[model.levels]
+    return rows
 
 
 def has_curves(model: Declarations) -> bool:
     """Whether levels of the model have logarithms or powers, which no linear program has."""
-    return any(not isinstance(node, Minimum) for node in model.curves.values())
+    return bool(_curves_of(model))
+
+
+def _curves_of(model: Declarations) -> list[Expression]:
+    """Return the logarithms and powers in a model's levels."""
+    return [node for node in model._curves.values() if not isinstance(node, Minimum)]
 
 
 def require_linear(model: Declarations) -> None:
     """Raise where levels have logarithms or powers, and where they are not concave any more."""
-    if not model.curves:
+    if not model._curves:
         return
-    if model.levels is not None:
-        require_concave(as_written(model, level_rows(model).relation.left))
-    if has_curves(model):
-        node = next(node for node in model.curves.values() if not isinstance(node, Minimum))
+    rows = level_rows(model)
+    if rows is not None:
+        require_concave(as_written(model, rows.relation.left))
+    for node in _curves_of(model)[:1]:
         raise ModelError(
             f"levels of model {model.name!r} have {node}, which no linear program says, so that it "
             "is not solved or written as one: answer = fairlp.leximin(model) solves it, and "
@@ -243,7 +251,7 @@ def program_and_curves(model: Model) -> tuple[Program, Curves]:
     tuple of (Program, Curves)
         The curves are those that some row uses.
     """
-    require_concave(as_written(model, level_rows(model).relation.left))
+    require_concave(as_written(model, required_levels(model).relation.left))
     program = compile_model(model)
     starts = starts_of(program.columns)
     uses = np.diff(program.A.indptr)
@@ -254,7 +262,7 @@ def program_and_curves(model: Model) -> tuple[Program, Curves]:
     batches: list[Any] = []
     names: list[str] = []
     size = 0
-    for name, node in model.curves.items():
+    for name, node in model._curves.items():
         if not isinstance(node, (Log, Power)):
             continue
         block = program.column_block(name)
@@ -284,7 +292,7 @@ def program_and_curves(model: Model) -> tuple[Program, Curves]:
             program.column_block(name),
             [program.row_block(f"{name}_{k}") for k in range(1, len(node.parts) + 1)],
         )
-        for name, node in model.curves.items()
+        for name, node in model._curves.items()
         if isinstance(node, Minimum)
     ]
     return program, Curves(column[is_used], terms, used_names, least)

@@ -16,20 +16,9 @@ from ...errors import UnsupportedError
 from ..programs.program import Program
 from .arrays import Triples
 from .compiler import LogTerm, Term, emitted, starts_of, terms
-from .expressions import (
-    Add,
-    Along,
-    Expression,
-    Parameter,
-    ParameterElement,
-    Product,
-    Quotient,
-    Range,
-    SumOver,
-    Variable,
-)
+from .expressions import Add, Along, Conditional, Expression, Product, Quotient, Range, SumOver
 from .labels import Index, Indices
-from .switches import Conditional
+from .variables import Parameter, ParameterElement, Variable
 from .walks import uses
 
 if TYPE_CHECKING:

@@ -1,12 +1,13 @@
-"""Index notation: parameters and variables over named indices, and the expressions made of them."""
+"""Index notation: formulas over named indices, as trees, and the relations between them."""
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise, product
-from types import EllipsisType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -15,24 +16,20 @@ import pandas as pd
 from ...errors import (
     ModelError,
     NoArgumentError,
-    UnknownNameError,
-    nearest,
     quoted,
     refused,
     worded,
 )
-from ..programs.program import Block, free_name
-from ..programs.solution import Solution
+from ..programs.program import free_name
 from . import operators
-from .combinations import found_in
+from .brackets import Parts, places_in
 from .labels import (
-    ChangeListener,
     Immutable,
     Index as Index,
     Indices,
     aligned,
     as_indices,
-    axes_of,
+    axes_text,
     carries_labels,
     completions,
     labels_at,
@@ -45,15 +42,11 @@ from .labels import (
     union,
 )
 from .operators import Refusals
-from .reals import NumberError, floats, is_number, is_whole_number, meeting, number
+from .reals import NumberError, floats, is_number, is_whole_number, number
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from .tables import Subset
-
-# Expressions: sums, products, quotients, logarithms and powers of what has a name, and the
-# relations between them.
 
 Comparison = Literal["<=", ">=", "==", "between"]
 #: Numbers of a sparse parameter, zeros too, that are written out where a formula needs them all.
@@ -173,7 +166,9 @@ class Expression(Refusals, Immutable):
         return self
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        return operators.elementwise(ufunc, method, *inputs, **keywords)
+        if ufunc is np.log and method == "__call__" and not keywords:
+            return log(inputs[0])
+        return operators.elementwise(as_expression, ufunc, method, *inputs, **keywords)
 
     def __array_function__(self, called: Any, _: Any, arguments: Any, keywords: Any) -> Any:
         return operators.function(called, arguments, keywords)
@@ -318,11 +313,11 @@ class Expression(Refusals, Immutable):
                     f"{self} is shifted in a cycle, in which no initial value has a place"
                 )
             every = np.arange(count)
-            matrix = _matrix(every, (every - steps) % max(count, 1), (count, count))
+            matrix = matrix_of(every, (every - steps) % max(count, 1), (count, count))
             return Along(self, axis, matrix, axis, f"{shown} mod {count}")
         steps = max(-count, min(steps, count))  # further away there is nothing, either
         to = np.arange(max(0, steps), max(count + min(0, steps), 0))
-        shifted = Along(self, axis, _matrix(to, to - steps, (count, count)), axis, shown)
+        shifted = Along(self, axis, matrix_of(to, to - steps, (count, count)), axis, shown)
         if initial is None:
             return shifted
         outside = np.setdiff1d(np.arange(count), to)
@@ -359,7 +354,7 @@ class Expression(Refusals, Immutable):
         return Along(
             self,
             axis,
-            _matrix(*np.tril_indices(len(axis)), (len(axis), len(axis))),
+            matrix_of(*np.tril_indices(len(axis)), (len(axis), len(axis))),
             axis,
             f"{axis.symbol}'≤{axis.symbol}",
             True,
@@ -490,7 +485,7 @@ class Expression(Refusals, Immutable):
         >>> (2 * x + 1)[9]
         <Expression ∑_t (2·x[t] + 1)[t∈{9}]>
         """
-        places, free, parts = _places(self, key)
+        places, free, parts = places_in(key, self.indices, getattr(self, "name", "") or str(self))
         selected: Expression = self
         new_indices = iter(free)
         for index, place in zip(self.indices, places, strict=True):
@@ -500,7 +495,7 @@ class Expression(Refusals, Immutable):
             new_index = next(new_indices)
             if new_index.symbol != index.symbol:
                 every = np.arange(len(index))
-                matrix = _matrix(every, every, (len(index), len(index)))
+                matrix = matrix_of(every, every, (len(index), len(index)))
                 selected = Along(selected, index, matrix, new_index, new_index.symbol)
         return _parts_of(selected, parts)
 
@@ -675,9 +670,10 @@ def _inner(left: Expression, right: Expression) -> Expression:
     return SumOver(Product(left, right), shared)
 
 
-def _matrix(
+def matrix_of(
     rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], values: Any = 1.0
 ) -> csr_array[Any]:
+    """Return a sparse matrix of entries."""
     from scipy.sparse import csr_array
 
     return csr_array(
@@ -782,7 +778,7 @@ class GroupedExpression(Immutable):
         is_named = isinstance(carried, str) and carried != to.symbol
         membership = f":{carried}={to.symbol}" if is_named else f"∈{to.symbol}"
         self.shown = f"{self.index.symbol}{membership}"
-        self.matrix = _matrix(codes, np.arange(len(codes)), (len(to), len(codes)))
+        self.matrix = matrix_of(codes, np.arange(len(codes)), (len(to), len(codes)))
 
     def sum(self) -> Expression:
         """Return the sum over each group.
@@ -827,20 +823,26 @@ class GroupedExpression(Immutable):
         return self.sum() / Data("", (self.to,), sizes)
 
 
-class Abs(Expression):
+class OfArgument(Expression):
+    """What a logarithm, power or absolute value is: a function of a linear expression."""
+
+    _refused: str
+
+    def __init__(self, argument: Expression) -> None:
+        if argument.degree > 1:
+            raise ModelError(f"{self._refused} is not supported")
+        self.argument = argument
+        self.indices = argument.indices
+        self.degree = 2 * argument.degree
+
+
+class Abs(OfArgument):
     """An absolute value, for ``abs(e) <= numbers`` and objectives in which it is convex.
 
     See :meth:`Model.minimize`.
     """
 
-    def __init__(self, argument: Expression) -> None:
-        if argument.degree > 1:
-            raise ModelError(
-                "an absolute value of a logarithm, power or absolute value is not supported"
-            )
-        self.argument = argument
-        self.indices = argument.indices
-        self.degree = 2 * argument.degree
+    _refused = "an absolute value of a logarithm, power or absolute value"
 
     def __le__(self, other: Any) -> Relation:
         bound = as_expression(other, self)
@@ -849,15 +851,10 @@ class Abs(Expression):
         return super().__le__(bound)
 
 
-class Log(Expression):
+class Log(OfArgument):
     """Natural logarithm of a linear expression, for terms of objectives, or of numbers."""
 
-    def __init__(self, argument: Expression) -> None:
-        if argument.degree > 1:
-            raise ModelError("a logarithm of a logarithm or of a power is not supported")
-        self.argument = argument
-        self.indices = argument.indices
-        self.degree = 2 * argument.degree
+    _refused = "a logarithm of a logarithm or of a power"
 
 
 @worded
@@ -883,14 +880,14 @@ def log(expression: Expression) -> Log:
     return Log(as_expression(expression))
 
 
-class Power(Expression):
+class Power(OfArgument):
     """A power below 1 or square of a linear expression, for terms of objectives; or of numbers."""
 
     _names = Expression._names | {"exponent"}
+    _refused = "a power of a logarithm or of a power"
 
     def __init__(self, argument: Expression, exponent: float) -> None:
-        if argument.degree > 1:
-            raise ModelError("a power of a logarithm or of a power is not supported")
+        super().__init__(argument)
         try:
             value = number(exponent) if is_number(exponent) else math.nan
         except NumberError:
@@ -901,10 +898,7 @@ class Power(Expression):
                 "(of powers above 1 "
                 "only squares are supported, log(…) is what powers tend to at 0)"
             )
-        self.argument = argument
         self.exponent = value
-        self.indices = argument.indices
-        self.degree = 2 * argument.degree
 
 
 @worded
@@ -1078,6 +1072,39 @@ class Range(Relation):
         return self.left
 
 
+class Conditional(Relation):
+    """``condition = active ⇒ relation``, one-sided, written with the least M of the bounds.
+
+    Attributes
+    ----------
+    relation : Relation
+        ``<=`` or ``>=``.
+    condition : Expression
+        0 or 1 at every solution.
+    active : int
+        The value at which the relation holds.
+    big_m : Expression or None
+        By how much the relation can be missed at most, beside what the bounds of the variables say.
+    """
+
+    _names = Relation._names | {"relation", "condition", "active", "big_m"}
+
+    def __init__(
+        self, relation: Relation, condition: Expression, active: int, big_m: Expression | None
+    ) -> None:
+        super().__init__(relation.left, relation.comparison, relation.right)
+        self.relation = relation
+        self.condition = condition
+        self.active = active
+        self.big_m = big_m
+        self.__dict__["indices"] = union(relation.indices, condition.indices)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The expressions that it relates."""
+        return *super().parts, self.condition, *(() if self.big_m is None else (self.big_m,))
+
+
 class Data(Expression):
     """Numbers that stand in a formula as they are, an array or a ``scipy.sparse.coo_array``.
 
@@ -1095,7 +1122,7 @@ class Data(Expression):
     @property
     def values(self) -> np.ndarray:
         """The numbers, read-only; one array axis for each index."""
-        return _dense(self.stored, "the sparse array")
+        return dense(self.stored, "the sparse array")
 
     @property
     def count(self) -> int:
@@ -1115,7 +1142,7 @@ class Marker(Data):
         self.shown = f"[{member(index.part(positions))}]"
 
 
-def _dense(stored: Any, subject: str) -> np.ndarray:
+def dense(stored: Any, subject: str) -> np.ndarray:
     """Return numbers as an array, read-only; raise for a sparse array that would be too large."""
     if isinstance(stored, np.ndarray):
         return stored
@@ -1163,8 +1190,6 @@ def _numbers(value: Any, beside: Indices, subject: str) -> tuple[Indices, np.nda
 
 def _other_indices(beside: Expression) -> Indices:
     """Return the indices of a formula's model that the formula itself does not run over."""
-    from .walks import named
-
     symbols = symbols_of(beside.indices)
     model = next((leaf.model for leaf in named(beside) if leaf.model is not None), None)
     indices: Indices = getattr(model, "indices", ())
@@ -1249,8 +1274,6 @@ def _factor(value: Any, beside: Expression, is_left: bool) -> Expression:
         raise ModelError(f"{error}{_matrix_remedy(value, beside)}") from None
     if not is_sparse:
         return _data(value, *_numbers(value, axes, subject), beside)
-    from .tables import parameter_values
-
     return Data("", axes, parameter_values(value, axes, f"of {subject}"))
 
 
@@ -1269,681 +1292,9 @@ def _matrix_remedy(matrix: Any, beside: Expression) -> str:
     )
 
 
-class ParameterPart(Expression):
-    """A parameter, or some of its elements by label: what has numbers, which :meth:`set` changes.
-
-    Attributes
-    ----------
-    base : Parameter
-        That of the declaration.
-    """
-
-    base: Parameter
-    name: str
-
-    @property
-    def values(self) -> np.ndarray:
-        """The numbers of the part, read-only; one array axis for each index."""
-        values: np.ndarray = self.base.values.reshape(-1)[grid_of(self)]
-        values.setflags(write=False)
-        return values
-
-    def set(self, values: Any) -> None:
-        """Set other numbers; at the next solve, only the dependent parts are compiled anew.
-
-        Of elements (``d["ann"].set(3)``) the others stay.
-
-        Parameters
-        ----------
-        values : array_like, Series, DataFrame or mapping
-            As :meth:`Model.parameter` takes them: with labels they are put in order, and all are
-            checked.
-
-        Examples
-        --------
-        >>> from fairlp import Index, Model
-        >>> d = Model("m").parameter("d", Index("n", ["ann", "bob"]), [1, 2])
-        >>> d.set({"bob": 4, "ann": 3})
-        >>> d["bob"].set(5)
-        >>> d.values.tolist()
-        [3.0, 5.0]
-        """
-        from .tables import numbers_of_part
-
-        base = self.base
-        base.__dict__["_values"] = numbers_of_part(self, values)
-        _tell_the_model(base)
-
-
-class Parameter(ParameterPart):
-    """Known numbers over indices, by name; :meth:`set` gives it others.
-
-    :meth:`Model.parameter` declares it. It stands in formulas as any :class:`Expression` does.
-
-    Attributes
-    ----------
-    name : str
-    indices : tuple of Index
-    values : ndarray
-        Read-only; one axis for each index.
-    doc : str
-        What the numbers are, with the unit.
-    default : float or None
-        The number of what labelled data do not have.
-    model : Model or None
-    base : Parameter
-        That of the declaration, where this one is over other symbols.
-
-    Examples
-    --------
-    >>> from fairlp import Index, Model
-    >>> n, r = Index("n", ["ann", "bob"], "user"), Index("r", ["cpu", "memory"], "resource")
-    >>> d = Model("m").parameter("d", (n, r), {"ann": [1, 4], "bob": [3, 1]}, "need of a task")
-    >>> d
-    <Parameter d[n,r]: 2 users × 2 resources>
-    >>> d["ann"]
-    <Element d[ann,r] of a parameter: 2 resources>
-    >>> d[n.alias("m"), r]
-    <Parameter d[m,r]: 2 users × 2 resources>
-    """
-
-    _names = frozenset({"name", "indices", "doc", "default", "base", "model"})
-    _remedy = "other numbers are given by .set(values)"
-
-    @worded
-    def __init__(
-        self,
-        name: str = "",
-        indices: Indices = (),
-        values: Any = None,
-        doc: str = "",
-        *,
-        default: float | None = None,
-        model: ChangeListener | None = None,
-        base: Parameter | None = None,
-    ) -> None:
-        if values is None and base is None:
-            raise NoArgumentError(
-                "a parameter is declared by its model: d = model.parameter('d', n, [1, 2])"
-            )
-        self.name = name
-        self.indices = indices
-        self.doc = doc
-        self.model = model
-        self.base: Parameter = self if base is None else base
-        self.default: float | None = default if base is None else base.default
-        if values is not None:
-            self.__dict__["_values"] = values
-
-    @property
-    def stored(self) -> Any:
-        """The numbers as they are kept: an array, or a ``scipy.sparse.coo_array``."""
-        return self.base.__dict__["_values"]
-
-    @property
-    def values(self) -> np.ndarray:
-        """The numbers, read-only; one array axis for each index."""
-        return _dense(self.stored, f"parameter {self.name!r}")
-
-    def __getitem__(self, key: Any) -> ParameterPart:
-        """Return the numbers over other symbols (``d[m, r]``) or by label (``d["ann", :]``)."""
-        places, indices, parts = _places(self, key)
-        selected: ParameterPart = (
-            Parameter(self.name, indices, None, self.doc, base=self.base)
-            if places.count(None) == len(places)
-            else ParameterElement(self.base, places, indices)
-        )
-        for part in parts:
-            selected = ParameterSelection(self.base, selected, *_selection(*part))
-        return selected
-
-
-class VariablePart(Expression):
-    """A variable, or some of its elements by label: what has bounds, and can be fixed.
-
-    Attributes
-    ----------
-    base : Variable
-        That of the declaration.
-    """
-
-    base: Variable
-
-    def _elements(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the positions of the part among the existing elements of the variable.
-
-        And those within the part, in C order; None where all of it exists.
-        """
-        grid = grid_of(self).reshape(-1)
-        existing = self.base.positions
-        if existing is None:
-            return grid, None
-        exists, elements = found_in(existing, grid)
-        return elements, np.flatnonzero(exists)
-
-    @property
-    def lower(self) -> np.ndarray:
-        """Lower bounds of the existing elements, read-only; of fixed ones, their values."""
-        lower: np.ndarray = self.base._bounds_now()[0][self._elements()[0]]
-        return lower
-
-    @property
-    def upper(self) -> np.ndarray:
-        """Upper bounds of the existing elements, read-only; of fixed ones, their values."""
-        upper: np.ndarray = self.base._bounds_now()[1][self._elements()[0]]
-        return upper
-
-    def fix(self, values: Any) -> None:
-        """Fix the elements at numbers within their bounds; :meth:`unfix` gives the bounds back.
-
-        Parameters
-        ----------
-        values : float, array_like, Series, DataFrame, mapping or Solution
-            As :meth:`Model.variable` takes bounds. Labelled numbers fix the elements that they have,
-            and the others stay as they are. Of a Solution, the values that the variable has there
-            (put within the bounds, and rounded where the variable is integer).
-
-        Raises
-        ------
-        ModelError
-            For numbers that are missing, or outside the bounds.
-
-        Examples
-        --------
-        >>> from fairlp import Index, Model
-        >>> model = Model("m")
-        >>> n = Index("n", ["ann", "bob"])
-        >>> x = model.variable("x", n, upper=3)
-        >>> model.maximize(x.sum())
-        >>> x.fix({"bob": 2})
-        >>> model.solve().objective
-        5.0
-        >>> x["ann"].fix(1)
-        >>> model.solve().objective
-        3.0
-        >>> x.unfix()
-        >>> model.solve().objective
-        6.0
-        """
-        from .tables import fixed_values
-
-        base = self.base
-        elements, places = self._elements()
-        low, high = (side[elements] for side in base.__dict__["_bounds"])
-        if isinstance(values, Solution):
-            solved = fixed_values(base, values.values[base.name], base.positions)[elements]
-            numbers = np.clip(np.round(solved) if base.integer else solved, low, high)
-        else:
-            numbers = fixed_values(self, values, places)
-        # NaN, of elements that stay as they are, is on no side
-        numbers = -meeting(-meeting(numbers, high), -low)
-        for k in np.flatnonzero((numbers < low) | (numbers > high))[:1].tolist():
-            raise ModelError(
-                f"variable {base.element_name(elements[k])} is fixed at {numbers[k]:g}, outside its "
-                f"bounds {low[k]:g} and {high[k]:g}; give it other bounds first, with "
-                ".set(lower=…, upper=…)"
-            )
-        chosen = ~np.isnan(numbers)
-        base._set_fixed(elements[chosen], numbers[chosen])
-
-    def unfix(self) -> None:
-        """Give the elements their bounds back; those that are not fixed stay as they are.
-
-        Examples
-        --------
-        >>> from fairlp import Model
-        >>> x = Model("m").variable("x", upper=3)
-        >>> x.fix(2)
-        >>> x.unfix()
-        >>> x.lower.tolist(), x.upper.tolist()
-        ([0.0], [3.0])
-        """
-        if "_fixed" in self.base.__dict__:
-            self.base._set_fixed(self._elements()[0], np.nan)
-
-    def set(self, *, lower: Any = ..., upper: Any = ...) -> None:
-        """Set other bounds, as :meth:`Model.variable` takes them; omitted bounds stay.
-
-        Of elements (``x["ann"].set(upper=0)``) the others stay, as do those that labelled numbers
-        (``x.set(upper={"ann": 0})``) do not have. Of its model only the bounds are
-        compiled anew, when it is next solved. What is fixed stays so, and these are the bounds that
-        :meth:`unfix` will give back.
-
-        Parameters
-        ----------
-        lower, upper : float, array_like or None
-
-        Raises
-        ------
-        ModelError
-            For a lower bound above the upper one.
-
-        Examples
-        --------
-        >>> from fairlp import Index, Model
-        >>> x = Model("m").variable("x", Index("n", ["ann", "bob"]))
-        >>> x.set(upper=3)
-        >>> x["bob"].set(upper=0)
-        >>> x.upper.tolist()
-        [3.0, 0.0]
-        """
-        from .tables import bound_values, require_ordered
-
-        base = self.base
-        elements, places = self._elements()
-        low, high = (side.copy() for side in base.__dict__["_bounds"])
-        for side, values, name in ((low, lower, "lower bound"), (high, upper, "upper bound")):
-            if values is not ...:
-                numbers = bound_values(self, values, places, name)
-                chosen = ~np.isnan(numbers)
-                side[elements[chosen]] = numbers[chosen]
-        low = meeting(low, high)
-        require_ordered(base.name, low, high, base.indices, base.positions)
-        base._set_bounds(low, high)
-
-
-class Variable(VariablePart):
-    """Unknown numbers over indices, of which a mask may leave elements out.
-
-    :meth:`Model.variable` declares it. It stands in formulas as any :class:`Expression` does. A
-    solution has its values: ``model.solve().values["x"]``.
-
-    In brackets stand labels, lists of labels, masks, and slices: of labels with both ends, of whole
-    numbers by position. An index in brackets renames.
-
-    Parameters
-    ----------
-    bounds : tuple of ndarray
-        Lower and upper bounds of the elements that exist.
-
-    Attributes
-    ----------
-    name : str
-    indices : tuple of Index
-    where : Subset or None
-        Elements that exist; None for all.
-    mask : Subset
-        Elements that exist, also where they are all.
-    lower, upper : ndarray
-        Bounds of the elements that exist, read-only; see :meth:`set` and :meth:`fix`.
-    integer : bool
-    doc : str
-        What it is, with the unit.
-    model : Model or None
-    base : Variable
-        That of the declaration, where this one is over other symbols.
-
-    Examples
-    --------
-    >>> from fairlp import Index, Model
-    >>> n, t = Index("n", ["ann", "bob", "cat"], "user"), Index("t", [8, 9, 10], "hour")
-    >>> model = Model("m", indices=(n, t))
-    >>> x = model.variable("x", n, t, upper=4)
-    >>> x["ann", 9]
-    <Element x[ann,9] of a variable>
-    >>> x[:, 9]
-    <Element x[n,9] of a variable: 3 users>
-    >>> x["bob":].sum(n)
-    <Expression ∑_n x[n∈{bob,cat},t] over t>
-    >>> x[[True, False, True]].sum()
-    <Expression ∑_n,t x[n∈{ann,cat},t]>
-    >>> x[n.alias("m"), t] - x
-    <Expression x[m,t] − x[n,t] over m,t,n>
-
-    With a mask only some elements exist, and only these cost anything:
-
-    >>> y = model.variable("y", n, where={"ann": True, "bob": False, "cat": True})
-    >>> y
-    <Variable y[n] ≥ 0: 2 of 3 exist>
-    >>> model.constraint("early", x.sum(t) <= 5, where=[True, True, False]).rows
-    ['early[ann]', 'early[bob]']
-    """
-
-    degree = 1
-    _names = frozenset({"name", "indices", "doc", "integer", "base", "model"})
-    _remedy = "other bounds are given by .set(lower=…, upper=…), another name or kind by declaring it anew"
-
-    @worded
-    def __init__(
-        self,
-        name: str = "",
-        indices: Indices = (),
-        *,
-        where: Subset | None = None,
-        bounds: tuple[np.ndarray, np.ndarray] | None = None,
-        integer: bool = False,
-        doc: str = "",
-        model: ChangeListener | None = None,
-        base: Variable | None = None,
-    ) -> None:
-        if bounds is None and base is None:
-            raise NoArgumentError(
-                "a variable is declared by its model: x = model.variable('x', n, lower=0, upper=1)"
-            )
-        self.name = name
-        self.indices = indices
-        self.doc = doc
-        self.integer = integer
-        self.model = model
-        self.base: Variable = self if base is None else base
-        if bounds is not None:
-            from .tables import Subset
-
-            self.__dict__["_bounds"] = bounds
-            self.__dict__["_exists"] = Subset("", indices, None) if where is None else where
-            self.__dict__["_when_empty"] = {}
-
-    @property
-    def _mask(self) -> Subset:
-        """Elements that exist, also where they are all."""
-        mask: Subset = self.base.__dict__["_exists"]
-        return mask
-
-    @property
-    def where(self) -> Subset | None:
-        """Elements that exist; None for all."""
-        return None if self._mask._is_full else self._mask
-
-    @property
-    def positions(self) -> np.ndarray | None:
-        """Elements that exist, in C order over the indices; None for all."""
-        return None if self.where is None else self.where.positions
-
-    def _elements(self) -> tuple[np.ndarray, np.ndarray | None]:
-        return np.arange(self.size), self.positions
-
-    @property
-    def lower(self) -> np.ndarray:
-        """Lower bounds of the existing elements, read-only; of fixed ones, their values."""
-        return self.base._bounds_now()[0]
-
-    @property
-    def upper(self) -> np.ndarray:
-        """Upper bounds of the existing elements, read-only; of fixed ones, their values."""
-        return self.base._bounds_now()[1]
-
-    def set(
-        self, *, lower: Any = ..., upper: Any = ..., integer: bool | EllipsisType = ...
-    ) -> None:
-        """Set other bounds, as :meth:`Model.variable` takes them, or whether it is integer.
-
-        What is omitted stays, as do elements that labelled numbers (``x.set(upper={"ann": 0})``) do
-        not have. Of its model only the bounds are compiled anew, when it is next solved. What is
-        fixed stays so, and these are the bounds that :meth:`unfix` will give back.
-
-        Parameters
-        ----------
-        lower, upper : float, array_like or None
-        integer : bool
-
-        Raises
-        ------
-        ModelError
-            For a lower bound above the upper one.
-
-        Examples
-        --------
-        >>> from fairlp import Model
-        >>> x = Model("m").variable("x")
-        >>> x.set(upper=3, integer=True)
-        >>> x
-        <Variable 0 ≤ x ≤ 3 integer>
-        """
-        super().set(lower=lower, upper=upper)
-        self._note_bounds(lower, upper)
-        base = self.base
-        if isinstance(integer, bool) and integer != base.integer:
-            base.__dict__["integer"] = integer
-            if base.model is not None:
-                base.model.changed()
-
-    def _note_bounds(self, lower: Any, upper: Any, binary: bool = False) -> None:
-        """Keep the bounds that first elements will have, where there is none yet."""
-        from .tables import bounds
-
-        if self.size:
-            return
-        for place, (side, value) in enumerate((("lower", lower), ("upper", upper))):
-            if value is None or is_number(value):
-                limits = [None, None]
-                limits[place] = value
-                shared = bounds(self.name, limits[0], limits[1], (), None, binary)
-                self.base.__dict__["_when_empty"][side] = shared[place]
-
-    def _bounds_now(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bounds, of fixed elements their values."""
-        attributes = self.__dict__
-        bounds: tuple[np.ndarray, np.ndarray] = attributes["_bounds"]
-        fixed = attributes.get("_fixed")
-        if fixed is None:
-            return bounds
-        if "_in_force" not in attributes:
-            in_force = tuple(np.where(np.isnan(fixed), side, fixed) for side in bounds)
-            for side in in_force:
-                side.setflags(write=False)
-            attributes["_in_force"] = in_force
-        now: tuple[np.ndarray, np.ndarray] = attributes["_in_force"]
-        return now
-
-    def _set_fixed(self, elements: np.ndarray, numbers: np.ndarray | float) -> None:
-        """Fix elements at numbers, without looking at them; NaN gives the bounds back."""
-        old = self.__dict__.get("_fixed")
-        fixed = np.full(self.size, np.nan) if old is None else old.copy()
-        fixed[elements] = numbers
-        self.__dict__.pop("_in_force", None)
-        if np.isnan(fixed).all():
-            self.__dict__.pop("_fixed", None)
-        else:
-            self.__dict__["_fixed"] = fixed
-        _tell_the_model(self)
-
-    def _set_bounds(self, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Set the bounds of the elements that exist, without looking at them."""
-        for side in (lower, upper):
-            side.setflags(write=False)
-        self.__dict__.pop("_in_force", None)
-        self.__dict__["_bounds"] = lower, upper
-        _tell_the_model(self)
-
-    def _grow(self, lower: np.ndarray, upper: np.ndarray, fixed: np.ndarray) -> None:
-        """Take the bounds and fixed values of all elements of a longer index."""
-        self.__dict__.pop("_fixed", None)
-        self._set_bounds(lower, upper)
-        self._set_fixed(np.flatnonzero(~np.isnan(fixed)), fixed[~np.isnan(fixed)])
-
-    def element_name(self, element: int) -> str:
-        """Return the name of an element that exists: ``x[ann,9]``.
-
-        Parameters
-        ----------
-        element : int
-            Its position among those that exist.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from fairlp import Index, Model
-        >>> Model("m").variable("x", Index("n", ["ann", "bob"])).element_name(1)
-        'x[bob]'
-        """
-        return Block(self.name, axes_of(self.indices), 0, 0, self.positions).name_of(int(element))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of labels of each index."""
-        return shape_of(self.indices)
-
-    @property
-    def size(self) -> int:
-        """Number of elements that exist."""
-        return math.prod(self.shape) if self.positions is None else len(self.positions)
-
-    def __getitem__(self, key: Any) -> VariablePart:
-        """Return the variable over other symbols (``x[m, i]``) or by label (``x["ann", :]``)."""
-        places, indices, parts = _places(self, key)
-        selected: VariablePart = (
-            Variable(
-                self.name,
-                indices,
-                integer=self.integer,
-                doc=self.doc,
-                base=self.base,
-            )
-            if places.count(None) == len(places)
-            else VariableElement(self.base, places, indices)
-        )
-        for part in parts:
-            selected = VariableSelection(self.base, selected, *_selection(*part))
-        return selected
-
-
-class Element(Expression):
-    """Elements of a parameter or variable, by label: ``g["ann", "s1"]``, or ``g["ann", :]``.
-
-    Attributes
-    ----------
-    base : Parameter or Variable
-    places : tuple of (int or None)
-        Position of the label of each index, None where the index stays.
-    indices : tuple of Index
-        The indices that stay.
-    """
-
-    _names = frozenset({"base", "name", "places", "indices", "degree"})
-    base: Any
-
-    def __init__(
-        self, base: Parameter | Variable, places: tuple[int | None, ...], indices: Indices
-    ) -> None:
-        self.base = base
-        self.name = base.name
-        self.places = places
-        self.indices = indices
-        self.degree = base.degree
-        if isinstance(base, Variable) and base.positions is not None and not indices:
-            position = np.ravel_multi_index(tuple(place or 0 for place in places), base.shape)
-            if position not in base.positions:
-                raise ModelError(f"{self} does not exist: {base!r}")
-
-    @property
-    def keys(self) -> tuple[Any, ...]:
-        """Label or symbol of each index of the base, as it is printed."""
-        free = iter(self.indices)
-        labels = [index.labels for index in self.base.indices]
-        return tuple(
-            next(free).symbol if place is None else axis_labels[place]
-            for axis_labels, place in zip(labels, self.places, strict=True)
-        )
-
-
-class VariableElement(Element, VariablePart):
-    """Elements of a variable: ``x["ann", 9]``, with bounds of their own."""
-
-
-class ParameterElement(Element, ParameterPart):
-    """Elements of a parameter: ``d["ann"]``, with numbers of their own."""
-
-
-class Selection(Along):
-    """Some labels of an index: ``x[["ann", "bob"]]``, ``x[1:3]`` or ``x[mask]``."""
-
-    _names = Along._names | {"base"}
-    base: Any
-
-    def __init__(
-        self, base: Parameter | Variable, body: Expression, index: Index, matrix: Any, to: Index
-    ) -> None:
-        super().__init__(body, index, matrix, to, member(to))
-        self.base = base
-
-
-class VariableSelection(Selection, VariablePart):
-    """Some labels of a variable, with bounds of their own."""
-
-
-class ParameterSelection(Selection, ParameterPart):
-    """Some labels of a parameter, with numbers of their own."""
-
-
-def grid_of(part: Expression) -> np.ndarray:
-    """Return where each element of a part lies in the grid of what it is a part of, in C order."""
-    if isinstance(part, Selection):
-        axis = symbols_of(part.body.indices).index(part.index.symbol)
-        taken: np.ndarray = np.take(grid_of(part.body), part.matrix.indices, axis)
-        return taken
-    assert isinstance(part, (Parameter, Variable, Element))
-    shape = shape_of(part.base.indices)
-    places = part.places if isinstance(part, Element) else (None,) * len(shape)
-    free = places.count(None)
-    grid = np.zeros((1,) * free, dtype=np.int64)
-    axis = 0
-    for k, (place, length) in enumerate(zip(places, shape, strict=True)):
-        step = math.prod(shape[k + 1 :])
-        if place is not None:
-            grid = grid + place * step
-            continue
-        grid = grid + np.arange(length).reshape(-1, *(1,) * (free - axis - 1)) * step
-        axis += 1
-    return grid
-
-
-def _tell_the_model(base: Parameter | Variable) -> None:
-    """Tell the model of a parameter or variable, if it is in one, that it has changed."""
-    if base.model is not None:
-        base.model.changed(base.name)
-
-
-Parts = list[tuple[Index, np.ndarray]]
-
-
-def _places(node: Expression, key: Any) -> tuple[tuple[int | None, ...], Indices, Parts]:
-    """Return the content of brackets: positions of labels, remaining indices, and their parts.
-
-    A position is None where an index stays.
-    """
-    indices = node.indices
-    name = getattr(node, "name", "") or str(node)
-    if len(indices) == 1 and isinstance(key, tuple) and _is_label(key, indices[0]):
-        key = (key,)  # a label may be a tuple itself
-    keys = key if isinstance(key, tuple) else (key,)
-    symbols = ",".join(symbols_of(indices))
-    if len(keys) > len(indices) or (
-        len(keys) < len(indices) and all(isinstance(selector, Index) for selector in keys)
-    ):
-        raise ModelError(f"{quoted(name)} has {len(indices)} indices ({symbols}), not {len(keys)}")
-    places: list[int | None] = []
-    free: list[Index] = []
-    parts: Parts = []
-    for index, selector in zip(
-        indices, (*keys, *(slice(None),) * (len(indices) - len(keys))), strict=True
-    ):
-        several = isinstance(selector, (slice, list, np.ndarray, pd.Series, pd.Index))
-        free_index = selector if isinstance(selector, Index) else index if several else None
-        places.append(_position(name, selector, index) if free_index is None else None)
-        if free_index is None:
-            continue
-        if several and not (isinstance(selector, slice) and selector == slice(None)):
-            parts.append((index, _several(name, selector, index)))
-        if not index.labels.equals(free_index.labels):
-            raise ModelError(
-                f"{quoted(name)}: index {index.symbol!r} cannot be replaced by {free_index.symbol!r}: "
-                "other labels"
-            )
-        if free_index.symbol in symbols_of(free):
-            raise ModelError(
-                f"{quoted(name)} has index {free_index.symbol!r} in two places; a diagonal is taken by "
-                "`where`"
-            )
-        free.append(free_index)
-    return tuple(places), tuple(free), parts
-
-
-def _selection(index: Index, positions: np.ndarray) -> tuple[Index, csr_array[Any], Index]:
+def selection(index: Index, positions: np.ndarray) -> tuple[Index, csr_array[Any], Index]:
     """Return an index, the matrix that takes some of its labels, and the index of these."""
-    matrix = _matrix(np.arange(len(positions)), positions, (len(positions), len(index)))
+    matrix = matrix_of(np.arange(len(positions)), positions, (len(positions), len(index)))
     return index, matrix, index.part(positions)
 
 
@@ -1951,7 +1302,7 @@ def _parts_of(node: Expression, parts: Parts) -> Expression:
     """Return an expression with only some labels of its indices."""
     selected = node
     for part in parts:
-        index, matrix, part_index = _selection(*part)
+        index, matrix, part_index = selection(*part)
         selected = Along(selected, index, matrix, part_index, member(part_index))
     return selected
 
@@ -1962,54 +1313,84 @@ def _at(node: Expression, index: Index, place: int) -> SumOver:
     return SumOver(_parts_of(node, [(index, position)]), (index.part(position),))
 
 
-def _several(name: str, key: Any, index: Index) -> np.ndarray:
-    """Return the positions of a slice, mask or labels.
+def parameter_values(values: Any, indices: Indices, name: str) -> Any:
+    """Return a parameter's numbers, one for each combination of labels, finite and read-only.
 
-    A slice of whole numbers is by position; one of labels includes both ends.
+    Sparse ones are in COO form.
     """
-    if isinstance(key, slice):
-        if not (key.step is None or is_whole_number(key.step)) or key.step == 0:
-            raise ModelError(
-                f"{quoted(name)} is taken in steps of {quoted(key.step)}; expected a whole number"
-            )
-        ends = (key.start, key.stop)
-        if all(end is None or is_whole_number(end) for end in ends):
-            return np.arange(len(index))[key]
-        first, last = (None if end is None else _position(name, end, index) for end in ends)
-        return np.arange(len(index))[slice(first, None if last is None else last + 1, key.step)]
-    if np.asarray(key).dtype == bool:
-        mask = np.asarray(aligned(key, (index,), f"the mask of {quoted(name)}", ModelError))
-        if mask.shape != (len(index),):
-            raise ModelError(
-                f"the mask of {quoted(name)} has shape {mask.shape}, expected {len(index)} {index.name}"
-            )
-        return np.flatnonzero(mask)
-    labels = list(key)
-    if labels and isinstance(labels[0], tuple) and not _is_label(labels[0], index):
+    if hasattr(values, "tocoo") and not carries_labels(values):
+        return _sparse_values(values, indices, name)
+    if isinstance(values, FunctionType):
         raise ModelError(
-            f"{quoted(name)} is taken at pairs such as {quoted(labels[0])}, and brackets take labels of "
-            "each index: x[['ann', 'bob'], :]; some pairs are fixed by x.fix({pair: 1}), bounded by "
-            "x.set(upper={pair: 1}), and rows of theirs have where=pairs"
+            f"parameter {quoted(name)} is a function; write the numbers, {{k: f(k) for k in n}}"
         )
-    positions = np.array([_position(name, label, index) for label in labels], dtype=np.intp)
-    if len(np.unique(positions)) < len(positions):
-        raise ModelError(
-            f"{quoted(name)} is taken at a {index.name} twice; expected each label once"
-        )
-    return positions
-
-
-def _is_label(key: object, index: Index) -> bool:
     try:
-        return key in index
-    except TypeError:  # a list, which is no label
-        return False
-
-
-def _position(name: str, label: Any, index: Index) -> int:
-    """Return the position of a label of an index."""
-    if not _is_label(label, index):
-        raise UnknownNameError(
-            f"{quoted(name)} has no {index.name} {quoted(label)}; {nearest(label, index)}"
+        array = floats(aligned(values, indices, f"parameter {quoted(name)}", ModelError))
+    except NumberError as error:
+        raise ModelError(f"parameter {quoted(name)} is not all numbers ({error})") from None
+    _require_shape(array, indices, name)
+    if not np.isfinite(array).all():
+        position = tuple(np.argwhere(~np.isfinite(array))[0])
+        raise ModelError(
+            f"parameter {name}[{labels_at(indices, position)}] is {array[position]}; expected a finite number"
         )
-    return int(index.labels.get_loc(label))  # type: ignore[arg-type]
+    array.setflags(write=False)
+    return array
+
+
+def _sparse_values(values: Any, indices: Indices, name: str) -> Any:
+    """Return a copy of a sparse array as a COO array without repeated places and zeros."""
+    from scipy.sparse import coo_array
+
+    _require_shape(values, indices, name)
+    try:
+        array = coo_array(values, copy=True)
+        array.data = floats(array.data)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"parameter {quoted(name)} is not all numbers ({error})") from None
+    array.sum_duplicates()
+    array.eliminate_zeros()
+    if not np.isfinite(array.data).all():
+        position = int((~np.isfinite(array.data)).argmax())
+        where = labels_at(indices, (places[position] for places in array.coords))
+        raise ModelError(
+            f"parameter {name}[{where}] is {array.data[position]}; expected a finite number"
+        )
+    array.data.setflags(write=False)
+    return array
+
+
+def _require_shape(values: Any, indices: Indices, name: str) -> None:
+    shape = shape_of(indices)
+    if values.shape != shape:
+        raise ModelError(
+            f"parameter {quoted(name)} has shape {values.shape}, expected {shape} ({axes_text(indices)})"
+            + ("" if values.ndim else "; one number for all is default=…, and .set(…) changes some")
+        )
+
+
+def children(node: Expression) -> tuple[Expression, ...]:
+    """Return the expressions that a node is made of."""
+    match node:
+        case Add():
+            return tuple(addend for _, addend in node.addends())
+        case Product() | Quotient():
+            return node.left, node.right
+        case SumOver() | Along():
+            return (node.body,)
+        case OfArgument():
+            return (node.argument,)
+        case Minimum():
+            return node.parts
+    return ()
+
+
+def named(*expressions: Expression) -> Iterator[Any]:
+    """Yield every parameter and variable of expressions, as it was declared; one may come again."""
+    stack = list(expressions)
+    while stack:
+        node = stack.pop()
+        inner = children(node)
+        stack += inner
+        if not inner and "base" in vars(node):
+            yield vars(node)["base"]

@@ -16,14 +16,13 @@ import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
 from .combinations import spread
-from .expressions import Along, Data, Element, Expression, Parameter, Variable
+from .expressions import Along, Data, Expression, children
 from .labels import Index, Indices, in_order, shape_of, symbols_of
-from .tables import bounds, declared_numbers, subset_of
-from .walks import children
+from .variables import Element, Parameter, Variable, bounds, declared_numbers, subset_of
 
 if TYPE_CHECKING:
     from .model import Declarations
-    from .tables import Subset
+    from .variables import Subset
 
 #: What is entry of a variable's new elements.
 _OF_VARIABLES = ("lower", "upper", "where")
@@ -122,7 +121,7 @@ class _Growth:
             mask._set_positions(self.grown[id(mask)].positions)
         for variable, sides, fixed in self.limits:
             variable._grow(*sides, fixed)
-        self.model.changed()
+        self.model._changed()
 
     def _refuse_unknown_entries(self) -> None:
         """Raise for an entry that nothing over the index has."""
@@ -172,7 +171,7 @@ class _Growth:
         yield from (("the objective", formula) for formula in self.model.objectives)
         for name, formula in self.model.definitions.items():
             yield f"definition {name!r}", formula
-        yield from (("the levels", formula) for formula in self.model.curves.values())
+        yield from (("the levels", formula) for formula in self.model._curves.values())
 
     def _problem(self, node: Expression) -> str:
         """Return why a part of a formula cannot have another label, empty where it can."""

@@ -188,7 +188,7 @@ def _keeping(model: Model, place: int, program: Program, solution: Solution) -> 
     x = solution.require_point()
     costs = program.c
     reached = float(costs @ x)
-    relative, absolute = model.tolerances
+    relative, absolute = model._tolerances
     allowance = relative * abs(solution.objective) + absolute
     size = float(abs(costs) @ abs(x))
     used = costs != 0
@@ -279,8 +279,8 @@ def difference_in_order(first: Model, second: Model | Program) -> pd.DataFrame:
             table = table[is_of_objective]
             table = table.assign(part=f"objective {place + 1}: " + table["part"])
         tables.append(table)
-    numbers = [(len(first_programs), *first.tolerances)]
-    numbers += [(len(second_programs), *getattr(second, "tolerances", (0.0, 0.0)))]
+    numbers = [(len(first_programs), *first._tolerances)]
+    numbers += [(len(second_programs), *getattr(second, "_tolerances", (0.0, 0.0)))]
     names = ("objectives", "rel_tolerance", "abs_tolerance")
     others = [
         (name, "", "", own, other)

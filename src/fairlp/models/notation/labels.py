@@ -19,7 +19,7 @@ from collections.abc import (
     Sized,
 )
 from itertools import islice, permutations, product
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, NoReturn
 from weakref import ref
 
 import numpy as np
@@ -40,13 +40,6 @@ from .reals import is_whole_number
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
-
-
-class ChangeListener(Protocol):
-    """A model, which is told when what it is made of has changed."""
-
-    def changed(self, name: str | None = None) -> None:
-        """Discard the compiled program, or its parts that depend on the parameter or variable."""
 
 
 class _ReadOnlyError(ModelError, AttributeError):
@@ -1006,6 +999,14 @@ def symbols_of(indices: Iterable[Index]) -> list[str]:
 def axes_of(indices: Iterable[Index]) -> tuple[tuple[str, pd.Index[Any]], ...]:
     """Return the symbol and the labels of each index, as blocks of a program have them."""
     return tuple((index.symbol, index.labels) for index in indices)
+
+
+def is_label(entry: object, *indices: Index) -> bool:
+    """Whether something is a label of one of the indices; a list is none."""
+    try:
+        return any(entry in index for index in indices)
+    except TypeError:
+        return False
 
 
 def labels_at(axes: Iterable[Index], place: Iterable[int]) -> str:

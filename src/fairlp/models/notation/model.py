@@ -14,27 +14,29 @@ from ..programs.options import SolveOptions, WriteOptions
 from ..programs.program import Program, Sense, free_name
 from ..programs.writers import write
 from .concave_levels import in_variables, require_concave, require_linear
-from .expressions import Expression, Parameter, ParameterPart, Relation, Variable, as_expression
+from .edits import copied, removed, replaced, with_absolutes
+from .expressions import Expression, Relation, as_expression
 from .labels import Index, as_indices, union
 from .reals import is_whole_number
 from .switches import binary, implied, interpolated, parts_of, special_ordered, zero_or_at_least
 from .tables import (
     Constraint,
-    Subset,
     Tables,
-    bounds,
     check_own,
     checked_objective,
-    copied,
     declared,
-    declared_numbers,
-    indices_before,
-    removed,
-    replaced,
     require_name,
     require_one_objective,
+)
+from .variables import (
+    Parameter,
+    ParameterPart,
+    Subset,
+    Variable,
+    bounds,
+    declared_numbers,
+    indices_before,
     subset_of,
-    with_absolutes,
 )
 
 if TYPE_CHECKING:
@@ -53,22 +55,8 @@ if TYPE_CHECKING:
 class Declarations(Tables):
     """The methods of a model that change it."""
 
-    def changed(self, name: str | None = None) -> None:
-        """Discard the compiled program, or its parts that depend on the parameter or variable.
-
-        Parameters
-        ----------
-        name : str, optional
-            A parameter or variable whose numbers changed.
-
-        Examples
-        --------
-        >>> model = Model("m")
-        >>> before = model.compile()
-        >>> model.changed()
-        >>> model.compile() is before
-        False
-        """
+    def _changed(self, name: str | None = None) -> None:
+        """Discard the compiled program, or its parts that depend on the parameter or variable."""
         if name is None:
             self._program = None
             self._stale.clear()
@@ -282,7 +270,7 @@ class Declarations(Tables):
             )
         order = as_indices(over, f"constraint {quoted(name)} runs over")
         self._constraints[name] = declared(self, name, relation, order, where, doc)
-        self.changed()
+        self._changed()
         return self._constraints[name]
 
     def indicator(
@@ -511,7 +499,7 @@ class Declarations(Tables):
         False
         """
         removed(self, name)
-        self.changed()
+        self._changed()
 
     def replace(
         self, name: str | Constraint, relation: Relation, *, where: Any = ...
@@ -547,7 +535,7 @@ class Declarations(Tables):
         """
         row = replaced(self, name, relation, where)
         self._constraints[row.name] = row
-        self.changed()
+        self._changed()
         return row
 
     def define(self, name: str, expression: Expression) -> None:
@@ -716,8 +704,8 @@ class Declarations(Tables):
         levels : Expression or Constraint
             With an index: its elements are the levels, and the model gets a variable t and rows
             ``levels ≥ t``. Linear, or concave in the variables, of logarithms, powers and
-            :func:`fairlp.minimum` (see :attr:`curves`); the page ``docs/concave-levels.md``
-            describes these. Or such rows, ``… ≥ w·t``, which the model has already, with their t.
+            :func:`fairlp.minimum`; the page ``docs/concave-levels.md`` describes these. Or such
+            rows, ``… ≥ w·t``, which the model has already, with their t.
         lowest : Variable, optional
             The t of rows.
         where : array_like of bool or Subset, optional
@@ -790,8 +778,8 @@ class Declarations(Tables):
         self._tolerances = tolerances
         self._sense = sense
         self._objectives = objectives
-        self._levels = None
-        self.changed()
+        self._levels = ""
+        self._changed()
 
     def _register(self, name: str, indices: tuple[Index, ...]) -> None:
         require_name(name, "variable, parameter or subset")
@@ -800,7 +788,7 @@ class Declarations(Tables):
                 f"the name {quoted(name)} is used twice in model {self.name!r}; the first is model[{quoted(name)}]"
             )
         self._use(union(self._indices, (index.whole or index for index in indices)))
-        self.changed()
+        self._changed()
 
 
 class Model(Declarations):
@@ -813,12 +801,10 @@ class Model(Declarations):
     solve    :meth:`solve`, :meth:`session`, :meth:`sweep`
     read     ``model["x"]``, :attr:`variables`, :attr:`parameters`, :attr:`constraints`,
              :attr:`subsets`, :attr:`definitions`, :attr:`objective`, :attr:`objectives`,
-             :attr:`tolerances`, :attr:`sense`, :attr:`indices`, :attr:`levels`, :attr:`curves`,
-             :attr:`absolutes`;
-             :meth:`kind_of`, :meth:`evaluate`
+             :attr:`sense`, :attr:`indices`; :meth:`evaluate`
     check    :meth:`explain`, :meth:`statistics`, :meth:`diff`, :meth:`equals`
-    change   :meth:`extend`, :meth:`replace`, :meth:`remove`, :meth:`copy`, :meth:`relax_integrality`,
-             :meth:`changed`; of what it is made of :meth:`.Parameter.set`, :meth:`.Variable.set`,
+    change   :meth:`extend`, :meth:`replace`, :meth:`remove`, :meth:`copy`, :meth:`relax_integrality`;
+             of what it is made of :meth:`.Parameter.set`, :meth:`.Variable.set`,
              :meth:`.Variable.fix`, :meth:`.Constraint.replace`
     write    ``print(model)``, :meth:`to_latex`, :meth:`write`, :meth:`compile`, :meth:`to_highs`,
              :meth:`to_pyomo`, :meth:`to_cvxpy`, :meth:`read_back`
@@ -1336,8 +1322,7 @@ class Model(Declarations):
         ['m.mps']
         """
         if Path(path).suffix.lower() == ".nl":
-            files: list[Path] = write(self, path, ".nl", options)
-            return files
+            return list(write(self, path, ".nl", options))
         return self.compile().write(path, **options)
 
     def to_highs(self, names: bool = True) -> Any:

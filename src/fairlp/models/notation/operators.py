@@ -44,22 +44,26 @@ _ELEMENTWISE: dict[np.ufunc, Callable[..., Any]] = {
 _TURNED = {np.less_equal: operator.ge, np.greater_equal: operator.le, np.equal: operator.eq}
 
 
-def elementwise(ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+def elementwise(
+    as_formula: Callable[[Any, Any], Any],
+    ufunc: np.ufunc,
+    method: str,
+    *inputs: Any,
+    **keywords: Any,
+) -> Any:
     """Return what a function of NumPy that works element by element is of formulas.
+
+    ``as_formula`` makes a formula of data beside another one.
 
     >>> from fairlp import Index, Model
     >>> x = Model("m").variable("x", Index("n", ["ann", "bob"]))
     >>> np.abs(x), np.array([1, 2]) * x, np.add.reduce(x)
     (<Expression |x[n]| over n>, <Expression [2 numbers over n]·x[n] over n>, <Expression ∑_n x[n]>)
     """
-    from .expressions import Expression, as_expression, log
-
     if ufunc is np.add and method == "reduce" and set(keywords.items()) <= {("axis", 0)}:
         return inputs[0].sum()
     if method != "__call__" or keywords:
         refuse(ufunc.__name__)
-    if ufunc is np.log:
-        return log(inputs[0])
     if ufunc not in _ELEMENTWISE:
         refuse(ufunc.__name__)
     if len(inputs) == 1 or ufunc in (np.power, np.float_power):
@@ -67,11 +71,11 @@ def elementwise(ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> 
     left, right = inputs
     if ufunc in (np.matmul, np.vecdot):
         return _product(left, right)
-    if isinstance(left, Expression):
+    if isinstance(left, Refusals):
         return _ELEMENTWISE[ufunc](left, right)
     if ufunc in _TURNED:
         return _TURNED[ufunc](right, left)
-    return _ELEMENTWISE[ufunc](as_expression(left, right), right)
+    return _ELEMENTWISE[ufunc](as_formula(left, right), right)
 
 
 def function(called: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
@@ -88,17 +92,7 @@ def function(called: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
 
 
 def _product(left: Any, right: Any) -> Any:
-    from .expressions import Expression
-
-    return left @ right if isinstance(left, Expression) else right.__rmatmul__(left)
-
-
-def _sum(formula: Any) -> Expression:
-    return formula.sum()  # type: ignore[no-any-return]
-
-
-def _mean(formula: Any) -> Expression:
-    return formula.mean()  # type: ignore[no-any-return]
+    return left @ right if isinstance(left, Refusals) else right.__rmatmul__(left)
 
 
 def _running_sum(formula: Any) -> Expression:
@@ -112,9 +106,9 @@ def _shape(formula: Any) -> tuple[int, ...]:
 
 
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.sum: _sum,
-    np.mean: _mean,
-    np.average: _mean,
+    np.sum: operator.methodcaller("sum"),
+    np.mean: operator.methodcaller("mean"),
+    np.average: operator.methodcaller("mean"),
     np.cumsum: _running_sum,
     np.dot: _product,
     np.inner: _product,

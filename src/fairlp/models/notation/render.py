@@ -12,29 +12,28 @@ from .expressions import (
     Abs,
     Add,
     Along,
+    Conditional,
     Constant,
     Data,
-    Element,
     Expression,
     Log,
     Marker,
     Minimum,
-    Parameter,
     Power,
     Product,
     Quotient,
     Range,
     Relation,
     SumOver,
-    Variable,
+    children,
 )
 from .labels import Immutable, Index, Indices, member, shape_of, symbols_of
-from .switches import Conditional
-from .walks import children
+from .variables import Element, Parameter, Variable
 
 if TYPE_CHECKING:
     from .model import Model
-    from .tables import Constraint, Subset
+    from .tables import Constraint
+    from .variables import Subset
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "Gamma": "Γ", "delta": "δ", "epsilon": "ε", "lambda": "λ", "Lambda": "Λ",
@@ -414,12 +413,12 @@ def _rows_as_written(model: Model) -> list[Constraint]:
 
 def _variables_as_written(model: Model) -> list[Variable]:
     """Return the variables without those that stand for terms of the levels."""
-    return [variable for name, variable in model.variables.items() if name not in model.curves]
+    return [variable for name, variable in model.variables.items() if name not in model._curves]
 
 
 def _as_written(model: Model, row: Constraint, tex: bool) -> str:
     """Return a row's relation, that of concave levels with its logarithms, powers and minima."""
-    if not model.curves or isinstance(row.relation, (Range, Conditional)):
+    if not model._curves or isinstance(row.relation, (Range, Conditional)):
         return relation(row.relation, tex)
     left, right = (
         _render(as_written(model, side), tex)[0] for side in (row.relation.left, row.relation.right)
@@ -429,7 +428,7 @@ def _as_written(model: Model, row: Constraint, tex: bool) -> str:
 
 def _giving_way(model: Model, tex: bool) -> str:
     """Return by how much objectives may give way to later ones; empty where they may not."""
-    relative, absolute = model.tolerances
+    relative, absolute = model._tolerances
     times = r"\," if tex else "·"
     amounts = [f"{relative:.12g}{times}|optimum|"] if relative else []
     amounts += [f"{absolute:.12g}"] if absolute else []

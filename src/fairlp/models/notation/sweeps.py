@@ -23,10 +23,10 @@ from ..programs.protocols import Capability, Session
 from ..programs.solution import RELAX, Solution
 from ..programs.solution_views import imported_xarray
 from ..programs.status import HOPELESS, LIMITS, Termination
-from .expressions import Parameter, ParameterPart
+from .edits import handle
 from .labels import axes_of, axes_text, require_ordered
 from .reals import NumberError, floats
-from .tables import handle
+from .variables import Parameter, ParameterPart
 
 if TYPE_CHECKING:
     from .model import Model
@@ -369,7 +369,7 @@ def _reader(model: Model, read: Any) -> Reader:
         return function
     require_ordered(read, "read", ModelError)
     entries = [read] if isinstance(read, str) or not isinstance(read, Iterable) else read
-    names = [model.kind_of(name) for name in entries]
+    names = [model._kind_of(name) for name in entries]
     for kind, name in names:
         if kind not in ("variable", "constraint", "definition"):
             raise ModelError(

@@ -17,15 +17,16 @@ from ...errors import ModelError, quoted
 from ..programs.program import free_name
 from .expressions import (
     Comparison,
+    Conditional,
     Data,
-    Element,
     Expression,
     Range,
     Relation,
-    Variable,
     as_expression,
+    parameter_values,
 )
-from .labels import Index, Indices, symbols_of, union
+from .labels import Index, Indices, symbols_of
+from .variables import Element, Subset, Variable
 
 if TYPE_CHECKING:
     from .model import Declarations
@@ -33,39 +34,6 @@ if TYPE_CHECKING:
 
 #: What a helper may declare.
 _DECLARED = ("variable", "constraint")
-
-
-class Conditional(Relation):
-    """``condition = active ⇒ relation``, one-sided, written with the least M of the bounds.
-
-    Attributes
-    ----------
-    relation : Relation
-        ``<=`` or ``>=``.
-    condition : Expression
-        0 or 1 at every solution.
-    active : int
-        The value at which the relation holds.
-    big_m : Expression or None
-        By how much the relation can be missed at most, beside what the bounds of the variables say.
-    """
-
-    _names = Relation._names | {"relation", "condition", "active", "big_m"}
-
-    def __init__(
-        self, relation: Relation, condition: Expression, active: int, big_m: Expression | None
-    ) -> None:
-        super().__init__(relation.left, relation.comparison, relation.right)
-        self.relation = relation
-        self.condition = condition
-        self.active = active
-        self.big_m = big_m
-        self.__dict__["indices"] = union(relation.indices, condition.indices)
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        """The expressions that it relates."""
-        return *super().parts, self.condition, *(() if self.big_m is None else (self.big_m,))
 
 
 @contextmanager
@@ -115,8 +83,6 @@ def linear_in(name: str, node: Any) -> tuple[Expression, Any]:
         return formula, None
     if set(formula.indices) == set(formula.base.indices):
         return formula, formula._mask
-    from .tables import Subset
-
     return formula, Subset("", formula.indices, formula.positions)
 
 
@@ -262,8 +228,6 @@ def _joined(name: str, abscissae: Data) -> Data | None:
 
 def _of_points(name: str, noun: str, numbers: Any, over: Indices, point: Index) -> Data:
     """Return numbers of breakpoints: shared, or of each element."""
-    from .tables import parameter_values
-
     axes = (point,) if len(_shape(name, noun, numbers)) == 1 else (*over, point)
     return Data(f"{name}_{noun}", axes, parameter_values(numbers, axes, f"{noun} of {name}"))
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping
-from itertools import count, zip_longest
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ...errors import (
     FairlpWarning,
@@ -28,182 +25,45 @@ from ...hints import hint_of
 from ..programs.program import Block, Program
 from ..programs.views import NamedView
 from .arrays import Labelled
-from .combinations import EXPECTED, chosen, found_in, listed_numbers, lists_labels, spread
+from .combinations import found_in
 from .compiler import naming, numbers, unconditional
 from .expressions import (
     Abs,
     Along,
     Expression,
-    Parameter,
-    ParameterPart,
     Range,
     Relation,
     SumOver,
-    Variable,
-    VariablePart,
     as_expression,
-    grid_of,
+    children,
+    named,
 )
 from .labels import (
     Immutable,
     Index,
     Indices,
-    aligned,
     as_indices,
-    axes_count,
     axes_of,
-    axes_text,
-    carries_labels,
-    labels_at,
-    laid_out,
     require_text,
     shape_of,
     symbols_of,
     union,
 )
-from .reals import NumberError, floats, meeting, number
-from .switches import parts_of
-from .walks import children, mapped, mapped_relation, named, rebuilt, require_current, uses
+from .reals import meeting
+from .variables import (
+    Parameter,
+    Subset,
+    Variable,
+    VariablePart,
+    grid_of,
+    require_current,
+    subset_of,
+)
 
 if TYPE_CHECKING:
     # not at run time: completion in IPython fails at a property whose annotation is a Literal
     from ..programs.program import Sense
-    from .model import Declarations, Model
-
-# What is declared over indices, checked: numbers, bounds, and the subset of elements that a block
-# exists for.
-
-
-class Editable(Protocol):
-    """A model whose constraints are changed by their handles."""
-
-    def remove(self, name: Any) -> None:
-        """Remove what has the name, or what a handle stands for."""
-
-    def replace(
-        self, name: str | Constraint, relation: Relation, *, where: Any = ...
-    ) -> Constraint:
-        """Put another relation in the place of a constraint."""
-
-
-class Subset(Immutable):
-    """Some combinations of labels, ``E = {(n,i): n may run on i}``, by :meth:`Model.subset`.
-
-    Attributes
-    ----------
-    name : str
-        Its name in formulas; one is made up where it is empty.
-    indices : tuple of Index
-    positions : ndarray of int
-        The elements, in C order over the indices.
-    doc : str
-        Which these are, in words; without words they are enumerated.
-
-    Examples
-    --------
-    >>> from fairlp import Index, Model
-    >>> n, i = Index("n", ["ann", "bob"], "user"), Index("i", ["s1", "s2"], "server")
-    >>> model = Model("m", indices=(n, i))
-    >>> near = model.subset("E", (n, i), [[True, False], [True, True]], "n is near i")
-    >>> near
-    <Subset E of n,i: 3 of 4>
-    >>> x = model.variable("x", n, i, where=near)
-    >>> model.constraint("cap", x <= 1, where=near).size
-    3
-    """
-
-    _names = frozenset({"name", "indices", "doc"})
-
-    def __init__(
-        self, name: str, indices: Indices, positions: np.ndarray | None, doc: str = ""
-    ) -> None:
-        self.name = name
-        self.indices = indices
-        self.doc = doc
-        self._set_positions(positions)
-
-    def _set_positions(self, positions: np.ndarray | None) -> None:
-        """Take other elements, those of a longer index; None for all."""
-        if positions is not None:
-            positions.setflags(write=False)
-        self.__dict__["_positions"] = positions
-
-    @property
-    def positions(self) -> np.ndarray:
-        """The elements, in C order over the indices."""
-        positions: np.ndarray | None = self.__dict__["_positions"]
-        return np.arange(self.full_size) if positions is None else positions
-
-    @property
-    def full_size(self) -> int:
-        """Number of all combinations."""
-        return math.prod(shape_of(self.indices))
-
-    @property
-    def _is_full(self) -> bool:
-        """Whether these are all combinations."""
-        return len(self) == self.full_size
-
-    @property
-    def _source(self) -> Subset:
-        """The subset that this one follows where an index grows; itself where it follows none."""
-        source: Subset = self.__dict__.get("_followed", self)
-        return source
-
-    def _over(self, indices: Indices) -> Subset:
-        """Return the same elements over these indices, which may be more, or in another order.
-
-        It is the subset itself over its own indices, else one that follows it.
-        """
-        if all(own is other for own, other in zip_longest(self.indices, indices)):
-            return self
-        if symbols_of(self.indices) == symbols_of(indices):  # of another model
-            return Subset(self.name, indices, self.positions.copy(), self.doc)
-        positions = None if self._is_full else spread(self.positions, self.indices, indices)
-        subset = Subset("", indices, positions)
-        if set(self._source.indices) <= set(indices):
-            subset.__dict__["_followed"] = self._source
-        return subset
-
-    __call__ = refused(
-        "is not called", "write where= in model.variable or model.constraint, or mask * x"
-    )
-
-    def __len__(self) -> int:
-        positions = self.__dict__["_positions"]
-        return self.full_size if positions is None else len(positions)
-
-    def elements(self, count: int) -> list[tuple[Any, ...]]:
-        """Return the labels of the first elements.
-
-        Parameters
-        ----------
-        count : int
-
-        Returns
-        -------
-        list of tuple
-
-        Examples
-        --------
-        >>> from fairlp import Index, Model
-        >>> n, i = Index("n", ["ann", "bob"]), Index("i", ["s1", "s2"])
-        >>> Model("m").subset("E", (n, i), [[True, False], [True, True]]).elements(2)
-        [('ann', 's1'), ('bob', 's1')]
-        """
-        if not self.indices:  # one row, or none
-            return [()] * len(self.positions[:count])
-        places = np.unravel_index(self.positions[:count], shape_of(self.indices))
-        return [
-            tuple(index[int(k)] for index, k in zip(self.indices, element, strict=True))
-            for element in zip(*places, strict=True)
-        ]
-
-    def __repr__(self) -> str:
-        over = ",".join(symbols_of(self.indices))
-        return (
-            f"<Subset {self.name or 'without a name'} of {over}: {len(self)} of {self.full_size}>"
-        )
+    from .model import Declarations
 
 
 class Constraint(Immutable):
@@ -249,7 +109,7 @@ class Constraint(Immutable):
         over: Indices = (),
         where: Subset | None = None,
         doc: str = "",
-        model: Editable | None = None,
+        model: Declarations | None = None,
     ) -> None:
         if not isinstance(relation, Relation):
             raise NoArgumentError(
@@ -281,12 +141,12 @@ class Constraint(Immutable):
     @property
     def full_size(self) -> int:
         """Number of rows without the mask."""
-        return math.prod(shape_of(self.over))
+        return self._mask.full_size
 
     @property
     def size(self) -> int:
         """Number of rows."""
-        return self.full_size if self.where is None else len(self.where)
+        return len(self._mask)
 
     def __len__(self) -> int:
         return self.size
@@ -397,197 +257,13 @@ class Constraint(Immutable):
     )
     __mul__ = __rmul__ = __and__ = __or__ = __rshift__ = __invert__ = __add__
 
-    def _model(self) -> Editable:
+    def _model(self) -> Declarations:
         if self.model is None:
             raise ModelError(f"constraint {self.name!r} is of no model")
         return self.model
 
     def _repr_latex_(self) -> str:
         return self.relation._repr_latex_()
-
-
-def subset_of(where: Any, over: Indices, subject: str) -> Subset:
-    """Return the elements where a block exists by a mask, a list, a Subset or None, which is all.
-
-    All may be over some of the indices: a Series over hours, for rows over users and hours.
-    """
-    if where is None or where is True:
-        return Subset("", over, None)
-    argument = f"'where' of {subject}"
-    if isinstance(where, Subset):
-        own = {index.symbol: index for index in over}
-        if not all(
-            index.symbol in own and index.labels.equals(own[index.symbol].labels)
-            for index in where.indices
-        ):
-            raise ModelError(
-                f"{subject}: {quoted(where)} is not over ({', '.join(symbols_of(over))})"
-            )
-        return where._over(over)
-    if isinstance(where, Expression):
-        raise ModelError(
-            f"{argument} is {where!r}; {EXPECTED}, such as where=costs > 0 of your data"
-        )
-    if isinstance(where, FunctionType):
-        raise ModelError(
-            f"{argument} is a function; write the combinations that exist, where=[k for k in n if k != 'ann']"
-        )
-    is_mask = isinstance(where, np.ndarray) and where.dtype == bool
-    if not is_mask and lists_labels(where):
-        chosen_indices, positions = chosen(where, over, argument)
-        if len(positions) == math.prod(shape_of(chosen_indices)):
-            return Subset("", over, None)
-        return Subset("", over, spread(positions, chosen_indices, over))
-    shape = shape_of(over)
-    axes = over
-    if 0 < axes_count(where) < len(over):
-        # a mask over some of the indices holds for each label of the others
-        axes, where = laid_out(where, over, argument, ModelError)
-    else:
-        where = aligned(where, over, argument, ModelError)
-    try:
-        mask = np.asarray(where)
-    except ValueError:
-        raise ModelError(f"{argument} is lists of different lengths; {EXPECTED}") from None
-    if axes is not over and mask.shape == shape_of(axes):
-        order = [axes.index(index) for index in over if index in axes]
-        sizes = [len(index) if index in axes else 1 for index in over]
-        mask = np.broadcast_to(mask.transpose(order).reshape(sizes), shape)
-    if mask.dtype != bool or mask.shape != shape:
-        raise ModelError(
-            f"{subject}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} "
-            f"({axes_text(over)}), or a list of the combinations that exist"
-        )
-    return Subset("", over, None if mask.all() else np.flatnonzero(mask))
-
-
-def indices_before(subject: str, over: Any, data: Any) -> Indices:
-    """Return the indices of numbers or of a mask; several go in a tuple, and the data follow."""
-    indices = as_indices(over, f"{subject} runs over")
-    if isinstance(data, Index) and data not in indices:
-        symbols = ", ".join(symbols_of((*indices, data)))
-        raise ModelError(
-            f"{subject} has the index {data.symbol!r} where its data are expected; several indices "
-            f"go in a tuple: (name, ({symbols}), data)"
-        )
-    return indices
-
-
-def declared_numbers(values: Any, indices: Indices, name: str, default: float | None) -> Any:
-    """Return the numbers that a parameter is declared with, or set to; see `parameter_values`.
-
-    With a default, labelled data need not have all combinations.
-    """
-    if values is None and default is None and indices:
-        raise ModelError(
-            f"parameter {quoted(name)} has no numbers, expected {axes_text(indices)}; hand them over, or "
-            "say default=0 for now, and set them later with .set(…)"
-        )
-    try:
-        filled = values if default is None else _filled(values, indices, name, default)
-        return parameter_values(filled, indices, name)
-    except ModelError as error:
-        if _has_gaps(values, indices):
-            raise ModelError(f"{error}; or say with default=0 what holds elsewhere") from None
-        if not isinstance(values, pd.DataFrame) or values.shape[1] <= len(indices):
-            raise
-        symbols = ", ".join(symbols_of(indices))
-        raise ModelError(
-            f"{error}; of a long table the columns of labels are called after the indices "
-            f"({symbols}), and one column has the numbers: {', '.join(map(repr, values.columns))}"
-        ) from None
-
-
-def parameter_values(values: Any, indices: Indices, name: str) -> Any:
-    """Return a parameter's numbers, one for each combination of labels, finite and read-only.
-
-    Sparse ones are in COO form.
-    """
-    if hasattr(values, "tocoo") and not carries_labels(values):
-        return _sparse_values(values, indices, name)
-    if isinstance(values, FunctionType):
-        raise ModelError(
-            f"parameter {quoted(name)} is a function; write the numbers, {{k: f(k) for k in n}}"
-        )
-    try:
-        array = floats(aligned(values, indices, f"parameter {quoted(name)}", ModelError))
-    except NumberError as error:
-        raise ModelError(f"parameter {quoted(name)} is not all numbers ({error})") from None
-    _require_shape(array, indices, name)
-    if not np.isfinite(array).all():
-        position = tuple(np.argwhere(~np.isfinite(array))[0])
-        raise ModelError(
-            f"parameter {name}[{labels_at(indices, position)}] is {array[position]}; expected a finite number"
-        )
-    array.setflags(write=False)
-    return array
-
-
-def _has_gaps(values: Any, indices: Indices) -> bool:
-    """Whether labelled data have some of the combinations, and are right but for the others."""
-    try:
-        listed = listed_numbers(values, indices, "")
-    except ModelError:
-        return False
-    return listed is not None and 0 < len(listed.positions) < math.prod(shape_of(indices))
-
-
-def _filled(values: Any, indices: Indices, name: str, default: float) -> Any:
-    """Return numbers with the default where labelled data have none; sparse where that is 0."""
-    subject = f"parameter {quoted(name)}"
-    try:
-        filling = number(default)
-    except NumberError as error:
-        raise ModelError(f"the default of {subject} is no number ({error})") from None
-    shape = shape_of(indices)
-    if values is None:
-        return np.full(shape, filling)
-    listed = listed_numbers(values, indices, subject)
-    if listed is None:  # arrays have a number for each combination
-        return values
-    try:
-        listed_values = floats(listed.values)
-    except NumberError as error:
-        raise ModelError(f"{subject} is not all numbers ({error})") from None
-    if filling == 0 and len(shape) > 1:
-        from scipy.sparse import coo_array
-
-        coordinates = np.unravel_index(listed.positions, shape)
-        return coo_array((listed_values, coordinates), shape=shape)
-    numbers_everywhere = np.full(math.prod(shape), filling)
-    numbers_everywhere[listed.positions] = listed_values
-    return numbers_everywhere.reshape(shape)
-
-
-def _sparse_values(values: Any, indices: Indices, name: str) -> Any:
-    """Return a copy of a sparse array as a COO array without repeated places and zeros."""
-    from scipy.sparse import coo_array
-
-    _require_shape(values, indices, name)
-    try:
-        array = coo_array(values, copy=True)
-        array.data = floats(array.data)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"parameter {quoted(name)} is not all numbers ({error})") from None
-    array.sum_duplicates()
-    array.eliminate_zeros()
-    if not np.isfinite(array.data).all():
-        position = int((~np.isfinite(array.data)).argmax())
-        where = labels_at(indices, (places[position] for places in array.coords))
-        raise ModelError(
-            f"parameter {name}[{where}] is {array.data[position]}; expected a finite number"
-        )
-    array.data.setflags(write=False)
-    return array
-
-
-def _require_shape(values: Any, indices: Indices, name: str) -> None:
-    shape = shape_of(indices)
-    if values.shape != shape:
-        raise ModelError(
-            f"parameter {quoted(name)} has shape {values.shape}, expected {shape} ({axes_text(indices)})"
-            + ("" if values.ndim else "; one number for all is default=…, and .set(…) changes some")
-        )
 
 
 def require_name(name: Any, noun: str) -> None:
@@ -601,149 +277,6 @@ def require_name(name: Any, noun: str) -> None:
     require_text(name, f"the name of a {noun}", ModelError)
 
 
-def bounds(
-    name: str,
-    lower: Any,
-    upper: Any,
-    over: Indices,
-    positions: np.ndarray | None,
-    binary: bool = False,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds of the elements of a variable that exist, read-only; None is no bound."""
-    low = _bound(name, "lower bound", lower, -np.inf, over, positions)
-    high = _bound(name, "upper bound", upper, np.inf, over, positions)
-    if binary:
-        low = np.maximum(low, 0.0)
-        high = np.minimum(high, 1.0)
-    low = meeting(low, high)
-    require_ordered(name, low, high, over, positions)
-    low.setflags(write=False)
-    high.setflags(write=False)
-    return low, high
-
-
-def require_ordered(
-    name: str, low: np.ndarray, high: np.ndarray, over: Indices, positions: np.ndarray | None
-) -> None:
-    """Raise where a lower bound is above the upper one."""
-    for k in np.flatnonzero(low > high)[:1].tolist():
-        which = _element(name, over, positions, k)
-        raise ModelError(
-            f"variable {which}: a lower bound is above its upper bound, {low[k]} > {high[k]}"
-        )
-
-
-def fixed_values(part: VariablePart, values: Any, places: np.ndarray | None) -> np.ndarray:
-    """Return the numbers that elements are to be fixed at, for those that exist; see below."""
-    return _part_values(part, values, places, "fixed value", np.nan)
-
-
-def bound_values(
-    part: VariablePart, values: Any, places: np.ndarray | None, side: str
-) -> np.ndarray:
-    """Return the bounds that elements are to have, for those that exist; see below."""
-    return _part_values(part, values, places, side, -np.inf if side == "lower bound" else np.inf)
-
-
-def _part_values(
-    part: VariablePart, values: Any, places: np.ndarray | None, side: str, default: float
-) -> np.ndarray:
-    """Return numbers of elements, NaN where labelled ones have none and it stays as it is.
-
-    ``places`` are those that exist within the part; None for all.
-    """
-    name = part.base.name
-    subject = f"the {side} of variable {quoted(name)}"
-    listed = listed_numbers(values, part.indices, subject)
-    size = math.prod(shape_of(part.indices))
-    if listed is None or len(listed.positions) == size:
-        return _bound(name, side, values, default, part.indices, places)
-    existing = np.arange(size) if places is None else places
-    try:
-        numbers_of_listed = floats(listed.values)
-    except NumberError as error:
-        raise ModelError(
-            f"variable {quoted(name)}: the {side} is not all numbers ({error})"
-        ) from None
-    for k in listed.positions[np.isnan(numbers_of_listed)][:1].tolist():
-        which = _element(name, part.indices, None, k)
-        raise ModelError(f"variable {which}: the {side} is NaN; expected a number")
-    for k in np.setdiff1d(listed.positions, existing)[:1].tolist():
-        which = _element(name, part.indices, None, k)
-        raise ModelError(
-            f"variable {which} is given a number as {side}, and does not exist: {part.base!r}"
-        )
-    all_values = np.full(len(existing), np.nan)
-    all_values[np.searchsorted(existing, listed.positions)] = numbers_of_listed
-    return all_values
-
-
-def numbers_of_part(part: ParameterPart, values: Any) -> Any:
-    """Return all numbers of a parameter, with other ones for a part of it."""
-    base = part.base
-    if isinstance(part, Parameter):
-        return declared_numbers(values, base.indices, base.name, base.default)
-    numbers_now = base.values.copy()
-    numbers_now.reshape(-1)[grid_of(part)] = parameter_values(values, part.indices, str(part))
-    stored = base.stored
-    return parameter_values(
-        numbers_now if isinstance(stored, np.ndarray) else type(stored)(numbers_now),
-        base.indices,
-        base.name,
-    )
-
-
-def _bound(
-    name: str, side: str, value: Any, default: float, over: Indices, positions: np.ndarray | None
-) -> np.ndarray:
-    shape = shape_of(over)
-    subject = f"the {side} of variable {quoted(name)}"
-    try:
-        bound = _of_existing(name, value, over, positions, subject)
-        if bound is None:
-            array = floats(default if value is None else aligned(value, over, subject, ModelError))
-            if array.shape not in ((), shape):
-                raise ModelError(
-                    f"variable {quoted(name)}: the {side} has shape {array.shape}, expected {shape}"
-                )
-            size = math.prod(shape) if positions is None else len(positions)
-            flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
-            bound = flat if positions is None or array.ndim == 0 else flat[positions]
-    except NumberError as error:
-        raise ModelError(
-            f"variable {quoted(name)}: the {side} is not all numbers ({error})"
-        ) from None
-    for k in np.flatnonzero(np.isnan(bound) | (bound == -default))[:1].tolist():
-        which = _element(name, over, positions, k)
-        problem = "NaN" if np.isnan(bound[k]) else bound[k]
-        expected = "a number" if np.isnan(default) else "a number or None"
-        raise ModelError(f"variable {which}: the {side} is {problem}; expected {expected}")
-    return bound
-
-
-def _of_existing(
-    name: str, value: Any, over: Indices, positions: np.ndarray | None, subject: str
-) -> np.ndarray | None:
-    """Return labelled numbers of what exists of a variable, None where they are of all or none.
-
-    Of a flow on arcs so a table of the arcs is enough.
-    """
-    listed = None if positions is None or value is None else listed_numbers(value, over, subject)
-    if listed is None or positions is None or len(listed.positions) == math.prod(shape_of(over)):
-        return None
-    order = np.argsort(listed.positions)
-    exists, ranks = found_in(listed.positions[order], positions)
-    for k in np.flatnonzero(~exists)[:1].tolist():
-        raise ModelError(f"{subject} has no number for {_element(name, over, positions, k)}")
-    numbers_in_order: np.ndarray = floats(listed.values)[order[ranks]]
-    return numbers_in_order
-
-
-def _element(name: str, over: Indices, positions: np.ndarray | None, k: int) -> str:
-    """Return the name of the k-th element of a variable."""
-    return Block(name, axes_of(over), 0, 0, positions).name_of(k)
-
-
 #: What has a name in a model.
 _KINDS = ("variable", "parameter", "subset", "constraint", "definition")
 #: Words for a sense, which other tools take beside the name of a model.
@@ -751,7 +284,7 @@ _SENSES = ("max", "min", "maximize", "minimize", "maximise", "minimise")
 
 
 class Tables(Hinted):
-    """The state of a model, read-only; :class:`.declarations.Declarations` alone changes it."""
+    """The state of a model, read-only; :class:`.model.Declarations` alone changes it."""
 
     name: str
     source: str
@@ -778,7 +311,8 @@ class Tables(Hinted):
         #: By how much objectives may give way to later ones: relative to their optimum, and beside.
         self._tolerances: tuple[float, float] = (0.0, 0.0)
         self._sense: Sense = "min"
-        self._levels: str | None = None
+        #: Name of the rows that set the levels of a leximin; it stays where they are removed.
+        self._levels = ""
         #: What stands for the absolute values of the objective, by the name of its variable.
         self._absolutes: dict[str, Abs] = {}
         #: What stands for terms of the levels that are not linear, by the name of its variable.
@@ -822,37 +356,11 @@ class Tables(Hinted):
             for index in self._indices:
                 if index.symbol == name:
                     return index
-        kind, full_name = self.kind_of(name)
+        kind, full_name = self._kind_of(name)
         return self._table(kind)[full_name]
 
-    def kind_of(self, name: str) -> tuple[str, str]:
-        """Return the kind and the name of a declaration.
-
-        The kind is "variable", "parameter", "subset", "constraint" or "definition".
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        tuple of (str, str)
-
-        Raises
-        ------
-        UnknownNameError
-            For a name that there is not; the nearest are named.
-        ModelError
-            For a name of several things.
-
-        Examples
-        --------
-        >>> from fairlp import Model
-        >>> model = Model("m")
-        >>> x = model.variable("x")
-        >>> model.kind_of("x")
-        ('variable', 'x')
-        """
+    def _kind_of(self, name: str) -> tuple[str, str]:
+        """Return the kind and the name of a declaration; raise for a name of none or of several."""
         is_text = isinstance(name, str)
         kinds = [kind for kind in _KINDS if is_text and name in self._table(kind)]
         if not kinds:
@@ -953,36 +461,17 @@ class Tables(Hinted):
         return self._objectives
 
     @property
-    def tolerances(self) -> tuple[float, float]:
-        """By how much objectives may give way to later ones: relatively, and in their own unit."""
-        return self._tolerances
-
-    @property
-    def absolutes(self) -> Mapping[str, Abs]:
-        """Absolute values of the objective, by the name of the variable for each; a view."""
-        return NamedView(self._absolutes, "model.absolutes")
-
-    @property
-    def curves(self) -> Mapping[str, Expression]:
-        """Terms of the levels that are not linear, by the name of the variable for each; a view.
-
-        They are logarithms, powers and :func:`fairlp.minimum`.
-        """
-        return NamedView(self._curves, "model.curves")
-
-    @property
-    def levels(self) -> str | None:
-        """Name of the constraints that set the levels of a leximin, or None without them."""
-        return self._levels if self._levels in self._constraints else None
-
-    @property
     def sense(self) -> Sense:
         """``max`` or ``min``."""
         return self._sense
 
 
-# Edits of a model, checked before anything changes: constraints declared and replaced, names
-# removed, copies.
+# What is declared and optimised, checked.
+
+
+def level_rows(model: Declarations) -> Constraint | None:
+    """Return the rows … ≥ w·t that set the levels of a leximin; None where a model has none."""
+    return model._constraints.get(model._levels)
 
 
 def check_own(model: Declarations, what: str, *expressions: Expression) -> None:
@@ -1104,259 +593,3 @@ def _warn_of_what_does_not_exist(row: Constraint) -> None:
             )
             warnings.warn(FairlpWarning(message), stacklevel=5)
             return
-
-
-def replaced(
-    model: Declarations, name: str | Constraint, relation: Relation, where: Any
-) -> Constraint:
-    """Return what takes the place of a constraint; see :meth:`Model.replace`."""
-    kind, full_name, old = _of(model, name)
-    _refuse_part(model, kind, full_name)
-    if not isinstance(old, Constraint):
-        raise ModelError(f"{quoted(full_name)} is a {kind}; only constraints are replaced")
-    if (kind, full_name) in model._owners.values():
-        raise ModelError(
-            f"constraint {quoted(full_name)} has variables or rows of its own; remove it, and declare it anew"
-        )
-    has_same_indices = isinstance(relation, Relation) and set(symbols_of(relation.indices)) == set(
-        symbols_of(old.over)
-    )
-    if (
-        where is ...
-        and not has_same_indices
-        and not old._mask._is_full
-        and isinstance(relation, Relation)
-    ):
-        old_symbols, new_symbols = (
-            ",".join(symbols_of(indices)) for indices in (old.over, relation.indices)
-        )
-        raise ModelError(
-            f"constraint {old.name!r} holds for some of ({old_symbols}), and the new relation for each of "
-            f"({new_symbols}); "
-            "say with where=… for which (None: all)"
-        )
-    if where is ...:
-        stays = isinstance(relation, Relation) and set(old.over) == set(relation.indices)
-        where = old._mask if stays or not old._mask._is_full else None
-    return declared(
-        model,
-        old.name,
-        relation,
-        old.over if has_same_indices else (),
-        where,
-        old.doc,
-    )
-
-
-def removed(model: Declarations, name: Any) -> None:
-    """Remove what has a name, or what a handle stands for; see :meth:`Model.remove`."""
-    kind, full_name, block = _of(model, name)
-    _refuse_part(model, kind, full_name)
-    parts = _parts(model, kind, full_name)
-    used = [model._table(of)[part_name] for of, part_name in parts if of == "variable"]
-    used += [] if kind in ("constraint", "definition") else [block]
-    places = [
-        place
-        for used_block in used
-        for place in _outside(model, used_block, [(kind, full_name), *parts])
-    ]
-    if places:
-        raise ModelError(
-            f"{kind} {quoted(full_name)} is used in {_listed(places)} of model {model.name!r}; remove or "
-            "replace first what uses it"
-        )
-    _drop(model, kind, full_name)
-
-
-def _parts(model: Declarations, kind: str, name: str) -> list[tuple[str, str]]:
-    """Return what was declared together with a variable or constraint, by kind and name."""
-    return [block for block, owner in model._owners.items() if owner == (kind, name)]
-
-
-def _drop(model: Declarations, kind: str, name: str) -> None:
-    """Remove what has a name, with what was declared together with it."""
-    for block in _parts(model, kind, name):
-        del model._owners[block]
-        model._table(block[0]).pop(block[1])
-        model._curves.pop(block[1], None)
-    model._table(kind).pop(name)
-
-
-def _outside(model: Declarations, block: Any, parts: list[tuple[str, str]]) -> list[str]:
-    """Return where a variable, parameter or subset is used, in words, but for some constraints."""
-    if isinstance(block, Subset):
-        blocks = [("variable", model.variables), ("constraint", model.constraints)]
-        places = [
-            f"{kind} {quoted(name)}"
-            for kind, table in blocks
-            for name, table_block in table.items()
-            if isinstance(table_block, (Variable, Constraint))
-            and table_block._mask._source is block
-        ]
-    else:
-        names = (block.name,)
-        places = [
-            f"constraint {quoted(name)}"
-            for name, row in model.constraints.items()
-            if uses(names, *row.relation.parts)
-        ]
-        places += ["the objective"] if uses(names, *model.objectives) else []
-        places += [
-            f"definition {quoted(name)}"
-            for name, node in model.definitions.items()
-            if uses(names, node)
-        ]
-    inside = {f"{kind} {quoted(name)}" for kind, name in parts}
-    return [place for place in places if place not in inside]
-
-
-#: Rows of the variable that stands for an absolute value: name of the variable and this.
-_ABOVE = "_above"
-_BELOW = "_below"
-
-
-def with_absolutes(
-    model: Declarations, objectives: tuple[Expression, ...]
-) -> tuple[Expression, ...]:
-    """Return objectives with a variable for each absolute value; the former variables go.
-
-    The variable is at least the argument and its negative: two families of rows.
-    """
-    old = dict(model._absolutes)
-
-    def restored(node: Expression) -> Expression | None:
-        return (
-            old.get(node.name)
-            if isinstance(node, Variable)
-            else node
-            if isinstance(node, Abs)
-            else None
-        )
-
-    new_objectives = tuple(rebuilt(objective, restored) for objective in objectives)
-    for name in old:
-        places = _outside(model, model._variables[name], _parts(model, "variable", name))
-        places = [place for place in places if place != "the objective"]
-        places += ["the new objective"] if uses((name,), *new_objectives) else []
-        if places:
-            raise ModelError(
-                f"variable {quoted(name)} stands for {old[name]} in the objective that is replaced, and "
-                "is used in "
-                f"{_listed(places)}; declare a variable of your own for it"
-            )
-    for name in old:
-        del model._absolutes[name]
-        _drop(model, "variable", name)
-    variable_of = {}
-
-    def stand_in(node: Expression) -> Expression | None:
-        if not isinstance(node, Abs) or not node.degree:
-            return None
-        if id(node) not in variable_of:
-            name = next(
-                name
-                for k in count(1)
-                if (name := f"abs{k}") not in model and name + _ABOVE not in model
-            )
-            with parts_of(model, "variable", name):
-                variable_of[id(node)] = model.variable(name, *node.indices, doc=str(node))
-                model.constraint(name + _ABOVE, variable_of[id(node)] >= node.argument, where=True)
-                model.constraint(name + _BELOW, variable_of[id(node)] >= -node.argument, where=True)
-            model._absolutes[name] = node
-        return variable_of[id(node)]
-
-    return tuple(rebuilt(objective, stand_in) for objective in new_objectives)
-
-
-def _refuse_part(model: Declarations, kind: str, declared_name: str) -> None:
-    """Raise for what was declared together with something else, and goes with it."""
-    owner = model._owners.get((kind, declared_name))
-    name = declared_name if owner is None else owner[1]
-    if name in model._absolutes and (owner or kind == "variable"):
-        node = model._absolutes[name]
-        raise ModelError(
-            f"{declared_name!r} stands for {node} in the objective; it goes when the objective is replaced"
-        )
-    if owner is not None:
-        raise ModelError(
-            f"{declared_name!r} belongs to {owner[0]} {quoted(name)}, and goes when that is removed"
-        )
-
-
-def copied(model: Model, relaxed: bool = False) -> Model:
-    """Return an independent copy, if asked without integers; see :meth:`Model.copy`."""
-    copy = type(model)(model.name, model.source, model.indices)
-    leaves: dict[str, Parameter | Variable] = {}
-    for name, parameter in model.parameters.items():
-        copy._parameters[name] = leaves[name] = Parameter(
-            name,
-            parameter.indices,
-            parameter.stored,
-            parameter.doc,
-            default=parameter.default,
-            model=copy,
-        )
-    for name, variable in model.variables.items():
-        copy._variables[name] = leaves[name] = Variable(
-            name,
-            variable.indices,
-            where=variable._mask,
-            bounds=variable.__dict__["_bounds"],
-            integer=variable.integer and not relaxed,
-            doc=variable.doc,
-            model=copy,
-        )
-        leaves[name].__dict__["_when_empty"].update(variable.__dict__["_when_empty"])
-        if "_fixed" in variable.__dict__:
-            leaves[name].__dict__["_fixed"] = variable.__dict__["_fixed"]
-    copy._subsets.update(model.subsets)
-    for name, row in model.constraints.items():
-        relation = mapped_relation(row.relation, leaves)
-        copy._constraints[name] = Constraint(name, relation, row.over, row._mask, row.doc, copy)
-    copy._definitions.update(
-        {name: mapped(node, leaves) for name, node in model.definitions.items()}
-    )
-    copy._sense = model.sense
-    copy._levels = model._levels
-    copy._objectives = tuple(mapped(objective, leaves) for objective in model.objectives)
-    copy._tolerances = model.tolerances
-    copy._owners.update(model._owners)
-    copy._absolutes.update(
-        {name: Abs(mapped(node.argument, leaves)) for name, node in model.absolutes.items()}
-    )
-    copy._curves.update({name: mapped(node, leaves) for name, node in model.curves.items()})
-    if not relaxed:
-        copy._program = model._program
-        copy._stale = set(model._stale)
-    return copy
-
-
-def _of(model: Declarations, name: Any) -> tuple[str, str, Any]:
-    """Return what a name or a handle stands for in a model: its kind, its name and itself."""
-    if isinstance(name, str):
-        return (*model.kind_of(name), model[name])
-    # the one over other symbols is the same
-    base = name.base if isinstance(name, (Parameter, Variable)) else name
-    if not isinstance(base, (Constraint, Parameter, Variable, Subset)):
-        kind = type(name).__name__
-        raise ModelError(
-            f"a {kind} is no handle; expected a name, or a constraint, variable, parameter or "
-            "subset"
-        )
-    kind = type(base).__name__.lower()
-    base_name = str(base.name)
-    if model._table(kind).get(base_name) is base:
-        return kind, base_name, base
-    raise ModelError(
-        f"{kind} {quoted(base_name)} is of another model, or was removed or replaced; take "
-        f"model[{quoted(base_name)}] of {model.name!r}"
-    )
-
-
-def _listed(texts: list[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def handle(model: Declarations, name: Any) -> Any:
-    """Return what a name or a handle stands for in a model."""
-    return _of(model, name)[2]

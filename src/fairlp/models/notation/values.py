@@ -11,10 +11,11 @@ import pandas as pd
 from ...errors import ModelError, nearest, quoted
 from ..programs.program import Block, Program
 from .evaluation import evaluate, evaluate_at
-from .expressions import Expression, Parameter, Relation, Variable, as_expression
+from .expressions import Expression, Relation, as_expression, named
 from .labels import Indices, axes_of, shape_of, symbols_of
-from .tables import Constraint, subset_of
-from .walks import mapped, named, require_current
+from .tables import Constraint
+from .variables import Parameter, Variable, require_current, subset_of
+from .walks import mapped
 
 
 def value_at(program: Program, formula: Any, x: np.ndarray, where: Any = None) -> Any:

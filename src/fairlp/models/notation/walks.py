@@ -2,82 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from ...errors import ModelError
 from .expressions import (
     Abs,
     Add,
     Along,
-    Data,
-    Element,
+    Conditional,
     Expression,
     Log,
     Minimum,
-    Parameter,
     Power,
     Product,
     Quotient,
     Range,
     Relation,
     SumOver,
-    Variable,
+    children,
+    named,
 )
-from .labels import shape_of
-from .switches import Conditional
-
-
-def children(node: Expression) -> tuple[Expression, ...]:
-    """Return the expressions that a node is made of."""
-    match node:
-        case Add():
-            return tuple(addend for _, addend in node.addends())
-        case Product() | Quotient():
-            return node.left, node.right
-        case SumOver() | Along():
-            return (node.body,)
-        case Log() | Power() | Abs():
-            return (node.argument,)
-        case Minimum():
-            return node.parts
-    return ()
-
-
-def named(*expressions: Expression) -> Iterator[Parameter | Variable]:
-    """Yield every parameter and variable of expressions, as it was declared; one may come again."""
-    stack = list(expressions)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (Parameter, Variable, Element)):
-            yield node.base
-        else:
-            stack += children(node)
-
-
-def require_current(what: str, *expressions: Expression) -> None:
-    """Raise for numbers, shifts, parts and aliases from before an index got another label."""
-    stack = list(expressions)
-    while stack:
-        node = stack.pop()
-        stack += children(node)
-        match node:
-            case Data():
-                is_current = node.stored.shape == shape_of(node.indices)
-            case Along():
-                is_current = node.matrix.shape == (len(node.to), len(node.index))
-            case Parameter() | Variable():
-                is_current = shape_of(node.indices) == shape_of(node.base.indices)
-            case Element():
-                places = zip(node.base.indices, node.places, strict=True)
-                free = [index for index, place in places if place is None]
-                is_current = shape_of(node.indices) == shape_of(free)
-            case _:
-                continue
-        if not is_current:
-            raise ModelError(
-                f"{what} has {node}, which was written before an index of it got another label; write the "
-                "formula anew"
-            )
+from .variables import Element, Parameter, Variable
 
 
 def uses(names: Collection[str], *expressions: Expression) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, runtime_checkable
 
 import numpy as np
 
@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["Options", "Progress", "SolveOptions", "SolverLimits", "SolverOptions", "WriteOptions"]
 
 
+@runtime_checkable
+class _HasPoint(Protocol):
+    """What has a point: a Solution."""
+
+    def require_point(self) -> np.ndarray: ...
+
+
 def _wrong(name: str, value: Any) -> str | None:
     """Return the expected form of an option whose value is wrong, or None for a valid value."""
-    from .solution import Solution
-
     is_real = isinstance(value, Real) and not isinstance(value, bool)
     if is_real and not _is_in_range(value):
         return "a number that solvers hold: not beyond the largest float, nor whole and above 2**63"
@@ -42,7 +47,7 @@ def _wrong(name: str, value: Any) -> str | None:
         "scale": (bool, "True or False"),
         "extra": (Mapping, "a mapping from the solver's own names to values"),
         "start": (
-            (Mapping, Solution),
+            (Mapping, _HasPoint),
             "a mapping from names of variables to labelled values, or a Solution",
         ),
         "progress": (Callable, "a function of a Progress"),

@@ -737,8 +737,7 @@ class Program:
                 f"cannot tell the format of {Path(path).name!r}; expected .mps, .lp, .mps.gz or "
                 ".lp.gz (or .nl, from a Model)"
             )
-        files: list[Path] = write(self, path, suffix, options)
-        return files
+        return list(write(self, path, suffix, options))
 
     def replace(self, **changes: Any) -> Program:
         """Return a copy with other arrays; blocks and names stay.

@@ -183,8 +183,7 @@ class Proof:
             raise FileFormatError(
                 f"cannot tell the format of {Path(path).name!r}; expected .json or .vipr"
             )
-        file: Path = write(self, path, suffix)
-        return file
+        return Path(write(self, path, suffix))
 
     def __bool__(self) -> bool:
         return self.holds

@@ -14,6 +14,8 @@ from ...models.programs.program import Program
 
 __all__ = ["with_late_names"]
 
+#: A function that raises where HiGHS says that a call, in words, failed.
+Checked = Callable[[Any, str], None]
 _CALLS_WITHOUT_NAMES = """
 allConstrDuals allConstrValues allVariableDuals allVariableValues basisStatusToString
 basisValidityToString changeCoeff changeColBounds changeColCost changeColIntegrality
@@ -39,11 +41,8 @@ _SOLVING = frozenset({"optimize", "run", "setBasis", "setSolution", "solve"})
 _OPTIONS_WITH_NAMES = ("file", "log_dev_level", "highs_debug_level")
 
 
-def with_late_names(highs: Any, program: Program, checked: Callable[[Any, str], None]) -> None:
-    """Let a ``highspy.Highs`` object with a program get its names when they are first needed.
-
-    ``checked`` raises where HiGHS says that a call failed.
-    """
+def with_late_names(highs: Any, program: Program, checked: Checked) -> None:
+    """Let a ``highspy.Highs`` object with a program get its names when they are first needed."""
     plain: Any = type(highs)
     vars(highs)["_names"] = _Names(program, plain, checked)
     highs.__class__ = _class_of(plain)
@@ -61,7 +60,7 @@ class _Names:
         Whether the object may have an answer to keep.
     """
 
-    def __init__(self, program: Program, plain: type, checked: Callable[[Any, str], None]) -> None:
+    def __init__(self, program: Program, plain: type, checked: Checked) -> None:
         self.program = program
         self.plain = plain
         self.checked = checked
@@ -71,17 +70,16 @@ class _Names:
         """Give an object the names; from then on it is one like any other."""
         highs.__class__ = self.plain
         del vars(highs)["_names"]
-        checked = self.checked
         if self.is_solved:
             for column, name in enumerate(self.program.column_names):
-                checked(highs.passColName(column, name), "the name of a column")
+                self.checked(highs.passColName(column, name), "the name of a column")
             for row, name in enumerate(self.program.row_names):
-                checked(highs.passRowName(row, name), "the name of a row")
+                self.checked(highs.passRowName(row, name), "the name of a row")
             return
         lp = highs.getLp()  # with all names at once: a call for each takes longer
         lp.col_names_ = self.program.column_names
         lp.row_names_ = self.program.row_names
-        checked(highs.passModel(lp), "the model with its names")
+        self.checked(highs.passModel(lp), "the model with its names")
 
 
 @functools.cache

@@ -30,20 +30,18 @@ from ...models.notation.expressions import (
     Along,
     Constant,
     Data,
-    Element,
     Expression,
     Log,
-    Parameter,
     Power,
     Product,
     Quotient,
     Range,
     SumOver,
-    Variable,
 )
 from ...models.notation.labels import Indices, shape_of, symbols_of
 from ...models.notation.model import Model
 from ...models.notation.tables import Constraint, require_one_objective
+from ...models.notation.variables import Element, Parameter, Variable
 from ...models.programs.backends import with_duals
 from ...models.programs.options import Options
 from ...models.programs.program import Block, Program, free_name

@@ -19,7 +19,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from ...errors import NoSolutionError, UnsupportedError, quoted
-from ...models.notation.concave_levels import Curves, level_rows, program_and_curves
+from ...models.notation.concave_levels import Curves, program_and_curves, required_levels
 from ...models.notation.model import Model
 from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.program import Block, Program
@@ -27,7 +27,9 @@ from ...models.programs.proof import Proof
 from ...models.programs.sizes import reach_of
 from ...tolerances import ACCEPTED, AGREEMENT, CONVEX_POINT, NEGLIGIBLE, ROUNDING, VERIFIED
 from ..backends.cvxpy_backend import unused
-from .of_model import Levels, LeximinSolution, by_levels, by_rows
+from .answers import LeximinSolution
+from .levels import Levels, by_rows
+from .of_levels import by_levels
 
 #: Leximins of tangents, at most; 4 to 12 are usual.
 MOST_LEXIMINS = 40
@@ -170,7 +172,7 @@ def concave_leximin(model: Model, solver: AnySolver, options: Mapping[str, Any])
             "variables only; minimum(...) of linear pieces goes with integers, and so does "
             "model.relax_integrality()"
         )
-    linear = by_rows(_with_domains(base, curves), level_rows(model).name, None)
+    linear = by_rows(_with_domains(base, curves), required_levels(model).name, None)
     tangents = Tangents.start(linear, curves, solver, options)
     error = np.inf
     for k in range(1, MOST_LEXIMINS + 1):

@@ -1,0 +1,1078 @@
+"""Parameters, variables and subsets over indices: numbers, bounds, elements; parts by label."""
+
+from __future__ import annotations
+
+import math
+from itertools import zip_longest
+from types import EllipsisType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import ModelError, NoArgumentError, quoted, refused, worded
+from ..programs.program import Block
+from ..programs.solution import Solution
+from .brackets import places_in
+from .combinations import EXPECTED, chosen, found_in, listed_numbers, lists_labels, spread
+from .expressions import (
+    Along,
+    Data,
+    Expression,
+    children,
+    dense,
+    parameter_values,
+    selection,
+)
+from .labels import (
+    Immutable,
+    Index,
+    Indices,
+    aligned,
+    as_indices,
+    axes_count,
+    axes_of,
+    axes_text,
+    laid_out,
+    member,
+    shape_of,
+    symbols_of,
+)
+from .reals import NumberError, floats, is_number, meeting, number
+
+if TYPE_CHECKING:
+    from .model import Declarations
+
+# Some combinations of labels, and masks.
+
+
+class Subset(Immutable):
+    """Some combinations of labels, ``E = {(n,i): n may run on i}``, by :meth:`Model.subset`.
+
+    Attributes
+    ----------
+    name : str
+        Its name in formulas; one is made up where it is empty.
+    indices : tuple of Index
+    positions : ndarray of int
+        The elements, in C order over the indices.
+    doc : str
+        Which these are, in words; without words they are enumerated.
+
+    Examples
+    --------
+    >>> from fairlp import Index, Model
+    >>> n, i = Index("n", ["ann", "bob"], "user"), Index("i", ["s1", "s2"], "server")
+    >>> model = Model("m", indices=(n, i))
+    >>> near = model.subset("E", (n, i), [[True, False], [True, True]], "n is near i")
+    >>> near
+    <Subset E of n,i: 3 of 4>
+    >>> x = model.variable("x", n, i, where=near)
+    >>> model.constraint("cap", x <= 1, where=near).size
+    3
+    """
+
+    _names = frozenset({"name", "indices", "doc"})
+
+    def __init__(
+        self, name: str, indices: Indices, positions: np.ndarray | None, doc: str = ""
+    ) -> None:
+        self.name = name
+        self.indices = indices
+        self.doc = doc
+        self._set_positions(positions)
+
+    def _set_positions(self, positions: np.ndarray | None) -> None:
+        """Take other elements, those of a longer index; None for all."""
+        if positions is not None:
+            positions.setflags(write=False)
+        self.__dict__["_positions"] = positions
+
+    @property
+    def positions(self) -> np.ndarray:
+        """The elements, in C order over the indices."""
+        positions: np.ndarray | None = self.__dict__["_positions"]
+        return np.arange(self.full_size) if positions is None else positions
+
+    @property
+    def full_size(self) -> int:
+        """Number of all combinations."""
+        return math.prod(shape_of(self.indices))
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether these are all combinations."""
+        return len(self) == self.full_size
+
+    @property
+    def _source(self) -> Subset:
+        """The subset that this one follows where an index grows; itself where it follows none."""
+        source: Subset = self.__dict__.get("_followed", self)
+        return source
+
+    def _over(self, indices: Indices) -> Subset:
+        """Return the same elements over these indices, which may be more, or in another order.
+
+        It is the subset itself over its own indices, else one that follows it.
+        """
+        if all(own is other for own, other in zip_longest(self.indices, indices)):
+            return self
+        if symbols_of(self.indices) == symbols_of(indices):  # of another model
+            return Subset(self.name, indices, self.positions.copy(), self.doc)
+        positions = None if self._is_full else spread(self.positions, self.indices, indices)
+        subset = Subset("", indices, positions)
+        if set(self._source.indices) <= set(indices):
+            subset.__dict__["_followed"] = self._source
+        return subset
+
+    __call__ = refused(
+        "is not called", "write where= in model.variable or model.constraint, or mask * x"
+    )
+
+    def __len__(self) -> int:
+        positions = self.__dict__["_positions"]
+        return self.full_size if positions is None else len(positions)
+
+    def elements(self, count: int) -> list[tuple[Any, ...]]:
+        """Return the labels of the first elements.
+
+        Parameters
+        ----------
+        count : int
+
+        Returns
+        -------
+        list of tuple
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> n, i = Index("n", ["ann", "bob"]), Index("i", ["s1", "s2"])
+        >>> Model("m").subset("E", (n, i), [[True, False], [True, True]]).elements(2)
+        [('ann', 's1'), ('bob', 's1')]
+        """
+        if not self.indices:  # one row, or none
+            return [()] * len(self.positions[:count])
+        places = np.unravel_index(self.positions[:count], shape_of(self.indices))
+        return [
+            tuple(index[int(k)] for index, k in zip(self.indices, element, strict=True))
+            for element in zip(*places, strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        over = ",".join(symbols_of(self.indices))
+        return (
+            f"<Subset {self.name or 'without a name'} of {over}: {len(self)} of {self.full_size}>"
+        )
+
+
+def subset_of(where: Any, over: Indices, subject: str) -> Subset:
+    """Return the elements where a block exists by a mask, a list, a Subset or None, which is all.
+
+    All may be over some of the indices: a Series over hours, for rows over users and hours.
+    """
+    if where is None or where is True:
+        return Subset("", over, None)
+    argument = f"'where' of {subject}"
+    if isinstance(where, Subset):
+        own = {index.symbol: index for index in over}
+        if not all(
+            index.symbol in own and index.labels.equals(own[index.symbol].labels)
+            for index in where.indices
+        ):
+            raise ModelError(
+                f"{subject}: {quoted(where)} is not over ({', '.join(symbols_of(over))})"
+            )
+        return where._over(over)
+    if isinstance(where, Expression):
+        raise ModelError(
+            f"{argument} is {where!r}; {EXPECTED}, such as where=costs > 0 of your data"
+        )
+    if isinstance(where, FunctionType):
+        raise ModelError(
+            f"{argument} is a function; write the combinations that exist, where=[k for k in n if k != 'ann']"
+        )
+    is_mask = isinstance(where, np.ndarray) and where.dtype == bool
+    if not is_mask and lists_labels(where):
+        chosen_indices, positions = chosen(where, over, argument)
+        if len(positions) == math.prod(shape_of(chosen_indices)):
+            return Subset("", over, None)
+        return Subset("", over, spread(positions, chosen_indices, over))
+    shape = shape_of(over)
+    axes = over
+    if 0 < axes_count(where) < len(over):
+        # a mask over some of the indices holds for each label of the others
+        axes, where = laid_out(where, over, argument, ModelError)
+    else:
+        where = aligned(where, over, argument, ModelError)
+    try:
+        mask = np.asarray(where)
+    except ValueError:
+        raise ModelError(f"{argument} is lists of different lengths; {EXPECTED}") from None
+    if axes is not over and mask.shape == shape_of(axes):
+        order = [axes.index(index) for index in over if index in axes]
+        sizes = [len(index) if index in axes else 1 for index in over]
+        mask = np.broadcast_to(mask.transpose(order).reshape(sizes), shape)
+    if mask.dtype != bool or mask.shape != shape:
+        raise ModelError(
+            f"{subject}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} "
+            f"({axes_text(over)}), or a list of the combinations that exist"
+        )
+    return Subset("", over, None if mask.all() else np.flatnonzero(mask))
+
+
+def indices_before(subject: str, over: Any, data: Any) -> Indices:
+    """Return the indices of numbers or of a mask; several go in a tuple, and the data follow."""
+    indices = as_indices(over, f"{subject} runs over")
+    if isinstance(data, Index) and data not in indices:
+        symbols = ", ".join(symbols_of((*indices, data)))
+        raise ModelError(
+            f"{subject} has the index {data.symbol!r} where its data are expected; several indices "
+            f"go in a tuple: (name, ({symbols}), data)"
+        )
+    return indices
+
+
+# Numbers of a parameter, checked.
+
+
+def declared_numbers(values: Any, indices: Indices, name: str, default: float | None) -> Any:
+    """Return the numbers that a parameter is declared with, or set to; see `parameter_values`.
+
+    With a default, labelled data need not have all combinations.
+    """
+    if values is None and default is None and indices:
+        raise ModelError(
+            f"parameter {quoted(name)} has no numbers, expected {axes_text(indices)}; hand them over, or "
+            "say default=0 for now, and set them later with .set(…)"
+        )
+    try:
+        filled = values if default is None else _filled(values, indices, name, default)
+        return parameter_values(filled, indices, name)
+    except ModelError as error:
+        if _has_gaps(values, indices):
+            raise ModelError(f"{error}; or say with default=0 what holds elsewhere") from None
+        if not isinstance(values, pd.DataFrame) or values.shape[1] <= len(indices):
+            raise
+        symbols = ", ".join(symbols_of(indices))
+        raise ModelError(
+            f"{error}; of a long table the columns of labels are called after the indices "
+            f"({symbols}), and one column has the numbers: {', '.join(map(repr, values.columns))}"
+        ) from None
+
+
+def _has_gaps(values: Any, indices: Indices) -> bool:
+    """Whether labelled data have some of the combinations, and are right but for the others."""
+    try:
+        listed = listed_numbers(values, indices, "")
+    except ModelError:
+        return False
+    return listed is not None and 0 < len(listed.positions) < math.prod(shape_of(indices))
+
+
+def _filled(values: Any, indices: Indices, name: str, default: float) -> Any:
+    """Return numbers with the default where labelled data have none; sparse where that is 0."""
+    subject = f"parameter {quoted(name)}"
+    try:
+        filling = number(default)
+    except NumberError as error:
+        raise ModelError(f"the default of {subject} is no number ({error})") from None
+    shape = shape_of(indices)
+    if values is None:
+        return np.full(shape, filling)
+    listed = listed_numbers(values, indices, subject)
+    if listed is None:  # arrays have a number for each combination
+        return values
+    try:
+        listed_values = floats(listed.values)
+    except NumberError as error:
+        raise ModelError(f"{subject} is not all numbers ({error})") from None
+    if filling == 0 and len(shape) > 1:
+        from scipy.sparse import coo_array
+
+        coordinates = np.unravel_index(listed.positions, shape)
+        return coo_array((listed_values, coordinates), shape=shape)
+    numbers_everywhere = np.full(math.prod(shape), filling)
+    numbers_everywhere[listed.positions] = listed_values
+    return numbers_everywhere.reshape(shape)
+
+
+def numbers_of_part(part: ParameterPart, values: Any) -> Any:
+    """Return all numbers of a parameter, with other ones for a part of it."""
+    base = part.base
+    if isinstance(part, Parameter):
+        return declared_numbers(values, base.indices, base.name, base.default)
+    numbers_now = base.values.copy()
+    numbers_now.reshape(-1)[grid_of(part)] = parameter_values(values, part.indices, str(part))
+    stored = base.stored
+    return parameter_values(
+        numbers_now if isinstance(stored, np.ndarray) else type(stored)(numbers_now),
+        base.indices,
+        base.name,
+    )
+
+
+# Bounds and fixed values of a variable, checked.
+
+
+def bounds(
+    name: str,
+    lower: Any,
+    upper: Any,
+    over: Indices,
+    positions: np.ndarray | None,
+    binary: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds of the elements of a variable that exist, read-only; None is no bound."""
+    low = _bound(name, "lower bound", lower, over, positions)
+    high = _bound(name, "upper bound", upper, over, positions)
+    if binary:
+        low = np.maximum(low, 0.0)
+        high = np.minimum(high, 1.0)
+    low = meeting(low, high)
+    require_ordered(name, low, high, over, positions)
+    low.setflags(write=False)
+    high.setflags(write=False)
+    return low, high
+
+
+def require_ordered(
+    name: str, low: np.ndarray, high: np.ndarray, over: Indices, positions: np.ndarray | None
+) -> None:
+    """Raise where a lower bound is above the upper one."""
+    for k in np.flatnonzero(low > high)[:1].tolist():
+        which = _element(name, over, positions, k)
+        raise ModelError(
+            f"variable {which}: a lower bound is above its upper bound, {low[k]} > {high[k]}"
+        )
+
+
+#: The bound that is none, by what it is called.
+_NO_BOUND = {"lower bound": -np.inf, "upper bound": np.inf}
+
+
+def part_values(
+    part: VariablePart, values: Any, places: np.ndarray | None, side: str
+) -> np.ndarray:
+    """Return numbers of elements, NaN where labelled ones have none and it stays as it is.
+
+    ``places`` are those that exist within the part; None for all.
+    """
+    name = part.base.name
+    subject = f"the {side} of variable {quoted(name)}"
+    listed = listed_numbers(values, part.indices, subject)
+    size = math.prod(shape_of(part.indices))
+    if listed is None or len(listed.positions) == size:
+        return _bound(name, side, values, part.indices, places)
+    existing = np.arange(size) if places is None else places
+    try:
+        numbers_of_listed = floats(listed.values)
+    except NumberError as error:
+        raise ModelError(
+            f"variable {quoted(name)}: the {side} is not all numbers ({error})"
+        ) from None
+    for k in listed.positions[np.isnan(numbers_of_listed)][:1].tolist():
+        which = _element(name, part.indices, None, k)
+        raise ModelError(f"variable {which}: the {side} is NaN; expected a number")
+    for k in np.setdiff1d(listed.positions, existing)[:1].tolist():
+        which = _element(name, part.indices, None, k)
+        raise ModelError(
+            f"variable {which} is given a number as {side}, and does not exist: {part.base!r}"
+        )
+    all_values = np.full(len(existing), np.nan)
+    all_values[np.searchsorted(existing, listed.positions)] = numbers_of_listed
+    return all_values
+
+
+def _bound(
+    name: str, side: str, value: Any, over: Indices, positions: np.ndarray | None
+) -> np.ndarray:
+    shape = shape_of(over)
+    default = _NO_BOUND.get(side, np.nan)
+    subject = f"the {side} of variable {quoted(name)}"
+    try:
+        bound = _of_existing(name, value, over, positions, subject)
+        if bound is None:
+            array = floats(default if value is None else aligned(value, over, subject, ModelError))
+            if array.shape not in ((), shape):
+                raise ModelError(
+                    f"variable {quoted(name)}: the {side} has shape {array.shape}, expected {shape}"
+                )
+            size = math.prod(shape) if positions is None else len(positions)
+            flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
+            bound = flat if positions is None or array.ndim == 0 else flat[positions]
+    except NumberError as error:
+        raise ModelError(
+            f"variable {quoted(name)}: the {side} is not all numbers ({error})"
+        ) from None
+    for k in np.flatnonzero(np.isnan(bound) | (bound == -default))[:1].tolist():
+        which = _element(name, over, positions, k)
+        problem = "NaN" if np.isnan(bound[k]) else bound[k]
+        expected = "a number" if np.isnan(default) else "a number or None"
+        raise ModelError(f"variable {which}: the {side} is {problem}; expected {expected}")
+    return bound
+
+
+def _of_existing(
+    name: str, value: Any, over: Indices, positions: np.ndarray | None, subject: str
+) -> np.ndarray | None:
+    """Return labelled numbers of what exists of a variable, None where they are of all or none.
+
+    Of a flow on arcs so a table of the arcs is enough.
+    """
+    listed = None if positions is None or value is None else listed_numbers(value, over, subject)
+    if listed is None or positions is None or len(listed.positions) == math.prod(shape_of(over)):
+        return None
+    order = np.argsort(listed.positions)
+    exists, ranks = found_in(listed.positions[order], positions)
+    for k in np.flatnonzero(~exists)[:1].tolist():
+        raise ModelError(f"{subject} has no number for {_element(name, over, positions, k)}")
+    numbers_in_order: np.ndarray = floats(listed.values)[order[ranks]]
+    return numbers_in_order
+
+
+def _element(name: str, over: Indices, positions: np.ndarray | None, k: int) -> str:
+    """Return the name of the k-th element of a variable."""
+    return Block(name, axes_of(over), 0, 0, positions).name_of(k)
+
+
+# Parameters, variables, and parts of them by label.
+
+
+class ParameterPart(Expression):
+    """A parameter, or some of its elements by label: what has numbers, which :meth:`set` changes.
+
+    Attributes
+    ----------
+    base : Parameter
+        That of the declaration.
+    """
+
+    base: Parameter
+    name: str
+
+    @property
+    def values(self) -> np.ndarray:
+        """The numbers of the part, read-only; one array axis for each index."""
+        values: np.ndarray = self.base.values.reshape(-1)[grid_of(self)]
+        values.setflags(write=False)
+        return values
+
+    def set(self, values: Any) -> None:
+        """Set other numbers; at the next solve, only the dependent parts are compiled anew.
+
+        Of elements (``d["ann"].set(3)``) the others stay.
+
+        Parameters
+        ----------
+        values : array_like, Series, DataFrame or mapping
+            As :meth:`Model.parameter` takes them: with labels they are put in order, and all are
+            checked.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> d = Model("m").parameter("d", Index("n", ["ann", "bob"]), [1, 2])
+        >>> d.set({"bob": 4, "ann": 3})
+        >>> d["bob"].set(5)
+        >>> d.values.tolist()
+        [3.0, 5.0]
+        """
+        base = self.base
+        base.__dict__["_values"] = numbers_of_part(self, values)
+        _tell_the_model(base)
+
+
+class Parameter(ParameterPart):
+    """Known numbers over indices, by name; :meth:`set` gives it others.
+
+    :meth:`Model.parameter` declares it. It stands in formulas as any :class:`Expression` does.
+
+    Attributes
+    ----------
+    name : str
+    indices : tuple of Index
+    values : ndarray
+        Read-only; one axis for each index.
+    doc : str
+        What the numbers are, with the unit.
+    default : float or None
+        The number of what labelled data do not have.
+    model : Model or None
+    base : Parameter
+        That of the declaration, where this one is over other symbols.
+
+    Examples
+    --------
+    >>> from fairlp import Index, Model
+    >>> n, r = Index("n", ["ann", "bob"], "user"), Index("r", ["cpu", "memory"], "resource")
+    >>> d = Model("m").parameter("d", (n, r), {"ann": [1, 4], "bob": [3, 1]}, "need of a task")
+    >>> d
+    <Parameter d[n,r]: 2 users × 2 resources>
+    >>> d["ann"]
+    <Element d[ann,r] of a parameter: 2 resources>
+    >>> d[n.alias("m"), r]
+    <Parameter d[m,r]: 2 users × 2 resources>
+    """
+
+    _names = frozenset({"name", "indices", "doc", "default", "base", "model"})
+    _remedy = "other numbers are given by .set(values)"
+
+    @worded
+    def __init__(
+        self,
+        name: str = "",
+        indices: Indices = (),
+        values: Any = None,
+        doc: str = "",
+        *,
+        default: float | None = None,
+        model: Declarations | None = None,
+        base: Parameter | None = None,
+    ) -> None:
+        if values is None and base is None:
+            raise NoArgumentError(
+                "a parameter is declared by its model: d = model.parameter('d', n, [1, 2])"
+            )
+        self.name = name
+        self.indices = indices
+        self.doc = doc
+        self.model = model
+        self.base: Parameter = self if base is None else base
+        self.default: float | None = default if base is None else base.default
+        if values is not None:
+            self.__dict__["_values"] = values
+
+    @property
+    def stored(self) -> Any:
+        """The numbers as they are kept: an array, or a ``scipy.sparse.coo_array``."""
+        return self.base.__dict__["_values"]
+
+    @property
+    def values(self) -> np.ndarray:
+        """The numbers, read-only; one array axis for each index."""
+        return dense(self.stored, f"parameter {self.name!r}")
+
+    def __getitem__(self, key: Any) -> ParameterPart:
+        """Return the numbers over other symbols (``d[m, r]``) or by label (``d["ann", :]``)."""
+        part: ParameterPart = _part(self, key, ParameterElement, ParameterSelection)
+        return part
+
+
+class VariablePart(Expression):
+    """A variable, or some of its elements by label: what has bounds, and can be fixed.
+
+    Attributes
+    ----------
+    base : Variable
+        That of the declaration.
+    """
+
+    base: Variable
+
+    def _elements(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the positions of the part among the existing elements of the variable.
+
+        And those within the part, in C order; None where all of it exists.
+        """
+        grid = grid_of(self).reshape(-1)
+        existing = self.base.positions
+        if existing is None:
+            return grid, None
+        exists, elements = found_in(existing, grid)
+        return elements, np.flatnonzero(exists)
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Lower bounds of the existing elements, read-only; of fixed ones, their values."""
+        lower: np.ndarray = self.base._bounds_now()[0][self._elements()[0]]
+        return lower
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Upper bounds of the existing elements, read-only; of fixed ones, their values."""
+        upper: np.ndarray = self.base._bounds_now()[1][self._elements()[0]]
+        return upper
+
+    def fix(self, values: Any) -> None:
+        """Fix the elements at numbers within their bounds; :meth:`unfix` gives the bounds back.
+
+        Parameters
+        ----------
+        values : float, array_like, Series, DataFrame, mapping or Solution
+            As :meth:`Model.variable` takes bounds. Labelled numbers fix the elements that they have,
+            and the others stay as they are. Of a Solution, the values that the variable has there
+            (put within the bounds, and rounded where the variable is integer).
+
+        Raises
+        ------
+        ModelError
+            For numbers that are missing, or outside the bounds.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> model = Model("m")
+        >>> n = Index("n", ["ann", "bob"])
+        >>> x = model.variable("x", n, upper=3)
+        >>> model.maximize(x.sum())
+        >>> x.fix({"bob": 2})
+        >>> model.solve().objective
+        5.0
+        >>> x["ann"].fix(1)
+        >>> model.solve().objective
+        3.0
+        >>> x.unfix()
+        >>> model.solve().objective
+        6.0
+        """
+        base = self.base
+        elements, places = self._elements()
+        low, high = (side[elements] for side in base.__dict__["_bounds"])
+        if isinstance(values, Solution):
+            solved = part_values(base, values.values[base.name], base.positions, "fixed value")[
+                elements
+            ]
+            numbers = np.clip(np.round(solved) if base.integer else solved, low, high)
+        else:
+            numbers = part_values(self, values, places, "fixed value")
+        # NaN, of elements that stay as they are, is on no side
+        numbers = -meeting(-meeting(numbers, high), -low)
+        for k in np.flatnonzero((numbers < low) | (numbers > high))[:1].tolist():
+            raise ModelError(
+                f"variable {base.element_name(elements[k])} is fixed at {numbers[k]:g}, outside its "
+                f"bounds {low[k]:g} and {high[k]:g}; give it other bounds first, with "
+                ".set(lower=…, upper=…)"
+            )
+        chosen = ~np.isnan(numbers)
+        base._set_fixed(elements[chosen], numbers[chosen])
+
+    def unfix(self) -> None:
+        """Give the elements their bounds back; those that are not fixed stay as they are.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> x = Model("m").variable("x", upper=3)
+        >>> x.fix(2)
+        >>> x.unfix()
+        >>> x.lower.tolist(), x.upper.tolist()
+        ([0.0], [3.0])
+        """
+        if "_fixed" in self.base.__dict__:
+            self.base._set_fixed(self._elements()[0], np.nan)
+
+    def set(self, *, lower: Any = ..., upper: Any = ...) -> None:
+        """Set other bounds, as :meth:`Model.variable` takes them; omitted bounds stay.
+
+        Of elements (``x["ann"].set(upper=0)``) the others stay, as do those that labelled numbers
+        (``x.set(upper={"ann": 0})``) do not have. Of its model only the bounds are
+        compiled anew, when it is next solved. What is fixed stays so, and these are the bounds that
+        :meth:`unfix` will give back.
+
+        Parameters
+        ----------
+        lower, upper : float, array_like or None
+
+        Raises
+        ------
+        ModelError
+            For a lower bound above the upper one.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> x = Model("m").variable("x", Index("n", ["ann", "bob"]))
+        >>> x.set(upper=3)
+        >>> x["bob"].set(upper=0)
+        >>> x.upper.tolist()
+        [3.0, 0.0]
+        """
+        base = self.base
+        elements, places = self._elements()
+        low, high = (side.copy() for side in base.__dict__["_bounds"])
+        for side, values, name in ((low, lower, "lower bound"), (high, upper, "upper bound")):
+            if values is not ...:
+                numbers = part_values(self, values, places, name)
+                chosen = ~np.isnan(numbers)
+                side[elements[chosen]] = numbers[chosen]
+        low = meeting(low, high)
+        require_ordered(base.name, low, high, base.indices, base.positions)
+        base._set_bounds(low, high)
+
+
+class Variable(VariablePart):
+    """Unknown numbers over indices, of which a mask may leave elements out.
+
+    :meth:`Model.variable` declares it. It stands in formulas as any :class:`Expression` does. A
+    solution has its values: ``model.solve().values["x"]``.
+
+    In brackets stand labels, lists of labels, masks, and slices: of labels with both ends, of whole
+    numbers by position. An index in brackets renames.
+
+    Parameters
+    ----------
+    bounds : tuple of ndarray
+        Lower and upper bounds of the elements that exist.
+
+    Attributes
+    ----------
+    name : str
+    indices : tuple of Index
+    where : Subset or None
+        Elements that exist; None for all.
+    mask : Subset
+        Elements that exist, also where they are all.
+    lower, upper : ndarray
+        Bounds of the elements that exist, read-only; see :meth:`set` and :meth:`fix`.
+    integer : bool
+    doc : str
+        What it is, with the unit.
+    model : Model or None
+    base : Variable
+        That of the declaration, where this one is over other symbols.
+
+    Examples
+    --------
+    >>> from fairlp import Index, Model
+    >>> n, t = Index("n", ["ann", "bob", "cat"], "user"), Index("t", [8, 9, 10], "hour")
+    >>> model = Model("m", indices=(n, t))
+    >>> x = model.variable("x", n, t, upper=4)
+    >>> x["ann", 9]
+    <Element x[ann,9] of a variable>
+    >>> x[:, 9]
+    <Element x[n,9] of a variable: 3 users>
+    >>> x["bob":].sum(n)
+    <Expression ∑_n x[n∈{bob,cat},t] over t>
+    >>> x[[True, False, True]].sum()
+    <Expression ∑_n,t x[n∈{ann,cat},t]>
+    >>> x[n.alias("m"), t] - x
+    <Expression x[m,t] − x[n,t] over m,t,n>
+
+    With a mask only some elements exist, and only these cost anything:
+
+    >>> y = model.variable("y", n, where={"ann": True, "bob": False, "cat": True})
+    >>> y
+    <Variable y[n] ≥ 0: 2 of 3 exist>
+    >>> model.constraint("early", x.sum(t) <= 5, where=[True, True, False]).rows
+    ['early[ann]', 'early[bob]']
+    """
+
+    degree = 1
+    _names = frozenset({"name", "indices", "doc", "integer", "base", "model"})
+    _remedy = "other bounds are given by .set(lower=…, upper=…), another name or kind by declaring it anew"
+
+    @worded
+    def __init__(
+        self,
+        name: str = "",
+        indices: Indices = (),
+        *,
+        where: Subset | None = None,
+        bounds: tuple[np.ndarray, np.ndarray] | None = None,
+        integer: bool = False,
+        doc: str = "",
+        model: Declarations | None = None,
+        base: Variable | None = None,
+    ) -> None:
+        if bounds is None and base is None:
+            raise NoArgumentError(
+                "a variable is declared by its model: x = model.variable('x', n, lower=0, upper=1)"
+            )
+        self.name = name
+        self.indices = indices
+        self.doc = doc
+        self.integer: bool = integer if base is None else base.integer
+        self.model = model
+        self.base: Variable = self if base is None else base
+        if bounds is not None:
+            self.__dict__["_bounds"] = bounds
+            self.__dict__["_exists"] = Subset("", indices, None) if where is None else where
+            self.__dict__["_when_empty"] = {}
+
+    @property
+    def _mask(self) -> Subset:
+        """Elements that exist, also where they are all."""
+        mask: Subset = self.base.__dict__["_exists"]
+        return mask
+
+    @property
+    def where(self) -> Subset | None:
+        """Elements that exist; None for all."""
+        return None if self._mask._is_full else self._mask
+
+    @property
+    def positions(self) -> np.ndarray | None:
+        """Elements that exist, in C order over the indices; None for all."""
+        return None if self.where is None else self.where.positions
+
+    def _elements(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return np.arange(self.size), self.positions
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Lower bounds of the existing elements, read-only; of fixed ones, their values."""
+        return self.base._bounds_now()[0]
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Upper bounds of the existing elements, read-only; of fixed ones, their values."""
+        return self.base._bounds_now()[1]
+
+    def set(
+        self, *, lower: Any = ..., upper: Any = ..., integer: bool | EllipsisType = ...
+    ) -> None:
+        """Set other bounds, as :meth:`Model.variable` takes them, or whether it is integer.
+
+        What is omitted stays, as do elements that labelled numbers (``x.set(upper={"ann": 0})``) do
+        not have. Of its model only the bounds are compiled anew, when it is next solved. What is
+        fixed stays so, and these are the bounds that :meth:`unfix` will give back.
+
+        Parameters
+        ----------
+        lower, upper : float, array_like or None
+        integer : bool
+
+        Raises
+        ------
+        ModelError
+            For a lower bound above the upper one.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> x = Model("m").variable("x")
+        >>> x.set(upper=3, integer=True)
+        >>> x
+        <Variable 0 ≤ x ≤ 3 integer>
+        """
+        super().set(lower=lower, upper=upper)
+        self._note_bounds(lower, upper)
+        base = self.base
+        if isinstance(integer, bool) and integer != base.integer:
+            base.__dict__["integer"] = integer
+            if base.model is not None:
+                base.model._changed()
+
+    def _note_bounds(self, lower: Any, upper: Any, binary: bool = False) -> None:
+        """Keep the bounds that first elements will have, where there is none yet."""
+        if self.size:
+            return
+        for place, (side, value) in enumerate((("lower", lower), ("upper", upper))):
+            if value is None or is_number(value):
+                limits = [None, None]
+                limits[place] = value
+                shared = bounds(self.name, limits[0], limits[1], (), None, binary)
+                self.base.__dict__["_when_empty"][side] = shared[place]
+
+    def _bounds_now(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bounds, of fixed elements their values."""
+        attributes = self.__dict__
+        bounds: tuple[np.ndarray, np.ndarray] = attributes["_bounds"]
+        fixed = attributes.get("_fixed")
+        if fixed is None:
+            return bounds
+        if "_in_force" not in attributes:
+            in_force = tuple(np.where(np.isnan(fixed), side, fixed) for side in bounds)
+            for side in in_force:
+                side.setflags(write=False)
+            attributes["_in_force"] = in_force
+        now: tuple[np.ndarray, np.ndarray] = attributes["_in_force"]
+        return now
+
+    def _set_fixed(self, elements: np.ndarray, numbers: np.ndarray | float) -> None:
+        """Fix elements at numbers, without looking at them; NaN gives the bounds back."""
+        old = self.__dict__.get("_fixed")
+        fixed = np.full(self.size, np.nan) if old is None else old.copy()
+        fixed[elements] = numbers
+        self.__dict__.pop("_in_force", None)
+        if np.isnan(fixed).all():
+            self.__dict__.pop("_fixed", None)
+        else:
+            self.__dict__["_fixed"] = fixed
+        _tell_the_model(self)
+
+    def _set_bounds(self, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Set the bounds of the elements that exist, without looking at them."""
+        for side in (lower, upper):
+            side.setflags(write=False)
+        self.__dict__.pop("_in_force", None)
+        self.__dict__["_bounds"] = lower, upper
+        _tell_the_model(self)
+
+    def _grow(self, lower: np.ndarray, upper: np.ndarray, fixed: np.ndarray) -> None:
+        """Take the bounds and fixed values of all elements of a longer index."""
+        self.__dict__.pop("_fixed", None)
+        self._set_bounds(lower, upper)
+        self._set_fixed(np.flatnonzero(~np.isnan(fixed)), fixed[~np.isnan(fixed)])
+
+    def element_name(self, element: int) -> str:
+        """Return the name of an element that exists: ``x[ann,9]``.
+
+        Parameters
+        ----------
+        element : int
+            Its position among those that exist.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> Model("m").variable("x", Index("n", ["ann", "bob"])).element_name(1)
+        'x[bob]'
+        """
+        return Block(self.name, axes_of(self.indices), 0, 0, self.positions).name_of(int(element))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of labels of each index."""
+        return shape_of(self.indices)
+
+    @property
+    def size(self) -> int:
+        """Number of elements that exist."""
+        return math.prod(self.shape) if self.positions is None else len(self.positions)
+
+    def __getitem__(self, key: Any) -> VariablePart:
+        """Return the variable over other symbols (``x[m, i]``) or by label (``x["ann", :]``)."""
+        part: VariablePart = _part(self, key, VariableElement, VariableSelection)
+        return part
+
+
+class Element(Expression):
+    """Elements of a parameter or variable, by label: ``g["ann", "s1"]``, or ``g["ann", :]``.
+
+    Attributes
+    ----------
+    base : Parameter or Variable
+    places : tuple of (int or None)
+        Position of the label of each index, None where the index stays.
+    indices : tuple of Index
+        The indices that stay.
+    """
+
+    _names = frozenset({"base", "name", "places", "indices", "degree"})
+    base: Any
+
+    def __init__(
+        self, base: Parameter | Variable, places: tuple[int | None, ...], indices: Indices
+    ) -> None:
+        self.base = base
+        self.name = base.name
+        self.places = places
+        self.indices = indices
+        self.degree = base.degree
+        if isinstance(base, Variable) and base.positions is not None and not indices:
+            position = np.ravel_multi_index(tuple(place or 0 for place in places), base.shape)
+            if position not in base.positions:
+                raise ModelError(f"{self} does not exist: {base!r}")
+
+    @property
+    def keys(self) -> tuple[Any, ...]:
+        """Label or symbol of each index of the base, as it is printed."""
+        free = iter(self.indices)
+        labels = [index.labels for index in self.base.indices]
+        return tuple(
+            next(free).symbol if place is None else axis_labels[place]
+            for axis_labels, place in zip(labels, self.places, strict=True)
+        )
+
+
+class VariableElement(Element, VariablePart):
+    """Elements of a variable: ``x["ann", 9]``, with bounds of their own."""
+
+
+class ParameterElement(Element, ParameterPart):
+    """Elements of a parameter: ``d["ann"]``, with numbers of their own."""
+
+
+class Selection(Along):
+    """Some labels of an index: ``x[["ann", "bob"]]``, ``x[1:3]`` or ``x[mask]``."""
+
+    _names = Along._names | {"base"}
+    base: Any
+
+    def __init__(
+        self, base: Parameter | Variable, body: Expression, index: Index, matrix: Any, to: Index
+    ) -> None:
+        super().__init__(body, index, matrix, to, member(to))
+        self.base = base
+
+
+class VariableSelection(Selection, VariablePart):
+    """Some labels of a variable, with bounds of their own."""
+
+
+class ParameterSelection(Selection, ParameterPart):
+    """Some labels of a parameter, with numbers of their own."""
+
+
+def _part(node: Any, key: Any, element: type, taken: type) -> Any:
+    """Return a parameter or variable over other symbols, or by label."""
+    places, indices, parts = places_in(key, node.indices, node.name)
+    is_whole = places.count(None) == len(places)
+    selected = (
+        type(node)(node.name, indices, doc=node.doc, base=node.base)
+        if is_whole
+        else element(node.base, places, indices)
+    )
+    for part in parts:
+        selected = taken(node.base, selected, *selection(*part))
+    return selected
+
+
+def grid_of(part: Expression) -> np.ndarray:
+    """Return where each element of a part lies in the grid of what it is a part of, in C order."""
+    if isinstance(part, Selection):
+        axis = symbols_of(part.body.indices).index(part.index.symbol)
+        taken: np.ndarray = np.take(grid_of(part.body), part.matrix.indices, axis)
+        return taken
+    assert isinstance(part, (Parameter, Variable, Element))
+    shape = shape_of(part.base.indices)
+    places = part.places if isinstance(part, Element) else (None,) * len(shape)
+    free = places.count(None)
+    grid = np.zeros((1,) * free, dtype=np.int64)
+    axis = 0
+    for k, (place, length) in enumerate(zip(places, shape, strict=True)):
+        step = math.prod(shape[k + 1 :])
+        if place is not None:
+            grid = grid + place * step
+            continue
+        grid = grid + np.arange(length).reshape(-1, *(1,) * (free - axis - 1)) * step
+        axis += 1
+    return grid
+
+
+def _tell_the_model(base: Parameter | Variable) -> None:
+    """Tell the model of a parameter or variable, if it is in one, that it has changed."""
+    if base.model is not None:
+        base.model._changed(base.name)
+
+
+def require_current(what: str, *expressions: Expression) -> None:
+    """Raise for numbers, shifts, parts and aliases from before an index got another label."""
+    stack = list(expressions)
+    while stack:
+        node = stack.pop()
+        stack += children(node)
+        match node:
+            case Data():
+                is_current = node.stored.shape == shape_of(node.indices)
+            case Along():
+                is_current = node.matrix.shape == (len(node.to), len(node.index))
+            case Parameter() | Variable():
+                is_current = shape_of(node.indices) == shape_of(node.base.indices)
+            case Element():
+                places = zip(node.base.indices, node.places, strict=True)
+                free = [index for index, place in places if place is None]
+                is_current = shape_of(node.indices) == shape_of(free)
+            case _:
+                continue
+        if not is_current:
+            raise ModelError(
+                f"{what} has {node}, which was written before an index of it got another label; write the "
+                "formula anew"
+            )
