@@ -136,7 +136,7 @@ def find_defined(
     The message names the mechanisms that are defined. With options, the row is the one that they
     ask for (``whole=True``).
     """
-    from ..models.instances.checks import require_instance
+    from ..models.instances.instance import require_instance
 
     require_instance(instance)
     row = find(name).under(options or {})
