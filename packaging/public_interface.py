@@ -18,9 +18,13 @@ from typing import Any
 import typer
 
 import fairlp
+import fairlp_clusters
+import fairlp_research
 from fairlp.cli import main  # noqa: F401  (registers the commands)
 from fairlp.cli.app import ExitCode, app
 
+PACKAGES = (fairlp, fairlp_research, fairlp_clusters)
+NAMES = {package.__name__ for package in PACKAGES}
 #: Types of defaults that are shown.
 PLAIN = (type, type(None), bool, int, float, str, tuple)
 
@@ -29,9 +33,10 @@ def interface() -> str:
     """Return the interface as text, one thing a line."""
     lines = [
         line
-        for name in sorted(fairlp.__all__)
+        for package in PACKAGES
+        for name in sorted(package.__all__)
         if name != "__version__"
-        for line in of_thing(f"fairlp.{name}", getattr(fairlp, name))
+        for line in of_thing(f"{package.__name__}.{name}", getattr(package, name))
     ]
     lines += [f"mechanism {name}" for name in fairlp.mechanisms().index]
     lines += [f"solver {name}" for name in fairlp.solvers().index]
@@ -45,7 +50,8 @@ def of_thing(path: str, thing: Any) -> Iterator[str]:
     if isinstance(thing, ModuleType):
         yield f"module {path}{' (callable)' if callable(thing) else ''}"
         for name in sorted(getattr(thing, "__all__", ())):
-            member = getattr(thing, name, None) or import_module(f"{thing.__name__}.{name}")
+            has_it = hasattr(thing, name)
+            member = getattr(thing, name) if has_it else import_module(f"{thing.__name__}.{name}")
             yield from of_thing(f"{path}.{name}", member)
     elif isinstance(thing, type):
         yield from of_class(path, thing)
@@ -60,7 +66,7 @@ def of_class(path: str, kind: type) -> Iterator[str]:
     bases = ", ".join(base.__name__ for base in kind.__bases__ if base is not object)
     members: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
-        if base.__module__.partition(".")[0] == "fairlp":
+        if base.__module__.partition(".")[0] in NAMES:
             members |= dict.fromkeys(inspect.get_annotations(base))
             members |= vars(base)
     is_made = "__init__" in members and not issubclass(kind, Enum)

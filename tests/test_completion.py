@@ -29,21 +29,18 @@ status = solution.status
 options = fairlp.Options()
 instance = examples.ghodsi()
 allocation = fairlp.allocate(instance, "drf")
-arrivals = fairlp.allocate(instance, "dynamic-drf")
-answer = fairlp.leximin(fairlp.formulate(instance, "drf"), "fairness")
-tradeoff = fairlp_research.frontier(instance, [1.0])
+mechanism = fairlp.mechanisms("drf")
 """
 #: What has a name above, and its class.
 OBJECTS = {
     "n": "Index", "model": "Model", "x": "Variable", "d": "Parameter", "near": "Subset", "formula": "Expression",
     "row": "Constraint", "program": "Program", "solution": "Solution", "status": "Status", "options": "Options",
-    "instance": "Instance", "allocation": "Allocation", "arrivals": "DynamicAllocation",
-    "answer": "LeximinSolution", "tradeoff": "Frontier",
+    "instance": "Instance", "allocation": "Allocation", "mechanism": "Mechanism",
 }  # fmt: skip
 #: Public classes of which no example stands above: those that users write, and what they are given.
 WITHOUT_EXAMPLE = {
     "Arrivals", "Backend", "Capability", "ConcavePath", "FairlpError", "FairlpWarning", "NodeRule", "Path",
-    "PathSolution", "Period", "Progress", "Raw", "Region", "RulePath", "Snapshot", "Termination",
+    "Raw", "Region", "RulePath", "Termination",
 }  # fmt: skip
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 import fairlp
+import fairlp_clusters
+import fairlp_research
 from signatures import written_parameters
 
 HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
@@ -23,7 +25,7 @@ ORDER = [
 
 def ours(owner):
     """A class and its bases, as far as they are of fairlp."""
-    return [base for base in owner.__mro__ if base.__module__.split(".")[0] == "fairlp"]
+    return [base for base in owner.__mro__ if base.__module__.startswith("fairlp")]
 
 
 def methods(owner):
@@ -66,8 +68,38 @@ def public(path, value):
 
 
 PUBLIC = dict(
-    member for name in fairlp.__all__ for member in public(f"fairlp.{name}", getattr(fairlp, name))
+    member
+    for package in (fairlp, fairlp_research, fairlp_clusters)
+    for name in package.__all__
+    for member in public(f"{package.__name__}.{name}", getattr(package, name))
 )
+#: What code of one's own may use of fairlp's inside is explained in a sentence or two.
+BRIEF = tuple(
+    f"fairlp.{name}"
+    for name in [
+        "toolkit.",
+        "formulations.",
+        "queues.",
+        "arrivals.",
+        "mechanisms.",
+        "auditing.",
+        "solvers.",
+        "Mechanism.",
+        "cycles.Pool",
+        "cycles.algorithm_1",
+        "cycles.pick_by_pick",
+        "cycles.precomputed",
+        "per_server.PerServerMarket",
+        "per_server.positive",
+        "per_server.separate_start",
+        "per_server.server_procedure",
+        "plots.style",
+        "plots.comparison_table",
+        "plots.plot_means",
+    ]
+)
+EXPLAINED = {path for path in PUBLIC if path.startswith(BRIEF)}
+PUBLIC = {path: value for path, value in PUBLIC.items() if path not in EXPLAINED}
 FUNCTIONS = {path: value for path, value in PUBLIC.items() if not isinstance(value, type)}
 
 

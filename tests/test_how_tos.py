@@ -54,7 +54,7 @@ ELSEWHERE = {
     "index.md": "tests/test_site.py",
     "labels.md": "tests/models/notation/test_matched_labels.py",
     "model-files.md": "tests/models/files/test_mps_reader.py",
-    "studies.md": "tests/study/test_runs.py",
+    "studies.md": "tests/research/study/test_runs.py",
 }
 
 

@@ -80,8 +80,6 @@ def test_the_recipes_ask_for_the_versions_of_the_project():
 
 MODELS = """
 import fairlp
-import fairlp_research
-import fairlp_clusters
 from fairlp import Index, Model
 
 i = Index("i", range(3))
@@ -127,7 +125,11 @@ NEEDED = {
 
 
 def test_what_is_left_out_says_how_to_install_it():
-    lines = ["import fairlp", "model = fairlp.Model('m')", "x = model.variable('x', upper=3)"]
+    lines = [
+        "import fairlp, fairlp_clusters, fairlp_research",
+        "model = fairlp.Model('m')",
+        "x = model.variable('x', upper=3)",
+    ]
     lines += ["model.maximize(x)"]
     for call in NEEDED:
         lines += ["try:", f"    {call}", "    print('worked')"]
@@ -139,6 +141,7 @@ def test_what_is_left_out_says_how_to_install_it():
 
 FILES = """
 import fairlp
+import fairlp_research
 
 cluster = fairlp.examples.load("ghodsi")
 cluster.write("cluster.yaml")

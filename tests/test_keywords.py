@@ -28,6 +28,10 @@ from fairlp_research.simulation.experiments import SimulationOptions, TrackOptio
 
 #: Public functions whose keywords nobody knows beforehand, and what they are.
 OPEN = {
+    "function fairlp.toolkit.csv_text": "those of pandas",
+    "function fairlp.mechanisms.run": "those of fairlp.allocate",
+    "function fairlp.plots.style.image": "those of matplotlib's savefig",
+    ".of_margin": "the fields of a finding",
     ".extend": "the names of a model's parameters and variables",
     ".start": "the fields of a user's own path",
     ".derived": "the fields of an instance, unchecked",

@@ -11,6 +11,8 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import fairlp
+import fairlp_clusters
+import fairlp_research
 
 DOCS = Path(__file__).parents[1] / "docs"
 SECTIONS = ("index", "learn", "do", "understand", "look-up", "develop")
@@ -54,10 +56,13 @@ def test_every_notebook_is_a_lesson():
 def test_every_public_name_has_a_page_under_a_heading(site, tmp_path):
     public_names, _ = site
     public_names.write_api(tmp_path)
-    names = [name for name in fairlp.__all__ if not name.startswith("__")]
-    assert sorted(path.stem for path in tmp_path.glob("*.rst")) == sorted(
-        f"fairlp.{name}" for name in names
-    )
+    names = [
+        f"{package.__name__}.{name}"
+        for package in (fairlp, fairlp_research, fairlp_clusters)
+        for name in package.__all__
+        if not name.startswith("__")
+    ]
+    assert sorted(path.stem for path in tmp_path.glob("*.rst")) == sorted(names)
     index = (tmp_path / "index.md").read_text(encoding="utf-8")
     assert "## More" not in index, "give new names a heading in public_names.py"
     assert ":meth:" not in index and ":class:" not in index

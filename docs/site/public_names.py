@@ -8,19 +8,21 @@ from pathlib import Path
 from types import ModuleType
 
 import fairlp
+import fairlp_clusters
+import fairlp_research
 
 #: Under which heading a public name stands; what is in none is under "More".
 GROUPS = {
-    "Instances": ("Instance", "read", "examples", "snapshot", "Snapshot"),
+    "Instances": ("Instance", "read", "examples"),
     "Allocations": (
         "allocate",
         "allocate_all",
         "compare",
         "Allocation",
-        "DynamicAllocation",
         "Arrivals",
         "mechanisms",
         "mechanism",
+        "Mechanism",
     ),
     "Models and programs": (
         "formulate",
@@ -38,21 +40,16 @@ GROUPS = {
         "Solution",
         "read_program",
         "leximin",
-        "LeximinSolution",
         "Path",
         "ConcavePath",
         "RulePath",
         "NodeRule",
         "Region",
         "rise",
-        "PathSolution",
-        "ledger",
-        "library",
     ),
     "Solvers": (
         "solvers",
         "Options",
-        "Progress",
         "Status",
         "Termination",
         "Capability",
@@ -66,31 +63,13 @@ GROUPS = {
         "promises",
         "properties",
         "counterexample",
-        "blockers",
         "cycles",
         "complaints",
         "per_server",
         "validate",
-        "frontier",
-        "Frontier",
     ),
-    "Reports and pictures": (
-        "report",
-        "charts",
-        "fair_shares",
-        "what_if",
-        "period",
-        "Period",
-        "plots",
-    ),
-    "Experiments": (
-        "study",
-        "simulation",
-        "reproduce",
-        "read_alibaba_gpu",
-        "read_google2011",
-        "read_pai2020",
-    ),
+    "Pictures": ("plots",),
+    "For code of one's own": ("toolkit", "formulations", "queues", "arrivals", "auditing"),
     "Errors": ("errors", "FairlpError", "FairlpWarning"),
 }
 
@@ -103,18 +82,23 @@ def write_api(folder: Path) -> None:
     rest = sorted(set(names) - {name for some in grouped.values() for name in some})
     if rest:
         grouped["More"] = rest
+    sections = [(title, fairlp, some) for title, some in grouped.items()]
+    sections += [
+        ("Research: fairlp_research", fairlp_research, fairlp_research.__all__),
+        ("Clusters: fairlp_clusters", fairlp_clusters, fairlp_clusters.__all__),
+    ]
     index = ["# Every public name", ""]
-    for title, some in grouped.items():
+    for title, package, some in sections:
+        things = {f"{package.__name__}.{name}": getattr(package, name) for name in some}
         index += [f"## {title}", "", "| | |", "| --- | --- |"]
         index += [
-            f"| [`{name}`](fairlp.{name}.rst) | {_first(getattr(fairlp, name))} |" for name in some
+            f"| [`{path.rpartition('.')[2]}`]({path}.rst) | {_first(thing)} |"
+            for path, thing in things.items()
         ]
-        hidden = "\n".join(f"fairlp.{name}" for name in some)
+        hidden = "\n".join(things)
         index += ["", f"```{{toctree}}\n:hidden:\n\n{hidden}\n```", ""]
-        for name in some:
-            (folder / f"fairlp.{name}.rst").write_text(
-                _page(name, getattr(fairlp, name)), encoding="utf-8"
-            )
+        for path, thing in things.items():
+            (folder / f"{path}.rst").write_text(_page(path, thing), encoding="utf-8")
     (folder / "index.md").write_text("\n".join(index), encoding="utf-8")
 
 
@@ -124,9 +108,8 @@ def _first(thing: object) -> str:
     return re.sub(r":\w+:`~?\.?([^`]+)`", r"`\1`", text).replace("|", "\\|").replace("``", "`")
 
 
-def _page(name: str, thing: object) -> str:
+def _page(title: str, thing: object) -> str:
     """Return the page of one public name."""
-    title = f"fairlp.{name}"
     head = f"{title}\n{'=' * len(title)}\n\n"
     if isinstance(thing, ModuleType):
         home = thing.__name__
@@ -136,7 +119,7 @@ def _page(name: str, thing: object) -> str:
             for one in getattr(thing, "__all__", [])
         ]
         return head + "\n".join(parts)
-    return head + _directive(f"fairlp.{name}", thing)
+    return head + _directive(title, thing)
 
 
 def _directive(path: str, thing: object) -> str:

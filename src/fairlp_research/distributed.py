@@ -21,7 +21,7 @@ from fairlp import Instance, Mechanism, formulations, per_server
 from fairlp.errors import InstanceError, NotConvergedError, UnsupportedError, quoted, require_known
 from fairlp.toolkit import lists, tolerances
 
-__all__ = ["CLOCK_OPTIONS", "Network", "Tracking", "clocks_of", "settled", "track"]
+__all__ = ["Tracking", "settled", "track"]
 
 # When servers act on their own, and how long their messages take: the options of distributed
 # PS-DSF.
@@ -333,7 +333,8 @@ def track(
     --------
     >>> import fairlp
     >>> cluster = fairlp.examples.load("khamse-ashari-table-3")
-    >>> found = fairlp.per_server.track(cluster, {"user4": (20, 40)}, until=60)
+    >>> from fairlp_research import distributed
+    >>> found = distributed.track(cluster, {"user4": (20, 40)}, until=60)
     >>> found.utilization["psdsf-rdm"].loc[[19, 39, 59], ("D", "cpu")].round(4).to_dict()
     {19.0: 1.0, 39.0: 0.75, 59.0: 1.0}
     """
@@ -341,8 +342,8 @@ def track(
         require_known(name, CLOCK_OPTIONS, f"track has no option {quoted(name)}")
     until = per_server.positive("until", until)
     step = per_server.positive("step", step)
-    events = _events(instance, away or {}, until)
     row = fairlp.mechanisms.find_defined(f"psdsf-{division}", instance)
+    events = _events(instance, away or {}, until)
     others = [fairlp.mechanisms.find_defined(name, instance) for name in beside]
     market = per_server.PerServerMarket.of(instance, division)
     is_present = np.ones(len(instance.users), dtype=bool)
@@ -391,6 +392,12 @@ def settled(
         Tasks to begin with.
     options : mapping
         Those of clocks, and ``seconds``, the simulated time after which it gives up.
+
+    Returns
+    -------
+    tasks : ndarray, shape (N, K)
+    actions : DataFrame
+        Every action: time, server, change; and violation and distance where they were sampled.
 
     Raises
     ------

@@ -202,7 +202,7 @@ def frontier(
 
     Examples
     --------
-    >>> import fairlp
+    >>> import fairlp, fairlp_research
     >>> found = fairlp_research.frontier(fairlp.examples.ghodsi(), [1, 2])
     >>> found.table.total_share.round(4).to_dict()
     {0.0: 1.4545, 1.0: 1.4545, 2.0: 1.4142, inf: 1.3333}

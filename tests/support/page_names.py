@@ -198,7 +198,7 @@ def _paths() -> frozenset[str]:
 def _in_path(text: str) -> str | None:
     path = re.sub(r"[: ].*", "", text)
     first, slash, _ = path.partition("/")
-    is_package = bool(slash) and (SOURCE / "fairlp" / first).is_dir()
+    is_package = bool(slash) and any((home / first).is_dir() for home in SOURCE.iterdir())
     looks_own = path.endswith(OWN_ENDINGS) or path.startswith(_FOLDERS) or is_package
     if not re.fullmatch(r"[\w.][\w./-]*", path) or not looks_own or path in OWN_ENDINGS:
         return None
@@ -378,14 +378,14 @@ def _is_own(function: ast.expr) -> bool:
     while isinstance(root, ast.Attribute | ast.Call):
         root = root.value if isinstance(root, ast.Attribute) else root.func
     name = getattr(root, "id", "")
-    return name == "fairlp" or name in RECEIVERS or name in _attributes()
+    return name.startswith("fairlp") or name in RECEIVERS or name in _attributes()
 
 
 def _of_dotted(text: str) -> str:
     first, *rest = text.split(".")
     if rest[-1] in USERS_ENDINGS:
         return ""
-    if first == "fairlp":
+    if first in ("fairlp", "fairlp_research", "fairlp_clusters"):
         return "" if _resolved([first, *rest]) else f"no {text}"
     if first in RECEIVERS or first in _attributes():
         owner = RECEIVERS.get(first, first)

@@ -1,41 +1,15 @@
-"""The modules of ``fairlp.formulations`` (``__init__.py`` reads it)."""
+"""The public modules of ``fairlp.formulations`` (``__init__.py`` reads it)."""
 
 from . import (
     alpha_fair as alpha_fair,
-    arrivals as arrivals,
-    audits as audits,
-    complaints as complaints,
-    gavel as gavel,
-    gpu as gpu,
-    hierarchical as hierarchical,
-    kueue as kueue,
-    max_min as max_min,
     normalisers as normalisers,
     options as options,
-    per_server as per_server,
-    proportional as proportional,
     region as region,
-    space_sharing as space_sharing,
-    whole_goods as whole_goods,
-    whole_tasks as whole_tasks,
 )
 
 __all__ = [
     "alpha_fair",
-    "arrivals",
-    "audits",
-    "complaints",
-    "gavel",
-    "gpu",
-    "hierarchical",
-    "kueue",
-    "max_min",
     "normalisers",
     "options",
-    "per_server",
-    "proportional",
     "region",
-    "space_sharing",
-    "whole_goods",
-    "whole_tasks",
 ]

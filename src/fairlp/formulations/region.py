@@ -17,7 +17,7 @@ from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Index
 from ..models.notation.model import Model
 from ..models.notation.variables import Parameter, Subset
-from ..models.trees.guarantees import floors, runnable_users
+from ..models.trees.guarantees import floors
 from .normalisers import dominant
 
 __all__ = [
@@ -30,6 +30,11 @@ __all__ = [
 ]
 
 # Γ[n]: how many tasks count as a share of one. What tells one max-min mechanism from another.
+
+
+def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray:
+    """Return the users who can run anything: :meth:`Instance.runnable_users`."""
+    return instance.runnable_users(runs)
 
 
 def where_runnable(model: Model, instance: Instance) -> Subset:

@@ -136,6 +136,9 @@ def find_defined(
     The message names the mechanisms that are defined. With options, the row is the one that they
     ask for (``whole=True``).
     """
+    from ..models.instances.instance import require_instance
+
+    require_instance(instance)
     row = find(name).under(options or {})
     reason = row.undefined(instance)
     if reason:

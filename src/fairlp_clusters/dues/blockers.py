@@ -43,6 +43,7 @@ def blockers(
 
     Examples
     --------
+    >>> import fairlp_clusters
     >>> import fairlp, fairlp_clusters
     >>> instance = fairlp.examples.load("ghodsi")
     >>> stops = fairlp_clusters.blockers(instance, fairlp.allocate(instance, "drf"))

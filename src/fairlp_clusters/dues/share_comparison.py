@@ -661,7 +661,7 @@ def fair_shares(
 
     Examples
     --------
-    >>> import fairlp
+    >>> import fairlp, fairlp_clusters
     >>> queued = fairlp.Instance.from_arrays([[1, 0], [1, 0]], [[4, 4]], users=["A", "B"], queue=["a", "b"])
     >>> shares = fairlp_clusters.fair_shares(queued, observed=[[3], [1]])
     >>> shares["owed"].to_dict(), shares.loc["B", "blocked_by"], shares.loc["B", "beyond_fair"]

@@ -335,7 +335,7 @@ def what_if(
 
     Examples
     --------
-    >>> import fairlp
+    >>> import fairlp, fairlp_clusters
     >>> two = fairlp.Instance.from_arrays([[1], [1]], [[6]], users=["A", "B"], servers=["s"])
     >>> fairlp_clusters.what_if(two, weights={"A": 2})[["tasks_before", "tasks_after"]].loc["A"].tolist()
     [3.0, 4.0]

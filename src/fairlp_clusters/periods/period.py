@@ -406,7 +406,7 @@ def period(
 
     Examples
     --------
-    >>> import fairlp
+    >>> import fairlp_clusters
     >>> days = fairlp_clusters.period("dumps", half_life="7d")  # doctest: +SKIP
     >>> days.tenants["verdict"], days.report("days.html")  # doctest: +SKIP
     """

@@ -1,6 +1,6 @@
 """The library: generated benchmark instances by name, from easy to hard, with their optima.
 
->>> import fairlp
+>>> import fairlp_research
 >>> entry = fairlp_research.library.load("many-rounds", users=3)
 >>> entry.optimum.value, [str(level) for level in sorted(entry.optimum.levels)]
 (Fraction(1, 8), ['1/8', '1/4', '5/8'])

@@ -201,7 +201,7 @@ def load(name: str, size: str = "small", seed: int = 0, **parameters: Any) -> En
 
     Examples
     --------
-    >>> import fairlp
+    >>> import fairlp_research
     >>> entry = fairlp_research.library.load("ties", triples=4)
     >>> entry
     <Entry 'ties', small, seed 0: drfh, LP of 60 rows × 193 columns>

@@ -1,6 +1,6 @@
 """The ledger: what the papers number, and what they claim in their texts, computed again.
 
->>> import fairlp
+>>> import fairlp_research
 >>> fairlp_research.reproduce("wang-2014", "Figure 3")
 <Ledger: 1 item, equal 1>
 

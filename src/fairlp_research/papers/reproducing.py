@@ -157,7 +157,7 @@ def reproduce(
 
     Examples
     --------
-    >>> import fairlp
+    >>> import fairlp_research
     >>> found = fairlp_research.reproduce("003", "figure 1")
     >>> [(row.item, str(row.verdict)) for row in found]
     [('Figure 1', 'equal')]

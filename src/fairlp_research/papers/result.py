@@ -386,6 +386,7 @@ def write_page(ledger: Ledger, target: Path) -> Path:
 def file_of(row: ItemRow) -> str:
     """Return the name of an item's figure.
 
+    >>> import fairlp_research
     >>> from fairlp_research.papers.verdicts import Agreement, ItemAnswer
     >>> file_of(ItemRow("001", "Theorem 2, worst case", "", ItemAnswer(Agreement.EQUAL, "")))
     '001-theorem-2-worst-case.svg'

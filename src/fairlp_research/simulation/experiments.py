@@ -305,6 +305,7 @@ def compare_policies(
 
     Examples
     --------
+    >>> import fairlp_research
     >>> from fairlp_research.simulation.generators import google_sample, synthetic
     >>> comparison = compare_policies(google_sample(5, seed=1), synthetic(60, 5, hours=0.5, seed=1), until=1800)
     >>> comparison.summary()["tasks completed"].round(3).to_dict()

@@ -3,7 +3,7 @@
 The same study gives the same numbers on any number of workers, on this machine or a Dask cluster.
 With a folder, a study that was stopped goes on. See ``docs/studies.md``.
 
->>> from fairlp import study
+>>> from fairlp_research import study
 >>> experiment = study.Study(
 ...     name="two mechanisms",
 ...     generator="uniform-integers",

@@ -71,7 +71,7 @@ class Study:
 
     Examples
     --------
-    >>> from fairlp import study
+    >>> from fairlp_research import study
     >>> experiment = study.Study(
     ...     name="small",
     ...     generator="uniform-integers",

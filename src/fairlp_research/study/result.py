@@ -173,7 +173,7 @@ class Result:
 
         Examples
         --------
-        >>> from fairlp import study
+        >>> from fairlp_research import study
         >>> experiment = study.Study("a", "uniform-integers", {"users": [4, 8], "resources": [2]}, ["drf"], runs=5)
         >>> result = experiment.run(progress=False)
         >>> result.table({"summary.drf.tasks": ["mean", "sd"], "summary.drf.used_resource1": "max"}).columns.tolist()

@@ -661,6 +661,30 @@ class Instance:
             "user"
         )
 
+    def runnable_users(self, runs: np.ndarray | None = None) -> np.ndarray:
+        """Return the users who can run anything: others would hold a level at 0 for ever.
+
+        Parameters
+        ----------
+        runs : ndarray of bool, shape (N, K), optional
+            Where each user can run; by default :meth:`runnable`.
+
+        Returns
+        -------
+        ndarray of bool, shape (N,)
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> fairlp.examples.load("ghodsi").runnable_users().tolist()
+        [True, True]
+        """
+        where = self.runnable() if runs is None else runs
+        can_run = where.any(axis=1) & (self.task_limits > 0)
+        if self.queues is not None:
+            can_run &= ~self.tree.barred(self.demands)
+        return np.asarray(can_run)
+
     def pooled(self) -> Instance:
         """Return the same users on all servers summed into one, without constraints and rates.
 
@@ -775,26 +799,80 @@ class Instance:
     def effort(self) -> np.ndarray | None:
         """Return the multiple of its demands that a task of n needs on i to run at the rate γ[n,i].
 
-        Shape (N, K); None where no rates are given: then a task needs its demands everywhere.
+        Returns
+        -------
+        ndarray, shape (N, K), or None
+            None where no rates are given: then a task needs its demands everywhere.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> fairlp.Instance.from_arrays([[1]], [[4], [4]], rates=[[4, 2]]).effort().tolist()
+        [[1.0, 2.0]]
         """
         return effort(self)
 
     def equal_servers(self, attributes: pd.DataFrame) -> np.ndarray:
-        """Return the class of each row of servers: those of equal capacity and attributes, from 0."""
+        """Return the class of each row of servers; equal capacity and attributes make one class.
+
+        Parameters
+        ----------
+        attributes : DataFrame
+            The attributes that count, by server.
+
+        Returns
+        -------
+        ndarray of int, shape (K,)
+            From 0, in the order of the servers.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> instance = fairlp.Instance.from_arrays([[1]], [[2], [4], [2]])
+        >>> instance.equal_servers(instance.server_attributes).tolist()
+        [0, 1, 0]
+        """
         from .merging import equal_servers
 
         return equal_servers(self, attributes)
 
     def merged_servers(self) -> Instance:
-        """Return the instance with equal servers in one row each, with their count."""
+        """Return the instance with equal servers in one row each, with their count.
+
+        Returns
+        -------
+        Instance
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> fairlp.Instance.from_arrays([[1]], [[2], [4], [2]]).merged_servers().counts.tolist()
+        [2, 1]
+        """
         from .merging import merge_servers
 
         return merge_servers(self)[0]
 
     def servers_where(self, condition: str, who: str = "the condition") -> np.ndarray:
-        """Return the rows of servers that meet a condition, as users' ``eligible`` has them; bool.
+        """Return the servers that meet a condition, as users' ``eligible`` states them.
 
-        ``who`` is whose condition it is, in the message of one that cannot be read.
+        Parameters
+        ----------
+        condition : str
+            On attributes and capacities of servers.
+        who : str
+            Whose condition it is, in the message of one that cannot be read.
+
+        Returns
+        -------
+        ndarray of bool, shape (K,)
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> instance = fairlp.Instance.from_arrays([[1]], [[2], [4]], resources=["cpu"])
+        >>> instance.servers_where("cpu >= 3").tolist()
+        [False, True]
         """
         columns = Columns(self.server_attributes, self.capacities, self.resources)
         return evaluate(condition, columns, who)
@@ -803,6 +881,21 @@ class Instance:
         """Return the instance of these users, entitled in the proportions in which they were.
 
         Where none of them was entitled to anything they share by their weights.
+
+        Parameters
+        ----------
+        positions : ndarray of int
+
+        Returns
+        -------
+        Instance
+
+        Examples
+        --------
+        >>> import fairlp, numpy as np
+        >>> shares = fairlp.Instance.from_arrays([[1], [1], [1]], [[6]], entitlements=[0.5, 0.3, 0.2])
+        >>> shares.remaining_users(np.array([1, 2])).entitlements.tolist()
+        [0.6, 0.4]
         """
         from .requests import remaining_users
 

@@ -36,7 +36,7 @@ def format_of(path: str | Path) -> str:
 def write(
     subject: Any, path: str | Path, suffix: str, options: Mapping[str, Any] = MappingProxyType({})
 ) -> Any:
-    """Write something by the writer of a suffix; raise for an option that it does not have."""
+    """Write by the writer of a suffix; raise for an option that it does not have."""
     writer = resolve_name(WRITERS[suffix])
     names = list(inspect.signature(writer).parameters)[2:]
     for name in options:

@@ -12,19 +12,7 @@ from ..paths.pool import PoolRows
 from .tree import tree_of_shares
 from .tree_path import first_path
 
-__all__ = ["floors", "runnable_users"]
-
-
-def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray:
-    """Return the users who can run anything, bool, shape (N,).
-
-    Others would hold the smallest level at 0 for ever.
-
-    ``runs`` is where each user can run, bool, shape (N, K); by default `Instance.runnable`.
-    """
-    where = instance.runnable() if runs is None else runs
-    runnable = where.any(axis=1) & (instance.task_limits > 0)
-    return np.asarray(runnable & ~instance.tree.barred(instance.demands))
+__all__ = ["floors"]
 
 
 def floors(instance: Instance) -> np.ndarray:
@@ -40,7 +28,7 @@ def floors(instance: Instance) -> np.ndarray:
     queues = instance.tree
     if not queues.guarantees.any():
         return tasks
-    can_run = runnable_users(instance)
+    can_run = instance.runnable_users()
     deepest_first = np.argsort(-queues.depths[queues.guaranteed], kind="stable")
     for v in queues.guaranteed[deepest_first].tolist():
         below = np.asarray(queues.below[[v]].todense()).ravel() > 0

@@ -37,7 +37,6 @@ from ...tolerances import ACCEPTED, AGREEMENT
 from ..instances.instance import Instance
 from ..instances.queues import LEAST_WEIGHT
 from ..instances.quotas import Lanes, nearest_listing, outside, uncovered
-from .guarantees import runnable_users
 from .rules import NodeRule, Nodes
 from .tree import Tree
 from .tree_path import PacedPath
@@ -265,7 +264,7 @@ class QuotaPath(PacedPath):
     def first(cls, lanes: Lanes, instance: Instance) -> QuotaPath:
         """Return the path that begins with nothing."""
         small = lanes.instance
-        can_run = runnable_users(small)
+        can_run = small.runnable_users()
         quotas = QuotaTree(instance, lanes)
         tree = ShareBeyondQuota(quotas).tree()
         path = cls(

@@ -13,7 +13,7 @@ from ...tolerances import ACCEPTED, ROUNDING
 from ..instances.instance import Instance
 from ..instances.rationals import rational
 from ..paths.path import Number
-from .guarantees import floors, runnable_users
+from .guarantees import floors
 from .rules import DOMINANT_SHARE, NodeRule
 from .tree import largest_of_rows, tree_by_rule
 from .tree_path import TreePath
@@ -107,7 +107,7 @@ class RulePath(TreePath):
             limits = rational(limits)
             # Guarantees in tasks are rounded, and the last digit may not fit.
             guaranteed = rational(guaranteed) * (1 - Fraction(ROUNDING))
-        first = cls._first(tree, guaranteed, limits, runnable_users(instance), **fields)
+        first = cls._first(tree, guaranteed, limits, instance.runnable_users(), **fields)
         return first._from_tasks() if rule.follows_use else first
 
     def level(self, t: Number) -> float:
