@@ -1,6 +1,7 @@
 """The public names of the companion, and where each lives (``__init__.py`` reads it)."""
 
-from .dues.blockers import blockers as blockers
+from fairlp.auditing import blockers as blockers
+
 from .dues.share_comparison import fair_shares as fair_shares
 from .dues.what_if import what_if as what_if
 from .page.charts import charts as charts

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from .audits import audit
+from .blockers import blockers
 from .findings import Finding
 from .promises import count_broken
 from .properties import PROPERTIES, table
 from .reports import nearby, own_use
 
-__all__ = ["PROPERTIES", "Finding", "audit", "count_broken", "nearby", "own_use", "table"]
+__all__ = [
+    "PROPERTIES",
+    "Finding",
+    "audit",
+    "blockers",
+    "count_broken",
+    "nearby",
+    "own_use",
+    "table",
+]
 
 
 def __dir__() -> list[str]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fairlp import Allocation, Instance, mechanisms, per_server
-from fairlp.errors import named
-from fairlp.toolkit import largest_first
-
-from .jobs import AUDIT
+from ..mechanisms.allocation import Allocation, tasks_of
+from ..mechanisms.mechanism import Division, division_named
+from ..mechanisms.per_server.market import PerServerMarket, fitting
+from ..models.instances.arithmetic import largest_first
+from ..models.instances.instance import Instance
+from ..tolerances import AUDIT
+from .basics import plain
 
 COLUMNS = ["user", "server", "resource", "free", "blocked", "held_by", "unit", "price"]
 
@@ -21,7 +23,7 @@ def blockers(
     instance: Instance,
     allocation: Allocation | pd.DataFrame | Any,
     *,
-    division: Literal["rdm", "tdm"] = "rdm",
+    division: Division = "rdm",
 ) -> pd.DataFrame:
     """Return what stops each user on each server where it could run, and the users who hold it.
 
@@ -50,10 +52,10 @@ def blockers(
     >>> stops.loc[0, ["user", "resource", "held_by"]].tolist()
     ['A', 'cpu', {'B': 6.0, 'A': 3.0}]
     """
-    tasks = mechanisms.tasks_of(instance, allocation)
-    divides_time = named(division, ("rdm", "tdm"), "division") == "tdm"
-    one_weight = instance.derived(weights=np.ones(len(instance.users)))
-    market = per_server.PerServerMarket.of(one_weight, "tdm" if divides_time else "rdm")
+    tasks = tasks_of(instance, allocation)
+    division = division_named(division)
+    market = PerServerMarket.of(plain(instance), division)
+    divides_time = division == "tdm"
     prices = allocation.prices_array if isinstance(allocation, Allocation) else None
     resources = ["time"] if divides_time else list(instance.resources)
     has_all_tasks = tasks.sum(axis=1) >= instance.task_limits * (1 - AUDIT)
@@ -65,8 +67,7 @@ def blockers(
         demands = market.demands[i]
         amounts = tasks[users, i][:, None] * demands
         free = np.maximum(market.capacity[i] - amounts.sum(axis=0), 0.0)
-        nothing_needed = np.full(demands.shape, np.inf)
-        free_tasks = np.divide(free, demands, out=nothing_needed, where=demands > 0)
+        free_tasks = fitting(free, demands)
         for k, n in enumerate(users.tolist()):
             r = int(free_tasks[k].argmin())
             row = {
