@@ -47,7 +47,7 @@ def by_levels(
     """
     name = spelt(solver)
     backend_and_options = problem.tightest(name, options)
-    stages = None
+    stages = priced = round_duals = gap = None
     if problem.program.is_mip:
         stages = Stages()
         x = ordered_outcomes(
@@ -56,8 +56,6 @@ def by_levels(
         levels = problem.of(x)
         gap = max(stages.gaps) if stages.stopped else None
         unproved = stages.unproved(len(levels)) or INTEGER
-        priced = None
-        round_duals = None
         history = _by_value(levels)
     else:
         shift = _shift(problem, *backend_and_options)
@@ -76,10 +74,7 @@ def by_levels(
         x = region.point
         levels = np.array([_unshifted(level, shift) for level in region.level])
         history = [(_unshifted(level, shift), rows) for level, rows in end.history]
-        gap = None
         unproved = _NO_DUALS
-        priced = None
-        round_duals = None
         if region.has_duals:
             gap = region.gap
             unproved = _unproved(region, shift)
