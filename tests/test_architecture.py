@@ -422,7 +422,7 @@ def edges_of_companion(companion) -> Edges:
 #: What of a companion hands over in a method to what works on it.
 COMPANIONS_HAND_OVERS = {
     ("fairlp_clusters.periods.period", "fairlp_clusters.periods.page"),
-    ("fairlp_clusters.periods.period", "fairlp_clusters.periods.words"),
+    ("fairlp_research.study.definition", "fairlp_research.study.runs"),
 }
 
 
