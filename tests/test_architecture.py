@@ -396,6 +396,41 @@ def test_each_hand_over_closes_a_circle_and_stands_in_a_function():
         assert hand_over[1] not in at_module_level
 
 
+def edges_of_companion(companion) -> Edges:
+    """Imports at run time among the files of a companion, at module level and in functions."""
+    places = {
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+        for path in files_of(companion)
+    }
+    edges = set()
+    for path in files_of(companion):
+        annotations = names_only(tree_of(path))
+        module = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+        package = module.split(".")[:-1]
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ImportFrom) and node.level and node not in annotations:
+                above = package[: len(package) - node.level + 1]
+                base = ".".join([*above, *filter(None, [node.module])])
+                for alias in node.names:
+                    inner = f"{base}.{alias.name}"
+                    edges.add(
+                        (module.removesuffix(".__init__"), inner if inner in places else base)
+                    )
+    return {(source, target) for source, target in edges if source != target}
+
+
+#: What of a companion hands over in a method to what works on it.
+COMPANIONS_HAND_OVERS = {
+    ("fairlp_clusters.periods.period", "fairlp_clusters.periods.page"),
+    ("fairlp_research.study.definition", "fairlp_research.study.runs"),
+}
+
+
+@pytest.mark.parametrize("companion", COMPANIONS)
+def test_files_of_a_companion_make_no_circles_but_for_hand_overs(companion):
+    assert circles(edges_of_companion(companion) - COMPANIONS_HAND_OVERS) == []
+
+
 def test_no_offender_is_left():
     assert not OFFENDERS
 

@@ -7,8 +7,8 @@ from .dues.what_if import what_if as what_if
 from .page.charts import charts as charts
 from .page.page import report as report
 from .periods.period import Period as Period, period as period
-from .readers.assembly import Snapshot as Snapshot
 from .readers.reading import snapshot as snapshot
+from .readers.snapshot import Snapshot as Snapshot
 
 __all__ = [
     "Period",

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairlp import Instance
-from fairlp_research import simulation
-from fairlp_research.simulation import Workload, simulate
+from fairlp_research.simulation import Workload, simulate, simulating
 from fairlp_research.simulation.result import TABLES
 
 
@@ -59,7 +58,7 @@ def as_oracle(workload, cluster, kinds):
 def assert_same_bytes_again(cluster, workload, policy, monkeypatch):
     """Run twice, the second time with many looks at the progress bar, and compare to the byte."""
     first = simulate(cluster, workload, policy, every=1)
-    monkeypatch.setattr(simulation, "BATCH", 7)
+    monkeypatch.setattr(simulating, "BATCH", 7)
     second = simulate(cluster, workload, policy, every=1)
     for name in TABLES:
         table, second_table = getattr(first, name), getattr(second, name)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from .._lazy import attach
 
 _MOVED = """
-plot_completion_ratios plot_completion_times plot_dedicated_clouds plot_reductions
-plot_slot_sizes plot_user_shares plot_utilization_over_time
+plot_completion_ratios plot_completion_times plot_dedicated_clouds
+plot_user_shares plot_utilization_over_time
 """
 __getattr__, __dir__, __all__ = attach(
     __name__,

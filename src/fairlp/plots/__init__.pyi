@@ -14,6 +14,8 @@ from .curves import (
     plot_frontier as plot_frontier,
     plot_means as plot_means,
     plot_profile as plot_profile,
+    plot_reductions as plot_reductions,
+    plot_slot_sizes as plot_slot_sizes,
     plot_tracking as plot_tracking,
 )
 from .style import PlottingNotAvailableError as PlottingNotAvailableError
@@ -28,7 +30,9 @@ __all__ = [
     "plot_means",
     "plot_profile",
     "plot_queues",
+    "plot_reductions",
     "plot_shares",
+    "plot_slot_sizes",
     "plot_tracking",
     "plot_utilization",
     "style",

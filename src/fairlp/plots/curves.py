@@ -215,3 +215,67 @@ def _shade(axis: Any, tracking: Any) -> None:
             stop = min([time for time in enters if time > start], default=end)
             axis.axvspan(start, stop, color="#EEEEEE", zorder=0)
             axis.annotate(f"{user} away", ((start + stop) / 2, 0.02), **style.REMARK)
+
+
+def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = None) -> Any:
+    """Draw what Slots makes of a workload against the size of slots (Wang et al., Table II).
+
+    Parameters
+    ----------
+    found : DataFrame
+        Of :func:`fairlp_research.simulation.experiments.slot_sizes`.
+    best : int, optional
+        A number of slots to mark.
+    ax : Axes, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    (axis,) = style.panels(ax, 1, 8)
+    for k, column in enumerate(found.columns):
+        label = (
+            "tasks completed"
+            if column == "tasks"
+            else f"{column} used"
+            if column != "overall"
+            else "all used"
+        )
+        look = {"marker": "o", "markersize": 4, **style.line(k)}
+        axis.plot(found.index.to_numpy(), found[column].to_numpy(), label=label, **look)
+    if best is not None:
+        axis.axvline(best, color=style.OTHERS, linewidth=1, zorder=0, label=f"{best} slots")
+    axis.set(xlabel="slots of the largest server", ylabel="fraction", ylim=(0, 1))
+    return style.finished(axis, ax, "")
+
+
+def plot_reductions(
+    found: pd.DataFrame, *, what: str = "Best-Fit against Slots", ax: Any = None
+) -> Any:
+    """Draw by size of the job how much sooner jobs end (Wang et al., Fig. 6b).
+
+    Parameters
+    ----------
+    found : DataFrame
+        Of :meth:`~fairlp_research.simulation.experiments.Comparison.reductions`.
+    what : str
+        Title.
+    ax : Axes, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The number of jobs stands at each bar.
+    """
+    (axis,) = style.panels(ax, 1, len(found))
+    heights = found["reduction"].fillna(0).to_numpy()
+    bars = axis.bar(range(len(found)), heights, 0.7, edgecolor="white", **style.bar(0))
+    axis.bar_label(bars, [f"{jobs} jobs" for jobs in found["jobs"]], padding=2, size="small")
+    axis.axhline(0, color="black", linewidth=0.8)
+    axis.set_xticks(range(len(found)), [str(label) for label in found.index])
+    axis.set(
+        xlabel="tasks of the job", ylabel="mean reduction of completion time [fraction]", title=what
+    )
+    axis.margins(y=0.15)
+    style.tidy(axis)
+    return axis.figure

@@ -23,10 +23,10 @@ from fairlp.errors import (
 )
 from fairlp.toolkit import largest_first, quantity
 
-from ..readers.assembly import Snapshot
 from ..readers.cluster import Preemption, unique_labels
 from ..readers.dumps import dumps_in
 from ..readers.reading import snapshot
+from ..readers.snapshot import Snapshot
 from ..readers.sources import is_dump
 from .jobs import (
     AUDIT,

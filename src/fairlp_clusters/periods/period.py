@@ -30,9 +30,9 @@ from ..dues.share_comparison import ShareComparison
 from ..dues.subject import Subject, subject_of
 from ..dues.tenants import TenantShares
 from ..page.page import adjusted
-from ..readers.assembly import IdleError, Snapshot
 from ..readers.dumps import SOURCES, Dump, Times, dumps_of, duration, times_of
 from ..readers.reading import snapshot_of
+from ..readers.snapshot import IdleError, Snapshot
 from ..readers.sources import KnownEntries
 
 _HOUR = pd.Timedelta(hours=1)

@@ -13,7 +13,6 @@ from fairlp.errors import FileFormatError
 from fairlp.toolkit import quantity as quantity_text, read_text
 
 from ..dues.jobs import AUDIT
-from .assembly import Allowed
 from .autoscaler import CONFIG_MAP, NodeGroup, groups_of, nodes_to_come
 from .cluster import (
     Cluster,
@@ -55,6 +54,7 @@ from .pods import (
     taints_of,
     unit_of,
 )
+from .rows import Allowed
 from .sources import END, KeptEntry, is_json, members
 from .volcano import Volcano
 

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from fairlp import Instance
 from fairlp.errors import FileFormatError, UnknownNameError, nearest, quoted
 
-from .assembly import Snapshot, assemble
+from .assembly import assemble
+from .snapshot import Snapshot
 from .sources import advice, files_of, is_dump, scheduler_of_beginning
 
 

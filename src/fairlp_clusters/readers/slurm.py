@@ -12,7 +12,6 @@ import numpy as np
 from fairlp.errors import quoted
 from fairlp.toolkit import read_text
 
-from .assembly import Allowed
 from .cluster import (
     Amounts,
     Cluster,
@@ -27,6 +26,7 @@ from .cluster import (
     first_time,
     text_at,
 )
+from .rows import Allowed
 from .slurm_accounts import Accounts, read_half_life
 from .slurm_jobs import (
     LICENCES,

@@ -20,7 +20,6 @@ from fairlp import queues
 from fairlp.errors import quoted
 from fairlp.toolkit import read_text
 
-from .assembly import Allowed
 from .cluster import (
     MOST_COUNTED,
     Cluster,
@@ -40,6 +39,7 @@ from .cluster import (
     text_at,
     value_at,
 )
+from .rows import Allowed
 from .sources import END, is_xml, members
 from .yarn_queues import (
     VCORES,

@@ -4,8 +4,6 @@ from .simulations import (
     plot_completion_ratios as plot_completion_ratios,
     plot_completion_times as plot_completion_times,
     plot_dedicated_clouds as plot_dedicated_clouds,
-    plot_reductions as plot_reductions,
-    plot_slot_sizes as plot_slot_sizes,
     plot_user_shares as plot_user_shares,
     plot_utilization_over_time as plot_utilization_over_time,
 )
@@ -14,8 +12,6 @@ __all__ = [
     "plot_completion_ratios",
     "plot_completion_times",
     "plot_dedicated_clouds",
-    "plot_reductions",
-    "plot_slot_sizes",
     "plot_user_shares",
     "plot_utilization_over_time",
 ]

@@ -41,9 +41,9 @@ from fairlp.toolkit import lists, tolerances
 
 from ..distributed import Tracking, track
 from ..runner import run_calls, sources_of_mechanism
-from . import simulate
 from .generators import divide, three_users
 from .result import SimulationResult
+from .simulating import simulate
 from .workload import Workload
 
 #: Classes of jobs by their tasks: 1 to 5, 6 to 10, …, more than 50 (Wang et al., Fig. 6b, has five

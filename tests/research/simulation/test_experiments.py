@@ -249,9 +249,9 @@ def test_every_experiment_has_a_figure_with_names_on_its_axes(compared, sizes, d
         "shares": fairlp_research.plots.plot_user_shares(joining_users(every=20)),
         "some": fairlp_research.plots.plot_user_shares(compared.results["drfh"], users=["user1"]),
         "used": fairlp_research.plots.plot_utilization_over_time(compared),
-        "slots": fairlp_research.plots.plot_slot_sizes(sizes, best=14),
+        "slots": fairlp.plots.plot_slot_sizes(sizes, best=14),
         "times": fairlp_research.plots.plot_completion_times(compared),
-        "reductions": fairlp_research.plots.plot_reductions(compared.reductions()),
+        "reductions": fairlp.plots.plot_reductions(compared.reductions()),
         "ratios": fairlp_research.plots.plot_completion_ratios(compared),
         "dedicated": fairlp_research.plots.plot_dedicated_clouds(dedicated),
     }

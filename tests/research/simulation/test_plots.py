@@ -78,13 +78,13 @@ def test_slot_sizes_and_the_one_that_is_marked():
     table = pd.DataFrame(
         {"cpu": [0.2, 0.4], "tasks": [0.5, 0.6], "overall": [0.3, 0.5]}, index=[10, 14]
     )
-    (axis,) = fairlp_research.plots.plot_slot_sizes(table).axes
+    (axis,) = fairlp.plots.plot_slot_sizes(table).axes
     assert lines_of(axis) == {
         "cpu used": ([10, 14], [0.2, 0.4]),
         "tasks completed": ([10, 14], [0.5, 0.6]),
         "all used": ([10, 14], [0.3, 0.5]),
     }
-    (axis,) = fairlp_research.plots.plot_slot_sizes(table, best=14).axes
+    (axis,) = fairlp.plots.plot_slot_sizes(table, best=14).axes
     assert len(axis.lines) == 4 and list(axis.lines[-1].get_xdata()) == [14, 14]
 
 
@@ -105,7 +105,7 @@ def test_reductions_have_their_numbers_of_jobs():
     table = pd.DataFrame(
         {"reduction": [0.2, np.nan, -0.1], "jobs": [3, 0, 5]}, index=["1–5", "6–10", ">10"]
     )
-    (axis,) = fairlp_research.plots.plot_reductions(table, what="ours").axes
+    (axis,) = fairlp.plots.plot_reductions(table, what="ours").axes
     assert [bar.get_height() for bar in axis.containers[0]] == [
         0.2,
         0,

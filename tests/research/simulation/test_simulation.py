@@ -12,8 +12,7 @@ import fairlp_research
 import simulation_oracle
 from fairlp import Instance
 from fairlp.errors import FileFormatError, InstanceError, SolverError, UnknownNameError
-from fairlp_research import simulation
-from fairlp_research.simulation import Workload, allocators, engine, simulate
+from fairlp_research.simulation import Workload, allocators, engine, simulate, simulating
 from fairlp_research.simulation.experiments import joining_users
 from fairlp_research.simulation.fluid import Fluid
 from fairlp_research.simulation.generators import google_sample, synthetic
@@ -213,7 +212,7 @@ def waiting():
     load = workload(
         ("j1", "ann", 0, 2, 5.0, 2.0), ("j2", "bob", 0, 1, 5.0, 2.0), ("j3", "ann", 0, 2, 5.0, 2.0)
     )
-    run = simulation._simulation(cluster(), load, "slots", 2, {}, weights=None, every=1)
+    run = simulating._simulation(cluster(), load, "slots", 2, {}, weights=None, every=1)
     assert not run.run(float("inf"), 1)
     return run
 

@@ -1,0 +1,146 @@
+"""A snapshot: what a scheduler's tools print, as an instance with what runs and waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Unpack
+
+import pandas as pd
+
+from fairlp import Allocation, Instance, formulations
+from fairlp.errors import InstanceError
+from fairlp.toolkit import lists
+
+from ..dues.past import fair_with_past
+from .cluster import (
+    Preemption,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Snapshot:
+    """A cluster at one moment, as its scheduler prints it; :func:`fairlp_clusters.snapshot` reads one.
+
+    Attributes
+    ----------
+    instance : Instance
+        The users' demands and the capacity, with the scheduler's queues: the whole capacity, or
+        the free part of it.
+    observed : Allocation
+        The tasks that run now, of the instance with the whole capacity (``observed.instance``).
+    waiting : DataFrame
+        ``user``, ``queue``, ``tasks`` that wait and may run, ``since`` when the first of them does,
+        the highest ``priority`` among them (it does not count in fair shares), ``message``, the
+        scheduler's own words for most of them, and why they run ``nowhere`` (empty where a node may
+        take them); where these are known.
+    held : DataFrame
+        ``user``, ``queue``, ``tasks`` that may not run yet, and the scheduler's own ``reason``.
+    hidden : Series
+        By resource, the use that nodes report beyond the tasks of the dump; it counts as used.
+        Empty where the two agree, or where nodes report none.
+    not_understood : DataFrame
+        ``file``, ``where``, ``what`` and what was ``done``: every part of the dump that the reader
+        leaves out or interprets.
+    scheduler : str
+        ``kubernetes``, ``slurm`` or ``yarn``.
+    shares : DataFrame
+        Of cohorts and queues with quotas, by ``queue``: ``nominal``, the quotas of the queue and of
+        what lends to it, ``borrowed``, what is admitted beyond them, and ``lendable``, what its
+        cohort could have, as dominant shares of the pool (NaN of a root cohort and of a queue in
+        none, which borrow nothing); ``weighted_share``, the dominant resource share of what is
+        admitted (of what runs, where the dump does not list it) in thousandths, over the weight;
+        and ``told``, the same as Kueue prints it. Of Slurm's accounts and users: the decayed
+        ``usage`` and the ``fairshare`` factor of ``sshare``.
+    tenants : Series
+        The tenant of each user: the Slurm or YARN user, the ClusterQueue, the Volcano queue or the
+        namespace whom the scheduler promises a share. A user of the instance is a part of a tenant:
+        its tasks of one size. The name of the series is the scheduler's word for them.
+    waiting_jobs : DataFrame
+        The same tasks that wait, by job: ``job`` (its name; empty: each task is a job by itself),
+        ``user``, ``queue``, ``tasks`` of one job, which run at once or not at all, the number of
+        equal ``jobs``, ``one_a_node`` (each of its tasks needs a node of its own), ``since``,
+        ``priority``, ``message``, ``left_out``, the constraints of the dump that do not count here,
+        and ``after``, the job that has to start before it or with it. A job of several users has a
+        row for each.
+    running_jobs : DataFrame
+        ``job``, ``user``, ``server``, ``tasks`` and ``priority`` of the jobs that run on it, as far
+        as the dump groups tasks or knows priorities; every other task is a job by itself.
+    asleep : Series
+        By server, the state of nodes that sleep; they start when tasks need them.
+    pieces : DataFrame
+        Of servers that stand for several machines, by ``server``, what is free on each of them.
+    preemption : Preemption
+        Whom the scheduler lets give way to whom, as far as the dump says.
+    no_fair_sharing : str
+        Why the scheduler does not share fairly what queues lend; empty where it does.
+    limits_reached : Series
+        Limits besides queues and nodes that are used up, in words.
+    node_count : int
+        The nodes of the instance. A node has a server more for each user whose tasks may stay on
+        it, though it would not take them now.
+    jobs : Series
+        Of Slurm: how many jobs ``run``, ``wait`` and ``are held``, as ``squeue -r`` counts them. A
+        job on two nodes is two tasks of the instance.
+    plugin : str
+        The plugin of Volcano that shares among its queues: ``capacity``, ``proportion`` or ``drf``
+        (by an annotated hierarchy); empty for none.
+    history : Series
+        By user, its past: the level (dominant share over weight) of its decayed use, times
+        half-lives. With ``half_life=1`` it is a state of :func:`fairlp.allocate`. Empty where the
+        dump says nothing of past use.
+    """
+
+    instance: Instance
+    observed: Allocation
+    waiting: pd.DataFrame
+    not_understood: pd.DataFrame
+    scheduler: str
+    held: pd.DataFrame
+    hidden: pd.Series[float]
+    shares: pd.DataFrame = field(default_factory=pd.DataFrame)
+    tenants: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
+    jobs: pd.Series[int] = field(default_factory=lambda: pd.Series(dtype=int))
+    plugin: str = ""
+    history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
+    waiting_jobs: pd.DataFrame = field(default_factory=pd.DataFrame)
+    running_jobs: pd.DataFrame = field(default_factory=pd.DataFrame)
+    asleep: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
+    pieces: pd.DataFrame = field(default_factory=pd.DataFrame)
+    preemption: Preemption = field(default_factory=Preemption)
+    no_fair_sharing: str = ""
+    limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
+    node_count: int = 0
+
+    @lists(formulations.options.FairTasksOptions)
+    def fair_with_past(
+        self, **options: Unpack[formulations.options.FairTasksOptions]
+    ) -> Allocation | None:
+        """Return the fair tasks of the next half-life, past use counted; None without a past.
+
+        Parameters
+        ----------
+        **options
+            As for :func:`fairlp.allocate`; the mechanism is ``h-drf-counted``.
+
+        Returns
+        -------
+        Allocation or None
+        """
+        if self.history.empty:
+            return None
+        return fair_with_past(self.observed.instance, self.history, **options)
+
+    def __repr__(self) -> str:
+        running = self.observed.tasks_array.sum()
+        waiting = self.waiting["tasks"].sum()
+        held = f", {self.held['tasks'].sum()} may not run yet" if len(self.held) else ""
+        return (
+            f"<Snapshot of {self.scheduler}: {len(self.instance.users)} users, "
+            f"{len(self.instance.servers)} servers, "
+            f"{running:g} tasks run, {waiting} wait{held}, {len(self.not_understood)} lines not "
+            "understood>"
+        )
+
+
+class IdleError(InstanceError):
+    """Nothing runs in a dump, and nothing waits that could run."""
