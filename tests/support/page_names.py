@@ -386,7 +386,8 @@ def _of_dotted(text: str) -> str:
     if rest[-1] in USERS_ENDINGS:
         return ""
     if first in ("fairlp", "fairlp_research", "fairlp_clusters"):
-        return "" if _resolved([first, *rest]) else f"no {text}"
+        is_entry_point_group = len(rest) == 1 and text in _phrases()
+        return "" if is_entry_point_group or _resolved([first, *rest]) else f"no {text}"
     if first in RECEIVERS or first in _attributes():
         owner = RECEIVERS.get(first, first)
         return "" if rest[0] in _attributes()[owner] else f"{owner} has no {rest[0]}"

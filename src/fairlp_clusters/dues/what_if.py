@@ -118,7 +118,10 @@ def _number(value: Any, subject: str, expected: str) -> float:
     try:
         if isinstance(value, str | bytes | bool):
             raise TypeError("it is no number")
-        return float(value)
+        number = float(value)
+        if np.isinf(number) and value != number:
+            raise OverflowError("it is beyond floats")
+        return number
     except (TypeError, ValueError, OverflowError) as error:
         raise InstanceError(
             f"{subject} is {quoted(value)}; expected {expected} ({error})"

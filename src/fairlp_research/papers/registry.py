@@ -120,12 +120,13 @@ class Paper:
 
     Examples
     --------
-    >>> from fairlp import allocate, examples, ledger
-    >>> paper = ledger.Paper("ghodsi-2011", "A. Ghodsi et al., Dominant Resource Fairness, NSDI 2011")
+    >>> from fairlp import allocate, examples
+    >>> from fairlp_research import papers
+    >>> paper = papers.Paper("ghodsi-2011", "A. Ghodsi et al., Dominant Resource Fairness, NSDI 2011")
     >>> @paper.item("§4.1, example", "A runs 3 tasks, and B 2")
     ... def example(run):
-    ...     return ledger.beside({"tasks of A": 3, "tasks of B": 2}, allocate(examples.ghodsi(), "drf").totals)
-    >>> ledger.reproduce(paper)
+    ...     return papers.beside({"tasks of A": 3, "tasks of B": 2}, allocate(examples.ghodsi(), "drf").totals)
+    >>> papers.reproduce(paper)
     <Ledger: 1 item, equal 1>
     """
 
