@@ -28,7 +28,14 @@ from .definition import Study
 from .result import Result
 
 if TYPE_CHECKING:
-    from types import ModuleType as Listing
+    from types import ModuleType
+
+    from pandas import DataFrame
+
+    class Listing(ModuleType):
+        """A module that returns its table when it is called."""
+
+        def __call__(self) -> DataFrame: ...
 
     generators: Listing
     statistics: Listing
