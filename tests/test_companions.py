@@ -63,6 +63,12 @@ def test_importing_a_companion_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+def test_the_commands_of_all_packages_load_nothing_heavy():
+    code = "import sys, fairlp.cli; print([m for m in ('numpy', 'pandas') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_help_has_a_section_for_each_package():
     text = run("--help").stdout
     sections = [text.index(title) for title in ("\nCommands:", "\nClusters:", "\nResearch:")]

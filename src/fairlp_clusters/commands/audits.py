@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Option
 
-from fairlp import allocate, audit as run
 from fairlp.toolkit import (
     MethodOptions,
     ReportOptions,
@@ -205,6 +204,8 @@ def _findings(
     subject: Subject, name: str, tasks: Any, question: QuestionOptions, arguments: dict[str, Any]
 ) -> pd.DataFrame:
     """Return the findings of the audit, by property."""
+    from fairlp import allocate, audit as run
+
     from ..page.facts import default_properties
 
     names = question.properties
