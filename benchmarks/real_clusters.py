@@ -1,6 +1,6 @@
 """Real clusters end to end: Google's server table one by one, and the Alibaba GPU trace. Solver time apart.
 
-    python benchmarks/clusters.py [folder of the Alibaba trace]
+    python benchmarks/real_clusters.py [folder of the Alibaba trace]
 
 Each figure is the median of five runs, from Instance to Allocation. The folder defaults to
 ../shared/data beside the checkout; without it that part is left out.
