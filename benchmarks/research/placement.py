@@ -118,14 +118,12 @@ def gaps(instances: int = 60, quanta: int = 80) -> None:
 
 def plot(clusters: int, path: str) -> None:
     """Draw the distances of the size in the middle."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     users, servers = SIZES[1]
     table = distances(clusters, users=users, servers=servers)
-    fig, axis = plt.subplots(figsize=(6, 3.5), layout="constrained")
+    fig = Figure(figsize=(6, 3.5), layout="constrained")
+    axis = fig.subplots()
     for policy in PLACEMENTS:
         parts = np.sort(table.xs(policy, level="policy")["smallest"])
         axis.step(parts, np.arange(1, len(parts) + 1) / len(parts), where="post", label=policy)
