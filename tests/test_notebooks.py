@@ -7,6 +7,7 @@ test process have one that is cleaned between them."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
@@ -57,6 +58,19 @@ def text_of(output):
     return json.dumps(
         [data, output.get("text", ""), output.get("traceback", "")], ensure_ascii=False
     )
+
+
+def packages_of(notebook):
+    """The packages of ours that its code imports."""
+    code = "\n".join("".join(cell["source"]) for cell in code_cells(notebook))
+    modules = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            modules.add(node.module)
+    packages = {module.partition(".")[0] for module in modules}
+    return sorted(package for package in packages if package.startswith("fairlp"))
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +189,15 @@ def test_is_stored_as_executed_from_top_to_bottom(path):
         for output in cell["outputs"]:
             assert output.get("name") != "stderr", f"a warning is stored: {text_of(output)}"
             assert output.get("execution_count", cell["execution_count"]) == cell["execution_count"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_first_cell_says_which_packages_the_notebook_uses(path):
+    notebook = load(path)
+    first_cell = notebook["cells"][0]
+    assert first_cell["cell_type"] == "markdown"
+    packages = " and ".join(f"`{package}`" for package in packages_of(notebook))
+    assert f"*Uses {packages}.*" in "".join(first_cell["source"])
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

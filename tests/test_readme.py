@@ -67,7 +67,7 @@ def test_the_time_of_a_large_dump_is_one_figure_of_one_command():
     seconds = [
         re.findall(
             r"of 5,000 nodes and 50,000 pods [^.(]*?some (\d+) CPU seconds[^.(]*"
-            r"\(`python benchmarks/snapshot\.py`\)",
+            r"\(`python benchmarks/clusters/snapshot\.py`\)",
             " ".join(text.split()),
         )
         for text in (README, page)

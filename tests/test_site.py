@@ -15,7 +15,7 @@ import fairlp_clusters
 import fairlp_research
 
 DOCS = Path(__file__).parents[1] / "docs"
-SECTIONS = ("index", "learn", "do", "understand", "look-up", "develop")
+SECTIONS = ("index", "learn", "do", "understand", "look-up", "develop", "research", "clusters")
 
 
 def entries(page):

@@ -18,6 +18,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import fairlp
+import fairlp_research
 from fairlp.mechanisms.literature import REFERENCES
 
 HERE = Path(__file__).resolve().parent
@@ -38,6 +39,7 @@ VERDICTS = (
 #: The program of the first page; it runs below.
 EXAMPLE = """\
 import fairlp
+import fairlp_research
 c = fairlp.examples.load("wang-figure-1")
 a = fairlp.allocate(c, "drfh")
 print(a.totals, a.prices)
@@ -204,7 +206,7 @@ def of_proofs() -> dict[str, str]:
 
 def of_ledger() -> dict[str, str]:
     """Compute six papers again; write the table of verdicts and the figure of printed against computed numbers."""
-    found = fairlp.reproduce()
+    found = fairlp_research.reproduce()
     counts = found.counts()
     lines = []
     for paper in (*counts.index, "all"):

@@ -30,9 +30,10 @@ plots.plot_utilization(fairlp.allocate_all(cluster, ["drfh", "naive-drf"]))
 """,
     "Efficiency against fairness": """
 import fairlp
+import fairlp_research
 
 cluster = fairlp.examples.load("khamse-ashari-figure-1")
-found = fairlp.frontier(cluster, alphas=[0, 0.5, 1, 2, 4, "inf"])
+found = fairlp_research.frontier(cluster, alphas=[0, 0.5, 1, 2, 4, "inf"])
 found.plot()
 """,
     "Shares of users": """
@@ -97,23 +98,25 @@ model.solve().values["power"].T.plot.area(ylabel="power").figure
 """,
     "Users who arrive and leave": """
 import fairlp
+import fairlp_research
 from fairlp import plots
 
 cluster = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[9, 9], [12, 6]], users=["ann", "bob"])
-found = fairlp.per_server.track(cluster, {"ann": (100, 250)}, until=300)
+found = fairlp_research.distributed.track(cluster, {"ann": (100, 250)}, until=300)
 plots.plot_tracking(found)
 """,
     "How methods converge": """
 import fairlp
+import fairlp_research
 from fairlp import plots
 
-entry = fairlp.library.load("uniform", users=30, servers=15)
+entry = fairlp_research.library.load("uniform", users=30, servers=15)
 methods = ["best-response", "sweeps", "algorithm-1"]
 runs = {name: fairlp.allocate(entry.instance, "psdsf-rdm", method=name) for name in methods}
 plots.plot_convergence({name: run.rounds["change"] for name, run in runs.items()})
 """,
     "A Monte Carlo study": """
-from fairlp import study
+from fairlp_research import study
 
 experiment = study.Study(
     name="limits",
@@ -125,8 +128,8 @@ experiment = study.Study(
 experiment.run(progress=False).plot("deviation.under")
 """,
     "Utilisation over time": """
-from fairlp import plots
-from fairlp.simulation import experiments, generators
+from fairlp_research import plots
+from fairlp_research.simulation import experiments, generators
 
 servers = generators.google_sample(30, seed=1)
 load = generators.synthetic(200, users=10, hours=1, seed=1)
@@ -134,8 +137,8 @@ found = experiments.compare_policies(servers, load, ("best-fit", "slots"), until
 plots.plot_utilization_over_time(found)
 """,
     "Completion times": """
-from fairlp import plots
-from fairlp.simulation import experiments, generators
+from fairlp_research import plots
+from fairlp_research.simulation import experiments, generators
 
 servers = generators.google_sample(30, seed=1)
 load = generators.synthetic(200, users=10, hours=1, seed=1)
@@ -158,7 +161,7 @@ def write_gallery(folder: Path) -> None:
     lines = [
         "# Gallery",
         "",
-        "Every picture with its lines; `fairlp.plots` draws with Matplotlib.",
+        "Every picture with its lines; `fairlp.plots` and `fairlp_research.plots` draw with Matplotlib.",
         "",
     ]
     for title, code in PICTURES.items():

@@ -75,9 +75,20 @@ def without_doctest_flags(
         lines.append("")
 
 
+def without_docstring_of_type(
+    app: object, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Leave out of a page about a dict or a tuple what Python says of all dicts or tuples."""
+    text = inspect.getdoc(type(obj)) or ""
+    if what == "data" and lines[:1] == text.splitlines()[:1]:
+        lines.clear()
+
+
 def setup(app: object) -> dict[str, bool]:
     """Register with Sphinx."""
     app.connect("builder-inited", write_all)  # type: ignore[attr-defined]
     app.connect("source-read", move_links)  # type: ignore[attr-defined]
     app.connect("autodoc-process-docstring", without_doctest_flags)  # type: ignore[attr-defined]
+    # before napoleon, which rewrites what it takes for sections
+    app.connect("autodoc-process-docstring", without_docstring_of_type, priority=400)  # type: ignore[attr-defined]
     return {"parallel_read_safe": True}

@@ -17,7 +17,7 @@ from .structure import Structure
 __all__ = ["in_series"]
 
 #: In a series, terms of the next program are so near that its optimum is found from the last one's:
-#: α differs by this factor at most (measured: ``benchmarks/frontier.py --series``; by more, the
+#: α differs by this factor at most (measured: ``benchmarks/research/frontier.py --series``; by more, the
 #: start fails now and then).
 _APART = 1.75
 

@@ -1,6 +1,6 @@
 """CPU time of the page of a period: a hundred hourly dumps of a cluster, and the limit that they have to keep.
 
-    python benchmarks/period.py [--dumps 100] [--nodes 1000] [--pods 10000] [--owners 100]
+    python benchmarks/clusters/period.py [--dumps 100] [--nodes 1000] [--pods 10000] [--owners 100]
     [--changed 0.1] [--indent]
 
 ``--changed`` is the part of the pods that ends in each hour; as many come and wait, and those that

@@ -1,8 +1,8 @@
 """Points of a frontier: our interior-point method, tangents and power cones, α by α.
 
-    python benchmarks/frontier.py [--users 200] [--servers 200] [--resources 3] [--alphas 0.5,2,8]
+    python benchmarks/research/frontier.py [--users 200] [--servers 200] [--resources 3] [--alphas 0.5,2,8]
         [--solvers highs,cvxpy:CLARABEL] [--runs 3]
-    python benchmarks/frontier.py --series 20 [--most 16] [--alibaba FOLDER]
+    python benchmarks/research/frontier.py --series 20 [--most 16] [--alibaba FOLDER]
 
 With ``--series``, so many α from ¼ to ``--most`` on log-normal demands and servers, or the Alibaba
 trace, with its task limits and without: each point from the last one's, as `fairlp_research.frontier` does,

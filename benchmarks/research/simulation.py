@@ -1,6 +1,6 @@
 """The simulator: how fast it is, and the orderings of Wang et al., §VI, on several workloads.
 
-python benchmarks/simulation.py [--quick] [--orderings] [--regime] [--alibaba FOLDER] [--google FOLDER]
+python benchmarks/research/simulation.py [--quick] [--orderings] [--regime] [--alibaba FOLDER] [--google FOLDER]
 
 Without ``--orderings``: 2,000 servers and 100,000 tasks by each policy, decisions a second against
 servers and users, divisible tasks. With it: the tables of docs/simulation.md. ``--alibaba`` takes
@@ -12,13 +12,13 @@ that use as much as in the paper's Table II.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 
 import pandas as pd
-from measure import machine, show
 
 import fairlp
 import fairlp_research
@@ -32,6 +32,10 @@ from fairlp_research.simulation.generators import (
     synthetic,
     wang_regime,
 )
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for what benchmarks share
+
+from measure import machine, show
 
 LIMIT = 60.0  # seconds, Best-Fit
 WHOLE = ("best-fit", "first-fit", "slots")

@@ -1,6 +1,6 @@
 """Time and peak memory of a dump of a large Kubernetes cluster, which this makes first: read, shared, and as a page.
 
-    python benchmarks/snapshot.py [--nodes 5000] [--pods 50000] [--owners 1000] [--scarce 1]
+    python benchmarks/clusters/snapshot.py [--nodes 5000] [--pods 50000] [--owners 1000] [--scarce 1]
     [--indent]
 
 Each of the two runs is a process of its own, so that its peak is its own: reading and every rule
@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 
 CODE = """
-import resource, sys, time, warnings, fairlp
+import resource, sys, time, warnings, fairlp, fairlp_clusters
 warnings.simplefilter("ignore")
 def clocked(what, do):
     begin = time.process_time()

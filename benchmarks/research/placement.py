@@ -1,6 +1,6 @@
 """How far First-Fit, Best-Fit and Slots are from the leximin of whole tasks, on random clusters.
 
-    python benchmarks/placement.py [--clusters 50] [--plot FILE]
+    python benchmarks/research/placement.py [--clusters 50] [--plot FILE]
 
 Also how long the integer programs take, and how often quanta in the order of gaps (Dolev et al.,
 §6) end with a justified complaint.
@@ -9,13 +9,18 @@ Also how long the integer programs take, and how often quanta in the order of ga
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 from time import process_time
 
 import numpy as np
-from measure import console, machine, show
 
 import fairlp
 from fairlp_research.simulation.experiments import PLACEMENTS, distances, mean_tasks
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for what benchmarks share
+
+from measure import console, machine, show
 
 #: Users and servers of the random clusters.
 SIZES = ((3, 3), (4, 3), (4, 4))
@@ -113,14 +118,12 @@ def gaps(instances: int = 60, quanta: int = 80) -> None:
 
 def plot(clusters: int, path: str) -> None:
     """Draw the distances of the size in the middle."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     users, servers = SIZES[1]
     table = distances(clusters, users=users, servers=servers)
-    fig, axis = plt.subplots(figsize=(6, 3.5), layout="constrained")
+    fig = Figure(figsize=(6, 3.5), layout="constrained")
+    axis = fig.subplots()
     for policy in PLACEMENTS:
         parts = np.sort(table.xs(policy, level="policy")["smallest"])
         axis.step(parts, np.arange(1, len(parts) + 1) / len(parts), where="post", label=policy)

@@ -1,6 +1,6 @@
 """CPU milliseconds of a run of a study, beside those of its allocation alone.
 
-    python benchmarks/studies.py [--runs 500]
+    python benchmarks/research/studies.py [--runs 500]
 
 A run draws a pool of 20 users and 3 resources, allocates by DRF, and summarises.
 """
@@ -8,12 +8,16 @@ A run draws a pool of 20 users and 3 resources, allocates by DRF, and summarises
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 from time import process_time
-
-from measure import console, machine, median_seconds, show
 
 import fairlp
 from fairlp_research.study import Study
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for what benchmarks share
+
+from measure import console, machine, median_seconds, show
 
 #: Milliseconds of a run that are aimed at.
 AIM = 1.2
