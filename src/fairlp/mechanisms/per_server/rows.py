@@ -51,11 +51,11 @@ from .time_market import limits_bind, prove_market, time_market
 
 #: A function that makes a table when it is read.
 MakesTable: TypeAlias = "Callable[[], pd.DataFrame]"
+_OURS: dict[str, Any] = {}
 #: What lets servers act on their own, and comes with a package: (instance, division, tasks to begin
 #: with or None, options) → tasks, and a table of every action.
-_NONE: dict[str, Any] = {}
 SETTLERS: Registry[Callable[..., tuple[np.ndarray, pd.DataFrame]]] = Registry(
-    "method", "fairlp.methods", {}, _NONE.__getitem__
+    "method", "fairlp.methods", _OURS, _OURS.__getitem__
 )
 
 
