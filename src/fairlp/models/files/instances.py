@@ -59,7 +59,9 @@ def read(path: str | Path) -> Instance:
     Parameters
     ----------
     path : str or Path
-        ``x.json``, ``x.yaml``, ``x.yml``, or a folder with ``users.csv`` and ``servers.csv``.
+        ``x.json``, ``x.yaml``, ``x.yml``, or a folder with ``users.csv`` and ``servers.csv``; or what
+        the reader of an installed package takes (entry points ``fairlp.readers``): a scheduler's
+        dump, the folder of a trace.
 
     Returns
     -------
