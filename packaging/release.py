@@ -36,7 +36,14 @@ RELATIVE = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)\s]+)\)")
 HEADING = re.compile(r"^## (\S+)(?: \((\d{4}-\d\d-\d\d)\))?$", re.MULTILINE)
 PYTHON = "Programming Language :: Python :: 3."
 IN_SDIST = ("README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "tests/public_interface.txt")
-IN_WHEEL = ("fairlp/__init__.pyi", "fairlp/py.typed", "fairlp_check.py")
+IN_WHEEL = (
+    "fairlp/__init__.pyi",
+    "fairlp/py.typed",
+    "fairlp_check.py",
+    "fairlp_clusters/__init__.pyi",
+    "fairlp_clusters/page/page.html.j2",
+    "fairlp_research/__init__.pyi",
+)
 
 
 def read(root: Path, name: str) -> str:

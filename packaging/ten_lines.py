@@ -21,6 +21,11 @@ True
 >>> import fairlp.cli
 >>> CliRunner().invoke(app, ["compare", "ghodsi"]).exit_code
 0
+>>> import fairlp_clusters, fairlp_research
+>>> fairlp_clusters.fair_shares(cluster)["fair_tasks"].round(6).tolist()
+[3.0, 2.0]
+>>> fairlp_research.reproduce("wang-2014", "Figure 3")
+<Ledger: 1 item, equal 1>
 """
 
 os.chdir(tempfile.mkdtemp())
