@@ -36,7 +36,7 @@ from fairlp.mechanisms.own import OWN
 from fairlp.mechanisms.table import TABLE
 from fairlp.tolerances import SHRINKING_MARGIN
 from paths import ROOT
-from profiles import by_day, many
+from profiles import PROFILE, by_day, many
 
 EVERY = fairlp.promises()
 
@@ -609,6 +609,7 @@ def test_instances_on_which_the_solver_fails_do_not_count(monkeypatch):
 
 #: (mechanism, property) of lies and Pareto-optimality that are known to fall; those that take a second and more.
 KNOWN_TO_FALL = sorted(key for key in entries(SHIPPED) if key[1] in CONTROLLED)
+MINUTES_TO_FALL = ("drf-milp",)
 LONG_TO_FALL = ("alpha-fair", "ceei", "drf-milp", "mnw", "shockwave")
 
 
@@ -617,6 +618,7 @@ LONG_TO_FALL = ("alpha-fair", "ceei", "drf-milp", "mnw", "shockwave")
     [
         pytest.param(*key, marks=pytest.mark.slow if key[0] in LONG_TO_FALL else ())
         for key in KNOWN_TO_FALL
+        if key[0] not in MINUTES_TO_FALL or PROFILE == "nightly"
     ],
 )
 def test_each_mechanism_that_is_known_to_fall_is_seen_with_a_single_draw(mechanism, property_name):

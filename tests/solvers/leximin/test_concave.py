@@ -14,7 +14,7 @@ from fairlp import Index, Model, log, minimum, power
 from fairlp.errors import ModelError, NoSolutionError, SolverError, UnsupportedError
 from fairlp.formulations import gavel
 from own_back_ends import Dual, liar
-from profiles import many
+from profiles import by_day, many
 
 #: What bisection over programs of a tolerance of 1e-7 is off by.
 ORACLE = 1e-5
@@ -61,7 +61,7 @@ def test_mixtures_of_levels_are_those_of_bisection(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(9))
+@pytest.mark.parametrize("block", by_day(range(9), 3))
 def test_many_mixtures_of_levels_are_those_of_bisection(block):
     seeds = range(20 * (block + 1), 20 * (block + 2))
     assert sum(check_against_bisection(seed) for seed in seeds) >= 17
