@@ -70,6 +70,5 @@ def one_user(rng):
 
 def say_and_sleep(seconds):
     """A call that says in the output of its process that it has begun, and takes its time."""
-    os.write(1, b"begun
-")  # whole: print may write the end of the line by itself
+    os.write(1, b"begun\n")  # whole: print may write the end of the line by itself
     time.sleep(seconds)
