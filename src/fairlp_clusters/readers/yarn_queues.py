@@ -36,6 +36,9 @@ _NUMBER = (int, float)
 _HUNDRED = Fraction(100)
 Resources = dict[str, int]
 
+#: Queues within one another that are read.
+MOST_NESTED = 200
+
 
 class _Limits(NamedTuple):
     """Guarantee and cap of a queue, each as a fraction of a partition or as amounts by resource."""
@@ -165,6 +168,8 @@ class YarnQueues:
             raise EntryError(f"scheduler of type {kind!r}; expected {CAPACITY} or {FAIR}")
 
     def _add(self, path: str, weight: float, limits: dict[str | None, _Limits]) -> None:
+        if path.count("/") > MOST_NESTED:  # whatever Python's own limit is now
+            raise RecursionError
         self._weights[path] = weight
         self._limits[path] = limits
         self._leaves.setdefault(path.rpartition("/")[2], []).append(path)

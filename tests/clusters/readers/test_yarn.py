@@ -1094,7 +1094,8 @@ def test_elements_of_settings_may_be_nested_at_any_depth(tmp_path, depth, openin
 
 @pytest.mark.parametrize("depth", [1000, 100_000])
 def test_queues_that_are_nested_too_deeply_are_refused(tmp_path, depth):
-    queues = '{"queueName":"a","queues":{"queue":[' * depth + "]}}" * depth
+    queues = '{"type":"capacityScheduler","queueName":"a","queues":{"queue":[' * depth
+    queues += "]}}" * depth
     (tmp_path / "q.json").write_text(f'{{"scheduler":{{"schedulerInfo":{queues}}}}}', "utf-8")
     with pytest.raises(FileFormatError, match="nested too deeply"):
         read(tmp_path, node("n1", (2048, 2)), app(1))
