@@ -21,7 +21,7 @@ from time import sleep
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from fairlp import Mechanism, __version__
+from fairlp import Mechanism, __version__, solvers
 from fairlp.errors import (
     FairlpError,
     FairlpWarning,
@@ -228,14 +228,9 @@ def _one_thread_without_warnings() -> Iterator[None]:
 
     Sums of several threads differ in the last digit.
     """
-    import scipy.linalg  # noqa: F401  (the controller sees libraries that are loaded)
-
-    with needed_by("threads of linear algebra"):
-        from threadpoolctl import ThreadpoolController
-
     with (
         warnings.catch_warnings(action="ignore", category=FairlpWarning),
-        ThreadpoolController().limit(limits=1, user_api="blas"),
+        solvers.blas_threads(1),
     ):
         yield
 

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from ..blas import blas_threads as blas_threads
 from ..models.programs.backends import (
     available_backends as available,
     backend as require,
@@ -13,4 +14,4 @@ from .interior_point.warm_starts import in_series as in_series
 
 def table() -> pd.DataFrame: ...
 
-__all__ = ["available", "carried", "find", "in_series", "require", "spelt"]
+__all__ = ["available", "blas_threads", "carried", "find", "in_series", "require", "spelt"]
