@@ -13,7 +13,6 @@ import fairlp
 import fairlp_clusters
 import fairlp_research
 from cli_runner import error_line, python, run
-from fairlp import examples
 from fairlp.auditing.search import Search
 from fairlp.cli import ExitCode, app
 from fairlp.cli.parameters import (
@@ -23,14 +22,16 @@ from fairlp.cli.parameters import (
     complete_solver,
     load_instance,
 )
+from fairlp.errors import FileFormatError
 from signatures import written_parameters
 
 pytestmark = pytest.mark.usefixtures("jobs")
 
 
 def test_a_file_goes_before_an_example_of_its_name(current_folder):
-    examples.load("ghodsi").write("cycles")
-    assert load_instance("cycles").equals(examples.load("ghodsi"))
+    (current_folder / "cycles").write_text("no instance", encoding="utf-8")
+    with pytest.raises(FileFormatError, match="cannot tell the format of 'cycles'"):
+        load_instance("cycles")
 
 
 def test_a_folder_with_the_alibaba_trace(current_folder):

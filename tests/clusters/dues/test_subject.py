@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 
 import numpy as np
@@ -20,14 +19,6 @@ from report_cases import cluster, satisfied, servers, shared
 
 for package in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(package)
-
-
-def test_a_folder_of_tables_is_no_dump_even_beside_one(tmp_path):
-    (tmp_path / "dump.json").write_text(json.dumps({"nodes": {"node": []}}), encoding="utf-8")
-    assert is_dump(tmp_path)
-    for name in ("users.csv", "servers.csv"):
-        (tmp_path / name).write_text("user,cpu\n", encoding="utf-8")
-    assert not is_dump(tmp_path)
 
 
 def test_an_instance_for_which_nothing_is_defined_is_told(monkeypatch):

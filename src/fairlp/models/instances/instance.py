@@ -452,7 +452,7 @@ class Instance:
         return to_frames(self)
 
     def write(self, path: str | Path) -> list[Path]:
-        """Write as JSON, YAML or a folder of CSVs, from which :func:`fairlp.read` restores it.
+        """Write as JSON or YAML, from which :func:`fairlp.read` restores it.
 
         Parameters
         ----------
