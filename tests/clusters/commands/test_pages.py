@@ -188,8 +188,7 @@ def test_a_dump_that_is_cut_off_is_bad_input(dump):
 
 @pytest.mark.slow
 def test_a_report_of_a_dump_and_of_an_instance(dump, tmp_path):
-    pytest.importorskip("altair")
-    pytest.importorskip("vl_convert")
+    pytest.importorskip("matplotlib")
     assert (
         "wrote page.html" in run("report", dump, "-o", "page.html", "--compare", "drfh,tsf").stderr
     )
@@ -294,7 +293,7 @@ def test_a_comparison_without_queues_is_told_by_user():
 
 
 def test_a_report_is_not_called_what_it_is_not(folder_with_newcomers):
-    pytest.importorskip("altair")
+    pytest.importorskip("matplotlib")
     line = error_line(run("report two.yaml -o report.pdf", code=ExitCode.INPUT))
     assert (
         line
@@ -363,7 +362,7 @@ def test_messages_name_the_standard_input():
 
 @pytest.mark.slow
 def test_an_earlier_dump_of_another_cluster_is_warned_of(dump, tmp_path):
-    pytest.importorskip("altair")
+    pytest.importorskip("matplotlib")
     other = written(tmp_path / "other", node("m1"), pod("p", on="m1", requests={"cpu": "1"}))
     warning = "the earlier dump has 0 of the 2 servers of this one"
     assert warning in " ".join(run("report", dump, "--since", other).stderr.split())
@@ -372,7 +371,7 @@ def test_an_earlier_dump_of_another_cluster_is_warned_of(dump, tmp_path):
 
 @pytest.mark.slow
 def test_who_is_excluded_need_not_be_in_the_earlier_dump(dump, tmp_path):
-    pytest.importorskip("altair")
+    pytest.importorskip("matplotlib")
     earlier = written(
         tmp_path / "earlier",
         *[node(f"n{k}") for k in range(2)],

@@ -17,7 +17,7 @@ from fairlp_clusters.dues.subject import Classes, is_dump, mechanism_or_default,
 from kubernetes_dumps import node, pod, thing, written
 from report_cases import cluster, satisfied, servers, shared
 
-for package in ("altair", "jinja2", "vl_convert"):
+for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
 
 

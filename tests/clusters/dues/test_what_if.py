@@ -14,7 +14,7 @@ from fairlp_clusters.dues.subject import Subject
 from fairlp_clusters.dues.what_if import edited
 from report_cases import two
 
-for package in ("altair", "jinja2", "vl_convert"):
+for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
 
 
