@@ -21,7 +21,7 @@ MOVED = {
     **dict.fromkeys(
         ["Period", "Snapshot", "blockers", "charts", "fair_shares", "period", "report"], "clusters"
     ),
-    **dict.fromkeys(["snapshot", "what_if"], "clusters"),
+    **dict.fromkeys(["snapshot"], "clusters"),
     **dict.fromkeys(
         ["Frontier", "frontier", "library", "ledger", "reproduce", "simulation", "study"],
         "research",

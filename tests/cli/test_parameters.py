@@ -104,7 +104,6 @@ BEHIND = {
     "compare": (written_parameters(fairlp.allocate_all), {"instance", "mechanisms"}),
     "frontier": (written_parameters(fairlp.allocate), {"instance", "mechanism"}),
     "report": (written_parameters(fairlp.allocate), {"instance", "mechanism"}),
-    "what_if": (written_parameters(fairlp.allocate), {"instance", "mechanism"}),
     "counterexample": ([field.name for field in fields(Search) if field.init], set()),
 }
 
@@ -130,7 +129,6 @@ OF_THE_SOLVER = {"--time-limit"}
 
 #: The argument of a command that is the first parameter of its function by another name.
 ARGUMENT = {
-    "path": {"what_if": "given"},
     "paths": {"audit": "instance", "report": "given"},
     "property_name": "property",
 }
@@ -152,7 +150,6 @@ ONLY_IN_A_SHELL = {
     "audit": {"--mechanism", "--scheduler", "--divisible", *WAY, *PERIOD, "--exclude", "--weight"},
     # fairlp_clusters.snapshot; the owed of fairlp_clusters.fair_shares
     "report": {"--scheduler", "--exit-code", *PERIOD},
-    "what_if": {"--scheduler"},
     "counterexample": {"--no-shrink", "--no-progress"},
     "promises": {"--no-progress"},
     "reproduce": {
@@ -169,7 +166,6 @@ COMMANDS = [
     "frontier",
     "audit",
     "report",
-    "what_if",
     "promises",
     "counterexample",
     "reproduce",
@@ -190,7 +186,7 @@ def of_the_function(name):
     names = [*named, *(key for key in behind if key not in without)]
     if len(named) < len(parameters):
         names.append("options")
-    if name in ("report", "what_if"):  # in a shell, the file of an allocation, as audit takes it
+    if name == "report":  # in a shell, the file of an allocation, as audit takes it
         names[names.index("observed")] = "allocation"
     return {SINGULAR.get(key, key).replace("_", "-") for key in names}
 
@@ -285,7 +281,7 @@ def test_the_home_of_nobody_is_no_traceback(command, current_folder):
         "allocate ghodsi --time-limit NUMBER",
         "allocate ghodsi --level NUMBER --table queues",
         "frontier ghodsi --alphas 0,NUMBER",
-        "what-if ghodsi --weight A=NUMBER",
+        "report ghodsi --weight A=NUMBER",
     ],
 )
 def test_numbers_have_plain_digits(arguments, number):

@@ -17,7 +17,7 @@ from fairlp.toolkit import home, lists, write_text
 
 from ..dues.share_comparison import ShareComparison
 from ..dues.subject import ClusterSource, Subject, subject_of
-from ..dues.what_if import edited
+from ..dues.weights import with_weights
 from .charts import Picture, drawn, need
 from .facts import Facts
 from .sections import Section, raw, sections, short, shown
@@ -54,7 +54,8 @@ def report(
         Mechanisms to compare; by default all that are defined (of many users and servers those that
         are quick).
     weights : mapping, optional
-        Other weights of queues or users, as for :func:`fairlp_clusters.what_if`.
+        Other weights of queues or users, by name; ``queue:NAME`` and ``user:NAME`` where
+        both have the name.
     exclude : iterable of str, optional
         Queues (with all below them) and users to leave out, such as namespaces of the system: their
         amounts count as used, and are no part of what is fair.
@@ -85,7 +86,7 @@ def adjusted(
     remaining = subject.without(exclude)
     if not weights:
         return remaining
-    return replace(remaining, instance=edited(remaining.instance, None, weights, None))
+    return replace(remaining, instance=with_weights(remaining.instance, weights))
 
 
 def facts(
