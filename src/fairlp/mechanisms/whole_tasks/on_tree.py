@@ -290,10 +290,11 @@ class _Filling:
         """Give tasks below a level at which all fit and no user is at its limit; fill the heaps."""
         users = np.flatnonzero(self.active)
         queues = self.tree.branches.of[users]
-        tasks_per_level = self.tree.tasks_per_level[users].astype(float)
+        tasks_per_level = self.tree.tasks_per_level[users]
         for _, point, pace in way:
             base, speed = (
-                level.astype(float)[queues] * tasks_per_level for level in (point.level, pace.level)
+                (level[queues] * tasks_per_level).astype(float)
+                for level in (point.level, pace.level)
             )
             lines = _Lines(users, base, speed, float(pace.end))
             if not lines.give(self.room, self.limits, self.tasks):
