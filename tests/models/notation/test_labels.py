@@ -546,23 +546,6 @@ def test_groups_by_a_series_over_the_tuples_of_an_index(order):
     ).values.tolist() == [1, 2, 1]
 
 
-def test_an_index_stands_in_no_arithmetic():
-    t = Index("t", [8, 9, 10])
-    x = Model("m").variable("x", t)
-    for use in (
-        lambda: x[t - 1],
-        lambda: 1 + t,
-        lambda: 2 * t,
-        lambda: t <= 9,
-        lambda: np.array([1, 2]) + t,
-        lambda: x * t,
-    ):
-        with pytest.raises(ModelError):
-            use()
-    with pytest.raises(ModelError, match=r"x.shift\(t\)"):
-        _ = t - 1
-
-
 def test_a_label_that_is_a_number_and_a_text_alike_are_told_apart():
     steps = Index("t", range(4))
     texts = Index("u", ["0", "1"])

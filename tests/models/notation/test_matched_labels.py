@@ -149,19 +149,6 @@ def test_a_series_over_tuples_is_matched_with_an_index_of_tuples():
     assert model.solve().objective == pytest.approx(3)
 
 
-def test_constraints_are_no_numbers():
-    model = Model("m")
-    y = model.variable("y")
-    for use in (
-        lambda: (y >= 5) <= 15,
-        lambda: (y <= 10) >= -10,
-        lambda: (y <= 3) + 1,
-        lambda: np.ones(2) <= (y <= 3),
-    ):
-        with pytest.raises(ModelError, match="between"):
-            use()
-
-
 @settings(max_examples=many(400))
 @given(st.integers(0, 2**32 - 1))
 def test_models_of_parts_shifts_and_sums_print(seed):

@@ -166,7 +166,7 @@ def test_a_value_that_is_refused_leaves_the_model_as_it_was():
         (
             lambda m: m.sweep("h", [1], timelimit=3),
             UnknownNameError,
-            "has no option 'timelimit'; write time_limit=60",
+            "has no option 'timelimit'; did you mean 'time_limit'",
         ),
     ],
 )

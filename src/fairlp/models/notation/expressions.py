@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise, product
@@ -13,15 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import pandas as pd
 
-from ...errors import (
-    ModelError,
-    NoArgumentError,
-    quoted,
-    refused,
-    worded,
-)
+from ...errors import ModelError, quoted
 from ..programs.program import free_name
-from . import operators
 from .brackets import Parts, places_in
 from .labels import (
     Immutable,
@@ -41,7 +33,6 @@ from .labels import (
     symbols_of,
     union,
 )
-from .operators import Refusals
 from .reals import NumberError, floats, is_number, is_whole_number, number
 
 if TYPE_CHECKING:
@@ -60,18 +51,7 @@ _SQUARES = (
 )
 
 
-#: What a relation does not do, and what to write.
-_NO_LOGIC = (
-    "stands in no logic",
-    "of two relations that both hold declare each by its own name; of one that holds where a binary y is 1 "
-    "write model.indicator('name', y, relation)",
-)
-#: Functions of pandas, xarray and masked arrays that do not hand an operator over to what stands on the right, but
-#: read it as numbers.
-_WOULD_READ = ("dot", "as_compatible_data", "getdata")
-
-
-class Expression(Refusals, Immutable):
+class Expression(Immutable):
     """A formula over indices: arithmetic, ``.sum(n)``, and comparisons that make constraints.
 
     Formulas are written, from variables, parameters, numbers and labelled data, with ``+ - * / @``,
@@ -108,16 +88,10 @@ class Expression(Refusals, Immutable):
     _names = frozenset(
         {"indices", "degree", "left", "right", "parts", "value", "body", "over", "argument"}
     )
-    #: Let Series and frames on the left hand over to us (their own priority is 4000).
+    #: Let arrays, Series and frames on the left hand over to us (the priority of frames is 4000).
+    __array_ufunc__ = None
     __pandas_priority__ = 5000
     __hash__ = object.__hash__
-
-    def __init__(self, *_: object, **__: object) -> None:
-        if type(self) is Expression:
-            raise NoArgumentError(
-                "formulas are written, not constructed: 2 * x.sum(n) + 1, of x = "
-                "model.variable('x', n)"
-            )
 
     def __add__(self, other: Any) -> Expression:
         return Add((1, self), (1, as_expression(other, self)))
@@ -165,26 +139,10 @@ class Expression(Refusals, Immutable):
     def __pos__(self) -> Expression:
         return self
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        if ufunc is np.log and method == "__call__" and not keywords:
-            return log(inputs[0])
-        return operators.elementwise(as_expression, ufunc, method, *inputs, **keywords)
-
-    def __array_function__(self, called: Any, _: Any, arguments: Any, keywords: Any) -> Any:
-        return operators.function(called, arguments, keywords)
-
-    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
-        if sys._getframe(1).f_code.co_name in _WOULD_READ:
-            raise ModelError(
-                f"{self} is no array; with the expression first (x @ data, x * data, x <= data) "
-                "labelled data may "
-                "stand beside it, and model.parameter(name, indices, data) takes anything"
-            )
-        array = np.empty(
-            (), dtype=object
-        )  # as of any other object: arrays of expressions are arrays of objects
-        array[()] = self
-        return array
+    def __array_function__(self, called: Any, *_: object) -> NoReturn:
+        raise TypeError(
+            f"NumPy's {called.__name__} takes no formula; + - * / @, abs(x), x**2 and x.sum() do"
+        )
 
     def sum(self, *over: Index | tuple[Index, ...]) -> SumOver:
         """Sum over the given indices (over all free ones when none is given).
@@ -425,29 +383,16 @@ class Expression(Refusals, Immutable):
             return other <= self
         return Relation(self, ">=", as_expression(other, self))
 
-    def __lt__(self, other: Any) -> NoReturn:
-        raise ModelError(
-            f"{self} is compared by < or >, which Python's max and min do, too; a model has no "
-            "strict relations: write <= or >=, for the largest of several t >= x with "
-            "model.minimize(t), of numbers d.values > 1"
-        )
-
-    __gt__ = __lt__
-
     def __eq__(self, other: Any) -> Relation:  # type: ignore[override]
         return Relation(self, "==", as_expression(other, self))
 
     def __bool__(self) -> NoReturn:
         raise ModelError(
-            "an expression has no truth value; write model.constraint(name, left <= right), of binaries "
-            "1 - y for 'not y' and y + z >= 1 for 'y or z'"
+            "an expression has no truth value; write model.constraint(name, left <= right)"
         )
 
     def __iter__(self) -> NoReturn:
-        raise NoArgumentError(
-            f"Python's own sum, max and loops take no formula ({self}); write x.sum() for the sum "
-            "of all, x.sum(n) for that over one index; loops are over labels: for name in n: x[name]"
-        )
+        raise TypeError(f"{self} is no sequence; write x.sum(n), or for name in n: x[name]")
 
     def __str__(self) -> str:
         from .render import text
@@ -857,7 +802,6 @@ class Log(OfArgument):
     _refused = "a logarithm of a logarithm or of a power"
 
 
-@worded
 def log(expression: Expression) -> Log:
     """Return the natural logarithm of a linear expression, for objectives.
 
@@ -901,7 +845,6 @@ class Power(OfArgument):
         self.exponent = value
 
 
-@worded
 def power(expression: Expression, exponent: float) -> Power:
     """Return a linear expression to a power, for objectives.
 
@@ -943,7 +886,6 @@ class Minimum(Expression):
         self.degree = 2 * min(1, max(part.degree for part in parts))
 
 
-@worded
 def minimum(*expressions: Any) -> Minimum:
     """Return the least of several expressions, element by element, for levels of a leximin.
 
@@ -993,8 +935,6 @@ class Relation(Immutable):
         _refuse_pairs_of_groups([left.indices, right.indices])
         self.indices = union(left.indices, right.indices)
 
-    __array__ = Expression.__array__
-
     @property
     def parts(self) -> tuple[Expression, ...]:
         """The expressions that it relates."""
@@ -1007,26 +947,9 @@ class Relation(Immutable):
 
     def __bool__(self) -> NoReturn:
         raise ModelError(
-            f"a constraint ({self}) has no truth value; for a range (low <= expression <= high) "
-            "write expression.between(low, high), for 'and' each by its own name"
+            "a relation has no truth value; for low <= x <= high write x.between(low, high)"
         )
 
-    def _refuse(self, *_: object) -> NoReturn:
-        raise ModelError(
-            f"a constraint ({self}) is compared, added or selected from; for a range write "
-            "expression.between(low, high), and sums and labels stand inside it: x['ann'] + 1 <= 5"
-        )
-
-    __le__ = __ge__ = __lt__ = __gt__ = __add__ = __radd__ = __sub__ = __rsub__ = _refuse
-    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __rmatmul__ = _refuse
-    __neg__ = __abs__ = __getitem__ = __setitem__ = __iter__ = __contains__ = _refuse
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = refused(*_NO_LOGIC)
-    __rshift__ = __rrshift__ = __lshift__ = __rlshift__ = refused(*_NO_LOGIC)
-    __len__ = __float__ = __int__ = __round__ = __call__ = refused(
-        "is no number, and has no rows of its own",
-        "declare it: row = model.constraint('name', x <= 1); after solution = model.solve() its numbers are "
-        "solution.slack['name'] and solution.duals['name']",
-    )
     #: Arrays and Series on the left hand over to us.
     __array_ufunc__ = None
     __pandas_priority__ = 5000

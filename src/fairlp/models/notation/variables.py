@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError, NoArgumentError, quoted, refused, worded
+from ...errors import ModelError, quoted
 from ..programs.program import Block
 from ..programs.solution import Solution
 from .brackets import places_in
@@ -124,10 +124,6 @@ class Subset(Immutable):
         if set(self._source.indices) <= set(indices):
             subset.__dict__["_followed"] = self._source
         return subset
-
-    __call__ = refused(
-        "is not called", "write where= in model.variable or model.constraint, or mask * x"
-    )
 
     def __len__(self) -> int:
         positions = self.__dict__["_positions"]
@@ -518,11 +514,10 @@ class Parameter(ParameterPart):
     _names = frozenset({"name", "indices", "doc", "default", "base", "model"})
     _remedy = "other numbers are given by .set(values)"
 
-    @worded
     def __init__(
         self,
-        name: str = "",
-        indices: Indices = (),
+        name: str,
+        indices: Indices,
         values: Any = None,
         doc: str = "",
         *,
@@ -531,9 +526,7 @@ class Parameter(ParameterPart):
         base: Parameter | None = None,
     ) -> None:
         if values is None and base is None:
-            raise NoArgumentError(
-                "a parameter is declared by its model: d = model.parameter('d', n, [1, 2])"
-            )
+            raise TypeError("a parameter is declared by model.parameter('d', n, [1, 2])")
         self.name = name
         self.indices = indices
         self.doc = doc
@@ -762,11 +755,10 @@ class Variable(VariablePart):
     _names = frozenset({"name", "indices", "doc", "integer", "base", "model"})
     _remedy = "other bounds are given by .set(lower=…, upper=…), another name or kind by declaring it anew"
 
-    @worded
     def __init__(
         self,
-        name: str = "",
-        indices: Indices = (),
+        name: str,
+        indices: Indices,
         *,
         where: Subset | None = None,
         bounds: tuple[np.ndarray, np.ndarray] | None = None,
@@ -776,9 +768,7 @@ class Variable(VariablePart):
         base: Variable | None = None,
     ) -> None:
         if bounds is None and base is None:
-            raise NoArgumentError(
-                "a variable is declared by its model: x = model.variable('x', n, lower=0, upper=1)"
-            )
+            raise TypeError("a variable is declared by model.variable('x', n, lower=0, upper=1)")
         self.name = name
         self.indices = indices
         self.doc = doc
