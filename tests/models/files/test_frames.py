@@ -181,8 +181,8 @@ def test_prefixes_settle_what_a_column_is():
             {},
             "'zone' of user 'ann' is 'a'.*'attribute:zone'",
         ),
-        ((users(cpu=[1, None]), servers()), {}, "demand of user 'bob', resource 'cpu', is nan"),
-        ((users(), servers(cpu=[1, None])), {}, "capacity of server 's2', resource 'cpu', is nan"),
+        ((users(cpu=[1, None]), servers()), {}, "demand of user 'bob' and resource 'cpu' is nan"),
+        ((users(), servers(cpu=[1, None])), {}, "capacity of server 's2' and resource 'cpu' is nan"),
         ((users(weight=[1, None]), servers()), {}, "weight of user 'bob' is nan"),
         (
             (users(**{"cpu [x]": [1, 1]}), servers()),

@@ -580,7 +580,7 @@ users.1.demand.cpu  "4"  users\[1\] \('bob'\).demand.cpu: found '4' \(text\); ex
 users.1.demand.cpu  null  demand.cpu: found nothing; expected a finite number \(leave the key out
 users.1.demand.cpu  true  demand.cpu: found True \(bool\); expected a finite number
 users.1.demand.cpu  DIGITS  demand.cpu: found 1000.* \(int\); expected a finite number
-users.1.demand.cpu  -1  demand of user 'bob', resource 'cpu', is -1
+users.1.demand.cpu  -1  demand of user 'bob' and resource 'cpu' is -1
 users.1.user  "ann"  user 'ann' occurs twice
 users.1.user  true  user: found True \(bool\); expected a label: text
 users.1.user  1.5  users\[1\].user: found 1.5 \(float\); expected a label: text that is not empty, or
@@ -607,7 +607,7 @@ queues  [{"queue": "org", "weight": "2"}]  queues\[0\] \('org'\)\.weight: found 
 queues  [{"queue": "org", "guarantee": {"cpu": 3}, "cap": {"cpu": 2}}]  resource 'cpu', is 3; .* its cap, 2
 queues  [{"queue": "org", "cap": {"cpus": 2}}]  queues\[0\] \('org'\)\.cap: 'cpus' is no resource; did you mean 'cpu'
 queues  [{"queue": "org", "cap": {"cpu": null}}]  queues\[0\] \('org'\)\.cap\.cpu: found nothing; expected a finite
-queues  [{"queue": "org", "cap": {"cpu": -1}}]  cap of queue 'org', resource 'cpu', is -1; expected a number >= 0
+queues  [{"queue": "org", "cap": {"cpu": -1}}]  cap of queue 'org' of resource 'cpu' is -1; expected a number >= 0
 queues  [{"queue": "org", "guarantee": [1]}]  queues\[0\] \('org'\)\.guarantee: found a list; expected a mapping from
 queues  [{"queue": 5}]  queues\[0\] \(5\)\.queue: found 5 \(int\); expected a path
 queues  [{"queue": ["a"]}]  queues\[0\]\.queue: found a list; expected a path
