@@ -90,7 +90,7 @@ def test_bad_clusters(resources, horizon, message):
     [
         ("ann", [1, 1], 1, "'ann' came already, at step 1"),
         ("bob", {"cpu": 1, "gpus": 1}, 1, "user 'bob' demands 'gpus', which is no resource"),
-        ("bob", {"cpu": float("nan")}, 1, "user 'bob' and resource 'cpu' is nan"),
+        ("bob", {"cpu": float("nan")}, 1, "user 'bob', resource 'cpu', is nan"),
         ("bob", {"cpu": float("inf")}, 1, "resource 'cpu', is inf"),
         ("bob", {"cpu": -1}, 1, "resource 'cpu', is -1"),
         ("bob", {"cpu": "1"}, 1, "resource 'cpu', is '1'; expected a number"),

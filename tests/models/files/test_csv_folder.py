@@ -112,7 +112,7 @@ def test_a_number_of_many_digits_in_csv_is_refused(digits, name, tmp_path):
         re.sub(r",[0-9]+", "," + digits * "7", path.read_text(encoding="utf-8"), count=1),
         encoding="utf-8",
     )
-    with pytest.raises(InstanceError, match="resource 'cpu', is inf; expected a finite number"):
+    with pytest.raises(InstanceError, match="resource 'cpu' is inf; expected a finite number"):
         fairlp.read(tmp_path / "folder")
 
 
@@ -160,7 +160,7 @@ users.csv: user,cpu,memory,weight⏎ann,1,4,heavy⏎ => line 2: column 'weight' 
 users.csv: user,cpu,cpu⏎ann,1,4⏎ => column 'cpu' occurs twice
 users.csv: user,cpu,memory⏎ann,1,4GB⏎ => folder: column 'memory' of user 'ann' is '4GB'
 users.csv: user,cpu,memory⏎ann,1,⏎ => folder: demand of user 'ann' and resource 'memory' is nan
-users.csv: user,cpu,memory⏎,1,2⏎ => user label at position 0 is empty
+users.csv: user,cpu,memory⏎,1,2⏎ => user label '' .position 0. is no name
 users.csv: user,cpu,memory⏎ => folder: there are no users
 users.csv:  => users.csv is empty
 users.csv: user,cpu,memory,disk⏎ann,1,4,5⏎ => 'disk' of users holds numbers

@@ -51,7 +51,10 @@ BAD = {
         {"capacities": replaced(C, 0, 0, -9)},
         "capacity of server 's1' and resource 'cpu' is -9",
     ),
-    "capacity is infinite": ({"capacities": replaced(C, 0, 0, np.inf)}, "leave out a resource that is unlimited"),
+    "capacity is infinite": (
+        {"capacities": replaced(C, 0, 0, np.inf)},
+        "leave out a resource that is unlimited",
+    ),
     "capacity is text": ({"capacities": [["many", 1], [1, 1]]}, "must be numbers"),
     "demands of one dimension": ({"demands": [1.0, 2.0]}, "shape"),
     "resources differ": (
@@ -81,7 +84,7 @@ BAD = {
         {"weights": [[1, 1], [1, 0]]},
         "weight of user 'bob' and resource 'memory'",
     ),
-    "weights of wrong shape": ({"weights": [1, 2, 3]}, "weights have shape"),
+    "weights of wrong shape": ({"weights": [1, 2, 3]}, "'weights' has shape"),
     "limit below 0": ({"task_limits": [1, -1]}, "task limit of user 'bob' is -1"),
     "limit NaN": ({"task_limits": [np.nan, 1]}, "task limit of user 'ann' is nan"),
     "entitlements do not sum to 1": ({"entitlements": [0.5, 0.6]}, "entitlements sum to 1.1"),
@@ -99,7 +102,7 @@ BAD = {
     "count 0": ({"counts": [1, 0]}, "count of server 's2' is 0"),
     "count beyond floats": ({"counts": [2**53, 1]}, "expected a whole number >= 1 below 2**53"),
     "count not whole": ({"counts": [1.5, 1]}, "count of server 's1' is 1.5"),
-    "rates of wrong shape": ({"rates": [[1.0, 2.0]]}, "rates have shape"),
+    "rates of wrong shape": ({"rates": [[1.0, 2.0]]}, "'rates' has shape"),
     "rate negative": ({"rates": [[1, 1], [1, -2]]}, "rate of user 'bob' and server 's2'"),
     "rate where a resource is missing": (
         {"demands": [[1, 1], [1, 0]], "capacities": [[1, 0], [1, 1]], "rates": [[2, 1], [1, 2]]},
@@ -239,7 +242,7 @@ def test_replace_checks_as_much_as_the_constructor():
     for changes, message in (
         ({"weights": [1, -1]}, "'bob'"),
         ({"demands": [[1, 2, 3]] * 2}, "same number of resources"),
-        ({"task_limits": [1, 2, 3]}, "task limits have shape"),
+        ({"task_limits": [1, 2, 3]}, "'task_limits' has shape"),
         ({"demands": [[1, 2], [0, 0]]}, "'bob'"),
     ):
         with pytest.raises(InstanceError, match=message):
@@ -311,7 +314,10 @@ DEMANDS, CAPACITIES = [[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0], [4.0, 6.0]]
             {"demands": [[1, 2], [1]]},
             "demands must be numbers (rows of different lengths",
         ),
-        ({"demands": np.array([["x", "2"], ["3", "3"]])}, "resource 'cpu' must be numbers ('x' is text"),
+        (
+            {"demands": np.array([["x", "2"], ["3", "3"]])},
+            "resource 'cpu' must be numbers ('x' is text",
+        ),
         (
             {"demands": [[1, 2], ["3", 4]]},
             "('3' is text; expected a number)",
@@ -320,20 +326,20 @@ DEMANDS, CAPACITIES = [[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0], [4.0, 6.0]]
             {"demands": pd.DataFrame([[1, "x"], [2, 3]], ["bob", "ann"], ["memory", "cpu"])},
             "must be numbers ('x'",
         ),
-        ({"weights": [1, "heavy"]}, "weights of user 'bob' must be numbers ('heavy'"),
+        ({"weights": [1, "heavy"]}, "'weights' of user 'bob' must be numbers ('heavy'"),
         (
             {"weights": {"bob": "heavy", "ann": 1}},
-            "weights of user 'bob' must be numbers ('heavy'",
+            "'weights' of user 'bob' must be numbers ('heavy'",
         ),
         (
             {"weights": [[1, 2], [1, "heavy"]]},
-            "weights of user 'bob' and resource 'memory' must be numbers",
+            "'weights' of user 'bob' and resource 'memory' must be numbers",
         ),
         (
             {"counts": pd.Series(["two", 1], ["s2", "s1"])},
-            "counts of server 's2' must be numbers ('two'",
+            "'counts' of server 's2' must be numbers ('two'",
         ),
-        ({"task_limits": ["none", 1]}, "task limits of user 'ann' must be numbers ('none'"),
+        ({"task_limits": ["none", 1]}, "'task_limits' of user 'ann' must be numbers ('none'"),
         ({"users": "ab"}, "users is the text 'ab'; expected a list of labels, such as ['ab']"),
         ({"resources": "cm"}, "resources is the text 'cm'"),
         (

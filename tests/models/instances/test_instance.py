@@ -187,7 +187,7 @@ def test_labels_of_numpy_are_those_of_python():
     [
         ({"counts": ["many", 1]}, "must be numbers"),
         ({"weights": [1, "heavy"]}, "must be numbers"),
-        ({"task_limits": [[1, 2], [3, 4]]}, r"task limits have shape \(2, 2\); expected \(2,\)"),
+        ({"task_limits": [[1, 2], [3, 4]]}, r"'task_limits' has shape \(2, 2\), expected \(2,\)"),
         (
             {"user_attributes": pd.DataFrame({"team": ["x"]}, index=["a"])},
             "expected a DataFrame with one row for each user",

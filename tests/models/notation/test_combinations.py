@@ -180,7 +180,8 @@ def test_bounds_of_what_exists_are_enough():
     by_arc = dict(zip(f.where.elements(9), f.upper, strict=True))
     assert by_arc == COSTS
     with pytest.raises(
-        ModelError, match=r"upper bound of variable 'f' of node 'd' and node 'a' is for an element that does not"
+        ModelError,
+        match=r"upper bound of variable 'f' of node 'd' and node 'a' is for an element that does not",
     ):
         f.set(upper={**COSTS, ("d", "a"): 9})
     f.set(upper={("a", "c"): 8})  # the others stay
@@ -189,7 +190,9 @@ def test_bounds_of_what_exists_are_enough():
         ModelError, match=r"the upper bound of variable 'g' of node 'a' and node 'b' has no number"
     ):
         model.variable("g", i, j, where=ARCS, upper={("a", "c"): 3})
-    with pytest.raises(ModelError, match=r"upper bound of variable 'f' of node 'a' and node 'b' is NaN"):
+    with pytest.raises(
+        ModelError, match=r"upper bound of variable 'f' of node 'a' and node 'b' is NaN"
+    ):
         f.set(upper={**COSTS, ("a", "b"): np.nan})
 
 

@@ -79,7 +79,10 @@ WRONG = {
     ),
     "NaN": (lambda x, y: y.fix([0, np.nan, 1]), "fixed value of variable .* is NaN"),
     "nothing": (lambda x, y: y.fix(None), "fixed value of variable .* is NaN"),
-    "shape": (lambda x, y: y.fix([0, 1]), r"fixed value of variable .* has shape \(2,\), expected \(3,\)"),
+    "shape": (
+        lambda x, y: y.fix([0, 1]),
+        r"fixed value of variable .* has shape \(2,\), expected \(3,\)",
+    ),
     "unknown": (lambda x, y: y.fix({"ann": 1, "bob": 1, "dan": 1}), "names user 'dan'"),
 }
 

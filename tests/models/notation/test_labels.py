@@ -222,9 +222,7 @@ def test_a_mapping_may_have_a_tuple_for_each_element():
 def test_bounds_name_the_element():
     i = Index("i", ["a", "b"])
     x = Model("m").variable("x", i, upper=[3, 1])
-    with pytest.raises(
-        ModelError, match=r"variable x\[b\]: no number is between its bounds"
-    ):
+    with pytest.raises(ModelError, match=r"variable x\[b\]: no number is between its bounds"):
         x.set(lower=2)
     with pytest.raises(
         ModelError, match=r"the upper bound of variable 'y' of i 'a' is NaN; expected a number"

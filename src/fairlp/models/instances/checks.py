@@ -106,21 +106,21 @@ def whole_digits(array: np.ndarray, name: str, *axes: Index) -> None:
 
 
 def _numbers(values: Any, name: str, *axes: Index) -> np.ndarray:
-    """Return a float for each combination of labels, in their order."""
-    ordered = _in_order(values, f"{name}s", *axes)
-    array = numbers_in(ordered, axes, f"{name}s", InstanceError)
-    require_shape(array.shape, axes, name, InstanceError)
+    """Return a float for each combination of labels; weights may be of users alone."""
+    subject = _argument(name)
+    array = numbers_in(aligned(values, axes, subject, InstanceError), axes, subject, InstanceError)
+    expected = axes[:1] if name == "weight" and array.ndim < 2 else axes
+    require_shape(array.shape, expected, subject, InstanceError)
     return array
 
 
-def _in_order(values: Any, name: str, *axes: Index) -> Any:
-    """Return what is given in the order of the labels, by `aligned`."""
-    return aligned(values, axes, f"the argument {name.replace(' ', '_')!r}", InstanceError)
+def _argument(name: str) -> str:
+    return f"the argument '{name.replace(' ', '_')}s'"
 
 
 def _filled(values: Any, name: str, users: Index, default: float) -> Any:
     """Return what is given in the order of the users, with the default for None."""
-    ordered = _in_order(values, f"{name}s", users)
+    ordered = aligned(values, (users,), _argument(name), InstanceError)
     if isinstance(ordered, (list, tuple)) or getattr(ordered, "ndim", 0) == 1:
         ordered = [default if item is None else item for item in ordered]
     return ordered
@@ -131,8 +131,7 @@ def weights(values: Any, demands: np.ndarray, users: Index, resources: Index) ->
     if values is None:
         return np.ones(len(users))
     axes = (users, resources)
-    array = numbers_in(_in_order(values, "weights", *axes), axes, "weights", InstanceError)
-    require_shape(array.shape, axes if array.ndim == 2 else axes[:1], "weight", InstanceError)
+    array = _numbers(values, "weight", *axes)
     refused = ~(np.isfinite(array) & (array > 0))
     if array.ndim == 2:
         refused &= ~((array == 0) & (demands == 0))
