@@ -25,7 +25,7 @@ import fairlp_research
 
 #: Users times servers of an example that is not passed over: integer programs of larger ones take minutes.
 MOST_PAIRS = 200
-INSTANCE_FILES = ("instance.json", "instance.yaml", "instance.toml", "folder")
+INSTANCE_FILES = ("instance.json", "instance.yaml", "instance.toml")
 MODEL_FILES = ("model.mps", "model.lp", "model.tex", "model.txt")
 
 

@@ -1,6 +1,6 @@
 """No justified complaints: the exact method on many users, and choosing among all fair allocations.
 
-    python benchmarks/njc.py [--quick] [--plot FILE]
+    python benchmarks/njc.py [--quick]
 
 ``--quick`` leaves out solvers on large instances and stops at 10 resources. BLAS gets one thread.
 Seconds are medians of 11 runs (1 of slow ones).
@@ -143,37 +143,6 @@ def choosing(quick: bool) -> dict[str, list[float]]:
     return found
 
 
-def plot(found: dict[str, list[float]], path: str) -> None:
-    """Draw seconds against the number of resources."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    fig, axis = plt.subplots(figsize=(6, 4), dpi=110, layout="constrained")
-    axis.plot(
-        found["resources"],
-        found["candidates"],
-        "o--",
-        color="#CC6677",
-        label="candidates: a tree of sets",
-    )
-    axis.plot(
-        found["resources"],
-        found["milp"],
-        "s-",
-        color="#332288",
-        label="milp: one binary a resource",
-    )
-    axis.set(
-        yscale="log", xlabel="resources", ylabel="seconds", title="best fair allocation of 10 users"
-    )
-    axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(frameon=False)
-    fig.savefig(path)
-    console.print(f"plot: {path}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -181,16 +150,11 @@ def main() -> None:
         action="store_true",
         help="without solvers on large instances, up to 10 resources",
     )
-    parser.add_argument(
-        "--plot", metavar="FILE", help="write the growth with resources as a picture"
-    )
     given = parser.parse_args()
     with threadpool_limits(1):
         console.print(machine("fairlp", "numpy", "highspy") + "; BLAS with one thread")
         exact(given.quick)
-        found = choosing(given.quick)
-        if given.plot:
-            plot(found, given.plot)
+        choosing(given.quick)
 
 
 if __name__ == "__main__":

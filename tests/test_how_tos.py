@@ -51,6 +51,7 @@ PAGES += ["placement.md", "simulation.md", "solvers.md", "whole-tasks.md", "feat
 ELSEWHERE = {
     "README.md": "tests/test_readme.py",
     "command-line.md": "tests/cli/test_app.py",
+    "file-formats.md": "tests/models/files/test_instances.py",
     "index.md": "tests/test_site.py",
     "labels.md": "tests/models/notation/test_matched_labels.py",
     "model-files.md": "tests/models/files/test_mps_reader.py",

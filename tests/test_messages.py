@@ -13,6 +13,7 @@ import fairlp_clusters
 import fairlp_research
 from fairlp import Index, Instance, Model
 from fairlp.errors import FairlpError, nearest, quoted
+from fairlp_clusters.dues.weights import with_weights
 
 #: Letters of a message that a person reads.
 _MOST = 800
@@ -167,14 +168,8 @@ def instance_uses():
             "property": lambda v: fairlp.audit(base, [[1, 1], [1, 1]], [v]),
             "alphas": lambda v: fairlp_research.frontier(base, [[v]]),
             "observed": lambda v: fairlp_research.frontier(base, [1], observed=v),
-            "weights": lambda v: fairlp_clusters.what_if(base, weights={"ann": [v]}),
-            "name of a weight": lambda v: fairlp_clusters.what_if(base, weights={LONG[:300]: v}),
-            "new servers": lambda v: fairlp_clusters.what_if(base, add_servers={"s1": [v]}),
-            "name of servers": lambda v: fairlp_clusters.what_if(base, add_servers={quoted(v): 1}),
-            "new queue": lambda v: fairlp_clusters.what_if(base, queues={"q": {"like": v}}),
-            "demand": lambda v: fairlp_clusters.what_if(
-                base, queues={"q": {"demand": {"cpu": [v]}}}
-            ),
+            "weights": lambda v: with_weights(base, {"ann": [v]}),
+            "name of a weight": lambda v: with_weights(base, {LONG[:300]: v}),
             "by": lambda v: fairlp_clusters.fair_shares(base, by=v),
         }
     )

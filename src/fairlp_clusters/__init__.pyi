@@ -3,7 +3,6 @@
 from fairlp.auditing import blockers as blockers
 
 from .dues.share_comparison import fair_shares as fair_shares
-from .dues.what_if import what_if as what_if
 from .page.charts import charts as charts
 from .page.page import report as report
 from .periods.period import Period as Period, period as period
@@ -19,5 +18,4 @@ __all__ = [
     "period",
     "report",
     "snapshot",
-    "what_if",
 ]

@@ -92,8 +92,8 @@ def test_an_error_of_the_callers_own_function_is_no_bug_of_ours(monkeypatch, cap
         ("solve two.mps -o two.mps", "two.mps", "--output"),
         ("audit two.yaml --allocation runs.csv -o runs.csv", "runs.csv", "--output"),
         ("simulate two.yaml jobs.csv --save-jobs jobs.csv", "jobs.csv", "--save-jobs"),
-        ("allocate two -o two/users.csv", "two/users.csv", "--output"),
-        ("simulate two jobs.csv --save-jobs two/users.csv", "two/users.csv", "--save-jobs"),
+        ("allocate dump -o dump/nodes.json", "dump/nodes.json", "--output"),
+        ("simulate dump jobs.csv --save-jobs dump/nodes.json", "dump/nodes.json", "--save-jobs"),
     ],
 )
 def test_an_answer_does_not_replace_what_is_read(command, name, option, folder_with_newcomers):

@@ -13,7 +13,6 @@ import fairlp
 import fairlp_clusters
 import fairlp_research
 from cli_runner import error_line, python, run
-from fairlp import examples
 from fairlp.auditing.search import Search
 from fairlp.cli import ExitCode, app
 from fairlp.cli.parameters import (
@@ -23,14 +22,16 @@ from fairlp.cli.parameters import (
     complete_solver,
     load_instance,
 )
+from fairlp.errors import FileFormatError
 from signatures import written_parameters
 
 pytestmark = pytest.mark.usefixtures("jobs")
 
 
 def test_a_file_goes_before_an_example_of_its_name(current_folder):
-    examples.load("ghodsi").write("cycles")
-    assert load_instance("cycles").equals(examples.load("ghodsi"))
+    (current_folder / "cycles").write_text("no instance", encoding="utf-8")
+    with pytest.raises(FileFormatError, match="cannot tell the format of 'cycles'"):
+        load_instance("cycles")
 
 
 def test_a_folder_with_the_alibaba_trace(current_folder):
@@ -103,7 +104,6 @@ BEHIND = {
     "compare": (written_parameters(fairlp.allocate_all), {"instance", "mechanisms"}),
     "frontier": (written_parameters(fairlp.allocate), {"instance", "mechanism"}),
     "report": (written_parameters(fairlp.allocate), {"instance", "mechanism"}),
-    "what_if": (written_parameters(fairlp.allocate), {"instance", "mechanism"}),
     "counterexample": ([field.name for field in fields(Search) if field.init], set()),
 }
 
@@ -129,7 +129,6 @@ OF_THE_SOLVER = {"--time-limit"}
 
 #: The argument of a command that is the first parameter of its function by another name.
 ARGUMENT = {
-    "path": {"what_if": "given"},
     "paths": {"audit": "instance", "report": "given"},
     "property_name": "property",
 }
@@ -151,7 +150,6 @@ ONLY_IN_A_SHELL = {
     "audit": {"--mechanism", "--scheduler", "--divisible", *WAY, *PERIOD, "--exclude", "--weight"},
     # fairlp_clusters.snapshot; the owed of fairlp_clusters.fair_shares
     "report": {"--scheduler", "--exit-code", *PERIOD},
-    "what_if": {"--scheduler"},
     "counterexample": {"--no-shrink", "--no-progress"},
     "promises": {"--no-progress"},
     "reproduce": {
@@ -168,7 +166,6 @@ COMMANDS = [
     "frontier",
     "audit",
     "report",
-    "what_if",
     "promises",
     "counterexample",
     "reproduce",
@@ -189,7 +186,7 @@ def of_the_function(name):
     names = [*named, *(key for key in behind if key not in without)]
     if len(named) < len(parameters):
         names.append("options")
-    if name in ("report", "what_if"):  # in a shell, the file of an allocation, as audit takes it
+    if name == "report":  # in a shell, the file of an allocation, as audit takes it
         names[names.index("observed")] = "allocation"
     return {SINGULAR.get(key, key).replace("_", "-") for key in names}
 
@@ -284,7 +281,7 @@ def test_the_home_of_nobody_is_no_traceback(command, current_folder):
         "allocate ghodsi --time-limit NUMBER",
         "allocate ghodsi --level NUMBER --table queues",
         "frontier ghodsi --alphas 0,NUMBER",
-        "what-if ghodsi --weight A=NUMBER",
+        "report ghodsi --weight A=NUMBER",
     ],
 )
 def test_numbers_have_plain_digits(arguments, number):

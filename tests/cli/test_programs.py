@@ -153,7 +153,7 @@ def test_examples_are_listed_with_a_line_each():
     assert all(any(line.startswith(name + " ") for line in lines) for name in examples.names())
 
 
-@pytest.mark.parametrize("target", [None, "x.json", "x.yml", "folder"])
+@pytest.mark.parametrize("target", [None, "x.json", "x.yml"])
 def test_an_example_is_written_and_read_back(current_folder, target):
     text = run("example khamse-ashari-figure-1", *(("-o", target) if target else ())).stdout
     written = [Path(line.removeprefix("wrote ")) for line in text.splitlines()]
@@ -200,13 +200,6 @@ def test_papers_of_mechanisms_are_cited():
         dict.fromkeys([*fairlp.mechanisms("drfh").references, *fairlp.mechanisms("njc").references])
     )
     assert bibtex == "\n\n".join(paper.bibtex for paper in papers) + "\n"
-
-
-def test_an_example_goes_into_an_empty_folder_and_into_no_other(current_folder):
-    (current_folder / "cluster").mkdir()
-    run("example ghodsi -o cluster")
-    assert list((current_folder / "cluster").glob("*.csv"))
-    assert "exists already" in error_line(run("example ghodsi -o cluster", code=3))
 
 
 def test_names_without_labels_are_for_files_that_have_names():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import fairlp
@@ -13,7 +15,11 @@ def folder_with_newcomers(tmp_path):
     instance = fairlp.examples.load("two-servers")
     instance.write("two.yaml")
     instance.write("two.json")
-    instance.write("two")
+    nodes = {"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "4"}}}
+    (tmp_path / "dump").mkdir()
+    (tmp_path / "dump" / "nodes.json").write_text(
+        json.dumps({"kind": "List", "items": [nodes]}), encoding="utf-8"
+    )
     fairlp.formulate(instance, "drfh").write("two.mps")
     (tmp_path / "runs.csv").write_text(
         "user,server1,server2\nuser1,1,0\nuser2,0,1\n", encoding="utf-8"

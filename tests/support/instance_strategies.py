@@ -14,7 +14,7 @@ from fairlp.models.instances.instance import Instance
 from paths import DOCS
 
 DOCUMENTATION = DOCS / "file-formats.md"
-SUFFIXES = [".json", ".yaml", ".yml", ""]
+SUFFIXES = [".json", ".yaml", ".yml"]
 
 TEXT = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8),

@@ -13,6 +13,7 @@ from typer import Option
 
 from .. import plots
 from ..errors import NotDefinedError, SkippedMechanismWarning
+from ..models.files.whole_files import require_folder
 from ..tolerances import VERIFIED
 from .app import ExitCode, command, in_shell_words
 from .output import (
@@ -21,7 +22,6 @@ from .output import (
     Text,
     TitledTable,
     cell,
-    check_folder,
     records,
     wrote,
 )
@@ -89,7 +89,7 @@ def allocate(
         )
     if level is not None and table != "queues":
         raise typer.BadParameter("--level is of --table queues")
-    check_folder(proof)
+    require_folder(proof)
     arguments = method.arguments()
     from ..api import allocate as run
 

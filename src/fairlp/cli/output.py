@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 from typer import Option
 
-from ..errors import CONTROL, FileFormatError
-from ..models.files.whole_files import write_bytes, write_text
+from ..errors import CONTROL
+from ..models.files.whole_files import require_folder, write_bytes, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,11 +72,7 @@ class ReportOptions:
     def __post_init__(self) -> None:
         if self.as_json and self.as_csv:
             raise typer.BadParameter("--json and --csv exclude each other")
-        check_folder(self.output)
-        if self.output is not None and self.output.is_dir():
-            raise FileFormatError(
-                f"cannot write {str(self.output)!r}: it is a folder; expected a file"
-            )
+        require_folder(self.output)
 
     @property
     def format(self) -> Literal["text", "json", "csv"]:
@@ -134,7 +130,7 @@ class DrawnReportOptions(ReportOptions):
         if self.plot is not None:
             from ..plots.style import require_format
 
-            check_folder(self.plot)
+            require_folder(self.plot)
             require_format(self.plot)
 
     def save(self, figure: Callable[[], Any]) -> None:
@@ -145,14 +141,6 @@ class DrawnReportOptions(ReportOptions):
             suffix = self.plot.suffix.lower().removeprefix(".")
             write_bytes(self.plot, image(figure(), suffix, _DPI))
             wrote(self.plot)
-
-
-def check_folder(path: Path | None) -> None:
-    """Raise where the folder of a file to be written does not exist, before any work is done."""
-    if path is not None and not path.parent.is_dir():
-        raise FileFormatError(
-            f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}"
-        )
 
 
 def wrote(path: Path) -> None:

@@ -266,7 +266,7 @@ def mechanism_option(help_text: str, metavar: str = "NAME") -> Any:
 
 
 _INSTANCE_HELP = (
-    "A .json or .yaml file, a folder with users.csv and servers.csv, a folder with the Alibaba GPU trace, or the name "
+    "A .json or .yaml file, a folder with the Alibaba GPU trace, or the name "
     "of a worked example (fairlp example lists them)."
 )
 

@@ -11,9 +11,10 @@ import typer
 from typer import Argument, Option
 
 from ..errors import FileFormatError, SolverError
+from ..models.files.whole_files import require_folder
 from ..tolerances import CONFORMANCE
 from .app import ExitCode, command
-from .output import ReportOptions, Text, TitledTable, check_folder, print_rows, records, say
+from .output import ReportOptions, Text, TitledTable, print_rows, records, say
 from .parameters import (
     ExtraOption,
     InstanceArgument,
@@ -91,7 +92,7 @@ def export(
 
     Example: fairlp export two-servers -m drfh -o model.mps
     """
-    check_folder(output)
+    require_folder(output)
     suffixes: set[str] = set()
     if output is not None:
         suffixes = {suffix.lower() for suffix in output.suffixes[-2:]}
@@ -386,9 +387,7 @@ def example(
     ] = None,
     output: Annotated[
         Path | None,
-        Option(
-            "--output", "-o", metavar="FILE", help=".json, .yaml or a folder; by default NAME.yaml."
-        ),
+        Option("--output", "-o", metavar="FILE", help=".json or .yaml; by default NAME.yaml."),
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace a file of that name.")] = False,
 ) -> None:
@@ -402,9 +401,8 @@ def example(
         return
     instance = None if name == "study" else examples.load(name)
     target = output or Path(f"{name}.yaml")
-    check_folder(target)
-    empty_folder = target.is_dir() and not any(target.iterdir())
-    if target.exists() and not force and not empty_folder:
+    require_folder(target)
+    if target.exists() and not force:
         raise FileFormatError(
             f"{str(target)!r} exists already; choose another name with -o, or pass --force"
         )

@@ -25,15 +25,20 @@ __all__ = [
     "COLOURS",
     "DASHES",
     "OTHERS",
+    "as_they_are",
     "bar",
     "finished",
+    "grouped_bars",
     "image",
     "legend",
     "line",
+    "name_bars",
     "new_figure",
     "panels",
     "places",
+    "shortened",
     "tidy",
+    "width_for",
 ]
 
 #: After Paul Tol's "muted" scheme: distinct for colour-blind readers too, three times as dark as

@@ -1,4 +1,4 @@
-"""The commands of the companion, registered by their import: report, what-if, audit."""
+"""The commands of the companion, registered by their import: report, audit."""
 
 from fairlp.errors import needed_by
 

@@ -53,10 +53,6 @@ _PATH_HELP = (
     "What a scheduler's tools print (a file, a folder of files, or - for the standard input), or an instance as for "
     "allocate."
 )
-PathArgument = Annotated[
-    str,
-    instance_argument("PATH", _PATH_HELP, standard_input),
-]
 PathsArgument = Annotated[
     list[str],
     instance_argument(

@@ -18,7 +18,6 @@ from fairlp.errors import (
     UnknownNameError,
     nearest,
     quoted,
-    require_known,
     warn_caller,
 )
 from fairlp.toolkit import largest_first, quantity
@@ -455,11 +454,6 @@ def _reasons(waiting: pd.DataFrame) -> list[str]:
         quoted = f"“{message}”" if message else ""
         reasons.append("; ".join(filter(None, (nowhere, quoted))))
     return reasons
-
-
-def require_user_or_queue(by: str) -> None:
-    """Raise for another value of ``by``."""
-    require_known(by, ("user", "queue"), f"by={quoted(by)}")
 
 
 def mechanism_or_default(

@@ -1,20 +1,24 @@
-"""The pictures of a page, as Altair charts: also for a notebook."""
+"""The pictures of a page, as figures of Matplotlib: also for a notebook."""
 
 from __future__ import annotations
 
 import importlib
+import re
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
 
-from fairlp import Mechanism, formulations
+from fairlp import Mechanism, formulations, plots
 from fairlp.errors import FairlpError
+from fairlp.plots import style
 from fairlp.toolkit import largest_first, lists
 
 from ..dues.share_comparison import ShareComparison
 from ..dues.subject import ClusterSource, subject_of
-from .facts import OBSERVED, Facts
+from .facts import Facts
+from .wording import with_signs
 
 if TYPE_CHECKING:
     from ..periods.period import Period
@@ -41,14 +45,31 @@ MOST_BARS = 30
 #: Tenants and times of a chart over time; of more times, means of several in a row are drawn.
 MOST_TENANTS = 12
 MOST_TIMES = 300
-#: Queues with a colour of their own.
-_COLOURED = 8
-#: Okabe and Ito's colours without black and the palest: colour-blind readers can distinguish them, on
-#: light and dark alike.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6BB1", "#A6761D")
-_OTHERS = "#8A8F98"
-_FREE = "#8A8F9833"
-_FONT = "system-ui, sans-serif"
+#: Panels side by side.
+_ACROSS = 3
+_SHARE = "dominant share of the cluster"
+#: Parts of a picture's SVG that a page has no use for: names of its elements, and who made it.
+_NOT_OF_THE_PAGE = re.compile(r' id="\w+_\d+"|<metadata>.*?</metadata>', re.DOTALL)
+
+
+class Picture(NamedTuple):
+    """A figure, and what it shows, in words."""
+
+    figure: Any
+    description: str
+
+    @property
+    def svg(self) -> str:
+        """The figure as part of a page: its text is text, in the colour of the page's ink."""
+        from matplotlib import rc_context
+
+        with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+            # letters that Matplotlib's font lacks are drawn by the browser
+            warnings.filterwarnings("ignore", message="Glyph")
+            text = style.image(self.figure, "svg", transparent=True).decode("utf-8")
+        element = _NOT_OF_THE_PAGE.sub("", text[text.index("<svg") :])
+        lines = element.replace("#000000", "currentColor").split("\n")
+        return "\n".join(map(with_signs, lines))
 
 
 @lists(formulations.options.AllocateOptions)
@@ -59,7 +80,7 @@ def charts(
     observed: Any = None,
     **options: Unpack[formulations.options.AllocateOptions],
 ) -> dict[str, Any]:
-    """Return the pictures of :func:`fairlp_clusters.report` as Altair charts, by name.
+    """Return the pictures of :func:`fairlp_clusters.report` as figures, by name.
 
     Parameters
     ----------
@@ -68,21 +89,22 @@ def charts(
 
     Returns
     -------
-    dict of str to altair.Chart
-        ``queues`` and ``who`` (for an instance with queues), ``users``, ``servers``,
+    dict of str to matplotlib.figure.Figure
+        ``who`` and ``queues`` (for an instance with queues), ``users``, ``servers``,
         ``mechanisms``. Of more than ``MOST_BARS`` rows the largest are drawn.
 
     Raises
     ------
     ReportNotAvailableError
-        Where Altair is not installed.
+        Where Matplotlib is not installed.
     """
     comparison = ShareComparison.of(subject_of(given, observed), mechanism, **options)
-    return drawn(Facts(comparison))
+    return {name: picture.figure for name, picture in drawn(Facts(comparison)).items()}
 
 
-def drawn(facts: Facts) -> dict[str, Any]:
-    """Return the charts of a page, by name."""
+def drawn(facts: Facts) -> dict[str, Picture]:
+    """Return the pictures of a page, by name."""
+    need("matplotlib")
     comparison = facts.share_comparison
     by_name = {}
     if comparison.instance.has_queues:
@@ -96,212 +118,100 @@ def drawn(facts: Facts) -> dict[str, Any]:
     return by_name
 
 
-def shares(table: pd.DataFrame, kind: str, facts: Facts) -> Any:
+def shares(table: pd.DataFrame, kind: str, facts: Facts) -> Picture:
     """Draw the shares of users or queues beside the fair ones, and the guarantees."""
-    alt = need("altair")
-
     # The rows with the largest shares: queues in order of the tree, users by share
     largest = table[["share", "fair_share"]].max(axis=1).to_numpy()
     rows = np.sort(largest_first(largest)[:MOST_BARS])
     if kind == "user":
         rows = rows[largest_first(largest[rows])]
     frame = table.iloc[rows]
-    names = [str(label) for label in frame.index]
 
-    # Two bars for each
-    column_of_bar = {"fair": "fair_share"}
+    columns = {"fair_share": "fair"}
+    description = "what is fair for each"
     if facts.share_comparison.subject.tasks is not None:
-        column_of_bar = {"has": "share", **column_of_bar}
-    parts = [
-        pd.DataFrame({"name": names, "kind": bar, "share": frame[column].to_numpy()})
-        for bar, column in column_of_bar.items()
-    ]
-    y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=360))
-    bars = alt.Chart(pd.concat(parts)).mark_bar().encode(
-        y=y,
-        yOffset=alt.YOffset("kind:N", sort=["has", "fair"]),
-        x=_percent("share:Q", "dominant share of the cluster", 8),
-        color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=["has", "fair"], range=list(COLOURS[:2]))),
-        tooltip=[
-            alt.Tooltip("name:N", title=kind),
-            alt.Tooltip("kind:N", title="which"),
-            alt.Tooltip("share:Q", format=".3~p"),
-        ],
-    )  # fmt: skip
-    layers = [bars]
-    description = "what each has and what is fair" if len(parts) > 1 else "what is fair for each"
-
-    # A mark for each guarantee
+        columns = {"share": "has", **columns}
+        description = "what each has and what is fair"
+    axis = _axis(frame.index, len(frame))
+    style.grouped_bars(axis, frame[list(columns)].rename(columns=columns))
     if kind == "queue" and frame["guarantee"].notna().any():
-        guarantees = pd.DataFrame({"name": names, "guarantee": frame["guarantee"].to_numpy()})
-        marks = alt.Chart(guarantees[guarantees["guarantee"] > 0]).mark_tick(
-            thickness=3, color=COLOURS[3]
-        )
-        tooltip = [
-            alt.Tooltip("name:N", title=kind),
-            alt.Tooltip("guarantee:Q", format=".3~p"),
-        ]
-        layers.append(marks.encode(y=y, x="guarantee:Q", tooltip=tooltip))
+        places = np.arange(len(frame))
+        line = {"color": style.COLOURS[3], "linewidth": 2.5, "label": "guaranteed"}
+        axis.hlines(frame["guarantee"].replace(0, np.nan), places - 0.4, places + 0.4, **line)
         description += "; a mark is what is guaranteed"
-    description = f"Dominant shares by {kind}: {description}"
-    return _finished(alt.layer(*layers), description, 24 * len(frame) + 20)
+    return Picture(
+        _bars_named(axis, frame.index, kind), f"Dominant shares by {kind}: {description}"
+    )
 
 
-def who_has_what(facts: Facts) -> Any:
+def who_has_what(facts: Facts) -> Picture:
     """Draw the part of each resource that queues have, at the first level of several."""
-    alt = need("altair")
-    instance = facts.share_comparison.instance
-    level, bands = _bands(facts)
-    names = [band.name for band in bands]
-    colours = [band.colour for band in bands]
-    rows = []
-    for k, band in enumerate(bands):
-        for resource, part in zip(instance.resources, band.parts, strict=True):
-            rows.append((str(resource), band.name, k, float(part)))
-    data = pd.DataFrame(rows, columns=["resource", "queue", "order", "part"])
-    chart = alt.Chart(data).mark_bar().encode(
-        y=alt.Y("resource:N", sort=None, title=None),
-        x=alt.X("part:Q", stack=True, title="part of the cluster", axis=alt.Axis(format="~%", tickCount=8)),
-        color=alt.Color("queue:N", title="queue", scale=alt.Scale(domain=names, range=colours)),
-        order=alt.Order("order:Q"),
-        tooltip=["resource:N", "queue:N", alt.Tooltip("part:Q", format=".1%")],
-    )  # fmt: skip
-    description = f"The part of each resource that queues of level {level} have"
-    return _finished(chart, description, 44 * len(instance.resources) + 20)
-
-
-class _Band(NamedTuple):
-    """A queue, or several, in the stacked bars: its part of each resource."""
-
-    name: str
-    colour: str
-    parts: np.ndarray
-
-
-def _bands(facts: Facts) -> tuple[int, list[_Band]]:
-    """Return the first level of several queues, with its queues and the free part."""
-    comparison = facts.share_comparison
-    instance = comparison.instance
-    tree = instance.tree
+    tree = facts.share_comparison.instance.tree
     levels = range(1, int(tree.depths.max()) + 1)
     with_several = (depth for depth in levels if len(np.unique(tree.at_depth(depth))) > 1)
     level = next(with_several, 1)
-
-    queue_of_user = tree.at_depth(level)
-    amounts = comparison.has[:, None] * instance.demands / instance.pool
-    parts = np.column_stack(
-        [np.bincount(queue_of_user, weights=column, minlength=len(tree)) for column in amounts.T]
-    )
-
-    largest = largest_first(parts.max(axis=1))
-    order = [int(v) for v in largest if parts[v].any()]
-    coloured = order if len(order) <= _COLOURED else order[: _COLOURED - 1]
-    others = order[len(coloured) :]
-    bands = [
-        _Band(str(tree.paths[v]) or "(root)", colour, parts[v])
-        for v, colour in zip(coloured, COLOURS, strict=False)
-    ]
-    if others:
-        parts_of_others = parts[others].sum(axis=0)
-        bands.append(_Band(f"{len(others)} others", _OTHERS, parts_of_others))
-    used = sum((band.parts for band in bands), np.zeros(len(instance.resources)))
-    bands.append(_Band("not in use", _FREE, np.maximum(1 - used, 0.0)))
-    return level, bands
+    figure = plots.plot_queues(facts.share_comparison.allocation, level=level)
+    return Picture(figure, f"The part of each resource that queues of level {level} have")
 
 
-def heat(in_use: pd.DataFrame) -> Any:
+def heat(in_use: pd.DataFrame) -> Picture:
     """Draw the part of each class of servers in use, a cell for each resource."""
-    alt = need("altair")
     frame = in_use.iloc[:MOST_BARS]
-    names = [str(name) for name in frame.index]
-    rows = []
-    for name, values in zip(names, frame.to_numpy().tolist(), strict=True):
-        for resource, value in zip(frame.columns, values, strict=True):
-            if value == value:
-                rows.append((name, str(resource), value))
-    data = pd.DataFrame(rows, columns=["class", "resource", "used"])
-
-    base = alt.Chart(data).encode(
-        y=alt.Y("class:N", sort=names, title=None, axis=alt.Axis(labelLimit=360)),
-        x=alt.X("resource:N", sort=None, title=None, axis=alt.Axis(orient="top", labelAngle=0)),
-        tooltip=["class:N", "resource:N", alt.Tooltip("used:Q", format=".1%", title="in use")],
-    )
-    scale = alt.Scale(domain=[0, 1], range=["#DCE9F5", "#08519C"], clamp=True)
-    cells = base.mark_rect().encode(
-        color=alt.Color("used:Q", title="in use", scale=scale, legend=None)
-    )
-    labels = base.mark_text(fontSize=12).encode(
-        text=alt.Text("used:Q", format=".0%"),
-        color=alt.condition("datum.used > 0.45", alt.value("white"), alt.value("#10243A")),
-    )
-    description = "Part of each class of servers in use"
-    return _finished(alt.layer(cells, labels), description, 30 * len(frame) + 30)
+    values = frame.to_numpy()
+    figure = style.new_figure(4.0 + 1.5 * frame.shape[1], 0.8 + 0.35 * len(frame))
+    axis = figure.subplots()
+    axis.imshow(values, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+    axis.set_yticks(range(len(frame)), style.shortened([str(name) for name in frame.index], 40))
+    axis.set_xticks(range(frame.shape[1]), [str(name) for name in frame.columns])
+    axis.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False)
+    style.as_they_are([*axis.get_xticklabels(), *axis.get_yticklabels()])
+    for row, column in np.argwhere(~np.isnan(values)).tolist():
+        used = values[row, column]
+        colour = "white" if used > 0.6 else "#10243A"
+        axis.text(column, row, f"{used:.0%}", ha="center", va="center", color=colour)
+    return Picture(figure, "Part of each class of servers in use")
 
 
-def compared(figures: pd.DataFrame) -> Any:
+def compared(figures: pd.DataFrame) -> Picture:
     """Draw the part of each resource in use, and the smallest and median share, by mechanism."""
-    alt = need("altair")
-    use_columns = [column for column in figures.columns if str(column).endswith(" used")]
-    columns = [*use_columns, "smallest share", "median share"]
-    drawn_columns = [column for column in columns if figures[column].max() > 0]
-    rows = []
-    for column in drawn_columns:
-        for name, value in figures[column].items():
-            if value == value:
-                rows.append((str(name), column, float(value)))
-    data = pd.DataFrame(rows, columns=["mechanism", "figure", "value"])
-    chart = alt.Chart(data).mark_bar().encode(
-        y=alt.Y("mechanism:N", sort=[str(name) for name in figures.index], title=None),
-        x=_percent("value:Q", None, 3),
-        color=alt.condition(alt.datum.mechanism == OBSERVED, alt.value(COLOURS[1]), alt.value(COLOURS[0])),
-        tooltip=["mechanism:N", "figure:N", alt.Tooltip("value:Q", format=".3~p")],
-    ).properties(width=270, height=alt.Step(18))  # fmt: skip
-    facet = alt.Facet("figure:N", title=None, sort=drawn_columns)
-    faceted = chart.facet(facet=facet, columns=3).resolve_scale(x="independent")
-    description = (
-        "Mechanisms side by side: what is in use, and the smallest and median dominant share"
+    used = [column for column in figures.columns if str(column).endswith(" used")]
+    frame = figures[[*used, "smallest share", "median share"]].T
+    axis = _axis(frame.index, frame.size // 2)
+    style.grouped_bars(axis, frame)
+    return Picture(
+        _bars_named(axis, frame.index, "", "mechanism"),
+        "Mechanisms side by side: what is in use, and the smallest and median dominant share",
     )
-    return _configured(faceted, description)
 
 
-def over_time(period: Period) -> Any:
+def over_time(period: Period) -> Picture:
     """Draw the share of tenants over time beside what was due, those first that lack most."""
-    alt = need("altair")
-    names = list(map(str, period.tenants.index[:MOST_TENANTS]))
-    columns = {"has": "share", "due": "due_share"}
-    lines = [
-        _means(period.by_time(column)[names], period.dumps["hours"])
-        .rename_axis("time")
-        .reset_index()
-        .melt("time", var_name="tenant", value_name="share")
-        .assign(line=line)
-        for line, column in columns.items()
-    ]
-    data = pd.concat(lines)
-    data["time"] = data["time"].dt.strftime("%Y-%m-%dT%H:%M:%S")
-    base = alt.Chart(data).encode(
-        x=alt.X("time:T", title=None, axis=alt.Axis(tickCount=4, labelOverlap=True)),
-        y=alt.Y("share:Q", title=None, axis=alt.Axis(format="~%", tickCount=4)),
-        color=alt.Color("line:N", title=None, scale=alt.Scale(domain=list(columns), range=list(COLOURS[:2]))),
-        tooltip=[
-            alt.Tooltip("tenant:N", title=period.noun),
-            alt.Tooltip("time:T", format="%Y-%m-%d %H:%M"),
-            alt.Tooltip("line:N", title="which"),
-            alt.Tooltip("share:Q", format=".3~p"),
-        ],
-    )  # fmt: skip
-    has = base.transform_filter("datum.line === 'has'").mark_area(
-        interpolate="step-after", opacity=0.45
+    need("matplotlib")
+    names = list(period.tenants.index[:MOST_TENANTS])
+    has, due = (
+        _means(period.by_time(column)[list(map(str, names))], period.dumps["hours"])
+        for column in ("share", "due_share")
     )
-    due = base.transform_filter("datum.line === 'due'").mark_line(
-        interpolate="step-after", strokeWidth=2
-    )
-    chart = alt.layer(has, due).properties(width=270, height=90)
-    facet = alt.Facet("tenant:N", title=None, sort=names)
+    rows = -(-len(names) // _ACROSS)
+    figure = style.new_figure(11.0, 0.8 + 1.6 * rows)
+    axes = figure.subplots(rows, min(_ACROSS, len(names)), squeeze=False, sharex=True)
+    for axis in axes.flat[len(names) :]:
+        axis.set_visible(False)
+    colours = {"has": style.COLOURS[3], "due": style.COLOURS[0]}
+    for name, axis in zip(map(str, names), axes.flat, strict=False):
+        for label, shares in (("has", has), ("due", due)):
+            line = {"where": "post", "color": colours[label], "label": label}
+            axis.step(shares.index, shares[name], **line)
+        axis.fill_between(has.index, has[name], step="post", alpha=0.3, color=colours["has"])
+        axis.set_title(*style.shortened([name], 40), size="medium")
+        axis.yaxis.set_major_formatter("{x:.0%}")
+        axis.tick_params(axis="x", labelrotation=30)
+        style.tidy(axis)
+    style.legend(list(axes.flat), None, "")
     description = f"Dominant share of each {period.noun} over time, and what was due to it"
     if len(period.tenants) > len(names):
         description += f" (of {len(period.tenants):,} the {len(names)} first of the table)"
-    return _configured(chart.facet(facet=facet, columns=3), description)
+    return Picture(figure, description)
 
 
 def _means(shares: pd.DataFrame, hours: pd.Series[float]) -> pd.DataFrame:
@@ -317,23 +227,15 @@ def _means(shares: pd.DataFrame, hours: pd.Series[float]) -> pd.DataFrame:
     return means
 
 
-def _percent(field: str, title: str | None, ticks: int) -> Any:
-    """Return an axis of percentages."""
-    alt = need("altair")
-    return alt.X(field, title=title, axis=alt.Axis(format="~%", tickCount=ticks))
+def _axis(labels: pd.Index[Any], bars: int) -> Any:
+    """Return the axis of a new figure of bars, with room for long labels below it."""
+    letters = max((len(str(label)) for label in labels), default=0)
+    return style.new_figure(style.width_for(bars), 3.2 + 0.05 * min(letters, 40)).subplots()
 
 
-def _finished(chart: Any, description: str, height: int) -> Any:
-    """Return a chart as wide as the page, with its description."""
-    return _configured(chart.properties(width="container", height=height), description)
-
-
-def _configured(chart: Any, description: str) -> Any:
-    """Return a chart in the style of the page, with its description."""
-    styled = chart.properties(description=description)
-    styled = styled.configure(background="transparent", font=_FONT)
-    styled = styled.configure_view(stroke=None)
-    styled = styled.configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
-    return styled.configure_legend(
-        orient="bottom", columns=3, labelFontSize=12, labelLimit=160, titleFontSize=12
-    )
+def _bars_named(axis: Any, labels: pd.Index[Any], kind: str, legend: str = "") -> Any:
+    """Name the bars of an axis of percentages, and return its figure with a legend."""
+    axis.yaxis.set_major_formatter("{x:.0%}")
+    axis.set_ylabel(_SHARE if kind else style.CLUSTER_USED)
+    style.name_bars(axis, [str(label) for label in labels], kind)
+    return style.finished(axis, None, legend)

@@ -37,16 +37,4 @@
     button.addEventListener("click", () => folded(button.dataset.fold === "open"));
   }
   window.addEventListener("beforeprint", () => folded(true));
-
-  // The pictures. The interpreter of expressions needs no eval, which the page forbids.
-  const specs = JSON.parse(document.getElementById("charts").textContent);
-  const drawn = [];
-  for (const figure of document.querySelectorAll("[data-chart]")) {
-    const options = { actions: false, renderer: "svg", ast: true, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
-    drawn.push(window.vegaEmbed(figure.querySelector(".canvas"), specs[figure.dataset.chart], options));
-  }
-  Promise.all(drawn).then(
-    () => document.documentElement.setAttribute("data-drawn", String(drawn.length)),
-    (error) => console.error(error)
-  );
 })();

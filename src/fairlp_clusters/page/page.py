@@ -1,28 +1,27 @@
-"""``report``: one self-contained page of HTML, with its script and the data of its charts."""
+"""``report``: one self-contained page of HTML, with its script and its pictures."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Unpack
 
 from fairlp import Mechanism, __version__, formulations
-from fairlp.errors import CONTROL, FairlpWarning, FileFormatError
+from fairlp.errors import FairlpWarning, FileFormatError
 from fairlp.toolkit import home, lists, write_text
 
 from ..dues.share_comparison import ShareComparison
 from ..dues.subject import ClusterSource, Subject, subject_of
-from ..dues.what_if import edited
-from .charts import drawn, need
+from ..dues.weights import with_weights
+from .charts import Picture, drawn, need
 from .facts import Facts
 from .sections import Section, raw, sections, short, shown
+from .wording import with_signs
 
 #: Suffixes of other formats.
 _OTHER_SUFFIXES = frozenset(
@@ -55,7 +54,8 @@ def report(
         Mechanisms to compare; by default all that are defined (of many users and servers those that
         are quick).
     weights : mapping, optional
-        Other weights of queues or users, as for :func:`fairlp_clusters.what_if`.
+        Other weights of queues or users, by name; ``queue:NAME`` and ``user:NAME`` where
+        both have the name.
     exclude : iterable of str, optional
         Queues (with all below them) and users to leave out, such as namespaces of the system: their
         amounts count as used, and are no part of what is fair.
@@ -71,7 +71,7 @@ def report(
     FileFormatError
         Where the suffix is that of another format.
     ReportNotAvailableError
-        Where Altair, vl-convert or Jinja is not installed: ``pip install "fairlp[report]"``.
+        Where Matplotlib or Jinja is not installed: ``pip install "fairlp[report]"``.
     """
     require_html(output)
     subject = adjusted(subject_of(given, observed), weights, exclude)
@@ -86,7 +86,7 @@ def adjusted(
     remaining = subject.without(exclude)
     if not weights:
         return remaining
-    return replace(remaining, instance=edited(remaining.instance, None, weights, None))
+    return replace(remaining, instance=with_weights(remaining.instance, weights))
 
 
 def facts(
@@ -107,7 +107,7 @@ def facts(
 
 def require_packages() -> None:
     """Raise where a package that pages need is missing, before anything is computed."""
-    for name in ("altair", "vl_convert", "jinja2"):
+    for name in ("matplotlib", "jinja2"):
         need(name)
 
 
@@ -149,15 +149,12 @@ def page(facts: Facts) -> str:
     return rendered(title, _lead(facts), sections(facts), drawn(facts))
 
 
-def rendered(title: str, lead: str, parts: list[Section], drawings: Mapping[str, Any]) -> str:
+def rendered(title: str, lead: str, parts: list[Section], pictures: Mapping[str, Picture]) -> str:
     """Return a page of sections as text; they name the charts that they show."""
     folder = files(__package__)
     css = folder.joinpath("page.css").read_text("utf-8")
     script = folder.joinpath("page.js").read_text("utf-8")
     template = folder.joinpath("page.html.j2").read_text("utf-8")
-    bundle = _bundle()
-
-    specs = with_signs({name: chart.to_dict() for name, chart in drawings.items()})
     jinja = need("jinja2")
     environment = jinja.Environment(
         autoescape=True, trim_blocks=True, undefined=jinja.StrictUndefined, finalize=with_signs
@@ -168,40 +165,13 @@ def rendered(title: str, lead: str, parts: list[Section], drawings: Mapping[str,
             title=title,
             lead=lead,
             sections=parts,
-            charts=specs,
-            specs=specs,
+            pictures=pictures,
             css=css,
-            bundle=bundle,
             script=script,
-            policy=_policy(bundle, script),
+            policy=_policy(script),
             version=__version__,
         )
     )
-
-
-def with_signs(value: Any) -> Any:
-    r"""Return nested data with a visible sign in place of each control character of texts.
-
-    What is to be on the page as it is, its scripts and styles, is `Markup`. A line that a name ends
-    would end in the expressions of Vega, too.
-
-    >>> with_signs({"a\x1b[31m": ["b\u202e", 3]})
-    {'a␛[31m': ['b�', 3]}
-    """
-    if type(value) is str:
-        return CONTROL.sub(_sign, value)
-    if isinstance(value, list):
-        return [with_signs(entry) for entry in value]
-    if isinstance(value, dict):
-        return {with_signs(key): with_signs(entry) for key, entry in value.items()}
-    return value
-
-
-def _sign(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␤" if match[0] in "\u2028\u2029" else "�"
 
 
 def _lead(facts: Facts) -> str:
@@ -213,16 +183,8 @@ def _lead(facts: Facts) -> str:
     return f"{source}What runs now, beside what is fair by {fair}."
 
 
-@cache
-def _bundle() -> str:
-    """Return the script that draws, from the package: Vega, Vega-Lite and Vega-Embed in one."""
-    text = str(need("vl_convert").javascript_bundle("window.vegaEmbed = vegaEmbed;"))
-    return text.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--")
-
-
-def _policy(*scripts: str) -> str:
-    """Return the content policy of the page: these scripts and no other, and no address."""
-    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
-    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+def _policy(script: str) -> str:
+    """Return the content policy of the page: this script and no other, and no address."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     others = "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-    return f"default-src 'none'; script-src {hashes}; {others}"
+    return f"default-src 'none'; script-src 'sha256-{digest}'; {others}"

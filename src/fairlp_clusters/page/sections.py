@@ -776,7 +776,7 @@ def _prices(facts: Facts) -> Section:
         f"Worth most is the {dearest['resource']} of servers of class {dearest['class']}, and of "
         f"single servers one more of class {best_class}. Prices are those of linear programs: at "
         "most what one unit more adds to the level at which capacity first ends, for a small "
-        "step; fairlp what-if shows what an edit really does."
+        "step."
     )
     return Section("prices", "Prices", title, [paragraph], tables=[table])
 

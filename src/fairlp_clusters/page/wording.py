@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from textwrap import shorten
 from typing import Any
 
+from fairlp.errors import CONTROL
 from fairlp.toolkit import quantity
 
 from ..dues.blocking import Obstacle
@@ -19,6 +21,24 @@ from ..dues.waiting import WaitingSummary, words_of
 NAMED = 3
 #: Letters of one reason, at most.
 LETTERS = 240
+
+
+def with_signs(value: Any) -> Any:
+    r"""Return a text with a visible sign in place of each control character; other values as they are.
+
+    What is to be on the page as it is, its script and pictures, is `Markup`.
+
+    >>> with_signs("a\x1b[31m"), with_signs("b\u202e"), with_signs(3)
+    ('a␛[31m', 'b�', 3)
+    """
+    return CONTROL.sub(_sign, value) if type(value) is str else value
+
+
+def _sign(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␤" if match[0] in "\u2028\u2029" else "�"
 
 
 def help_for(comparison: ShareComparison, t: int) -> str:

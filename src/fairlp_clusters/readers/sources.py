@@ -113,10 +113,6 @@ def scheduler_of(path: Path) -> str | None:
     return None
 
 
-#: The files of an instance in a folder; no scheduler's tools write them.
-_INSTANCE_FILES = frozenset({"users.csv", "servers.csv"})
-
-
 def is_dump(path: str | Path) -> bool:
     """Whether a file, or one of a folder, was written by a scheduler's tools."""
     source = home(path)
@@ -124,8 +120,6 @@ def is_dump(path: str | Path) -> bool:
     if not str(path) or not is_readable or source.suffix.lower() in (".yaml", ".yml"):
         return False
     files = [source] if source.is_file() else [file for file in source.iterdir() if file.is_file()]
-    if {file.name for file in files} >= _INSTANCE_FILES:
-        return False
     return any(_is_of_scheduler(file) for file in sorted(files) if not file.name.startswith("."))
 
 

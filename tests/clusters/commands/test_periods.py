@@ -14,7 +14,7 @@ import period_dumps
 from cli_runner import error_line, run
 from fairlp.cli import ExitCode
 
-pytest.importorskip("vl_convert")
+pytest.importorskip("matplotlib")
 
 A_FIRST = ({"A": 10}, {"B": 10})
 B_FIRST = ({"B": 10}, {"A": 10})

@@ -23,7 +23,7 @@ from fairlp_clusters.page.facts import (
 )
 from report_instances import queued
 
-for package in ("altair", "jinja2", "vl_convert"):
+for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
 
 

@@ -9,7 +9,7 @@ import fairlp_clusters
 from browser import chromium, said
 from report_instances import hostile, queued
 
-for package in ("altair", "jinja2", "vl_convert"):
+for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
 
 
@@ -38,15 +38,10 @@ def pages(tmp_path_factory):
 
 
 def opened(driver, page):
-    """Open a page and wait until its pictures are drawn."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
+    """Open a page, and return how many pictures it has."""
     said(driver)
     driver.get(page.as_uri())
-    drawn = WebDriverWait(driver, 30).until(
-        lambda d: d.execute_script("return document.documentElement.dataset.drawn")
-    )
-    return int(drawn)
+    return len(driver.find_elements("css selector", ".canvas svg"))
 
 
 @pytest.mark.parametrize(
@@ -58,12 +53,11 @@ def test_the_page_draws_everything_without_an_error_and_names_are_inert(
     assert opened(driver, pages / f"{name}.html") == 5
     assert said(driver) == []
     assert driver.execute_script("return window.broken") is None
-    assert driver.execute_script("return document.querySelectorAll('.canvas svg').length") == 5
     assert driver.execute_script("return document.querySelectorAll('section').length") == sections
     assert driver.execute_script("return document.querySelectorAll('img').length") == 0
     marks = (
         "return Array.from(document.querySelectorAll('.canvas'), c => "
-        "c.querySelectorAll('.role-mark path').length)"
+        "c.querySelectorAll('path').length)"
     )
     assert all(count > 3 for count in driver.execute_script(marks))
     wide = "return document.documentElement.scrollWidth <= window.innerWidth"
@@ -77,24 +71,6 @@ def test_names_as_they_are_stand_in_the_pictures(driver, pages):
         "t.textContent)"
     )
     assert any(text.startswith("<script>window") for text in driver.execute_script(texts))
-
-
-def test_hovering_shows_the_numbers_as_text(driver, pages):
-    opened(driver, pages / "hostile.html")
-    hover = """
-      const mark = document.querySelector('[data-chart=users] .role-mark path');
-      mark.scrollIntoView(); const box = mark.getBoundingClientRect();
-      return [box.x + box.width / 2, box.y + box.height / 2];
-    """
-    x, y = driver.execute_script(hover)
-    for step in (-3, 0):
-        move = {"type": "mouseMoved", "x": x + step, "y": y}
-        driver.execute_cdp_cmd("Input.dispatchMouseEvent", move)
-    tip = driver.execute_script(
-        "const t = document.getElementById('vg-tooltip-element'); return t && t.textContent"
-    )
-    assert "user" in tip and "%" in tip
-    assert driver.execute_script("return window.broken") is None and said(driver) == []
 
 
 def test_folding(driver, pages):
@@ -155,7 +131,7 @@ def test_light_and_dark(driver, pages, scheme, dark):
     opened(driver, pages / "plain.html")
     colours = """
       const sum = (c) => c.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0);
-      const text = document.querySelector('[data-chart=users] .role-axis-label text');
+      const text = document.querySelector('[data-chart=users] svg text');
       return [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color,
               getComputedStyle(text).fill].map(sum);
     """

@@ -16,7 +16,7 @@ from fairlp_clusters.page import sections
 from fairlp_clusters.page.facts import Facts
 from report_cases import facts, satisfied
 
-for package in ("altair", "jinja2", "vl_convert"):
+for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
 
 

@@ -16,6 +16,7 @@ import period_dumps
 import period_oracle
 import slurm_dumps
 from fairlp.errors import InstanceError, UnknownNameError
+from fairlp_clusters.page.charts import MOST_TIMES, over_time
 from fairlp_clusters.periods.period import longest_stretch
 from fairlp_clusters.periods.words import lasting
 from period_dumps import hourly, items, write
@@ -330,8 +331,14 @@ def test_the_verdict_names_those_who_are_short_and_when_to_look(tmp_path):
     assert rule.endswith("The times are those in the names of the dumps.")
 
 
+def lines(figure, tenant):
+    """The shares that a tenant has and is due, as they are drawn from time to time."""
+    (axis,) = (axis for axis in figure.axes if axis.get_title() == tenant)
+    return [list(line.get_ydata()) for line in axis.lines]
+
+
 def test_the_page_has_the_verdict_the_picture_and_the_tables(tmp_path):
-    for package in ("altair", "jinja2", "vl_convert"):
+    for package in ("matplotlib", "jinja2"):
         pytest.importorskip(package)
     period = fairlp_clusters.period(hourly(tmp_path, A_FIRST, A_FIRST, B_FIRST), half_life="7d")
     page = period.report(tmp_path / "day.html").read_text(encoding="utf-8")
@@ -344,30 +351,26 @@ def test_the_page_has_the_verdict_the_picture_and_the_tables(tmp_path):
         "look-table",
         "dump-table",
     ]
-    specs = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])
-    (data,) = specs["over_time"]["datasets"].values()
-    points = {(row["tenant"], row["time"], row["line"]): row["share"] for row in data}
-    assert points[("B", "2026-11-28T10:00:00", "has")] == 0
-    assert points[("B", "2026-11-28T10:00:00", "due")] == 0.5
-    assert len(points) == 12
+    picture = page.partition('data-chart="over_time"')[2].partition("</figure>")[0]
+    assert picture.count(">has<") == picture.count(">due<") == 1
+    figure, _ = over_time(period)
+    shares, due = lines(figure, "B")
+    assert shares == [0, 0, 1] and due[:2] == [0.5, 0.5]
     assert not re.search(r'(?:src|href)="(?!#)', page.partition("<script")[0])
 
 
 def test_the_picture_of_a_long_period_has_means(tmp_path):
-    from fairlp_clusters.page import charts
-
-    pytest.importorskip("altair")
+    pytest.importorskip("matplotlib")
     snapshots = [
         fairlp_clusters.snapshot(write(tmp_path / f"{k}.json", items(*state)))
         for k, state in enumerate((A_FIRST, B_FIRST))
     ]
-    count = 2 * charts.MOST_TIMES
+    count = 2 * MOST_TIMES
     times = [datetime(2026, 11, 28) + timedelta(hours=k) for k in range(count)]
     period = fairlp_clusters.period(snapshots * (count // 2), times=times)
-    (data,) = charts.over_time(period).to_dict()["datasets"].values()
-    shares = [row["share"] for row in data if row["tenant"] == "A" and row["line"] == "has"]
-    assert len(shares) == charts.MOST_TIMES
-    assert shares[:-1] == [0.5] * (charts.MOST_TIMES - 1)
+    shares, _ = lines(over_time(period).figure, "A")
+    assert len(shares) == MOST_TIMES
+    assert shares[:-1] == [0.5] * (MOST_TIMES - 1)
 
 
 @pytest.mark.parametrize(("large_jobs", "lacking"), [(True, 0), (False, 10)])

@@ -143,12 +143,6 @@ def test_a_folder_among_dumps_that_is_none_is_an_error(tmp_path):
         dumps_in(tmp_path)
 
 
-def test_a_folder_of_instances_is_no_period(tmp_path):
-    (tmp_path / "users.csv").write_text("user,cpu\na,1\n", encoding="utf-8")
-    (tmp_path / "servers.csv").write_text("server,cpu\ns,1\n", encoding="utf-8")
-    assert dumps_in(tmp_path) == [] and dumps_in(tmp_path / "users.csv") == []
-
-
 def test_the_tables_of_a_trace_are_not_opened(tmp_path):
     (tmp_path / "task_events").mkdir()
     (tmp_path / "task_events" / "part-0.csv.gz").write_bytes(b"no gzip: an error where it is read")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from functools import partial
 from pathlib import Path
@@ -94,13 +93,6 @@ def texts():
             for name, options in PROGRAMS.items():
                 CASES[case].write(path := directory / name, **options)
                 contents[f"{case} {name}"] = path.read_text(encoding="ascii"), read_sound
-        INSTANCE.write(directory / "folder")
-        for path in (directory / "folder").iterdir():
-            contents[path.name] = (
-                path.read_text(encoding="utf-8"),
-                lambda changed: fairlp.read(changed.parent),
-            )
-        SIBLINGS.update({path.name: path.read_bytes() for path in (directory / "folder").iterdir()})
     contents["jobs.csv"] = JOBS, Workload.read_csv
     contents["pods.csv"] = PODS, generators.alibaba
     contents["trace.csv"] = PODS, lambda changed: read_alibaba_gpu(_beside(changed, NODES), changed)
@@ -157,7 +149,6 @@ def read_sound(path):
     assert p.A.has_canonical_format and (p.A.data != 0).all()
 
 
-SIBLINGS: dict[str, bytes] = {}
 TEXTS = texts()
 WORDS = """
     0 1 -1 1e999 1e308 1e-320 1e30 9999999999999999999999 nan inf null true ~ ' " , ; : - [ ] { } ( ) & * &a *a ! | > #
@@ -224,11 +215,6 @@ def assert_read_or_refused_soon(read, path):
 def test_a_mutated_file(name, data, tmp_path_factory):
     text, read = TEXTS[name]
     folder = tmp_path_factory.mktemp("fuzz")
-    if name in SIBLINGS:
-        for other, content in SIBLINGS.items():
-            (folder / other).write_bytes(content)
-        if data.draw(st.booleans()):
-            os.unlink(folder / "fairlp.json")
     path = folder / name
     path.write_bytes(data.draw(mutated(text)).encode("utf-8", "surrogatepass"))
     assert_read_or_refused_soon(read, path)

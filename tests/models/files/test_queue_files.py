@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -94,22 +95,6 @@ def test_defaults_are_left_out_of_a_document(tmp_path):
     assert [user.get("queue") for user in data["users"]] == ["org/a", "org/b", None]
 
 
-def test_a_folder_has_a_third_table(tmp_path):
-    folder = written(tmp_path, "", queued())
-    assert (folder / "queues.csv").read_text(encoding="utf-8").splitlines() == [
-        "queue,weight,guarantee:cpu,cap:memory",
-        "org,2,3,9",
-        "org/a,1,0,",
-        "org/b,1,0,",
-        "idle,4,0,",
-    ]
-    assert json.loads((folder / "fairlp.json").read_text())["rows"] == {
-        "users.csv": 3,
-        "servers.csv": 1,
-        "queues.csv": 4,
-    }
-
-
 def test_three_frames_are_an_instance():
     instance = queued()
     users, servers, table = to_frames(instance)
@@ -134,13 +119,6 @@ def test_queue_is_reserved_and_an_attribute_of_that_name_has_its_prefix():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "quue,weight\norg,2\n",
-            "queues.csv, line 1: there is no column 'queue'; did you mean 'quue'",
-        ),
-        ("queue,weight,weight\norg,2,2\n", "queues.csv, line 1: column 'weight' occurs twice"),
-        ("queue,weight\norg,x\n", "queues.csv, line 2: column 'weight' is 'x'; expected a number"),
-        ("queue,weight\norg\n", "queues.csv, line 2: has 1 cells; expected 2"),
         ("queue,wieght\norg,2\n", "a column 'wieght'; did you mean 'weight'"),
         ("queue,cap:gpu\norg,2\n", "a column 'cap:gpu'; did you mean 'cap:cpu'"),
         ("queue,weight\norg,0\n", "weight of queue 'org' is 0; expected a finite number > 0"),
@@ -152,20 +130,17 @@ def test_queue_is_reserved_and_an_attribute_of_that_name_has_its_prefix():
         ),
     ],
 )
-def test_a_wrong_table_of_queues(tmp_path, text, message):
-    folder = written(tmp_path, "", queued())
-    (folder / "fairlp.json").unlink()
-    (folder / "queues.csv").write_text(text, encoding="utf-8")
-    with pytest.raises((FileFormatError, InstanceError), match=re.escape(message)):
-        files.read(folder)
+def test_a_wrong_table_of_queues(text, message):
+    users, servers, _ = to_frames(queued())
+    with pytest.raises(InstanceError, match=re.escape(message)):
+        from_frames(users, servers, queues=pd.read_csv(StringIO(text)))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_file_of_another_schema_version_is_refused(tmp_path, suffix):
     path = written(tmp_path, suffix, queued())
-    about = path / "fairlp.json" if path.is_dir() else path
-    text = about.read_text(encoding="utf-8")
-    about.write_text(re.sub(r'("?fairlp"?: )2', r"\g<1>1", text, count=1), encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r'("?fairlp"?: )2', r"\g<1>1", text, count=1), encoding="utf-8")
     with pytest.raises(
         FileFormatError, match=r"the schema version is 1 \(int\); this fairlp reads 2"
     ):

@@ -20,7 +20,7 @@ from fairlp.errors import FileFormatError
 from fairlp.models.files import whole_files
 from fairlp.models.files.programs import read_program
 from fairlp.models.files.tables import read_tasks
-from fairlp.models.files.whole_files import draft_folder, drafts, read_bytes
+from fairlp.models.files.whole_files import drafts, read_bytes
 from fairlp_research import study
 from fairlp_research.simulation import Workload
 from fairlp_research.traces import read_pai2020
@@ -49,32 +49,6 @@ def failing(monkeypatch):
     return at
 
 
-@pytest.mark.parametrize("which", [1, 2, 3, 4, 5])
-def test_an_exchange_that_fails_is_taken_back(tmp_path, failing, which):
-    place = tmp_path / "place"
-    place.mkdir()
-    old = {"a": "old a", "b": "old b", "c": "old c", "other": "stays"}
-    for name, text in old.items():
-        (place / name).write_text(text, encoding="utf-8")
-    failing(which)
-    with (
-        pytest.raises(OSError, match="the disk is full"),
-        draft_folder(place, ["a", "b", "c"]) as draft,
-    ):
-        for name in ("a", "b"):
-            (draft / name).write_text(f"new {name}", encoding="utf-8")
-    assert content(place) == old and [path.name for path in tmp_path.iterdir()] == ["place"]
-
-
-def test_an_exchange_puts_new_files_in_and_takes_old_ones_out(tmp_path):
-    place = tmp_path / "place"
-    for texts in ({"a": "1", "b": "2"}, {"a": "3"}):
-        with draft_folder(place, ["a", "b"]) as draft:
-            for name, text in texts.items():
-                (draft / name).write_text(text, encoding="utf-8")
-        assert content(place) == texts
-
-
 def test_the_first_file_comes_last(tmp_path, failing):
     """Whoever waits for it finds the others there; and where it fails, the old one stays."""
     calls = failing(3)
@@ -89,30 +63,26 @@ def test_the_first_file_comes_last(tmp_path, failing):
 
 KILLED = """
 import os, signal, sys
-from pathlib import Path
-from fairlp.models.files.whole_files import draft_folder, drafts
+from fairlp.models.files.whole_files import drafts
 
-with drafts(sys.argv[1]) as [draft], draft_folder(Path(sys.argv[2]), ["a"]) as folder:
+with drafts(sys.argv[1]) as [draft]:
     draft.write_text("half")
-    (folder / "a").write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no Unix")
 def test_what_a_killed_writer_left_is_removed_by_the_next_one(tmp_path):
-    file, folder = tmp_path / "model.mps.gz", tmp_path / "folder"
+    file = tmp_path / "model.mps.gz"
     for _ in range(2):
-        result = subprocess.run([sys.executable, "-c", KILLED, str(file), str(folder)], check=False)
+        result = subprocess.run([sys.executable, "-c", KILLED, str(file)], check=False)
         assert result.returncode == -signal.SIGKILL
-        files = list(tmp_path.iterdir())
-        assert len(files) == 2 and all(path.name.startswith(".") for path in files)
-    with drafts(file) as [draft], draft_folder(folder, ["a"]) as into:
-        assert draft.name.endswith(".mps.gz") and not list(into.iterdir())
+        (draft,) = tmp_path.iterdir()
+        assert draft.name.startswith(".")
+    with drafts(file) as [draft]:
+        assert draft.name.endswith(".mps.gz")
         draft.write_text("whole", encoding="utf-8")
-        (into / "a").write_text("whole", encoding="utf-8")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "model.mps.gz"]
-    assert file.read_text(encoding="utf-8") == "whole" and content(folder) == {"a": "whole"}
+    assert content(tmp_path) == {"model.mps.gz": "whole"}
 
 
 def test_writers_of_one_file_do_not_touch_each_other(tmp_path):
@@ -229,11 +199,11 @@ def test_what_is_written_to_the_tilde_lies_there(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     instance = fairlp.examples.ghodsi()
-    for name in ("i.json", "folder", "m.mps", "m.nl"):
-        content = instance if name in ("i.json", "folder") else fairlp.formulate(instance, "drf")
+    for name in ("i.json", "m.mps", "m.nl"):
+        content = instance if name == "i.json" else fairlp.formulate(instance, "drf")
         content.write(f"~/{name}")
         assert (tmp_path / name).exists()
-    assert not (tmp_path / "~").exists() and fairlp.read("~/folder").equals(fairlp.read("~/i.json"))
+    assert not (tmp_path / "~").exists() and fairlp.read("~/i.json").equals(instance)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no streams as files here")

@@ -161,7 +161,7 @@ def test_replace_is_as_careful_and_keeps_attributes_with_their_users():
 def test_whole_number_labels_keep_their_attributes_through_files(tmp_path):
     attributes = pd.DataFrame({"arrival": [1, 2]}, index=[1, 0])
     instance = Instance.from_arrays([[1], [2]], [[3]], users=[1, 0], user_attributes=attributes)
-    for name in ("a.json", "a.yaml", "folder"):
+    for name in ("a.json", "a.yaml"):
         instance.write(tmp_path / name)
         assert fairlp.read(tmp_path / name).user_attributes["arrival"].to_dict() == {1: 1, 0: 2}
     assert Instance.from_frames(*instance.to_frames()).equals(instance)

@@ -510,7 +510,7 @@ def test_names_that_no_file_can_hold_are_refused():
 def test_labels_as_long_as_they_may_be_are_written_and_read(tmp_path):
     user = "=" + "a" * (LONGEST_LABEL - 1)
     instance = Instance.from_arrays([[1]], [[2]], users=[user], queue=["b" * LONGEST_LABEL])
-    for name in ("folder", "x.json", "x.yaml"):
+    for name in ("x.json", "x.yaml"):
         instance.write(tmp_path / name)
         assert fairlp.read(tmp_path / name).equals(instance)
     fairlp.allocate(instance, "drf").to_csv(tmp_path / "tasks.csv")

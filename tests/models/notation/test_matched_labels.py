@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
-import fairlp_clusters
 import fairlp_research
 from fairlp import Index, Instance, Model
 from fairlp.errors import FairlpError, InstanceError, ModelError
 from fairlp.models.notation.labels import LONGEST_LABEL
+from fairlp_clusters.dues.weights import with_weights
 from paths import DOCS
 from profiles import many
 
@@ -132,7 +132,7 @@ def test_numbers_beyond_floats_are_refused_in_words(number):
         lambda: Instance.from_arrays([[number]], [[3]]),
         lambda: Instance.from_arrays([[1]], [[3]], weights=[number]),
         lambda: fairlp_research.frontier(ghodsi, [number]),
-        lambda: fairlp_clusters.what_if(ghodsi, weights={"A": number}),
+        lambda: with_weights(ghodsi, {"A": number}),
     ):
         with pytest.raises(FairlpError) as caught:
             use()

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 import fairlp
-import fairlp_clusters
 import fairlp_research
 from fairlp import Index, Instance, Model
 from fairlp.errors import FairlpError
 from fairlp.models.notation.reals import NumberError, floats, number
+from fairlp_clusters.dues.weights import with_weights
 
 N = Index("n", ["ann", "bob"], "user")
 HUGE = 10**400
@@ -89,13 +89,7 @@ def instance_doors():
             users.assign(cpu=pd.Series([v, v], list(N), dtype=object)), servers
         ),
         "frontier": lambda v: fairlp_research.frontier(base.replace(queue=None, queues=None), [v]),
-        "what_if weights": lambda v: fairlp_clusters.what_if(base, weights={"queue:a": v}),
-        "what_if demand": lambda v: fairlp_clusters.what_if(
-            base, queues={"c": {"weight": 1, "demand": {"cpu": v}}}
-        ),
-        "what_if tasks": lambda v: fairlp_clusters.what_if(
-            base, queues={"c": {"like": "ann", "tasks": v}}
-        ),
+        "weights by name": lambda v: with_weights(base, {"queue:a": v}),
         "allocation": lambda v: fairlp.audit(base, [[v], [1]]),
         "alpha": lambda v: fairlp.allocate(
             base.replace(queue=None, queues=None), "alpha-fair", alpha=v

@@ -1,4 +1,4 @@
-"""Read and write instances: ``.json``, ``.yaml``, or a folder of CSV files.
+"""Read and write instances: ``.json`` or ``.yaml``.
 
 What is written is read back before it takes the place of an older file, so nothing is lost
 unnoticed. The formats are described in ``docs/file-formats.md``, and that of ``.json`` and
@@ -8,7 +8,6 @@ unnoticed. The formats are described in ``docs/file-formats.md``, and that of ``
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Hashable
 from functools import partial
@@ -44,7 +43,9 @@ else:
 
 __all__ = ["read_document", "yaml_document", "yaml_text"]
 
-_EXPECTED = "expected .json, .yaml, .yml or a folder with users.csv and servers.csv"
+_EXPECTED = (
+    "expected .json, .yaml or .yml (tables: fairlp.Instance.from_frames(pandas.read_csv(…), …))"
+)
 _PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "job_sizes",
           "eligible", "rates", "entitlements", "queues", "units", "name")  # fmt: skip
 _YAML_STYLE: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 10**6}
@@ -54,14 +55,13 @@ Record = dict[str, Any]
 
 
 def read(path: str | Path) -> Instance:
-    """Return the instance of a file or folder.
+    """Return the instance of a file, or of what an installed package reads.
 
     Parameters
     ----------
     path : str or Path
-        ``x.json``, ``x.yaml``, ``x.yml``, or a folder with ``users.csv`` and ``servers.csv``; or what
-        the reader of an installed package takes (entry points ``fairlp.readers``): a scheduler's
-        dump, the folder of a trace.
+        ``x.json``, ``x.yaml``, ``x.yml``; or what the reader of an installed package takes (entry
+        points ``fairlp.readers``): a scheduler's dump, the folder of a trace.
 
     Returns
     -------
@@ -76,17 +76,9 @@ def read(path: str | Path) -> Instance:
         When it can be read but does not describe an allocation problem.
     """
     source = home(path)
-    if source.is_dir():
-        is_own = any((source / name).exists() for name in ("users.csv", "servers.csv"))
-        if not is_own and (instance := _by_others(source)) is not None:
-            return instance
-        from .csv_folder import read_folder
-
-        return read_folder(source)
     suffix = source.suffix.lower()
-    hint = " (give the folder, not one of its files)" if suffix == ".csv" else ""
-    if suffix in (".mps", ".lp", ".gz"):
-        hint = "; a program is read with fairlp.read_program(path)"
+    is_program = suffix in (".mps", ".lp", ".gz")
+    hint = "; a program is read with fairlp.read_program(path)" if is_program else ""
     if suffix not in _PARSERS and source.exists() and (instance := _by_others(source)) is not None:
         return instance
     document = read_document(source, f"{_EXPECTED}{hint}")
@@ -136,7 +128,7 @@ def yaml_text(document: Any) -> str:
 
 
 def write(instance: Instance, path: str | Path) -> list[Path]:
-    """Write an instance as JSON, YAML or a folder of CSVs (no suffix), and return the files.
+    """Write an instance as JSON or YAML, and return the file in a list.
 
     The file is written beside its place, read back and compared; only then does it take that place,
     so that an older file stays as it was when anything fails.
@@ -154,10 +146,6 @@ def write(instance: Instance, path: str | Path) -> list[Path]:
     """
     target = home(path)
     suffix = target.suffix.lower()
-    if target.is_dir() or not suffix or str(path).endswith(("/", os.sep)):
-        from .csv_folder import write_folder
-
-        return write_folder(instance, target, check)
     if suffix not in _DUMPERS:
         raise FileFormatError(f"cannot tell the format of {str(path)!r}; {_EXPECTED}")
     require_folder(target)

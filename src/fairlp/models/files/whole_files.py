@@ -1,9 +1,9 @@
 """Files read and written as a whole, in UTF-8, with errors that give a remedy.
 
-Every file that fairlp writes goes through `drafts` (or, a folder of them, `draft_folder`): it is
-written beside its place, seen on the disk, and only then moved there. A failure leaves what was
-there before. A writer that is killed leaves a hidden draft; it was locked while its writer lived,
-so that the next write of the same file removes it.
+Every file that fairlp writes goes through `drafts`: it is written beside its place, seen on the
+disk, and only then moved there. A failure leaves what was there before. A writer that is killed
+leaves a hidden draft; it was locked while its writer lived, so that the next write of the same file
+removes it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final
@@ -241,25 +241,6 @@ def drafts(*paths: AnyPath) -> Iterator[list[Path]]:
             os.replace(draft, place)
 
 
-@contextmanager
-def draft_folder(folder: Path, names: Iterable[str]) -> Iterator[Path]:
-    """Yield a new folder whose files replace ``names`` in ``folder`` when the block succeeds.
-
-    Of those names, a file that the draft does not have is removed; other files stay. All of it
-    happens, or nothing.
-    """
-    place = folder.resolve()
-    with ExitStack() as locks:
-        draft = _claimed(place, "", Path.mkdir, locks)
-        yield draft
-        for path in draft.iterdir():
-            _see_on_disk(path)
-        if place.exists():
-            _exchange(draft, place, names)
-        else:
-            os.replace(draft, place)
-
-
 def write_text(path: AnyPath, text: str) -> Path:
     """Write text as UTF-8, completely or not at all, and return its path.
 
@@ -286,12 +267,19 @@ def utf8(text: str) -> bytes:
         ) from None
 
 
-def require_folder(path: Path) -> None:
-    """Raise when the folder of a file to be written is not there."""
+def require_folder(path: Path | None) -> None:
+    """Raise where a file cannot be written: its folder is not there, or it is a folder itself.
+
+    None is no file: nothing is to be written.
+    """
+    if path is None:
+        return
     if not path.absolute().parent.is_dir():
         raise FileFormatError(
             f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first"
         )
+    if path.is_dir():
+        raise FileFormatError(f"cannot write {str(path)!r}: it is a folder; expected a file")
 
 
 def _is_stream(path: AnyPath) -> bool:
@@ -324,10 +312,10 @@ def _beside(path: Path, locks: ExitStack) -> Path:
         raise FileNotFoundError(errno.ENOENT, "no such folder to write to", str(place.parent))
     if place.exists() and not place.is_file():
         return place
-    return _claimed(place, "".join(path.suffixes[-2:]), Path.touch, locks)
+    return _claimed(place, "".join(path.suffixes[-2:]), locks)
 
 
-def _claimed(place: Path, suffix: str, make: Callable[[Path], None], locks: ExitStack) -> Path:
+def _claimed(place: Path, suffix: str, locks: ExitStack) -> Path:
     """Make a hidden draft beside a place, locked until ``locks`` are closed.
 
     Closing the locks removes a draft that has not been moved away.
@@ -338,7 +326,7 @@ def _claimed(place: Path, suffix: str, make: Callable[[Path], None], locks: Exit
             _removed(abandoned)
     while True:
         draft = place.with_name(f"{start}{secrets.token_hex(8)}{suffix}")
-        make(draft)
+        draft.touch()
         try:
             locks.enter_context(_locked(draft))
         except (BlockingIOError, FileNotFoundError):  # another writer found it before it was locked
@@ -363,31 +351,11 @@ def _locked(draft: Path) -> Iterator[None]:
 
 
 def _removed(draft: Path) -> None:
-    if draft.is_dir():
-        shutil.rmtree(draft, ignore_errors=True)
-    else:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
+    with suppress(OSError):
+        draft.unlink(missing_ok=True)
 
 
 def _see_on_disk(path: Path) -> None:
     """Wait until a file's content is on the disk, so that it survives a power failure."""
     with open(path, "r+b") as file:
         os.fsync(file.fileno())
-
-
-def _exchange(draft: Path, place: Path, names: Iterable[str]) -> None:
-    """Swap the files of a draft with those of the same names in a folder, all or none."""
-    old = draft / "old"
-    old.mkdir()
-    moved = []
-    try:
-        for name in names:
-            for source, target in ((place / name, old / name), (draft / name, place / name)):
-                if source.exists():
-                    os.replace(source, target)
-                    moved.append((source, target))
-    except BaseException:
-        for source, target in reversed(moved):
-            os.replace(target, source)
-        raise

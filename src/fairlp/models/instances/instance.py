@@ -230,7 +230,7 @@ class Instance:
         Number of tasks that a user has; infinite for no limit.
     job_sizes : ndarray of int, shape (N,)
         Tasks of each of a user's jobs: they run at once or not at all. Mechanisms share tasks;
-        :func:`fairlp_clusters.fair_shares`, :func:`fairlp_clusters.what_if`, :func:`fairlp_clusters.report` and
+        :func:`fairlp_clusters.fair_shares`, :func:`fairlp_clusters.report` and
         :func:`fairlp.audit` count whole jobs.
     eligible : ndarray of bool, shape (N, K)
         Where a user may run (δ[n,i]).
@@ -454,7 +454,7 @@ class Instance:
         return to_frames(self)
 
     def write(self, path: str | Path) -> list[Path]:
-        """Write as JSON, YAML or a folder of CSVs, from which :func:`fairlp.read` restores it.
+        """Write as JSON or YAML, from which :func:`fairlp.read` restores it.
 
         Parameters
         ----------
