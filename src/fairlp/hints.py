@@ -43,7 +43,7 @@ _NAMES = {
     "model.solve().duals['total']": "Pi pi dual dual_value shadow_price",
     "model.solve().slack['total']": "Slack slack",
     "model.solve().reduced_costs['x']": "RC dj reduced_cost",
-    "x.fix(1)": "fixValue",
+    "x.fix(1)": "fixValue fix_value",
     "model.remove('total')": "del_component",
     "model.write('model.mps')": "writeLP writeMPS to_file write_to_file",
     "fairlp.read_program('model.mps')": "read read_from_file",

@@ -175,9 +175,9 @@ def test_users_who_arrive_keep_their_order_when_their_labels_are_numbers():
 
 
 def test_rates_of_a_wrong_kind_are_refused():
-    with pytest.raises(InstanceError, match="user_attributes are dict; expected a DataFrame"):
+    with pytest.raises(InstanceError, match=r"user_attributes are .*; expected a DataFrame"):
         reference(user_attributes={"team": [1, 2, 3]})
-    with pytest.raises(InstanceError, match="rates have shape"):
+    with pytest.raises(InstanceError, match="'rates' has shape"):
         reference(rates=BY_USER)
     assert np.array_equal(reference(rates=RATES.to_numpy()).rates, RATES)
 

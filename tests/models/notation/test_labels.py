@@ -50,7 +50,7 @@ def test_a_parameter_is_put_in_the_order_of_its_indices():
             "parameter 'c' has no resource 'cpu'; expected every resource: 'cpu', 'memory'",
         ),
         (pd.Series([1, 2, 3], ["cpu", "memory", "cpu"]), "resource 'cpu' twice"),
-        ("many", "not all numbers"),
+        ("many", "must be numbers"),
     ],
 )
 def test_a_parameter_with_other_labels_is_refused(values, message):
@@ -172,11 +172,11 @@ def test_an_answer_as_xarray_is_a_parameter_of_the_next_model():
 
 def test_complex_numbers_are_refused():
     numbers = np.array([1, 2j])
-    with pytest.raises(ModelError, match="parameter 'c' is not all numbers"):
+    with pytest.raises(ModelError, match="parameter 'c' must be numbers"):
         Model("m").parameter("c", R, numbers)
-    with pytest.raises(ModelError, match="variable 'x': the upper bound is not all numbers"):
+    with pytest.raises(ModelError, match="the upper bound of variable 'x' must be numbers"):
         Model("m").variable("x", R, upper=numbers)
-    with pytest.raises(ModelError, match="variable 'x': the lower bound is not all numbers"):
+    with pytest.raises(ModelError, match="the lower bound of variable 'x' must be numbers"):
         Model("m").variable("x", R, lower="many")
 
 
@@ -222,12 +222,10 @@ def test_a_mapping_may_have_a_tuple_for_each_element():
 def test_bounds_name_the_element():
     i = Index("i", ["a", "b"])
     x = Model("m").variable("x", i, upper=[3, 1])
-    with pytest.raises(
-        ModelError, match=r"variable x\[b\]: a lower bound is above its upper bound, 2.0 > 1.0"
-    ):
+    with pytest.raises(ModelError, match=r"variable x\[b\]: no number is between its bounds"):
         x.set(lower=2)
     with pytest.raises(
-        ModelError, match=r"variable y\[a\]: the upper bound is NaN; expected a number or None"
+        ModelError, match=r"the upper bound of variable 'y' of i 'a' is NaN; expected a number"
     ):
         Model("m").variable("y", i, upper=[np.nan, 1])
     with pytest.raises(UnknownNameError, match="has no definition 'x'"):

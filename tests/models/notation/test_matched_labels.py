@@ -86,7 +86,7 @@ def test_masked_entries_are_no_numbers():
     assert model.parameter("q", K, full).values.tolist() == [1, 2, 3]
     with pytest.raises(InstanceError, match="masked"):
         Instance.from_arrays(np.ma.array([[1.0, 2.0]], mask=[[0, 1]]), [[3, 3]])
-    with pytest.raises(ModelError, match=r"p\[b\]"):
+    with pytest.raises(ModelError, match="'p' of k 'b'"):
         model.parameter("p", K, pd.Series([1, pd.NA, 2], index=list("abc"), dtype="Int64"))
 
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise, product
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -21,19 +20,21 @@ from .labels import (
     Indices,
     aligned,
     as_indices,
-    axes_text,
     carries_labels,
     completions,
-    labels_at,
     laid_out,
+    located,
     member,
+    numbers_in,
     placed,
+    refuse,
+    require_shape,
     says_its_indices,
     shape_of,
     symbols_of,
     union,
 )
-from .reals import NumberError, floats, is_number, is_whole_number, number
+from .reals import NumberError, is_number, is_whole_number, number
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -558,8 +559,7 @@ def _require_no_zero(left: Expression, right: Constant | Data) -> None:
     """Raise for a zero among the numbers that an expression is divided by."""
     values = np.asarray(right.value if isinstance(right, Constant) else right.values)
     for place in np.argwhere(values == 0)[:1].tolist():
-        element = labels_at(right.indices, place)
-        raise ModelError(f"division by zero: ({left}) / 0{f' at {element}' if element else ''}")
+        raise ModelError(f"division by zero: ({left}) / 0{located(right.indices, place)}")
 
 
 class SumOver(Expression):
@@ -1093,8 +1093,8 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
     subject = f"the {name} end of the range of {expression}"
     none = -np.inf if name == "lower" else np.inf
     axes, array = _numbers(none if value is None else value, expression.indices, subject)
-    if np.isnan(array).any() or (array == -none).any():
-        raise ModelError(f"{subject} is NaN or {-none}; expected numbers, or None for no end")
+    refused = np.isnan(array) | (array == -none)
+    refuse(refused, array, axes, subject, "a number, or None for no end", ModelError)
     if (array == none).all() and array.size:
         return None
     return Constant(array.item()) if array.ndim == 0 else Data(name, axes, array)
@@ -1102,11 +1102,8 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
 
 def _numbers(value: Any, beside: Indices, subject: str) -> tuple[Indices, np.ndarray]:
     """Return the indices among some that the numbers run over, and the numbers as an array."""
-    try:
-        axes, entries = laid_out(value, beside, subject, ModelError)
-        array = floats(entries)
-    except NumberError as error:
-        raise ModelError(f"{subject} is not all numbers ({error})") from None
+    axes, entries = laid_out(value, beside, subject, ModelError)
+    array = numbers_in(entries, axes, subject, ModelError)
     turned = [axes.index(index) for index in beside if index in axes]
     return tuple(axes[k] for k in turned), array.transpose(turned)
 
@@ -1151,8 +1148,9 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
                 f"a formula is expected, not a {kind}; give numbers a name with "
                 "model.parameter(name, indices, values)"
             )
-        axes, array = _numbers_beside(value, beside, f"the {kind} beside {beside}")
-        return _data(value, axes, array, beside)
+        subject = f"the {kind} beside {beside}"
+        axes, array = _numbers_beside(value, beside, subject)
+        return _data(value, axes, array, subject)
     raise ModelError(
         f"{quoted(value)} ({type(value).__name__}) cannot stand in a formula; expected a number, "
         "labelled data or an "
@@ -1160,15 +1158,9 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
     )
 
 
-def _data(value: Any, axes: Indices, array: np.ndarray, beside: Expression) -> Expression:
+def _data(value: Any, axes: Indices, array: np.ndarray, subject: str) -> Expression:
     """Return numbers as an expression, checked."""
-    if not np.isfinite(array).all():
-        position = tuple(np.argwhere(~np.isfinite(array))[0])
-        where = (
-            f"the {type(value).__name__} beside {beside} is {array[position]} at "
-            f"{labels_at(axes, position)}"
-        )
-        raise ModelError(f"{where}; expected finite numbers")
+    refuse(~np.isfinite(array), array, axes, subject, "a finite number", ModelError)
     name = getattr(value, "name", None)
     return (
         Data(name if isinstance(name, str) else "", axes, array) if axes else Constant(array.item())
@@ -1196,8 +1188,8 @@ def _factor(value: Any, beside: Expression, is_left: bool) -> Expression:
     except ModelError as error:
         raise ModelError(f"{error}{_matrix_remedy(value, beside)}") from None
     if not is_sparse:
-        return _data(value, *_numbers(value, axes, subject), beside)
-    return Data("", axes, parameter_values(value, axes, f"of {subject}"))
+        return _data(value, *_numbers(value, axes, subject), subject)
+    return Data("", axes, parameter_values(value, axes, subject))
 
 
 def _matrix_remedy(matrix: Any, beside: Expression) -> str:
@@ -1236,60 +1228,35 @@ def _at(node: Expression, index: Index, place: int) -> SumOver:
     return SumOver(_parts_of(node, [(index, position)]), (index.part(position),))
 
 
-def parameter_values(values: Any, indices: Indices, name: str) -> Any:
+def parameter_values(values: Any, indices: Indices, subject: str) -> Any:
     """Return a parameter's numbers, one for each combination of labels, finite and read-only.
 
     Sparse ones are in COO form.
     """
     if hasattr(values, "tocoo") and not carries_labels(values):
-        return _sparse_values(values, indices, name)
-    if isinstance(values, FunctionType):
-        raise ModelError(
-            f"parameter {quoted(name)} is a function; write the numbers, {{k: f(k) for k in n}}"
-        )
-    try:
-        array = floats(aligned(values, indices, f"parameter {quoted(name)}", ModelError))
-    except NumberError as error:
-        raise ModelError(f"parameter {quoted(name)} is not all numbers ({error})") from None
-    _require_shape(array, indices, name)
-    if not np.isfinite(array).all():
-        position = tuple(np.argwhere(~np.isfinite(array))[0])
-        raise ModelError(
-            f"parameter {name}[{labels_at(indices, position)}] is {array[position]}; expected a finite number"
-        )
+        return _sparse_values(values, indices, subject)
+    ordered = aligned(values, indices, subject, ModelError)
+    array = numbers_in(ordered, indices, subject, ModelError)
+    require_shape(array.shape, indices, subject, ModelError)
+    refuse(~np.isfinite(array), array, indices, subject, "a finite number", ModelError)
     array.setflags(write=False)
     return array
 
 
-def _sparse_values(values: Any, indices: Indices, name: str) -> Any:
+def _sparse_values(values: Any, indices: Indices, subject: str) -> Any:
     """Return a copy of a sparse array as a COO array without repeated places and zeros."""
     from scipy.sparse import coo_array
 
-    _require_shape(values, indices, name)
-    try:
-        array = coo_array(values, copy=True)
-        array.data = floats(array.data)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"parameter {quoted(name)} is not all numbers ({error})") from None
+    require_shape(values.shape, indices, subject, ModelError)
+    array = coo_array(values, copy=True)
+    array.data = numbers_in(array.data, (), subject, ModelError)
     array.sum_duplicates()
     array.eliminate_zeros()
-    if not np.isfinite(array.data).all():
-        position = int((~np.isfinite(array.data)).argmax())
-        where = labels_at(indices, (places[position] for places in array.coords))
-        raise ModelError(
-            f"parameter {name}[{where}] is {array.data[position]}; expected a finite number"
-        )
+    for k in np.flatnonzero(~np.isfinite(array.data))[:1].tolist():
+        place = located(indices, [int(places[k]) for places in array.coords])
+        raise ModelError(f"{subject}{place} is {array.data[k]:g}; expected a finite number")
     array.data.setflags(write=False)
     return array
-
-
-def _require_shape(values: Any, indices: Indices, name: str) -> None:
-    shape = shape_of(indices)
-    if values.shape != shape:
-        raise ModelError(
-            f"parameter {quoted(name)} has shape {values.shape}, expected {shape} ({axes_text(indices)})"
-            + ("" if values.ndim else "; one number for all is default=…, and .set(…) changes some")
-        )
 
 
 def children(node: Expression) -> tuple[Expression, ...]:

@@ -18,7 +18,7 @@ from collections.abc import (
     Set,
     Sized,
 )
-from itertools import islice, permutations, product
+from itertools import islice, permutations, product, zip_longest
 from typing import Any, Final
 from weakref import ref
 
@@ -33,7 +33,7 @@ from ...errors import (
     nearest,
     quoted,
 )
-from .reals import is_whole_number
+from .reals import NumberError, floats, is_whole_number
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
@@ -980,6 +980,47 @@ def is_label(entry: object, *indices: Index) -> bool:
 def labels_at(axes: Iterable[Index], place: Iterable[int]) -> str:
     """Return the labels at a place, for a message: ``ann, s1``."""
     return ", ".join(str(index[k]) for index, k in zip(axes, place, strict=True))
+
+
+def located(axes: Iterable[Index | None], place: Iterable[int]) -> str:
+    """Return where an entry stands, for a message: `` of user 'ann' and server 's1'``."""
+    texts = [
+        f"entry {k + 1}" if axis is None or k >= len(axis) else f"{axis.name} {quoted(axis[k])}"
+        for axis, k in zip_longest(axes, place)
+        if k is not None
+    ]
+    return " of " * bool(texts) + " and ".join(texts)
+
+
+def numbers_in(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> np.ndarray:
+    """Return data in the order of the axes as floats; raise for an entry that is no number."""
+    try:
+        return floats(data)
+    except NumberError as problem:
+        place = located(axes, problem.place) if axes else ""
+        raise error(f"{subject}{place} must be numbers ({problem})") from None
+
+
+def require_shape(
+    shape: tuple[int, ...], axes: Sequence[Index], subject: str, error: type[FairlpError]
+) -> None:
+    """Raise unless a shape is that of the axes."""
+    if shape != shape_of(axes):
+        raise error(f"{subject} has shape {shape}, expected {shape_of(axes)} ({axes_text(axes)})")
+
+
+def refuse(
+    refused: np.ndarray,
+    values: np.ndarray,
+    axes: Iterable[Index],
+    subject: str,
+    expected: str,
+    error: type[FairlpError],
+) -> None:
+    """Raise for the first entry that is refused, which its labels name."""
+    for place in np.argwhere(refused)[:1].tolist():
+        value = values[tuple(place)]
+        raise error(f"{subject}{located(axes, place)} is {value:g}; expected {expected}")
 
 
 def axes_text(indices: Sequence[Index]) -> str:
