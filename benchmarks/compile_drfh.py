@@ -2,30 +2,23 @@
 
     python benchmarks/compile_drfh.py [users] [servers] [resources]
 
-Then a ramp ``x[t] − x[t−1] <= r`` over 5,000 steps, by ``shift`` and by a dense 0/1 parameter over
-pairs of steps, and a transport plan of 400 × 400 that is handed to HiGHS, with names and without,
-beside arrays by hand, linopy, PyOptInterface and Pyoframe, in CPU seconds, and one of 1000 × 1000
-with the memory that it takes; then ``to_pyomo()`` beside a Pyomo model by hand. Everyone builds the same
-program (the nonzeros are compared) from the same arrays; medians of five runs (Pyomo: three). The
-other tools are an extra (``pip install "fairlp[bench]"``); what is not installed is left out.
+Then a transport plan of 400 × 400 that is handed to HiGHS, with names and without, beside arrays by
+hand, linopy, PyOptInterface and Pyoframe, in CPU seconds. Everyone builds the same program (the
+nonzeros are compared) from the same arrays; medians of five runs (Pyomo: three). The other tools are
+an extra (``pip install "fairlp[bench]"``); what is not installed is left out.
 """
 
 from __future__ import annotations
 
-import re
-import subprocess
 import sys
 import warnings
-from collections.abc import Callable
-from itertools import product
-from pathlib import Path
 from time import process_time
 from typing import Any
 
 import highspy
 import numpy as np
 import scipy.sparse as sp
-from measure import console, machine, median_seconds, peak_bytes, show
+from measure import console, machine, median_seconds, show
 
 import fairlp
 
@@ -100,38 +93,6 @@ def with_pyomo(d: np.ndarray, c: np.ndarray) -> int:
     )
     model.objective = pyo.Objective(expr=model.t, sense=pyo.maximize)
     return int(LinearStandardFormCompiler().write(model, mixed_form=True).A.nnz)
-
-
-def ramp(steps: int, units: int, shift: bool) -> fairlp.Program:
-    """What is changed from one step to the next is bounded: by a shift, or by a 0/1 parameter over pairs of steps."""
-    t, u = fairlp.Index("t", range(steps), "step"), fairlp.Index("u", range(units), "unit")
-    s = t.alias("s")
-    model = fairlp.Model("ramp", indices=(t, u, s))
-    x = model.variable("x", t, u)
-    before = (
-        x.shift(t)
-        if shift
-        else (model.parameter("is_before", (t, s), np.eye(steps, k=-1)) * x[s, u]).sum(s)
-    )
-    model.constraint("ramp", x - before <= 3)
-    return model.compile()
-
-
-def ramps() -> None:
-    """Print the seconds of a ramp over 5,000 steps, and that both ways give the same program."""
-    a, b = ramp(50, 3, True), ramp(50, 3, False)
-    assert np.array_equal(a.A.toarray(), b.A.toarray()) and np.array_equal(a.row_upper, b.row_upper)
-    one, ten = (median_seconds(lambda units=units: ramp(5000, units, True)) for units in (1, 10))
-    mask = median_seconds(lambda: ramp(5000, 1, False), 1)
-    rows = [
-        ["shift, 1 unit", f"{one:.4f}", "1.0"],
-        ["shift, 10 units", f"{ten:.4f}", f"{ten / one:.1f}"],
-    ]
-    show(
-        "A ramp over 5,000 steps",
-        ["", "seconds", "ratio"],
-        [*rows, ["mask, 1 unit", f"{mask:.4f}", f"{mask / one:.1f}"]],
-    )
 
 
 def transport(costs: np.ndarray, supply: np.ndarray, demand: np.ndarray) -> fairlp.Model:
@@ -267,97 +228,7 @@ def hand_over(n_warehouses: int = 400, n_shops: int = 400) -> None:
     show(f"A transport plan of {n_warehouses} × {n_shops}, handed to HiGHS", columns, rows)
 
 
-def transport_in_pyomo(costs: np.ndarray, supply: np.ndarray, demand: np.ndarray) -> Any:
-    """Return the same as a Pyomo model, as one writes it by hand."""
-    import pyomo.environ as pyo
-
-    warehouses = [f"warehouse{k}" for k in range(len(supply))]
-    shops = [f"shop{k}" for k in range(len(demand))]
-    model = pyo.ConcreteModel()
-    model.w, model.s = pyo.Set(initialize=warehouses), pyo.Set(initialize=shops)
-    cells = zip(product(warehouses, shops), costs.ravel().tolist(), strict=True)
-    model.c = pyo.Param(model.w, model.s, initialize=dict(cells))
-    model.a = pyo.Param(model.w, initialize=dict(zip(warehouses, supply.tolist(), strict=True)))
-    model.b = pyo.Param(model.s, initialize=dict(zip(shops, demand.tolist(), strict=True)))
-    model.x = pyo.Var(model.w, model.s, bounds=(0, None))
-    model.supply = pyo.Constraint(
-        model.w, rule=lambda m, w: pyo.quicksum(m.x[w, s] for s in m.s) <= m.a[w]
-    )
-    model.demand = pyo.Constraint(
-        model.s, rule=lambda m, s: pyo.quicksum(m.x[w, s] for w in m.w) >= m.b[s]
-    )
-    model.objective = pyo.Objective(
-        expr=pyo.quicksum(model.c[w, s] * model.x[w, s] for w in model.w for s in model.s)
-    )
-    return model
-
-
-def to_pyomo(n_warehouses: int = 400, n_shops: int = 400) -> None:
-    """Print the CPU seconds of ``to_pyomo()`` and of the same Pyomo model by hand."""
-    rng = np.random.default_rng(0)
-    costs = rng.uniform(1, 10, (n_warehouses, n_shops))
-    numbers = (costs, rng.uniform(10, 20, n_warehouses), rng.uniform(1, 9, n_shops))
-    try:
-        hand = median_seconds(lambda: transport_in_pyomo(*numbers), 3, clock=process_time)
-    except ImportError as error:
-        console.print(f"{error.name} is not installed")
-        return
-    ours = median_seconds(lambda: transport(*numbers).to_pyomo(), 3, clock=process_time)
-    rows = [
-        ["by hand in Pyomo", f"{hand:.2f}", "1.0", ""],
-        ["fairlp, to_pyomo()", f"{ours:.2f}", f"{ours / hand:.2f}", "1.1"],
-    ]
-    columns = ["", "CPU seconds", "ratio to by hand", "aim"]
-    show(f"A transport plan of {n_warehouses} × {n_shops} as a Pyomo model", columns, rows)
-
-
-#: Ways to hand a plan of a million columns over, and what we aim at in seconds and megabytes.
-MILLION: dict[str, Callable[[fairlp.Model], Any]] = {
-    "to_highs()": lambda model: model.to_highs(),
-    "to_highs(names=False)": lambda model: model.to_highs(names=False),
-    "to_highs(), then a name is read": lambda model: model.to_highs().getColName(0),
-}
-MILLION_AIMS = (0.3, 200.0)
-
-
-def one_million(way: str) -> None:
-    """Print the CPU seconds and the megabytes of building, compiling and handing over."""
-    rng = np.random.default_rng(0)
-    numbers = (rng.uniform(1, 10, (1000, 1000)), rng.uniform(10, 20, 1000), rng.uniform(1, 9, 1000))
-    transport(numbers[0][:2], numbers[1][:2], numbers[2]).to_highs()  # loads what is imported late
-    memory = peak_megabytes()
-    begin = process_time()
-    MILLION[way](transport(*numbers))
-    seconds = process_time() - begin
-    print(seconds, peak_megabytes() - memory)
-
-
-def peak_megabytes() -> float:
-    """Return the peak of this process's memory on Linux; ru_maxrss begins with its parent's."""
-    (line,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text("ascii"))
-    return float(line) * 1024 / 1e6
-
-
-def millions(runs: int = 3) -> None:
-    """Print seconds and memory of a plan of a million columns, each way in processes of its own."""
-    rows = []
-    for way in MILLION:
-        command = [sys.executable, __file__, "--million", way]
-        figures = []
-        for _ in range(runs):
-            words = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            figures.append([float(word) for word in words.split()])
-        seconds, megabytes = np.median(figures, axis=0)
-        cells = [f"{seconds:.2f}", f"{MILLION_AIMS[0]:.1f}", f"{megabytes:.0f}"]
-        rows.append([way, *cells, f"{MILLION_AIMS[1]:.0f}"])
-    columns = ["", "CPU seconds", "aim", "MB", "aim"]
-    show("A transport plan of 1000 × 1000, handed to HiGHS", columns, rows)
-
-
 def main() -> None:
-    if "--million" in sys.argv:
-        one_million(sys.argv[-1])
-        return
     sizes = [int(value) for value in sys.argv[1:]] + [500, 500, 3][len(sys.argv) - 1 :]
     rng = np.random.default_rng(0)
     users, servers, resources = sizes
@@ -394,16 +265,7 @@ def main() -> None:
         ["", "seconds", "ratio to by hand", "nonzeros"],
         rows,
     )
-    peak = peak_bytes(lambda: with_fairlp(instance))
-    console.print(
-        f"peak of memory while formulating and compiling: {peak / 1e6:.1f} MB, "
-        f"{peak / program.nbytes:.2f} × the "
-        f"Program's own arrays ({program.nbytes / 1e6:.1f} MB); limit 3 ×"
-    )
-    ramps()
     hand_over()
-    millions()
-    to_pyomo()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What docs/results.md counts: trees of queues that break a promise, lies that pay, totals that rise.
+"""What docs/results.md counts: trees of queues that break a promise, and lies that pay.
 
-    python benchmarks/counts.py [trees] [lies] [totals] [--trees 1000] [--liars 500] [--draws 1200000] [--seed 0]
+    python benchmarks/counts.py [trees] [lies] [--trees 1000] [--liars 500] [--seed 0]
 
 Every number beside "benchmarks/counts.py" in docs/results.md is printed here, with the seed that is
 the default. A few minutes in all.
@@ -20,7 +20,7 @@ from fairlp import Instance, allocate, audit
 from fairlp.auditing.search import random_instance
 from fairlp.mechanisms.table import TABLE
 
-PARTS = ("trees", "lies", "totals")
+PARTS = ("trees", "lies")
 RULES = ("h-drf", "h-drf-counted")
 PROMISES = ("hierarchical share guarantee", "queue share guarantee")
 USERS = 4
@@ -29,10 +29,6 @@ RESOURCES = 3
 LIES = 60
 #: Lies about task limits for each user who has one.
 LIMITS = 10
-ALPHAS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 35.0, 60.0)
-#: Halvings of a ratio of prices, and the largest logarithm of one, for each unit of α.
-HALVINGS = 60
-MOST_LOG = 40.0
 
 
 def trees(
@@ -133,70 +129,6 @@ def count_lies(count: int, seed: int) -> None:
     show("Trees of one server on which a lie pays", ["rule", "trees", "lies about", "pays"], rows)
 
 
-def totals(demands: np.ndarray, alpha: float) -> np.ndarray:
-    """Return the total share of alpha-fairness on one server of two resources, for many instances.
-
-    ``demands`` (M, N, 2) are parts of capacity, the larger of each user 1. At prices (q, 1 − q) a
-    share is in proportion to the price of a unit to the power −1/α. Halving finds the q at which
-    both resources are used alike, or the end at which only one is.
-    """
-    # Halve the logarithm of q/(1 − q): prices are far apart where α is large.
-    low = np.full(len(demands), -MOST_LOG * max(1.0, alpha))
-    high = -low
-    with np.errstate(divide="ignore"):
-        logarithms = np.log(demands)
-
-    def shares(ratio: np.ndarray) -> np.ndarray:
-        first = -np.logaddexp(0, -ratio)[:, None]
-        second = -np.logaddexp(0, ratio)[:, None]
-        cost = np.logaddexp(logarithms[:, :, 0] + first, logarithms[:, :, 1] + second)
-        return np.exp(-cost / alpha)
-
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        used = np.einsum("mn,mnr->mr", shares(middle), demands)
-        more_of_first = used[:, 0] > used[:, 1]
-        low = np.where(more_of_first, middle, low)
-        high = np.where(more_of_first, high, middle)
-    relative = shares((low + high) / 2)
-    used = np.einsum("mn,mnr->mr", relative, demands)
-    return relative.sum(axis=1) / used.max(axis=1)
-
-
-def count_totals(count: int, seed: int) -> None:
-    """Count draws of three users whose total rises from one α to the next."""
-    rng = np.random.default_rng(seed)
-    rises = 0
-    largest = 0.0
-    left = count
-    while left:
-        size = min(left, 50_000)
-        left -= size
-        other = rng.random((size, 3)) ** rng.choice([1, 4], (size, 1))
-        other[rng.random((size, 3)) < 0.1] = 0
-        demands = np.stack([np.ones((size, 3)), other], axis=2)
-        swapped = rng.random((size, 3)) < 0.5
-        demands[swapped] = demands[swapped][:, ::-1]
-        before = totals(demands, ALPHAS[0])
-        for alpha in ALPHAS[1:]:
-            after = totals(demands, alpha)
-            change = after / before - 1
-            rises += int((change > fairlp.tolerances.AGREEMENT).sum())
-            largest = max(largest, float(change.max()))
-            before = after
-    known = np.array([[[0, 1], [0, 1], [1, 0], [1, 0.5]]])
-    control = [float(totals(known, alpha)[0]) for alpha in (5.0, 60.0)]
-    rows = [
-        ["three users", f"{count:,}", f"{rises:,}", f"{largest:.1e}"],
-        ["control: four users, α = 5 and 60", "1", f"{int(control[1] > control[0])}", f"{control}"],
-    ]
-    show(
-        "Total shares that rise with α, one server, two resources, equal weights",
-        ["users", "instances", "rise", "largest change of the total"],
-        rows,
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -204,7 +136,6 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
     parser.add_argument("--trees", type=int, default=1000)
     parser.add_argument("--liars", type=int, default=500)
-    parser.add_argument("--draws", type=int, default=1_200_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -212,8 +143,6 @@ def main() -> None:
         count_trees(given.trees, given.seed)
     if "lies" in given.parts:
         count_lies(given.liars, given.seed)
-    if "totals" in given.parts:
-        count_totals(given.draws, given.seed)
     console.print()
 
 

@@ -20,7 +20,6 @@ from typing import Any
 
 import highspy
 import numpy as np
-from interior_point import program_of
 from measure import console, machine, show
 
 from fairlp import read_program
@@ -42,6 +41,15 @@ LP_SHAPES: dict[str, tuple[int, int, int, str, int, str, bool, bool]] = {
     "an entry a line": (5_000, 20_000, 10, "x{}", 6, "\n+ ", False, False),
     "17 digits, +3 x": (5_000, 20_000, 10, "x{}", 17, " +", False, False),
 }
+
+
+def program_of(users: int, servers: int) -> Any:
+    """Return DRFH's program of log-normal demands and capacities."""
+    import fairlp
+
+    rng = np.random.default_rng(0)
+    demands, capacities = rng.lognormal(0, 1, (users, 3)), rng.lognormal(3, 1, (servers, 3))
+    return fairlp.formulate(fairlp.Instance.from_arrays(demands, capacities), "drfh").compile()
 
 
 def highs_reads(path: str) -> highspy.Highs:
@@ -71,7 +79,7 @@ def one(who: str, what: str, path: str) -> None:
 
 def make(ours: str, theirs: str, users: str, servers: str) -> None:
     """Write the program by fairlp and by HiGHS, and print its entries."""
-    program = program_of("lognormal", int(users), int(servers))
+    program = program_of(int(users), int(servers))
     program.write(ours)
     highs_reads(ours).writeModel(theirs)
     print(RESULT, program.A.nnz)
@@ -107,7 +115,7 @@ def make_lp(folder: str, users: str, servers: str) -> None:
     for shape in LP_SHAPES:
         write_shape(f"{folder}/{shape}.lp", shape)
         highs_reads(f"{folder}/{shape}.lp").writeModel(f"{folder}/{shape}.mps")
-    program_of("lognormal", int(users), int(servers)).write(f"{folder}/DRFH, by fairlp.lp")
+    program_of(int(users), int(servers)).write(f"{folder}/DRFH, by fairlp.lp")
     highs_reads(f"{folder}/DRFH, by fairlp.lp").writeModel(f"{folder}/DRFH, by HiGHS.lp")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import statistics
-import tracemalloc
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
@@ -34,17 +33,6 @@ def median_seconds(
         function()
         seconds.append(clock() - begin)
     return statistics.median(seconds)
-
-
-def peak_bytes(function: Callable[[], Any]) -> int:
-    """Return the peak of memory that Python and NumPy allocate during one run."""
-    function()
-    tracemalloc.start()
-    try:
-        function()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def machine(*packages: str) -> str:

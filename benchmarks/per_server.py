@@ -122,62 +122,6 @@ def growth(quick: bool) -> None:
     show("Sweeps (distributed: simulated seconds) / seconds", columns, rows)
 
 
-def convex(quick: bool) -> None:
-    """Time division: best responses beside the Eisenberg–Gale program through a cone solver."""
-    rows = []
-    fairlp.formulate(draw(5, 3), "psdsf-tdm").solve(
-        solver="clarabel"
-    )  # imports are not the solver's time
-    for users, servers in [(50, 25), (100, 50), (200, 100), (400, 200)][: 3 if quick else 4]:
-        instance = draw(users, servers)
-        ours, found = timed(instance, "tdm")
-        begin = perf_counter()
-        model = fairlp.formulate(instance, "psdsf-tdm")
-        solution = model.solve(solver="clarabel")
-        seconds = perf_counter() - begin
-        row = [f"{users} × {servers}", f"{ours:.2f}", f"{seconds:.2f}", f"{seconds / ours:.1f}"]
-        if not solution.status.is_optimal:
-            rows.append([*row, "its answer is not proved"])
-            continue
-        totals = np.asarray(model.evaluate("tasks", solution.x)).reshape(users, -1).sum(axis=1)
-        apart = abs(totals / found.totals.to_numpy() - 1).max()
-        rows.append([*row, f"{apart:.0e}"])
-    columns = [
-        "users × servers",
-        "best-response [s]",
-        "Clarabel [s]",
-        "ratio",
-        "its totals are off by",
-    ]
-    show("Time division as a convex program", columns, rows)
-
-
-def classes(quick: bool) -> None:
-    """Servers of 20 classes, merged and one by one: under resource division copies find fixed points of their own."""
-    rows = []
-    for users, servers in [(200, 40), (200, 100), (1000, 5000)]:
-        instance = draw(users, servers, classes=20)
-        for division in ("rdm", "tdm"):
-            merged, found = timed(instance, division)
-            row = [f"{users} × {servers}, {division}", f"{merged:.2f}", "", "", ""]
-            if servers <= (40 if quick else 100):
-                try:
-                    separate, other = timed(instance, division, merge=False)
-                    apart = abs(other.totals / found.totals - 1).max()
-                    row[2:] = [f"{separate:.2f}", f"{len(other.rounds)}", f"{apart:.0e}"]
-                except NotConvergedError:
-                    row[2:] = ["not settled", "> 2000", ""]
-            rows.append(row)
-    columns = [
-        "users × servers of 20 classes",
-        "merged [s]",
-        "one by one [s]",
-        "sweeps",
-        "totals differ by",
-    ]
-    show("Identical servers as one", columns, rows)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
@@ -186,8 +130,6 @@ def main() -> int:
     console.print(machine("numpy", "scipy", "clarabel"))
     kept = limit()
     growth(quick)
-    convex(quick)
-    classes(quick)
     return 0 if kept else 1
 
 

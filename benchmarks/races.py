@@ -26,7 +26,6 @@ import numpy as np
 from measure import console, machine, show
 from peers import (
     SLACK,
-    Jobs,
     WaterFilling,
     apart,
     by_leximin,
@@ -272,22 +271,6 @@ def race_waterfillers(sizes: list[int], parts: list[int], seed: int) -> None:
     show("Gavel's policy: Soroush's waterfillers and POP beside the exact leximin", columns, rows)
 
 
-def race_pop_jobs(sizes: list[int], parts: list[int], seed: int) -> None:
-    """Gavel's policy in parts, which is what POP was tried on."""
-    rows = []
-    for size in sizes:
-        jobs = drawn_jobs(size, seed)
-
-        def exact(jobs: Jobs = jobs) -> np.ndarray:
-            return by_leximin(jobs)
-
-        def in_parts(k: int, jobs: Jobs = jobs) -> Any:
-            return pop_jobs(jobs, k, seed)
-
-        rows += pop_rows(f"{size} jobs", exact, in_parts, parts)
-    show("Gavel's policy: POP beside the exact leximin", ["V100, P100, K80", "", *COLUMNS], rows)
-
-
 def main() -> None:
     """Print the tables that were asked for."""
     parser = argparse.ArgumentParser(
@@ -322,7 +305,6 @@ def main() -> None:
             race_gavel(given.jobs, given.limit, given.seed)
         if "pop" in asked:
             race_pop(given.pop, given.parts, given.limit, given.seed)
-            race_pop_jobs(given.jobs, given.parts, given.seed)
         if "soroush" in asked:
             race_soroush(given.pop, given.limit, given.seed)
             race_waterfillers(given.jobs, given.parts, given.seed)

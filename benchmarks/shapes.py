@@ -2,7 +2,6 @@
 
     python benchmarks/shapes.py [--size 500] [--limit 60] [--peers highs-ipm,highs-hipo] [--only
     zeros,chain]
-    python benchmarks/shapes.py --rounds [--size 500]     the whole leximin beside its first and its hardest program
     python benchmarks/shapes.py --seeds 9 --only windows [--size 500]     several seeds, and what is not proved
     python benchmarks/shapes.py --grid [--sizes 20,40,70,100,150]     when which of our methods is faster
 
@@ -22,7 +21,6 @@ os.environ["MKL_NUM_THREADS"] = "1"
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import argparse
-import contextlib
 import multiprocessing
 import sys
 import time
@@ -35,7 +33,6 @@ from measure import console, machine, show
 
 import fairlp
 from fairlp.models.programs import backends
-from fairlp.solvers.interior_point.session import InteriorPointSession
 from fairlp_research.library.numerics import SHAPES, shaped
 
 
@@ -59,51 +56,6 @@ def theirs(kind: str, size: int, solver: str) -> tuple[Any, ...]:
     begin = time.process_time()
     solution = backends.solve(program, solver, fairlp.Options())
     return time.process_time() - begin, solver, 1, solution.verify().gap, None
-
-
-def by_rounds(kind: str, size: int) -> tuple[float, float, float, int]:
-    """Return CPU seconds of the leximin, of its first program, and of its hardest one; and how many rounds it has."""
-    instance, programs = shaped(kind, size), []
-    plain = InteriorPointSession.solve
-
-    def recorded(session: InteriorPointSession) -> fairlp.Solution:
-        programs.append(session.program)
-        return plain(session)
-
-    fairlp.allocate(shaped("log-normal", 40), "drfh", method="interior-point")  # imports
-    InteriorPointSession.solve = recorded
-    found = fairlp.allocate(instance, "drfh", method="interior-point")
-    InteriorPointSession.solve = plain
-    begin = time.process_time()
-    fairlp.allocate(instance, "drfh", method="interior-point")
-    whole = time.process_time() - begin
-    seconds = []
-    for program in [fairlp.formulate(instance, "drfh").compile(), *programs]:
-        begin = time.process_time()
-        with contextlib.suppress(
-            fairlp.errors.SolverError
-        ):  # the rounds know more of a later program than it says
-            backends.solve(program, "interior-point", fairlp.Options(time_limit=20.0))
-        seconds.append(time.process_time() - begin)
-    return whole, seconds[0], max(seconds), len(found.rounds)
-
-
-def rounds_table(kinds: list[str], size: int, limit: float) -> None:
-    """Print a line for each shape: the leximin in seconds of one program."""
-    rows = []
-    for kind in kinds:
-        whole, first, hardest, many = in_a_process(by_rounds, limit, kind, size) or (
-            np.nan,
-            np.nan,
-            np.nan,
-            0,
-        )
-        told = [f"{whole:.2f} ({many})", f"{first:.2f}", f"{whole / first:.1f}", f"{hardest:.2f}"]
-        rows.append([SHAPES[kind][0], *told, f"{whole / hardest:.1f}"])
-        console.print(f"{kind}: {rows[-1][1:]}")
-    columns = ["shape", "leximin (rounds)", "first program", "ratio", "hardest program", "ratio"]
-    show(f"DRFH, {size} users × {size} servers, CPU s", columns, rows)
-    console.print(machine("fairlp", "numpy", "scipy"))
 
 
 def of_seed(kind: str, size: int, seed: int) -> tuple[float, float, int, str]:
@@ -264,7 +216,6 @@ def main() -> None:
     parser.add_argument("--peers", default="highs-ipm,highs-hipo")
     parser.add_argument("--only", default=",".join(SHAPES))
     parser.add_argument("--grid", action="store_true")
-    parser.add_argument("--rounds", action="store_true")
     parser.add_argument("--seeds", type=int, default=0)
     parser.add_argument("--sizes", default="20,40,70,100,150")
     chosen = parser.parse_args()
@@ -273,8 +224,6 @@ def main() -> None:
         sys.exit(f"no shape {unknown[0]!r}; there are {', '.join(SHAPES)}")
     if chosen.seeds:
         seeds_table(kinds, chosen.size, chosen.limit, chosen.seeds)
-    elif chosen.rounds:
-        rounds_table(kinds, chosen.size, chosen.limit)
     elif chosen.grid:
         grid(kinds, [int(size) for size in chosen.sizes.split(",")])
     else:

@@ -1,19 +1,16 @@
 """Whole tasks on one pool: exact discrete DRF without the loop, beside precomputed DRF and the loop itself.
 
-    python benchmarks/whole_tasks.py [--quick] [--plot FILE]
+    python benchmarks/whole_tasks.py [--quick]
 
 ``--quick`` leaves out the loop over ten million tasks (half a minute), other long loops, and the
 last row of the growth in users. BLAS gets one thread everywhere, because precomputed DRF's matrix
-product is all that would use more. Seconds are medians of 21 runs (3 of a million users; one of
-awkward data and of the loop); memory is the peak of the resident set of a process of its own.
+product is all that would use more. Seconds are medians of 21 runs (3 of a million users; one
+of the loop).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 from collections.abc import Callable
 from time import perf_counter
 
@@ -28,7 +25,6 @@ from fairlp.mechanisms.whole_tasks.placement import pick_by_pick
 RESOURCES = 10
 TASKS = 100  # of each user, about
 MOST_RATIO = 10.0  # exact filling against one pass of precomputed DRF
-MOST_GIGABYTES = 2.0
 MILLION = 1_000_000
 #: the loop serves a few hundred thousand tasks a second; the tables of growth show it up to this
 #: many
@@ -153,122 +149,6 @@ def grown(users: int, tasks: float, most_picks: int) -> tuple[float, ...]:
     return picks, plain, prepare, fill, loop
 
 
-def awkward() -> None:
-    """Data on which a shortcut would go wrong, 100,000 users: equal keys everywhere, zeros, limits, long decimals."""
-    rng = np.random.default_rng(1)
-    demands, reserves = draw(100_000, TASKS)
-    n = len(demands)
-    some = np.where(rng.random(demands.shape) < 0.8, 0.0, demands)
-    some[np.arange(n), rng.integers(0, RESOURCES, n)] = 7.0
-    cases: list[tuple[str, np.ndarray, np.ndarray, dict[str, object]]] = [
-        ("as above", demands, reserves, {}),
-        ("all users the same", np.tile(demands[:1], (n, 1)), reserves, {}),
-        (
-            "five shapes × 1 to 5",
-            demands[rng.integers(0, 5, n)] * rng.integers(1, 6, (n, 1)),
-            reserves,
-            {},
-        ),
-        ("four of five demands zero", some, reserves, {}),
-        ("task limits 0 to 200", demands, reserves, {"task_limits": rng.integers(0, 201, n)}),
-        ("weights 0.1, …, 1.0", demands, reserves, {"weights": rng.integers(1, 11, n) / 10}),
-        ("weights of 16 digits", demands, reserves, {"weights": rng.uniform(0.1, 1, n)}),
-        ("demands of 16 digits", rng.lognormal(3, 1, demands.shape), reserves, {}),
-    ]
-    rows = []
-    for name, wanted, there, more in cases:
-        instance = fairlp.Instance.from_arrays(wanted, [there], **more)
-        prepare, pool = once(lambda instance=instance: Pool.of(instance))
-        fill, found = once(lambda pool=pool: filling(pool))
-        numbers = (
-            "Python integers" if object in (pool.top.dtype, pool.bottom.dtype) else "floats, exact"
-        )
-        rows.append(
-            [
-                name,
-                f"{found.sum():,.0f}",
-                numbers,
-                f"{prepare:.3f}",
-                f"{fill:.3f}",
-                same(wanted, there, more),
-            ]
-        )
-    columns = ["100,000 users", "tasks", "held as", "data", "filling", "equals the loop"]
-    show("awkward data (the last column: its first 1,000 users)", columns, rows)
-
-
-def same(demands: np.ndarray, reserves: np.ndarray, more: dict[str, object]) -> str:
-    """Return whether the first 1,000 users alone get by filling what they get by the loop."""
-    few = {name: np.asarray(values)[:1000] for name, values in more.items()}
-    pool = Pool.of(fairlp.Instance.from_arrays(demands[:1000], [np.floor(reserves / 100)], **few))
-    return "yes" if (filling(pool) == pick_by_pick(pool)).all() else "NO"
-
-
-def memory() -> None:
-    """One million users in a process of their own: seconds and peak of the resident set."""
-    rows = []
-    for mechanism in ("pdrf", "drf-discrete", "sequential-minmax"):
-        done = subprocess.run(
-            [sys.executable, __file__, "--one", mechanism], capture_output=True, text=True
-        )
-        if done.returncode:
-            console.print(f"memory is not measured here: {done.stderr.strip().splitlines()[-1]}")
-            return
-        told = json.loads(done.stdout)
-        good = verdict(told["peak"] <= MOST_GIGABYTES)
-        rows.append(
-            [
-                mechanism,
-                f"{told['tasks']:,.0f}",
-                *(f"{told[part]:.2f}" for part in ("make", "seconds", "imported", "data", "peak")),
-                f"{good}, {told['peak'] / MOST_GIGABYTES:.0%}",
-            ]
-        )
-    memories = ["imports, GB", "and arrays", "peak", f"of {MOST_GIGABYTES:.0f} GB"]
-    columns = ["", "tasks", "Instance, s", "allocate, s", *memories]
-    show(f"1,000,000 users × {RESOURCES} resources", columns, rows)
-
-
-def one(mechanism: str) -> None:
-    """Print the peak of this process as JSON, after importing, drawing the data, and sharing."""
-    import resource
-
-    def peak() -> float:
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most / 1e9 if sys.platform == "darwin" else most * 1024 / 1e9
-
-    told = {"imported": peak()}
-    demands, reserves = draw(MILLION, TASKS)
-    told["data"] = peak()
-    told["make"], instance = once(lambda: fairlp.Instance.from_arrays(demands, [reserves]))
-    told["seconds"], found = once(lambda: fairlp.allocate(instance, mechanism))
-    print(json.dumps({**told, "tasks": float(found.totals.sum()), "peak": peak()}))
-
-
-def plot(found: dict[str, list[tuple[float, ...]]], path: str) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), dpi=110, sharey=True, layout="constrained")
-    for axis, (what, rows) in zip(axes, found.items(), strict=True):
-        picks, plain, prepare, fill, loop = (np.array(column) for column in zip(*rows, strict=True))
-        axis.plot(picks, loop, "o--", color="#CC6677", label="the loop")
-        axis.plot(
-            picks, prepare + fill, "s-", color="#332288", label="exact filling, with its data"
-        )
-        axis.plot(picks, plain, "^-", color="#DDAA33", label="precomputed DRF in NumPy")
-        axis.set(xscale="log", yscale="log", xlabel="whole tasks served", title=f"more {what}")
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("seconds")
-    fig.legend(
-        *axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
-    )
-    fig.savefig(path)
-    console.print(f"plot: {path}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -276,20 +156,11 @@ def main() -> None:
         action="store_true",
         help="without long loops and the million users of the growth",
     )
-    parser.add_argument("--plot", metavar="FILE", help="write the growth as a picture")
-    parser.add_argument("--one", metavar="MECHANISM", help=argparse.SUPPRESS)
     given = parser.parse_args()
     with threadpool_limits(1):
-        if given.one:
-            one(given.one)
-            return
         console.print(machine("fairlp", "numpy") + "; BLAS with one thread")
-        memory()  # first: on Linux a child's peak begins with that of its parent
         limit(given.quick)
-        awkward()
-        found = growth(given.quick)
-        if given.plot:
-            plot(found, given.plot)
+        growth(given.quick)
 
 
 if __name__ == "__main__":

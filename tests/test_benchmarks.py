@@ -12,8 +12,6 @@ from scripts import BENCHMARKS
 SMALLEST = [
     "clusters/period.py --dumps 2 --nodes 5 --pods 20 --owners 4",
     "clusters/snapshot.py --nodes 5 --pods 20 --owners 4",
-    "research/frontier.py --users 3 --servers 2 --alphas 2 --solvers highs --runs 1",
-    "research/studies.py --runs 2",
 ]
 
 

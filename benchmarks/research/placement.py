@@ -1,6 +1,6 @@
 """How far First-Fit, Best-Fit and Slots are from the leximin of whole tasks, on random clusters.
 
-    python benchmarks/research/placement.py [--clusters 50] [--plot FILE]
+    python benchmarks/research/placement.py [--clusters 50]
 
 Also how long the integer programs take, and how often quanta in the order of gaps (Dolev et al.,
 §6) end with a justified complaint.
@@ -116,34 +116,14 @@ def gaps(instances: int = 60, quanta: int = 80) -> None:
     show(title, ["policy", "complaints"], rows)
 
 
-def plot(clusters: int, path: str) -> None:
-    """Draw the distances of the size in the middle."""
-    from matplotlib.figure import Figure
-
-    users, servers = SIZES[1]
-    table = distances(clusters, users=users, servers=servers)
-    fig = Figure(figsize=(6, 3.5), layout="constrained")
-    axis = fig.subplots()
-    for policy in PLACEMENTS:
-        parts = np.sort(table.xs(policy, level="policy")["smallest"])
-        axis.step(parts, np.arange(1, len(parts) + 1) / len(parts), where="post", label=policy)
-    axis.set(xlabel="smallest level, of the optimal one", ylabel="part of the clusters")
-    axis.legend(frameon=False)
-    fig.savefig(path)
-    console.print(f"plot: {path}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clusters", type=int, default=50)
-    parser.add_argument("--plot", metavar="FILE")
     arguments = parser.parse_args()
     console.print(machine("fairlp", "numpy", "highspy"))
     placements(arguments.clusters)
     gaps()
     seconds()
-    if arguments.plot:
-        plot(arguments.clusters, arguments.plot)
 
 
 if __name__ == "__main__":

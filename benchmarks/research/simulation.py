@@ -1,11 +1,10 @@
 """The simulator: how fast it is, and the orderings of Wang et al., §VI, on several workloads.
 
-python benchmarks/research/simulation.py [--quick] [--orderings] [--regime] [--alibaba FOLDER] [--google FOLDER]
+python benchmarks/research/simulation.py [--quick] [--orderings] [--regime] [--alibaba FOLDER]
 
 Without ``--orderings``: 2,000 servers and 100,000 tasks by each policy, decisions a second against
 servers and users, divisible tasks. With it: the tables of docs/simulation.md. ``--alibaba`` takes
-the folder of the Alibaba GPU trace, ``--google`` that of Google's trace of 2011 (machine_events and
-task_events), of which it takes a day on 2,000 servers, as the paper. ``--regime``: ten synthetic draws
+the folder of the Alibaba GPU trace. ``--regime``: ten synthetic draws
 that use as much as in the paper's Table II.
 """
 
@@ -26,7 +25,6 @@ from fairlp_research.simulation import SimulationResult, Workload, simulate
 from fairlp_research.simulation.experiments import compare_policies, dedicated_clouds, slot_sizes
 from fairlp_research.simulation.generators import (
     alibaba,
-    google2011,
     google_sample,
     sample,
     synthetic,
@@ -182,8 +180,6 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="only 2,000 servers and 100,000 tasks")
     parser.add_argument("--orderings", action="store_true", help="the tables of docs/simulation.md")
     parser.add_argument("--regime", action="store_true", help="draws that use as much as Table II")
-    parser.add_argument("--google", type=Path, metavar="FOLDER", help="of clusterdata-2011")
-    parser.add_argument("--start", type=float, default=0.0, help="of the day of --google [s]")
     parser.add_argument("--alibaba", type=Path, metavar="FOLDER", help="of the Alibaba GPU trace")
     given = parser.parse_args()
     print(machine("numpy", "pandas"))
@@ -195,12 +191,7 @@ def main() -> None:
     if given.regime:
         table = seeds("Use as in Table II", lambda seed: wang_regime(300, seed=seed))
         print(table.astype(float).mean().round(3).to_string())
-    if given.google is not None:
-        load = google2011(given.google, start=given.start)
-        machines = fairlp_research.read_google2011(given.google, at=given.start)
-        cluster = sample(machines, min(2000, machines.n_servers))
-        orderings("Google's trace of 2011, 24 h", cluster, load, DAY, WHOLE)
-    if not (given.orderings or given.regime or given.google or given.alibaba):
+    if not (given.orderings or given.regime or given.alibaba):
         speed(given.quick)
     if given.alibaba is not None:
         trace(given.alibaba)

@@ -42,9 +42,9 @@ def attach(
             return get(deprecated[name])
         if name not in homes:
             from .errors import nearest
-            from .hints import hint_of
+            from .hints import HINTS
 
-            remedy = moved.get(name) or hint_of([package], name) or nearest(name, names)
+            remedy = moved.get(name) or HINTS.get(name) or nearest(name, names)
             raise AttributeError(f"module {package!r} has no attribute {name!r}; {remedy}")
         module, own = homes[name]
         home = import_module(module or ".", package)

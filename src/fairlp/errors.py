@@ -346,26 +346,18 @@ def _with_kind(name: object) -> str:
 
 #: What Python says of a keyword that a function does not have.
 _UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
-#: Functions whose keywords are those of another one.
-_LIKE = {
-    "mean": "sum",
-    "minimize": "maximize",
-    "session": "solve",
-    "sweep": "solve",
-    "Model": "Model constructor",
-}
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def worded(function: _Function) -> _Function:
-    """Return a function whose error for arguments that it does not take says what to write.
+    """Return a function whose error for another tool's keyword says what to write here.
 
     >>> @worded
-    ... def variable(name, lower=0): ...
-    >>> variable("x", lb=0)
+    ... def solve(verbose=False): ...
+    >>> solve(msg=False)
     Traceback (most recent call last):
         ...
-    fairlp.errors.NoArgumentError: variable has no keyword 'lb'; write lower=0, upper=1 (None: no bound)
+    TypeError: solve() got an unexpected keyword argument 'msg'; write model.solve(verbose=True)
     """
 
     @wraps(function)
@@ -373,28 +365,14 @@ def worded(function: _Function) -> _Function:
         try:
             return function(*arguments, **keywords)
         except TypeError as error:
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise  # it comes from within
-            is_class = function.__name__ == "__init__"
-            subject = type(arguments[0]).__name__ if is_class else function.__name__
-            raise NoArgumentError(_refusal(subject, str(error))) from None
+            from .hints import HINTS
+
+            unexpected = _UNEXPECTED.search(str(error))
+            if unexpected is None or unexpected[1] not in HINTS:
+                raise
+            raise TypeError(f"{error}; {HINTS[unexpected[1]]}") from error
 
     return call  # type: ignore[return-value]
-
-
-def _refusal(function: str, problem: str) -> str:
-    """Return what is wrong with the arguments of a call, and what to write."""
-    from .hints import CALLS, hint_of
-
-    unexpected = _UNEXPECTED.search(problem)
-    how = CALLS.get(function, "help() of it lists what it takes")
-    if unexpected is None:
-        return f"{function}{problem.partition('()')[2] or f': {problem}'}; {how}"
-    tables = [f"{function} constructor"]
-    if function.islower():
-        tables = [function, _LIKE.get(function, "")]
-    hint = hint_of(tables, unexpected[1])
-    return f"{function} has no keyword {quoted(unexpected[1])}; {hint or how}"
 
 
 def refused(use: str, remedy: str) -> Callable[..., NoReturn]:
@@ -430,7 +408,7 @@ def refused(use: str, remedy: str) -> Callable[..., NoReturn]:
 class Hinted:
     """An object that answers the names of other tools with what to write here.
 
-    So do its public methods, where they are called with arguments that they do not take.
+    So do its public methods, where they are called with keywords that they do not take.
     """
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -442,14 +420,11 @@ class Hinted:
     if not TYPE_CHECKING:  # else every attribute would be known to type checkers
 
         def __getattr__(self, name: str) -> Any:
-            from .hints import hint_of
+            from .hints import HINTS
 
-            kinds = [kind.__name__ for kind in type(self).__mro__]
-            hint = "" if name.startswith("__") else hint_of(kinds, name)
-            subject = f"{kinds[0]!r} object has no attribute {quoted(name)}"
-            if hint:
-                raise NoAttributeError(f"{subject}; {hint}")
-            raise AttributeError(subject, name=name, obj=self)
+            problem = f"{type(self).__name__!r} object has no attribute {quoted(name)}"
+            hint = f"; {HINTS[name]}" if name in HINTS else ""
+            raise AttributeError(problem + hint, name=name, obj=self)
 
 
 __all__ = [

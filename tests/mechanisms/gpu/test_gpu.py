@@ -488,8 +488,8 @@ def test_rounds_are_written_and_read_again(tmp_path):
     [
         (np.ones((2, 2)), r"shape \(2, 2\); expected a table .* 2 × 1 × rounds"),
         (np.ones((3, 1, 2)), r"shape \(3, 1, 2\); expected"),
-        ([[[1, np.nan]], [[1, 1]]], "round 2: rate of user 'a', server 'gpu', is nan"),
-        ([[[1, 1]], [[1, -2]]], "round 2: rate of user 'b', server 'gpu', is -2"),
+        ([[[1, np.nan]], [[1, 1]]], "round 2: rate of user 'a' and server 'gpu' is nan"),
+        ([[[1, 1]], [[1, -2]]], "round 2: rate of user 'b' and server 'gpu' is -2"),
         ([[[1, 1]], [[1]]], "rates by round are not all numbers .rows of different lengths"),
         ([[[1, 1]], [["x", 1]]], "rates by round are not all numbers .'x' is text"),
         ({}, "rates of no round"),

@@ -405,7 +405,7 @@ def test_the_model_is_shown_and_written(tmp_path):
     assert program.solve().objective == pytest.approx(model.solve().objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["out.json", "out.yaml", "folder"])
+@pytest.mark.parametrize("name", ["out.json", "out.yaml"])
 def test_quotas_are_written_and_read(tmp_path, name):
     for instance in (three(14), flavored(), instance_of(*random_cohorts(5))):
         instance.write(tmp_path / name)

@@ -181,8 +181,12 @@ def test_prefixes_settle_what_a_column_is():
             {},
             "'zone' of user 'ann' is 'a'.*'attribute:zone'",
         ),
-        ((users(cpu=[1, None]), servers()), {}, "demand of user 'bob', resource 'cpu', is nan"),
-        ((users(), servers(cpu=[1, None])), {}, "capacity of server 's2', resource 'cpu', is nan"),
+        ((users(cpu=[1, None]), servers()), {}, "demand of user 'bob' and resource 'cpu' is nan"),
+        (
+            (users(), servers(cpu=[1, None])),
+            {},
+            "capacity of server 's2' and resource 'cpu' is nan",
+        ),
         ((users(weight=[1, None]), servers()), {}, "weight of user 'bob' is nan"),
         (
             (users(**{"cpu [x]": [1, 1]}), servers()),
@@ -192,7 +196,7 @@ def test_prefixes_settle_what_a_column_is():
         ((users(**{"attribute:a": [1, 1], "a": ["", ""]}), servers()), {}, "attribute 'a' twice"),
         ((pd.concat([users(), users()], axis=1), servers()), {}, "users has column 'cpu' twice"),
         ((users().iloc[:0], servers()), {}, "no users"),
-        ((users(), servers().iloc[:0]), {}, "the cluster is empty"),
+        ((users(), servers().iloc[:0]), {}, "there are no servers"),
         ((users().set_axis(["ann", "ann"]), servers()), {}, "user 'ann' occurs twice"),
     ],
 )

@@ -523,7 +523,7 @@ servers  absent  'servers' is missing
 name  5  name: found 5 \(int\); expected text
 users  {}  users: found a mapping; expected a list of users
 users  []  there are no users
-servers  []  the cluster is empty
+servers  []  there are no servers
 resources  []  there are no resources|is no resource
 resources.0  "cpu"  resources\[0\]: found 'cpu' \(text\); expected a mapping
 resources.0.unit  5  resources\[0\] \('cpu'\).unit: found 5 \(int\); expected text
@@ -536,7 +536,7 @@ users.1.demand.cpu  "4"  users\[1\] \('bob'\).demand.cpu: found '4' \(text\); ex
 users.1.demand.cpu  null  demand.cpu: found nothing; expected a finite number \(leave the key out
 users.1.demand.cpu  true  demand.cpu: found True \(bool\); expected a finite number
 users.1.demand.cpu  DIGITS  demand.cpu: found 1000.* \(int\); expected a finite number
-users.1.demand.cpu  -1  demand of user 'bob', resource 'cpu', is -1
+users.1.demand.cpu  -1  demand of user 'bob' and resource 'cpu' is -1
 users.1.user  "ann"  user 'ann' occurs twice
 users.1.user  true  user: found True \(bool\); expected a label: text
 users.1.user  1.5  users\[1\].user: found 1.5 \(float\); expected a label: text that is not empty, or
@@ -554,20 +554,20 @@ servers.0.count  1.5  count of server 's1' is 1.5
 servers.0.capacity.gpu  1  capacity: 'gpu' is no resource; did you mean|known
 rates  [{"user": "an", "server": "s1", "rate": 1}]  rates\[0\] \('an'\): user 'an' is unknown; did you
 rates  [{"user": "ann", "server": "s1", "rate": 1}, {"rate": 1, "user": "ann", "server": "s1"}]  twice
-rates  [{"user": "ann", "server": "s1", "rate": -1}]  rate of user 'ann', server 's1', is -1
+rates  [{"user": "ann", "server": "s1", "rate": -1}]  rate of user 'ann' and server 's1' is -1
 rates  {"ann": 1}  rates: found a mapping; expected a list
 queues  [{"queue": "org", "wieght": 1}]  queues\[0\] \('org'\): unknown key 'wieght'; did you mean 'weight'
 queues  [{"queue": "org", "weight": 0}]  weight of queue 'org' is 0; expected a finite number > 0
 queues  [{"queue": "org", "weight": -2}]  weight of queue 'org' is -2; expected a finite number > 0
 queues  [{"queue": "org", "weight": "2"}]  queues\[0\] \('org'\)\.weight: found '2' \(text\); expected a finite number
-queues  [{"queue": "org", "guarantee": {"cpu": 3}, "cap": {"cpu": 2}}]  resource 'cpu', is 3; .* its cap, 2
+queues  [{"queue": "org", "guarantee": {"cpu": 3}, "cap": {"cpu": 2}}]  resource 'cpu' is 3; .* its cap
 queues  [{"queue": "org", "cap": {"cpus": 2}}]  queues\[0\] \('org'\)\.cap: 'cpus' is no resource; did you mean 'cpu'
 queues  [{"queue": "org", "cap": {"cpu": null}}]  queues\[0\] \('org'\)\.cap\.cpu: found nothing; expected a finite
-queues  [{"queue": "org", "cap": {"cpu": -1}}]  cap of queue 'org', resource 'cpu', is -1; expected a number >= 0
+queues  [{"queue": "org", "cap": {"cpu": -1}}]  cap of queue 'org' of resource 'cpu' is -1; expected a number >= 0
 queues  [{"queue": "org", "guarantee": [1]}]  queues\[0\] \('org'\)\.guarantee: found a list; expected a mapping from
 queues  [{"queue": 5}]  queues\[0\] \(5\)\.queue: found 5 \(int\); expected a path
 queues  [{"queue": ["a"]}]  queues\[0\]\.queue: found a list; expected a path
-queues  [{"queue": "a//b"}]  queue 'a//b' has an empty name between two slashes; expected a path
+queues  [{"queue": "a//b"}]  queue 'a//b' has an empty name; expected a path
 queues  {}  queues: found a mapping; expected a list
 queues  [3]  queues\[0\]: found 3 \(int\); expected a mapping
 queues  [{}]  queues\[0\]: 'queue' is missing

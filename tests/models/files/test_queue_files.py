@@ -126,7 +126,7 @@ def test_queue_is_reserved_and_an_attribute_of_that_name_has_its_prefix():
         ("queue,weight\na,1\na,1\n", "queue 'a' occurs twice"),
         (
             "queue,guarantee:cpu,cap:cpu\norg,5,1\n",
-            "guarantee of queue 'org', resource 'cpu', is 5",
+            "guarantee of queue 'org' of resource 'cpu' is 5",
         ),
     ],
 )

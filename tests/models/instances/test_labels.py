@@ -161,7 +161,7 @@ def test_replace_is_as_careful_and_keeps_attributes_with_their_users():
 def test_whole_number_labels_keep_their_attributes_through_files(tmp_path):
     attributes = pd.DataFrame({"arrival": [1, 2]}, index=[1, 0])
     instance = Instance.from_arrays([[1], [2]], [[3]], users=[1, 0], user_attributes=attributes)
-    for name in ("a.json", "a.yaml", "folder"):
+    for name in ("a.json", "a.yaml"):
         instance.write(tmp_path / name)
         assert fairlp.read(tmp_path / name).user_attributes["arrival"].to_dict() == {1: 1, 0: 2}
     assert Instance.from_frames(*instance.to_frames()).equals(instance)
@@ -175,9 +175,9 @@ def test_users_who_arrive_keep_their_order_when_their_labels_are_numbers():
 
 
 def test_rates_of_a_wrong_kind_are_refused():
-    with pytest.raises(InstanceError, match="user_attributes are dict; expected a DataFrame"):
+    with pytest.raises(InstanceError, match=r"user_attributes are .*; expected a DataFrame"):
         reference(user_attributes={"team": [1, 2, 3]})
-    with pytest.raises(InstanceError, match="rates have shape"):
+    with pytest.raises(InstanceError, match="'rates' has shape"):
         reference(rates=BY_USER)
     assert np.array_equal(reference(rates=RATES.to_numpy()).rates, RATES)
 

@@ -391,7 +391,7 @@ WRONG = {
         lambda m, x, y: m.parameter(
             "a", (N, I), sp.coo_array(([np.nan], ([1], [0])), shape=(3, 2))
         ),
-        r"parameter a\[bob, s1\] is nan",
+        r"parameter 'a' of user 'bob' and server 's1' is nan",
     ),
 }
 

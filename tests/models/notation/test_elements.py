@@ -158,7 +158,6 @@ WRONG = {
         ModelError,
         r"g\[ann,s2\] does not exist: .*: 4 of 6 exist",
     ),
-    "no numbers": (lambda g, d: g["ann"].values, ModelError, r"solution\.values\['x'\]"),
 }
 
 

@@ -77,9 +77,12 @@ WRONG = {
         lambda x, y: y.fix(2),
         r"y\[ann\] is fixed at 2, outside its bounds 0 and 1; .*set\(",
     ),
-    "NaN": (lambda x, y: y.fix([0, np.nan, 1]), "fixed value is NaN"),
-    "nothing": (lambda x, y: y.fix(None), "fixed value is NaN"),
-    "shape": (lambda x, y: y.fix([0, 1]), r"fixed value has shape \(2,\), expected \(3,\)"),
+    "NaN": (lambda x, y: y.fix([0, np.nan, 1]), "fixed value of variable .* is NaN"),
+    "nothing": (lambda x, y: y.fix(None), "fixed value of variable .* is NaN"),
+    "shape": (
+        lambda x, y: y.fix([0, 1]),
+        r"fixed value of variable .* has shape \(2,\), expected \(3,\)",
+    ),
     "unknown": (lambda x, y: y.fix({"ann": 1, "bob": 1, "dan": 1}), "names user 'dan'"),
 }
 

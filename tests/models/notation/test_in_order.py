@@ -526,9 +526,3 @@ def test_an_objective_of_another_model_is_refused():
         ModelError, match="objective 2 uses variable 'x', which is of another model"
     ):
         model.minimize([x, other])
-
-
-def test_keywords_of_other_tools_are_still_refused_in_words():
-    model, x, y = two_goods()
-    with pytest.raises(ModelError, match=r"write model\.maximize\(expression\)"):
-        model.maximize([x, y], sense="max")

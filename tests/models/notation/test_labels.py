@@ -50,7 +50,7 @@ def test_a_parameter_is_put_in_the_order_of_its_indices():
             "parameter 'c' has no resource 'cpu'; expected every resource: 'cpu', 'memory'",
         ),
         (pd.Series([1, 2, 3], ["cpu", "memory", "cpu"]), "resource 'cpu' twice"),
-        ("many", "not all numbers"),
+        ("many", "must be numbers"),
     ],
 )
 def test_a_parameter_with_other_labels_is_refused(values, message):
@@ -172,11 +172,11 @@ def test_an_answer_as_xarray_is_a_parameter_of_the_next_model():
 
 def test_complex_numbers_are_refused():
     numbers = np.array([1, 2j])
-    with pytest.raises(ModelError, match="parameter 'c' is not all numbers"):
+    with pytest.raises(ModelError, match="parameter 'c' must be numbers"):
         Model("m").parameter("c", R, numbers)
-    with pytest.raises(ModelError, match="variable 'x': the upper bound is not all numbers"):
+    with pytest.raises(ModelError, match="the upper bound of variable 'x' must be numbers"):
         Model("m").variable("x", R, upper=numbers)
-    with pytest.raises(ModelError, match="variable 'x': the lower bound is not all numbers"):
+    with pytest.raises(ModelError, match="the lower bound of variable 'x' must be numbers"):
         Model("m").variable("x", R, lower="many")
 
 
@@ -222,12 +222,10 @@ def test_a_mapping_may_have_a_tuple_for_each_element():
 def test_bounds_name_the_element():
     i = Index("i", ["a", "b"])
     x = Model("m").variable("x", i, upper=[3, 1])
-    with pytest.raises(
-        ModelError, match=r"variable x\[b\]: a lower bound is above its upper bound, 2.0 > 1.0"
-    ):
+    with pytest.raises(ModelError, match=r"variable x\[b\]: no number is between its bounds"):
         x.set(lower=2)
     with pytest.raises(
-        ModelError, match=r"variable y\[a\]: the upper bound is NaN; expected a number or None"
+        ModelError, match=r"the upper bound of variable 'y' of i 'a' is NaN; expected a number"
     ):
         Model("m").variable("y", i, upper=[np.nan, 1])
     with pytest.raises(UnknownNameError, match="has no definition 'x'"):
@@ -512,7 +510,7 @@ def test_names_that_no_file_can_hold_are_refused():
 def test_labels_as_long_as_they_may_be_are_written_and_read(tmp_path):
     user = "=" + "a" * (LONGEST_LABEL - 1)
     instance = Instance.from_arrays([[1]], [[2]], users=[user], queue=["b" * LONGEST_LABEL])
-    for name in ("folder", "x.json", "x.yaml"):
+    for name in ("x.json", "x.yaml"):
         instance.write(tmp_path / name)
         assert fairlp.read(tmp_path / name).equals(instance)
     fairlp.allocate(instance, "drf").to_csv(tmp_path / "tasks.csv")
@@ -544,23 +542,6 @@ def test_groups_by_a_series_over_the_tuples_of_an_index(order):
     assert model.parameter(
         "w", x.indices, owner.map({"rail": 1.0, "road": 2.0})
     ).values.tolist() == [1, 2, 1]
-
-
-def test_an_index_stands_in_no_arithmetic():
-    t = Index("t", [8, 9, 10])
-    x = Model("m").variable("x", t)
-    for use in (
-        lambda: x[t - 1],
-        lambda: 1 + t,
-        lambda: 2 * t,
-        lambda: t <= 9,
-        lambda: np.array([1, 2]) + t,
-        lambda: x * t,
-    ):
-        with pytest.raises(ModelError):
-            use()
-    with pytest.raises(ModelError, match=r"x.shift\(t\)"):
-        _ = t - 1
 
 
 def test_a_label_that_is_a_number_and_a_text_alike_are_told_apart():

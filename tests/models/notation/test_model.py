@@ -228,11 +228,11 @@ WRONG = {
     ),
     "NaN names its labels": (
         lambda m, d, x: m.parameter("e", N, [1, np.nan, 3]),
-        r"parameter e\[b\] is nan",
+        r"parameter 'e' of user 'b' is nan",
     ),
     "infinite coefficient": (
         lambda m, d, x: m.parameter("e", N, [1, 2, np.inf]),
-        r"parameter e\[c\] is inf",
+        r"parameter 'e' of user 'c' is inf",
     ),
     "duplicate name": (lambda m, d, x: m.variable("d", N), "'d' is used twice"),
     "duplicate constraint": (
@@ -267,7 +267,7 @@ WRONG = {
     "mask that is not bool": (lambda m, d, x: m.variable("y", N, where=[0, 1, 2]), "expected bool"),
     "bounds crossed": (
         lambda m, d, x: m.variable("y", N, lower=2, upper=[3, 1, 3][: len(N)]),
-        r"variable y\[.*\]: a lower bound is above its upper bound, 2.0 > 1.0",
+        r"variable y\[.*\]: no number is between its bounds",
     ),
     "bound is NaN": (lambda m, d, x: m.variable("y", N, lower=np.nan), "NaN"),
     "bound of a wrong shape": (lambda m, d, x: m.variable("y", N, lower=[1, 2]), "has shape"),
@@ -391,15 +391,6 @@ def small_model():
     return pair_model
 
 
-@pytest.mark.parametrize(
-    "strict",
-    [lambda x: x < 1, lambda x: x.sum() > 1, lambda x: x["ann"] > x["bob"], lambda x: x > 1],
-)
-def test_a_strict_relation_is_refused(strict, small_model):
-    with pytest.raises(ModelError, match="no strict relations: write <= or >="):
-        strict(small_model["x"])
-
-
 def test_a_sum_is_over_an_index_not_over_its_symbol(small_model):
     with pytest.raises(
         ModelError,
@@ -434,16 +425,10 @@ def test_an_index_is_taken_by_its_symbol_where_nothing_else_is_called_so(small_m
     assert users_model[index.symbol] is x
 
 
-@pytest.mark.parametrize("sense", ["max", "Minimize", "maximise", -1])
-def test_a_sense_is_no_source_of_a_model(sense):
-    with pytest.raises(ModelError, match=r"published, not .*; write model\.maximize"):
-        Model("m", sense)
-
-
 def test_numbers_with_a_zero_are_no_divisor_and_the_element_is_named(small_model):
     x = small_model["x"]
     zeros = [0.0, *np.ones(x.size - 1)]
-    with pytest.raises(ModelError, match=f"division by zero: .* / 0 at {x.indices[0][0]}$"):
+    with pytest.raises(ModelError, match=f"division by zero: .* / 0 of user {x.indices[0][0]!r}$"):
         x / zeros
     with pytest.raises(ModelError, match=r"division by zero: .* / 0$"):
         x / 0
@@ -462,7 +447,7 @@ def test_two_indices_of_one_symbol_are_told_apart_by_their_labels():
 
 @pytest.mark.parametrize("name", ["", None, 3])
 def test_a_name_is_text(name, small_model):
-    message = re.escape(f"cannot be called {name!r}; expected text")
+    message = re.escape(f"cannot be called {name!r}; its name")
     with pytest.raises(ModelError, match=f"a constraint {message}"):
         small_model.constraint(name, small_model["x"] <= 1)
     with pytest.raises(ModelError, match=message):

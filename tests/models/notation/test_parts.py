@@ -102,11 +102,11 @@ WRONG = {
         lambda x: x.fix(pd.Series([1, 2], pd.MultiIndex.from_tuples([("ann", 8), ("ann", 8)]))),
         "ann, 8 twice",
     ),
-    "NaN": (lambda x: x.fix({("ann", 8): np.nan}), r"x\[ann,8\]: the fixed value is NaN"),
-    "text": (lambda x: x.fix({("ann", 8): "one"}), "not all numbers"),
-    "what does not exist": (lambda x: x.fix({("bob", 8): 1}), r"x\[bob,8\] is given .*does not exist"),
+    "NaN": (lambda x: x.fix({("ann", 8): np.nan}), r"fixed value of variable 'x' of user 'ann' and hour 8 is NaN"),
+    "text": (lambda x: x.fix({("ann", 8): "one"}), "must be numbers"),
+    "what does not exist": (lambda x: x.fix({("bob", 8): 1}), "hour 8 is for an element that does not exist"),
     "out of bounds": (lambda x: x["ann", 8].fix(10), r"x\[ann,8\] is fixed at 10, outside its bounds 0 and 9"),
-    "crossed bounds": (lambda x: x["ann"].set(lower=10), r"x\[ann,8\]: a lower bound is above"),
+    "crossed bounds": (lambda x: x["ann"].set(lower=10), r"x\[ann,8\]: no number is between"),
     "an element that is not there": (lambda x: x["bob", 8], "does not exist"),
     "a label that is not there": (lambda x: x["bo"].fix(1), "did you mean 'bob'"),
 }  # fmt: skip
@@ -161,7 +161,9 @@ def test_labelled_bounds_change_what_they_have_and_a_kind_is_changed():
     upper[[0, 11]], lower[5] = (3, 4), 2
     np.testing.assert_array_equal(x.upper, upper)
     np.testing.assert_array_equal(x.lower, lower)
-    with pytest.raises(ModelError, match=r"x\[ann,8\]: the upper bound is NaN"):
+    with pytest.raises(
+        ModelError, match=r"upper bound of variable 'x' of user 'ann' and hour 8 is NaN"
+    ):
         x.set(upper={("ann", 8): np.nan})
     model.constraint("row", 2 * x.sum() <= 9)
     model.maximize(x.sum())

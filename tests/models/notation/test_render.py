@@ -279,7 +279,6 @@ def test_a_shift_within_a_sum_and_of_a_part_is_printed():
         (lambda x, t: fairlp.log(x)[8], "inside a logarithm"),
         (lambda x, t: (x**2)[8], "inside a logarithm"),
         (lambda x, t: (2 * x)[[8, 8]], "twice"),
-        (lambda x, t: (x <= 3)[8], "labels stand inside it"),
     ],
 )
 def test_what_cannot_be_selected_is_refused_in_words(select, message):

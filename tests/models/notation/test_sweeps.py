@@ -124,7 +124,7 @@ def test_a_step_without_an_optimum_is_a_row_that_says_so():
 def test_a_value_that_is_refused_leaves_the_model_as_it_was():
     swept_model = model()
     before = swept_model.compile()
-    with pytest.raises(ModelError, match=r"parameter d\[bob\] is nan"):
+    with pytest.raises(ModelError, match=r"parameter 'd' of user 'bob' is nan"):
         swept_model.sweep("d", [[1, 2, 3], [1, np.nan, 3]])
     with pytest.raises(
         ModelError, match=r"constraint band\[ann\]: the lower end 0 is above the upper end -3"
@@ -166,7 +166,7 @@ def test_a_value_that_is_refused_leaves_the_model_as_it_was():
         (
             lambda m: m.sweep("h", [1], timelimit=3),
             UnknownNameError,
-            "has no option 'timelimit'; write time_limit=60",
+            "has no option 'timelimit'; did you mean 'time_limit'",
         ),
     ],
 )

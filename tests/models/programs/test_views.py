@@ -75,7 +75,6 @@ def test_a_view_shows_what_is_declared_later_and_what_is_removed():
         (lambda m: m.variables.apples, "write model.variables['apples']"),
         (lambda m: m.variables[m["apples"]], "write model.variables['apples']"),
         (lambda m: m.variables["apples", "ann"], "write model.variables['apples']['ann']"),
-        (lambda m: m.constraints.add(m["apples"] <= 1), "write model.constraint('name'"),
         (lambda m: m.constraints.__setitem__("k", 1), "write model.variable('x', n)"),
         (lambda m: m.constraints.__delitem__("cake"), "write model.remove('cake')"),
         (lambda m: m.solve().values("apples"), "write solution.values['apples']"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -14,14 +14,15 @@ from ...tolerances import AGREEMENT
 from ..notation.expressions import Index
 from ..notation.labels import (
     aligned,
-    few,
     is_writable,
+    numbers_in,
     order,
+    refuse,
     require_labels,
+    require_shape,
     require_text,
     require_writable,
 )
-from ..notation.reals import NumberError, floats
 from .arithmetic import LARGEST_WHOLE
 
 #: The smallest float that has all its digits.
@@ -51,215 +52,105 @@ def distinct(values: Iterable[Any], noun: str) -> pd.Index[Any]:
     for position, item in enumerate(items):
         if isinstance(item, np.generic):
             items[position] = item = item.item()
-        if not isinstance(item, (str, int)) or isinstance(item, bool):
+        if not isinstance(item, (str, int)) or isinstance(item, bool) or item == "":
             raise InstanceError(
-                f"{noun} label {quoted(item)} (position {position}) is {type(item).__name__}; expected "
-                "text or a whole number"
+                f"{noun} label {quoted(item)} (position {position}) is no name; expected text or a whole "
+                "number"
             )
-        if item == "":
-            raise InstanceError(f"{noun} label at position {position} is empty; expected a name")
     require_labels(items, f"the {noun} labels", InstanceError)
     index: pd.Index[Any] = pd.Index(items, dtype=object)
-    if not index.is_unique:
-        twice = index[index.duplicated()][0]
+    for twice in index[index.duplicated()][:1]:
         raise InstanceError(f"{noun} {quoted(twice)} occurs twice; labels must be unique")
     return index
 
 
-def tables(demands: Any, capacities: Any) -> tuple[np.ndarray, np.ndarray]:
+def tables(
+    demands: Any, capacities: Any, users: Index | None, servers: Index | None, r: Index | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return demands N×R and capacities K×R of the same resources, with at least one of each."""
-    d = matrix(demands, "demands")
-    c = matrix(_rows(capacities), "capacities")
-    n_users, n_resources = d.shape
-    if n_users == 0:
-        raise InstanceError("there are no users; expected at least one row of demands")
-    if n_resources == 0:
-        raise InstanceError("there are no resources; expected at least one column of demands")
-    if c.shape[0] == 0 or c.size == 0:
-        raise InstanceError("the cluster is empty; expected at least one server with capacities")
-    if c.shape[1] != n_resources:
+    d = matrix(numbers_in(demands, (users, r), "demands", InstanceError), "demands")
+    c = numbers_in(capacities, (servers, r), "capacities", InstanceError)
+    c = matrix(np.atleast_2d(c), "capacities")
+    for noun, count in (("users", len(d)), ("resources", d.shape[1]), ("servers", len(c))):
+        if not count:
+            raise InstanceError(f"there are no {noun}; expected at least one")
+    if c.shape[1] != d.shape[1]:
         raise InstanceError(
             f"demands have shape {d.shape} and capacities {c.shape}; expected the same number of "
-            "resources "
-            f"(columns), not {n_resources} and {c.shape[1]}"
+            "resources (columns)"
         )
     return d, c
 
 
-def matrix(values: Any, name: str, columns: int | None = None) -> np.ndarray:
-    """Return a two-dimensional array of floats."""
-    try:
-        array = floats(values)
-    except NumberError as error:
-        raise InstanceError(
-            f"{name} are not all numbers ({_no_number(values) or error}); expected a table of "
-            "numbers"
-        ) from None
-    if array.ndim != 2 or (columns is not None and array.shape[1] != columns):
-        expected = (
-            "two dimensions"
-            if columns is None
-            else f"shape (…, {columns}), one column for each resource"
-        )
-        raise InstanceError(f"{name} have shape {array.shape}; expected {expected}")
+def matrix(array: np.ndarray, name: str) -> np.ndarray:
+    """Return an array that has two dimensions."""
+    if array.ndim != 2:
+        raise InstanceError(f"{name} have shape {array.shape}; expected two dimensions")
     return array
 
 
-def _rows(values: Any) -> Any:
-    """Return a table as it is, and the numbers of one row as a table."""
-    if not _several(values):
-        return [[values]]
-    is_row = values.ndim == 1 if isinstance(values, np.ndarray) else not any(map(_several, values))
-    return [values] if is_row else values
-
-
-def _no_number(values: Any, names: Index | None = None) -> str:
-    """Return the fault of a table: an entry that is no number, or a row of another length.
-
-    The text is empty where there is none.
-    """
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    rows = list(values) if _several(values) else [values]
-    lengths = []
-    for k, row in enumerate(rows):
-        listed = _several(row)
-        place = (
-            f"in row {k + 1}"
-            if names is None
-            else f"of {names.name} {names[k]!r}"
-            if k < len(names)
-            else f"in entry {k + 1}"
-        )
-        cells = list(row) if listed else [row]
-        lengths.append(len(cells))
-        for column, cell in enumerate(cells):
-            try:
-                floats(0 if cell is None else cell)
-            except NumberError as error:
-                value = "a number too large" if isinstance(error, OverflowError) else quoted(cell)
-                column_text = f", column {column + 1}" if listed else ""
-                remedy = f"; {error.remedy}" if error.remedy else ""
-                return f"{value} {place}{column_text}{remedy}"
-        if lengths[0] != lengths[-1]:
-            return f"row {k + 1} has {lengths[-1]} entries, and row 1 has {lengths[0]}"
-    return ""
-
-
-def _several(value: Any) -> bool:
-    return (
-        value.ndim > 0
-        if isinstance(value, np.ndarray)
-        else isinstance(value, Iterable) and not isinstance(value, str)
-    )
-
-
-def amounts(
-    array: np.ndarray, name: str, rows: Index, columns: Index, row_noun: str, column_noun: str
-) -> None:
+def amounts(array: np.ndarray, name: str, *axes: Index) -> None:
     """Require finite numbers >= 0; the error names the first that is not."""
-
-    def entry(position: tuple[int, ...]) -> str:
-        row, column = rows[position[0]], columns[position[1]]
-        return f"{name} of {row_noun} {row!r}, {column_noun} {quoted(column)},"
-
-    refused = ~(np.isfinite(array) & (array >= 0))
-    if refused.any():
-        position = tuple(np.argwhere(refused)[0])
-        raise InstanceError(
-            f"{entry(position)} is {array[position]:g}; expected a finite number >= 0"
-            + _remedy(array[position])
-        )
-    whole_digits(array, entry)
+    expected = "a finite number >= 0 (0 for none; leave out a resource that is unlimited)"
+    refuse(~(np.isfinite(array) & (array >= 0)), array, axes, name, expected, InstanceError)
+    whole_digits(array, name, *axes)
 
 
-def whole_digits(array: np.ndarray, name: Callable[[tuple[int, ...]], str]) -> None:
-    """Raise for positive numbers so small that they lack digits (denormal); ``name`` names them.
+def whole_digits(array: np.ndarray, name: str, *axes: Index) -> None:
+    """Raise for positive numbers so small that they lack digits (denormal).
 
     Their quotients are no floats, or wrong ones, so that nothing could be said of an answer.
     """
-    denormal = (array > 0) & (array < _SMALLEST)
-    if denormal.any():
-        position = tuple(np.argwhere(denormal)[0].tolist())
-        raise InstanceError(
-            f"{name(position)} is {array[position]:g}; expected 0, or at least {_SMALLEST:.3g}: smaller "
-            "numbers have lost digits "
-            "(give it in a smaller unit)"
-        )
+    expected = f"0, or at least {_SMALLEST:.3g}: smaller numbers have lost digits (give it in a smaller unit)"
+    refuse((array > 0) & (array < _SMALLEST), array, axes, name, expected, InstanceError)
 
 
-def _remedy(value: float) -> str:
-    if np.isnan(value):
-        return " (write 0 for 'none', or fill the gap)"
-    if np.isinf(value):
-        return " (an unlimited resource binds no user: leave it out)"
-    return ""
-
-
-def vector(values: Any, size: int, name: str, names: Index) -> np.ndarray:
-    """Return one float for each label."""
-    array = _numbers(f"{name}s", values, names)
-    if array.shape != (size,):
-        raise InstanceError(
-            f"{name}s have shape {array.shape}; expected ({size},), one for each of {few(names)}"
-        )
+def _numbers(values: Any, name: str, *axes: Index) -> np.ndarray:
+    """Return a float for each combination of labels; weights may be of users alone."""
+    subject = _argument(name)
+    array = numbers_in(aligned(values, axes, subject, InstanceError), axes, subject, InstanceError)
+    expected = axes[:1] if name == "weight" and array.ndim < 2 else axes
+    require_shape(array.shape, expected, subject, InstanceError)
     return array
 
 
-def _numbers(name: str, values: Any, *axes: Index) -> np.ndarray:
-    """Return floats in the order of the labels."""
-    values = _in_order(values, name, *axes)
-    try:
-        return floats(values)
-    except NumberError as error:
-        raise InstanceError(
-            f"{name} are not all numbers ({_no_number(values, axes[0]) or error})"
-        ) from None
+def _argument(name: str) -> str:
+    return f"the argument '{name.replace(' ', '_')}s'"
 
 
-def _in_order(values: Any, name: str, *axes: Index) -> Any:
-    """Return what is given in the order of the labels, by `aligned`."""
-    return aligned(values, axes, f"the argument {name.replace(' ', '_')!r}", InstanceError)
+def _filled(values: Any, name: str, users: Index, default: float) -> Any:
+    """Return what is given in the order of the users, with the default for None."""
+    ordered = aligned(values, (users,), _argument(name), InstanceError)
+    if isinstance(ordered, (list, tuple)) or getattr(ordered, "ndim", 0) == 1:
+        ordered = [default if item is None else item for item in ordered]
+    return ordered
 
 
 def weights(values: Any, demands: np.ndarray, users: Index, resources: Index) -> np.ndarray:
     """Return weights N or N×R: finite, and > 0, or 0 for a resource that a user does not demand."""
     if values is None:
         return np.ones(len(users))
-    array = _numbers("weights", values, users, resources)
-    if array.shape not in ((len(users),), demands.shape):
-        raise InstanceError(
-            f"weights have shape {array.shape}; expected ({len(users)},), one for each user, or "
-            f"{demands.shape}, "
-            "one for each user and resource"
-        )
+    axes = (users, resources)
+    array = _numbers(values, "weight", *axes)
     refused = ~(np.isfinite(array) & (array > 0))
     if array.ndim == 2:
         refused &= ~((array == 0) & (demands == 0))
-    if refused.any():
-        position = tuple(np.argwhere(refused)[0])
-        resource_text = f", resource {quoted(resources[position[1]])}" if array.ndim == 2 else ""
-        raise InstanceError(
-            f"weight of user {quoted(users[position[0]])}{resource_text} is {array[position]:g}; "
-            "expected a finite number > 0 (leave a user out who is to get nothing, or set its task limit to 0)"
-        )
-    whole_digits(array, lambda position: f"weight of user {quoted(users[position[0]])}")
+    expected = (
+        "a finite number > 0 (leave a user out who is to get nothing, or set its task limit to 0)"
+    )
+    refuse(refused, array, axes, "weight", expected, InstanceError)
+    whole_digits(array, "weight", *axes)
     return array
 
 
 def task_limits(limits: Any, users: Index) -> np.ndarray:
-    """Return limits N >= 0, infinite where there is none (NaN in a table also means none)."""
+    """Return limits N >= 0, infinite where there is none (None in a table also means none)."""
     if limits is None:
         return np.full(len(users), np.inf)
-    ordered = _in_order(limits, "task_limits", users)
-    if isinstance(ordered, (list, tuple)) or getattr(ordered, "ndim", 0) == 1:
-        ordered = [np.inf if item is None else item for item in ordered]
-    array = vector(ordered, len(users), "task limit", users)
-    problem = (
-        "task limit of user {0!r} is {1:g}; expected a number >= 0 (infinity or None: no limit)"
-    )
-    _refuse(~(array >= 0), users, problem, array)
-    whole_digits(array, lambda position: f"task limit of user {quoted(users[position[0]])}")
+    array = _numbers(_filled(limits, "task limit", users, np.inf), "task limit", users)
+    expected = "a number >= 0 (infinity or None: no limit)"
+    refuse(~(array >= 0), array, (users,), "task limit", expected, InstanceError)
+    whole_digits(array, "task limit", users)
     return array
 
 
@@ -267,15 +158,12 @@ def job_sizes(values: Any, limits: np.ndarray, users: Index) -> np.ndarray | Non
     """Return job sizes N, of which task limits are multiples; None where all are 1."""
     if values is None:
         return None
-    ordered = _in_order(values, "job_sizes", users)
-    if isinstance(ordered, (list, tuple)) or getattr(ordered, "ndim", 0) == 1:
-        ordered = [1 if item is None else item for item in ordered]
-    sizes = _whole_numbers(ordered, users, "job size of user")
+    sizes = _whole_numbers(_filled(values, "job size", users, 1), users, "job size")
     finite = np.where(np.isfinite(limits), limits, 0.0)
-    for n in np.flatnonzero((sizes > 1) & (finite % sizes > 0)).tolist():
+    for n in np.flatnonzero((sizes > 1) & (finite % sizes > 0))[:1].tolist():
         raise InstanceError(
-            f"task limit of user {quoted(users[n])} is {limits[n]:g}, which is no multiple of its job "
-            f"size, {sizes[n]}; its tasks run {sizes[n]} at once or not at all"
+            f"task limit of user {quoted(users[n])} is {limits[n]:g}; expected a multiple of its job size, "
+            f"{sizes[n]}, since its tasks run {sizes[n]} at once or not at all"
         )
     return None if (sizes == 1).all() else sizes
 
@@ -284,13 +172,8 @@ def rates(values: Any, users: Index, servers: Index) -> np.ndarray | None:
     """Return rates N×K >= 0."""
     if values is None:
         return None
-    array = matrix(_in_order(values, "rates", users, servers), "rates", len(servers))
-    if array.shape != (len(users), len(servers)):
-        raise InstanceError(
-            f"rates have shape {array.shape}; expected {(len(users), len(servers))}, users × "
-            "servers"
-        )
-    amounts(array, "rate", users, servers, "user", "server")
+    array = _numbers(values, "rate", users, servers)
+    amounts(array, "rate", users, servers)
     return array
 
 
@@ -299,31 +182,22 @@ def counts(values: Any, servers: Index, capacities: np.ndarray, resources: Index
     numbers = (
         np.ones(len(servers), dtype=np.int64)
         if values is None
-        else _whole_numbers(values, servers, "count of server")
+        else _whole_numbers(values, servers, "count")
     )
     with np.errstate(over="ignore"):
         overflowing = np.isinf(numbers @ capacities)
-    problem = (
-        "all servers together have more of resource {0!r} than a float holds; give demands and "
-        "capacities of it in a "
-        "larger unit"
-    )
-    _refuse(overflowing, resources, problem)
+    problem = "is more in all servers together than a float holds; expected a larger unit of it"
+    refuse_label(overflowing, resources, problem)
     return numbers
 
 
 def _whole_numbers(values: Any, labels: Index, name: str) -> np.ndarray:
-    """Return whole numbers of at least 1, one for each label; ``name`` is for errors."""
-    array = vector(values, len(labels), name.partition(" of ")[0], labels)
-    refused = ~(
-        np.isfinite(array) & (array >= 1) & (array == np.floor(array)) & (array < LARGEST_WHOLE)
-    )
-    if refused.any():
-        position = int(np.argmax(refused))
-        bound = " below 2**53" if array[position] >= LARGEST_WHOLE else ""
-        raise InstanceError(
-            f"{name} {quoted(labels[position])} is {array[position]:g}; expected a whole number >= 1{bound}"
-        )
+    """Return whole numbers of at least 1, one for each label."""
+    array = _numbers(values, name, labels)
+    is_whole = np.isfinite(array) & (array >= 1) & (array == np.floor(array))
+    refused = ~(is_whole & (array < LARGEST_WHOLE))
+    expected = "a whole number >= 1 below 2**53"
+    refuse(refused, array, (labels,), name, expected, InstanceError)
     return array.astype(np.int64)
 
 
@@ -331,10 +205,8 @@ def entitlements(values: Any, users: Index) -> np.ndarray | None:
     """Return entitlements N >= 0 that sum to 1."""
     if values is None:
         return None
-    array = vector(values, len(users), "entitlement", users)
-    refused = ~(np.isfinite(array) & (array >= 0))
-    _refuse(refused, users, "entitlement of user {0!r} is {1:g}; expected a number >= 0", array)
-    whole_digits(array, lambda position: f"entitlement of user {quoted(users[position[0]])}")
+    array = _numbers(values, "entitlement", users)
+    amounts(array, "entitlement", users)
     total = float(array.sum())
     if abs(total - 1) > AGREEMENT:
         raise InstanceError(
@@ -355,12 +227,8 @@ def units(names: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
             f"units are {quoted(names)}; expected a mapping from resources to units (text)"
         )
     for resource, unit in names.items():
-        require_known(
-            resource,
-            list(resources),
-            f"a unit is given for {quoted(resource)}, which is no resource",
-            InstanceError,
-        )
+        problem = f"a unit is given for {quoted(resource)}, which is no resource"
+        require_known(resource, list(resources), problem, InstanceError)
         if unit is not None:
             require_text(unit, f"the unit of {quoted(resource)}", InstanceError)
     return {str(resource): unit for resource, unit in names.items() if unit}
@@ -371,30 +239,24 @@ def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame | None:
     if table is None:
         return None
     name = f"{names.name}_attributes"
-    if not isinstance(table, pd.DataFrame):
-        expected = f"a DataFrame with one row for each {names.name}"
-        raise InstanceError(f"{name} are {type(table).__name__}; expected {expected}")
-    if len(table) != len(names):
+    if not isinstance(table, pd.DataFrame) or len(table) != len(names):
         raise InstanceError(
-            f"attributes of {len(table)} {names.name}s for {len(names)}; expected one row each"
+            f"{name} are {quoted(table)}; expected a DataFrame with one row for each {names.name}"
         )
-    has_no_labels = type(table.index) is pd.RangeIndex and len(table) == len(names)
+    has_no_labels = type(table.index) is pd.RangeIndex
     if has_no_labels and not any(isinstance(label, int) for label in names):
         # a table by columns, whose rows are in order: 0, 1, … cannot be meant as labels
         table = table.set_axis(names.labels)
-    ordered = table.iloc[
-        order(table.index, names, f"the table {quoted(name)}", InstanceError)
-    ].copy()
+    ordered = table.iloc[order(table.index, names, f"the table {name!r}", InstanceError)].copy()
     ordered.index = names.labels
     for column, entries in ordered.items():
         require_writable(column, f"a column of the table {name!r}", InstanceError)
         if pd.api.types.is_numeric_dtype(entries):
             continue
         for label, entry in zip(names, entries, strict=True):
-            if is_writable(entry):
-                continue
-            subject = f"{quoted(column)} of {names.name} {quoted(label)}"
-            require_writable(entry, subject, InstanceError)
+            if not is_writable(entry):
+                subject = f"{quoted(column)} of {names.name} {quoted(label)}"
+                require_writable(entry, subject, InstanceError)
     return ordered
 
 
@@ -404,57 +266,29 @@ def rates_fit(
     """Raise for a rate above 0 on a server that lacks a demanded resource, where no task fits."""
     if values is None:
         return
-    for r in range(d.shape[1]):
-        demanded = d[:, r, None] > 0
-        lacking = c[None, :, r] == 0
-        refused = (values > 0) & demanded & lacking
-        if refused.any():
-            n, i = (int(k) for k in np.argwhere(refused)[0])
-            user = indices[0][n]
-            server = indices[1][i]
-            resource = indices[2][r]
-            raise InstanceError(
-                f"rate of user {quoted(user)} on server {quoted(server)} is {values[n, i]:g}, but its tasks "
-                f"need {quoted(resource)}, of "
-                "which the server has none; expected the rate 0 there (or give the server a "
-                "capacity of it, or leave "
-                "the resource out of the user's demands)"
-            )
+    users, servers, resources = indices
+    for r, resource in enumerate(resources):
+        refused = (values > 0) & (d[:, r, None] > 0) & (c[None, :, r] == 0)
+        expected = f"0, since its tasks need {quoted(resource)}, of which the server has none"
+        refuse(refused, values, (users, servers), "rate", expected, InstanceError)
 
 
-def demands_something(demands: np.ndarray, users: Index) -> None:
-    """Require that each user demands something."""
-    problem = (
-        "user {0!r} demands nothing, so it could run without end; expected a positive demand for "
-        "at least one resource "
-        "(leave the user out, or give the demand)"
+def refuse_label(refused: Any, names: Index, problem: str) -> None:
+    """Raise for the first label that is refused."""
+    for position in np.flatnonzero(refused)[:1].tolist():
+        raise InstanceError(f"{names.name} {quoted(names[position])} {problem}")
+
+
+def offered_and_demanded(d: np.ndarray, c: np.ndarray, users: Index, resources: Index) -> None:
+    """Require that each user demands something, and that each resource is in some server."""
+    refuse_label(
+        ~d.any(axis=1),
+        users,
+        "demands nothing, so it could run without end; expected a demand of some resource, or leave the "
+        "user out",
     )
-    _refuse(~demands.any(axis=1), users, problem)
-
-
-def offered_somewhere(capacities: np.ndarray, resources: Index) -> None:
-    """Require that each resource is in some server."""
-    problem = (
-        "resource {0!r} is in no server: its capacity is 0 everywhere; expected a positive "
-        "capacity somewhere (leave "
-        "the resource out and the users who need it)"
+    refuse_label(
+        ~c.any(axis=0),
+        resources,
+        "is in no server: its capacity is 0 everywhere; leave it out, and the users who need it",
     )
-    _refuse(~capacities.any(axis=0), resources, problem)
-
-
-def eligible_somewhere(eligible: np.ndarray, users: Index) -> None:
-    """Require that each user may run on some server."""
-    problem = (
-        "user {0!r} has no eligible server; expected at least one (relax its condition, or leave "
-        "it out)"
-    )
-    _refuse(~eligible.any(axis=1), users, problem)
-
-
-def _refuse(refused: Any, names: Index, problem: str, values: Any = None) -> None:
-    """Raise for the first refused entry: its name goes to ``{0}``, its value to ``{1}``."""
-    if refused.any():
-        position = int(refused.argmax())
-        raise InstanceError(
-            problem.format(names[position], None if values is None else values[position])
-        )

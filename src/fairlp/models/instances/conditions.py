@@ -22,8 +22,9 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, nearest, quoted
+from ..notation.combinations import listed_numbers
 from ..notation.expressions import Index
-from ..notation.labels import aligned, is_table, position_remedy
+from ..notation.labels import aligned, is_table
 from . import checks
 
 __all__ = ["Columns", "condition_text", "evaluate", "is_missing"]
@@ -168,7 +169,7 @@ def condition_text(allowed: Mapping[Any, Any], whose: str) -> str:
     for name, values in allowed.items():
         if not isinstance(name, str) or "`" in name or not name:
             raise InstanceError(
-                f"{whose} has a condition on attribute {quoted(name)}; expected a name without backticks"
+                f"{whose} has a condition on {quoted(name)}; expected a name without backticks"
             )
         plain = (
             name.isidentifier()
@@ -179,9 +180,8 @@ def condition_text(allowed: Mapping[Any, Any], whose: str) -> str:
         if isinstance(values, (set, frozenset)):
             values = sorted(values, key=lambda value: (str(type(value)), value))
         if isinstance(values, (list, tuple, np.ndarray, pd.Series, pd.Index)):
-            parts.append(
-                f"{shown} in [{', '.join(_literal_text(value, name, whose) for value in values)}]"
-            )
+            texts = [_literal_text(value, name, whose) for value in values]
+            parts.append(f"{shown} in [{', '.join(texts)}]")
         else:
             parts.append(f"{shown} == {_literal_text(values, name, whose)}")
     return " and ".join(parts)
@@ -189,13 +189,9 @@ def condition_text(allowed: Mapping[Any, Any], whose: str) -> str:
 
 def _literal_text(value: Any, name: str, whose: str) -> str:
     value = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(value, (str, int, float)) or (
-        isinstance(value, float) and not math.isfinite(value)
-    ):
+    if not isinstance(value, (str, int, float)) or repr(value) in ("nan", "inf", "-inf"):
         raise InstanceError(
-            f"{whose} allows {quoted(value)} for attribute {quoted(name)}; expected text, a number or "
-            "True/False (nothing equals "
-            "a missing value)"
+            f"{whose} allows {quoted(value)} for attribute {quoted(name)}; expected text, a number or a flag"
         )
     return repr(value)
 
@@ -213,8 +209,7 @@ class _Condition:
         self.whose = whose
         self._backticks: dict[str, str] = {}
         if len(text) > _MOST_LETTERS:
-            self.text = f"{text[:40]}…"
-            self._fail(f"it has {len(text):,} characters; expected at most {_MOST_LETTERS:,}")
+            self._fail(f"expected at most {_MOST_LETTERS:,} characters")
         self._source = _QUOTED.sub(self._stand_in, text)
 
     def evaluate(self) -> np.ndarray:
@@ -224,14 +219,8 @@ class _Condition:
                 tree = ast.parse(self._source, mode="eval")
             return self._truth(tree.body)
         except SyntaxError as error:
-            offset = error.offset or 0
-            place = (
-                f" near {self.text[offset - 1 : offset + 14]!r}"
-                if 0 < offset <= len(self.text)
-                else " at its end"
-            )
             self._fail(
-                f"{error.msg} at position {offset or len(self.text)},{place} (as in: gpu_model == 'T4')"
+                f"{error.msg} at position {error.offset or len(self.text)}; write as in: gpu_model == 'T4'"
             )
         except (ValueError, RecursionError, MemoryError) as error:
             if isinstance(error, InstanceError):
@@ -272,15 +261,12 @@ class _Condition:
                 holds &= self._comparison(left, op, right)
             return holds
         operand = self._operand(node)
+        values = operand.values if isinstance(operand, Column) else [operand]
+        if not all(isinstance(value, bool) for value in values):
+            self._fail(f"{self._shown(node)!r} is not True or False by itself; compare it")
         if isinstance(operand, Column):
-            if any(not isinstance(value, bool) for value in operand.values):
-                self._fail(
-                    f"{self._shown(node)!r} is not True or False by itself; compare it with a value"
-                )
             return operand.where(bool)
-        if isinstance(operand, bool):
-            return np.full(self.columns.size, operand)
-        self._fail(f"{self._shown(node)!r} is not True or False by itself; compare a name with it")
+        return np.full(self.columns.size, operand)
 
     def _comparison(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> np.ndarray:
         if isinstance(op, (ast.In, ast.NotIn)):
@@ -303,9 +289,7 @@ class _Condition:
 
     def _membership(self, left: ast.expr, right: ast.expr, inside: bool) -> np.ndarray:
         if not isinstance(right, (ast.List, ast.Tuple, ast.Set)):
-            self._fail(
-                f"'in' needs a list of values, such as ['T4', 'P100'], not {self._shown(right)!r}"
-            )
+            self._fail("'in' needs a list of values, such as ['T4', 'P100']")
         operand = self._operand(left)
         allowed = [self._literal(element) for element in right.elts]
         for value in allowed:
@@ -321,16 +305,9 @@ class _Condition:
         name = self._backticks.get(node.id, node.id)
         column = self.columns.find(name)
         if column is None:
-            hint = (
-                "True and False are capital"
-                if name in ("true", "false")
-                else f"text needs quotes: {quoted(name)}"
-            )
-            suggestion = (
-                nearest(name, self.columns.names) if self.columns.names else "servers have none"
-            )
             self._fail(
-                f"no attribute or resource of servers is called {quoted(name)}; {suggestion} ({hint})"
+                f"no attribute or resource of servers is called {quoted(name)}; "
+                f"{nearest(name, self.columns.names)} (text needs quotes, True and False are capital)"
             )
         return column
 
@@ -339,19 +316,12 @@ class _Condition:
             value = self._literal(node.operand)
             if not isinstance(value, (str, bool)):
                 return -value if isinstance(node.op, ast.USub) else value
-        elif isinstance(node, ast.Constant):
-            if node.value is None:
-                self._fail(
-                    "nothing equals None; a name whose value may be missing is found by: not (name "
-                    "== name)"
-                )
-            if isinstance(node.value, (str, int, float)):
-                return node.value
+        elif isinstance(node, ast.Constant) and isinstance(node.value, (str, int, float)):
+            return node.value
         position = len(self._source.encode()[: node.col_offset].decode(errors="ignore")) + 1
         self._fail(
             f"{self._shown(node)!r} at position {position} is not understood; expected names, text in "
-            "quotes, numbers, "
-            "True/False, comparisons, in [...], and, or, not"
+            "quotes, numbers, True/False, comparisons, in [...], and, or, not"
         )
 
     def _same_kind(self, a: Any, b: Any, *, ordered: bool) -> None:
@@ -359,19 +329,12 @@ class _Condition:
         kinds_a, kinds_b = (
             x.kinds if isinstance(x, Column) else frozenset([_kind(x)]) for x in (a, b)
         )
-        if not kinds_a or not kinds_b:
-            return
-        if kinds_a & kinds_b and not (ordered and len(kinds_a | kinds_b) > 1):
-            return
-        shown = [
-            f"attribute {x.name!r} ({' and '.join(sorted(kinds))})"
-            if isinstance(x, Column)
-            else f"{x!r} ({_kind(x)})"
-            for x, kinds in ((a, kinds_a), (b, kinds_b))
-        ]
-        self._fail(
-            f"{shown[0]} cannot be compared with {shown[1]}; expected two texts or two numbers"
-        )
+        if (
+            kinds_a
+            and kinds_b
+            and ((ordered and len(kinds_a | kinds_b) > 1) or not kinds_a & kinds_b)
+        ):
+            self._fail("text cannot be compared with numbers; expected two texts or two numbers")
 
 
 # Where users may run: every way to say it becomes one table of users × servers.
@@ -430,42 +393,23 @@ def resolve(
     else:
         columns = Columns(pd.DataFrame() if attributes is None else attributes, c, r)
         mask, conditions = _mask_of_entries(_entries(eligible, n), n, i, columns)
-    checks.eligible_somewhere(mask, n)
+    problem = "has no eligible server; expected at least one (relax its condition, or leave it out)"
+    checks.refuse_label(~mask.any(axis=1), n, problem)
     return (None if mask.all() else mask), conditions
 
 
 def _table(eligible: Any, n: Index, i: Index) -> np.ndarray | None:
     """Return a table of users × servers as an array, or None where each user has one entry."""
-    if is_table(eligible):
+    if is_table(eligible) or isinstance(eligible, np.ma.MaskedArray):
         return np.asarray(aligned(eligible, (n, i), "eligible", InstanceError))
-    if isinstance(eligible, np.ma.MaskedArray):
-        eligible = aligned(eligible, (n, i), "eligible", InstanceError)
     if isinstance(eligible, np.ndarray):
         return None if eligible.ndim == 1 and eligible.dtype.kind not in "biuf" else eligible
     if not isinstance(eligible, (list, tuple)) or not eligible:
         return None
     numbers_are_labels = any(isinstance(label, int) for label in i)
-    entries_are_values = all(
-        isinstance(entry, (*_FLAG, *_NUMBER)) and not is_missing(entry) for entry in eligible
-    )
-    if entries_are_values:
-        return np.array(eligible)
-    if not all(_are_flags(row, numbers_are_labels) for row in eligible):
-        return None
-    if len(eligible) == len(n):
-        for user, row in zip(n, eligible, strict=True):
-            if len(row) != len(i):
-                raise InstanceError(
-                    f"eligible has {len(row)} entries for user {quoted(user)}; expected {len(i)}, True "
-                    "or False for each "
-                    "server (or a list of servers)"
-                )
-    widths = {len(row) for row in eligible}
-    if len(widths) > 1:
-        raise InstanceError(
-            f"eligible has {len(eligible)} rows; expected {len(n)}, one for each user"
-        )
-    return np.array([list(row) for row in eligible])
+    if _are_flags(eligible, False) or all(_are_flags(row, numbers_are_labels) for row in eligible):
+        return np.array(eligible, dtype=object)
+    return None
 
 
 def _are_flags(row: Any, numbers_are_labels: bool) -> bool:
@@ -479,59 +423,32 @@ def _are_flags(row: Any, numbers_are_labels: bool) -> bool:
 def _mask_of_table(table: np.ndarray, n: Index, i: Index) -> np.ndarray:
     if table.shape != (len(n), len(i)):
         raise InstanceError(
-            f"eligible has shape {table.shape}; expected {(len(n), len(i))}, True or False for "
-            "each user and server "
-            "(or one condition or list of servers for each user)"
+            f"eligible has shape {table.shape}; expected {(len(n), len(i))}, True or False for each user and "
+            "server (or one condition or list of servers for each user)"
         )
     if table.dtype == bool:
         return table.copy()
-    if table.dtype.kind not in "iufO":
-        raise InstanceError(
-            f"eligible is of type {table.dtype}; expected True or False for each user and server"
-        )
     yes = np.asarray(table == 1, dtype=bool)
-    no = np.asarray(table == 0, dtype=bool)
-    refused = ~(yes | no)
-    if refused.any():
-        user, server = (int(k) for k in np.argwhere(refused)[0])
+    for user, server in np.argwhere(~yes & np.asarray(table != 0, dtype=bool))[:1].tolist():
         raise InstanceError(
-            f"eligible of user {quoted(n[user])} on server {quoted(i[server])} is {quoted(table[user, server])}; "
-            "expected True or False"
+            f"eligible of user {quoted(n[user])} on server {quoted(i[server])} is "
+            f"{quoted(table[user, server])}; expected True or False"
         )
     return yes
 
 
 def _entries(eligible: Any, n: Index) -> Sequence[Any]:
     """Return one entry for each user, in order."""
-    remedy = ""
-    if isinstance(eligible, pd.Series):
-        remedy = position_remedy(eligible.index)
-        eligible = _by_user(eligible)
-    if isinstance(eligible, Mapping):
-        for user in eligible:
-            if user not in n:
-                raise InstanceError(
-                    f"eligible names user {quoted(user)}, who is unknown; {nearest(user, n)}{remedy}"
-                )
-        return [eligible.get(user) for user in n]
-    if isinstance(eligible, str) or not isinstance(eligible, (list, tuple, np.ndarray, pd.Index)):
+    if isinstance(eligible, (pd.Series, Mapping)):
+        listed = listed_numbers(eligible, (n,), "eligible", InstanceError)
+        entry_of = {} if listed is None else dict(zip(*listed, strict=True))
+        return [entry_of.get(user) for user in range(len(n))]
+    is_list = isinstance(eligible, (list, tuple, np.ndarray, pd.Index))
+    if not is_list or len(eligible) != len(n):
         raise InstanceError(
-            f"eligible is {type(eligible).__name__}; expected users × servers, or one entry for "
-            "each user in a list or "
-            "a mapping"
-        )
-    if len(eligible) != len(n):
-        raise InstanceError(
-            f"eligible has {len(eligible)} entries; expected {len(n)}, one for each user"
+            f"eligible is {quoted(eligible)}; expected users × servers, or one entry for each of {len(n)} users"
         )
     return list(eligible)
-
-
-def _by_user(eligible: pd.Series[Any]) -> dict[Any, Any]:
-    if not eligible.index.is_unique:
-        twice = eligible.index[eligible.index.duplicated()][0]
-        raise InstanceError(f"eligible has user {quoted(twice)} twice; expected each once")
-    return dict(zip(eligible.index, eligible, strict=True))
 
 
 def _mask_of_entries(
@@ -556,9 +473,8 @@ def _mask_of_entries(
             mask[k, _positions(entry, n[k], position)] = True
         else:
             raise InstanceError(
-                f"eligible of user {quoted(n[k])} is {quoted(entry)} ({type(entry).__name__}); expected a "
-                "condition (text), a list "
-                "of servers, a mapping from attributes to values, or None"
+                f"eligible of user {quoted(n[k])} is {quoted(entry)}; expected a condition (text), a list of "
+                "servers, a mapping from attributes to values, or None"
             )
     for text, users in users_of.items():
         mask[users] = evaluate(text, columns, f"user {quoted(n[users[0]])}")

@@ -73,16 +73,18 @@ def indices_and_tables(
     d, c = checks.tables(
         aligned(demands, (n, r), "the table of demands", InstanceError),
         aligned(capacities, (i, r), "the table of capacities", InstanceError),
+        n,
+        i,
+        r,
     )
     sizes = (len(d), len(c), d.shape[1])
     n, i, r = (
         _index_of_size(index, size, symbol, noun)
         for index, size, (symbol, noun) in zip((n, i, r), sizes, kinds, strict=True)
     )
-    checks.amounts(d, "demand", n, r, "user", "resource")
-    checks.amounts(c, "capacity", i, r, "server", "resource")
-    checks.demands_something(d, n)
-    checks.offered_somewhere(c, r)
+    checks.amounts(d, "demand", n, r)
+    checks.amounts(c, "capacity", i, r)
+    checks.offered_and_demanded(d, c, n, r)
     return n, i, r, d, c
 
 

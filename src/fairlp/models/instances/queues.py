@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -11,10 +12,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ...errors import InstanceError, UnknownNameError, nearest, quoted
+from ...errors import InstanceError, nearest, quoted, require_known
 from ..notation.expressions import Index
-from ..notation.labels import aligned, require_ordered, require_text
-from ..notation.reals import NumberError, number
+from ..notation.labels import aligned, refuse, require_ordered, require_text
+from ..notation.reals import NumberError, is_number, number
 from .arithmetic import relative
 from .branches import Branches
 from .checks import whole_digits
@@ -264,10 +265,8 @@ class Queues:
     def named(self, path: Any) -> int:
         """Return the position of a queue; an error has the nearest names."""
         cleaned_path = cleaned(path)
-        for v, queue_path in enumerate(self.paths):
-            if queue_path == cleaned_path:
-                return v
-        raise UnknownNameError(f"there is no queue {quoted(path)}; {nearest(path, self.paths)}")
+        require_known(cleaned_path, list(self.paths), f"there is no queue {quoted(path)}")
+        return list(self.paths).index(cleaned_path)
 
     def __repr__(self) -> str:
         count = len(self) - 1
@@ -306,16 +305,11 @@ def cleaned(path: Any, owner: str = "") -> str:
     """
     if path is None or (isinstance(path, float) and np.isnan(path)):
         return ROOT
-    if not isinstance(path, str):
-        raise InstanceError(
-            f"queue {quoted(path)}{owner} is {type(path).__name__}; expected a path such as 'org/team' (text)"
-        )
     require_text(path, f"the path of a queue{owner}", InstanceError)
-    stripped = path.strip(SLASH)
+    stripped: str = path.strip(SLASH)
     if SLASH * 2 in stripped:
         raise InstanceError(
-            f"queue {quoted(path)}{owner} has an empty name between two slashes; expected a path such as "
-            "'org/team'"
+            f"queue {quoted(path)}{owner} has an empty name; expected a path such as 'org/team'"
         )
     return stripped
 
@@ -421,19 +415,15 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
     """
     if queue is None:
         return [ROOT] * len(users)
-    if isinstance(queue, str):
-        raise InstanceError(
-            f"queue is one text, {quoted(queue)}; expected the path of each user's queue"
-        )
-    ordered = aligned(queue, (users,), "the argument 'queue'", InstanceError)
-    if not isinstance(ordered, Iterable):
-        raise InstanceError(
-            f"queue is {quoted(queue)}; expected a list with the path of each user's queue"
-        )
-    labels = list(ordered)
+    ordered = (
+        None
+        if isinstance(queue, str)
+        else aligned(queue, (users,), "the argument 'queue'", InstanceError)
+    )
+    labels = list(ordered) if isinstance(ordered, Iterable) else []
     if len(labels) != len(users):
         raise InstanceError(
-            f"{len(labels)} queues for {len(users)} users; expected the path of each user's queue"
+            f"queue is {quoted(queue)}; expected the path of each user's queue, {len(users)} of them"
         )
     labelled = zip(users, labels, strict=True)
     paths = [cleaned(path, f" of user {quoted(user)}") for user, path in labelled]
@@ -455,45 +445,26 @@ def _row(path: str, entry: Any, resources: Index) -> Row:
         entry = {}
     if not isinstance(entry, Mapping):
         entry = {"weight": entry}
+    owner = f"queue {quoted(path)}"
     for key in entry:
-        if key not in _KEYS:
-            raise InstanceError(f"queue {quoted(path)} has {quoted(key)}; {nearest(key, _KEYS)}")
-    weight = _number(entry.get("weight", 1.0), f"weight of queue {quoted(path)}")
-    whole_digits(np.array(weight), lambda _: f"weight of queue {quoted(path)}")
-    if not (np.isfinite(weight) and weight > 0):
-        raise InstanceError(
-            f"weight of queue {quoted(path)} is {weight:g}; expected a finite number > 0"
-        )
-    guarantee = _amounts(
-        entry.get("guarantee"), f"guarantee of queue {quoted(path)}", resources, 0.0
-    )
-    cap = _amounts(entry.get("cap"), f"cap of queue {quoted(path)}", resources, np.inf)
-    for name, row, refused in (
-        ("guarantee", guarantee, ~np.isfinite(guarantee) | (guarantee < 0)),
-        ("cap", cap, np.isnan(cap) | (cap < 0)),
-        ("guarantee", guarantee, guarantee > cap),
+        require_known(key, _KEYS, f"{owner} has {quoted(key)}", InstanceError)
+    weight = np.array(_number(entry.get("weight", 1.0), f"weight of {owner}"))
+    is_weight = np.isfinite(weight) & (weight > 0)
+    refuse(~is_weight, weight, (), f"weight of {owner}", "a finite number > 0", InstanceError)
+    whole_digits(weight, f"weight of {owner}")
+    guarantee = _amounts(entry.get("guarantee"), f"guarantee of {owner}", resources, 0.0)
+    cap = _amounts(entry.get("cap"), f"cap of {owner}", resources, np.inf)
+    for name, row, refused, expected in (
+        ("guarantee", guarantee, ~np.isfinite(guarantee) | (guarantee < 0), "a finite number >= 0"),
+        ("cap", cap, np.isnan(cap) | (cap < 0), "a number >= 0"),
+        ("guarantee", guarantee, guarantee > cap, "at most its cap"),
     ):
-        if refused.any():
-            r = int(np.argmax(refused))
-            bound = (
-                f"at most its cap, {cap[r]:g}"
-                if guarantee[r] > cap[r] and cap[r] >= 0
-                else "a number >= 0"
-            )
-            hint = " (leave it out for none)" if not row[r] >= 0 or np.isinf(row[r]) else ""
-            raise InstanceError(
-                f"{name} of queue {quoted(path)}, resource {quoted(resources[r])}, is {row[r]:g}; expected "
-                f"{bound}{hint}"
-            )
-    for name, row in (("guarantee", guarantee), ("cap", cap)):
-
-        def place(position: tuple[int, ...], name: str = name) -> str:
-            return f"{name} of queue {quoted(path)}, resource {quoted(resources[position[0]])},"
-
-        whole_digits(row, place)
+        expected += " (leave it out for none)"
+        refuse(refused, row, (resources,), f"{name} of {owner}", expected, InstanceError)
+        whole_digits(row, f"{name} of {owner}", resources)
     quotas = {}
     for kind in KINDS:
-        name = f"{kind} of queue {quoted(path)}"
+        name = f"{kind} of {owner}"
         amounts = _mapping(entry.get(kind), name).items()
         quotas[kind] = {
             str(key): _number(amount, f"{name}, {quoted(key)},")
@@ -502,7 +473,7 @@ def _row(path: str, entry: Any, resources: Index) -> Row:
         }
         for key in quotas[kind]:
             parted(key, resources, name)
-    return weight, guarantee, cap, quotas
+    return float(weight), guarantee, cap, quotas
 
 
 def _amounts(amounts: Any, name: str, resources: Index, default: float) -> np.ndarray:
@@ -510,10 +481,7 @@ def _amounts(amounts: Any, name: str, resources: Index, default: float) -> np.nd
     row = np.full(len(resources), default)
     place = {resource: r for r, resource in enumerate(resources)}
     for resource, amount in _mapping(amounts, name).items():
-        if resource not in place:
-            raise InstanceError(
-                f"{name} names {quoted(resource)}, which is no resource; {nearest(resource, place)}"
-            )
+        require_known(resource, place, f"{name} names {quoted(resource)}", InstanceError)
         if amount is not None:
             row[place[resource]] = _number(amount, f"{name}, resource {quoted(resource)},")
     return row
@@ -531,12 +499,10 @@ def _mapping(amounts: Any, name: str) -> Mapping[Any, Any]:
 
 
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, (bool, np.bool_)):
-        raise InstanceError(f"{name} is {quoted(value)}; expected a number")
-    try:
-        return number(value)
-    except NumberError as error:
-        raise InstanceError(f"{name} is {quoted(value)}; expected a number ({error})") from None
+    with suppress(NumberError):
+        if is_number(value):
+            return number(value)
+    raise InstanceError(f"{name} is {quoted(value)}; expected a number")
 
 
 def _records(table: pd.DataFrame, resources: Index) -> Iterable[tuple[Any, dict[str, Any]]]:
@@ -549,11 +515,8 @@ def _records(table: pd.DataFrame, resources: Index) -> Iterable[tuple[Any, dict[
         if word in KINDS and name:
             key_of[column] = word, name
     for column in table.columns:
-        if column != "weight" and column not in key_of:
-            raise InstanceError(
-                f"the table of queues has a column {quoted(column)}; "
-                f"{nearest(column, ['weight', *key_of])}"
-            )
+        problem = f"the table of queues has a column {quoted(column)}"
+        require_known(column, ["weight", *key_of], problem, InstanceError)
     if not table.columns.is_unique:
         raise InstanceError("the table of queues has a column twice; expected each once")
     # some versions of pandas give no records of a table that has no columns

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import InstanceError, nearest, quoted
+from ...errors import InstanceError, quoted, require_known
 from ..notation.expressions import Index
 from .conditions import Columns, evaluate
 
@@ -111,10 +111,7 @@ def parted(key: Any, resources: Iterable[Any], name: str) -> tuple[int, str]:
     """
     position = {str(resource): r for r, resource in enumerate(resources)}
     own, _, condition = (str(key), "", "") if str(key) in position else str(key).partition(AT)
-    if own not in position:
-        raise InstanceError(
-            f"{name} names {quoted(key)}, which is no resource; {nearest(own, position)}"
-        )
+    require_known(own, position, f"{name} names {quoted(key)}", InstanceError)
     return position[own], condition
 
 
@@ -149,9 +146,7 @@ def quotas_of(rows: Mapping[str, Said], tree: Sequence[str], resources: Index) -
                         f"{owner} is {amount:g}; expected a number >= 0 (leave it out for none)"
                     )
                 if name not in quotas.get("nominal", {}):
-                    raise InstanceError(
-                        f"{owner} has no nominal quota beside it; give one (0 counts)"
-                    )
+                    raise InstanceError(f"{owner} has no nominal quota beside it; give one")
                 amounts[k, place[path], column[name]] = amount
     columns = [parted(name, resources, "a quota") for name in names]
     return Quotas(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError, quoted
+from ...errors import FairlpError, ModelError, quoted
 from .labels import (
     Index,
     Indices,
@@ -129,7 +129,9 @@ def found_in(positions: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.
     return exists, ranks[exists]
 
 
-def listed_numbers(data: Any, over: Indices, subject: str) -> ListedNumbers | None:
+def listed_numbers(
+    data: Any, over: Indices, subject: str, error: type[FairlpError] = ModelError
+) -> ListedNumbers | None:
     """Return the numbers of labelled data that need not have all combinations; None for others.
 
     >>> n = Index("n", ["ann", "bob"], "user")
@@ -148,7 +150,7 @@ def listed_numbers(data: Any, over: Indices, subject: str) -> ListedNumbers | No
     if not isinstance(data, pd.Series) or data.index.nlevels != len(over):
         return None
     columns = _in_order(data.index, over)
-    return ListedNumbers(_positions(columns, over, subject), data.to_numpy())
+    return ListedNumbers(_positions(columns, over, subject, error=error), data.to_numpy())
 
 
 def _series_of(data: Mapping[Any, Any], depth: int) -> Any:
@@ -261,19 +263,25 @@ def _codes(column: Any, axis: Index, subject: str) -> np.ndarray:
         raise
 
 
-def _positions(columns: Sequence[Any], axes: Indices, subject: str, remedy: str = "") -> np.ndarray:
+def _positions(
+    columns: Sequence[Any],
+    axes: Indices,
+    subject: str,
+    remedy: str = "",
+    error: type[FairlpError] = ModelError,
+) -> np.ndarray:
     """Return the positions of combinations that are given as columns of labels."""
     codes = [_codes(column, axis, subject) for column, axis in zip(columns, axes, strict=True)]
     for column, axis, places in zip(columns, axes, codes, strict=True):
         for k in np.flatnonzero(places < 0)[:1].tolist():
             label = list(column)[k]
-            raise ModelError(unknown_label(subject, axis, label, remedy or position_remedy(column)))
+            raise error(unknown_label(subject, axis, label, remedy or position_remedy(column)))
     shape = shape_of(axes)
     flat = np.ravel_multi_index(tuple(codes), shape) if axes else np.zeros(0, dtype=np.intp)
     ordered = np.sort(flat)
     for position in ordered[1:][ordered[1:] == ordered[:-1]][:1].tolist():
         place = np.unravel_index(position, shape)
-        raise ModelError(
+        raise error(
             f"{subject} has {labels_at(axes, map(int, place))} twice; expected each combination once "
             "(what is there several times needs an index of its own)"
         )

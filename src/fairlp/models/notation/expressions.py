@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise, product
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import pandas as pd
 
-from ...errors import (
-    ModelError,
-    NoArgumentError,
-    quoted,
-    refused,
-    worded,
-)
+from ...errors import ModelError, quoted
 from ..programs.program import free_name
-from . import operators
 from .brackets import Parts, places_in
 from .labels import (
     Immutable,
@@ -29,20 +20,21 @@ from .labels import (
     Indices,
     aligned,
     as_indices,
-    axes_text,
     carries_labels,
     completions,
-    labels_at,
     laid_out,
+    located,
     member,
+    numbers_in,
     placed,
+    refuse,
+    require_shape,
     says_its_indices,
     shape_of,
     symbols_of,
     union,
 )
-from .operators import Refusals
-from .reals import NumberError, floats, is_number, is_whole_number, number
+from .reals import NumberError, is_number, is_whole_number, number
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -60,18 +52,7 @@ _SQUARES = (
 )
 
 
-#: What a relation does not do, and what to write.
-_NO_LOGIC = (
-    "stands in no logic",
-    "of two relations that both hold declare each by its own name; of one that holds where a binary y is 1 "
-    "write model.indicator('name', y, relation)",
-)
-#: Functions of pandas, xarray and masked arrays that do not hand an operator over to what stands on the right, but
-#: read it as numbers.
-_WOULD_READ = ("dot", "as_compatible_data", "getdata")
-
-
-class Expression(Refusals, Immutable):
+class Expression(Immutable):
     """A formula over indices: arithmetic, ``.sum(n)``, and comparisons that make constraints.
 
     Formulas are written, from variables, parameters, numbers and labelled data, with ``+ - * / @``,
@@ -108,16 +89,10 @@ class Expression(Refusals, Immutable):
     _names = frozenset(
         {"indices", "degree", "left", "right", "parts", "value", "body", "over", "argument"}
     )
-    #: Let Series and frames on the left hand over to us (their own priority is 4000).
+    #: Let arrays, Series and frames on the left hand over to us (the priority of frames is 4000).
+    __array_ufunc__ = None
     __pandas_priority__ = 5000
     __hash__ = object.__hash__
-
-    def __init__(self, *_: object, **__: object) -> None:
-        if type(self) is Expression:
-            raise NoArgumentError(
-                "formulas are written, not constructed: 2 * x.sum(n) + 1, of x = "
-                "model.variable('x', n)"
-            )
 
     def __add__(self, other: Any) -> Expression:
         return Add((1, self), (1, as_expression(other, self)))
@@ -165,26 +140,10 @@ class Expression(Refusals, Immutable):
     def __pos__(self) -> Expression:
         return self
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        if ufunc is np.log and method == "__call__" and not keywords:
-            return log(inputs[0])
-        return operators.elementwise(as_expression, ufunc, method, *inputs, **keywords)
-
-    def __array_function__(self, called: Any, _: Any, arguments: Any, keywords: Any) -> Any:
-        return operators.function(called, arguments, keywords)
-
-    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
-        if sys._getframe(1).f_code.co_name in _WOULD_READ:
-            raise ModelError(
-                f"{self} is no array; with the expression first (x @ data, x * data, x <= data) "
-                "labelled data may "
-                "stand beside it, and model.parameter(name, indices, data) takes anything"
-            )
-        array = np.empty(
-            (), dtype=object
-        )  # as of any other object: arrays of expressions are arrays of objects
-        array[()] = self
-        return array
+    def __array_function__(self, called: Any, *_: object) -> NoReturn:
+        raise TypeError(
+            f"NumPy's {called.__name__} takes no formula; + - * / @, abs(x), x**2 and x.sum() do"
+        )
 
     def sum(self, *over: Index | tuple[Index, ...]) -> SumOver:
         """Sum over the given indices (over all free ones when none is given).
@@ -425,29 +384,16 @@ class Expression(Refusals, Immutable):
             return other <= self
         return Relation(self, ">=", as_expression(other, self))
 
-    def __lt__(self, other: Any) -> NoReturn:
-        raise ModelError(
-            f"{self} is compared by < or >, which Python's max and min do, too; a model has no "
-            "strict relations: write <= or >=, for the largest of several t >= x with "
-            "model.minimize(t), of numbers d.values > 1"
-        )
-
-    __gt__ = __lt__
-
     def __eq__(self, other: Any) -> Relation:  # type: ignore[override]
         return Relation(self, "==", as_expression(other, self))
 
     def __bool__(self) -> NoReturn:
         raise ModelError(
-            "an expression has no truth value; write model.constraint(name, left <= right), of binaries "
-            "1 - y for 'not y' and y + z >= 1 for 'y or z'"
+            "an expression has no truth value; write model.constraint(name, left <= right)"
         )
 
     def __iter__(self) -> NoReturn:
-        raise NoArgumentError(
-            f"Python's own sum, max and loops take no formula ({self}); write x.sum() for the sum "
-            "of all, x.sum(n) for that over one index; loops are over labels: for name in n: x[name]"
-        )
+        raise TypeError(f"{self} is no sequence; write x.sum(n), or for name in n: x[name]")
 
     def __str__(self) -> str:
         from .render import text
@@ -613,8 +559,7 @@ def _require_no_zero(left: Expression, right: Constant | Data) -> None:
     """Raise for a zero among the numbers that an expression is divided by."""
     values = np.asarray(right.value if isinstance(right, Constant) else right.values)
     for place in np.argwhere(values == 0)[:1].tolist():
-        element = labels_at(right.indices, place)
-        raise ModelError(f"division by zero: ({left}) / 0{f' at {element}' if element else ''}")
+        raise ModelError(f"division by zero: ({left}) / 0{located(right.indices, place)}")
 
 
 class SumOver(Expression):
@@ -857,7 +802,6 @@ class Log(OfArgument):
     _refused = "a logarithm of a logarithm or of a power"
 
 
-@worded
 def log(expression: Expression) -> Log:
     """Return the natural logarithm of a linear expression, for objectives.
 
@@ -901,7 +845,6 @@ class Power(OfArgument):
         self.exponent = value
 
 
-@worded
 def power(expression: Expression, exponent: float) -> Power:
     """Return a linear expression to a power, for objectives.
 
@@ -943,7 +886,6 @@ class Minimum(Expression):
         self.degree = 2 * min(1, max(part.degree for part in parts))
 
 
-@worded
 def minimum(*expressions: Any) -> Minimum:
     """Return the least of several expressions, element by element, for levels of a leximin.
 
@@ -993,8 +935,6 @@ class Relation(Immutable):
         _refuse_pairs_of_groups([left.indices, right.indices])
         self.indices = union(left.indices, right.indices)
 
-    __array__ = Expression.__array__
-
     @property
     def parts(self) -> tuple[Expression, ...]:
         """The expressions that it relates."""
@@ -1007,26 +947,9 @@ class Relation(Immutable):
 
     def __bool__(self) -> NoReturn:
         raise ModelError(
-            f"a constraint ({self}) has no truth value; for a range (low <= expression <= high) "
-            "write expression.between(low, high), for 'and' each by its own name"
+            "a relation has no truth value; for low <= x <= high write x.between(low, high)"
         )
 
-    def _refuse(self, *_: object) -> NoReturn:
-        raise ModelError(
-            f"a constraint ({self}) is compared, added or selected from; for a range write "
-            "expression.between(low, high), and sums and labels stand inside it: x['ann'] + 1 <= 5"
-        )
-
-    __le__ = __ge__ = __lt__ = __gt__ = __add__ = __radd__ = __sub__ = __rsub__ = _refuse
-    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __rmatmul__ = _refuse
-    __neg__ = __abs__ = __getitem__ = __setitem__ = __iter__ = __contains__ = _refuse
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = refused(*_NO_LOGIC)
-    __rshift__ = __rrshift__ = __lshift__ = __rlshift__ = refused(*_NO_LOGIC)
-    __len__ = __float__ = __int__ = __round__ = __call__ = refused(
-        "is no number, and has no rows of its own",
-        "declare it: row = model.constraint('name', x <= 1); after solution = model.solve() its numbers are "
-        "solution.slack['name'] and solution.duals['name']",
-    )
     #: Arrays and Series on the left hand over to us.
     __array_ufunc__ = None
     __pandas_priority__ = 5000
@@ -1170,8 +1093,8 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
     subject = f"the {name} end of the range of {expression}"
     none = -np.inf if name == "lower" else np.inf
     axes, array = _numbers(none if value is None else value, expression.indices, subject)
-    if np.isnan(array).any() or (array == -none).any():
-        raise ModelError(f"{subject} is NaN or {-none}; expected numbers, or None for no end")
+    refused = np.isnan(array) | (array == -none)
+    refuse(refused, array, axes, subject, "a number, or None for no end", ModelError)
     if (array == none).all() and array.size:
         return None
     return Constant(array.item()) if array.ndim == 0 else Data(name, axes, array)
@@ -1179,11 +1102,8 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
 
 def _numbers(value: Any, beside: Indices, subject: str) -> tuple[Indices, np.ndarray]:
     """Return the indices among some that the numbers run over, and the numbers as an array."""
-    try:
-        axes, entries = laid_out(value, beside, subject, ModelError)
-        array = floats(entries)
-    except NumberError as error:
-        raise ModelError(f"{subject} is not all numbers ({error})") from None
+    axes, entries = laid_out(value, beside, subject, ModelError)
+    array = numbers_in(entries, axes, subject, ModelError)
     turned = [axes.index(index) for index in beside if index in axes]
     return tuple(axes[k] for k in turned), array.transpose(turned)
 
@@ -1228,8 +1148,9 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
                 f"a formula is expected, not a {kind}; give numbers a name with "
                 "model.parameter(name, indices, values)"
             )
-        axes, array = _numbers_beside(value, beside, f"the {kind} beside {beside}")
-        return _data(value, axes, array, beside)
+        subject = f"the {kind} beside {beside}"
+        axes, array = _numbers_beside(value, beside, subject)
+        return _data(value, axes, array, subject)
     raise ModelError(
         f"{quoted(value)} ({type(value).__name__}) cannot stand in a formula; expected a number, "
         "labelled data or an "
@@ -1237,15 +1158,9 @@ def as_expression(value: Any, beside: Expression | None = None) -> Expression:
     )
 
 
-def _data(value: Any, axes: Indices, array: np.ndarray, beside: Expression) -> Expression:
+def _data(value: Any, axes: Indices, array: np.ndarray, subject: str) -> Expression:
     """Return numbers as an expression, checked."""
-    if not np.isfinite(array).all():
-        position = tuple(np.argwhere(~np.isfinite(array))[0])
-        where = (
-            f"the {type(value).__name__} beside {beside} is {array[position]} at "
-            f"{labels_at(axes, position)}"
-        )
-        raise ModelError(f"{where}; expected finite numbers")
+    refuse(~np.isfinite(array), array, axes, subject, "a finite number", ModelError)
     name = getattr(value, "name", None)
     return (
         Data(name if isinstance(name, str) else "", axes, array) if axes else Constant(array.item())
@@ -1273,8 +1188,8 @@ def _factor(value: Any, beside: Expression, is_left: bool) -> Expression:
     except ModelError as error:
         raise ModelError(f"{error}{_matrix_remedy(value, beside)}") from None
     if not is_sparse:
-        return _data(value, *_numbers(value, axes, subject), beside)
-    return Data("", axes, parameter_values(value, axes, f"of {subject}"))
+        return _data(value, *_numbers(value, axes, subject), subject)
+    return Data("", axes, parameter_values(value, axes, subject))
 
 
 def _matrix_remedy(matrix: Any, beside: Expression) -> str:
@@ -1313,60 +1228,35 @@ def _at(node: Expression, index: Index, place: int) -> SumOver:
     return SumOver(_parts_of(node, [(index, position)]), (index.part(position),))
 
 
-def parameter_values(values: Any, indices: Indices, name: str) -> Any:
+def parameter_values(values: Any, indices: Indices, subject: str) -> Any:
     """Return a parameter's numbers, one for each combination of labels, finite and read-only.
 
     Sparse ones are in COO form.
     """
     if hasattr(values, "tocoo") and not carries_labels(values):
-        return _sparse_values(values, indices, name)
-    if isinstance(values, FunctionType):
-        raise ModelError(
-            f"parameter {quoted(name)} is a function; write the numbers, {{k: f(k) for k in n}}"
-        )
-    try:
-        array = floats(aligned(values, indices, f"parameter {quoted(name)}", ModelError))
-    except NumberError as error:
-        raise ModelError(f"parameter {quoted(name)} is not all numbers ({error})") from None
-    _require_shape(array, indices, name)
-    if not np.isfinite(array).all():
-        position = tuple(np.argwhere(~np.isfinite(array))[0])
-        raise ModelError(
-            f"parameter {name}[{labels_at(indices, position)}] is {array[position]}; expected a finite number"
-        )
+        return _sparse_values(values, indices, subject)
+    ordered = aligned(values, indices, subject, ModelError)
+    array = numbers_in(ordered, indices, subject, ModelError)
+    require_shape(array.shape, indices, subject, ModelError)
+    refuse(~np.isfinite(array), array, indices, subject, "a finite number", ModelError)
     array.setflags(write=False)
     return array
 
 
-def _sparse_values(values: Any, indices: Indices, name: str) -> Any:
+def _sparse_values(values: Any, indices: Indices, subject: str) -> Any:
     """Return a copy of a sparse array as a COO array without repeated places and zeros."""
     from scipy.sparse import coo_array
 
-    _require_shape(values, indices, name)
-    try:
-        array = coo_array(values, copy=True)
-        array.data = floats(array.data)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"parameter {quoted(name)} is not all numbers ({error})") from None
+    require_shape(values.shape, indices, subject, ModelError)
+    array = coo_array(values, copy=True)
+    array.data = numbers_in(array.data, (), subject, ModelError)
     array.sum_duplicates()
     array.eliminate_zeros()
-    if not np.isfinite(array.data).all():
-        position = int((~np.isfinite(array.data)).argmax())
-        where = labels_at(indices, (places[position] for places in array.coords))
-        raise ModelError(
-            f"parameter {name}[{where}] is {array.data[position]}; expected a finite number"
-        )
+    for k in np.flatnonzero(~np.isfinite(array.data))[:1].tolist():
+        place = located(indices, [int(places[k]) for places in array.coords])
+        raise ModelError(f"{subject}{place} is {array.data[k]:g}; expected a finite number")
     array.data.setflags(write=False)
     return array
-
-
-def _require_shape(values: Any, indices: Indices, name: str) -> None:
-    shape = shape_of(indices)
-    if values.shape != shape:
-        raise ModelError(
-            f"parameter {quoted(name)} has shape {values.shape}, expected {shape} ({axes_text(indices)})"
-            + ("" if values.ndim else "; one number for all is default=…, and .set(…) changes some")
-        )
 
 
 def children(node: Expression) -> tuple[Expression, ...]:

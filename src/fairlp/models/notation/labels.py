@@ -18,8 +18,8 @@ from collections.abc import (
     Set,
     Sized,
 )
-from itertools import islice, permutations, product
-from typing import Any, Final, NoReturn
+from itertools import islice, permutations, product, zip_longest
+from typing import Any, Final
 from weakref import ref
 
 import numpy as np
@@ -32,11 +32,8 @@ from ...errors import (
     UnknownNameError,
     nearest,
     quoted,
-    refused,
-    worded,
 )
-from ...hints import hint_of
-from .reals import is_whole_number
+from .reals import NumberError, floats, is_whole_number
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
@@ -55,20 +52,12 @@ class Immutable(Hinted):
     _remedy = "make another one"
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self._names and name not in self.__dict__:
-            object.__setattr__(self, name, value)
-            return
-        subject = f"{type(self).__name__} {getattr(self, 'name', '')}".rstrip()
-        if name not in self._names:
-            kinds = () if hasattr(type(self), name) else type(self).__mro__
-            remedy = hint_of([kind.__name__ for kind in kinds], name) or self._remedy
+        if name not in self._names or name in self.__dict__:
             raise _ReadOnlyError(
-                f"{subject} has no attribute {quoted(name)} that could be set; {remedy}"
+                f"{name!r} of {type(self).__name__} {getattr(self, 'name', '')} cannot be set, since a model "
+                f"that uses it is not told; {self._remedy}"
             )
-        raise _ReadOnlyError(
-            f"{quoted(name)} of {subject} cannot be set, since a model that uses it is not told; "
-            f"{self._remedy}"
-        )
+        object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         from .render import described
@@ -100,17 +89,11 @@ class Index(Immutable):
 
     _names = frozenset({"symbol", "labels", "name", "whole"})
 
-    @worded
     def __init__(
         self, symbol: str, labels: Iterable[Any], name: str = "", whole: Index | None = None
     ) -> None:
-        for text, noun in ((symbol, "the symbol of an index"), (name, "the name of an index")):
-            if not isinstance(text, str) and isinstance(text, Iterable):
-                raise ModelError(
-                    f"{noun} is {quoted(text)}; an index has its symbol first: "
-                    "n = fairlp.Index('n', ['ann', 'bob'])"
-                )
-            require_text(text, noun, ModelError)
+        require_text(symbol, "the symbol of an index, its first argument,", ModelError)
+        require_text(name, f"the name of index {symbol!r}", ModelError)
         if not symbol:
             raise ModelError("the symbol of an index is empty; expected a letter or a word")
         self.symbol = symbol
@@ -225,21 +208,6 @@ class Index(Immutable):
     def __str__(self) -> str:
         return self.symbol
 
-    def _refuse(self, other: object = None) -> NoReturn:
-        raise ModelError(
-            f"index {self.symbol!r} stands in no arithmetic; the label before is taken by "
-            f"x.shift({self.symbol}), the one after by x.shift({self.symbol}, -1), numbers over an "
-            "index are a parameter"
-        )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
-    __truediv__ = __rtruediv__ = __le__ = __ge__ = __lt__ = __gt__ = _refuse
-    __matmul__ = __mod__ = __float__ = _refuse
-    __or__ = __ror__ = __and__ = __rand__ = __xor__ = refused(
-        "is no set",
-        "write n = fairlp.Index('n', [*first, *second]), of a part model.subset or where=",
-    )
-    __call__ = refused("is not called", "write x.sum(n) or x['ann'], and n[0] for its first label")
     #: Arrays on the left hand over to us.
     __array_ufunc__ = None
 
@@ -1012,6 +980,47 @@ def is_label(entry: object, *indices: Index) -> bool:
 def labels_at(axes: Iterable[Index], place: Iterable[int]) -> str:
     """Return the labels at a place, for a message: ``ann, s1``."""
     return ", ".join(str(index[k]) for index, k in zip(axes, place, strict=True))
+
+
+def located(axes: Iterable[Index | None], place: Iterable[int]) -> str:
+    """Return where an entry stands, for a message: `` of user 'ann' and server 's1'``."""
+    texts = [
+        f"entry {k + 1}" if axis is None or k >= len(axis) else f"{axis.name} {quoted(axis[k])}"
+        for axis, k in zip_longest(axes, place)
+        if k is not None
+    ]
+    return " of " * bool(texts) + " and ".join(texts)
+
+
+def numbers_in(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> np.ndarray:
+    """Return data in the order of the axes as floats; raise for an entry that is no number."""
+    try:
+        return floats(data)
+    except NumberError as problem:
+        place = located(axes, problem.place) if axes else ""
+        raise error(f"{subject}{place} must be numbers ({problem})") from None
+
+
+def require_shape(
+    shape: tuple[int, ...], axes: Sequence[Index], subject: str, error: type[FairlpError]
+) -> None:
+    """Raise unless a shape is that of the axes."""
+    if shape != shape_of(axes):
+        raise error(f"{subject} has shape {shape}, expected {shape_of(axes)} ({axes_text(axes)})")
+
+
+def refuse(
+    refused: np.ndarray,
+    values: np.ndarray,
+    axes: Iterable[Index],
+    subject: str,
+    expected: str,
+    error: type[FairlpError],
+) -> None:
+    """Raise for the first entry that is refused, which its labels name."""
+    for place in np.argwhere(refused)[:1].tolist():
+        value = values[tuple(place)]
+        raise error(f"{subject}{located(axes, place)} is {value:g}; expected {expected}")
 
 
 def axes_text(indices: Sequence[Index]) -> str:

@@ -35,11 +35,9 @@ _REAL_KINDS = "biuf"
 
 
 class NumberError(ValueError):
-    """What is no number of floating point; ``remedy`` says how it is written as one, if it is."""
+    """What is no number of floating point, and its place in an array."""
 
-    def __init__(self, problem: str, remedy: str = "") -> None:
-        super().__init__(problem + (f"; {remedy}" if remedy else ""))
-        self.remedy = remedy
+    place: tuple[int, ...] = ()
 
 
 class NumberRangeError(NumberError, OverflowError):
@@ -63,7 +61,7 @@ def floats(data: Any) -> np.ndarray:
     >>> floats(["1", "2"])
     Traceback (most recent call last):
         ...
-    fairlp.models.notation.reals.NumberError: '1' is text; expected a number: 1, or float('1')
+    fairlp.models.notation.reals.NumberError: '1' is text; expected a number
     >>> floats([1, 10**400])
     Traceback (most recent call last):
         ...
@@ -76,8 +74,14 @@ float, about 1.8e308
         raise NumberError(f"{array.dtype} are no real numbers")
     if kind in _REAL_KINDS and array.dtype.itemsize <= np.dtype(float).itemsize:
         return array.astype(float, copy=False)
-    entries = [_float(entry) for entry in array.reshape(-1)]
-    return np.array(entries, dtype=float).reshape(array.shape)
+    numbers = np.empty(array.size)
+    for position, entry in enumerate(array.reshape(-1)):
+        try:
+            numbers[position] = _float(entry)
+        except NumberError as error:
+            error.place = tuple(map(int, np.unravel_index(position, array.shape)))
+            raise
+    return numbers.reshape(array.shape)
 
 
 def number(value: Any) -> float:
@@ -147,7 +151,7 @@ def _float(entry: Any) -> float:
     if entry is None or entry is pd.NA or entry is pd.NaT or entry is np.ma.masked:
         return math.nan
     if isinstance(entry, (str, bytes)):
-        raise NumberError(f"{quoted(entry)} is text", _as_number(entry))
+        raise NumberError(f"{quoted(entry)} is text; expected a number")
     if isinstance(entry, complex) or not hasattr(entry, "__float__"):
         raise NumberError(f"{quoted(entry)} is no real number")
     try:
@@ -168,16 +172,6 @@ def _is_finite(entry: Any) -> bool:
     if isinstance(entry, Decimal):
         return entry.is_finite()
     return isinstance(entry, Rational) or not np.isinf(entry)
-
-
-def _as_number(text: str | bytes) -> str:
-    """Return how text that looks like a number is written as one, for a message."""
-    try:
-        float(text)
-    except ValueError:
-        return ""
-    written = text.decode(errors="replace") if isinstance(text, bytes) else text
-    return f"expected a number: {written.strip()}, or float({quoted(written)})"
 
 
 def meeting(low: np.ndarray, high: np.ndarray) -> np.ndarray:

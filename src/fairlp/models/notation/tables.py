@@ -13,15 +13,10 @@ from ...errors import (
     FairlpWarning,
     Hinted,
     ModelError,
-    NoArgumentError,
-    NoAttributeError,
     UnknownNameError,
     nearest,
     quoted,
-    refused,
-    worded,
 )
-from ...hints import hint_of
 from ..programs.program import Block, Program
 from ..programs.views import NamedView
 from .arrays import Labelled
@@ -40,7 +35,6 @@ from .expressions import (
 )
 from .labels import (
     Immutable,
-    Index,
     Indices,
     as_indices,
     axes_of,
@@ -101,20 +95,15 @@ class Constraint(Immutable):
     _names = frozenset({"name", "relation", "over", "doc", "model"})
     _remedy = "change it with .replace(relation) or .remove()"
 
-    @worded
     def __init__(
         self,
-        name: str = "",
-        relation: Relation | None = None,
-        over: Indices = (),
+        name: str,
+        relation: Relation,
+        over: Indices,
         where: Subset | None = None,
         doc: str = "",
         model: Declarations | None = None,
     ) -> None:
-        if not isinstance(relation, Relation):
-            raise NoArgumentError(
-                "a constraint is declared by its model: model.constraint('name', x.sum(n) <= 4)"
-            )
         self.name = name
         self.relation = relation
         self.over = over
@@ -243,20 +232,6 @@ class Constraint(Immutable):
         """
         return self._model().replace(self, relation, where=where)
 
-    __call__ = __float__ = __int__ = refused(
-        "is no number", "write solution.activity['name'], of its duals solution.duals['name']"
-    )
-    __getitem__ = refused(
-        "has no rows in brackets",
-        "write solution.duals['name']['ann'], of its formula row.relation",
-    )
-    __iter__ = refused("is no sequence", "write row.rows, the names of its rows")
-    __le__ = __ge__ = __lt__ = __gt__ = __add__ = __radd__ = __sub__ = __rsub__ = refused(
-        "stands in no formula",
-        "write row.replace(relation), or another model.constraint('k', relation)",
-    )
-    __mul__ = __rmul__ = __and__ = __or__ = __rshift__ = __invert__ = __add__
-
     def _model(self) -> Declarations:
         if self.model is None:
             raise ModelError(f"constraint {self.name!r} is of no model")
@@ -268,19 +243,13 @@ class Constraint(Immutable):
 
 def require_name(name: Any, noun: str) -> None:
     """Raise unless a name is text, and not the empty one."""
-    if isinstance(name, (Relation, Index)):
-        form = "model.constraint('name', relation)"
-        form = form if isinstance(name, Relation) else "model.variable('x', n)"
-        raise ModelError(f"a {noun} has its name first: write {form}, not {quoted(name)}")
     if not isinstance(name, str) or not name:
-        raise ModelError(f"a {noun} cannot be called {quoted(name)}; expected text")
+        raise ModelError(f"a {noun} cannot be called {quoted(name)}; its name comes first, as text")
     require_text(name, f"the name of a {noun}", ModelError)
 
 
 #: What has a name in a model.
 _KINDS = ("variable", "parameter", "subset", "constraint", "definition")
-#: Words for a sense, which other tools take beside the name of a model.
-_SENSES = ("max", "min", "maximize", "minimize", "maximise", "minimise")
 
 
 class Tables(Hinted):
@@ -289,14 +258,7 @@ class Tables(Hinted):
     name: str
     source: str
 
-    @worded
     def __init__(self, name: str = "model", source: str = "", indices: Indices = ()) -> None:
-        if not isinstance(source, str) or source.casefold() in _SENSES:
-            hint = hint_of(["Model constructor"], "sense")
-            raise ModelError(
-                f"the source of model {quoted(name)} is where it was published, not "
-                f"{quoted(source)}; {hint}"
-            )
         require_text(name, "the name of a model", ModelError)
         require_text(source, f"the source of model {quoted(name)}", ModelError)
         self.name = name
@@ -328,20 +290,14 @@ class Tables(Hinted):
 
         def __getattr__(self, name: str) -> Any:
             if any(name in self.__dict__.get(f"_{kind}s", ()) for kind in _KINDS):
-                raise NoAttributeError(
-                    f"'Model' object has no attribute {quoted(name)}; write model[{quoted(name)}]"
-                )
+                raise AttributeError(f"no attribute {name!r}; write model[{name!r}]")
             return super().__getattr__(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and name not in ("name", "source"):
-            remedy = hint_of(["Model"], name) or (
-                "declare with .parameter, .variable, .constraint, .maximize and .minimize, change "
-                "with .set, .replace and .remove"
-            )
             raise ModelError(
-                f"model {self.name!r} takes no {quoted(name)} by assignment, since what was compiled "
-                f"would stay; {remedy}"
+                f"model {self.name!r} takes no {name!r} by assignment; declare with .variable, .constraint, "
+                ".maximize and .minimize, change with .set, .replace and .remove"
             )
         if name in ("name", "source"):
             object.__setattr__(self, "_program", None)  # both stand in it
@@ -384,27 +340,7 @@ class Tables(Hinted):
         names = [name for kind in _KINDS for name in self._table(kind)]
         return list(dict.fromkeys([*names, *symbols_of(self._indices)]))
 
-    __iadd__ = __isub__ = __add__ = __radd__ = __sub__ = __and__ = __or__ = refused(
-        "takes nothing by operators",
-        "write model.constraint('name', relation), model.maximize(expression), "
-        "model.minimize(expression) or model.remove('name')",
-    )
-    __setitem__ = refused(
-        "takes nothing in brackets",
-        "write model.constraint('name', relation), model.variable('x', n) or d.set(numbers)",
-    )
-    __delitem__ = __delattr__ = refused("is not changed by del", "write model.remove('name')")
-    __call__ = refused("is not called", "write solution = model.solve()")
-    __iter__ = __len__ = refused(
-        "is no sequence", "write model.variables, model.constraints or model.parameters"
-    )
-    __float__ = refused("is no number", "write solution = model.solve() and solution.objective")
-    __enter__ = __exit__ = refused(
-        "holds nothing that would be closed", "write model = fairlp.Model('name'), without with"
-    )
-
-    def __bool__(self) -> bool:
-        return True
+    __iter__ = None  # else Python would ask for model[0]
 
     def _use(self, indices: Indices) -> None:
         """Take these indices, in this order."""

@@ -8,9 +8,8 @@ from types import EllipsisType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from ...errors import ModelError, NoArgumentError, quoted, refused, worded
+from ...errors import ModelError, quoted
 from ..programs.program import Block
 from ..programs.solution import Solution
 from .brackets import places_in
@@ -34,11 +33,14 @@ from .labels import (
     axes_of,
     axes_text,
     laid_out,
+    located,
     member,
+    numbers_in,
+    require_shape,
     shape_of,
     symbols_of,
 )
-from .reals import NumberError, floats, is_number, meeting, number
+from .reals import is_number, meeting
 
 if TYPE_CHECKING:
     from .model import Declarations
@@ -124,10 +126,6 @@ class Subset(Immutable):
         if set(self._source.indices) <= set(indices):
             subset.__dict__["_followed"] = self._source
         return subset
-
-    __call__ = refused(
-        "is not called", "write where= in model.variable or model.constraint, or mask * x"
-    )
 
     def __len__(self) -> int:
         positions = self.__dict__["_positions"]
@@ -246,19 +244,14 @@ def declared_numbers(values: Any, indices: Indices, name: str, default: float | 
             f"parameter {quoted(name)} has no numbers, expected {axes_text(indices)}; hand them over, or "
             "say default=0 for now, and set them later with .set(…)"
         )
+    subject = f"parameter {quoted(name)}"
     try:
-        filled = values if default is None else _filled(values, indices, name, default)
-        return parameter_values(filled, indices, name)
+        filled = values if default is None else _filled(values, indices, subject, default)
+        return parameter_values(filled, indices, subject)
     except ModelError as error:
-        if _has_gaps(values, indices):
+        if default is None and _has_gaps(values, indices):
             raise ModelError(f"{error}; or say with default=0 what holds elsewhere") from None
-        if not isinstance(values, pd.DataFrame) or values.shape[1] <= len(indices):
-            raise
-        symbols = ", ".join(symbols_of(indices))
-        raise ModelError(
-            f"{error}; of a long table the columns of labels are called after the indices "
-            f"({symbols}), and one column has the numbers: {', '.join(map(repr, values.columns))}"
-        ) from None
+        raise
 
 
 def _has_gaps(values: Any, indices: Indices) -> bool:
@@ -270,23 +263,16 @@ def _has_gaps(values: Any, indices: Indices) -> bool:
     return listed is not None and 0 < len(listed.positions) < math.prod(shape_of(indices))
 
 
-def _filled(values: Any, indices: Indices, name: str, default: float) -> Any:
+def _filled(values: Any, indices: Indices, subject: str, default: float) -> Any:
     """Return numbers with the default where labelled data have none; sparse where that is 0."""
-    subject = f"parameter {quoted(name)}"
-    try:
-        filling = number(default)
-    except NumberError as error:
-        raise ModelError(f"the default of {subject} is no number ({error})") from None
+    filling = numbers_in(default, (), f"the default of {subject}", ModelError)
     shape = shape_of(indices)
     if values is None:
         return np.full(shape, filling)
     listed = listed_numbers(values, indices, subject)
     if listed is None:  # arrays have a number for each combination
         return values
-    try:
-        listed_values = floats(listed.values)
-    except NumberError as error:
-        raise ModelError(f"{subject} is not all numbers ({error})") from None
+    listed_values = numbers_in(listed.values, (), subject, ModelError)
     if filling == 0 and len(shape) > 1:
         from scipy.sparse import coo_array
 
@@ -303,12 +289,13 @@ def numbers_of_part(part: ParameterPart, values: Any) -> Any:
     if isinstance(part, Parameter):
         return declared_numbers(values, base.indices, base.name, base.default)
     numbers_now = base.values.copy()
-    numbers_now.reshape(-1)[grid_of(part)] = parameter_values(values, part.indices, str(part))
+    subject = f"parameter {part}"
+    numbers_now.reshape(-1)[grid_of(part)] = parameter_values(values, part.indices, subject)
     stored = base.stored
     return parameter_values(
         numbers_now if isinstance(stored, np.ndarray) else type(stored)(numbers_now),
         base.indices,
-        base.name,
+        subject,
     )
 
 
@@ -324,8 +311,15 @@ def bounds(
     binary: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of the elements of a variable that exist, read-only; None is no bound."""
-    low = _bound(name, "lower bound", lower, over, positions)
-    high = _bound(name, "upper bound", upper, over, positions)
+    low, high = (
+        numbers_at(
+            f"the {side} of variable {quoted(name)}",
+            none if value is None else value,
+            over,
+            positions,
+        )
+        for (side, none), value in zip(_NO_BOUND.items(), (lower, upper), strict=True)
+    )
     if binary:
         low = np.maximum(low, 0.0)
         high = np.minimum(high, 1.0)
@@ -339,11 +333,11 @@ def bounds(
 def require_ordered(
     name: str, low: np.ndarray, high: np.ndarray, over: Indices, positions: np.ndarray | None
 ) -> None:
-    """Raise where a lower bound is above the upper one."""
-    for k in np.flatnonzero(low > high)[:1].tolist():
+    """Raise where no number is between two bounds."""
+    for k in np.flatnonzero((low > high) | (low == np.inf) | (high == -np.inf))[:1].tolist():
         which = _element(name, over, positions, k)
         raise ModelError(
-            f"variable {which}: a lower bound is above its upper bound, {low[k]} > {high[k]}"
+            f"variable {which}: no number is between its bounds, {low[k]:g} and {high[k]:g}"
         )
 
 
@@ -351,84 +345,50 @@ def require_ordered(
 _NO_BOUND = {"lower bound": -np.inf, "upper bound": np.inf}
 
 
-def part_values(
-    part: VariablePart, values: Any, places: np.ndarray | None, side: str
+def numbers_at(
+    subject: str, value: Any, over: Indices, places: np.ndarray | None, partial: bool = False
 ) -> np.ndarray:
-    """Return numbers of elements, NaN where labelled ones have none and it stays as it is.
+    """Return a number for each element that exists (``places``; None: all), in C order.
 
-    ``places`` are those that exist within the part; None for all.
+    Labelled numbers are enough for the elements that exist, and where they are ``partial`` NaN
+    stands for elements that they do not have.
     """
-    name = part.base.name
-    subject = f"the {side} of variable {quoted(name)}"
-    listed = listed_numbers(values, part.indices, subject)
-    size = math.prod(shape_of(part.indices))
-    if listed is None or len(listed.positions) == size:
-        return _bound(name, side, values, part.indices, places)
-    existing = np.arange(size) if places is None else places
-    try:
-        numbers_of_listed = floats(listed.values)
-    except NumberError as error:
-        raise ModelError(
-            f"variable {quoted(name)}: the {side} is not all numbers ({error})"
-        ) from None
-    for k in listed.positions[np.isnan(numbers_of_listed)][:1].tolist():
-        which = _element(name, part.indices, None, k)
-        raise ModelError(f"variable {which}: the {side} is NaN; expected a number")
-    for k in np.setdiff1d(listed.positions, existing)[:1].tolist():
-        which = _element(name, part.indices, None, k)
-        raise ModelError(
-            f"variable {which} is given a number as {side}, and does not exist: {part.base!r}"
-        )
-    all_values = np.full(len(existing), np.nan)
-    all_values[np.searchsorted(existing, listed.positions)] = numbers_of_listed
-    return all_values
-
-
-def _bound(
-    name: str, side: str, value: Any, over: Indices, positions: np.ndarray | None
-) -> np.ndarray:
     shape = shape_of(over)
-    default = _NO_BOUND.get(side, np.nan)
-    subject = f"the {side} of variable {quoted(name)}"
-    try:
-        bound = _of_existing(name, value, over, positions, subject)
-        if bound is None:
-            array = floats(default if value is None else aligned(value, over, subject, ModelError))
-            if array.shape not in ((), shape):
-                raise ModelError(
-                    f"variable {quoted(name)}: the {side} has shape {array.shape}, expected {shape}"
-                )
-            size = math.prod(shape) if positions is None else len(positions)
-            flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
-            bound = flat if positions is None or array.ndim == 0 else flat[positions]
-    except NumberError as error:
-        raise ModelError(
-            f"variable {quoted(name)}: the {side} is not all numbers ({error})"
-        ) from None
-    for k in np.flatnonzero(np.isnan(bound) | (bound == -default))[:1].tolist():
-        which = _element(name, over, positions, k)
-        problem = "NaN" if np.isnan(bound[k]) else bound[k]
-        expected = "a number" if np.isnan(default) else "a number or None"
-        raise ModelError(f"variable {which}: the {side} is {problem}; expected {expected}")
-    return bound
-
-
-def _of_existing(
-    name: str, value: Any, over: Indices, positions: np.ndarray | None, subject: str
-) -> np.ndarray | None:
-    """Return labelled numbers of what exists of a variable, None where they are of all or none.
-
-    Of a flow on arcs so a table of the arcs is enough.
-    """
-    listed = None if positions is None or value is None else listed_numbers(value, over, subject)
-    if listed is None or positions is None or len(listed.positions) == math.prod(shape_of(over)):
-        return None
-    order = np.argsort(listed.positions)
-    exists, ranks = found_in(listed.positions[order], positions)
-    for k in np.flatnonzero(~exists)[:1].tolist():
-        raise ModelError(f"{subject} has no number for {_element(name, over, positions, k)}")
-    numbers_in_order: np.ndarray = floats(listed.values)[order[ranks]]
-    return numbers_in_order
+    size = math.prod(shape)
+    is_listed = partial or places is not None
+    listed = listed_numbers(value, over, subject) if is_listed else None
+    missing = superfluous = np.zeros(0, dtype=np.intp)
+    if listed is None or len(listed.positions) == size:
+        array = numbers_in(aligned(value, over, subject, ModelError), over, subject, ModelError)
+        if array.ndim:
+            require_shape(array.shape, over, subject, ModelError)
+        flat = np.broadcast_to(array, shape).reshape(-1)
+        numbers = flat.copy() if places is None else flat[places]
+        unknown = np.flatnonzero(np.isnan(numbers))
+        unknown = unknown if places is None else places[unknown]
+    else:
+        existing = np.arange(size) if places is None else places
+        order = np.argsort(listed.positions)
+        positions = listed.positions[order]
+        exists, ranks = found_in(positions, existing)
+        listed_values = numbers_in(listed.values, (), subject, ModelError)[order]
+        numbers = np.full(len(existing), np.nan)
+        numbers[exists] = listed_values[ranks]
+        unknown = positions[np.isnan(listed_values)]
+        if partial:
+            superfluous = np.setdiff1d(positions, existing)
+        else:
+            missing = existing[~exists]
+    for elements, problem in (
+        (missing, "has no number"),
+        (superfluous, "is for an element that does not exist"),
+        (unknown, "is NaN; expected a number"),
+    ):
+        for element in elements[:1].tolist():
+            raise ModelError(
+                f"{subject}{located(over, np.unravel_index(element, shape))} {problem}"
+            )
+    return numbers
 
 
 def _element(name: str, over: Indices, positions: np.ndarray | None, k: int) -> str:
@@ -518,11 +478,10 @@ class Parameter(ParameterPart):
     _names = frozenset({"name", "indices", "doc", "default", "base", "model"})
     _remedy = "other numbers are given by .set(values)"
 
-    @worded
     def __init__(
         self,
-        name: str = "",
-        indices: Indices = (),
+        name: str,
+        indices: Indices,
         values: Any = None,
         doc: str = "",
         *,
@@ -531,9 +490,7 @@ class Parameter(ParameterPart):
         base: Parameter | None = None,
     ) -> None:
         if values is None and base is None:
-            raise NoArgumentError(
-                "a parameter is declared by its model: d = model.parameter('d', n, [1, 2])"
-            )
+            raise TypeError("a parameter is declared by model.parameter('d', n, [1, 2])")
         self.name = name
         self.indices = indices
         self.doc = doc
@@ -629,13 +586,14 @@ class VariablePart(Expression):
         base = self.base
         elements, places = self._elements()
         low, high = (side[elements] for side in base.__dict__["_bounds"])
+        subject = f"the fixed value of variable {quoted(base.name)}"
         if isinstance(values, Solution):
-            solved = part_values(base, values.values[base.name], base.positions, "fixed value")[
+            solved = numbers_at(subject, values.values[base.name], base.indices, base.positions)[
                 elements
             ]
             numbers = np.clip(np.round(solved) if base.integer else solved, low, high)
         else:
-            numbers = part_values(self, values, places, "fixed value")
+            numbers = numbers_at(subject, values, self.indices, places, True)
         # NaN, of elements that stay as they are, is on no side
         numbers = -meeting(-meeting(numbers, high), -low)
         for k in np.flatnonzero((numbers < low) | (numbers > high))[:1].tolist():
@@ -693,7 +651,9 @@ class VariablePart(Expression):
         low, high = (side.copy() for side in base.__dict__["_bounds"])
         for side, values, name in ((low, lower, "lower bound"), (high, upper, "upper bound")):
             if values is not ...:
-                numbers = part_values(self, values, places, name)
+                subject = f"the {name} of variable {quoted(base.name)}"
+                values = _NO_BOUND[name] if values is None else values
+                numbers = numbers_at(subject, values, self.indices, places, True)
                 chosen = ~np.isnan(numbers)
                 side[elements[chosen]] = numbers[chosen]
         low = meeting(low, high)
@@ -762,11 +722,10 @@ class Variable(VariablePart):
     _names = frozenset({"name", "indices", "doc", "integer", "base", "model"})
     _remedy = "other bounds are given by .set(lower=…, upper=…), another name or kind by declaring it anew"
 
-    @worded
     def __init__(
         self,
-        name: str = "",
-        indices: Indices = (),
+        name: str,
+        indices: Indices,
         *,
         where: Subset | None = None,
         bounds: tuple[np.ndarray, np.ndarray] | None = None,
@@ -776,9 +735,7 @@ class Variable(VariablePart):
         base: Variable | None = None,
     ) -> None:
         if bounds is None and base is None:
-            raise NoArgumentError(
-                "a variable is declared by its model: x = model.variable('x', n, lower=0, upper=1)"
-            )
+            raise TypeError("a variable is declared by model.variable('x', n, lower=0, upper=1)")
         self.name = name
         self.indices = indices
         self.doc = doc

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, runtime_che
 import numpy as np
 
 from ...errors import UnknownNameError, UnsupportedError, nearest, quoted
-from ...hints import hint_of
+from ...hints import HINTS
 from ...tolerances import FEASIBILITY
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Options:
         names = {f.name for f in fields(cls)}
         for name in keywords:
             if name not in names:
-                remedy = hint_of(["solve"], name) or nearest(name, sorted(names))
+                remedy = HINTS.get(name) or nearest(name, sorted(names))
                 raise UnknownNameError(
                     f"solver {solver!r} has no option {name!r}; {remedy} "
                     "(a solver's own options go into extra={'name': value})"
