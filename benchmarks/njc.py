@@ -81,9 +81,7 @@ def exact(quick: bool) -> None:
                 continue  # tangents take minutes there
             try:
                 begin = perf_counter()
-                found = fairlp.allocate(
-                    instance, "njc", method=method, solver=solver
-                )
+                found = fairlp.allocate(instance, "njc", method=method, solver=solver)
                 seconds = perf_counter() - begin
             except FairlpError as error:
                 rows.append(

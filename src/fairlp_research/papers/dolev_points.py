@@ -108,7 +108,8 @@ def fair_sets(instance: Instance) -> list[FairSet]:
         for bottlenecks in combinations(range(n_resources), size):
             largest = requests[:, list(bottlenecks)].max(axis=1, initial=0)
             least = np.ones(n_users)
-            np.divide(instance.entitlements, largest, out=least, where=largest > 0)
+            entitled = np.asarray(instance.entitlements)
+            np.divide(entitled, largest, out=least, where=largest > 0)
             least = np.minimum(least, 1)
             right = np.concatenate([np.ones(n_resources + n_users), -least])
             points = corners(rows, right, bottlenecks)
