@@ -332,9 +332,6 @@ class _LpReader:
             raise tokens.unexpected(0)
         return np.bincount(columns, weights=values) if columns else np.zeros(0), constant
 
-
-
-
     def _constraints(self, text: str, line: int) -> None:
         """Read the constraints."""
         labels: dict[str, int] = {}
