@@ -274,7 +274,7 @@ def reproduce(
     drawn: DrawOptions,
     write: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Also write a page (.md, with figures) or a badge (.svg)."),
+        Option(metavar="FILE", help="Also write a page (.md, with figures), .json or .csv."),
     ] = None,
     workers: WorkerOptions,
     progress: ProgressFlag = None,
