@@ -71,8 +71,7 @@ class JobOptions:
     ] = None
 
     def __post_init__(self) -> None:
-        if self.save_jobs is not None:
-            require_folder(self.save_jobs)
+        require_folder(self.save_jobs)
 
     def drawn_or_read(self) -> Workload:
         """Return the jobs of a CSV file, of a table of Alibaba's tasks, or drawn."""

@@ -225,9 +225,7 @@ def test_the_command_writes_what_programs_read(tmp_path):
 def test_the_command_refuses_what_it_cannot_do(tmp_path):
     process = fairlp_in_a_shell("reproduce", "002", "Figure 33")
     assert process.returncode == 3 and "'Figure 3'" in error_line(process)
-    assert (
-        "no .md or .svg file" in run("reproduce", "--write", tmp_path / "page.html", code=2).output
-    )
+    assert "no .md file" in run("reproduce", "--write", tmp_path / "page.html", code=2).output
     assert run("reproduce", "--write", tmp_path / "no" / "page.md", code=3).exit_code == 3
     assert row("002 Figure 3").verdict is Agreement.EQUAL
 
