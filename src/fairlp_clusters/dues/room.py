@@ -51,9 +51,7 @@ class Fit(NamedTuple):
     def missing(self) -> list[WaitingJob]:
         """The jobs that do not fit, or not all copies of them."""
         return [
-            job
-            for job, copies in zip(self.jobs, self.placed, strict=True)
-            if copies < job.copies
+            job for job, copies in zip(self.jobs, self.placed, strict=True) if copies < job.copies
         ]
 
 

@@ -247,7 +247,7 @@ def chosen(
     for name in folders:
         if not REGISTRY[name].files:
             names_with_files = ", ".join(repr(name) for name, row in REGISTRY.items() if row.files)
-            raise InstanceError(f"{name!r} is generated and needs no data; {names_with_files} do")
+            raise InstanceError(f"{name!r} is generated and needs no data; {names_with_files} does")
 
     chosen_entries: dict[str, Entry] = {}
     missing = {}

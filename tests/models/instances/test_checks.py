@@ -340,8 +340,8 @@ DEMANDS, CAPACITIES = [[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0], [4.0, 6.0]]
             "'counts' of server 's2' must be numbers ('two'",
         ),
         ({"task_limits": ["none", 1]}, "'task_limits' of user 'ann' must be numbers ('none'"),
-        ({"users": "ab"}, "users is the text 'ab'; expected a list of labels, such as ['ab']"),
-        ({"resources": "cm"}, "resources is the text 'cm'"),
+        ({"users": "ab"}, "users is given 'ab'; expected a list of labels"),
+        ({"resources": "cm"}, "resources is given 'cm'"),
         (
             {"capacities": [[1e308, 1], [1e308, 1]]},
             "resource 'cpu' is more in all servers together",

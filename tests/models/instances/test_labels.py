@@ -119,14 +119,14 @@ def test_weights_by_resource_are_found_by_both_labels():
         assert reference(weights=form).equals(expected)
     with pytest.raises(InstanceError, match="names resource 'disk'"):
         reference(weights=weights.rename(columns={"cpu": "disk"}))
-    with pytest.raises(InstanceError, match=r"\('bob', 'cpu'\) nowhere"):
+    with pytest.raises(InstanceError, match=r"no user 'bob' and resource 'cpu'"):
         reference(weights=by_pair.drop(("bob", "cpu")))
 
 
 def test_other_resources_in_one_table_are_refused():
     with pytest.raises(InstanceError, match="table of capacities names resource 'disk'"):
         Instance.from_arrays(DEMANDS, CAPACITIES.rename(columns={"cpu": "disk"}))
-    with pytest.raises(InstanceError, match="table of demands names user 'ann', who is unknown"):
+    with pytest.raises(InstanceError, match="table of demands names user 'ann', which is unknown"):
         Instance.from_arrays(DEMANDS, CAPACITIES, users=["x", "y", "z"])
     with pytest.raises(InstanceError, match="user 'ann' occurs twice"):
         Instance.from_arrays(DEMANDS.rename(index={"bob": "ann"}), CAPACITIES)

@@ -132,7 +132,7 @@ def test_arrays_of_expressions_are_arrays_of_objects():
 WRONG = {
     "unknown label": (
         lambda x: x <= {"ann": 1, "bobb": 2, "cat": 3},
-        "names user 'bobb', who is unknown; did you mean",
+        "names user 'bobb', which is unknown; did you mean",
     ),
     "missing label": (
         lambda x: x <= pd.Series({"s1": 1}),
@@ -183,7 +183,7 @@ def test_two_indices_of_the_same_labels_need_names():
         [1, 2, 3],
         square.rename_axis(index="user", columns="user"),
     ):
-        with pytest.raises(ModelError, match=r"could run over .* or .*rename_axis"):
+        with pytest.raises(ModelError, match=r"could run over .* or .*name its axes"):
             x <= data  # noqa: B015
     model.constraint("k", x <= square.rename_axis(index="m", columns="n"))
     assert model.compile().row_upper.tolist() == square.to_numpy().T.reshape(-1).tolist()

@@ -101,7 +101,7 @@ def test_a_mask_over_fewer_indices_is_followed():
 REFUSED = {
     "a row's mask that differs": ({"x": {"where": True, "upper": 3}, "same": False}, "one mask for 'x' and another"),
     "an unknown word": ({"x": {"ub": 3}}, "given 'ub' of variable 'x'"),
-    "bounds that are no mask": ({"x": 3.0}, "'where' is"),
+    "bounds that are no mask": ({"x": 3.0}, "'where' of 'x'"),
     "a parameter of another index": ({"x": {"where": True}, "q": 3}, "given 'q', which does not run over the index"),
 }  # fmt: skip
 

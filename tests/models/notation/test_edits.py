@@ -62,7 +62,7 @@ def test_set_reaches_the_same_parameter_over_other_symbols():
         ([1, 2, 3], r"parameter 'phi' has shape \(3,\), expected \(2,\)"),
         ([1, np.nan], "bob.* is nan; expected a finite number"),
         ({"ann": 1}, "parameter 'phi' has no user 'bob'"),
-        (pd.Series({"ann": 1, "cat": 2}), "parameter 'phi' names user 'cat', who is unknown"),
+        (pd.Series({"ann": 1, "cat": 2}), "parameter 'phi' names user 'cat', which is unknown"),
     ],
 )
 def test_set_checks_as_much_as_the_declaration(model, values, message):

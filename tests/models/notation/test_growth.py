@@ -154,7 +154,7 @@ WRONG = {
     "different bounds": (lambda m, p: m.extend(p, "new", a=[1, 2]), "no upper bound for variable 'x'"),
     "another word": (lambda m, p: m.extend(p, "new", a=[1, 2], x={"ub": 3}), "given 'ub'.*'upper'"),
     "another name": (lambda m, p: m.extend(p, "new", a=[1, 2], x={"upper": 3}, b=4), "is given 'b'"),
-    "no label": (lambda m, p: m.extend(p, None, a=[1, 2], x={"upper": 3}), "no label"),
+    "no label": (lambda m, p: m.extend(p, None, a=[1, 2], x={"upper": 3}), "None at position 2"),
 }  # fmt: skip
 
 

@@ -140,7 +140,7 @@ def test_replace_keeps_name_place_and_mask(model):
         (lambda: model.replace("early", model["x"]), "constraint 'early': expected left <= right"),
         (
             lambda: model.replace("early", model["x"] <= 3, where=[True]),
-            "constraint 'early': 'where' is bool",
+            "'where' of constraint 'early' is bool",
         ),
         (
             lambda: model.replace("early", model["x"].between(3, 2)),

@@ -305,7 +305,7 @@ def test_a_change_after_compiling_is_seen():
 @pytest.mark.parametrize("over", ["n", ("n", "i"), None])
 def test_a_variable_runs_over_indices(over):
     with pytest.raises(
-        ModelError, match=r"variable 'x' runs over .*expected indices, each declared by n = "
+        ModelError, match=r"variable 'x' runs over .*expected indices, such as n = "
     ):
         Model("wrong").variable("x", over)
 
@@ -394,7 +394,7 @@ def small_model():
 def test_a_sum_is_over_an_index_not_over_its_symbol(small_model):
     with pytest.raises(
         ModelError,
-        match=re.escape("sum over 'u'; expected indices, such as x.sum(u) with u = model['u']"),
+        match=re.escape("sum over 'u'; expected indices, such as n = fairlp.Index"),
     ):
         small_model["x"].sum("u")
 
@@ -437,11 +437,9 @@ def test_numbers_with_a_zero_are_no_divisor_and_the_element_is_named(small_model
 def test_two_indices_of_one_symbol_are_told_apart_by_their_labels():
     n, other = Index("n", ["a", "b"]), Index("n", ["b", "c"])
     x = Model("m").variable("x", n)
-    with pytest.raises(
-        ModelError, match=r"another \('a' only in the first, 'c' only in the second\); give one"
-    ):
+    with pytest.raises(ModelError, match=r"in another place \('a', 'c'\); give one"):
         x + Model("m").variable("y", other)
-    with pytest.raises(ModelError, match=r"\(the same labels in another order\)"):
+    with pytest.raises(ModelError, match=r"\(in another order\)"):
         x + Model("m").variable("y", Index("n", ["b", "a"]))
 
 

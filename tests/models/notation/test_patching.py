@@ -119,7 +119,7 @@ def test_every_error_of_compiling_names_the_block():
     m, q, x = fresh()
     m.constraint("shares", x / q <= 1)
     with pytest.raises(
-        ModelError, match=r"constraint 'shares': division by zero: \(q\[n\]\) is 0 at b"
+        ModelError, match=r"constraint 'shares': division by zero: \(q\[n\]\) is 0 of user 'b'"
     ):
         m.compile()
     m, q, x = fresh()

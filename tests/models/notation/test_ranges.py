@@ -149,7 +149,7 @@ WRONG = {
     ),
     "labels": (
         lambda x: x.sum(I).between({"ann": 1, "bobb": 2}, 4),
-        "names user 'bobb', who is unknown; did you mean 'bob'",
+        "names user 'bobb', which is unknown; did you mean 'bob'",
     ),
     "no numbers": (lambda x: x.between("a", 4), "must be numbers"),
 }

@@ -208,8 +208,8 @@ def test_masked_entries_are_named_at_every_door():
         lambda: Instance.from_arrays([[1], [1]], [[4]], users=list(N), rates=table),
         lambda: Instance.from_arrays([[1], [1]], [[4]], users=list(N), eligible=table > 0),
     ):
-        with pytest.raises(FairlpError, match=r"masked at .*'bob'"):
+        with pytest.raises(FairlpError, match=r"of .*'bob'"):
             door()
-    with pytest.raises(FairlpError, match="masked at 'server1'"):
+    with pytest.raises(FairlpError, match="server 'server1' and entry 1 is masked"):
         Instance.from_arrays([[1]], np.ma.masked_array([[4.0]], mask=[[True]]), servers=["server1"])
     assert model.parameter("whole", N, np.ma.masked_array([1, 2])).values.tolist() == [1, 2]

@@ -82,7 +82,7 @@ def test_a_named_subset_is_used_for_variables_and_rows():
     everyone = model.subset("A", N, [True, True])
     y = model.variable("y", N, where=everyone)
     assert y.positions is None and "A =" not in str(model)
-    with pytest.raises(ModelError, match=r"<Subset G of n,i: 3 of 4> is not over \(n\)"):
+    with pytest.raises(ModelError, match=r"is over <Index i"):
         model.variable("z", N, where=good)
     with pytest.raises(ModelError, match="the name 'G' is used twice"):
         model.subset("G", N, [True, False])

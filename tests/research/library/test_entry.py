@@ -80,7 +80,7 @@ def test_sizes_grow():
         small["why hard"].str.len().min() > 20
         and small.loc[GENERATED, "kind"].isin(["LP", "MILP", "concave"]).all()
     )
-    assert small.loc[["alibaba-gpu", "pai-2020"], "variables"].isna().all()
+    assert small.loc[["alibaba-gpu"], "variables"].isna().all()
     assert small.loc[["zeros", "ties", "whole-pool"], "known by"].tolist() == [
         "rationals, when asked for", "closed form", "exact",
     ]  # fmt: skip
@@ -128,9 +128,7 @@ def test_sets_asked_for_wrongly_are_told(tmp_path):
         library.write_all(tmp_path, "ties")
     with pytest.raises(fairlp.errors.InstanceError, match="'ties' is there twice"):
         library.write_all(tmp_path, ["ties", library.load("ties")])
-    with pytest.raises(
-        fairlp.errors.InstanceError, match="needs no data; 'alibaba-gpu', 'pai-2020' do"
-    ):
+    with pytest.raises(fairlp.errors.InstanceError, match="needs no data; 'alibaba-gpu' does"):
         library.table(data={"ties": "x"})
     with pytest.raises(fairlp.errors.UnknownNameError, match="no suffix is called"):
         library.write_all(tmp_path, ["ties"], suffix=".lp")
@@ -143,7 +141,7 @@ def test_what_needs_data_is_left_out_and_named(tmp_path):
     index = library.write_all(tmp_path, ["ties"])
     assert list(index.index) == ["ties"]
     entries, missing = chosen(None, "small", 0)
-    assert set(missing) == {"alibaba-gpu", "pai-2020"} and len(entries) == len(GENERATED)
+    assert set(missing) == {"alibaba-gpu"} and len(entries) == len(GENERATED)
     assert "openb_node_list_all_node.csv" in missing["alibaba-gpu"]
 
 
@@ -210,10 +208,9 @@ def test_without_pyomo_concave_programs_have_no_file_and_the_index_says_so(tmp_p
 
 
 def test_every_entry_is_proved_here():
-    assert set(fairlp_research.library.names()) == set(TINY) | CLOSED | {"alibaba-gpu", "pai-2020"}
+    assert set(fairlp_research.library.names()) == set(TINY) | CLOSED | {"alibaba-gpu"}
     assert {name for name in fairlp_research.library.names() if REGISTRY[name].files} == {
         "alibaba-gpu",
-        "pai-2020",
     }
     for name in CLOSED:
         entry = load(name)

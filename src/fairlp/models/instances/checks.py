@@ -247,7 +247,7 @@ def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame | None:
     if has_no_labels and not any(isinstance(label, int) for label in names):
         # a table by columns, whose rows are in order: 0, 1, … cannot be meant as labels
         table = table.set_axis(names.labels)
-    ordered = table.iloc[order(table.index, names, f"the table {name!r}", InstanceError)].copy()
+    ordered = table.iloc[order([table.index], [names], f"the table {name!r}", InstanceError)].copy()
     ordered.index = names.labels
     for column, entries in ordered.items():
         require_writable(column, f"a column of the table {name!r}", InstanceError)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest, quoted
-from .labels import Index, Indices, aligned, is_label, symbols_of
+from .labels import Index, Indices, aligned, is_label, positions_of, require_shape, symbols_of
 from .reals import is_whole_number
 
 #: Indices of which some labels are taken, and their positions.
@@ -43,15 +43,10 @@ def places_in(
             continue
         if several and not (isinstance(selector, slice) and selector == slice(None)):
             parts.append((index, _several(name, selector, index)))
-        if not index.labels.equals(free_index.labels):
+        if not index.labels.equals(free_index.labels) or free_index.symbol in symbols_of(free):
             raise ModelError(
-                f"{quoted(name)}: index {index.symbol!r} cannot be replaced by {free_index.symbol!r}: "
-                "other labels"
-            )
-        if free_index.symbol in symbols_of(free):
-            raise ModelError(
-                f"{quoted(name)} has index {free_index.symbol!r} in two places; a diagonal is taken by "
-                "`where`"
+                f"{quoted(name)}: index {index.symbol!r} cannot be replaced by {free_index.symbol!r}, which has "
+                "other labels or is there already"
             )
         free.append(free_index)
     return tuple(places), tuple(free), parts
@@ -64,9 +59,7 @@ def _several(name: str, key: Any, index: Index) -> np.ndarray:
     """
     if isinstance(key, slice):
         if not (key.step is None or is_whole_number(key.step)) or key.step == 0:
-            raise ModelError(
-                f"{quoted(name)} is taken in steps of {quoted(key.step)}; expected a whole number"
-            )
+            raise ModelError(f"{quoted(name)} is taken in steps of {quoted(key.step)}")
         ends = (key.start, key.stop)
         if all(end is None or is_whole_number(end) for end in ends):
             return np.arange(len(index))[key]
@@ -74,24 +67,9 @@ def _several(name: str, key: Any, index: Index) -> np.ndarray:
         return np.arange(len(index))[slice(first, None if last is None else last + 1, key.step)]
     if np.asarray(key).dtype == bool:
         mask = np.asarray(aligned(key, (index,), f"the mask of {quoted(name)}", ModelError))
-        if mask.shape != (len(index),):
-            raise ModelError(
-                f"the mask of {quoted(name)} has shape {mask.shape}, expected {len(index)} {index.name}"
-            )
+        require_shape(mask.shape, (index,), f"the mask of {quoted(name)}", ModelError)
         return np.flatnonzero(mask)
-    labels = list(key)
-    if labels and isinstance(labels[0], tuple) and not is_label(labels[0], index):
-        raise ModelError(
-            f"{quoted(name)} is taken at pairs such as {quoted(labels[0])}, and brackets take labels of "
-            "each index: x[['ann', 'bob'], :]; some pairs are fixed by x.fix({pair: 1}), bounded by "
-            "x.set(upper={pair: 1}), and rows of theirs have where=pairs"
-        )
-    positions = np.array([_position(name, label, index) for label in labels], dtype=np.intp)
-    if len(np.unique(positions)) < len(positions):
-        raise ModelError(
-            f"{quoted(name)} is taken at a {index.name} twice; expected each label once"
-        )
-    return positions
+    return positions_of([key], [index], quoted(name), UnknownNameError)
 
 
 def _position(name: str, label: Any, index: Index) -> int:

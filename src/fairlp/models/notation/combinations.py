@@ -7,28 +7,26 @@ of all combinations, in C order, checked: no label unknown, no combination twice
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, MappingView, Sequence, Set
+from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
 from itertools import combinations as choices
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpError, ModelError, quoted
+from ...errors import FairlpError, ModelError
 from .labels import (
-    Index,
     Indices,
     as_index,
     as_series,
     by_element,
     carries_labels,
     is_label,
-    labels_at,
     named_axis,
-    position_remedy,
+    positions_of,
+    positions_or_none,
     shape_of,
     symbols_of,
-    unknown_label,
 )
 
 #: What a list of combinations may look like, for messages.
@@ -92,8 +90,11 @@ def chosen(data: Any, over: Indices, subject: str) -> tuple[Indices, np.ndarray]
     >>> positions.tolist()
     [1, 2]
     """
-    axes, columns = _columns(data, over, subject)
-    positions = _positions(columns, axes, subject, f" ({EXPECTED})")
+    names, columns = _columns(data, over, subject)
+    axes, named_columns = _named(names, columns, over)
+    columns = named_columns if axes else columns
+    axes = axes or _axes_of(columns, over, subject)
+    positions = positions_of(columns, axes, subject, ModelError, f" ({EXPECTED})")
     positions.sort()
     return axes, positions
 
@@ -149,8 +150,10 @@ def listed_numbers(
         data = data.to_series()
     if not isinstance(data, pd.Series) or data.index.nlevels != len(over):
         return None
-    columns = _in_order(data.index, over)
-    return ListedNumbers(_positions(columns, over, subject, error=error), data.to_numpy())
+    levels = [data.index.get_level_values(level) for level in range(len(over))]
+    axes, columns = _named(data.index.names, levels, over)
+    columns = columns if axes == over else levels
+    return ListedNumbers(positions_of(columns, over, subject, error), data.to_numpy())
 
 
 def _series_of(data: Mapping[Any, Any], depth: int) -> Any:
@@ -166,123 +169,53 @@ def _series_of(data: Mapping[Any, Any], depth: int) -> Any:
     return None
 
 
-def _columns(data: Any, over: Indices, subject: str) -> tuple[Indices, list[Any]]:
-    """Return the indices of a list of combinations, and a column of labels for each."""
+def _columns(data: Any, over: Indices, subject: str) -> tuple[Sequence[Any], list[Any]]:
+    """Return the names, and a column of labels for each, of a list of combinations."""
     if isinstance(data, pd.DataFrame):
-        return _columns_of_frame(data, over, subject)
-    columns: list[Any]
+        return list(data.columns), [data.iloc[:, k] for k in range(data.shape[1])]
     if isinstance(data, pd.MultiIndex):
-        columns = [data.get_level_values(level) for level in range(data.nlevels)]
-        frame = pd.DataFrame(dict(enumerate(columns))).set_axis(data.names, axis=1)
-        return _columns_of_frame(frame, over, subject)
-    if isinstance(data, np.ndarray) and data.ndim == 2:
-        columns = list(data.T)
-        return _axes_of(columns, over, subject), columns
+        return data.names, [data.get_level_values(level) for level in range(data.nlevels)]
     entries = list(data)
     if not entries:
-        return over, [[] for _ in over]
-    is_pair = [isinstance(entry, (tuple, list)) and not is_label(entry, *over) for entry in entries]
-    if any(is_pair):
-        lengths = {len(entry) if pair else 1 for entry, pair in zip(entries, is_pair, strict=True)}
-        if len(lengths) > 1:
-            raise ModelError(f"{subject} has combinations of {sorted(lengths)} labels; {EXPECTED}")
-        columns = [list(column) for column in zip(*entries, strict=True)]
-    else:
-        columns = [entries]
-    return _axes_of(columns, over, subject), columns
+        return symbols_of(over), [[] for _ in over]
+    is_pair = [
+        isinstance(entry, (tuple, list, np.ndarray))
+        and np.ndim(entry) > 0
+        and not is_label(entry, *over)
+        for entry in entries
+    ]
+    if not any(is_pair):
+        return (), [entries]
+    lengths = {len(entry) if pair else 1 for entry, pair in zip(entries, is_pair, strict=True)}
+    if len(lengths) > 1:
+        raise ModelError(f"{subject} has combinations of {sorted(lengths)} labels; {EXPECTED}")
+    return (), [list(column) for column in zip(*entries, strict=True)]
 
 
-def _columns_of_frame(data: pd.DataFrame, over: Indices, subject: str) -> tuple[Indices, list[Any]]:
-    """Return the indices that the columns of a table name, in order, or all where none is named."""
-    named = [named_axis(name, over) for name in data.columns]
+def _named(names: Iterable[Any], columns: list[Any], over: Indices) -> tuple[Indices, list[Any]]:
+    """Return the indices that names of columns mean, in order, and their columns; none in doubt."""
+    named = [named_axis(name, over) for name in names]
     axes = tuple(index for index in over if index in named)
-    if axes and len(axes) == sum(index is not None for index in named):
-        return axes, [data.iloc[:, named.index(index)] for index in axes]
-    if data.shape[1] > len(over):
-        names = ", ".join(map(repr, data.columns))
-        raise ModelError(
-            f"{subject} is a table with columns {names}, none of which is called after an index "
-            f"({', '.join(symbols_of(over))}); rename them, or hand over the columns of labels alone"
-        )
-    columns = [data.iloc[:, k] for k in range(data.shape[1])]
-    return _axes_of(columns, over, subject), columns
+    if len(axes) < sum(index is not None for index in named):
+        axes = ()
+    return axes, [columns[named.index(index)] for index in axes]
 
 
 def _axes_of(columns: list[Any], over: Indices, subject: str) -> Indices:
     """Return the indices of columns of labels, in order: those that have all the labels."""
     candidates = list(choices(over, len(columns)))
     if len(candidates) > 1:
-        with_labels = [
+        candidates = [
             axes
             for axes in candidates
             if all(
-                (_codes(column, axis, subject) >= 0).all()
+                (positions_or_none(as_index(list(column)), axis) >= 0).all()
                 for column, axis in zip(columns, axes, strict=True)
             )
         ]
-        if len(with_labels) != 1:
-            symbols = " or ".join(
-                f"({','.join(symbols_of(axes))})" for axes in with_labels or candidates
-            )
-            raise ModelError(
-                f"{subject} could be over {symbols}; hand over a table whose columns are called after "
-                "the indices, or a subset: model.subset(name, indices, combinations)"
-            )
-        return with_labels[0]
-    if not candidates:
-        expected = ", ".join(symbols_of(over))
+    if len(candidates) != 1:
         raise ModelError(
-            f"{subject} has combinations of {len(columns)} labels, expected some of ({expected})"
+            f"{subject} has combinations of {len(columns)} labels, which could be over none or several of "
+            f"({', '.join(symbols_of(over))}); hand over a table whose columns are called after the indices"
         )
     return candidates[0]
-
-
-def _in_order(index: pd.Index[Any], over: Indices) -> list[Any]:
-    """Return the levels of an index in the order of the indices that they name, if they do."""
-    levels = [index.get_level_values(level) for level in range(index.nlevels)]
-    named = [named_axis(name, over) for name in index.names]
-    if {id(axis) for axis in named} != {id(axis) for axis in over}:
-        return levels
-    return [levels[named.index(axis)] for axis in over]
-
-
-def _codes(column: Any, axis: Index, subject: str) -> np.ndarray:
-    """Return the position of each label of a column, -1 for one that is unknown."""
-    if not len(column):
-        return np.zeros(0, dtype=np.intp)
-    try:
-        labels = column if isinstance(column, pd.Index) else as_index(list(column))
-        return np.asarray(axis.labels.get_indexer(labels))
-    except (TypeError, ValueError):
-        for entry in column:
-            if not isinstance(entry, Hashable):
-                raise ModelError(
-                    f"{subject} has {quoted(entry)} in the place of a label of {axis.symbol}; "
-                    f"{EXPECTED}"
-                ) from None
-        raise
-
-
-def _positions(
-    columns: Sequence[Any],
-    axes: Indices,
-    subject: str,
-    remedy: str = "",
-    error: type[FairlpError] = ModelError,
-) -> np.ndarray:
-    """Return the positions of combinations that are given as columns of labels."""
-    codes = [_codes(column, axis, subject) for column, axis in zip(columns, axes, strict=True)]
-    for column, axis, places in zip(columns, axes, codes, strict=True):
-        for k in np.flatnonzero(places < 0)[:1].tolist():
-            label = list(column)[k]
-            raise error(unknown_label(subject, axis, label, remedy or position_remedy(column)))
-    shape = shape_of(axes)
-    flat = np.ravel_multi_index(tuple(codes), shape) if axes else np.zeros(0, dtype=np.intp)
-    ordered = np.sort(flat)
-    for position in ordered[1:][ordered[1:] == ordered[:-1]][:1].tolist():
-        place = np.unravel_index(position, shape)
-        raise error(
-            f"{subject} has {labels_at(axes, map(int, place))} twice; expected each combination once "
-            "(what is there several times needs an index of its own)"
-        )
-    return np.asarray(flat)

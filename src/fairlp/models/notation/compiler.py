@@ -37,7 +37,7 @@ from .expressions import (
     children,
     named,
 )
-from .labels import Indices, axes_of, labels_at, shape_of, symbols_of, union
+from .labels import Indices, axes_of, located, shape_of, symbols_of, union
 from .reals import meeting
 from .variables import Element, Parameter, ParameterPart, Variable
 from .walks import in_coefficients, uses
@@ -111,10 +111,8 @@ def reciprocal(node: Quotient) -> Labelled:
 
 def division_by_zero(node: Quotient, indices: Indices, place: int) -> ModelError:
     """Return the error that the denominator of a quotient is 0 at a place over indices."""
-    if not indices:
-        return ModelError(f"division by zero: ({node.right}) is 0")
-    element = labels_at(indices, map(int, np.unravel_index(place, shape_of(indices))))
-    return ModelError(f"division by zero: ({node.right}) is 0 at {element}")
+    element = located(indices, np.unravel_index(place, shape_of(indices)))
+    return ModelError(f"division by zero: ({node.right}) is 0{element}")
 
 
 def not_finite(node: Log | Power) -> ModelError:

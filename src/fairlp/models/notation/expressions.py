@@ -170,15 +170,7 @@ class Expression(Immutable):
         >>> x.sum(i)
         <Expression ∑_i x[n,i] over n>
         """
-
-        def remedy() -> str:
-            entries: list[Any] = list(over)
-            symbols = [*symbols_of(self.indices), "n"]
-            texts = [entry for entry in entries if isinstance(entry, str)]
-            symbol = next((symbol for symbol in symbols if symbol in texts), symbols[0])
-            return f"such as x.sum({symbol}) with {symbol} = model[{quoted(symbol)}]"
-
-        return SumOver(self, as_indices(over, "sum over", remedy) or self.indices)
+        return SumOver(self, as_indices(over, "sum over") or self.indices)
 
     def mean(self, *over: Index | tuple[Index, ...]) -> Expression:
         """Return the mean over the indices, by default over all free ones.

@@ -8,8 +8,9 @@ parameters, bounds and masks of a model.
 
 from __future__ import annotations
 
+import math
 from collections.abc import (
-    Callable,
+    Hashable,
     Iterable,
     Iterator,
     Mapping,
@@ -29,11 +30,10 @@ from ...errors import (
     FairlpError,
     Hinted,
     ModelError,
-    UnknownNameError,
     nearest,
     quoted,
 )
-from .reals import NumberError, floats, is_whole_number
+from .reals import NumberError, floats
 
 # Indices with labels, and what all objects of index notation have in common: they are not changed
 # by assignment.
@@ -197,13 +197,7 @@ class Index(Immutable):
         return label in self.labels
 
     def __getitem__(self, position: int) -> Any:
-        try:
-            return _of_python(self.labels[position])
-        except (IndexError, TypeError, ValueError):
-            raise UnknownNameError(
-                f"index {self.symbol!r} has no {quoted(position)} in brackets, where a position from 0 to "
-                f"{len(self) - 1} is expected; the position of a label is {self.symbol}.labels.get_loc(label)"
-            ) from None
+        return _of_python(self.labels[position])
 
     def __str__(self) -> str:
         return self.symbol
@@ -271,26 +265,15 @@ def in_order(labels: Any, subject: str, error: type[FairlpError]) -> pd.Index[An
     >>> in_order(5, "index 'n'", ModelError)
     Traceback (most recent call last):
         ...
-    fairlp.errors.ModelError: index 'n' is given 5; expected a list of labels, such as range(5)
+    fairlp.errors.ModelError: index 'n' is given 5; expected a list of labels, such as range(3)
     """
     if isinstance(labels, Index):
         return labels.labels
-    if isinstance(labels, (str, bytes)):
-        raise error(
-            f"{subject} is the text {quoted(labels)}; expected a list of labels, such as "
-            f"[{quoted(labels)}]"
-        )
     require_ordered(labels, subject, error)
-    dimensions = getattr(labels, "ndim", 1)
-    if not isinstance(labels, Iterable) or isinstance(labels, type) or dimensions == 0:
-        count = labels if is_whole_number(labels) and 0 < labels < 10**9 else 3
+    is_text = isinstance(labels, (str, bytes))
+    if is_text or not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) != 1:
         raise error(
-            f"{subject} is given {quoted(labels)}; expected a list of labels, such as range({count})"
-        )
-    if dimensions > 1:
-        raise error(
-            f"{subject} is given {quoted(labels)}; expected one list of labels (a column, or "
-            ".index, of a table)"
+            f"{subject} is given {quoted(labels)}; expected a list of labels, such as range(3)"
         )
     index: pd.Index[Any]
     if isinstance(labels, pd.Index):
@@ -329,25 +312,22 @@ def as_series(data: Mapping[Any, Any]) -> pd.Series[Any]:
 def require_labels(labels: Sequence[Any], subject: str, error: type[FairlpError]) -> None:
     """Raise for a label that cannot be looked up, or that cannot be written."""
     for position, label in enumerate(labels):
-        try:
-            hash(label)
-        except TypeError:
-            raise error(
-                f"{subject} has the label {quoted(label)} (position {position}), a "
-                f"{type(label).__name__}; expected text, a number or a tuple of these"
-            ) from None
-        if label is None or label is pd.NA or label is pd.NaT or label != label:
-            raise error(
-                f"{subject} has no label at position {position}, but {quoted(label)}; expected text, "
-                "a number or a tuple of these (drop the row, or name it)"
-            )
         parts = [label]
         for part in parts:
             if isinstance(part, tuple):
                 parts += part
+            elif not isinstance(part, Hashable) or (part is label and _is_missing(part)):
+                raise error(
+                    f"{subject} has {quoted(label)} at position {position}; expected text, a number or a "
+                    "tuple of these (drop the row, or name it)"
+                )
             elif not is_writable(part):
                 place = f"the label at position {position} of {subject}"
                 (require_text if isinstance(part, str) else require_writable)(part, place, error)
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or label is pd.NA or label is pd.NaT or label != label
 
 
 def require_text(text: Any, subject: str, error: type[FairlpError]) -> None:
@@ -410,34 +390,16 @@ def union(*groups: Iterable[Index]) -> Indices:
         for index in group:
             first_index = seen.setdefault(index.symbol, index)
             if first_index is not index and not first_index.labels.equals(index.labels):
-                parts = first_index.whole is not None or index.whole is not None
-                difference = _difference(first_index, index)
-                remedy = (
-                    "select the same labels in both"
-                    if parts
-                    else "give one of them another symbol with .alias(), or groups with "
-                    "groupby(owner, name)"
-                )
+                difference = first_index.labels.symmetric_difference(index.labels, sort=False)
                 raise ModelError(
-                    f"index {index.symbol!r} stands for {len(first_index)} labels ({first_index.name}) in one "
-                    "place and "
-                    f"{len(index)} labels ({index.name}) in another ({difference}); {remedy}"
-                    + (" (neighbours along an index are taken by .shift())" if parts else "")
+                    f"index {index.symbol!r} stands for other labels in another place "
+                    f"({few(difference) or 'in another order'}); give one of them another symbol with .alias(), "
+                    "select the same labels in both, or take neighbours by .shift()"
                 )
     return tuple(seen.values())
 
 
-def _difference(first: Index, second: Index) -> str:
-    """Return how the labels of two indices differ, for a message."""
-    only_first = [label for label in first if label not in second]
-    only_second = [label for label in second if label not in first]
-    if not only_first and not only_second:
-        return "the same labels in another order"
-    sides = ((only_first, "only in the first"), (only_second, "only in the second"))
-    return ", ".join(f"{few(labels)} {side}" for labels, side in sides if labels)
-
-
-def as_indices(over: Any, subject: str, remedy: Callable[[], str] | None = None) -> Indices:
+def as_indices(over: Any, subject: str) -> Indices:
     """Return indices that are given as one, one after the other, or in a tuple.
 
     Parameters
@@ -445,8 +407,6 @@ def as_indices(over: Any, subject: str, remedy: Callable[[], str] | None = None)
     over : Index, or sequence of Index and of sequences of these
     subject : str
         What runs over them, for messages: "variable 'x' runs over".
-    remedy : function, optional
-        Returns what to write, for messages.
 
     Raises
     ------
@@ -461,7 +421,7 @@ def as_indices(over: Any, subject: str, remedy: Callable[[], str] | None = None)
     >>> as_indices("n", "variable 'x' runs over")
     Traceback (most recent call last):
         ...
-    fairlp.errors.ModelError: variable 'x' runs over 'n'; expected indices, each declared by n = \
+    fairlp.errors.ModelError: variable 'x' runs over 'n'; expected indices, such as n = \
 fairlp.Index('n', labels)
     """
     indices: list[Any] = []
@@ -470,8 +430,9 @@ fairlp.Index('n', labels)
         indices += entry if isinstance(entry, (tuple, list)) else (entry,)
     for index in indices:
         if not isinstance(index, Index):
-            advice = remedy() if remedy else "each declared by n = fairlp.Index('n', labels)"
-            raise ModelError(f"{subject} {quoted(index)}; expected indices, {advice}")
+            raise ModelError(
+                f"{subject} {quoted(index)}; expected indices, such as n = fairlp.Index('n', labels)"
+            )
     return tuple(indices)
 
 
@@ -525,39 +486,34 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
     """
     if type(data) is np.ndarray:
         return data
-    try:
-        return _ordered(data, axes, subject, error)
-    except error:
-        turned = _in_another_order(by_element(data, axes), axes)
-        if not turned:
-            raise
-        expected = ", then ".join(axis.name for axis in axes if axis is not None)
-        raise error(f"{subject} names {turned}; expected {expected}") from None
-
-
-def _ordered(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> Any:
-    """Return data in the order of the axes' labels; see :func:`aligned`."""
     require_ordered(data, subject, error)
     data = arranged(by_element(data, axes), axes, subject, error)
     first = axes[0] if axes else None
     rest = axes[1:]
     if isinstance(data, np.ma.MaskedArray):
-        return _without_mask(data, axes, subject, error)
-    named_axes = [axis for axis in axes if axis is not None]
-    if isinstance(data, pd.Series) and 1 < data.index.nlevels == len(axes) == len(named_axes):
-        return _of_levels(data, named_axes, subject, error)
+        for place in np.argwhere(np.ma.getmaskarray(data))[:1].tolist():
+            raise error(f"{subject}{located(axes, place)} is masked; expected a number")
+        return np.asarray(data.data)
+    known_axes = [axis for axis in axes if axis is not None]
+    if isinstance(data, pd.Series) and 1 < data.index.nlevels == len(axes) == len(known_axes):
+        levels = [data.index.get_level_values(level) for level in range(len(axes))]
+        ranks = order(levels, known_axes, subject, error)
+        return data.to_numpy()[ranks].reshape(shape_of(known_axes))
     if carries_labels(data) and not isinstance(data, Mapping):
         places = []
         for depth, size in enumerate(data.shape):
             labels = labels_on(data, depth) if _is_data_array(data) else data.axes[depth]
             axis = axes[depth] if depth < len(axes) else None
-            places.append(
-                np.arange(size) if labels is None else order(labels, axis, subject, error)
-            )
+            if labels is None or axis is None:
+                places.append(np.arange(size))
+            else:
+                places.append(order([labels], [axis], subject, error))
         return data.to_numpy()[np.ix_(*places)]
     if isinstance(data, Mapping):
         entries = list(data.values())
-        data = [entries[k] for k in order(list(data), first, subject, error)]
+        if first is not None:
+            entries = [entries[k] for k in order([list(data)], [first], subject, error)]
+        data = entries
     if isinstance(data, (list, tuple)) and any(map(_is_more_than_numbers, data)):
         return [aligned(entry, rest, subject, error) for entry in data]
     return data
@@ -569,31 +525,6 @@ def _is_more_than_numbers(entry: Any) -> bool:
         return any(map(_is_more_than_numbers, entry))
     is_masked_array = isinstance(entry, np.ma.MaskedArray) and entry.ndim > 0
     return is_masked_array or carries_labels(entry) or isinstance(entry, Set)
-
-
-def _without_mask(
-    data: np.ma.MaskedArray[Any, Any], axes: Axes, subject: str, error: type[FairlpError]
-) -> np.ndarray:
-    """Return a masked array without masked entries as a plain one; raise for the first entry."""
-    for position in np.argwhere(np.ma.getmaskarray(data))[:1].tolist():
-        labels = [
-            quoted(axis[k]) if axis is not None and k < len(axis) else f"position {k}"
-            for k, axis in zip(position, [*axes, *[None] * len(position)], strict=False)
-        ]
-        place = f" at {', '.join(labels)}" if labels else ""
-        raise error(f"{subject} is masked{place}; expected a number (fill the gap with .filled)")
-    return np.asarray(data.data)
-
-
-def _in_another_order(data: Any, axes: Axes) -> str:
-    """Return the axes in the order of the data, in words; empty where it is the expected one."""
-    names = []
-    for _, labels, _ in _axes_of(data):
-        axis_labels = set(() if labels is None else labels)
-        axis = next((axis for axis in axes if axis is not None and axis_labels == set(axis)), None)
-        names.append("" if axis is None else axis.name)
-    expected = ["" if axis is None else axis.name for axis in axes]
-    return ", then ".join(names) if sorted(names) == sorted(expected) and names != expected else ""
 
 
 def by_element(data: Any, axes: Axes) -> Any:
@@ -761,16 +692,9 @@ def placed(data: Any, beside: Sequence[Index], subject: str, error: type[FairlpE
 model.parameter(name, indices, values)
     """
     axes = _axes_of(data)
-    if len(axes) > len(beside):
-        shape = tuple(size for *_, size in axes)
-        expected = shape_of(beside)
-        symbols = ", ".join([*symbols_of(beside), "…"])
-        raise error(
-            f"{subject} has shape {shape}, expected {expected} ({axes_text(beside)}); numbers over "
-            "further indices are a "
-            f"parameter: model.parameter(name, ({symbols}), data), with an Index for each axis"
-        )
-    fits = [_fits(axis, beside, subject, error) for axis in axes]
+    fits = (
+        [_fits(axis, beside, subject, error) for axis in axes] if len(axes) <= len(beside) else []
+    )
     unlabelled = [k for k, (name, labels, _) in enumerate(axes) if name is None and labels is None]
     placements = [
         placement
@@ -782,16 +706,16 @@ model.parameter(name, indices, values)
         return tuple(beside[place] for place in placements[0])
     if not placements:
         shape = tuple(size for *_, size in axes)
-        expected = shape_of(beside)
-        raise error(f"{subject} has shape {shape}, expected {expected} ({axes_text(beside)})")
+        raise error(
+            f"{subject} has shape {shape}, expected {shape_of(beside)} ({axes_text(beside)}); numbers over "
+            "further indices are a parameter: model.parameter(name, indices, data)"
+        )
     choices = " or ".join(
         f"({','.join(beside[place].symbol for place in placement)})" for placement in placements
     )
     raise error(
-        f"{subject} could run over {choices}; name its axes after the indices (a Series with "
-        ".rename_axis('n'), a frame with "
-        ".rename_axis(index='n', columns='i')), or declare it with model.parameter(name, indices, "
-        "values)"
+        f"{subject} could run over {choices}; name its axes after the indices, or declare it with "
+        "model.parameter(name, indices, values)"
     )
 
 
@@ -871,7 +795,7 @@ def _fits(
     common = [_in_common(labels, index) for index in beside]
     fits = [len(index) == size == k for index, k in zip(beside, common, strict=True)]
     if beside and not any(fits):
-        order(labels, beside[common.index(max(common))], subject, error)
+        order([labels], [beside[common.index(max(common))]], subject, error)
     return fits
 
 
@@ -908,44 +832,72 @@ def named_axis(name: Any, axes: Iterable[Index]) -> Index | None:
     return next((axis for axis in axes if names_axis(name, axis)), None)
 
 
-def unknown_label(subject: str, axis: Index, label: Any, remedy: str) -> str:
+def unknown_label(subject: str, axis: Index, label: Any, labels: Any = None) -> str:
     """Return the message for a label that an axis does not have."""
-    pronoun = "who" if axis.name == "user" else "which"
-    return (
-        f"{subject} names {axis.name} {quoted(label)}, {pronoun} is unknown; "
-        f"{nearest(label, axis)}{remedy}"
-    )
+    problem = f"{subject} names {axis.name} {quoted(label)}, which is unknown"
+    return f"{problem}; {nearest(label, axis)}{_remedy(labels)}"
 
 
 def _is_data_array(data: Any) -> bool:
     return hasattr(data, "dims") and hasattr(data, "coords") and hasattr(data, "to_numpy")
 
 
-def order(
-    labels: Iterable[Any], axis: Index | None, subject: str, error: type[FairlpError]
+def positions_of(
+    columns: Iterable[Any],
+    axes: Sequence[Index],
+    subject: str,
+    error: type[FairlpError],
+    remedy: str = "",
 ) -> np.ndarray:
-    """Return the position of each of the axis's labels in ``labels``; parameters as `aligned`.
+    """Return the positions, in C order, of combinations: a column of labels for each axis.
 
-    Each label must occur exactly once.
+    Raises for a label that is unknown, and for a combination that is there twice.
     """
-    ordered_labels = labels if isinstance(labels, pd.Index) else list(labels)
-    if axis is None or (isinstance(labels, pd.Index) and labels.equals(axis.labels)):
-        return np.arange(len(ordered_labels))
-    axis_labels = set(axis)
-    places: dict[Any, int] = {}
-    for place, label in enumerate(ordered_labels):
-        if label not in axis_labels:
-            raise error(unknown_label(subject, axis, label, position_remedy(ordered_labels)))
-        if label in places:
-            raise error(f"{subject} has {axis.name} {quoted(label)} twice; expected each once")
-        places[label] = place
-    missing = [label for label in axis if label not in places]
-    if missing:
+    codes = []
+    for column, axis in zip(columns, axes, strict=True):
+        labels = column if isinstance(column, pd.Index) else as_index(list(column))
+        places = positions_or_none(labels, axis)
+        for k in np.flatnonzero(places < 0)[:1].tolist():
+            raise error(unknown_label(subject, axis, labels[k], column) + remedy)
+        codes.append(places)
+    flat = np.ravel_multi_index(codes, shape_of(axes)) if codes else np.zeros(0, dtype=np.intp)
+    ordered = np.sort(flat)
+    for position in ordered[1:][ordered[1:] == ordered[:-1]][:1].tolist():
+        raise error(f"{subject} has {_entry(axes, position)} twice; expected each once")
+    return np.asarray(flat)
+
+
+def positions_or_none(labels: pd.Index[Any], axis: Index) -> np.ndarray:
+    """Return the position of each label on an axis, -1 for one that is unknown."""
+    try:
+        return np.asarray(axis.labels.get_indexer(labels.to_flat_index()))
+    except TypeError:  # a list, which is no label
+        return np.array([0 if is_label(label, axis) else -1 for label in labels], dtype=np.intp)
+
+
+def order(
+    columns: Sequence[Any], axes: Sequence[Index], subject: str, error: type[FairlpError]
+) -> np.ndarray:
+    """Return where each combination of the axes' labels stands in columns of labels.
+
+    Each must occur exactly once; parameters as `aligned`.
+    """
+    first = columns[0]
+    if len(axes) == 1 and isinstance(first, pd.Index) and first.equals(axes[0].labels):
+        return np.arange(len(first))
+    positions = positions_of(columns, axes, subject, error)
+    size = math.prod(shape_of(axes))
+    for position in np.setdiff1d(np.arange(size), positions)[:1].tolist():
         raise error(
-            f"{subject} has no {axis.name} {quoted(missing[0])}; expected every {axis.name}: "
-            f"{few(axis)}{position_remedy(ordered_labels)}"
+            f"{subject} has no {_entry(axes, position)}; expected every one{_remedy(first)}"
         )
-    return np.array([places[label] for label in axis], dtype=np.intp)
+    return np.argsort(positions)
+
+
+def _entry(axes: Sequence[Index], position: int) -> str:
+    """Return the labels at a position in C order, for a message: ``user 'ann' and server 's1'``."""
+    place = np.unravel_index(position, shape_of(axes))
+    return located(axes, map(int, place)).removeprefix(" of ")
 
 
 def shape_of(axes: Iterable[Sized]) -> tuple[int, ...]:
@@ -977,12 +929,7 @@ def is_label(entry: object, *indices: Index) -> bool:
         return False
 
 
-def labels_at(axes: Iterable[Index], place: Iterable[int]) -> str:
-    """Return the labels at a place, for a message: ``ann, s1``."""
-    return ", ".join(str(index[k]) for index, k in zip(axes, place, strict=True))
-
-
-def located(axes: Iterable[Index | None], place: Iterable[int]) -> str:
+def located(axes: Iterable[Index | None], place: Iterable[Any]) -> str:
     """Return where an entry stands, for a message: `` of user 'ann' and server 's1'``."""
     texts = [
         f"entry {k + 1}" if axis is None or k >= len(axis) else f"{axis.name} {quoted(axis[k])}"
@@ -1057,40 +1004,14 @@ def is_table(data: Any) -> bool:
     return len(_names_of(data)) > 1
 
 
-def _of_levels(
-    data: pd.Series[Any], axes: Sequence[Index], subject: str, error: type[FairlpError]
-) -> np.ndarray:
-    """Return a Series over several indices as an array with one axis for each."""
-    places = []
-    for level, axis in enumerate(axes):
-        labels = data.index.get_level_values(level)
-        order(pd.unique(labels), axis, subject, error)
-        places.append(axis.labels.get_indexer(labels))
-    shape = shape_of(axes)
-    flat = np.ravel_multi_index(tuple(places), shape)
-    times = np.bincount(flat, minlength=int(np.prod(shape)))
-    if (times != 1).any():
-        position = int((times != 1).argmax())
-        combination = tuple(
-            axis[int(k)] for axis, k in zip(axes, np.unravel_index(position, shape), strict=True)
-        )
-        raise error(
-            f"{subject} has {quoted(combination)} {'twice' if times[position] else 'nowhere'}; expected each "
-            "combination once"
-        )
-    return data.to_numpy()[np.argsort(flat)].reshape(shape)
-
-
-def position_remedy(labels: Any) -> str:
+def _remedy(labels: Any) -> str:
     """Return what to do about labels that do not fit, for a message."""
-    if isinstance(labels, pd.RangeIndex):
-        return (
-            " (0, 1, … are the labels that pandas gives by default: give them others with "
-            ".set_index(column) or .set_axis(labels), or hand over .to_numpy() for numbers by position)"
-        )
-    if isinstance(labels, pd.Index):
-        return " (to give numbers by position, hand over .to_numpy())"
-    return ""
+    is_of_pandas = isinstance(labels, (pd.Index, pd.Series))
+    return (
+        " (give labels with .set_index(column), or numbers by position with .to_numpy())"
+        if is_of_pandas
+        else ""
+    )
 
 
 def few(names: Iterable[Any]) -> str:

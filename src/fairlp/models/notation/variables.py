@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from itertools import zip_longest
-from types import EllipsisType, FunctionType
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...errors import ModelError, quoted
 from ..programs.program import Block
 from ..programs.solution import Solution
 from .brackets import places_in
-from .combinations import EXPECTED, chosen, found_in, listed_numbers, lists_labels, spread
+from .combinations import chosen, found_in, listed_numbers, lists_labels, spread
 from .expressions import (
     Along,
     Data,
@@ -174,49 +175,31 @@ def subset_of(where: Any, over: Indices, subject: str) -> Subset:
     argument = f"'where' of {subject}"
     if isinstance(where, Subset):
         own = {index.symbol: index for index in over}
-        if not all(
-            index.symbol in own and index.labels.equals(own[index.symbol].labels)
-            for index in where.indices
-        ):
-            raise ModelError(
-                f"{subject}: {quoted(where)} is not over ({', '.join(symbols_of(over))})"
-            )
+        for index in where.indices:
+            if index.symbol not in own or not index.labels.equals(own[index.symbol].labels):
+                raise ModelError(f"{argument} is over {index!r}, which is no index of {subject}")
         return where._over(over)
-    if isinstance(where, Expression):
-        raise ModelError(
-            f"{argument} is {where!r}; {EXPECTED}, such as where=costs > 0 of your data"
-        )
-    if isinstance(where, FunctionType):
-        raise ModelError(
-            f"{argument} is a function; write the combinations that exist, where=[k for k in n if k != 'ann']"
-        )
+    axes = over
     is_mask = isinstance(where, np.ndarray) and where.dtype == bool
     if not is_mask and lists_labels(where):
-        chosen_indices, positions = chosen(where, over, argument)
-        if len(positions) == math.prod(shape_of(chosen_indices)):
-            return Subset("", over, None)
-        return Subset("", over, spread(positions, chosen_indices, over))
-    shape = shape_of(over)
-    axes = over
-    if 0 < axes_count(where) < len(over):
-        # a mask over some of the indices holds for each label of the others
-        axes, where = laid_out(where, over, argument, ModelError)
+        axes, positions = chosen(where, over, argument)
     else:
-        where = aligned(where, over, argument, ModelError)
-    try:
-        mask = np.asarray(where)
-    except ValueError:
-        raise ModelError(f"{argument} is lists of different lengths; {EXPECTED}") from None
-    if axes is not over and mask.shape == shape_of(axes):
-        order = [axes.index(index) for index in over if index in axes]
-        sizes = [len(index) if index in axes else 1 for index in over]
-        mask = np.broadcast_to(mask.transpose(order).reshape(sizes), shape)
-    if mask.dtype != bool or mask.shape != shape:
-        raise ModelError(
-            f"{subject}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} "
-            f"({axes_text(over)}), or a list of the combinations that exist"
-        )
-    return Subset("", over, None if mask.all() else np.flatnonzero(mask))
+        if 0 < axes_count(where) < len(over):
+            # a mask over some of the indices holds for each label of the others
+            axes, where = laid_out(where, over, argument, ModelError)
+        else:
+            where = aligned(where, over, argument, ModelError)
+        mask = np.zeros(0, dtype=object)
+        with suppress(ValueError):  # lists of different lengths
+            mask = np.asarray(where)
+        if mask.dtype != bool or mask.shape != shape_of(axes):
+            raise ModelError(
+                f"{argument} is {mask.dtype} of shape {mask.shape}, expected bool of shape {shape_of(axes)} "
+                f"({axes_text(axes)}), or a list of the combinations that exist"
+            )
+        positions = np.flatnonzero(mask)
+    is_all = len(positions) == math.prod(shape_of(axes))
+    return Subset("", over, None if is_all else spread(positions, axes, over))
 
 
 def indices_before(subject: str, over: Any, data: Any) -> Indices:
