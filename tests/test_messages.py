@@ -80,7 +80,7 @@ def model_uses():
         "name": lambda v: model.variable(v, n),
         "parameter name": lambda v: model.parameter(v, n, [1, 2]),
         "parameter name and values": lambda v: model.parameter(v, n, [1]),
-        "another model": lambda v: model.diff(v),
+        "another model": lambda v: model.equals(v),
         "program file": lambda v: fairlp.read_program(str(quoted(v)) * 40),
         "constraint name": lambda v: model.constraint(v, x <= 1),
         "over": lambda v: model.variable("w", v),
