@@ -30,7 +30,7 @@ def test_a_search_takes_clear_violations_only(monkeypatch, holds, margin, breaks
     monkeypatch.setattr(search, "findings_of", lambda *_, **__: findings)
     row = fairlp.mechanisms.TABLE["drf"]
     instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
-    assert search._breaks(instance, row, "envy-free", {"options": {}}) is breaks
+    assert Search()._breaks(row, "envy-free", [], instance) is breaks
     assert dataclasses.replace(case(instance, [[1], [1]]), whole=True).whole
 
 
