@@ -471,8 +471,7 @@ def _write_entries(entries: EntryOptions, folder: Path, suffix: str, progress: b
             tell("warning", note)
         else:
             say(note)
-    for file in ("index.csv", "index.json"):
-        say(f"wrote {folder / file}")
+    say(f"wrote {folder / 'index.csv'}")
 
 
 def _run_solvers(

@@ -330,17 +330,23 @@ def test_weights_are_the_order_of_a_set(tmp_path):
         ("SOS\n S1 s\n x 1\n y\n", "line 22: .*weights of all members of the set 's', or of none"),
         ("SOS\n S2 s\n x 1\n y 1\n", "line 22: .*two members of the set 's' have the weight 1"),
         ("SOS\n S1 s\n x 1\n w 2\n", "line 22: .*no column is called 'w'"),
-        ("SOS\n S1 s\n x 1\n y two\n", "line 22: .*expected a finite weight instead of 'two'"),
+        ("SOS\n S1 s\n x 1\n y two\n", "line 22: .*expected a finite weight"),
         ("SOS\n x 1\n", "line 20: .*expected S1 or S2 and the name of a set"),
-        ("SOS2\n S1 s\n x 1\n", "line 20: .*expected S2 and the name of a set"),
+        ("SOS2\n S1 s\n x 1\n", "line 20: .*expected S1 or S2, and the name of a set"),
         (
             "INDICATORS\n IF r x 1\n",
             "line 20: .*column 'x' is not binary; make it integer with bounds of 0 and 1",
         ),
         ("INDICATORS\n IF q b 1\n", "line 20: .*no row is called 'q'"),
-        ("INDICATORS\n IF cost b 1\n", "line 20: .*row 'cost' is of type N"),
+        (
+            "INDICATORS\n IF cost b 1\n",
+            "line 20: .*its row is of type N, or has an indicator before",
+        ),
         ("INDICATORS\n IF r b 2\n", "line 20: .*expected IF, a row, a binary column, and 0 or 1"),
-        ("INDICATORS\n IF r b 1\n IF r b 0\n", "line 21: .*row 'r' has an indicator before"),
+        (
+            "INDICATORS\n IF r b 1\n IF r b 0\n",
+            "line 21: .*its row is of type N, or has an indicator before",
+        ),
     ],
 )
 def test_broken_sections(text, match, tmp_path):
@@ -363,7 +369,7 @@ LP = "min\n -x -y\nst\n {}\nbounds\n x <= 4\n y <= 5\nbin\n b\n{}end\n"
 @pytest.mark.parametrize(
     ("row", "section", "match"),
     [
-        ("c: b = 2 -> x <= 2", "", "line 4: .*expected 0 or 1 instead of '2'"),
+        ("c: b = 2 -> x <= 2", "", "line 4: .*expected 0 or 1"),
         ("c: x = 1 -> y <= 2", "", "line 4: .*column 'x' is not binary"),
         ("c: b = 1 -> q <= 2", "", "line 4: .*how large column 'q' can be"),
         (

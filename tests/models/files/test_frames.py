@@ -91,7 +91,7 @@ def test_units_in_headers_and_arguments():
 def test_weights_for_each_resource():
     instance = from_frames(users(**{"weight:cpu": [1, 2], "weight:memory": [3, 4]}), servers())
     assert instance.weights.tolist() == [[3, 1], [4, 2]]
-    with pytest.raises(InstanceError, match="has 'weight:cpu' but no 'weight:memory'"):
+    with pytest.raises(InstanceError, match="has no 'weight:memory'"):
         from_frames(users(**{"weight:cpu": [1, 2]}), servers())
     with pytest.raises(
         InstanceError, match="'weight:memry' names no resource; did you mean 'memory'"
@@ -112,9 +112,7 @@ def test_rates_are_columns_or_an_argument():
     ]
     with pytest.raises(InstanceError, match="rates are given twice"):
         from_frames(table, servers(), rates=[[1, 2], [3, 4]])
-    with pytest.raises(
-        InstanceError, match="but no 'rate:s1'; expected one column for each server"
-    ):
+    with pytest.raises(InstanceError, match="has no 'rate:s1', but one for another server"):
         from_frames(table.drop(columns="rate:s1"), servers())
 
 
@@ -191,7 +189,7 @@ def test_prefixes_settle_what_a_column_is():
         (
             (users(**{"cpu [x]": [1, 1]}), servers()),
             {},
-            "columns 'cpu' and 'cpu \\[x\\]', both for 'cpu'",
+            "two columns for 'cpu'",
         ),
         ((users(**{"attribute:a": [1, 1], "a": ["", ""]}), servers()), {}, "attribute 'a' twice"),
         ((pd.concat([users(), users()], axis=1), servers()), {}, "users has column 'cpu' twice"),
@@ -286,28 +284,28 @@ SERVERS = pd.DataFrame({"server": ["s1", "s2"], "cpu": [9, 16], "memory": [18, 6
 @pytest.mark.parametrize(
     ("users", "servers", "message"),
     [
-        (SERVERS, USERS, "are the two tables swapped? The users come first"),
-        (SERVERS.set_index("server"), USERS.set_index("user"), "are the two tables swapped?"),
+        (SERVERS, USERS, "the table of users comes first"),
+        (SERVERS.set_index("server"), USERS.set_index("user"), "the table of users comes first"),
         (
             USERS.rename(columns={"user": "User"}),
             SERVERS,
-            "a column 'User'; labels stand in a column 'user'",
+            "'User', and no column 'user'",
         ),
         (
             USERS,
             SERVERS.rename(columns={"server": "servers"}),
-            "a column 'servers'; labels stand in a column 'server'",
+            "'servers', and no column 'server'",
         ),
         (
             USERS.assign(weights=[1, 2]),
             SERVERS,
-            "did you mean 'weight'? Else add it to the servers",
+            "did you mean 'weight'?",
         ),
-        (USERS.rename(columns={"cpu": "CPU"}), SERVERS, "did you mean 'cpu'? Else add it"),
+        (USERS.rename(columns={"cpu": "CPU"}), SERVERS, "did you mean 'cpu'?"),
         (
             USERS.assign(gpu=[0, 1]),
             SERVERS,
-            "no server offers; add it to the servers, or call it 'attribute:gpu'",
+            "add it to the servers, or call it 'attribute:gpu'",
         ),
     ],
 )
@@ -339,13 +337,10 @@ HAS = {"server": ["s"], "memory": [64]}
 
 
 def test_a_resource_that_only_servers_have_is_warned_of():
-    (message,) = warnings_of(NEEDS, HAS | {"cpu [cores]": [16]})
-    assert message == (
-        "servers have 'cpu', which no user needs: is a column of users missing? An attribute of "
-        "servers may be called 'attribute:cpu'"
-    )
-    (message,) = warnings_of(NEEDS, HAS | {"cpu": [16], "gpu": [1.0]})
-    assert message.startswith("servers have 'cpu' and 'gpu', which no user needs: are columns")
+    (message,) = warnings_of(NEEDS, HAS | {"cpu [cores]": [16], "gpu": [1.0]})
+    assert "that no user needs, ['cpu [cores]', 'gpu']" in message
+    (message,) = warnings_of(NEEDS, HAS | {"counts": [16]})
+    assert "is 'count' misspelt?" in message
 
 
 @pytest.mark.parametrize(
@@ -361,21 +356,6 @@ def test_a_resource_that_only_servers_have_is_warned_of():
 )
 def test_attributes_of_servers_need_no_warning(users, servers, options):
     assert warnings_of(users, servers, **options) == []
-
-
-@pytest.mark.parametrize("name", ["number", "n", "Replicas", "counts", "cuont", "number of nodes"])
-def test_a_count_of_another_name_is_warned_of(name):
-    (message,) = warnings_of(NEEDS, HAS | {name: [12]})
-    assert message == (
-        f"the table of servers has a column {name!r} of whole numbers: did you mean 'count', the "
-        f"number of identical servers? Else call it 'attribute:{name}'"
-    )
-
-
-def test_no_count_is_meant_where_there_is_one_or_numbers_are_broken():
-    for servers in (HAS | {"count": [2], "n": [12]}, HAS | {"n": [0.5]}):
-        (message,) = warnings_of(NEEDS, servers)
-        assert message.startswith("servers have 'n', which no user needs")
 
 
 def test_tables_of_an_instance_are_read_back_without_a_warning():

@@ -256,9 +256,12 @@ def test_a_row_holds_where_its_indicator_has_the_value_of_the_file(value, best, 
     [
         (
             "INDICATORS\n IF room b 1\n IF room b 0\n",
-            "line 23: .*row 'room' has an indicator before",
+            "line 23: .*its row is of type N, or has an indicator before",
         ),
-        ("INDICATORS\n IF cost b 1\n", "line 22: .*row 'cost' is of type N"),
+        (
+            "INDICATORS\n IF cost b 1\n",
+            "line 22: .*its row is of type N, or has an indicator before",
+        ),
         ("INDICATORS\n IF rom b 1\n", "line 22: .*no row is called 'rom'"),
         ("INDICATORS\n IF room b 2\n", "line 22: .*expected IF, a row"),
         ("INDICATORS\n IF room x 1\n", "line 22: .*column 'x' is not binary"),

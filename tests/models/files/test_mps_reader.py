@@ -368,7 +368,9 @@ def test_rounded_bounds_of_ranges_come_back_exactly(tmp_path):
     )  # edited: the comment is old
     assert read_program(path).row_upper[0] == 1.1
     wide_program = program("min", [1], [[1]], [(-1e308, 1.5e308)], [POS])
-    with pytest.raises(ModelError, match=r"row 'row\[0\]' has the bounds -1e\+308 and 1.5e\+308"):
+    with pytest.raises(
+        ModelError, match=r"row 'row\[0\]' has bounds that are further apart than MPS can "
+    ):
         write_mps(wide_program, path)
 
 
@@ -452,10 +454,10 @@ ENDATA⏎ =>  => line 15: 'UP BND x 4': the file ends without ENDATA; it was cut
 ENDATA⏎ => ENDATA⏎more⏎ROWS⏎ => line 18: 'ROWS': a second section ROWS
 ENDATA⏎ => ENDATA⏎QUADOBJ⏎ x x 1⏎ => line 17: 'QUADOBJ': section QUADOBJ says
 BOUNDS⏎ => IMPORTANCES⏎ => line 14: 'IMPORTANCES': unknown section
- y r1 1⏎ =>  y r1 1D⏎ => expected a finite number instead of '1D'
- y r1 1⏎ =>  y r1 D1⏎ => expected a finite number instead of 'D1'
- y r1 1⏎ =>  y r1 1D999⏎ => expected a finite number instead of '1D999'
-UP BND x 4 => UP BND x 4D999 => expected a number as bound instead of '4D999'
+ y r1 1⏎ =>  y r1 1D⏎ => expected a finite number
+ y r1 1⏎ =>  y r1 D1⏎ => expected a finite number
+ y r1 1⏎ =>  y r1 1D999⏎ => expected a finite number
+UP BND x 4 => UP BND x 4D999 => expected a number as bound
 ENDATA⏎ => ENDATA⏎ more⏎ => line 17: 'more': unexpected after ENDATA
 NAME =>  NAME => line 1: 'NAME t.*': expected a section of MPS, such as NAME or ROWS
 NAME t => NAME t⏎ data => line 2: 'data.*': unexpected after NAME
@@ -472,17 +474,17 @@ RANGES⏎ => OBJSENSE MAX⏎ => line 12: 'OBJSENSE MAX': section OBJSENSE stands
 BOUNDS⏎ => SOS⏎ => line 15: 'UP BND x 4': expected S1 or S2 and the name of a set
 BOUNDS⏎ => SETS⏎ => line 14: 'SETS': section SETS says what no linear or mixed-integer program can
 BOUNDS⏎ => QUADOBJ⏎ => section QUADOBJ says
- N obj⏎ =>  N⏎ => line 3: 'N': expected type and name of a row; found 1 words
+ N obj⏎ =>  N⏎ => line 3: .*expected type and name of a row
  N obj⏎ =>  Q obj⏎ => line 3: 'Q obj': expected a row of type N, L, G or E
- G r2⏎ =>  G r1⏎ => line 5: 'G r1': a second row 'r1'; the first is in line 4
+ G r2⏎ =>  G r1⏎ => line 5: .*a second row of this name
  y r1 1⏎ =>  y r3 1⏎ => line 9: 'y r3 1': no row is called 'r3'; known: 'obj', 'r1', 'r2'
- y r1 1⏎ =>  y r1 1 obj⏎ => line 9: .*expected column, row and number, or .*; found 4 words
- y r1 1⏎ =>  y r1 one⏎ => line 9: 'y r1 one': expected a finite number instead of 'one'
- y r1 1⏎ =>  y r1 nan⏎ => expected a finite number instead of 'nan'
- y r1 1⏎ =>  y r1 -inf⏎ => expected a finite number instead of '-inf'
- y r1 1⏎ =>  y r1 1e999⏎ => expected a finite number instead of '1e999'
- y r1 1⏎ =>  y r1 1_0⏎ => expected a finite number instead of '1_0'
- y r1 1⏎ =>  y r1 ١⏎ => expected a finite number instead of '١'
+ y r1 1⏎ =>  y r1 1 obj⏎ => line 9: .*expected column, row and number, or column and two of each
+ y r1 1⏎ =>  y r1 one⏎ => line 9: 'y r1 one': expected a finite number
+ y r1 1⏎ =>  y r1 nan⏎ => expected a finite number
+ y r1 1⏎ =>  y r1 -inf⏎ => expected a finite number
+ y r1 1⏎ =>  y r1 1e999⏎ => expected a finite number
+ y r1 1⏎ =>  y r1 1_0⏎ => expected a finite number
+ y r1 1⏎ =>  y r1 ١⏎ => expected a finite number
  y r1 1⏎ =>  y r1 1⏎ x obj 2⏎ => line 10: 'x obj 2': column 'x' has entries before; expected all of
  y r1 1⏎ =>  y r1 1⏎ y r1 2⏎ => line 10: 'y r1 2': a second number for row 'r1'
  x r2 -3⏎ =>  M 'MARKER' 'INTORG'⏎ x r2 -3⏎ M 'MARKER' 'INTEND'⏎ => line 9: .* before and after a marker
@@ -495,12 +497,12 @@ BOUNDS⏎ => QUADOBJ⏎ => section QUADOBJ says
  RNG r2 5⏎ =>  RNG⏎ => line 13: 'RNG': expected the section's vector, row and number
  UP BND x 4⏎ =>  UP BND z 4⏎ => line 15: 'UP BND z 4': no column is called 'z'; known: 'x', 'y'
  UP BND x 4⏎ =>  UP BND x⏎ => line 15: 'UP BND x': no column is called 'BND'
- UP BND x 4⏎ =>  UP BND x four⏎ => line 15: .*expected a number as bound instead of 'four'
- UP BND x 4⏎ =>  UP BND x 1e999⏎ => expected a number as bound instead of '1e999'
- UP BND x 4⏎ =>  UP BND x nan⏎ => expected a number as bound instead of 'nan'
- UP BND x 4⏎ =>  UP BND x 4⏎ UP BND x 5⏎ => line 16: .*the upper bound of 'x' was given in line 15
- UP BND x 4⏎ =>  FX BND x 4⏎ UP BND x 4⏎ => line 16: .*the upper bound of 'x' was given in line 15
- UP BND x 4⏎ =>  MI BND x⏎ LO BND x 1⏎ => line 16: .*the lower bound of 'x' was given in line 15
+ UP BND x 4⏎ =>  UP BND x four⏎ => line 15: .*expected a number as bound
+ UP BND x 4⏎ =>  UP BND x 1e999⏎ => expected a number as bound
+ UP BND x 4⏎ =>  UP BND x nan⏎ => expected a number as bound
+ UP BND x 4⏎ =>  UP BND x 4⏎ UP BND x 5⏎ => line 16: .*its upper bound was given in line 15
+ UP BND x 4⏎ =>  FX BND x 4⏎ UP BND x 4⏎ => line 16: .*its upper bound was given in line 15
+ UP BND x 4⏎ =>  MI BND x⏎ LO BND x 1⏎ => line 16: .*its lower bound was given in line 15
  UP BND x 4⏎ =>  UP BND x 4⏎ LO BND x 5⏎ => line 16: .*no value of column 'x' is between its lower
  UP BND x 4⏎ =>  FX BND x inf⏎ => line 15: .*no value of column 'x'
  UP BND x 4⏎ =>  SC BND x inf⏎ => line 15: 'SC BND x inf': a semi-continuous column has a finite bound above 0
@@ -532,13 +534,13 @@ def test_the_unbroken_file_is_read(tmp_path):
     "old, new, match",
     [
         (" lim 1 ", " lim 3 ", "line 6: .*no row is called 'lim 3'"),
-        ("    12\n", "12 000\n", "line 6: .*expected a finite number instead of '12 000'"),
+        ("    12\n", "12 000\n", "line 6: .*expected a finite number"),
         (
             "    x one",
             "   x one ",
-            r"line 4: .*found 3 words \(nor is it fixed format: line 6 has text outside the col",
+            r"line 4: .*expected type and name of a row",
         ),
-        ("    x one", "\tx one   ", r"line 4: .*found 3 words \(nor is it fixed format: line 6"),
+        ("    x one", "\tx one   ", r"line 4: .*expected type and name of a row"),
     ],
 )
 def test_broken_fixed_columns(old, new, match, tmp_path):
@@ -658,10 +660,10 @@ def test_bounds_read_at_once_are_those_read_line_by_line(kinds, tmp_path_factory
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (" UP BND x0 1\n UP BND x0 2\n", "the upper bound of 'x0' was given in line"),
-        (" UP BND x0 1\n FX BND x0 2\n", "the upper bound of 'x0' was given in line"),
+        (" UP BND x0 1\n UP BND x0 2\n", "its upper bound was given in line 22"),
+        (" UP BND x0 1\n FX BND x0 2\n", "its upper bound was given in line 22"),
         (" UP BND x9 1\n", "no column is called 'x9'"),
-        (" UP BND x0 one\n", "expected a number as bound instead of 'one'"),
+        (" UP BND x0 one\n", "expected a number as bound"),
         (" UP BND x0 1\n UP OTHER x1 1\n", "OTHER"),
         (" XX BND x0 1\n", "expected UP, LO, FX"),
     ],

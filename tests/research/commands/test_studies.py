@@ -213,7 +213,7 @@ def test_a_set_is_written(tmp_path):
         "--suffix",
         ".mps.gz",
     )
-    files = ["ties.mps.gz", "whole-pool.mps.gz", "zeros.mps.gz", "index.csv", "index.json"]
+    files = ["ties.mps.gz", "whole-pool.mps.gz", "zeros.mps.gz", "index.csv"]
     assert outcome.stdout.splitlines() == [f"wrote {tmp_path / 'set' / name}" for name in files]
     index = pd.read_csv(tmp_path / "set" / "index.csv", index_col="name")
     program = fairlp.read_program(tmp_path / "set" / index.loc["zeros", "file"])
@@ -235,7 +235,6 @@ def test_what_has_no_file_is_told(tmp_path, monkeypatch):
         f"wrote {tmp_path / 'ties.mps'}",
         "no MPS: it has logarithms",
         f"wrote {tmp_path / 'index.csv'}",
-        f"wrote {tmp_path / 'index.json'}",
     ]
     assert outcome.stderr.splitlines() == ["warning: left out: no data"]
 

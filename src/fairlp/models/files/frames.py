@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -34,28 +34,6 @@ RESOURCE = "resource:"
 ATTRIBUTE = "attribute:"
 #: Numeric columns of users that are attributes without being called so.
 NUMERIC_ATTRIBUTES = frozenset({"arrival"})
-_OTHER = {"user": "server", "server": "user"}
-#: Words in names of columns that hold the numbers of identical servers.
-_NAMES_OF_COUNTS = frozenset(
-    [
-        "copies",
-        "counts",
-        "how",
-        "instances",
-        "machines",
-        "n",
-        "nodes",
-        "nr",
-        "num",
-        "number",
-        "qty",
-        "quantity",
-        "replicas",
-        "servers",
-    ]
-)
-#: How similar a name is to ``count`` (by difflib) that may be meant.
-_NEAR = 0.75
 #: A name in a condition: in backticks, or a plain word.
 _WORD = re.compile(r"`([^`]+)`|([^\W\d]\w*)")
 _WITH_UNIT = re.compile(r"(?P<name>.+?) ?\[(?P<unit>[^\[\]]*)\]", re.DOTALL)
@@ -269,30 +247,21 @@ def _labels_of(frame: pd.DataFrame, noun: str) -> list[Any]:
     """
     if noun in frame:
         return list(frame[noun].tolist())
-    other = _OTHER[noun]
-    nothing_given = isinstance(frame.index, pd.RangeIndex)
-    if frame.index.name == other or (nothing_given and other in frame):
+    other = "server" if noun == "user" else "user"
+    headers = [frame.index.name]
+    if isinstance(frame.index, pd.RangeIndex):
+        headers += [
+            header
+            for header in frame.columns
+            if str(header).strip().casefold() in (noun, f"{noun}s")
+        ]
+        headers += [other] * (other in frame)
+    if other in headers or len(headers) > 1:
         raise InstanceError(
-            f"the table of {noun}s has labels of {other}s, {quoted(other)}, and none called {noun!r}; "
-            "are the two tables "
-            "swapped? The users come first"
+            f"the table of {noun}s has {quoted(headers[-1])}, and no column {noun!r}, where labels stand; the "
+            "table of users comes first"
         )
-    for header in frame.columns if nothing_given else ():
-        if str(header).strip().casefold() in (noun, f"{noun}s"):
-            raise InstanceError(
-                f"the table of {noun}s has a column {quoted(header)}; labels stand in a column {noun!r}"
-            )
     return list(frame.index.tolist())
-
-
-def _misspelt(name: Any, names: Iterable[Any]) -> str:
-    """Return a question that suggests the nearest name, for a message; empty where none is near.
-
-    >>> _misspelt("weights", ["weight", "cpu"]), _misspelt("gpu model", ["weight"])
-    ("did you mean 'weight'? Else ", '')
-    """
-    suggestion = nearest(str(name).strip(), sorted(map(str, names)))
-    return f"{suggestion} Else " if suggestion.startswith("did you mean") else ""
 
 
 class _Table:
@@ -303,8 +272,7 @@ class _Table:
             raise InstanceError(
                 f"the table of {noun}s is {type(frame).__name__}; expected a DataFrame"
             )
-        if not frame.columns.is_unique:
-            twice = frame.columns[frame.columns.duplicated()][0]
+        for twice in frame.columns[frame.columns.duplicated()][:1]:
             raise InstanceError(
                 f"the table of {noun}s has column {quoted(twice)} twice; rename one"
             )
@@ -320,9 +288,7 @@ class _Table:
             name, unit = split_unit(text.removeprefix(RESOURCE)) if text else (header, "")
             if name in self.candidates:
                 raise InstanceError(
-                    f"the table of {noun}s has columns {self.candidates[name][0]!r} and "
-                    f"{quoted(header)}, both for {quoted(name)}; "
-                    "keep one"
+                    f"the table of {noun}s has two columns for {quoted(name)}; keep one"
                 )
             self.candidates[name] = (header, unit)
 
@@ -350,18 +316,15 @@ class _Table:
             return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
         numbers = np.full(len(column), np.nan)
         for k, value in enumerate(column):
-            if is_missing(value):
-                continue
-            try:
-                if not is_number(value):
-                    raise NumberError("it is no number")
-                numbers[k] = floats(value)
-            except NumberError:
-                raise InstanceError(
-                    f"column {quoted(header)} of {self.noun} {quoted(self.labels[k])} is {quoted(value)}; "
-                    "expected a number (the column is a resource because it is in both tables: if "
-                    f"it is not one, call it 'attribute:{header}')"
-                ) from None
+            with suppress(NumberError):
+                if is_missing(value) or is_number(value):
+                    numbers[k] = floats(None if is_missing(value) else value)
+                    continue
+            raise InstanceError(
+                f"column {quoted(header)} of {self.noun} {quoted(self.labels[k])} is {quoted(value)}; expected "
+                "a number (the column is a resource because it is in both tables: if it is not one, call "
+                f"it 'attribute:{header}')"
+            )
         return numbers
 
     def entries(self, header: str) -> list[Any] | None:
@@ -377,18 +340,13 @@ class _Table:
         }
         if not header_of:
             return None
-        label_texts = {str(label) for label in labels}
+        label_texts = [str(label) for label in labels]
         for label, header in header_of.items():
-            require_known(
-                label, label_texts, f"column {quoted(header)} names no {noun}", InstanceError
-            )
-        for label in labels:
-            if str(label) not in header_of:
-                raise InstanceError(
-                    f"the table of users has {next(iter(header_of.values()))!r} but no "
-                    f"'{prefix}{label}'; expected one "
-                    f"column for each {noun}"
-                )
+            problem = f"column {quoted(header)} names no {noun}"
+            require_known(label, label_texts, problem, InstanceError)
+        for label in label_texts:
+            problem = f"the table of users has no '{prefix}{label}', but one for another {noun}"
+            require_known(label, header_of, problem, InstanceError)
         return np.column_stack([self._column(header_of[str(label)]) for label in labels])
 
     def attributes(self, resources: list[Any]) -> pd.DataFrame:
@@ -408,18 +366,14 @@ class _Table:
 
     def refuse_numbers_among_attributes(self, resources: list[Any], servers: _Table) -> None:
         """Refuse a column of numbers that is no resource: probably one that no server offers."""
-        meant = (
-            (RESERVED["user"] | set(servers.candidates)) - set(self.frame.columns) - set(resources)
-        )
+        meant = RESERVED["user"] | set(servers.candidates)
         for name, (header, _) in self.candidates.items():
-            if name in resources or header in NUMERIC_ATTRIBUTES:
-                continue
-            if _is_numeric(self.frame[header]):
+            is_resource = name in resources or header in NUMERIC_ATTRIBUTES
+            if not is_resource and _is_numeric(self.frame[header]):
                 raise InstanceError(
-                    f"column {quoted(header)} of users holds numbers but is not in the table of servers, "
-                    "so it may be a "
-                    f"resource that no server offers; {_misspelt(name, meant)}add it to the "
-                    f"servers, or call it 'attribute:{header}'"
+                    f"column {quoted(header)} of users holds numbers but is not in the table of servers, so it "
+                    "may be a resource that no server offers: add it to the servers, or call it "
+                    f"'attribute:{header}'; {nearest(name, sorted(map(str, meant)))}"
                 )
 
     def warn_of_unused_numbers(self, resources: list[Any], eligible: Any) -> None:
@@ -427,55 +381,18 @@ class _Table:
 
         Each is probably a resource that the table of users lacks, or ``count`` by another name.
         """
-        names_in_conditions = _named_in_conditions(eligible)
+        conditions = str(eligible.tolist() if isinstance(eligible, pd.Series) else eligible)
+        words = {word for pair in _WORD.findall(conditions) for word in pair}
         unused = [
-            name
+            header
             for name, (header, _) in self.candidates.items()
-            if name not in resources
-            and str(name) not in names_in_conditions
-            and _is_numeric(self.frame[header])
+            if name not in resources and str(name) not in words and _is_numeric(self.frame[header])
         ]
-        if "count" not in self.frame:
-            count = next(filter(self._looks_like_count, unused), None)
-            if count is not None:
-                unused.remove(count)
-                header = self.candidates[count][0]
-                warn_caller(
-                    f"the table of servers has a column {quoted(header)} of whole numbers: did you mean "
-                    f"'count', the number of identical servers? Else call it 'attribute:{header}'"
-                )
         if unused:
-            names = " and ".join(map(repr, unused))
-            is_one = len(unused) == 1
             warn_caller(
-                f"servers have {names}, which no user needs: "
-                f"{'is a column' if is_one else 'are columns'} of users missing? An attribute of "
-                f"servers may be called 'attribute:{unused[0]}'"
+                f"servers have columns of numbers that no user needs, {quoted(unused)}: are columns of users "
+                "missing, or is 'count' misspelt? Attributes may be called 'attribute:…'"
             )
-
-    def _looks_like_count(self, name: Any) -> bool:
-        """Whether a column may hold the numbers of identical servers, by its name and numbers."""
-        text = str(name).strip().casefold().replace(" ", "_")
-        parts = set(text.split("_"))
-        is_near = bool(get_close_matches(text, ["count"], cutoff=_NEAR))
-        if not (is_near or parts & _NAMES_OF_COUNTS):
-            return False
-        numbers = pd.to_numeric(self.frame[self.candidates[name][0]]).dropna()
-        return bool(((numbers >= 1) & (numbers % 1 == 0)).all())
-
-
-def _named_in_conditions(eligible: Any) -> set[str]:
-    """Return the words of all conditions: names of attributes, and others."""
-    if eligible is None or isinstance(eligible, np.ndarray):
-        return set()
-    entries = eligible.values() if isinstance(eligible, Mapping) else eligible
-    names: set[str] = set()
-    for entry in entries if isinstance(entries, Iterable) else ():
-        if isinstance(entry, str):
-            names.update(quoted or word for quoted, word in _WORD.findall(entry))
-        elif isinstance(entry, Mapping):
-            names.update(map(str, entry))
-    return names
 
 
 def _is_numeric(column: pd.Series[Any]) -> bool:

@@ -143,9 +143,7 @@ class _Tokens:
         """Take a number without sign."""
         value = float(self.texts[self.position])
         if value == np.inf:
-            raise self.fault(
-                f"expected a finite number instead of {shown(self.texts[self.position])}"
-            )
+            raise self.fault("expected a finite number")
         self.position += 1
         return value
 
@@ -176,7 +174,7 @@ class _Tokens:
             if kind not in (_DIGITS, _WORD) or (
                 term_start == position and term_start > first_position
             ):
-                raise self.unexpected(first_position)
+                raise self.unexpected()
             if kind == _DIGITS:
                 sign *= self.number()
                 position += 1
@@ -198,26 +196,19 @@ class _Tokens:
     def new_column(self, name: str) -> int:
         """Return the position of a variable that is met for the first time."""
         if name.lower() in _NO_NAMES:
-            raise self.fault(f"expected a variable instead of {shown(name)}")
+            raise self.fault("expected a variable")
         return self.column_of.setdefault(name, len(self.column_of))
 
-    def unexpected(self, start: int) -> LineError:
-        """Return the error for a next token that does not fit the expression begun at ``start``."""
+    def unexpected(self) -> LineError:
+        """Return the error for a next token that does not fit the expression."""
         text = self.texts[self.position]
         if text in ("[", "]", "^", "*"):
             return self.fault(f"{text!r} makes it quadratic; expected a linear expression")
-        if text == ":":
-            return self.fault(
-                "unexpected ':'; expected <=, >= or =, and a number, before the next name and colon"
-            )
-        if self.kinds[self.position] == _RELATION:  # a sign stands before it
+        if self.kinds[self.position] == _RELATION and text != ":":  # a sign stands before it
             self.position -= 1
-        after = ""
-        if self.position > start:
-            after = f" after {shown(self.texts[self.position - 1])}"
         token = shown(self.texts[self.position])
         return self.fault(
-            f"unexpected {token}{after}; expected terms like 3 x with + or - between them"
+            f"unexpected {token}; expected terms like 3 x with + or - between them, and <=, >= or = and a number"
         )
 
 
@@ -236,10 +227,7 @@ class _LpReader:
         self.glpk = _GLPK_CONSTANT.search(text) if by_glpk else None
         self.text = re.sub(r"\\[^\n]*", "", text)
         if not text.isascii() and (space := re.search(r"[^\S \t\n]", self.text)):
-            problem = (
-                f"character U+{ord(space[0]):04X} is a space that readers take differently; expected "
-                "plain spaces"
-            )
+            problem = f"character U+{ord(space[0]):04X} is a space; expected plain spaces"
             raise source.fault(self.text.count("\n", 0, space.start()) + 1, problem)
         self.column_of: dict[str, int] = {}
         self.new_columns: list[tuple[int, str]] = []
@@ -272,10 +260,10 @@ class _LpReader:
                 self._sets(_Tokens(self.source, text, line, self.column_of))
             elif text.strip():
                 number = line + text[: len(text) - len(text.lstrip())].count("\n")
-                problem = f"{title} says what no linear or mixed-integer program can"
-                raise self.source.fault(
-                    number, "unexpected after End" if kind == "end" else problem
+                problem = (
+                    f"unexpected {title}, or text after End; expected sections of a linear program"
                 )
+                raise self.source.fault(number, problem)
         c = np.pad(c, (0, len(self.column_of) - len(c))) + 0.0
         if not (np.isfinite(c).all() and np.isfinite(offset)):
             raise self.source.fault(
@@ -300,7 +288,7 @@ class _LpReader:
         line = 0
         position = 0
         last_kind = ""
-        seen: dict[str, int] = {}
+        seen: set[str] = set()
         for match, stop in zip(
             titles, [*(other.start() for other in titles[1:]), len(text)], strict=True
         ):
@@ -310,15 +298,14 @@ class _LpReader:
             if _ORDER.get(kind, _ANYWHERE) < (
                 _ORDER.get(last_kind, _ANYWHERE) if last_kind else 0
             ) or (not last_kind and kind != "objective"):
-                order = "the objective, Subject To, Bounds, General, Binary and End, in this order"
                 raise self.source.fault(
-                    line, f"{match[0].strip()} cannot stand here; expected {order}"
+                    line,
+                    "expected the objective, Subject To, Bounds, General, Binary and End, in this order",
                 )
             if kind in seen and kind in ("objective", "constraints", "end"):
-                raise self.source.fault(
-                    line, f"a second section of this kind; the first is in line {seen[kind]}"
-                )
-            seen[kind], last_kind = line, kind
+                raise self.source.fault(line, "a second section of this kind; expected one")
+            seen.add(kind)
+            last_kind = kind
             yield kind, match[0].strip(), text[position:stop], line
 
     def _objective(self, text: str, line: int) -> tuple[np.ndarray, float]:
@@ -329,7 +316,7 @@ class _LpReader:
         values: list[float] = []
         constant, _ = tokens.terms(columns, values)
         if tokens.position < tokens.count:
-            raise tokens.unexpected(0)
+            raise tokens.unexpected()
         return np.bincount(columns, weights=values) if columns else np.zeros(0), constant
 
     def _constraints(self, text: str, line: int) -> None:
@@ -341,9 +328,7 @@ class _LpReader:
             name = tokens.label()
             if name in labels:
                 tokens.position -= 2
-                raise tokens.fault(
-                    f"a second constraint {shown(name)}; the first is in line {labels[name]}"
-                )
+                raise tokens.fault(f"a second constraint; the first is in line {labels[name]}")
             if name:
                 labels[name] = line
             self._constraint(tokens, line)
@@ -372,24 +357,14 @@ class _LpReader:
         self.of += [len(self.row_names)] * (len(self.columns) - len(self.of))
         if constant_position >= 0:
             tokens.position = constant_position
-            raise tokens.fault(
-                f"unexpected {shown(tokens.texts[constant_position])} without a variable; move it to the other "
-                "side"
-            )
+            raise tokens.fault("unexpected number without a variable; move it to the other side")
         relation_position = tokens.position
         relation = tokens.texts[tokens.position]
-        if not relation:
-            expected = (
-                f"a number after {left_relation}, with all terms on its left"
-                if left_relation
-                else "<=, >= or = and a number"
-            )
-            raise tokens.fault(f"expected {expected} before the end of the constraints")
-        tokens.position += 1
+        tokens.position += bool(relation)
         right_side = tokens.constant()
-        if right_side is None:
+        if not relation or right_side is None:
             raise tokens.fault(
-                f"expected a number after {relation}, with one sign at most and all terms on its left"
+                "expected <=, >= or = and a number, with one sign at most and all terms on its left"
             )
         position = tokens.position
         if (
@@ -397,18 +372,14 @@ class _LpReader:
             and tokens.lines[position] == tokens.lines[position - 1]
             and not tokens.label()
         ):
-            raise tokens.fault(
-                f"unexpected {shown(tokens.texts[position])} after {relation} and a number"
-            )
+            raise tokens.fault("unexpected word after the number on the right side")
         tokens.position = position
         low = right_side if "<" not in relation else -np.inf
         high = right_side if ">" not in relation else np.inf
         if left_relation:
             if "=" in (relation, left_relation) or ("<" in relation) != ("<" in left_relation):
                 tokens.position = relation_position
-                raise tokens.fault(
-                    f"{left_relation} and {relation} make no range; expected <= twice or >= twice"
-                )
+                raise tokens.fault("no range; expected <= twice or >= twice")
             low, high = (left_side, high) if "<" in left_relation else (low, left_side)  # type: ignore[assignment]
         self.row_lower.append(low + 0.0)
         self.row_upper.append(high + 0.0)
@@ -420,7 +391,7 @@ class _LpReader:
         if tokens.kinds[position] == _WORD and relation == "=" and arrow == ["-", ">"]:
             if value not in ("0", "1"):
                 tokens.position += 2
-                raise tokens.fault(f"expected 0 or 1 instead of {shown(value)}")
+                raise tokens.fault("expected 0 or 1")
             column = self.column_of[name] if name in self.column_of else tokens.new_column(name)
             self.constructs.indicators[len(self.row_names)] = Indicator(column, int(value), line)
             tokens.position += 5
@@ -446,7 +417,7 @@ class _LpReader:
             begin = match.end()
             low, left_relation, name, right_relation, high, free = match.groups()
             if name.lower() in _NO_NAMES:
-                raise self.source.fault(number, f"expected a variable instead of {shown(name)}")
+                raise self.source.fault(number, "expected a variable")
             j = self._column(name, number)
             if free:
                 self._set(number, j, 0, -np.inf)
@@ -459,9 +430,7 @@ class _LpReader:
                     continue
                 value = float("".join(value_text.split()))
                 if np.isinf(value) and "n" not in value_text.lower():
-                    raise self.source.fault(
-                        number, f"expected a finite number instead of {shown(value_text)}"
-                    )
+                    raise self.source.fault(number, "expected a finite number")
                 for side in (0, 1):
                     if relation == "=" or (below in relation) == (side == 0):
                         self._set(number, j, side, value)
@@ -469,11 +438,8 @@ class _LpReader:
     def _set(self, number: int, j: int, side: int, value: float) -> None:
         earlier_value = self.bounds[side].setdefault(j, value + 0.0)
         if earlier_value != value:
-            side_name = ("lower", "upper")[side]
-            line = self.bound_lines[j]
-            raise self.source.fault(
-                number, f"its {side_name} bound was {earlier_value} (line {line}); expected one"
-            )
+            problem = f"its bound was {earlier_value} in line {self.bound_lines[j]}; expected one"
+            raise self.source.fault(number, problem)
         self.bound_lines[j] = number
 
     def _names(self, kind: str, text: str, line: int) -> None:
@@ -489,9 +455,7 @@ class _LpReader:
         for number, content in _lines(text, line):
             for name in content.split():
                 if not re.fullmatch(_NAME, name) or re.fullmatch(_TITLE_ANYWHERE, f" {name}"):
-                    raise self.source.fault(
-                        number, f"expected names of columns instead of {shown(name)}"
-                    )
+                    raise self.source.fault(number, "expected names of columns")
                 yield self._column(name, number), number
 
     def _sets(self, tokens: _Tokens) -> None:

@@ -216,9 +216,7 @@ class _Reader:
     def _count(self, lines: MpsLines, counts: tuple[int, ...], expected: str) -> None:
         """Raise unless all lines have so many words."""
         refused = np.all([lines.counts != count for count in counts], axis=0)
-        self._refuse(
-            refused, lines.numbers, lambda i: f"expected {expected}; found {lines.counts[i]} words"
-        )
+        self._refuse(refused, lines.numbers, lambda i: f"expected {expected}")
 
     def _rows(self) -> None:
         """Read ROWS; the first row of type N is the objective, others are dropped."""
@@ -234,10 +232,9 @@ class _Reader:
             first: dict[bytes, int] = {}
             for number, name in zip(lines.numbers.tolist(), names, strict=True):
                 if first.setdefault(name, number) != number:
-                    problem = (
-                        f"a second row {shown(name.decode())}; the first is in line {first[name]}"
+                    raise self.source.fault(
+                        number, f"a second row of this name; the first is in line {first[name]}"
                     )
-                    raise self.source.fault(number, problem)
         self.is_constraint = self.kinds != b"N"
         self.cost_row = int(self.is_constraint.argmin()) if not self.is_constraint.all() else -1
         if objective := self.sections.objective:
@@ -455,10 +452,7 @@ class _Reader:
                     raise fault(number, two_vectors(tokens[1].decode(), ends.vector.decode()))
             for side, value in sides.items():
                 if earlier := ends.lines[side][j]:
-                    raise fault(
-                        number,
-                        f"the {side} bound of {shown(self.columns[j])} was given in line {earlier}",
-                    )
+                    raise fault(number, f"its {side} bound was given in line {earlier}")
                 ends.lines[side][j] = number
                 ends.values[side][j] = self._bound(tokens[-1], number) if value is _GIVEN else value
             if whole:
@@ -515,9 +509,7 @@ class _Reader:
         kind = tokens[0].decode().upper()
         arguments = tokens[1:]
         if len(arguments) > 3 or title[3:] not in ("", kind[1]):
-            raise self.source.fault(
-                number, f"expected S{title[3:] or '1 or S2'} and the name of a set"
-            )
+            raise self.source.fault(number, "expected S1 or S2, and the name of a set")
         # A priority before the end says nothing of the solutions.
         if len(arguments) > 1 and np.isfinite(number_in(arguments[-1])):
             arguments = arguments[:-1]
@@ -531,9 +523,7 @@ class _Reader:
             return np.nan
         weight = number_in(tokens[-1])
         if not np.isfinite(weight):
-            raise self.source.fault(
-                number, f"expected a finite weight instead of {shown(tokens[-1].decode())}"
-            )
+            raise self.source.fault(number, "expected a finite weight")
         return weight
 
     def _indicators(self) -> None:
@@ -552,8 +542,7 @@ class _Reader:
                 )
             row = int(position[i])
             if not self.is_constraint[i] or row in self.constructs.indicators:
-                problem = "is of type N" if not self.is_constraint[i] else "has an indicator before"
-                raise self.source.fault(number, f"row {shown(name)} {problem}")
+                raise self.source.fault(number, "its row is of type N, or has an indicator before")
             indicator = Indicator(
                 self._column(tokens[2], number), int(number_in(tokens[3])), number
             )
@@ -562,9 +551,7 @@ class _Reader:
     def _bound(self, text: bytes, number: int) -> float:
         value = number_in(text)
         if not isfinite(value) and not _INFINITE.fullmatch(text):
-            raise self.source.fault(
-                number, f"expected a number as bound instead of {shown(text.decode())}"
-            )
+            raise self.source.fault(number, "expected a number as bound")
         return value + 0.0
 
     def _entries(self, title: str, sizes: tuple[int, ...], expected: str) -> _Entries:
@@ -635,7 +622,7 @@ class _Reader:
         self._refuse(
             ~np.isfinite(entries.values),
             numbers,
-            lambda i: f"expected a finite number instead of {shown(token(i, 1))}",
+            lambda i: "expected a finite number",
         )
         place = of * max(len(self.kinds), 1) + rows
         if (np.diff(place) > 0).all():  # without copies of millions of numbers
@@ -835,10 +822,8 @@ def _rows(program: Program, rounded: bool) -> tuple[list[str], np.ndarray, np.nd
     if np.isinf(widths).any():
         i = int(np.isinf(widths).argmax())
         raise ModelError(
-            f"program {program.name!r}: row {program.row_names[i]!r} has the bounds {lower[i]} and "
-            f"{upper[i]}, and MPS "
-            "cannot say a difference that large; leave out a bound that means none, or write an LP "
-            "file"
+            f"row {program.row_names[i]!r} has bounds that are further apart than MPS can say; leave out a "
+            "bound that means none, or write an LP file"
         )
     # A reader computes the other bound from the difference: take the side from which it comes out
     # exactly, else the smaller one, from which the other is off by its last bit at most (and by
