@@ -9,7 +9,7 @@ import pytest
 
 import fairlp
 from fairlp.errors import NotConvergedError
-from fairlp.models.programs.certificate import certify
+from fairlp.models.programs.certificate import verify
 from fairlp.models.programs.solution import Solution
 from fairlp.solvers.interior_point import face, method, session
 from fairlp.solvers.interior_point.structure import Structure
@@ -194,7 +194,7 @@ def test_a_sharpened_optimum_holds_in_every_row_that_is_used_up(kind):
     structure, point = first_optimum(kind)
     sharp = face.sharpened(structure.problem, point)
     program = structure.program
-    after = certify(program, *structure.vectors(sharp))
+    after = verify(program, *structure.vectors(sharp))
     assert after.gap <= SETTLED and after.is_optimal
     region, rows = structure.problem.region, structure.problem.rows
     used = (region.usage(sharp.x) / region.capacities)[sharp.s == 0]

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp import Instance, examples
-from fairlp.models.programs.certificate import certify
+from fairlp.models.programs.certificate import verify
 from fairlp.solvers.interior_point import polishing
 from fairlp.solvers.interior_point.polishing import polished
 from fairlp.tolerances import ACCEPTED, SETTLED, SOLVER_TIGHTEST
@@ -52,7 +52,7 @@ def test_what_is_polished_is_no_worse_and_nearer(seed, alpha):
     certificate = solution.verify()
     assert certificate.is_optimal
     x, duals = polished(program, solution.x, solution.row_duals)
-    second = certify(program, x, duals)
+    second = verify(program, x, duals)
     assert second.gap <= certificate.gap and second.primal_residual <= 1e-12
 
 
@@ -74,7 +74,7 @@ def test_what_is_told_wrongly_is_not_taken(monkeypatch):
                     polishing._Evidence, "active", lambda *arguments, sets=sets: sets
                 )
                 x, duals = polished(program, before.x, before.row_duals)
-                assert x is before.x or certify(program, x, duals).gap <= before.verify().gap
+                assert x is before.x or verify(program, x, duals).gap <= before.verify().gap
                 better += x is not before.x
         monkeypatch.setattr(polishing._Evidence, "active", active)
     assert better > 5
@@ -89,7 +89,7 @@ def test_limits_of_columns_have_prices(monkeypatch):
     assert x is not before.x and x.tolist() == pytest.approx([1, 1, 5 / 12], rel=SETTLED)
     assert (
         duals.tolist() == pytest.approx([0.8, 0], rel=SETTLED)
-        and certify(program, x, duals).gap <= SETTLED
+        and verify(program, x, duals).gap <= SETTLED
     )
 
 
@@ -136,7 +136,7 @@ def test_where_interior_points_end_early_newton_goes_on(chosen_seed):
     optimum = program.solve("interior-point")
     assert optimum.status.is_optimal and optimum.verify().gap <= SOLVER_TIGHTEST
     early_x = optimum.x * (1 - ACCEPTED)
-    assert certify(program, early_x, optimum.row_duals).gap > SOLVER_TIGHTEST
+    assert verify(program, early_x, optimum.row_duals).gap > SOLVER_TIGHTEST
     x, duals = polished(program, early_x, optimum.row_duals)
-    certificate = certify(program, x, duals)
+    certificate = verify(program, x, duals)
     assert certificate.is_optimal and certificate.gap <= SOLVER_TIGHTEST
