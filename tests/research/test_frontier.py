@@ -16,11 +16,8 @@ from fairlp.errors import (
     InstanceError,
     SolverError,
 )
-from fairlp.solvers.interior_point import method
-from fairlp.solvers.interior_point.warm_starts import in_series
 from fairlp.tolerances import ACCEPTED, AGREEMENT
 from fairlp_research.efficiency import bound, gini
-from fairlp_research.study.generators import log_normal
 from fairlp_research.study.statistics import jains_index
 from instances import random_instance
 from profiles import many
@@ -144,33 +141,6 @@ def test_each_point_is_what_it_is_alone(seed):
             alone.levels.to_numpy(), rel=1e-5, abs=1e-12
         )
         assert frontier.allocations[alpha].gap <= ACCEPTED and frontier.allocations[alpha].certify()
-
-
-@pytest.mark.slow
-def test_points_from_the_last_one_take_fewer_steps(monkeypatch):
-    iterations = []
-    plain = method.solve
-
-    def counted(*arguments, **options):
-        point = plain(*arguments, **options)
-        iterations.append(point.iterations)
-        return point
-
-    monkeypatch.setattr(method, "solve", counted)
-    rng = np.random.default_rng(3)
-    cluster = log_normal(rng, users=40, servers=40, resources=3, weights=(1, 3))
-    busy = log_normal(rng, users=40, servers=40, resources=3, task_limits=(1, 60))
-    alphas = np.geomspace(0.5, 8, 10)
-    for instance in (cluster, busy):
-        for alpha in alphas:
-            fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        alone, number = sum(iterations), len(iterations)
-        iterations.clear()
-        with in_series():
-            for alpha in alphas:
-                fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        assert len(iterations) == number == len(alphas) and sum(iterations) < 0.75 * alone
-        iterations.clear()
 
 
 def test_nobody_who_can_run_anything_has_nothing_to_trade():
