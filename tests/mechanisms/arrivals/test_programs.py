@@ -8,9 +8,6 @@ import pytest
 
 import fairlp
 from fairlp.errors import NoSolutionError, SolverError
-from fairlp.mechanisms.arrivals.programs import solve_steps
-from fairlp.mechanisms.arrivals.rule import DYNAMIC_DRF
-from fairlp.mechanisms.arrivals.schedule import schedule
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.status import Termination
 from fairlp.solvers.backends.base import ProgramSession
@@ -107,16 +104,6 @@ def test_what_is_never_certified_is_an_error(lie, message):
     with pytest.raises(SolverError, match=message):
         allocate(backend)
     assert backend.sessions[0].restarts == [False, True]
-
-
-def test_steps_may_each_begin_afresh():
-    expected = fairlp.allocate(INSTANCE, "dynamic-drf").level_array
-    backend = LyingBackend(lambda solution: solution, lambda call: False)
-    steps = schedule(INSTANCE)
-    model = DYNAMIC_DRF.all_steps(INSTANCE, steps)
-    solved = solve_steps(model, INSTANCE, steps, solver=backend, warm=False)
-    assert backend.sessions[0].restarts == [False] * 3 and backend.sessions[0].count == 3
-    assert solved.step_levels.levels == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_limit_of_time_is_not_tried_again():
