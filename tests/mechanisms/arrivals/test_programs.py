@@ -87,15 +87,6 @@ def test_what_is_certified_but_misses_rows_is_solved_again(bad):
     assert result.steps.to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("sizes", [[3e-8, 1e-8, 2e-8], [1e-8, 3e-8, 2e-8], [3e-8, 2e-8, 1e-8]])
-def test_where_all_miss_rows_the_closest_is_taken(sizes):
-    expected = fairlp.allocate(INSTANCE, "dynamic-drf").steps.to_numpy()[1, :2]
-    backend = LyingBackend(misses_rows(sizes), lambda call: 2 <= call < 5)
-    result = allocate(backend)
-    assert backend.sessions[0].restarts == [False, True]
-    assert result.steps.to_numpy()[1, :2] == pytest.approx(expected * (1 + 1e-8), rel=1e-10)
-
-
 @pytest.mark.parametrize(
     ("lie", "message"), [(fails, "planted"), (loses_a_dual, "did not solve .*step 2: .*gap")]
 )

@@ -108,27 +108,6 @@ def test_what_does_not_suit_is_left(monkeypatch):
     assert polished(program, before.x, before.row_duals)[0] is before.x
 
 
-def test_a_point_that_is_worse_is_not_taken(monkeypatch):
-    program = program_of(DEGENERATE)
-    before = unpolished(program, monkeypatch)
-    for x, duals in ((before.x * 0.999, before.row_duals), (before.x * 1.001, before.row_duals)):
-        monkeypatch.setattr(polishing, "newton", lambda *arguments, x=x, duals=duals: (x, duals))
-        assert polished(program, before.x, before.row_duals)[0] is before.x
-
-
-def test_newton_that_leads_nowhere_ends(monkeypatch):
-    program = program_of(DEGENERATE)
-    before = unpolished(program, monkeypatch)
-    system = polishing._System(program, program.logs)
-    for used, full in (([], [0, 1]), ([0], [0, 1]), ([0, 1, 2], [])):
-        assert (
-            system.solve(
-                np.array(used, dtype=int), np.array(full, dtype=int), before.x, before.row_duals
-            )
-            is None
-        )
-
-
 @pytest.mark.parametrize("chosen_seed", [13, 33, 67, 96])
 def test_where_interior_points_end_early_newton_goes_on(chosen_seed):
     """At α = 30 worths are many powers of ten apart: the equations may be used up 1e-8 from the optimum."""
