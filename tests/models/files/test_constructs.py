@@ -338,9 +338,15 @@ def test_weights_are_the_order_of_a_set(tmp_path):
             "line 20: .*column 'x' is not binary; make it integer with bounds of 0 and 1",
         ),
         ("INDICATORS\n IF q b 1\n", "line 20: .*no row is called 'q'"),
-        ("INDICATORS\n IF cost b 1\n", "line 20: .*its row is of type N, or has an indicator before"),
+        (
+            "INDICATORS\n IF cost b 1\n",
+            "line 20: .*its row is of type N, or has an indicator before",
+        ),
         ("INDICATORS\n IF r b 2\n", "line 20: .*expected IF, a row, a binary column, and 0 or 1"),
-        ("INDICATORS\n IF r b 1\n IF r b 0\n", "line 21: .*its row is of type N, or has an indicator before"),
+        (
+            "INDICATORS\n IF r b 1\n IF r b 0\n",
+            "line 21: .*its row is of type N, or has an indicator before",
+        ),
     ],
 )
 def test_broken_sections(text, match, tmp_path):

@@ -226,7 +226,7 @@ REFUSED = r"""
 x + y⏎ => line 1: 'x \+ y': expected Maximize or Minimize
 ⏎⏎max: 3x⏎end => line 3: .*expected Maximize or Minimize
 min⏎ x⏎st⏎ x >= 1⏎ => line 4: .*ends without End
-min⏎ x⏎bounds⏎ x <= 1⏎st⏎ x >= 1⏎end⏎ => line 5: .*expected the objective, Subject To, Bounds, General, Binary 
+min⏎ x⏎bounds⏎ x <= 1⏎st⏎ x >= 1⏎end⏎ => line 5: .*expected the objective, Subject To, Bounds, General, Binary
 min⏎ x⏎min⏎ y⏎end⏎ => line 3: .*a second section of this kind
 st⏎ x >= 1⏎end => line 1: 'st'
 min⏎ x⏎end⏎more => line 4: .*unexpected end, or text after End

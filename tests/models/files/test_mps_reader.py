@@ -368,7 +368,9 @@ def test_rounded_bounds_of_ranges_come_back_exactly(tmp_path):
     )  # edited: the comment is old
     assert read_program(path).row_upper[0] == 1.1
     wide_program = program("min", [1], [[1]], [(-1e308, 1.5e308)], [POS])
-    with pytest.raises(ModelError, match=r"row 'row\[0\]' has bounds that are further apart than MPS can "):
+    with pytest.raises(
+        ModelError, match=r"row 'row\[0\]' has bounds that are further apart than MPS can "
+    ):
         write_mps(wide_program, path)
 
 

@@ -159,7 +159,10 @@ WRONG = {
     ),
     "infinite": (lambda x: x <= np.array([np.inf, 1]), "of server 's1' is inf"),
     "words": (lambda x: x <= ["a", "b"], "must be numbers"),
-    "other dimension": (lambda x: x <= xr.DataArray([1, 2], dims="k"), "is over 'k'"),
+    "other dimension": (
+        lambda x: x <= xr.DataArray([1, 2], dims="k"),
+        r"the DataArray beside x\[n,i\] is over \['k'\]",
+    ),
     "a set": (lambda x: x <= {1, 2}, "cannot stand in a formula"),
 }
 

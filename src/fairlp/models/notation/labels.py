@@ -100,10 +100,9 @@ class Index(Immutable):
         self.whole = whole
         self.labels = in_order(labels, f"index {quoted(symbol)}", ModelError)
         self.name = name or symbol
-        if not self.labels.is_unique:
-            twice = quoted(self.labels[self.labels.duplicated()][0])
+        for twice in self.labels[self.labels.duplicated()][:1]:
             raise ModelError(
-                f"index {quoted(symbol)} has label {twice} twice; expected each {self.name} once"
+                f"index {quoted(symbol)} has label {quoted(twice)} twice; expected it once"
             )
 
     def _used_by(self, user: object) -> None:
@@ -639,11 +638,10 @@ def arranged(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> A
     if guessed and not _is_data_array(data):
         guessed = len({frozenset(axes[k] or (k,)) for k in free}) < len(free)
     if guessed or sorted(axis_of) != list(places):
-        expected = ", ".join(repr(axis.name) for axis in axes[: len(names)] if axis is not None)
+        expected = [axis.name for axis in axes if axis is not None]
         raise error(
-            f"{subject} is over {', '.join(map(repr, names))}; expected {expected} (rename its "
-            "dimensions or levels, or "
-            "hand over .to_numpy() to give numbers by position)"
+            f"{subject} is over {quoted(names)}; expected {quoted(expected)} (rename its dimensions or levels, "
+            "or hand over .to_numpy() to give numbers by position)"
         )
     turned = [axis_of.index(k) for k in places]
     if turned == list(places):

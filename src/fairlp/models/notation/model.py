@@ -784,9 +784,7 @@ class Declarations(Tables):
     def _register(self, name: str, indices: tuple[Index, ...]) -> None:
         require_name(name, "variable, parameter or subset")
         if name in self._parameters or name in self._variables or name in self._subsets:
-            raise ModelError(
-                f"the name {quoted(name)} is used twice in model {self.name!r}; the first is model[{quoted(name)}]"
-            )
+            raise ModelError(f"the name {quoted(name)} is used twice in model {self.name!r}")
         self._use(union(self._indices, (index.whole or index for index in indices)))
         self._changed()
 

@@ -24,8 +24,7 @@ from ..programs.solution import RELAX, Solution
 from ..programs.solution_views import imported_xarray
 from ..programs.status import HOPELESS, LIMITS, Termination
 from .edits import handle
-from .labels import axes_of, axes_text, require_ordered
-from .reals import NumberError, floats
+from .labels import axes_of, axes_text, numbers_in, require_ordered
 from .variables import Parameter, ParameterPart
 
 if TYPE_CHECKING:
@@ -339,22 +338,17 @@ def _steps(parameter: ParameterPart, values: Any) -> tuple[list[Any], pd.Index[A
         return [row for _, row in values.iterrows()], values.index
     if not isinstance(values, Iterable) or isinstance(values, str):
         raise ModelError(
-            f"the values of parameter {quoted(name)} are one {type(values).__name__}; expected several"
+            f"the values of parameter {quoted(name)} are {quoted(values)}; expected several"
         )
     require_ordered(values, f"the sweep of parameter {quoted(name)}", ModelError)
     steps = list(values)
     if not parameter.indices:
-        try:
-            return steps, pd.Index(floats(steps), name=name)
-        except NumberError as error:
-            raise ModelError(
-                f"the values of parameter {quoted(name)} are not all numbers ({error})"
-            ) from None
+        numbers = numbers_in(steps, (), f"the values of parameter {quoted(name)}", ModelError)
+        return steps, pd.Index(numbers, name=name)
     if any(isinstance(step, (int, float, np.number)) for step in steps):
-        labels = ", ".join(repr(index[0]) for index in parameter.indices)
         raise ModelError(
-            f"a step of parameter {quoted(name)} is one number, expected {axes_text(parameter.indices)}; "
-            f"sweep one element, model[{parameter.name!r}][{labels}], or give a list or a mapping for each step"
+            f"a step of parameter {quoted(name)} is one number, expected {axes_text(parameter.indices)}; sweep "
+            "one element, or give a list or a mapping for each step"
         )
     return steps, pd.RangeIndex(len(steps), name="step")
 
