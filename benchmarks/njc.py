@@ -1,8 +1,8 @@
-"""No justified complaints: the exact method on many users, and choosing among all fair allocations.
+"""No justified complaints: the exact method on many users.
 
     python benchmarks/njc.py [--quick]
 
-``--quick`` leaves out solvers on large instances and stops at 10 resources. BLAS gets one thread.
+``--quick`` leaves out solvers on large instances. BLAS gets one thread.
 Seconds are medians of 11 runs (1 of slow ones).
 """
 
@@ -16,14 +16,11 @@ from measure import console, machine, median_seconds, show
 from threadpoolctl import threadpool_limits
 
 import fairlp
-from fairlp import complaints
 from fairlp.errors import FairlpError
-from fairlp.mechanisms.complaints.complaints import Candidates
 from fairlp.mechanisms.complaints.market import eisenberg_gale
 from fairlp.models.instances.requests import Requests
 
 MOST_SECONDS = 0.1  # of the exact method, 10,000 users × 20 resources
-RESOURCES = (2, 4, 6, 8, 10, 12, 14, 16)
 
 
 def draw(users: int, resources: int, seed: int = 0, limited: bool = True) -> fairlp.Instance:
@@ -77,8 +74,6 @@ def exact(quick: bool) -> None:
         instance = draw(users, resources)
         best = fairlp.allocate(instance, "njc").totals.to_numpy()
         for method, solver in (
-            ("newton", ""),
-            ("trajectory", ""),
             ("convex", "highs"),
             ("convex", "cvxpy:CLARABEL"),
         ):
@@ -86,9 +81,7 @@ def exact(quick: bool) -> None:
                 continue  # tangents take minutes there
             try:
                 begin = perf_counter()
-                found = fairlp.allocate(
-                    instance, "njc", method=method, **({"solver": solver} if solver else {})
-                )
+                found = fairlp.allocate(instance, "njc", method=method, solver=solver)
                 seconds = perf_counter() - begin
             except FairlpError as error:
                 rows.append(
@@ -106,55 +99,17 @@ def exact(quick: bool) -> None:
     )
 
 
-def choosing(quick: bool) -> dict[str, list[float]]:
-    """Return and print seconds of the best fair allocation by integer program and by enumeration."""
-    found: dict[str, list[float]] = {"resources": [], "milp": [], "candidates": [], "programs": []}
-    rows = []
-    for resources in RESOURCES[:5] if quick else RESOURCES:
-        instance = draw(10, resources, seed=3)
-        candidates = Candidates(Requests.of(instance))
-        seconds, values = [], []
-        for method in ("milp", "candidates"):
-            begin = perf_counter()
-            best = fairlp.allocate(instance, "njc", method=method)
-            seconds.append(perf_counter() - begin)
-            values.append(complaints.best_value(instance, best))
-        candidates.best()
-        sets = 2 ** len(candidates.contended)
-        agree = abs(values[0] - values[1]) <= 1e-9
-        found["resources"].append(resources)
-        found["milp"].append(seconds[0])
-        found["candidates"].append(seconds[1])
-        found["programs"].append(candidates.programs)
-        both = [f"{second:.3f}" for second in seconds]
-        rows.append(
-            [
-                str(resources),
-                f"{sets:,}",
-                f"{candidates.programs:,}",
-                *both,
-                "yes" if agree else "NO",
-            ]
-        )
-    columns = ["resources", "candidate sets", "linear programs", "candidates, s", "agree"]
-    show(
-        "the best of all fair allocations, 10 users", [*columns[:3], "milp, s", *columns[3:]], rows
-    )
-    return found
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="without solvers on large instances, up to 10 resources",
+        help="without solvers on large instances",
     )
     given = parser.parse_args()
     with threadpool_limits(1):
         console.print(machine("fairlp", "numpy", "highspy") + "; BLAS with one thread")
         exact(given.quick)
-        choosing(given.quick)
 
 
 if __name__ == "__main__":

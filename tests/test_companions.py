@@ -26,7 +26,7 @@ MOVED = {
         ["Frontier", "frontier", "library", "ledger", "reproduce", "simulation", "study"],
         "research",
     ),
-    **dict.fromkeys(["read_alibaba_gpu", "read_google2011", "read_pai2020"], "research"),
+    **dict.fromkeys(["read_alibaba_gpu"], "research"),
 }
 
 

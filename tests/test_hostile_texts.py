@@ -17,7 +17,6 @@ from fairlp.models.files.programs import read_program
 from fairlp.models.files.tables import read_tasks
 from fairlp_clusters.readers.cluster import unique_labels
 from fairlp_clusters.readers.dumps import duration
-from fairlp_research.traces import read_google2011, read_google2011_tasks
 from kubernetes_dumps import node, pod, thing, volcano, written
 
 #: Letters of the shorter text: read in one pass it takes milliseconds, and where each letter is
@@ -152,10 +151,6 @@ DOORS = {
     ),
     "csv apostrophes": file_of(
         ".csv", lambda path: read_tasks(path, INSTANCE), lambda n: f"user,s\n{chr(39) * n},1\n"
-    ),
-    "trace digits": file_of(".csv", read_google2011, lambda n: f"0,5,0,P1,{'1' * n}!,1\n"),
-    "trace tasks": file_of(
-        ".csv", read_google2011_tasks, lambda n: f"0,,1,0,,0,ann,2,9,{'1' * n}!,0.25,0,0\n"
     ),
     "json": file_of(".json", fairlp.read, lambda n: '{"a": ' + "[" * n),
     "yaml": file_of(".yaml", fairlp.read, lambda n: "a: " + "[" * n),

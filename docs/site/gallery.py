@@ -58,8 +58,8 @@ plots.plot_queues(fairlp.allocate(cluster, "h-drf"))
 import fairlp
 
 cluster = fairlp.Instance.from_arrays([[4, 1], [1, 4], [2, 2]], [[12, 12]], task_limits=[9, 9, 9])
-path = fairlp.complaints.trajectory(cluster)
-path.granted.plot(logx=True, ylabel="granted part of the request").figure
+beside = fairlp.complaints.against_drf(cluster)
+beside.users[["njc", "drf"]].plot.bar(ylabel="tasks").figure
 """,
     "A production plan": """
 from fairlp import Index, Model

@@ -10,7 +10,7 @@ from . import _lazy
 
 #: What the companions have, by their names in 1.x where these differ.
 _CLUSTERS = "Period Snapshot blockers charts fair_shares period report snapshot"
-_RESEARCH = "Frontier frontier library read_alibaba_gpu read_google2011 read_pai2020 reproduce simulation study"
+_RESEARCH = "Frontier frontier library read_alibaba_gpu reproduce simulation study"
 _MOVED = {
     name: f"it is now {package}.{name} (import {package})"
     for package, names in (("fairlp_clusters", _CLUSTERS), ("fairlp_research", _RESEARCH))

@@ -1,4 +1,4 @@
-"""No justified complaints (Dolev et al., 2012): the check, the trajectory, and DRF beside it.
+"""No justified complaints (Dolev et al., 2012): the check, and DRF beside it.
 
 >>> import fairlp
 >>> instance = fairlp.examples.load("ghodsi")
@@ -17,21 +17,17 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from .errors import InstanceError, quoted, require_known
 from .formulations.complaints import UTILIZATION, Criterion, value
 from .formulations.options import AllocateOptions
 from .keywords import lists
 from .mechanisms.allocation import Allocation, tasks_by_user
-from .mechanisms.complaints.all_fair import FairAllocations, FairSet, solutions
 from .mechanisms.complaints.complaints import ComplaintCheck, check_complaints
 from .mechanisms.complaints.methods import in_stages
-from .mechanisms.complaints.path import BEGIN, END, by_integration, by_newton
 from .mechanisms.mechanism import run
 from .mechanisms.table import find, find_defined
 from .models.instances.arithmetic import quotients
 from .models.instances.instance import Instance, require_instance
 from .models.instances.requests import Requests
-from .models.notation.expressions import Index
 from .tolerances import AGREEMENT
 
 
@@ -79,7 +75,7 @@ def best_value(
 ) -> float:
     """Return the value of an allocation by a criterion.
 
-    The ``njc`` methods ``milp`` and ``candidates`` maximise this value.
+    The ``njc`` method ``milp`` maximises this value.
 
     Parameters
     ----------
@@ -88,8 +84,8 @@ def best_value(
     allocation : Allocation, mapping, Series or array_like
         Tasks by user.
     criterion : str, int or mapping
-        As of :meth:`FairAllocations.best`: ``utilization``, ``least-served``, a user, or numbers by
-        user.
+        ``utilization`` (mean over resources of the fraction in use), ``least-served`` (smallest
+        granted fraction), a user (its granted fraction), or numbers by user.
 
     Returns
     -------
@@ -97,117 +93,6 @@ def best_value(
     """
     requests = Requests.of(instance)
     return value(requests, criterion, requests.granted(tasks_by_user(instance, allocation)))
-
-
-@dataclass(frozen=True, eq=False)
-class Trajectory:
-    """The paper's trajectory from nothing to a fair allocation (§5.4), at growing c.
-
-    Attributes
-    ----------
-    granted : DataFrame
-        x[n], rows by c.
-    usage : DataFrame
-        Fraction of each resource in use, rows by c.
-    prices : DataFrame
-        1/(c·(1 − usage)), rows by c: they tend to the prices of the Eisenberg–Gale program.
-    level : Series
-        f(x) = −Σ log(1 − usage), over the resources and the dummy resources of users with a limit,
-        by c.
-    steps : int
-        Evaluations of the differential equation, or Newton steps.
-    """
-
-    granted: pd.DataFrame
-    usage: pd.DataFrame
-    prices: pd.DataFrame
-    level: pd.Series[float]
-    steps: int
-
-    @property
-    def end(self) -> pd.Series[float]:
-        """Granted fractions at the last c."""
-        return self.granted.iloc[-1].rename("granted")
-
-
-def trajectory(
-    instance: Instance, *, method: str = "ode", until: float = END, points: int = 200
-) -> Trajectory:
-    """Return the paper's trajectory, on which x[n]·∂f/∂x[n] = c·e[n].
-
-    It ends at the Eisenberg–Gale optimum as c → ∞.
-
-    Parameters
-    ----------
-    instance : Instance
-        One server. Users entitled to nothing, or who ask for nothing, do not move (0 and 1).
-    method : {"ode", "newton"}
-        Integrate the differential equation with SciPy, or follow the path by Newton's method (c
-        doubles each time).
-    until : float
-        Last c. Granted fractions are within about 1/c of their limit, within √(1/c) where a
-        saturated resource has no price; entitlements must be large beside 1/c.
-    points : int
-        Rows to keep, evenly in log c (``ode``).
-
-    Returns
-    -------
-    Trajectory
-
-    Raises
-    ------
-    UnknownNameError
-        For another method.
-    InstanceError
-        When ``until`` is not beyond the first c.
-
-    Examples
-    --------
-    >>> import fairlp
-    >>> path = fairlp.complaints.trajectory(fairlp.examples.load("dolev-section-3"))
-    >>> path.end.round(6).tolist()  # as in the paper's example of §3
-    [0.978703, 0.607937, 0.130688]
-    """
-    require_instance(instance)
-    find_defined("njc", instance)
-    require_known(method, ("ode", "newton"), f"there is no trajectory by {quoted(method)}")
-    if not until > BEGIN:
-        raise InstanceError(f"until is {until}; expected more than {BEGIN:g}")
-    requests = Requests.of(instance)
-    entitled = requests.asking & (requests.entitlements > 0)
-    entitled_requests = requests.select(entitled)
-    if method == "ode":
-        path = by_integration(
-            entitled_requests.fractions,
-            entitled_requests.entitlements,
-            entitled_requests.limited,
-            until,
-            points,
-        )
-    else:
-        path = by_newton(
-            entitled_requests.fractions,
-            entitled_requests.entitlements,
-            entitled_requests.limited,
-            until,
-        )
-    x = np.tile(np.where(requests.asking, 0.0, 1.0), (len(path.c), 1))
-    x[:, entitled] = path.x
-    c = pd.Index(path.c, name="c")
-    dummies = np.log1p(
-        -np.minimum(path.x[:, entitled_requests.limited], 1 - np.finfo(float).eps)
-    ).sum(axis=1)
-
-    def frame(values: np.ndarray, index: Index, name: str) -> pd.DataFrame:
-        return pd.DataFrame(values, index=c, columns=index.labels.rename(name))
-
-    return Trajectory(
-        granted=frame(x, requests.users, "user"),
-        usage=frame(1 - path.slack, requests.resources, "resource"),
-        prices=frame(path.prices, requests.resources, "resource"),
-        level=pd.Series(-np.log(path.slack).sum(axis=1) - dummies, index=c, name="f"),
-        steps=path.steps,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,14 +201,9 @@ def _drf(requests: Requests) -> np.ndarray:
 __all__ = [
     "ComplaintCheck",
     "DrfComparison",
-    "FairAllocations",
-    "FairSet",
-    "Trajectory",
     "against_drf",
     "best_value",
     "check",
-    "solutions",
-    "trajectory",
 ]
 
 

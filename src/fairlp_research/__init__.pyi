@@ -12,8 +12,6 @@ from .efficiency import Frontier as Frontier, frontier as frontier
 from .papers.reproducing import reproduce as reproduce
 from .traces import (
     read_alibaba_gpu as read_alibaba_gpu,
-    read_google2011 as read_google2011,
-    read_pai2020 as read_pai2020,
 )
 
 __all__ = [
@@ -24,8 +22,6 @@ __all__ = [
     "papers",
     "plots",
     "read_alibaba_gpu",
-    "read_google2011",
-    "read_pai2020",
     "reproduce",
     "simulation",
     "study",

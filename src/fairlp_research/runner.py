@@ -241,9 +241,9 @@ def folder_of_values(folder: str | Path) -> Path:
     The folder may be new.
     """
     target = home(folder)
-    if target.exists() and not target.is_dir():
+    if target.is_file():
         raise FileFormatError(f"{str(folder)!r} is a file; expected a folder, which may be new")
-    require_folder(target)
+    require_folder(target if not target.exists() else None)
     return target.absolute()  # a worker may have another current folder
 
 

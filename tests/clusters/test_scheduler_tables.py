@@ -14,18 +14,15 @@ import pytest
 import fairlp
 import fairlp_clusters
 from fairlp import Instance
-from fairlp.models.instances.queues import LEAST_WEIGHT, lineage
+from fairlp.models.instances.queues import lineage
 from fairlp.tolerances import AGREEMENT
 from kubernetes_dumps import kueue, node, pod, volcano, written
-from kueue_dumps import LABEL, workload
+from kueue_dumps import workload
 from scheduler_tables import (
-    CAPACITY_PREEMPTION,
     COMPUTE_FAIR_SHARES,
     GPU,
     KAI_PROPORTION,
-    KUEUE_PREEMPTION,
     KUEUE_SHARES,
-    KUEUE_WHOLE_WORKLOADS,
     MESOS_SORTER,
     VOLCANO_CAPACITY,
     VOLCANO_HDRF,
@@ -67,89 +64,6 @@ def test_fair_shares_of_pools_with_minimum_maximum_and_weight(pools, mechanism):
 
 
 # YARN: what its capacity scheduler pre-empts.
-
-
-def capacity_queues(case, claim):
-    """Return the instance of a case and the containers that run; ``claim`` is what a leaf may have.
-
-    A queue's weight is its guaranteed amount, as it is in the policy.
-    """
-    leaves = {path: row for path, row in case.queues.items() if isinstance(row, tuple)}
-    rows = {}
-    for path, row in case.queues.items():
-        guaranteed = row[0] if path in leaves else row
-        rows[path] = {"weight": guaranteed or LEAST_WEIGHT}
-        if path in case.keeping:
-            rows[path]["guarantee"] = {"memory": row[1]}
-        elif path in leaves or not case.keeping:  # beside what leaves keep, no room for more
-            rows[path]["guarantee"] = {"memory": guaranteed}
-        if path in (case.caps or {}):
-            rows[path]["cap"] = {"memory": case.caps[path]}
-
-    instance = Instance.from_arrays(
-        [[float(case.size)]] * len(leaves),
-        [[float(case.total)]],
-        users=list(leaves),
-        resources=["memory"],
-        queue=list(leaves),
-        queues=rows,
-        task_limits=[claim(*row) / case.size for row in leaves.values()],
-    )
-    running = np.array([[row[1] / case.size] for row in leaves.values()])
-    return instance, running
-
-
-def up_to_guarantees(guaranteed, used, pending):
-    """What the policy pre-empts for: by it no queue gets more than its guarantee, or than it has."""
-    return min(used + pending, max(guaranteed, used))
-
-
-def all_of_it(guaranteed, used, pending):
-    """What fairlp shares where it is given no other limit: all that runs and waits."""
-    return used + pending
-
-
-@pytest.mark.parametrize("case", ids(CAPACITY_PREEMPTION))
-def test_what_the_capacity_scheduler_preempts_is_what_is_used_beyond_fair(case):
-    """Apache Hadoop, TestProportionalCapacityPreemptionPolicy: used − fair is what is pre-empted.
-
-    Queues share in proportion to what they are guaranteed, along the tree. YARN pre-empts for
-    guarantees alone: queues beyond theirs keep what they have, however unequal. fairlp shares that
-    part, too; in four cases it therefore shows more that is beyond fair (``in_full``), and else the
-    same. YARN's numbers are whole, and off by at most one (9 for 10, by a rounding error that its
-    test tells of).
-    """
-    exact = case.preempted if case.exact is None else case.exact
-    for path, amount in case.preempted.items():
-        assert abs(amount - exact[path]) <= 1
-
-    for claim, amounts in ((up_to_guarantees, exact), (all_of_it, case.in_full or exact)):
-        instance, running = capacity_queues(case, claim)
-        table = fairlp_clusters.fair_shares(instance, observed=running)
-        beyond = case.size * (table["tasks"] - table["fair_tasks"]).clip(lower=0)
-        expected = {path: float(amounts.get(path, 0)) for path in table.index}
-        assert beyond.to_dict() == pytest.approx(expected, rel=AGREEMENT, abs=AGREEMENT)
-
-
-@pytest.mark.xfail(strict=True, reason="YARN stops at 4 containers, one short of B's 50 vcores")
-def test_what_is_preempted_of_two_resources():
-    """Apache Hadoop, testPreemptionWithVCoreResource: of A's ten containers (1, 10), four go.
-
-    A and B are guaranteed 50 of 100 memory and of 100 vcores; A has 10 memory and 100 vcores, and B
-    waits for as much in equal containers. Five of A's are beyond 50 vcores, and fairlp says five.
-    """
-    half = {"memory": 50.0, "vcores": 50.0}
-    instance = Instance.from_arrays(
-        [[1.0, 10.0]] * 2,
-        [[100.0, 100.0]],
-        users=["A", "B"],
-        resources=["memory", "vcores"],
-        queue=["A", "B"],
-        queues={"A": {"guarantee": half}, "B": {"guarantee": half}},
-        task_limits=[17, 10],
-    )
-    table = fairlp_clusters.fair_shares(instance, observed=[[10], [0]])
-    assert table["fair_tasks"].tolist() == pytest.approx([6, 4], rel=AGREEMENT)
 
 
 # Sorters of Mesos and YuniKorn: the client with the smallest share is served first.
@@ -285,82 +199,8 @@ def test_weighted_shares_of_kueue(tmp_path, case):
     } == case.shares
 
 
-def cohorts_with_an_incoming_workload(tmp_path, case):
-    """Return the snapshot of ClusterQueues whose pods run, and one pod that waits."""
-    quotas = case.quotas or {"all/a": 3, "all/b": 3, "all/c": 3}
-    paths = {path.rpartition("/")[2]: path for path in quotas}
-    objects = kueue_objects(
-        {name: cpus(quotas[path]) for name, path in paths.items()},
-        case.weights or {},
-        [name for name, path in paths.items() if path not in case.sizes],
-        {name: path.rpartition("/")[0].rpartition("/")[2] for name, path in paths.items()},
-    )
-    running = [(path, size) for path, sizes in case.sizes.items() for size in sizes]
-    pods = []
-    for path, size in [*running, (case.target, case.incoming)]:
-        name = path.rpartition("/")[2]
-        pods.append(
-            pod(
-                f"{name.lower()}-{len(pods)}",
-                namespace="default",
-                owner=("Job", f"{name.lower()}-of-{size}"),
-                on="n1" if len(pods) < len(running) else None,
-                requests={"cpu": str(size)},
-                labels={LABEL: name},
-            )
-        )
-    machine = node("n1", allocatable={"cpu": "64", "pods": "10000"})
-    return fairlp_clusters.snapshot(written(tmp_path, machine, *objects, *pods))
-
-
 def cpus(quota):
     return {"default": {"cpu": {"nominalQuota": str(quota)}}}
-
-
-def fair_cpus(snapshot, paths):
-    shares = fairlp_clusters.fair_shares(snapshot, by="queue")["fair_share"]
-    return {path: 64 * shares[path] for path in paths}
-
-
-@pytest.mark.parametrize("case", ids(KUEUE_PREEMPTION))
-def test_kueue_preempts_for_a_queue_that_is_short_of_a_workload(tmp_path, case):
-    """Kueue, TestFairPreemptions: it pre-empts where a queue is short of all that waits.
-
-    All queues that it takes from have more than what is fair. Where it lets the workload wait, the
-    queue is not short of as much as the workload.
-    """
-    snapshot = cohorts_with_an_incoming_workload(tmp_path, case)
-    paths = [path for path in case.sizes if case.sizes[path] or path == case.target]
-    fair = fair_cpus(snapshot, paths)
-    amounts = {path: sum(case.sizes[path]) for path in paths}
-    assert fair == pytest.approx(
-        {path: case.fair[path] for path in paths}, rel=AGREEMENT, abs=AGREEMENT
-    )
-    lacking = fair[case.target] - amounts[case.target]
-    assert (lacking > case.incoming * (1 - AGREEMENT)) == bool(case.from_queues)
-    for path in case.from_queues:
-        assert amounts[path] > fair[path]
-
-
-@pytest.mark.parametrize("case", ids(KUEUE_WHOLE_WORKLOADS))
-def test_kueue_preempts_whole_workloads_where_shares_are_fair_in_parts(tmp_path, case):
-    """Kueue, TestFairPreemptions: whole workloads, and lower priorities of the queue itself, go.
-
-    What is fair is in parts of a workload here, and does not move with priorities: the queue is not
-    short of the workload, or more queues than those that Kueue takes from have too much. Those that
-    it takes from have too much here, too.
-    """
-    snapshot = cohorts_with_an_incoming_workload(tmp_path, case)
-    paths = [path for path in case.sizes if case.sizes[path] or path == case.target]
-    fair = fair_cpus(snapshot, paths)
-    amounts = {path: sum(case.sizes[path]) for path in paths}
-    assert fair == pytest.approx(
-        {path: case.fair[path] for path in paths}, rel=AGREEMENT, abs=AGREEMENT
-    )
-    beyond = {path for path in paths if amounts[path] > fair[path] * (1 + AGREEMENT)}
-    is_short = fair[case.target] - amounts[case.target] >= case.incoming
-    assert beyond >= set(case.from_queues)
-    assert beyond > set(case.from_queues) or not is_short
 
 
 # Volcano: hierarchical DRF, the capacity plugin, and proportion.

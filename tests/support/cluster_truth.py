@@ -65,15 +65,11 @@ class Truth:
     jobs: list[Job]
     quotas: dict = field(default_factory=dict)
 
-    def largest(self, tenant, *, victims=None, keeps=None, count="jobs", exactly=None):
+    def largest(self, tenant, *, count="jobs", exactly=None):
         """Return the most jobs (or tasks) of a tenant that fit together, beside what runs.
 
         Parameters
         ----------
-        victims : dict of {str: (int, int)}, optional
-            So many whole jobs, with so many tasks in all, of each of these tenants go.
-        keeps : dict of {str: dict}, optional
-            By tenant and resource, the least that it has to keep in one of the resources.
         exactly : (int, int), optional
             So many jobs and tasks have to fit; the answer is whether they do.
         """
@@ -115,8 +111,7 @@ class Truth:
                 for placed in by_node.values():
                     program.row([(p, 1) for p in placed], -np.inf, 1)
 
-        gone = {}
-        for k, job in enumerate(running):
+        for job in running:
             for part in job.parts:
                 for resource, amount in part.demand.items():
                     for name, number in part.placed.items():
@@ -125,19 +120,10 @@ class Truth:
                     usage.setdefault((job.tenant, (resource, part.flavor)), []).append(
                         (None, total)
                     )
-            if victims and job.tenant in victims:
-                gone[k] = program.number(1)
-                for part in job.parts:
-                    for resource, amount in part.demand.items():
-                        for name, number in part.placed.items():
-                            load[name, resource].append((gone[k], -number * amount))
-                        total = sum(part.placed.values()) * amount
-                        usage[job.tenant, (resource, part.flavor)].append((gone[k], -total))
         for name, amounts in self.nodes.items():
             for resource, amount in amounts.items():
                 program.at_most(load.get((name, resource), []), amount)
         self._within_quotas(program, usage)
-        self._keep_shares(program, gone, running, victims or {}, keeps or {})
         sizes = [sum(part.least for part in job.parts) for job in waiting]
         as_jobs = [*((starts[j], 1) for j in starts), *extras]
         as_tasks = [*((starts[j], sizes[j]) for j in starts), *extras]
@@ -146,26 +132,6 @@ class Truth:
             program.row(as_tasks, exactly[1], exactly[1])
             return program.solve([]) is not None
         return program.solve(as_jobs if count == "jobs" else as_tasks)
-
-    @staticmethod
-    def _keep_shares(program, gone, running, victims, keeps):
-        """Add the rows of those that go: so many, and their tenants keep what they have to."""
-        for victim, (jobs, tasks) in victims.items():
-            of_victim = [k for k in gone if running[k].tenant == victim]
-            program.row([(gone[k], 1) for k in of_victim], jobs, jobs)
-            program.row([(gone[k], running[k].running) for k in of_victim], tasks, tasks)
-            # of one resource at least it keeps its share
-            least = keeps.get(victim)
-            if least is not None:
-                choices = []
-                for resource, amount in least.items():
-                    chosen = program.number(1)
-                    choices.append(chosen)
-                    has = sum(job.use().get(resource, 0) for job in running if job.tenant == victim)
-                    terms = [(gone[k], running[k].use().get(resource, 0)) for k in of_victim]
-                    # has − Σ ≥ amount where it is chosen
-                    program.row([*terms, (chosen, amount)], -np.inf, has)
-                program.row([(c, 1) for c in choices], 1, np.inf)
 
     def _within_quotas(self, program, usage):
         """Add the rows of Kueue's quotas: what a queue uses beyond what it keeps goes up."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from fractions import Fraction
 
 
 def runs(needs, amounts):
@@ -44,18 +43,6 @@ def nash(point):
     """How many users have a task, and the product of theirs."""
     totals = [sum(tasks) for tasks in point if sum(tasks)]
     return len(totals), math.prod(totals)
-
-
-def dominant_levels(demands, capacities):
-    """A function of a point: dominant shares, from the lowest."""
-    pool = [sum(column) for column in zip(*capacities, strict=True)]
-    shares = [
-        max(Fraction(need, room) for need, room in zip(needs, pool, strict=True) if need)
-        for needs in demands
-    ]
-    return lambda point: sorted(
-        share * sum(tasks) for share, tasks in zip(shares, point, strict=True)
-    )
 
 
 def with_bundle(needs, amounts):

@@ -16,8 +16,8 @@ import fairlp
 from fairlp import Instance, formulations
 from fairlp.toolkit import largest_first, tolerances
 
-from .jobs import AUDIT, RunningJob, WaitingJob
-from .packing import Keeping, Packing, packed
+from .jobs import AUDIT, WaitingJob
+from .packing import Packing, packed
 
 #: So many choices of lanes, one for each user of the job, are tried.
 _MOST_CHOICES = 64
@@ -485,10 +485,8 @@ class Blocking:
         self,
         jobs: Sequence[WaitingJob],
         masks: Mapping[int, np.ndarray] | None = None,
-        leaving: Sequence[RunningJob] = (),
-        keepings: Sequence[Keeping] = (),
     ) -> Packing | None:
-        """Return the most jobs that have room together, where others may give way; see `packed`.
+        """Return the most jobs that have room together; see `packed`.
 
         None where there is no answer, or where servers stand for several machines. Quotas do not
         count.
@@ -498,8 +496,6 @@ class Blocking:
         jobs : sequence of WaitingJob
         masks : mapping, optional
             The servers of each user; by default all where it may run.
-        leaving, keepings
-            As for `packed`.
         """
         if self.pieces:
             return None
@@ -507,16 +503,8 @@ class Blocking:
         upper = {}
         for n in dict.fromkeys(n for job in jobs for n in job.tasks):
             mask = self._runnable[n] if masks is None else masks[n]
-            room = self.room(n, servers)
-            if leaving:  # as many as the whole server has room for
-                demand = self.instance.demands[n][None, :]
-                alone = formulations.normalisers.tasks_alone(demand, self.instance.capacities)[0]
-                room = np.floor(alone + AUDIT) * self.instance.counts
-            upper[n] = np.where(mask, room, 0)
-        used = self._use_of_queues
-        return packed(
-            self.instance, self.free, upper, jobs, used=used, leaving=leaving, keepings=keepings
-        )
+            upper[n] = np.where(mask, self.room(n, servers), 0)
+        return packed(self.instance, self.free, upper, jobs, used=self._use_of_queues)
 
     def _within_limits(self, placements: list[Placement]) -> bool:
         """Whether queues leave room for these tasks, one user after the other."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,15 +62,6 @@ class WaitingJob(NamedTuple):
         return np.asarray(sum(count * parts[n] for n, count in self.tasks.items()))
 
 
-class RunningJob(NamedTuple):
-    """A job that runs, or several equal ones of one task: tasks by user and server."""
-
-    name: str
-    tasks: Mapping[tuple[int, int], int]
-    copies: int = 1
-    priority: float | None = None
-
-
 def jobs_that_wait(instance: Instance, waiting: np.ndarray) -> list[WaitingJob]:
     """Return the jobs of an instance, of which so many tasks wait."""
     return [
@@ -79,35 +69,6 @@ def jobs_that_wait(instance: Instance, waiting: np.ndarray) -> list[WaitingJob]:
         for n, size in enumerate(instance.job_sizes)
         if waiting[n] >= size
     ]
-
-
-def jobs_that_run(
-    instance: Instance, tasks: np.ndarray, known: Iterable[RunningJob] = ()
-) -> list[RunningJob]:
-    """Return jobs that run: the known ones, and the other tasks by the job sizes of their users.
-
-    A job takes the next tasks of its user, server by server.
-    """
-    jobs = list(known)
-    remaining = np.floor(tasks + 0.5).astype(int)
-    for job in jobs:
-        for (n, i), count in job.tasks.items():
-            remaining[n, i] -= count * job.copies
-    for n, i in np.argwhere(remaining > 0).tolist():
-        size = int(instance.job_sizes[n])
-        if size == 1:
-            jobs.append(RunningJob("", {(n, i): 1}, int(remaining[n, i])))
-            continue
-        while remaining[n].max() > 0:
-            job_tasks: Counter[tuple[int, int]] = Counter()
-            for k in np.flatnonzero(remaining[n] > 0).tolist():
-                count = min(int(remaining[n, k]), size - job_tasks.total())
-                remaining[n, k] -= count
-                job_tasks[n, k] += count
-                if job_tasks.total() == size:
-                    break
-            jobs.append(RunningJob("", job_tasks))
-    return jobs
 
 
 def waiting_from(table: pd.DataFrame, users: Sequence[object]) -> list[WaitingJob]:
@@ -126,28 +87,6 @@ def waiting_from(table: pd.DataFrame, users: Sequence[object]) -> list[WaitingJo
         if row.job:
             by_name[row.job] = tasks
         jobs.append(WaitingJob(row.job, tasks, *common, row.after))
-    return jobs
-
-
-def running_from(
-    table: pd.DataFrame, users: Sequence[object], servers: Sequence[object]
-) -> list[RunningJob]:
-    """Return the jobs of a snapshot's table of jobs that run."""
-    user_position = {user: n for n, user in enumerate(users)}
-    server_position = {server: i for i, server in enumerate(servers)}
-    jobs = []
-    by_name: dict[str, dict[tuple[int, int], int]] = {}
-    row: Any
-    for row in table.itertuples(index=False):
-        pair = user_position[row.user], server_position[row.server]
-        if not row.job:
-            jobs.append(RunningJob("", {pair: 1}, row.tasks, row.priority))
-        elif row.job in by_name:
-            tasks = by_name[row.job]
-            tasks[pair] = tasks.get(pair, 0) + row.tasks  # nodes may stand together as one server
-        else:
-            by_name[row.job] = {pair: row.tasks}
-            jobs.append(RunningJob(row.job, by_name[row.job], 1, row.priority))
     return jobs
 
 

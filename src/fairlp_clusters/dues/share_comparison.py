@@ -17,9 +17,9 @@ from fairlp.toolkit import largest_first, lists, quotients
 
 from ..readers.volcano import CAPACITY, PROPORTION
 from .blocking import Blocking, Obstacle, fitting_copies, placed_in_turn
-from .jobs import AUDIT, RunningJob, WaitingJob, jobs_that_run, jobs_that_wait
+from .jobs import AUDIT, WaitingJob, jobs_that_wait
 from .past import fair_with_past
-from .remedy import Fit, Remedy, fit, remedy
+from .room import Fit, fit
 from .subject import ClusterSource, Subject, mechanism_or_default, subject_of
 from .tenants import TenantShares
 from .waiting import WaitingSummary, summaries
@@ -267,21 +267,6 @@ class ShareComparison:
         return set() if self.subject.tasks is None else set(self.tenant_shares.short.tolist())
 
     @cached_property
-    def _remedies(self) -> dict[int, Remedy]:
-        return {}
-
-    def remedy(self, t: int) -> Remedy:
-        """Return how a tenant could run the jobs that it is owed; computed once."""
-        if t not in self._remedies:
-            self._remedies[t] = remedy(self, t)
-        return self._remedies[t]
-
-    @cached_property
-    def running_jobs(self) -> list[RunningJob]:
-        """The jobs that run; a task of no job is one by itself."""
-        return jobs_that_run(self.instance, self.tasks, self.subject.running_jobs)
-
-    @cached_property
     def waiting_users(self) -> np.ndarray:
         """Positions of the users whose tasks wait."""
         return np.flatnonzero(self.waiting > AUDIT * np.maximum(self.has, 1.0))
@@ -313,7 +298,7 @@ class ShareComparison:
         t = int(self.subject.tenants.of[n])
         if t in self._short:
             owed = self.fit_of(t)
-            missing = [job for job, _ in owed.missing]
+            missing = owed.missing
             of_user = [job for job in owed.jobs if n in job.tasks]
             for job in missing:
                 if n in job.tasks:
@@ -482,7 +467,7 @@ class ShareComparison:
         if t in self._short:
             owed = self.fit_of(t)
             missing = owed.missing
-            job = missing[0][0] if missing else owed.jobs[0]
+            job = missing[0] if missing else owed.jobs[0]
             obstacle = (owed.blocking if missing else self.blocking).of_job(job)
             return self.with_holders(next(iter(job.tasks)), obstacle)
         users = self.subject.tenants.users[t]

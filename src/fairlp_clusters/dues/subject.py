@@ -22,18 +22,16 @@ from fairlp.errors import (
 )
 from fairlp.toolkit import largest_first, quantity
 
-from ..readers.cluster import Preemption, unique_labels
+from ..readers.cluster import unique_labels
 from ..readers.dumps import dumps_in
 from ..readers.reading import snapshot
 from ..readers.snapshot import Snapshot
 from ..readers.sources import is_dump
 from .jobs import (
     AUDIT,
-    RunningJob,
     WaitingJob,
     jobs_that_wait,
     of_users,
-    running_from,
     waiting_from,
 )
 from .tenants import Tenants
@@ -175,14 +173,12 @@ class Subject:
         The plugin of Volcano that shares among its queues; empty for none.
     waiting_jobs : list of WaitingJob
         The jobs that wait; by default those of the job sizes of the instance.
-    running_jobs : list of RunningJob
-        The jobs that run, as far as they are known.
     asleep : ndarray of bool, shape (K,)
         Servers that sleep, and start when tasks need them.
     pieces : mapping
         Of servers (by position) that stand for several machines, what is free on each.
-    preemption : Preemption
-        Whom the scheduler lets give way to whom.
+    preemption : str
+        What the scheduler says of who gives way to whom.
     no_fair_sharing : str
         Why the scheduler does not share fairly what queues lend; empty where it does.
     limits_reached : Series
@@ -216,10 +212,9 @@ class Subject:
     plugin: str = ""
     history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
     waiting_jobs: list[WaitingJob] = None  # type: ignore[assignment]
-    running_jobs: list[RunningJob] = None  # type: ignore[assignment]
     asleep: np.ndarray = None  # type: ignore[assignment]
     pieces: Mapping[int, np.ndarray] = field(default_factory=dict)
-    preemption: Preemption = field(default_factory=Preemption)
+    preemption: str = ""
     no_fair_sharing: str = ""
     limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
     node_count: int = 0
@@ -230,7 +225,6 @@ class Subject:
         defaults: dict[str, Callable[[], Any]] = {
             "tenants": lambda: Tenants.each_user(instance),
             "waiting_jobs": lambda: jobs_that_wait(instance, self.waiting),
-            "running_jobs": list,
             "asleep": lambda: np.zeros(len(instance.servers), dtype=bool),
         }
         for name, default in defaults.items():
@@ -284,17 +278,10 @@ class Subject:
             users = users.derived(queues=replace(tree, guarantees=guarantees, caps=caps))
 
         totals = pd.Series(used.sum(axis=0), index=list(instance.resources))
-        position = {int(n): k for k, n in enumerate(remaining)}
-        running_jobs = [
-            job._replace(tasks={(position[n], i): count for (n, i), count in job.tasks.items()})
-            for job in self.running_jobs
-            if all(n in position for n, _ in job.tasks)
-        ]
         return replace(
             selected,
             instance=users,
             tasks=self.tasks[remaining],
-            running_jobs=running_jobs,
             jobs=pd.Series(dtype=int),  # which of them are of other users, the dump does not say
             excluded=self.excluded.add(totals, fill_value=0.0),
         )
@@ -426,7 +413,6 @@ def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
         plugin=dump.plugin,
         history=dump.history,
         waiting_jobs=waiting_from(dump.waiting_jobs, users),
-        running_jobs=running_from(dump.running_jobs, users, list(instance.servers)),
         asleep=np.array([server in dump.asleep.index for server in instance.servers], dtype=bool),
         pieces=_pieces(dump),
         preemption=dump.preemption,

@@ -1,4 +1,4 @@
-"""The first lines of the page: the verdict, the first user who is short, the remedy, the rule."""
+"""The first lines of the page: the verdict, the first user who is short, the rule."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _constraints_left_out(comparison: ShareComparison) -> list[str]:
 def _priorities(comparison: ShareComparison) -> list[str]:
     """Return which job goes first by priority, and who gives way to whom."""
     known = [job for job in comparison.waiting_jobs if job.priority is not None]
-    rule = comparison.subject.preemption.rule
+    rule = comparison.subject.preemption
     sentences = [f"{rule[0].upper()}{rule[1:]}."] if rule else []
     priorities = {job.priority for job in known}
     if len(priorities) > 1:
@@ -230,7 +230,7 @@ def verdict(comparison: ShareComparison) -> str:
 
 
 def _verdict(comparison: ShareComparison) -> list[str]:
-    """Return whether tenants are short of a whole task, the first of them, and the remedy."""
+    """Return whether tenants are short of a whole task, the first of them, and what it waits for."""
     shares = comparison.tenant_shares
     tenants = comparison.subject.tenants
     if not shares.short.size:

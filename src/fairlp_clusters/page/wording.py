@@ -13,7 +13,7 @@ from fairlp.toolkit import quantity
 
 from ..dues.blocking import Obstacle
 from ..dues.jobs import WaitingJob
-from ..dues.remedy import Remedy
+from ..dues.room import Fit
 from ..dues.share_comparison import ShareComparison
 from ..dues.waiting import WaitingSummary, words_of
 
@@ -42,33 +42,21 @@ def _sign(match: re.Match[str]) -> str:
 
 
 def help_for(comparison: ShareComparison, t: int) -> str:
-    """Return how a tenant could run the jobs that it is short of."""
-    solution = comparison.remedy(t)
+    """Return how much of what a tenant is short of has room now, and what stops the next job."""
+    fit = comparison.fit_of(t)
     sentences = []
-    if solution.fitting:
-        sentences.append(_room(comparison, solution, t))
-        if solution.obstacle is None:
-            return sentences[0]
-    assert solution.obstacle is not None and solution.job is not None
-    if solution.obstacle.kind == "room":  # by amounts, as one server's tasks, but not as jobs
+    if fit.fitting:
+        sentences.append(_room(comparison, fit, t))
+    if not fit.missing:
+        return sentences[0]
+    job = fit.missing[0]
+    obstacle = fit.blocking.of_job(job)
+    if obstacle.kind == "room":  # by amounts, as one server's tasks, but not as jobs
         sentences.append("The next job needs more at once than is free.")
         return " ".join(sentences)
-    if solution.job.size > 1:
-        sentences.append(f"The next job needs {needs(comparison, solution.job)}.")
-    n = next(iter(solution.job.tasks))
-    sentences.append(stopped_by(comparison, n, solution.obstacle))
-    if solution.refusal:
-        sentences.append(f"{solution.refusal[0].upper()}{solution.refusal[1:]}.")
-        if solution.freed:
-            preempted = _preempted(comparison, solution)
-            sentences.append(f"Without that rule, {preempted[0].lower()}{preempted[1:]}")
-    elif solution.freed:
-        sentences.append(_preempted(comparison, solution))
-    elif _beyond(comparison, n, solution.obstacle):
-        sentences.append(
-            "No whole jobs can give way so that it fits and their owners keep their fair shares: it "
-            "waits until jobs end."
-        )
+    if job.size > 1:
+        sentences.append(f"The next job needs {needs(comparison, job)}.")
+    sentences.append(stopped_by(comparison, next(iter(job.tasks)), obstacle))
     return " ".join(sentences)
 
 
@@ -77,19 +65,22 @@ def _beyond(comparison: ShareComparison, n: int, obstacle: Obstacle) -> dict[Any
     return comparison.with_holders(n, obstacle).beyond_fair
 
 
-def _room(comparison: ShareComparison, solution: Remedy, t: int) -> str:
+def _room(comparison: ShareComparison, fit: Fit, t: int) -> str:
     """Return for how many jobs there is room now, where, and why they may wait all the same."""
-    in_jobs = solution.count > solution.jobs
-    total = solution.jobs if in_jobs else solution.count
-    count = solution.fitting_jobs if in_jobs else solution.fitting
+    jobs = sum(int(job.copies) for job in fit.jobs)
+    tasks = sum(job.size * int(job.copies) for job in fit.jobs)
+    in_jobs = tasks > jobs
+    total = jobs if in_jobs else tasks
+    count = sum(fit.placed) if in_jobs else fit.fitting
     noun = " jobs" if in_jobs else ""
     fitting = "it" if total == 1 else f"all {total:,}{noun}"
     if count < total:
         fitting = f"{count:,} of the {total:,}{noun}"
-    sentence = f"There is room for {fitting} now on {on_servers(comparison, solution.servers)}"
+    servers = {i: number for i, number in fit.servers.most_common() if number}
+    sentence = f"There is room for {fitting} now on {on_servers(comparison, servers)}"
     messages, left_out = words_of([comparison.waiting_jobs[k] for k in comparison.owed_jobs_of(t)])
     if not messages and not left_out:
-        if solution.obstacle is not None:
+        if fit.missing:
             return f"{sentence}."
         return f"{sentence}: the scheduler has not placed {'it' if total == 1 else 'them'} yet."
     return " ".join([f"{sentence}, judging by what is free alone.", *reasons(messages, left_out)])
@@ -300,29 +291,6 @@ def _lent(comparison: ShareComparison, obstacle: Obstacle) -> str:
     if not lenders or not borrowers:
         return ""
     return f"the quota of {in_words(lenders)} is lent to {in_words(borrowers)}"
-
-
-def _preempted(comparison: ShareComparison, solution: Remedy) -> str:
-    """Return which jobs would give way so that others of a tenant fit."""
-    names = [comparison.subject.tenants.names[t] for t in solution.preempted]
-    counts = list(solution.preempted.values())
-    jobs = [solution.preempted_jobs[t] for t in solution.preempted]
-    preempted = f"{jobs_text(jobs[0], counts[0])} of {names[0]}"
-    for jobs_of_tenant, tasks, name in zip(
-        jobs[1:NAMED], counts[1:NAMED], names[1:NAMED], strict=True
-    ):
-        number = f"{tasks:,}" if jobs_of_tenant == tasks else jobs_text(jobs_of_tenant, tasks)
-        preempted += f", {number} of {name}"
-    if len(counts) > NAMED:
-        other_tasks = sum(counts[NAMED:])
-        others = other_text(len(counts) - NAMED, comparison.subject.tenants.noun)
-        preempted += f", {other_tasks:,} of {others}"
-    in_jobs = solution.count > solution.jobs
-    missing = solution.jobs - solution.fitting_jobs
-    fitting = jobs_text(solution.freed_jobs, solution.freed)
-    if solution.freed_jobs < missing:
-        fitting = f"{solution.freed_jobs:,} of the {missing:,} {'jobs' if in_jobs else 'tasks'}"
-    return f"For {fitting} to fit, {preempted} would be pre-empted."
 
 
 def amounts_text(comparison: ShareComparison, amounts: Any) -> str:

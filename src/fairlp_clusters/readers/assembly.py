@@ -53,16 +53,11 @@ BYTES_A_PAIR = 9
 #: Servers that γ is computed for at once.
 _SLICE = 256
 
-#: The columns of jobs that wait, and of those that run.
+#: The columns of jobs that wait.
 _WAITING_COLUMNS = (
     "job", "user", "queue", "tasks", "jobs", "one_a_node", "since", "priority", "message",
     "left_out", "after",
 )  # fmt: skip
-
-_RUNNING_COLUMNS = ("job", "user", "server", "tasks", "priority")
-
-#: Tasks of a job that runs, by its name, row and node, and its priority.
-RunningTasks = list[tuple[str, Row, int, int, float | None]]
 
 
 def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: str) -> Snapshot:
@@ -108,10 +103,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     hidden = hidden_use(nodes, resources, used)
     offered = np.maximum(offered - hidden, 0.0)
     node_count = len(nodes)
-    running_jobs = _running_jobs(
-        cluster, rows_of_leaves, {node.name: k for k, node in enumerate(nodes)}
-    )
-    nodes, offered, server_of = _with_staying_tasks(nodes, rows, resources, offered)
+    nodes, offered = _with_staying_tasks(nodes, rows, resources, offered)
 
     whole = _instance(cluster, nodes, rows, resources, offered)
     observed = _observed(whole, rows)
@@ -140,7 +132,6 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         plugin=cluster.plugin,
         history=history_of(whole, [row.leaf.owner for row in rows], cluster.past),
         waiting_jobs=_waiting_jobs(cluster, rows_of_leaves, rows, stranded_names),
-        running_jobs=_running_job_table(running_jobs, server_of, nodes),
         asleep=pd.Series({node.name: node.asleep for node in nodes if node.asleep}, dtype=object),
         pieces=_pieces(nodes, resources),
         preemption=cluster.preemption,
@@ -246,36 +237,6 @@ def _waiting_jobs(
     return pd.DataFrame(table, columns=list(_WAITING_COLUMNS), dtype=object)
 
 
-def _running_jobs(
-    cluster: Cluster, rows_of_leaves: dict[Leaf, Row], position: dict[str, int]
-) -> RunningTasks:
-    """Return the tasks that run in jobs, and those of no job with a known priority."""
-    tasks: RunningTasks = []
-    for name, job in cluster.running_jobs.items():
-        tasks += [
-            (name, rows_of_leaves[leaf], position[node], count, job.priority)
-            for (leaf, node), count in job.tasks.items()
-        ]
-    for row in dict.fromkeys(rows_of_leaves.values()):
-        tasks += [
-            ("", row, position[node], count, priority)
-            for (node, priority), count in row.group.running_priorities.items()
-        ]
-    return tasks
-
-
-def _running_job_table(
-    tasks: RunningTasks, server_of: dict[tuple[Row, int], int], nodes: list[Node]
-) -> pd.DataFrame:
-    """Return the tasks of jobs that run as a table, by server."""
-    rows = [
-        (name, row.leaf.label, nodes[server_of[row, node]].name, count, priority)
-        for name, row, node, count, priority in tasks
-        if (row, node) in server_of
-    ]
-    return pd.DataFrame(rows, columns=list(_RUNNING_COLUMNS), dtype=object)
-
-
 def _pieces(nodes: list[Node], resources: list[str]) -> pd.DataFrame:
     """Return what is free on each machine of the servers that stand for several."""
     rows = [
@@ -288,7 +249,7 @@ def _pieces(nodes: list[Node], resources: list[str]) -> pd.DataFrame:
 
 def _with_staying_tasks(
     nodes: list[Node], rows: list[Row], resources: list[str], offered: np.ndarray
-) -> tuple[list[Node], np.ndarray, dict[tuple[Row, int], int]]:
+) -> tuple[list[Node], np.ndarray]:
     """Return servers, so that tasks which may stay where no new ones may come have their own.
 
     Where one user alone has tasks on a closed node, that is the node itself. The other tasks of a
@@ -300,8 +261,6 @@ def _with_staying_tasks(
         The nodes, without closed ones of several users, and the servers of tasks that stay.
     ndarray
         The amounts of each.
-    dict
-        By row and position of the node, the position of the server.
     """
     demands = demands_of(rows, resources)
     staying: dict[int, list[tuple[Row, np.ndarray]]] = {}  # by node: rows with what they use
@@ -362,7 +321,7 @@ def _with_staying_tasks(
         mask[position[is_open]] = True
         mask[row.staying] = True
         row.allowed = None if mask.all() else mask
-    return servers, np.array(amounts).reshape(len(servers), len(resources)), server_of
+    return servers, np.array(amounts).reshape(len(servers), len(resources))
 
 
 def _require_moderate_size(path: str, nodes: list[Node], rows: list[Row], by: str) -> None:

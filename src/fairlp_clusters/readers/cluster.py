@@ -248,7 +248,6 @@ class Group:
 
     ``since`` is when the first that waits was submitted, ``held_tasks`` counts those that may not
     run yet by the scheduler's own reason, ``requests`` those that wait, and
-    ``running_priorities`` those that run by node and priority, where it is known.
     """
 
     running: dict[str, int] = field(default_factory=dict)
@@ -256,7 +255,6 @@ class Group:
     since: str | None = None
     held_tasks: dict[str, int] = field(default_factory=dict)
     requests: Counter[Request] = field(default_factory=Counter)
-    running_priorities: Counter[tuple[str, float]] = field(default_factory=Counter)
 
     def add(self, other: Group) -> None:
         """Add the tasks of another group."""
@@ -265,7 +263,6 @@ class Group:
         self.waiting += other.waiting
         self.since = first_time(self.since, other.since)
         self.requests += other.requests
-        self.running_priorities += other.running_priorities
 
     def wait(self, count: int, since: str | None, request: Request) -> None:
         """Count tasks that wait."""
@@ -319,35 +316,6 @@ class StartedJob:
     """Tasks that came at once, and go at once: their numbers by leaf and node."""
 
     tasks: Counter[tuple[Leaf, str]] = field(default_factory=Counter)
-    priority: float | None = None
-
-
-@dataclass(frozen=True)
-class Preemption:
-    """Whom the scheduler lets give way to whom, as far as the dump says.
-
-    Attributes
-    ----------
-    refusal : str
-        Why no task gives way to others; empty where some do.
-    protected : mapping
-        Tenants whose tasks do not give way, each with the reason.
-    refused : mapping
-        Tenants to whom no task of others gives way, each with the reason.
-    lower_only : bool
-        Whether only tasks of lower priority give way.
-    lower_for : frozenset of str
-        Tenants to whom only tasks of lower priority give way.
-    rule : str
-        The rule in words, for a reader; empty where the dump does not say it.
-    """
-
-    refusal: str = ""
-    protected: Mapping[str, str] = field(default_factory=dict)
-    refused: Mapping[str, str] = field(default_factory=dict)
-    lower_only: bool = False
-    lower_for: frozenset[str] = frozenset()
-    rule: str = ""
 
 
 class Cluster:
@@ -383,7 +351,7 @@ class Cluster:
         self.waiting_jobs: list[Job] = []
         self.running_jobs: dict[str, StartedJob] = defaultdict(StartedJob)
         #: Whom the scheduler lets give way to whom.
-        self.preemption = Preemption()
+        self.preemption = ""
         #: Why what queues lend is not shared fairly; empty where the scheduler shares it so.
         self.no_fair_sharing = ""
         #: Limits besides queues and nodes that are used up, in words, by name (such as licences).
@@ -416,7 +384,6 @@ class Cluster:
         where: Where,
         count: int = 1,
         job: str = "",
-        priority: float | None = None,
     ) -> None:
         """Count tasks that run on a node; ``where`` is for a note that the dump lacks the node.
 
@@ -429,11 +396,7 @@ class Cluster:
             return
         add_amounts(self.groups[leaf].running, {node: count})
         if job:
-            running_job = self.running_jobs[job]
-            running_job.tasks[leaf, node] += count
-            running_job.priority = priority
-        elif priority is not None:
-            self.groups[leaf].running_priorities[node, priority] += count
+            self.running_jobs[job].tasks[leaf, node] += count
 
     def wait(
         self,

@@ -23,7 +23,6 @@ from .cluster import (
     Leaf,
     Node,
     Notes,
-    Preemption,
     ReadEntry,
     Record,
     Request,
@@ -395,7 +394,7 @@ class KubernetesReader:
 
         self.volcano.put_rules(cluster)
         if not self.has_queues:
-            cluster.preemption = _BY_PRIORITY
+            cluster.preemption = "Kubernetes lets pods give way to pods of higher priority alone"
         places = self._places()
 
         self._count_pods()
@@ -454,7 +453,7 @@ class KubernetesReader:
                 if gang is not None:
                     running[gang.name] += 1
                     name = gang.name if running[gang.name] <= (gang.least or math.inf) else ""
-                self.cluster.run(leaf, pod.node, pod.where, job=name, priority=pod.priority)
+                self.cluster.run(leaf, pod.node, pod.where, job=name)
             else:
                 self.kueue.hold_quota(pod)
                 pod = self.volcano.with_message(pod)
@@ -485,7 +484,7 @@ class KubernetesReader:
             count = min([remaining, *room])
             if count > 0:
                 job = f"Workload {pod.namespace}/{pod.name}"
-                self.cluster.run(leaf, node.name, pod.where, count, job, pod.priority)
+                self.cluster.run(leaf, node.name, pod.where, count, job)
                 add_amounts(free, dict(leaf.demand), -count)
                 remaining -= count
         if remaining < pod.tasks:
@@ -516,12 +515,6 @@ class KubernetesReader:
         owner = f"{pod.namespace}/{pod.owner}"
         label = f"{pod.namespace}/{pod.owner.partition('/')[2]}"
         return Leaf(queue, owner, label, pod.demand, pod.place, tenant=queue)
-
-
-#: Without queues, who gives way to whom: kube-scheduler's preemption.
-_BY_PRIORITY = Preemption(
-    lower_only=True, rule="Kubernetes lets pods give way to pods of higher priority alone"
-)
 
 
 def _request_of(pod: Pod) -> Request:

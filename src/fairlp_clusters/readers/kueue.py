@@ -21,7 +21,6 @@ from .cluster import (
     EntryError,
     Floats,
     Notes,
-    Preemption,
     ReadEntry,
     Record,
     Where,
@@ -725,19 +724,18 @@ class Kueue:
                 "Kueue's fair sharing is off (its default; the queues have no weights and no weighted "
                 "shares, which they have where it is on)"
             )
-        refused = {
-            self._path(name): f"Kueue takes nothing back for {name} from queues that borrow "
-            "(its reclaimWithinCohort is Never)"
-            for name, queue in self._queues.items()
-            if queue.reclaims == "Never"
+        names_of = {
+            policy: ", ".join(
+                name for name, queue in self._queues.items() if queue.reclaims == policy
+            )
+            for policy in ("Never", "LowerPriority")
         }
-        lower = {
-            self._path(n) for n, queue in self._queues.items() if queue.reclaims == "LowerPriority"
-        }
-        rule = ""
         if any(queue.reclaims for queue in queues):
-            rule = "Kueue takes back what a queue lent as its reclaimWithinCohort says"
-        cluster.preemption = Preemption(refused=refused, lower_for=frozenset(lower), rule=rule)
+            exceptions = "; ".join(f"{policy} for {n}" for policy, n in names_of.items() if n)
+            cluster.preemption = (
+                "Kueue takes back what a queue lent as its reclaimWithinCohort says"
+                + (f" ({exceptions})" if exceptions else "")
+            )
 
     def _put_queue(self, cluster: Cluster, path: str, queue: _QuotaQueue) -> None:
         """Put weight and quotas of a queue or cohort on its row; a root borrows nothing."""

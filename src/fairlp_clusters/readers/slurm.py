@@ -19,7 +19,6 @@ from .cluster import (
     Job,
     Leaf,
     Node,
-    Preemption,
     Record,
     Request,
     demand_of,
@@ -46,7 +45,7 @@ from .slurm_nodes import (
     node_use,
     why_nowhere,
 )
-from .slurm_preemption import JobClass, PreemptionRules
+from .slurm_preemption import preemption_of
 from .slurm_records import is_text_record, record_of, text_blocks
 from .slurm_text import words_at
 from .sources import END, SLURM_CONFIG, is_json, is_slurm_qos, members
@@ -58,6 +57,10 @@ _KEYS_OF_FILES = frozenset(
 )
 #: The reservation of a node that does not say which it is.
 _UNNAMED = "(not named)"
+
+
+def _not_judged(entry: Record, file: str) -> None:
+    """Leave out a partition: its nodes name it, and who pre-empts whom is not judged."""
 
 
 class SlurmReader:
@@ -72,14 +75,13 @@ class SlurmReader:
         self.note = self.cluster.notes.add
         self.accounts = Accounts(self.cluster.notes)
         self.licences = Licences()
-        self.preemption = PreemptionRules(self.cluster.notes)
         self.jobs: dict[str, SlurmJob] = {}
         self.node_features: dict[str, NodeFeatures] = {}
         self._readers = {
             "nodes": (self._read_node, ("name",)),
             "jobs": (self._read_job, ("job_id",)),
             "licenses": (self.licences.read, ("LicenseName",)),
-            "partitions": (self.preemption.read_partition, ("name",)),
+            "partitions": (_not_judged, ("name",)),
             "associations": (self.accounts.read_association, ("account",)),
             "shares": (self.accounts.read_share, ("name",)),
         }
@@ -89,14 +91,12 @@ class SlurmReader:
         text = read_text(path)
         if text.startswith(SLURM_CONFIG):
             self.accounts.half_life = read_half_life(text)
-            self.preemption.read_config(text)
+            self.cluster.preemption = preemption_of(text)
         elif is_text_record(text):
             self._read_records(text, path.name)
         elif is_json(text):
             self._read_json(text, path)
-        elif is_slurm_qos(text):
-            self.preemption.read_qos_table(text, path.name)
-        else:
+        elif not is_slurm_qos(text):  # who pre-empts whom is not judged
             self.accounts.read_table(text, path.name)
 
     def _read_records(self, text: str, file: str) -> None:
@@ -199,7 +199,6 @@ class SlurmReader:
 
         cluster.jobs = self._job_counts()
         cluster.limits_reached = self.licences.limits_reached()
-        cluster.preemption = self._preemption()
         self.accounts.fill(cluster)
         cluster.why_nowhere = lambda place: why_nowhere(place, self.node_features)
         return cluster, lambda place: allowed_nodes(place, self.node_features)
@@ -216,7 +215,7 @@ class SlurmReader:
         name = f"job {job.components or job.name}" if is_together else ""
         for node, amounts in job.portions:
             leaf = self._leaf(job, amounts)
-            self.cluster.run(leaf, node, job.where, job=name, priority=job.priority)
+            self.cluster.run(leaf, node, job.where, job=name)
 
     def _wait(self, name: str, jobs: list[SlurmJob]) -> None:
         """Count a job that waits, or the parts of a heterogeneous job."""
@@ -359,12 +358,3 @@ class SlurmReader:
         waiting_jobs = sum(job.waiting_portions // job.node_count for job in jobs)
         held_jobs = sum(sum(job.held_portions.values()) // job.node_count for job in jobs)
         return {"run": running_jobs, "wait": waiting_jobs, "are held": held_jobs}
-
-    def _preemption(self) -> Preemption:
-        """Return whom Slurm lets give way to whom."""
-        classes: dict[bool, list[JobClass]] = {True: [], False: []}
-        for job in self.jobs.values():
-            if job.runs or job.waiting_portions:
-                tenant = f"{job.account}/{job.user}"
-                classes[job.runs].append(JobClass(tenant, job.place.partitions, job.qos))
-        return self.preemption.preemption(running=classes[True], waiting=classes[False])

@@ -12,9 +12,6 @@ from fairlp.errors import InstanceError
 from fairlp.toolkit import lists
 
 from ..dues.past import fair_with_past
-from .cluster import (
-    Preemption,
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,15 +59,12 @@ class Snapshot:
         ``priority``, ``message``, ``left_out``, the constraints of the dump that do not count here,
         and ``after``, the job that has to start before it or with it. A job of several users has a
         row for each.
-    running_jobs : DataFrame
-        ``job``, ``user``, ``server``, ``tasks`` and ``priority`` of the jobs that run on it, as far
-        as the dump groups tasks or knows priorities; every other task is a job by itself.
     asleep : Series
         By server, the state of nodes that sleep; they start when tasks need them.
     pieces : DataFrame
         Of servers that stand for several machines, by ``server``, what is free on each of them.
-    preemption : Preemption
-        Whom the scheduler lets give way to whom, as far as the dump says.
+    preemption : str
+        What the scheduler says of who gives way to whom, as far as the dump has it.
     no_fair_sharing : str
         Why the scheduler does not share fairly what queues lend; empty where it does.
     limits_reached : Series
@@ -103,10 +97,9 @@ class Snapshot:
     plugin: str = ""
     history: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
     waiting_jobs: pd.DataFrame = field(default_factory=pd.DataFrame)
-    running_jobs: pd.DataFrame = field(default_factory=pd.DataFrame)
     asleep: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
     pieces: pd.DataFrame = field(default_factory=pd.DataFrame)
-    preemption: Preemption = field(default_factory=Preemption)
+    preemption: str = ""
     no_fair_sharing: str = ""
     limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
     node_count: int = 0

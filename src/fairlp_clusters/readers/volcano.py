@@ -14,7 +14,6 @@ from .cluster import (
     EntryError,
     Floats,
     Notes,
-    Preemption,
     ReadEntry,
     Record,
     Where,
@@ -343,19 +342,14 @@ class Volcano:
         """Put on a cluster who gives way to whom, where the dump says something of it."""
         if not self._queues:
             return
-        protected = {
-            self._path(name): "its queue has reclaimable: false"
-            for name, queue in self._queues.items()
-            if not queue.reclaimable
-        }
-        refusal = ""
+        kept = [name for name, queue in self._queues.items() if not queue.reclaimable]
+        rules = [f"reclaimable is false of {', '.join(kept)}"] if kept else []
         if self._actions and "reclaim" not in self._actions:
-            refusal = (
+            rules.append(
                 "Volcano takes nothing back from queues that borrow (its actions have no reclaim: "
                 f"{', '.join(self._actions)})"
             )
-        if protected or refusal:
-            cluster.preemption = Preemption(refusal=refusal, protected=protected)
+        cluster.preemption = "; ".join(rules)
 
     def put_deserved(self, cluster: Cluster) -> None:
         """Guarantee queues what they deserve; for use when all pods are in the cluster.

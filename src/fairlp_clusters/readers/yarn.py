@@ -27,7 +27,6 @@ from .cluster import (
     EntryError,
     Leaf,
     Node,
-    Preemption,
     Record,
     Request,
     Where,
@@ -265,25 +264,15 @@ class YarnReader:
                     words = f"{name} are at their limit (AMResourceLimit): {has}"
                     cluster.limits_reached[name] = words
 
-    def _preemption(self, kind: str) -> Preemption:
+    def _preemption(self, kind: str) -> str:
         """Return whose containers give way to whom, by the settings and what queues print."""
-        protected = {}
-        for leaf in self.cluster.groups:
-            queue = self.cluster.queues_of_owners.get(leaf.queue, leaf.queue)
-            for path in queues.lineage(queue):
-                info = self.queues.infos.get(path)
-                if info is not None and info.takes_no_part:
-                    reason = f"containers of queue {path} do not give way ({info.takes_no_part})"
-                    protected[leaf.tenant] = reason
         if kind == FAIR:
             is_on, place = self.settings.is_on(FAIR_PREEMPTION)
             if not is_on:
-                refusal = f"the fair scheduler does not pre-empt ({place}): no container gives way"
-                return Preemption(refusal=refusal)
-            rule = (
+                return f"the fair scheduler does not pre-empt ({place}): no container gives way"
+            return (
                 f"a container of a queue above its fair share gives way to queues below ({place})"
             )
-            return Preemption(protected=protected, rule=rule)
 
         is_on, place = self.settings.is_on(MONITOR)
         flags = self.queues.preemption_flags
@@ -292,15 +281,13 @@ class YarnReader:
             is_on = any(flags)
             place = "preemptionDisabled of queues"
         if not is_on:
-            refusal = f"the capacity scheduler's monitor is off ({place}): no container gives way"
-            return Preemption(refusal=refusal)
+            return f"the capacity scheduler's monitor is off ({place}): no container gives way"
         is_inside, _ = self.settings.is_on(INTRA_QUEUE)
         inside = "by priority or user limit" if is_inside else "to none"
-        rule = (
+        return (
             f"a container of a queue above its capacity gives way to queues below theirs ({place}); "
             f"within a queue it gives way {inside} (intra-queue-preemption.enabled)"
         )
-        return Preemption(protected=protected, rule=rule)
 
     def _note_other_use(self, application_use: Resources) -> None:
         """Note resources of which nodes and applications report different use."""
@@ -352,7 +339,7 @@ class YarnReader:
             if container.queue in self.user_limits:
                 add_amounts(self.use_of_users[container.queue], amounts)
             server = partition_name(partition)
-            self.cluster.run(container, server, where, parts, priority=priority)
+            self.cluster.run(container, server, where, parts)
 
         # The fair scheduler places a container where its virtual cores fit, too (FSAppAttempt).
         is_left_out = kind == FAIR and self.queues.memory_only

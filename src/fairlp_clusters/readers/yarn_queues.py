@@ -108,15 +108,13 @@ class QueueInfo(NamedTuple):
 
     ``user_factor`` is how much of the queue's capacity one user may have (negative: any), and
     ``user_limits`` what YARN itself prints as the limit of a user. ``masters`` are the amounts that
-    masters of applications have and may have. ``takes_no_part`` is whether its containers do not
-    give way, in the word of the scheduler.
+    masters of applications have and may have.
     """
 
     user_factor: float = -1.0
     factor_place: str = ""
     user_limits: Mapping[str, Resources] = MappingProxyType({})
     masters: tuple[Resources, Resources] = ({}, {})
-    takes_no_part: str = ""
 
 
 class UserLimit(NamedTuple):
@@ -290,7 +288,6 @@ class YarnQueues:
                 self._resources(value_at(queue, "usedAMResource")),
                 self._resources(value_at(queue, "AMResourceLimit")),
             ),
-            takes_no_part="preemptionDisabled" if is_disabled else "",
         )
 
     def user_limit(
@@ -361,8 +358,6 @@ class YarnQueues:
         guarantee = self._resources(value_at(info, "minResources"))
         cap = self._resources(value_at(info, "maxResources"))
         self._add(path, weight, {None: _Limits(guarantee, cap)})
-        if value_at(info, "preemptable", kind=bool) is False:
-            self.infos[path] = QueueInfo(takes_no_part="preemptable")
         for child in entries(value_at(info, "childQueues", kind=(dict, list)), "queue"):
             self._read_fair_queue(mapping_at(child), path, file)
 

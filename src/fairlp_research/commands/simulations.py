@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 _DRAWN = "synthetic"
 #: What every table of Alibaba's tasks has, and no table of jobs.
 _TRACE_COLUMN = "creation_time"
-#: The folder of tasks in Google's trace of 2011.
-_TASKS_2011 = "task_events"
 #: Characters of a header that are looked at.
 _MOST_OF_A_HEADER = 100_000
 
@@ -57,8 +55,7 @@ class JobOptions:
         Argument(
             metavar="JOBS",
             help="A CSV file: user, arrival, tasks, duration (seconds), a column for each resource; optionally job and "
-            "eligible. Or a table of tasks of the Alibaba GPU trace, the folder of Google's trace of 2011 (its first "
-            "day), or 'synthetic'.",
+            "eligible. Or a table of tasks of the Alibaba GPU trace, or 'synthetic'.",
         ),
     ]
     draw: Annotated[
@@ -74,8 +71,7 @@ class JobOptions:
     ] = None
 
     def __post_init__(self) -> None:
-        if self.save_jobs is not None:
-            require_folder(self.save_jobs)
+        require_folder(self.save_jobs)
 
     def drawn_or_read(self) -> Workload:
         """Return the jobs of a CSV file, of a table of Alibaba's tasks, or drawn."""
@@ -88,8 +84,6 @@ class JobOptions:
                 raise typer.BadParameter(
                     f"--draw is for synthetic jobs, and JOBS is the file {self.jobs!r}"
                 )
-            if (path / _TASKS_2011).is_dir():
-                return generators.google2011(path)
             return generators.alibaba(path) if _is_trace(path) else Workload.read_csv(path)
         if self.jobs != _DRAWN:
             raise FileFormatError(

@@ -274,7 +274,7 @@ def reproduce(
     drawn: DrawOptions,
     write: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Also write a page (.md, with figures) or a badge (.svg)."),
+        Option(metavar="FILE", help="Also write a page (.md), with figures."),
     ] = None,
     workers: WorkerOptions,
     progress: ProgressFlag = None,
@@ -284,10 +284,9 @@ def reproduce(
 
     Example: fairlp reproduce 004 "Figure 5" --plot figure-5.svg
     """
-    if write is not None:
-        require_folder(write)
-    if write is not None and write.suffix.lower() not in (".md", ".svg"):
-        raise typer.BadParameter(f"{str(write)!r} is no .md or .svg file", param_hint="'--write'")
+    require_folder(write)
+    if write is not None and write.suffix.lower() != ".md":
+        raise typer.BadParameter(f"{str(write)!r} is no .md file", param_hint="'--write'")
     from ..papers import reproduce as run
 
     with workers.configured():
@@ -472,8 +471,7 @@ def _write_entries(entries: EntryOptions, folder: Path, suffix: str, progress: b
             tell("warning", note)
         else:
             say(note)
-    for file in ("index.csv", "index.json"):
-        say(f"wrote {folder / file}")
+    say(f"wrote {folder / 'index.csv'}")
 
 
 def _run_solvers(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -247,7 +246,7 @@ def chosen(
     for name in folders:
         if not REGISTRY[name].files:
             names_with_files = ", ".join(repr(name) for name, row in REGISTRY.items() if row.files)
-            raise InstanceError(f"{name!r} is generated and needs no data; {names_with_files} do")
+            raise InstanceError(f"{name!r} is generated and needs no data; {names_with_files} does")
 
     chosen_entries: dict[str, Entry] = {}
     missing = {}
@@ -350,7 +349,7 @@ def write_all(
 ) -> pd.DataFrame:
     """Write programs of the library as MPS, with labels and an index.
 
-    The index is ``index.csv`` and ``index.json``.
+    The index is ``index.csv``.
 
     Logarithms and powers have no place in MPS: those programs become ``.nl`` (AMPL's format) where
     Pyomo is installed, and have no file otherwise. Entries whose data is missing are left out. The
@@ -396,12 +395,6 @@ def write_all(
             advance()
     rows += [{"name": name, "note": f"left out: {reason}"} for name, reason in missing.items()]
     index = pd.DataFrame(rows).set_index("name")
-    entries_in_json = [
-        {key: value for key, value in row.items() if value is not None} for row in rows
-    ]
-    document = {"library": "fairlp", "version": __version__, "entries": entries_in_json}
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-    write_text(target / "index.json", f"{text}\n")
     write_text(target / "index.csv", index.to_csv(lineterminator="\n"))
     return index
 

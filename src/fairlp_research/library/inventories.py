@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from fairlp import Instance, examples
+from fairlp import examples
 from fairlp.errors import FileFormatError, quoted
 from fairlp.toolkit import home
 
 from .registry import Benchmark, generator
 
 _ALIBABA = ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv")
-_PAI = ("pai2020_machine_spec.csv",)
 
 
 @generator(
@@ -49,35 +48,6 @@ def alibaba_gpu(rng: np.random.Generator, *, users: int, data: str) -> Benchmark
     whole = read_alibaba_gpu(*(folder / name for name in _ALIBABA)).merged_servers()
     chosen = np.sort(rng.permutation(len(whole.users))[:users])
     return Benchmark(whole.select_users(chosen))
-
-
-@generator(
-    "pai-2020",
-    "inventories",
-    "drfh",
-    "real machines with and without GPUs; a part of the users needs GPUs, which are scarce",
-    files=_PAI,
-    users=(40, 400, 4000),
-)
-def pai_2020(rng: np.random.Generator, *, users: int, data: str) -> Benchmark:
-    """Alibaba's PAI machines of 2020, equal ones in one row; users with random demands."""
-    from .. import read_pai2020
-
-    machines = read_pai2020(_folder("pai-2020", data, _PAI) / _PAI[0])
-    amounts = [column for column in machines.columns if column != "gpu_type"]
-    table = machines.groupby(amounts).size()
-    demands = np.column_stack(
-        [rng.integers(1, 33, users), rng.integers(1, 129, users), rng.integers(0, 3, users)]
-    )
-    demands[rng.random(users) < 0.5, 2] = 0
-    return Benchmark(
-        Instance.from_arrays(
-            demands.astype(float),
-            np.array([list(row) for row in table.index], dtype=float),
-            counts=table.to_numpy(),
-            resources=["cpu", "memory", "gpu"],
-        )
-    )
 
 
 def _folder(entry: str, data: str, needed: Sequence[str]) -> Path:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlp import Instance, Model, formulations
+from fairlp import Instance
 
 from .registry import Benchmark, Optimum, generator
 
@@ -90,29 +90,4 @@ def whole_packing(rng: np.random.Generator, *, users: int, servers: int, tasks: 
         Fraction(1),
         "closed form: planted, and all of every resource is used (to the rounding of weights)",
     )
-    return Benchmark(instance, optimum, model=whole_tasks_on_servers, planted={"planted": planted})
-
-
-def whole_tasks_on_servers(instance: Instance) -> Model:
-    """Return DRFH with whole tasks on servers as a model, x integer.
-
-    It maximises the smallest weighted global dominant share.
-    """
-    n = instance.users
-    i = instance.servers
-    r = instance.resources
-    model = Model("whole-task DRFH", "DRFH (Wang, Li and Liang) with whole tasks", (n, i, r))
-    d = formulations.region.demands(model, instance)
-    c = formulations.region.capacities(model, instance)
-    tasks_per_level = formulations.normalisers.tasks_at_level_1(
-        instance, formulations.normalisers.dominant(instance)
-    )
-    level = model.parameter("w", n, tasks_per_level, "tasks of n at level 1")
-    largest = np.floor(instance.gamma())
-    x = model.variable("x", n, i, upper=largest, integer=True, doc="whole tasks of n on i")
-    t = model.variable("t", doc="smallest weighted global dominant share")
-    model.constraint("capacity", (d * x).sum(n) <= c)
-    fairness = model.constraint("fairness", x.sum(i) >= level * t)
-    model.define("tasks", x)
-    model.leximin(fairness, t)
-    return model
+    return Benchmark(instance, optimum, {"whole": True}, planted={"planted": planted})

@@ -10,6 +10,7 @@ import numpy as np
 from fairlp import Instance, allocate, audit, complaints as check, examples, formulate
 
 from ..simulation.experiments import mean_tasks
+from .dolev_points import curve, fair_sets, with_dummies
 from .registry import CheckAnswer, Paper, Run, over
 from .verdicts import (
     AGREEMENT,
@@ -52,11 +53,6 @@ def requests(rng: np.random.Generator) -> Instance:
 def granted(instance: Instance) -> np.ndarray:
     """Return what fraction of its request each user is granted by the Eisenberg–Gale optimum."""
     return np.asarray(allocate(instance, NJC).totals.to_numpy() / instance.task_limits)
-
-
-def with_dummies(instance: Instance) -> np.ndarray:
-    """Return requests of all resources and of one more for each user, x ≤ 1, as in §5.1."""
-    return np.hstack([instance.demands, np.eye(len(instance.users))])
 
 
 @PAPER.item(
@@ -159,17 +155,11 @@ def unfair_and_pareto_optimal(run: Run) -> ItemAnswer:
 )
 def pareto(instance: Instance) -> CheckAnswer:
     """Fair allocations at the ends of every user's range, audited."""
-    ends = [
-        fair_set.vertices
-        for fair_set in check.solutions(instance)
-        if fair_set.vertices is not None and len(fair_set.vertices)
-    ]
-    for vertices in ends:
-        if not audit(
-            instance, tasks_of_fractions(instance, vertices.iloc[0].to_numpy()), "Pareto-optimal"
-        ).holds.iloc[0]:
+    for fair_set in fair_sets(instance):
+        tasks = tasks_of_fractions(instance, fair_set.corners[0])
+        if not audit(instance, tasks, "Pareto-optimal").holds.iloc[0]:
             return False
-    return True if ends else None
+    return True
 
 
 @PAPER.statement(
@@ -382,13 +372,11 @@ def figure_5(run: Run) -> ItemAnswer:
 @PAPER.item("Figure 6", "Level sets of f from 0 to ∞")
 def figure_6(run: Run) -> ItemAnswer:
     """F along the paper's curve."""
-    path = check.trajectory(_figure_3(), points=60)
-    level = path.level.to_numpy()
-    inside = path.usage.to_numpy() <= 1
+    path = curve(_figure_3(), points=60)
     return picture(
         {
-            "f grows along the curve": (np.diff(level) > 0).all(),
-            "the curve stays inside": inside.all(),
+            "f grows along the curve": (np.diff(path.level) > 0).all(),
+            "the curve stays inside": (path.slack >= 0).all(),
         }
     )
 
@@ -504,7 +492,8 @@ def uniqueness_as_printed(run: Run) -> ItemAnswer:
 )
 def two_users(instance: Instance) -> CheckAnswer:
     """All fair allocations of random pairs."""
-    return check.solutions(instance).is_unique
+    points = np.vstack([fair_set.corners for fair_set in fair_sets(instance)])
+    return np.ptp(points, axis=0).max() <= AUDIT
 
 
 @PAPER.statement(
@@ -517,14 +506,14 @@ def two_users(instance: Instance) -> CheckAnswer:
 )
 def lemma_2(instance: Instance) -> CheckAnswer:
     """The curve itself converges: to the Eisenberg–Gale optimum, whose central path it is."""
-    end = check.trajectory(instance, method="newton").end.to_numpy()
+    end = curve(instance).x[-1]
     return np.allclose(end, granted(instance), atol=NOISE) or f"{shown(end)}; {in_words(instance)}"
 
 
 @PAPER.statement("Lemma 3", "The limit is a fair allocation", _wanting, few=15, many=200)
 def lemma_3(instance: Instance) -> CheckAnswer:
     """The end of the curve, checked by the definition."""
-    end = check.trajectory(instance, method="newton").end.to_numpy()
+    end = curve(instance).x[-1]
     return check.check(instance, end * instance.task_limits, NOISE)
 
 
@@ -536,10 +525,9 @@ def lemma_3(instance: Instance) -> CheckAnswer:
     many=100,
 )
 def lemma_4(instance: Instance) -> CheckAnswer:
-    """Both sides at points of the integrated curve."""
-    path = check.trajectory(instance, points=20, until=100)
+    """Both sides at points of the curve."""
     rows = with_dummies(instance)
-    for x in path.granted.to_numpy():
+    for x in curve(instance, 100).x:
         sides = x * (rows / (1 - x @ rows)).sum(axis=1) / instance.entitlements
         if np.ptp(sides) > 10 * NOISE * sides.max():
             return False
@@ -550,10 +538,10 @@ def lemma_4(instance: Instance) -> CheckAnswer:
 def derivative(run: Run) -> ItemAnswer:
     """Differences along the curve, for each resource and summed."""
     instance = examples.dolev_section_3()
-    path = check.trajectory(instance, points=400, until=1e3)
+    path = curve(instance, 1e3, points=400)
     rows = with_dummies(instance)
-    x = path.granted.to_numpy()
-    f = path.level.to_numpy()
+    x = path.x
+    f = path.level
     k = len(f) // 2
     change_of_x = x[k + 1] - x[k - 1]
     change_of_f = f[k + 1] - f[k - 1]
@@ -577,7 +565,7 @@ def last_display(run: Run) -> ItemAnswer:
     """The matrix at a point of the curve, as printed and with its rows divided by x."""
     instance = examples.dolev_section_3()
     rows = with_dummies(instance)
-    x = check.trajectory(instance, points=40, until=10).granted.iloc[-1].to_numpy()
+    x = curve(instance, 10).x[-1]
     b = rows / (1 - x @ rows)
     first_sums = np.diag(b.sum(axis=1))
     second_sums = x[:, None] * (b @ b.T)
@@ -640,9 +628,9 @@ def remark_1_used_up(instance: Instance) -> CheckAnswer:
     why="x ≤ c, and c begins at one millionth",
 )
 def remark_4(instance: Instance) -> CheckAnswer:
-    """The first point of the integrated curve, which lies at a small c."""
-    path = check.trajectory(instance, points=5, until=10).granted
-    return path.iloc[0].max() <= path.index[0]
+    """The first point of the curve, which lies at a small c."""
+    path = curve(instance, 10)
+    return path.x[0].max() <= path.c[0]
 
 
 @PAPER.statement(
@@ -656,7 +644,7 @@ def remark_5(instance: Instance) -> CheckAnswer:
     """Both parts of the sum at points of the curve."""
     rows = with_dummies(instance)
     entitled = np.asarray(instance.entitlements)
-    for x in check.trajectory(instance, points=20, until=100).granted.to_numpy():
+    for x in curve(instance, 100).x:
         used = x @ rows
         entitled_usage = np.outer(entitled, used)
         parts = (x[:, None] * rows - entitled_usage) / (1 - used)
@@ -678,8 +666,9 @@ PAPER.uncheckable(
 )
 def family(run: Run) -> ItemAnswer:
     """All fair allocations."""
-    fair = check.solutions(examples.dolev_section_5())
-    ranges = fair.ranges
+    segment = fair_sets(examples.dolev_section_5())[0]
+    least = segment.corners.min(axis=0)
+    most = segment.corners.max(axis=0)
     printed = {
         "least z": "1/2",
         "most z": "7/10",
@@ -687,12 +676,7 @@ def family(run: Run) -> ItemAnswer:
         "most of user 2": "1/2",
         "dimension": 1,
     }
-    values = [
-        *ranges.loc["user1", ["least", "most"]],
-        *ranges.loc["user2", ["least", "most"]],
-        fair.dimension,
-    ]
-    return beside(printed, values)
+    return beside(printed, [least[0], most[0], least[1], most[1], segment.dimension])
 
 
 @PAPER.item(
@@ -753,15 +737,12 @@ def symmetric(run: Run) -> ItemAnswer:
 def circle(run: Run) -> ItemAnswer:
     """All fair allocations of the circle, and whether the six are among them."""
     instance = examples.dolev_circle()
-    fair = check.solutions(instance)
+    fair = fair_sets(instance)
     pairs = combinations(range(4), 2)
     six = [[0.25 if n in pair else 0.375 for n in range(4)] for pair in pairs]
     among = sum(bool(check.check(instance, np.array(x))) for x in six)
-    maximal = [fair_set for fair_set in fair if fair_set.within is None]
-    ours = (
-        f"{among} of the six are fair, among {len(maximal)} sets of dimension "
-        f"{max(fair_set.dimension for fair_set in maximal)}"
-    )
+    largest = max(fair_set.dimension for fair_set in fair)
+    ours = f"{among} of the six are fair, among {len(fair)} sets of dimension {largest}"
     other = check.check(instance, np.array([0.3, 0.45, 0.25, 0.25]))
     why = "a continuum: (0.3, 0.45, 0.25, 0.25) is fair too" if other else ""
     return on_instance(instance, other, ours, why)

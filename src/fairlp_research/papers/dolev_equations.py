@@ -19,8 +19,8 @@ from .dolev import (
     content_as_printed,
     granted,
     requests,
-    with_dummies,
 )
+from .dolev_points import corners, curve, fair_sets, with_dummies
 from .registry import CheckAnswer, Run
 from .verdicts import (
     AGREEMENT,
@@ -76,8 +76,8 @@ def _gradient(rows: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _on_the_curve(instance: Instance, points: int = 20) -> np.ndarray:
-    """Return points of the integrated curve."""
-    return np.asarray(check.trajectory(instance, points=points, until=100).granted.to_numpy())
+    """Return points of the curve."""
+    return curve(instance, 100, points).x
 
 
 @PAPER.statement(
@@ -136,10 +136,10 @@ def equations_5_and_6(drawn: tuple[Instance, np.ndarray]) -> CheckAnswer:
     many=100,
 )
 def equations_7_and_12(instance: Instance) -> CheckAnswer:
-    """Both at points of the integrated curve, and c beside the c of our table."""
+    """Both at points of the curve, and c beside the c of our table."""
     rows = with_dummies(instance)
-    granted_by_c = check.trajectory(instance, points=20, until=100).granted
-    for c, x in zip(granted_by_c.index, granted_by_c.to_numpy(), strict=True):
+    path = curve(instance, 100)
+    for c, x in zip(path.c, path.x, strict=True):
         used = x @ rows
         total = (used / (1 - used)).sum()
         sides = x * _gradient(rows, x)
@@ -188,8 +188,7 @@ def equations_9_and_10(run: Run) -> ItemAnswer:
     right = terms(limit)[:, ~scarce].sum(axis=1)
     apart = []
     for c in (1e2, 1e4, 1e6):
-        x = check.trajectory(instance, method="newton", until=c, points=40).granted.iloc[-1]
-        parts = terms(x.to_numpy())
+        parts = terms(curve(instance, c).x[-1])
         slack = parts[:, ~scarce].sum(axis=1)
         tight = parts[:, scarce].sum(axis=1)
         distances = abs(slack - right).max(), abs(tight + right).max()
@@ -202,9 +201,9 @@ def equations_9_and_10(run: Run) -> ItemAnswer:
 def equation_11(run: Run) -> ItemAnswer:
     """Both sides at a point of the curve."""
     instance = examples.dolev_section_3()
-    path = check.trajectory(instance, points=5, until=10)
-    x = path.granted.iloc[-1].to_numpy()
-    level = path.level.iloc[-1]
+    path = curve(instance, 10)
+    x = path.x[-1]
+    level = path.level[-1]
     total = np.log1p(-(x @ with_dummies(instance))).sum()
     ours = f"where f = {level:.6g} the sum is {total:.6g}"
     breaks = total < 0 < level and abs(total + level) <= NOISE * level
@@ -222,9 +221,7 @@ def equation_11(run: Run) -> ItemAnswer:
 def equation_13(instance: Instance) -> CheckAnswer:
     """Speeds from the linear system (13) beside differences along the curve."""
     rows = with_dummies(instance)
-    granted_by_c = check.trajectory(instance, method="newton", points=400, until=10).granted
-    c = granted_by_c.index.to_numpy(dtype=float)
-    points = granted_by_c.to_numpy()
+    c, points, _ = curve(instance, 10, points=400)
     k = len(c) // 2
     b = rows / (1 - points[k] @ rows)
     matrix = np.diag(b.sum(axis=1)) + points[k][:, None] * (b @ b.T)  # (13)
@@ -378,15 +375,9 @@ def simplex(run: Run) -> ItemAnswer:
     instance = _figure_3()
     rows = np.vstack([with_dummies(instance).T, -np.eye(2)])
     right = np.append(np.ones(len(rows) - 2), np.zeros(2))
-    corners = set()
-    for pair in combinations(range(len(rows)), 2):
-        matrix = rows[list(pair)]
-        if abs(np.linalg.det(matrix)) > AUDIT:
-            point = np.linalg.solve(matrix, right[list(pair)])
-            if (rows @ point <= right + AUDIT).all():
-                corners.add(tuple(np.round(point + 0.0, 9)))
-    ours = f"that of Fig. 3 has {len(corners)} corners, and N + 1 = 3"
-    return on_instance(instance, len(corners) > 3, ours, "a polytope, as §5.2 says further down")
+    count = len(corners(rows, right))
+    ours = f"that of Fig. 3 has {count} corners, and N + 1 = 3"
+    return on_instance(instance, count > 3, ours, "a polytope, as §5.2 says further down")
 
 
 @PAPER.item(
@@ -412,7 +403,9 @@ def which_bottlenecks(run: Run) -> ItemAnswer:
 def all_solutions(run: Run) -> ItemAnswer:
     """Random points beside the listed sets: those of a set are fair, and fair ones in a set."""
     instance = examples.dolev_section_5()
-    fair = check.solutions(instance)
+    segment = fair_sets(instance)[0]
+    smallest = segment.corners.min(axis=0)
+    largest = segment.corners.max(axis=0)
     rng = run.rng
     broken = 0
     count = run.of(300, 5000)
@@ -421,13 +414,11 @@ def all_solutions(run: Run) -> ItemAnswer:
         is_on_line = position % 2
         x = np.array([z, 1 - z, 1 - z]) if is_on_line else rng.random(3)
         x = np.minimum(1, x / (x @ instance.demands).max())
-        smallest = fair.ranges["least"].to_numpy()
-        largest = fair.ranges["most"].to_numpy()
         distances = abs(x[1:3] - (1 - x[0]))
         on_the_line = (distances <= AUDIT).all()
         listed = on_the_line and (x >= smallest - AUDIT).all() and (x <= largest + AUDIT).all()
         broken += bool(check.check(instance, x, AUDIT)) != bool(listed)
-    ours = f"{count - broken} of {count} points are fair just where the set of dimension {fair.dimension} has them"
+    ours = f"{count - broken} of {count} points are fair just where the set of dimension {segment.dimension} has them"
     why = "answered: a union of polytopes, one for each set of bottlenecks (no-justified-complaints.md)"
     return on_instance(instance, broken > 0, ours, why)
 

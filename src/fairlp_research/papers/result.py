@@ -242,8 +242,7 @@ class Ledger:
         Parameters
         ----------
         path : str or Path
-            ``.json`` (data), ``.csv`` (the table), ``.md`` (a page, figures beside it) or ``.svg``
-            (a badge).
+            ``.json`` (data), ``.csv`` (the table) or ``.md`` (a page, figures beside it).
 
         Returns
         -------
@@ -256,15 +255,13 @@ class Ledger:
         """
         target = home(path)
         kind = target.suffix.lower()
-        if kind not in (".json", ".csv", ".md", ".svg"):
+        if kind not in (".json", ".csv", ".md"):
             raise FileFormatError(
-                f"cannot tell the format of {str(path)!r}; expected .json, .csv, .md or .svg"
+                f"cannot tell the format of {str(path)!r}; expected .json, .csv or .md"
             )
         require_folder(target)
         if kind == ".md":
             return write_page(self, target)
-        if kind == ".svg":
-            return write_text(target, badge(self))
         if kind == ".csv":
             return write_text(target, csv_text(self.table()))
         return write_text(target, json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n")
@@ -423,37 +420,6 @@ def svg_of(chart: Chart) -> str:
         with np.errstate(over="ignore", invalid="ignore"):  # ticks of numbers near the largest
             content = style.image(figure, "svg").decode()
     return "".join(f"{line.rstrip()}\n" for line in content.splitlines())
-
-
-#: A badge: what was checked, and how many of its items agree. Widths are those of a letter of 11
-#: pixels' type.
-_BADGE = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{said}">
-<title>{said}</title><rect width="{width}" height="20" rx="3" fill="#555"/>
-<rect x="{left}" width="{right}" height="20" rx="3" fill="{colour}"/>
-<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
-<text x="{first}" y="14">computed again</text><text x="{second}" y="14">{verdicts}</text></g></svg>
-"""
-_LETTER = 7
-_LEFT = 104
-
-
-def badge(ledger: Ledger) -> str:
-    """Return a badge as SVG with the number of items as printed, of those that can be checked.
-
-    It is orange where some are not as printed.
-    """
-    errata = len(ledger.errata)
-    checked = sum(row.verdict not in _UNCHECKED for row in ledger)
-    verdicts = f"{checked - errata} of {checked} as printed"
-    right = _LETTER * len(verdicts) + 10
-    return _BADGE.format(
-        said=f"computed again: {verdicts}", verdicts=verdicts, width=_LEFT + right, left=_LEFT, right=right,
-        first=_LEFT / 2, second=_LEFT + right / 2, colour="#c60" if errata or not checked else "#282",
-    )  # fmt: skip
-
-
-#: Verdicts on which nothing is said against or for the paper.
-_UNCHECKED = (Agreement.PICTURE, Agreement.NOT_REPRODUCED, Agreement.NOT_CHECKABLE)
 
 
 def _counts(table: pd.DataFrame) -> str:

@@ -15,7 +15,6 @@ from fairlp import Instance, examples
 from fairlp.errors import FileFormatError, InstanceError, quoted
 from fairlp.toolkit import as_numbers, home, read_table
 
-from ..traces import read_google2011_tasks
 from .workload import Workload
 
 
@@ -342,54 +341,6 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
         }
     )
     return Workload.of(jobs, ["cpu", "memory", "gpu"])
-
-
-def google2011(
-    task_events: str | Path, *, start: float = 0.0, hours: float = 24.0, constraints: bool = True
-) -> Workload:
-    """Return the tasks of Google's trace of 2011 as jobs, from a time on (Wang et al., §VI).
-
-    The tasks of a job that ask for the same form a row, with the mean time that their last runs
-    took: the work is that of the trace. Users are the trace's own. :func:`fairlp_research.read_google2011`
-    gives the machines; the paper draws 2,000 servers from Table I (:func:`google_sample`), which
-    lack the attributes that constraints of tasks name.
-
-    Parameters
-    ----------
-    task_events : str or Path
-        The folder of the trace, or one file, as
-        :func:`~fairlp_research.traces.read_google2011_tasks` reads them.
-    start : float
-        Seconds of the trace's own clock.
-    hours : float
-    constraints : bool
-        Whether tasks run only where their constraints allow, if the folder has
-        ``task_constraints`` and ``machine_attributes``; False for servers of another origin.
-
-    Returns
-    -------
-    Workload
-        Times count from ``start``.
-
-    Raises
-    ------
-    FileFormatError, InstanceError
-    """
-    _require("hours", hours)
-    tasks = read_google2011_tasks(task_events, start=start, stop=start + 3600 * hours).reset_index()
-    tasks["duration"] = tasks["end"] - tasks["begin"]
-    kind = ["job", "user", "cpu", "memory"]
-    if constraints and "eligible" in tasks.columns:
-        kind.append("eligible")
-    groups = tasks.groupby(kind, sort=False, dropna=False)
-    jobs = groups.agg(
-        arrival=("arrival", "min"), tasks=("task", "size"), duration=("duration", "mean")
-    ).reset_index()
-    position_in_job = jobs.groupby("job").cumcount()
-    names = jobs["job"].astype(str)
-    jobs["job"] = names.where(position_in_job == 0, names + "." + position_in_job.astype(str))
-    jobs["arrival"] -= start
-    return Workload.of(jobs, ["cpu", "memory"])
 
 
 def _require(name: str, value: Any, *, whole: bool = False, least: int = 0) -> None:

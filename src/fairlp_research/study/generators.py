@@ -63,47 +63,6 @@ def uniform_integers(
     )
 
 
-def zero_demands(
-    rng: np.random.Generator,
-    *,
-    users: int,
-    resources: int,
-    zeros: float = 0.5,
-    demands: Interval = (1, 10),
-    reserves: Interval = (50_000, 100_000),
-    weights: Interval | None = None,
-    task_limits: Interval | None = None,
-) -> Instance:
-    """``uniform-integers`` with demands of 0 at a probability; each user keeps one demand.
-
-    The demand that stays is drawn evenly.
-
-    Parameters
-    ----------
-    rng : Generator
-    users, resources : int
-    zeros : float
-        The probability.
-    demands, reserves : interval
-        Of the demand of a task, and of the capacity of the pool.
-    weights, task_limits : interval, optional
-        Whole numbers, uniform; by default 1 and no limit.
-
-    Returns
-    -------
-    Instance
-    """
-    _require_counts(users=users, resources=resources)
-    amounts = _integers(rng, demands, (users, resources), "demands", minimum=1)
-    capacities = _integers(rng, reserves, (1, resources), "reserves")
-    is_zero = rng.random((users, resources)) < _probability(zeros, "zeros")
-    is_zero[np.arange(users), rng.integers(0, resources, users)] = False
-    amounts[is_zero] = 0
-    return _instance(
-        "zero-demands", rng, amounts, capacities, weights, task_limits, servers=["pool"]
-    )
-
-
 def log_normal(
     rng: np.random.Generator,
     *,
@@ -269,7 +228,7 @@ def _is_number(value: Any) -> bool:
 #: name → generator
 REGISTRY: dict[str, Callable[..., Instance]] = {
     function.__name__.replace("_", "-"): function
-    for function in (uniform_integers, zero_demands, log_normal, google_cluster)
+    for function in (uniform_integers, log_normal, google_cluster)
 }
 
 

@@ -1,4 +1,4 @@
-"""Jobs that run at once or not at all: what is owed, what has room, who gives way, against programs."""
+"""Jobs that run at once or not at all: what is owed, what has room, against programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import fairlp_clusters
 from fairlp import Instance
 from fairlp.errors import InstanceError
 from fairlp_clusters.dues.blocking import Blocking, Placement
-from fairlp_clusters.dues.jobs import RunningJob, WaitingJob, jobs_that_run
+from fairlp_clusters.dues.jobs import WaitingJob
 from fairlp_clusters.dues.share_comparison import ShareComparison
 from fairlp_clusters.dues.subject import Subject
 from fairlp_clusters.dues.tenants import Tenants
@@ -52,10 +52,10 @@ def drawn(seed):
         use = size * demands[n, 0] if queue[n] == "a" else 0
         if places.total() == size and in_a + use <= cap.get("a", np.inf):
             free, in_a = room, in_a + use
-            running.append(RunningJob(f"runs {len(running)}", dict(places)))
+            running.append(places)
     tasks = np.zeros((users, servers))
-    for job in running:
-        for (n, i), count in job.tasks.items():
+    for places in running:
+        for (n, i), count in places.items():
             tasks[n, i] += count
 
     waiting_jobs = []
@@ -85,22 +85,20 @@ def drawn(seed):
         waiting,
         tenants=tenants,
         waiting_jobs=waiting_jobs,
-        running_jobs=running,
     )
 
 
-def program(subject, jobs, victims=(), floors=None, most=None):
-    """The most of these jobs (each a copy) that can run, where victims may go; -1 if none of that can be.
+def program(subject, jobs):
+    """The most of these jobs (each a copy) that can run beside what runs.
 
-    Variables: tasks of job × user × server, whether a job runs, whether a victim goes. ``floors`` are
-    the least tasks·parts that tenants keep of each resource, ``most`` how many victims go by tenant.
+    Variables: tasks of job × user × server, and whether a job runs.
     """
     instance = subject.instance
     servers, resources = instance.capacities.shape
     keys = [(j, n, i) for j, job in enumerate(jobs) for n in job.tasks for i in range(servers)]
     column = {key: c for c, key in enumerate(keys)}
-    runs, goes = len(keys), len(keys) + len(jobs)
-    count = goes + len(victims)
+    runs = len(keys)
+    count = runs + len(jobs)
     rows, lower, upper = [], [], []
 
     def add(entries, low, high):
@@ -122,35 +120,18 @@ def program(subject, jobs, victims=(), floors=None, most=None):
     for i in range(servers):
         for r in range(resources):
             entries = [(column[j, n, k], instance.demands[n, r]) for j, n, k in keys if k == i]
-            entries += [
-                (
-                    goes + v,
-                    -sum(c * instance.demands[n, r] for (n, k), c in job.tasks.items() if k == i),
-                )
-                for v, job in enumerate(victims)
-            ]
             add(entries, -np.inf, instance.capacities[i, r] - used[i, r])
     cap = instance.tree.caps[instance.tree.named("a"), 0]
     if np.isfinite(cap):
         inside = instance.tree.users_below(instance.tree.named("a")) > 0
         entries = [(column[j, n, i], instance.demands[n, 0]) for j, n, i in keys if inside[n]]
-        entries += [
-            (
-                goes + v,
-                -sum(c * instance.demands[n, 0] for (n, _), c in job.tasks.items() if inside[n]),
-            )
-            for v, job in enumerate(victims)
-        ]
         now = (subject.tasks.sum(axis=1) * instance.demands[:, 0])[inside].sum()
         add(entries, -np.inf, cap - now)
-    for t, number in (most or {}).items():
-        of_tenant = [v for v, job in enumerate(victims) if tenant_of(subject, job) == t]
-        add([(goes + v, 1) for v in of_tenant], number, number)
     bounds = np.ones(count)
     for (_, n, i), c in column.items():
         bounds[c] = 9 if instance.eligible[n, i] else 0
     objective = np.zeros(count)
-    objective[runs:goes] = -1
+    objective[runs:] = -1
     solution = milp(
         objective,
         integrality=np.ones(count),
@@ -160,13 +141,9 @@ def program(subject, jobs, victims=(), floors=None, most=None):
     return -1 if solution.x is None else round(-solution.fun)
 
 
-def tenant_of(subject, running):
-    return int(subject.tenants.of[next(iter(running.tasks))[0]])
-
-
 @pytest.mark.parametrize("seed", range(many(300)))
 def test_owed_jobs_are_fair_whole_and_nothing_is_overstated(seed):
-    """No cut job, no room that is not there, and victims that suffice, of tenants above their share."""
+    """No cut job, and no room that is not there."""
     subject = drawn(seed)
     comparison = ShareComparison.of(subject, "h-drf")
     shares = comparison.tenant_shares
@@ -194,21 +171,14 @@ def test_owed_jobs_are_fair_whole_and_nothing_is_overstated(seed):
         if not owed:
             continue
 
-        # Room, and jobs that give way: whole ones, so many of each tenant, whose share stays fair
-        solution = comparison.remedy(t)
+        room = comparison.fit_of(t)
         jobs = [
             subject.waiting_jobs[k]._replace(copies=1)
             for k in owed
             for _ in range(shares.owed_jobs[k])
         ]
-        assert solution.jobs == len(jobs) and solution.count == sum(job.size for job in jobs)
-        assert solution.fitting_jobs <= program(subject, jobs)
-        if solution.freed_jobs:
-            victims = jobs_that_run(subject.instance, subject.tasks, subject.running_jobs)
-            best = program(subject, jobs, victims, most=solution.preempted_jobs)
-            assert solution.fitting_jobs + solution.freed_jobs <= best
-            others = shares.share - shares.fair_share
-            assert all(others[u] > 0 and u != t for u in solution.preempted_jobs)
+        assert sum(job.copies for job in room.jobs) == len(jobs)
+        assert sum(room.placed) <= program(subject, jobs)
 
 
 @pytest.mark.parametrize("seed", range(many(300)))
@@ -263,18 +233,6 @@ def test_what_is_owed_is_counted_in_jobs_and_tasks():
     assert lines[0].startswith(
         "Not fair: b is 2 jobs with 4 tasks in all short of its fair share (1 cpu each)"
     )
-    assert "For 2 jobs with 4 tasks in all to fit, 3 tasks of a would be pre-empted." in lines[1]
-
-
-def test_no_job_that_runs_is_cut():
-    """10 CPUs: a runs two jobs of 4 and has 1 CPU to give; b waits for jobs of 1: none can be taken."""
-    comparison = pool([0, 5], [8, 2], [4, 1])
-    solution = comparison.remedy(1)
-    assert solution.jobs == 3 and not solution.fitting and not solution.preempted
-    assert headline(comparison)[1].endswith(
-        "No whole jobs can give way so that it fits and their owners keep their fair shares: it "
-        "waits until jobs end."
-    )
 
 
 def test_a_job_of_two_sizes_of_tasks_runs_as_a_whole():
@@ -305,26 +263,6 @@ def test_a_task_fits_on_one_machine_of_a_server_that_stands_for_several():
     assert blocking.fitting(1, 9)[1].tolist() == [3]
     beside = blocking.beside([Placement(1, np.array([0]), np.array([2]))])
     assert beside.fitting(1, 9)[1].tolist() == [1]
-
-
-def test_the_lowest_priority_gives_way_first_and_no_higher_one_does():
-    """a is 5 CPUs beyond its share: of its jobs the one of priority 1 goes, and none of priority 9."""
-    running = [
-        RunningJob("urgent", {(0, 0): 2}, priority=9.0),
-        RunningJob("idle", {(0, 0): 2}, priority=1.0),
-    ]
-    waits = [WaitingJob("b's", {1: 2}, 2, priority=5.0)]
-    from fairlp_clusters.readers.cluster import Preemption
-
-    both = {"running_jobs": running, "waiting_jobs": waits}
-    comparison = pool([0, 4], [10, 0], None, **both)
-    assert comparison.remedy(1).preempted_jobs == {0: 4}  # single tasks have no priority: the least
-    lower = pool([0, 4], [10, 0], None, **both, preemption=Preemption(lower_only=True))
-    assert lower.remedy(1).freed_jobs == 2
-    urgent = [RunningJob(f"urgent {k}", {(0, 0): 2}, priority=9.0) for k in range(5)]
-    both = {"running_jobs": urgent, "waiting_jobs": waits}
-    refused = pool([0, 4], [10, 0], None, **both, preemption=Preemption(lower_only=True))
-    assert not refused.remedy(1).preempted
 
 
 def test_job_sizes_are_part_of_an_instance_and_of_its_questions():

@@ -1,4 +1,4 @@
-"""The program of whole numbers behind room and pre-emption, against enumeration."""
+"""The program of whole numbers behind room, against enumeration."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fairlp import Instance
-from fairlp_clusters.dues.jobs import RunningJob, WaitingJob
-from fairlp_clusters.dues.packing import Keeping, packed
+from fairlp_clusters.dues.jobs import WaitingJob
+from fairlp_clusters.dues.packing import packed
 from profiles import many
 
 
@@ -66,17 +66,14 @@ def capped(users=2, capacity=20.0):
     )
 
 
-def test_a_cap_holds_with_what_its_queue_uses_and_with_what_gives_way():
-    """A cap of 5, of which 4 are in use: one task more; with a job of 3 gone, four."""
+def test_a_cap_holds_with_what_its_queue_uses():
+    """A cap of 5, of which 4 are in use: one task more."""
     instance = capped()
     root_and_a = np.array([[4.0], [4.0]])
     job = [WaitingJob("", {0: 1}, 9)]
     free = np.array([[16.0]])
     packing = packed(instance, free, everywhere(instance), job, used=root_and_a)
     assert packing.copies.tolist() == [1]
-    leaving = [RunningJob("three", {(1, 0): 3})]
-    packing = packed(instance, free, everywhere(instance), job, used=root_and_a, leaving=leaving)
-    assert packing.copies.tolist() == [4] and packing.leaving.tolist() == [1]
 
 
 def test_a_cap_of_all_that_the_cluster_has_stops_nobody():
@@ -86,39 +83,6 @@ def test_a_cap_of_all_that_the_cluster_has_stops_nobody():
         instance, np.array([[5.0]]), everywhere(instance), [WaitingJob("", {0: 1}, 9)], used=used
     )
     assert packing.copies.tolist() == [5]
-
-
-def test_the_fewest_jobs_give_way_and_none_for_nothing():
-    """4 tasks are missing: one job of 4 goes, and neither the small ones nor the one on the other server."""
-    instance = Instance.from_arrays([[1], [1]], [[8], [8]])
-    running = [
-        RunningJob("", {(1, 0): 1}, 4),
-        RunningJob("four", {(1, 0): 4}),
-        RunningJob("", {(1, 1): 1}),
-    ]
-    upper = {0: np.array([9, 0]), 1: np.array([9, 9])}
-    packing = packed(
-        instance, np.zeros((2, 1)), upper, [WaitingJob("job", {0: 4})], leaving=running
-    )
-    assert packing.leaving.tolist() == [0, 1, 0]
-    assert packing.tasks[0].tolist() == [4, 0]
-
-
-def test_tenants_keep_what_is_theirs():
-    """The tenant of the job of 4 may give 2 of 8 parts; the four of 1 may go."""
-    instance = Instance.from_arrays([[1], [1], [1]], [[8]])
-    running = [RunningJob("four", {(1, 0): 4}), RunningJob("", {(2, 0): 1}, 4)]
-    waits = [WaitingJob("job", {0: 4})]
-    keep = [Keeping([0], 0, 2 / 8)]
-    packing = packed(
-        instance, np.zeros((1, 1)), everywhere(instance), waits, leaving=running, keepings=keep
-    )
-    assert packing.copies.tolist() == [1] and packing.leaving.tolist() == [0, 4]
-    keep.append(Keeping([1], 0, 3 / 8))
-    packing = packed(
-        instance, np.zeros((1, 1)), everywhere(instance), waits, leaving=running, keepings=keep
-    )
-    assert packing.copies.tolist() == [0]
 
 
 def test_a_program_that_would_be_too_large_has_no_answer():

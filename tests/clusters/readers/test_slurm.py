@@ -197,7 +197,6 @@ LINES = [
     ({"jobs": [job(9, nodes="", licenses="a")]}, "it needs licences that the dump does not list (a:1)", "job 9"),
     ({"jobs": [job(9, tres="license/x=1")]}, "it has no amounts but licences", "jobs: 9"),
     ({"licenses": [{"LicenseName": "x"}]}, "it has no LicenseName, Total and Free", "licenses: 'x'"),
-    ({"partitions": [{"name": "x"}]}, "it has no name and PriorityTier", "partitions: 'x'"),
     ({"jobs": [job(9, nodes="", array_task_string="x")]}, "is no list of array tasks", "jobs: 9"),
     ({"jobs": [job(9, nodes="", array_task_string="5-3")]}, "'5-3' runs down", "jobs: 9"),
     ({"jobs": [job(9, tres="cpu=1,gres/x=1")]}, "it is asked for, but no node has it", "resource 'x'"),
@@ -412,14 +411,7 @@ def test_each_task_of_an_array_is_a_job_by_itself(tmp_path):
     assert waiting.copies == 1 and sum(waiting.tasks.values()) == 2
     assert list(cluster.running_jobs) == ["job 10"]
     assert cluster.running_jobs["job 10"].tasks.total() == 2
-    assert cluster.running_jobs["job 10"].priority == 4
     assert cluster.jobs == {"run": 1, "wait": 1, "are held": 3}
-
-
-def test_a_job_on_one_node_runs_with_its_priority(tmp_path):
-    cluster = read_cluster(tmp_path, [node("n1")], [job(1, priority=wrapped(5))])
-    (group,) = cluster.groups.values()
-    assert dict(group.running_priorities) == {("n1", 5): 1} and not cluster.running_jobs
 
 
 def parts(count, numbers="20-21", **fields):

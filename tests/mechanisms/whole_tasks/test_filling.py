@@ -267,10 +267,10 @@ def test_a_probe_that_finds_no_level_in_between_leaves_the_rest_to_the_picks(mon
 
 def test_a_bulk_that_does_not_fit_after_all_is_not_given(monkeypatch):
     tree = many_users(queue=["a", "a", "b"]).derived(capacities=np.array([[90.0, 70.0]]))
-    expected = on_tree.loop(tree)
+    expected = on_tree.fill(tree)
     calls = []
     monkeypatch.setattr(on_tree.FreeCapacity, "all_fit", lambda self, tasks: calls.append(tasks))
-    assert on_tree.fast(tree).tolist() == expected.tolist() and calls
+    assert on_tree.fill(tree).tolist() == expected.tolist() and calls
 
 
 def test_shares_without_a_short_common_unit_are_fractions(monkeypatch):

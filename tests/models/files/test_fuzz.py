@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +14,10 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import fairlp
 from fairlp.errors import FairlpError
 from fairlp.models.files.tables import read_tasks
-from fairlp.models.instances.conditions import Columns, evaluate
 from fairlp_research import study
 from fairlp_research.simulation import Workload, generators
 from fairlp_research.traces import (
     read_alibaba_gpu,
-    read_google2011,
-    read_google2011_tasks,
-    read_pai2020,
 )
 from profiles import many
 from program_files import CASES
@@ -51,13 +46,6 @@ PLAIN = {
     "runs": 2,
     "seed": 7,
 }
-MACHINES_2011 = "0,5,0,P1,0.5,0.25\n0,6,0,P2,1,1\n600000000,6,1,P2,1,1\n"
-EVENTS_2011 = (
-    "0,,1,0,,0,ann,2,9,0.5,0.25,0,0\n1000000,,1,0,5,1,ann,2,9,0.5,0.25,0,0\n"
-    "9000000,,1,0,5,4,ann,2,9,0.5,0.25,0,0\n"
-)
-ATTRIBUTES_2011 = "0,5,cores,8,0\n0,5,kind,a=,0\n0,6,cores,16,0\n600000000,6,cores,,1\n"
-CONSTRAINTS_2011 = "0,1,0,3,cores,8\n0,1,0,1,kind,b=\n1000000,1,0,2,cores,9\n1000000,1,0,0,kind,\n"
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nn0,64000,262144,2,P100\nn1,32000,1024,0,\n"
 PODS = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
@@ -97,11 +85,6 @@ def texts():
     contents["pods.csv"] = PODS, generators.alibaba
     contents["trace.csv"] = PODS, lambda changed: read_alibaba_gpu(_beside(changed, NODES), changed)
     contents["nodes.csv"] = NODES, lambda changed: read_alibaba_gpu(changed, _beside(changed, PODS))
-    contents["machine_events.csv"] = MACHINES_2011, read_google2011
-    contents["task_events.csv"] = EVENTS_2011, read_google2011_tasks
-    contents["machine_attributes.csv"] = ATTRIBUTES_2011, partial(_in_a_trace, "machine_attributes")
-    contents["task_constraints.csv"] = CONSTRAINTS_2011, partial(_in_a_trace, "task_constraints")
-    contents["machines.csv"] = "m1,T4,96,512,2\nm2,P100,64,512,8\n", read_pai2020
     contents["wide.csv"] = (
         'user,server1,server2\nann,1,0.5\n"b,o",0,2\n',
         lambda path: read_tasks(path, INSTANCE),
@@ -118,26 +101,6 @@ def _beside(path, text):
     other = path.with_name("other.csv")
     other.write_text(text, encoding="utf-8")
     return other
-
-
-def _in_a_trace(table, path):
-    """Read a table in a folder of Google's trace of 2011: its machines and tasks, and where these may run."""
-    folder = path.parent / "trace"
-    tables = {
-        "machine_events": MACHINES_2011,
-        "task_events": EVENTS_2011,
-        "machine_attributes": ATTRIBUTES_2011,
-        "task_constraints": CONSTRAINTS_2011,
-    }
-    for name, text in tables.items():
-        (folder / name).mkdir(parents=True, exist_ok=True)
-        (folder / name / "part-00000-of-00001.csv").write_text(text, encoding="utf-8")
-    (folder / table / "part-00000-of-00001.csv").write_bytes(path.read_bytes())
-    cluster = read_google2011(folder)
-    jobs = generators.google2011(folder).jobs
-    columns = Columns(cluster.server_attributes, cluster.capacities, cluster.resources)
-    for condition in jobs["eligible"].dropna():
-        evaluate(condition, columns, "a job")
 
 
 def read_sound(path):

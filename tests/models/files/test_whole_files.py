@@ -23,7 +23,6 @@ from fairlp.models.files.tables import read_tasks
 from fairlp.models.files.whole_files import drafts, read_bytes
 from fairlp_research import study
 from fairlp_research.simulation import Workload
-from fairlp_research.traces import read_pai2020
 
 
 def content(folder):
@@ -152,7 +151,6 @@ READERS = {
     "p.lp.gz": read_program,
     "s.yaml": study.Study.read,
     "jobs.csv": Workload.read_csv,
-    "machines.csv": read_pai2020,
     "tasks.csv": lambda path: read_tasks(path, fairlp.examples.ghodsi()),
 }
 

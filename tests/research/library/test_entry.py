@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 
 import numpy as np
@@ -80,7 +79,7 @@ def test_sizes_grow():
         small["why hard"].str.len().min() > 20
         and small.loc[GENERATED, "kind"].isin(["LP", "MILP", "concave"]).all()
     )
-    assert small.loc[["alibaba-gpu", "pai-2020"], "variables"].isna().all()
+    assert small.loc[["alibaba-gpu"], "variables"].isna().all()
     assert small.loc[["zeros", "ties", "whole-pool"], "known by"].tolist() == [
         "rationals, when asked for", "closed form", "exact",
     ]  # fmt: skip
@@ -128,9 +127,7 @@ def test_sets_asked_for_wrongly_are_told(tmp_path):
         library.write_all(tmp_path, "ties")
     with pytest.raises(fairlp.errors.InstanceError, match="'ties' is there twice"):
         library.write_all(tmp_path, ["ties", library.load("ties")])
-    with pytest.raises(
-        fairlp.errors.InstanceError, match="needs no data; 'alibaba-gpu', 'pai-2020' do"
-    ):
+    with pytest.raises(fairlp.errors.InstanceError, match="needs no data; 'alibaba-gpu' does"):
         library.table(data={"ties": "x"})
     with pytest.raises(fairlp.errors.UnknownNameError, match="no suffix is called"):
         library.write_all(tmp_path, ["ties"], suffix=".lp")
@@ -143,7 +140,7 @@ def test_what_needs_data_is_left_out_and_named(tmp_path):
     index = library.write_all(tmp_path, ["ties"])
     assert list(index.index) == ["ties"]
     entries, missing = chosen(None, "small", 0)
-    assert set(missing) == {"alibaba-gpu", "pai-2020"} and len(entries) == len(GENERATED)
+    assert set(missing) == {"alibaba-gpu"} and len(entries) == len(GENERATED)
     assert "openb_node_list_all_node.csv" in missing["alibaba-gpu"]
 
 
@@ -170,18 +167,14 @@ def test_all_are_written_with_an_index(tmp_path):
     names = ["ties", "few-pairs", "njc-circle", "whole-pool"]
     index = library.write_all(tmp_path / "set", names, seed=1)
     file_names = {path.name for path in (tmp_path / "set").iterdir()}
-    assert {"ties.mps", "few-pairs.mps", "whole-pool.mps", "index.csv", "index.json"} <= file_names
+    assert {"ties.mps", "few-pairs.mps", "whole-pool.mps", "index.csv"} <= file_names
     assert (
         list(index.index) == names
         and (index["sense"] == "max").all()
         and (index["seed"] == 1).all()
     )
-    plain = json.loads((tmp_path / "set" / "index.json").read_text(encoding="utf-8"))
-    assert plain["version"] == fairlp.__version__
-    assert [row["name"] for row in plain["entries"]] == names
-    assert plain["entries"][0]["exact"] == "1/21" and plain["entries"][0]["known"].startswith(
-        "closed form"
-    )
+    assert index.loc["ties", "exact"] == "1/21"
+    assert index.loc["ties", "known"].startswith("closed form")
     table = pd.read_csv(tmp_path / "set" / "index.csv", index_col="name")
     # pandas before 3 reads the last digits of a number in another way
     np.testing.assert_allclose(table["optimum"], index["optimum"].astype(float), rtol=1e-12)
@@ -203,17 +196,12 @@ def test_without_pyomo_concave_programs_have_no_file_and_the_index_says_so(tmp_p
     monkeypatch.setattr(fairlp.Model, "write", gone)
     index = library.write_all(tmp_path, [library.load("alpha-fair", triples=2, servers=2)])
     assert index.loc["alpha-fair", "file"] is None and "no Pyomo" in index.loc["alpha-fair", "note"]
-    assert (
-        "file"
-        not in json.loads((tmp_path / "index.json").read_text(encoding="utf-8"))["entries"][0]
-    )
 
 
 def test_every_entry_is_proved_here():
-    assert set(fairlp_research.library.names()) == set(TINY) | CLOSED | {"alibaba-gpu", "pai-2020"}
+    assert set(fairlp_research.library.names()) == set(TINY) | CLOSED | {"alibaba-gpu"}
     assert {name for name in fairlp_research.library.names() if REGISTRY[name].files} == {
         "alibaba-gpu",
-        "pai-2020",
     }
     for name in CLOSED:
         entry = load(name)

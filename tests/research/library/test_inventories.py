@@ -11,13 +11,11 @@ load = fairlp_research.library.load
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize(
-    ("name", "folder"), [("alibaba-gpu", "alibaba-gpu-v2023"), ("pai-2020", "pai2020")]
-)
-def test_traces_are_read_where_they_are(name, folder):
+def test_traces_are_read_where_they_are():
+    folder = "alibaba-gpu-v2023"
     if not (REAL_DATA / folder).is_dir():
         pytest.skip("the traces are not beside the checkout")
-    entry = load(name, users=12, data=REAL_DATA / folder)
+    entry = load("alibaba-gpu", users=12, data=REAL_DATA / folder)
     assert entry.optimum.is_exact and len(entry.instance.users) == 12
     assert entry.model().solve("interior-point").objective == pytest.approx(
         float(entry.optimum.value), rel=1e-9

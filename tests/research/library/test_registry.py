@@ -38,7 +38,6 @@ library = fairlp_research.library
             "does not ship: openb_node_list_all_node.csv, openb_pod_list_gpuspec33.csv",
         ),
         ("alibaba-gpu", {"data": "no-such"}, "no folder 'no-such'; expected the folder with openb"),
-        ("pai-2020", {"data": "."}, "has no pai2020_machine_spec.csv"),
     ],
 )
 def test_wrong_parameters_are_told(name, parameters, message, tmp_path, monkeypatch):

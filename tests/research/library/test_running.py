@@ -178,7 +178,7 @@ def results():
         SolverResult("whole-pool", "MILP", "a", False, "not feasible", "optimal"),
         SolverResult("whole-pool", "MILP", "b", True, "known optimum", "optimal", 2.0, 0.25),
     )
-    return Results(rows, ("a", "b"), {"pai-2020": "no data"}, {"size": "small"})
+    return Results(rows, ("a", "b"), {"alibaba-gpu": "no data"}, {"size": "small"})
 
 
 def test_profiles_are_of_all_programs_or_of_a_kind():
@@ -195,7 +195,7 @@ def test_results_are_written(tmp_path):
     data = json.loads(library_results.write(tmp_path / "r.json").read_text(encoding="utf-8"))
     assert (
         data["settings"] == {"size": "small"}
-        and data["left_out"] == {"pai-2020": "no data"}
+        and data["left_out"] == {"alibaba-gpu": "no data"}
         and data["complete"]
     )
     assert [row["seconds"] for row in data["results"]] == [1.0, 3.0, None, 2.0]

@@ -154,13 +154,13 @@ def test_half_of_what_is_granted_breaks_what_is_said_of_modest_users(monkeypatch
     "key", ["004 Equation (4)", "004 Equations (7) and (12), and Construction 2"]
 )
 def test_another_curve_has_no_such_normals(monkeypatch, key):
-    real = dolev_equations.check.trajectory
+    real = dolev_equations.curve
 
-    def bent(instance, **options):
-        granted = real(instance, **options).granted
-        return SimpleNamespace(granted=granted * np.linspace(0.5, 0.9, granted.shape[1]))
+    def bent(*arguments):
+        path = real(*arguments)
+        return path._replace(x=path.x * np.linspace(0.5, 0.9, path.x.shape[1]))
 
-    monkeypatch.setattr(dolev_equations, "check", SimpleNamespace(trajectory=bent))
+    monkeypatch.setattr(dolev_equations, "curve", bent)
     assert refuted(key)
 
 

@@ -219,15 +219,6 @@ def numbers(witness):
     return [int(number) - 1 for number in re.findall(r"\d+", witness.partition("; ")[0])]
 
 
-@pytest.mark.parametrize("vertices", [None, pd.DataFrame()], ids=["too many dimensions", "none"])
-def test_fair_sets_whose_ends_are_not_known_prove_nothing(monkeypatch, vertices):
-    fewer(monkeypatch, 2)
-    monkeypatch.setattr(
-        dolev.check, "solutions", lambda instance: [SimpleNamespace(vertices=vertices)]
-    )
-    assert computed("004 §3, Pareto optimality, all entitled").verdict is Agreement.NOT_CHECKABLE
-
-
 def test_an_allocation_without_bottlenecks_has_no_linear_program(monkeypatch):
     fewer(monkeypatch, 2)
     monkeypatch.setattr(dolev, "allocate", lambda instance, _: np.zeros(len(instance.users)))
@@ -357,14 +348,14 @@ def test_who_has_nothing_envies_the_others(monkeypatch):
 
 @pytest.mark.parametrize("key", ["004 Lemma 4", "004 Remark 5"])
 def test_a_curve_that_is_bent_is_another_curve(monkeypatch, key):
-    real = dolev.check.trajectory
+    real = dolev.curve
 
-    def bent(instance, **options):
-        path = real(instance, **options)
-        parts = np.linspace(0.5, 1.0, len(instance.users)) if len(instance.users) > 1 else 0.5
-        return SimpleNamespace(granted=path.granted * parts)
+    def bent(*arguments):
+        path = real(*arguments)
+        users = path.x.shape[1]
+        return path._replace(x=path.x * (np.linspace(0.5, 1.0, users) if users > 1 else 0.5))
 
-    monkeypatch.setattr(dolev, "check", SimpleNamespace(trajectory=bent))
+    monkeypatch.setattr(dolev, "curve", bent)
     assert refuted(key)
 
 

@@ -165,7 +165,7 @@ def test_a_ledger_is_written_as_data_table_and_page(tmp_path):
     page = small_ledger.write(tmp_path / "a.md").read_text(encoding="utf-8")
     assert "| §4, envy-freeness | No user prefers" in page and "Instance: demands 1; 1; 0.1" in page
     assert (tmp_path / "figures" / "ledger" / "001-theorem-2-worst-case.svg").exists()
-    with pytest.raises(FileFormatError, match=r"expected \.json, \.csv, \.md or \.svg"):
+    with pytest.raises(FileFormatError, match=r"expected \.json, \.csv or \.md"):
         small_ledger.write(tmp_path / "a.txt")
     with pytest.raises(FileFormatError, match="there is no folder"):
         small_ledger.write(tmp_path / "b" / "a.md")
@@ -225,9 +225,7 @@ def test_the_command_writes_what_programs_read(tmp_path):
 def test_the_command_refuses_what_it_cannot_do(tmp_path):
     process = fairlp_in_a_shell("reproduce", "002", "Figure 33")
     assert process.returncode == 3 and "'Figure 3'" in error_line(process)
-    assert (
-        "no .md or .svg file" in run("reproduce", "--write", tmp_path / "page.html", code=2).output
-    )
+    assert "no .md file" in run("reproduce", "--write", tmp_path / "page.html", code=2).output
     assert run("reproduce", "--write", tmp_path / "no" / "page.md", code=3).exit_code == 3
     assert row("002 Figure 3").verdict is Agreement.EQUAL
 
@@ -305,19 +303,9 @@ def test_papers_of_files_and_folders_are_computed_as_ours_are(tmp_path):
             tmp_path / "ledger_right.py", "theorem 1", workers=workers
         )
         assert len(theorem) == 1 and theorem.rows[0].answer.count == 20
-    page, badge = tmp_path / "page.md", tmp_path / "badge.svg"
+    page = tmp_path / "page.md"
     run("reproduce", tmp_path / "ledger_wrong.py", "--write", page)
     assert "## wrong: A. Author, A paper, 2026" in page.read_text(encoding="utf-8")
-    run("reproduce", tmp_path / "ledger_wrong.py", "--write", badge)
-    assert "1 of 2 as printed" in badge.read_text(encoding="utf-8") and "#c60" in badge.read_text(
-        encoding="utf-8"
-    )
-    papers_ledger = (
-        fairlp_research.reproduce(tmp_path / "ledger_right.py")
-        .write(badge)
-        .read_text(encoding="utf-8")
-    )
-    assert "2 of 2 as printed" in papers_ledger and "#282" in papers_ledger
 
 
 def test_a_file_without_a_paper_is_refused(tmp_path):

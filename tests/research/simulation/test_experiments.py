@@ -27,7 +27,6 @@ from fairlp_research.simulation.experiments import (
 from fairlp_research.simulation.generators import (
     alibaba,
     divide,
-    google2011,
     google_sample,
     sample,
     synthetic,
@@ -360,88 +359,6 @@ def test_usage_of_simulate(current_folder):
     run("simulate", "wang-figure-4", "jobs.csv", "--draw", "jobs=3", code=2)
     run("simulate", "wang-figure-4", "jobs.csv", "--weight", "a", code=2)
     run("simulate", "wang-figure-4", "jobs.csv", "-p", "slots", "--option", "period=3", code=2)
-
-
-def folder_of_2011(folder):
-    """Write a trace as Google's of 2011: 40 machines, 3 users, jobs of tasks of two sizes, some evicted once."""
-    rng = np.random.default_rng(0)
-    machines = [f"0,{m},0,P{m % 2},{(0.25, 0.5)[m % 2]},0.5" for m in range(40)]
-    events = []
-    for job in range(30):
-        for task in range(int(rng.integers(1, 9))):
-            submitted = int(rng.integers(0, 3600)) * 10**6
-            start = submitted + 10**6
-            tail = f"u{job % 3},2,9,{(0.1, 0.2)[task % 2]},0.1,0,0"
-            head = f",,{job},{task}"
-            events += [(submitted, 0, tail, head), (start, 1, tail, head)]
-            if task == 3:
-                events += [
-                    (start + 5, 2, tail, head),
-                    (start + 5, 0, tail, head),
-                    (start + 9, 1, tail, head),
-                ]
-            events.append((start + 10 + 60 * 10**6 * (1 + job % 4), 4, tail, head))
-    for name, rows in (
-        ("machine_events", machines),
-        (
-            "task_events",
-            [
-                f"{time}{head},,{event},{tail}"
-                for time, event, tail, head in sorted(events, key=lambda row: row[0])
-            ],
-        ),
-    ):
-        (folder / name).mkdir()
-        (folder / name / "part-00000-of-00001.csv").write_text("\n".join(rows) + "\n")
-    return folder
-
-
-def test_the_experiments_run_on_a_trace_of_2011(tmp_path):
-    folder = folder_of_2011(tmp_path)
-    cluster, load = fairlp_research.read_google2011(folder), google2011(folder, hours=2)
-    assert cluster.n_servers == 40 and set(load.users) == {"u0", "u1", "u2"}
-    text = (folder / "task_events" / "part-00000-of-00001.csv").read_text()
-    rows = [line.split(",") for line in text.splitlines()]
-    assert load.total_tasks == len({(row[2], row[3]) for row in rows})
-    # the work: of each task its last run, times what it asks for
-    begins = {(row[2], row[3]): int(row[0]) for row in rows if row[5] == "1"}
-    work = sum(
-        (int(row[0]) - begins[row[2], row[3]]) / 1e6 * float(row[9])
-        for row in rows
-        if row[5] == "4"
-    )
-    jobs = load.jobs
-    assert (jobs["tasks"] * jobs["duration"] * jobs["cpu"]).sum() == pytest.approx(work)
-    until = 2 * HOUR
-    assert slot_sizes(cluster, load, (8, 14), until=until)["tasks"].between(0, 1).all()
-    differences = compare_policies(cluster, load, until=until)
-    assert (differences.summary()["tasks completed"] == 1).all()
-    assert dedicated_clouds(cluster, load, until=until).figures()["fewer tasks shared"] == 0
-    output = run("simulate", folder, folder, "--until", "7200", "--every", "600").stdout
-    assert "40 servers" in output and f"{load.total_tasks} tasks" in output
-
-
-def test_jobs_of_2011_run_where_their_constraints_allow(tmp_path):
-    """Odd machines have 2 cores, machine 1 four; the first task of each job needs more than one, of job 0 three."""
-    folder = folder_of_2011(tmp_path)
-    tables = {
-        "machine_attributes": [f"0,{m},cores,{4 if m == 1 else 2},0" for m in range(1, 40, 2)],
-        "task_constraints": [f"0,{job},0,3,cores,{0 if job else 3}" for job in range(30)],
-    }
-    for name, rows in tables.items():
-        (folder / name).mkdir()
-        (folder / name / "part-00000-of-00001.csv").write_text("\n".join(rows) + "\n")
-    cluster, load = fairlp_research.read_google2011(folder), google2011(folder, hours=2)
-    assert cluster.counts.tolist() == [20, 1, 19]
-    conditions = load.jobs["eligible"]
-    assert load.jobs["tasks"][conditions.notna()].tolist() == [1] * 30
-    assert set(conditions.dropna()) == {"`cores` > 3", "`cores` == `cores`"}
-    free = google2011(folder, hours=2, constraints=False)
-    assert "eligible" not in free.jobs.columns
-    assert free.total_tasks == load.total_tasks
-    differences = compare_policies(cluster, load, until=2 * HOUR)
-    assert (differences.summary()["tasks completed"] == 1).all()
-    run("simulate", folder, folder, "--until", "7200", "--every", "600")
 
 
 def test_a_workload_in_the_regime_of_table_ii():

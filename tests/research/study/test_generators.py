@@ -1,11 +1,10 @@
-"""Generators of random instances: intervals, zeros, servers that differ, and checked arguments."""
+"""Generators of random instances: intervals, servers that differ, and checked arguments."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-import fairlp
 from fairlp.errors import InstanceError
 from fairlp_research import study
 from fairlp_research.study import generators
@@ -31,14 +30,6 @@ def test_weights_and_limits_change_no_other_number():
     assert (plain.demands == weighted.demands).all()
     assert (plain.capacities == weighted.capacities).all()
     assert set(weighted.weights) <= {1, 2, 3} and np.isfinite(weighted.task_limits).all()
-
-
-def test_zero_demands_leave_every_user_one():
-    instance = generators.zero_demands(rng(), users=400, resources=3, zeros=0.5)
-    assert 0.3 < (instance.demands == 0).mean() < 0.5
-    all_zeros = generators.zero_demands(rng(), users=50, resources=4, zeros=1.0)
-    assert ((all_zeros.demands > 0).sum(axis=1) == 1).all()
-    assert fairlp.allocate(instance, "edrf").totals.min() > 0
 
 
 def test_log_normal_servers_differ():
@@ -76,14 +67,9 @@ def test_intervals_are_checked(options):
         generators.uniform_integers(rng(), users=2, resources=2, **options)
 
 
-def test_probabilities_are_checked():
-    with pytest.raises(InstanceError, match=r"zeros is 1\.5"):
-        generators.zero_demands(rng(), users=2, resources=2, zeros=1.5)
-
-
 def test_the_table_has_parameters_and_defaults():
     table = study.generators()
-    assert list(table.index) == ["uniform-integers", "zero-demands", "log-normal", "google-cluster"]
+    assert list(table.index) == ["uniform-integers", "log-normal", "google-cluster"]
     assert table.loc["log-normal", "parameters"].startswith("users, servers, resources=2")
 
 

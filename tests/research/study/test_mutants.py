@@ -15,7 +15,6 @@ GRIDS = {
         "demands": [[1, 10]],
         "weights": [[1, 3]],
     },
-    "zero-demands": {"users": [3], "resources": [2], "zeros": [0.3], "task_limits": [[1, 4]]},
     "log-normal": {
         "users": [3],
         "servers": [2],
@@ -58,7 +57,7 @@ def test_a_changed_study_makes_instances_or_says_why_not(generator):
 def test_a_changed_file_is_a_study_or_refused_in_words(tmp_path, suffix):
     file = tmp_path / f"study.{suffix}"
     for seed in range(200):
-        text = mutant_text(document("zero-demands"), seed)
+        text = mutant_text(document("uniform-integers"), seed)
         file.write_text(text, encoding="utf-8")
         try:
             study = Study.read(file)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -17,11 +16,11 @@ from ...formulations.complaints import (
     selection,
 )
 from ...models.instances.requests import Requests
-from ...tolerances import AGREEMENT, CONVEX_POINT, NOISE
+from ...tolerances import AGREEMENT, CONVEX_POINT
 from ..allocation import Allocation
 from ..mechanism import MethodCall, TasksResult
-from . import market as prices_by_newton, path
-from .complaints import Candidates, FairCertificate, certify_fair
+from . import market as prices_by_newton
+from .complaints import FairCertificate, certify_fair
 
 #: (requests of users with an entitlement, fraction of each resource to give out) → x, prices
 Optimum = Callable[[Requests, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -37,24 +36,6 @@ def market(call: MethodCall) -> TasksResult:
         return optimum_point.x, optimum_point.prices / free
 
     return _eisenberg_gale(call, optimum, AGREEMENT)
-
-
-def trajectory(call: MethodCall, *, follow: Callable[..., path.MarketPath]) -> TasksResult:
-    """The end of the paper's trajectory."""
-
-    def optimum(stage: Requests, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        fractions = stage.fractions / free
-        last_c = path.end_near_limit(stage.entitlements)
-        end = follow(fractions, stage.entitlements, stage.limited, last_c)
-        largest_usage = float((end.x[-1] @ fractions).max())
-        x = end.x[-1] / max(1.0, largest_usage)  # the integrator's error
-        return x, end.prices[-1] / free
-
-    return _eisenberg_gale(call, optimum, NOISE)
-
-
-by_integration = partial(trajectory, follow=path.by_integration)
-by_newton = partial(trajectory, follow=path.by_newton)
 
 
 def convex(call: MethodCall) -> TasksResult:
@@ -95,18 +76,6 @@ def by_selection(call: MethodCall) -> TasksResult:
     x = refined.require_optimal().values["x"].to_numpy()
     x = np.maximum(x, requests.thresholds(bottlenecks))
     return _certified(call, requests, np.where(requests.asking, x, 1.0))
-
-
-def by_candidates(call: MethodCall) -> TasksResult:
-    """Return the best fair allocation by one linear program for each set of bottlenecks."""
-    requests, criterion = _best_of(call)
-    candidates = Candidates(requests, criterion, call.solver, call.options)
-    x = np.where(requests.asking, candidates.best().x, 1.0)
-    count = 2 ** len(candidates.contended)
-    note = (
-        f"{count} candidate sets of bottlenecks, decided by {candidates.programs} linear programs"
-    )
-    return _certified(call, requests, x, notes=(note,))
 
 
 def in_stages(
@@ -187,7 +156,6 @@ def _certified(
     x: np.ndarray,
     prices: np.ndarray | None = None,
     tolerance: float = AGREEMENT,
-    notes: tuple[str, ...] = (),
 ) -> TasksResult:
     """Return granted fractions as tasks, with the certificate."""
     with call.phase("check"):
@@ -198,5 +166,4 @@ def _certified(
         prices=None if prices is None else (prices / call.instance.pool)[None, :],
         gap=None if prices is None else certificate.gap,
         certificate=certificate,
-        notes=notes,
     )

@@ -34,18 +34,6 @@ CONVEX = Method("convex", methods.convex, options=(), cost="one convex program",
 BEST_FAIR = Method(
     "milp", methods.by_selection, cost="one integer program of R binaries", solves=True
 )
-CANDIDATES = Method(
-    "candidates",
-    methods.by_candidates,
-    cost="up to 2^R linear programs",
-    solves=True,
-    largest_pairs=1000,
-)
-TRAJECTORY = Method(
-    "trajectory", methods.by_integration, options=(), cost="O(NR²) a step, hundreds of steps"
-)
-NEWTON = Method("newton", methods.by_newton, options=(), cost="O(NR²) a step, hundreds of steps")
-
 _MARKET = ("sharing incentive", "envy-free", "Pareto-optimal", "bottleneck", "single-resource")
 #: α-fairness also takes guarantees and caps of queues, within which only waste is ruled out.
 _WITHOUT_QUEUE_LIMITS = tuple(
@@ -62,7 +50,7 @@ ROWS = (
         "Dolev et al., ITCS 2012; Gutman and Nisan, AAMAS 2012",
         complaints.njc,
         normalisers.dominant,
-        (EISENBERG_GALE, INTERIOR_POINT, CONVEX, BEST_FAIR, CANDIDATES, TRAJECTORY, NEWTON),
+        (EISENBERG_GALE, INTERIOR_POINT, CONVEX, BEST_FAIR),
         _MARKET,
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=("criterion",),

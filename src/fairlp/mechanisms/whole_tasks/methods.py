@@ -22,7 +22,7 @@ from ..mechanism import MethodCall, TasksResult
 from . import precomputed
 from .filling import RULES, TIES, Filling, Pool
 from .leximin import discrete_leximin
-from .on_tree import FreeCapacity, never
+from .on_tree import FreeCapacity, fill, never
 from .placement import (
     SLOTS,
     SYSTEM,
@@ -183,11 +183,11 @@ def loop_filling(call: MethodCall, *, offset: int = 0) -> TasksResult:
     return outcome if picks is None else replace(outcome, picks=_trace(call.instance, picks))
 
 
-def on_tree(call: MethodCall, *, run: Callable[[Instance, str], np.ndarray]) -> TasksResult:
+def on_tree(call: MethodCall, *, counted: bool = False) -> TasksResult:
     """Progressive filling along the tree of queues."""
     options = _parameters(call, ties="larger")
     return TasksResult(
-        run(call.instance, options["ties"])[:, None],
+        fill(call.instance, options["ties"], counted=counted)[:, None],
         notes=_note_on(call.instance, sorted(never(call.instance))),
     )
 

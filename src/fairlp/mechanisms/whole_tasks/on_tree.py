@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Set
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -21,7 +22,6 @@ import numpy as np
 from ...models.instances.arithmetic import quotients, require_countable, whole_limits
 from ...models.instances.instance import Instance
 from ...models.instances.rationals import decimal, exact_pool
-from ...models.trees.courses import CoursePlace, Courses
 from ...models.trees.tree import Pace, Tree, TreePoint, rational_tree
 from ...tolerances import LEVEL_ROUNDING
 from .placement import in_one_unit
@@ -29,8 +29,6 @@ from .placement import in_one_unit
 #: How users of equal level are told apart: by the larger or smaller share of one task, or by their
 #: order alone.
 SIGNS = {"larger": -1, "smaller": 1, "index": 0}
-#: Place on the course of a queue, what tells equal places apart, and the user.
-Pick = tuple[CoursePlace, Fraction, int]
 #: Steps of the bisection for tasks that are counted at once; what it leaves comes from a heap.
 _HALVINGS = 40
 
@@ -109,206 +107,17 @@ class FreeCapacity:
         return all(use <= amount for use, amount in zip(used, self.remaining, strict=True))
 
 
-def loop(instance: Instance, ties: str = "larger", *, counted: bool = False) -> np.ndarray:
-    """Return whole tasks by user, served one by one.
-
-    The next task goes to the user whose tasks are all that it asks for at the lowest level of the
-    root, on the way of ``h-drf``, or with ``counted`` of ``h-drf-counted``. The way begins anew when
-    a user leaves, which costs O(N·kinks) in rationals; a task costs O(log N + kinks).
-    """
-    room, limits, active = _begin(instance)
-    tree = rational_tree(instance, number=decimal)
-    tasks = np.array([Fraction(0)] * len(limits))
-    satisfied = tasks * 0
-    sign = SIGNS[ties]
-    while active:
-        is_active = np.isin(np.arange(len(limits)), list(active))
-        path = _Way(tree, is_active, tree.begin(satisfied))
-        heap = [(*path.level(n, tasks[n], sign), n) for n in active]
-        heapq.heapify(heap)
-        while True:
-            n = heap[0][-1]
-            if not room.fits(n):
-                break
-            room.take(n)
-            tasks[n] += 1
-            if tasks[n] == limits[n]:
-                satisfied[n] = tasks[n] * counted
-                break
-            heapq.heapreplace(heap, (*path.level(n, tasks[n], sign), n))
-        active.discard(n)
-    return tasks.astype(float)
-
-
-class _Part(NamedTuple):
-    """A segment between two kinks: its start t, and the tasks and rates of all leaves there."""
-
-    start: Any
-    demanded: Any
-    point: TreePoint
-    pace: Pace
-
-
-class _Way:
-    """What active leaves ask for along the tree, from kink to kink, as far as it was needed."""
-
-    def __init__(self, tree: Tree, active: np.ndarray, point: TreePoint) -> None:
-        self.tree = tree
-        self.active = active
-        self.parts: list[_Part] = []
-        self._add(Fraction(0), point)
-
-    def __iter__(self) -> Iterator[_Part]:
-        for k in itertools.count():
-            if k == len(self.parts):
-                start, _, point, pace = self.parts[-1]
-                self._add(start + pace.end, pace.after(point, pace.end))
-            yield self.parts[k]
-
-    def level(self, n: int, tasks: Any, sign: Any) -> tuple[Fraction, Fraction]:
-        """Return the level up to which a leaf asks for at most its tasks, and the key of ties."""
-        for start, demanded, _, pace in self:
-            rate = pace.rate[n]
-            if rate <= 0:
-                continue
-            if pace.end == np.inf or demanded[n] + rate * pace.end > tasks:
-                return start + max(tasks - demanded[n], Fraction(0)) / rate, sign / rate
-        raise AssertionError("the last part has no end")
-
-    def _add(self, start: Any, point: TreePoint) -> None:
-        demanded = self.tree.tasks_at(point)
-        self.parts.append(_Part(start, demanded, point, self.tree.pace(self.active, point)))
-
-
-class _Picks:
-    """The next tasks below each queue, in a heap: those of its users, and its children's first.
-
-    The order within a queue does not depend on the courses above. So a task that starts changes
-    only the first entries on its way up, and so does a user who leaves.
-    """
-
-    def __init__(self, courses: Courses, sign: int) -> None:
-        self.courses = courses
-        self.sign = sign
-        self.heaps: list[list[Pick]] = []
-
-    def fill(self, active: Iterable[int], tasks: list[int]) -> None:
-        """Take the next tasks of all active users."""
-        self.heaps = [[] for _ in self.courses.parents]
-        for n in active:
-            self.heaps[self.courses.of[n]].append(self._pick(n, tasks[n]))
-        for v in range(len(self.heaps) - 1, 0, -1):  # children before their parents
-            if self.heaps[v]:
-                heapq.heapify(self.heaps[v])
-                self.heaps[self.courses.parents[v]].append(self._in_parent(v))
-        heapq.heapify(self.heaps[0])
-
-    def first(self) -> Pick:
-        """Return the lowest pick of all."""
-        return self.heaps[0][0]
-
-    def go_on(self, n: int, tasks: int) -> None:
-        """Replace the lowest pick by the next of its user."""
-        v = self.courses.of[n]
-        heapq.heapreplace(self.heaps[v], self._pick(n, tasks))
-        self._carry_up(v)
-
-    def drop(self, n: int) -> None:
-        """Take out the lowest pick, whose user has left."""
-        v = self.courses.of[n]
-        heapq.heappop(self.heaps[v])
-        self._carry_up(v)
-
-    def _pick(self, n: int, tasks: int) -> Pick:
-        unit = self.courses.unit[n]
-        return CoursePlace(tasks * unit), self.sign * unit, n
-
-    def _carry_up(self, v: int) -> None:
-        """Renew a queue's entry, which is the first, in its parent's heap, and so on up."""
-        while v:
-            parent = self.courses.parents[v]
-            if self.heaps[v]:
-                heapq.heapreplace(self.heaps[parent], self._in_parent(v))
-            else:
-                heapq.heappop(self.heaps[parent])
-            v = parent
-
-    def _in_parent(self, v: int) -> Pick:
-        place, tie, n = self.heaps[v][0]
-        place, slowness = self.courses.in_parent(v, place)
-        return place, tie * slowness, n
-
-
-def fast(instance: Instance, ties: str = "larger", *, counted: bool = False) -> np.ndarray:
-    """Return the tasks of :func:`loop`, faster.
-
-    Tasks below a level that surely fit are counted at once; the last ones come from heaps. A task
-    costs O(log) a queue on its way up. For a user who leaves, the courses of these queues
-    are computed anew near where they stand.
-    """
-    room, limits, active = _begin(instance)
-    courses = Courses(rational_tree(instance, number=decimal), active)
-    picks = _Picks(courses, SIGNS[ties])
-    tasks = [0] * len(limits)
-    place = CoursePlace(Fraction(0))
-    bulk_size = len(active)
-    since_change = bulk_size
-    while active:
-        if since_change == bulk_size:
-            _in_bulk(room, courses, place, active, limits, tasks)
-            picks.fill(active, tasks)
-            since_change = 0
-        place, _, n = picks.first()
-        stays = room.fits(n)
-        if stays:
-            room.take(n)
-            tasks[n] += 1
-            since_change += 1
-            stays = tasks[n] < limits[n]
-        if stays:
-            picks.go_on(n, tasks[n])
-        else:
-            active.discard(n)
-            courses.leave(n, tasks[n] if counted and tasks[n] == limits[n] else 0)
-            picks.drop(n)
-            since_change = 0
-    return np.array(tasks, dtype=float)
-
-
-def _in_bulk(
-    room: FreeCapacity,
-    courses: Courses,
-    place: CoursePlace,
-    active: Set[int],
-    limits: list[float],
-    tasks: list[int],
-) -> None:
-    """Give active users their tasks below a level at which all fit and no user is at its limit.
-
-    They have all tasks below ``place`` already.
-    """
-    for motions, length in courses.from_place(place):
-        users = [n for n in active if motions[courses.of[n]].rise]
-        terms = [(motions[courses.of[n]], courses.unit[n]) for n in users]
-        base = [float(motion.place.own / unit) for motion, unit in terms]
-        speed = [float(motion.speed / unit) for motion, unit in terms]
-        lines = _Lines(users, np.array(base), np.array(speed), float(length))
-        if not lines.give(room, limits, tasks):
-            return
-
-
 class _Lines(NamedTuple):
     """What users ask for between two kinks, in tasks: ``base`` plus ``speed`` times the level."""
 
-    users: list[int]
+    users: np.ndarray
     base: np.ndarray
     speed: np.ndarray
     end: float
 
-    def give(self, room: FreeCapacity, limits: list[float], tasks: list[int]) -> bool:
+    def give(self, room: FreeCapacity, limits: np.ndarray, tasks: list[int]) -> bool:
         """Give the tasks below a level, found by bisection; return whether it is the end."""
-        tasks_now = np.array([float(tasks[n]) for n in self.users])
-        limit = np.array([limits[n] for n in self.users])
+        tasks_now = np.array(tasks, dtype=float)[self.users]
         use = room.matrix[self.users]
         remaining = room.remaining_parts() * (1 - LEVEL_ROUNDING)
 
@@ -320,7 +129,7 @@ class _Lines(NamedTuple):
         rises = self.speed > 0
         low, limit_level = (
             float(((amount - self.base)[rises] / self.speed[rises]).min(initial=self.end))
-            for amount in (np.maximum(tasks_now, self.base), limit - 1)
+            for amount in (np.maximum(tasks_now, self.base), limits[self.users] - 1)
         )
         rises_of_all = quotients(remaining, self.speed @ use)
         most = min(low + float(rises_of_all.max(initial=0.0)), limit_level, self.end)
@@ -337,7 +146,9 @@ class _Lines(NamedTuple):
         level = self.end if whole else low
         started = np.floor((self.base + level * self.speed) * (1 - LEVEL_ROUNDING))
         counts = np.maximum(started - tasks_now, 0.0).tolist()
-        additions = [(n, int(count)) for n, count in zip(self.users, counts, strict=True) if count]
+        additions = [
+            (n, int(count)) for n, count in zip(self.users.tolist(), counts, strict=True) if count
+        ]
         if not room.all_fit(additions):
             return False
         for n, count in additions:
@@ -346,11 +157,165 @@ class _Lines(NamedTuple):
         return whole
 
 
-def _begin(instance: Instance) -> tuple[FreeCapacity, list[float], set[int]]:
-    room = FreeCapacity(instance)
-    limits = whole_limits(instance.task_limits).tolist()
-    active = {n for n, limit in enumerate(limits) if limit > 0 and room.fits(n)}
-    return room, limits, active
+class _Pick(NamedTuple):
+    """The next task of a user; the lowest comes first.
+
+    Attributes
+    ----------
+    level : Fraction
+        The s of the queue, or the t of the way, up to which the user asks for at most its tasks.
+    tie : Fraction
+        The rise of that for a task, with a sign.
+    user : int
+    """
+
+    level: Fraction
+    tie: Fraction
+    user: int
+
+
+class _Part(NamedTuple):
+    """A segment between two kinks: its start t, and where the queues stand there."""
+
+    start: Fraction
+    point: TreePoint
+    pace: Pace
+
+    def pick(self, queue: int, pick: _Pick) -> _Pick | None:
+        """Return a pick of a queue as a place of the way; None: it comes after the segment."""
+        gap = pick.level - self.point.level[queue]
+        speed = self.pace.level[queue]
+        if self.pace.end < np.inf and gap >= speed * self.pace.end:
+            return None
+        return _Pick(self.start + gap / speed, pick.tie / speed, pick.user)
+
+
+class _Way:
+    """How queues rise along the tree, from kink to kink, as far as it was needed."""
+
+    def __init__(self, tree: Tree, rising: np.ndarray, point: TreePoint) -> None:
+        self.tree = tree
+        self.rising = rising
+        self.parts: list[_Part] = []
+        self._add(Fraction(0), point)
+
+    def __iter__(self) -> Iterator[_Part]:
+        for k in itertools.count():
+            yield self.parts[k]
+            start, point, pace = self.parts[k]
+            if pace.end == np.inf:
+                return
+            if k + 1 == len(self.parts):
+                self._add(start + pace.end, pace.after(point, pace.end))
+
+    def _add(self, start: Fraction, point: TreePoint) -> None:
+        self.parts.append(_Part(start, point, self.tree.pace(self.rising, point)))
+
+
+class _Filling:
+    """Whole tasks along a tree, served one by one.
+
+    Each queue has the next tasks of its users in a heap. Their order in there does not depend on
+    the way, which begins anew when a user leaves.
+    """
+
+    def __init__(self, instance: Instance, ties: str, counted: bool) -> None:
+        self.room = FreeCapacity(instance)
+        self.tree = rational_tree(instance, number=decimal)
+        self.sign = SIGNS[ties]
+        self.counted = counted
+        self.limits = whole_limits(instance.task_limits)
+        self.tasks = [0] * len(self.limits)
+        fits = [self.room.fits(n) for n in range(len(self.limits))]
+        self.active = (self.limits > 0) & np.array(fits)
+        self.use = self.tree.growth_of_leaves(self.active)
+        self.queues = replace(self.tree.branches, of=np.arange(len(self.use)))
+        self.satisfied = self.use * 0
+        self.heaps: list[list[_Pick]] = []
+
+    def go_on(self, in_bulk: bool) -> bool:
+        """Serve tasks until a user leaves; return False, or True after a task a user."""
+        tree = Tree(self.queues, self.use, self.tree.zeros(len(self.use)) + 1)
+        usage = self.queues.carry_up(self.satisfied.copy(), tree.rule.lift)
+        rising = self.tree.branches.hold(self.active)
+        way = _Way(tree, rising, TreePoint(tree.origin.level, usage))
+        if in_bulk:
+            self._give_in_bulk(way)
+        served = 0
+        for part in way:
+            firsts: list[tuple[_Pick, int]] = []
+            for v in range(len(self.heaps)):
+                self._push(firsts, v, part)
+            while firsts:
+                (_, _, n), v = heapq.heappop(firsts)
+                if not self._serve(n):
+                    self._leave(n)
+                    return False
+                heapq.heapreplace(self.heaps[v], self._pick(n))
+                self._push(firsts, v, part)
+                served += 1
+                if served == len(self.tasks):
+                    return True
+        raise AssertionError("the last part has no end")
+
+    def _push(self, firsts: list[tuple[_Pick, int]], v: int, part: _Part) -> None:
+        """Push the first pick of a queue, if it is in a part."""
+        if self.heaps[v]:
+            pick = part.pick(v, self.heaps[v][0])
+            if pick is not None:
+                heapq.heappush(firsts, (pick, v))
+
+    def _serve(self, n: int) -> bool:
+        """Give a user a task, if it fits; return whether the user asks for another."""
+        if not self.room.fits(n):
+            return False
+        self.room.take(n)
+        self.tasks[n] += 1
+        return bool(self.tasks[n] < self.limits[n])
+
+    def _leave(self, n: int) -> None:
+        """Take a user out, whose pick is the first of its queue."""
+        v = self.tree.branches.of[n]
+        heapq.heappop(self.heaps[v])
+        self.active[n] = False
+        self.use[v] -= self.tree.use_per_level[n]
+        if self.counted and self.tasks[n] == self.limits[n]:
+            self.satisfied[v] += self.tree.use_per_task[n] * self.tasks[n]
+
+    def _pick(self, n: int) -> _Pick:
+        unit = 1 / self.tree.tasks_per_level[n]
+        return _Pick(self.tasks[n] * unit, self.sign * unit, n)
+
+    def _give_in_bulk(self, way: _Way) -> None:
+        """Give tasks below a level at which all fit and no user is at its limit; fill the heaps."""
+        users = np.flatnonzero(self.active)
+        queues = self.tree.branches.of[users]
+        tasks_per_level = self.tree.tasks_per_level[users]
+        for _, point, pace in way:
+            base, speed = (
+                (level[queues] * tasks_per_level).astype(float)
+                for level in (point.level, pace.level)
+            )
+            lines = _Lines(users, base, speed, float(pace.end))
+            if not lines.give(self.room, self.limits, self.tasks):
+                break
+        self.heaps = [[] for _ in self.use]
+        for n, v in zip(users.tolist(), queues.tolist(), strict=True):
+            heapq.heappush(self.heaps[v], self._pick(n))
+
+
+def fill(instance: Instance, ties: str = "larger", *, counted: bool = False) -> np.ndarray:
+    """Return whole tasks by user.
+
+    The next task goes to the user whose tasks are all that it asks for at the lowest level of the
+    root, on the way of ``h-drf``, or with ``counted`` of ``h-drf-counted``. Tasks below a level that
+    surely fit are counted at once, and the last ones served one by one.
+    """
+    filling = _Filling(instance, ties, counted)
+    in_bulk = True
+    while (filling.active & filling.room.may_fit()).any():
+        in_bulk = filling.go_on(in_bulk)
+    return np.array(filling.tasks, dtype=float)
 
 
 def never(instance: Instance) -> Set[int]:

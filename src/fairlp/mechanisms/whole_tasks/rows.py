@@ -19,7 +19,7 @@ from ..mechanism import (
     Mechanism,
     Method,
 )
-from . import karma, methods, nash, on_tree
+from . import karma, methods, nash
 from .proof import prove_discrete_leximin, prove_karma, prove_placement
 
 FAST = Method(
@@ -40,6 +40,8 @@ NASH = Method(
     cost="one integer program, users × single servers integers and a binary a task",
     solves=True,
 )
+
+_COST_ON_TREE = "O(log N) a task, O(N + queues·kinks) a user who leaves"
 
 #: Weights that differ leave nothing to compare up to one good.
 _EQUAL_PARTS = f"all weights are equal and {BY_WEIGHTS}"
@@ -91,18 +93,7 @@ ROWS = (
         "fairlp; after Bhattacharya et al., SoCC 2013",
         None,
         normalisers.dominant,
-        (
-            Method(
-                "fast",
-                partial(methods.on_tree, run=partial(on_tree.fast, counted=True)),
-                cost="the kinks below its queues for each user who leaves",
-            ),
-            Method(
-                "loop",
-                partial(methods.on_tree, run=partial(on_tree.loop, counted=True)),
-                cost="O(log N + kinks) a task",
-            ),
-        ),
+        (Method("loop", partial(methods.on_tree, counted=True), cost=_COST_ON_TREE),),
         ("caps kept",),
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_GUARANTEES),
         options=("ties",),
@@ -116,14 +107,7 @@ ROWS = (
         "Bhattacharya et al., SoCC 2013",
         None,
         normalisers.dominant,
-        (
-            Method(
-                "fast",
-                partial(methods.on_tree, run=on_tree.fast),
-                cost="O(depth·(R + log N)) a task or a user who leaves",
-            ),
-            Method("loop", partial(methods.on_tree, run=on_tree.loop), cost="O(log N) a task"),
-        ),
+        (Method("loop", methods.on_tree, cost=_COST_ON_TREE),),
         ("caps kept (ours)",),
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_GUARANTEES),
         options=("ties",),

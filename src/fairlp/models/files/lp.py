@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress, count, repeat
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, get_args
 
@@ -15,7 +14,6 @@ from ...errors import require_known
 from ..programs.options import Constant, Names
 from ..programs.program import Program, Sense
 from .constructs import Constructs, Indicator, OrderedSet
-from .lp_bulk import LpRows, bounds_in, end_of_rows, rows_in, words_in
 from .model_text import (
     PIECE,
     LineError,
@@ -240,8 +238,6 @@ class _LpReader:
         self.of: list[int] = []
         self.columns: list[int] = []
         self.values: list[float] = []
-        #: Coefficients, rows and columns that are read in bulk, before those above.
-        self.entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.bounds: tuple[dict[int, float], dict[int, float]] = {}, {}
         self.bound_lines: dict[int, int] = {}
         self.whole: dict[int, tuple[str, int]] = {}
@@ -314,11 +310,6 @@ class _LpReader:
 
     def _objective(self, text: str, line: int) -> tuple[np.ndarray, float]:
         """Return costs of the columns, and the constant."""
-        terms = rows_in(text, objective=True)
-        places = self._columns_of(terms.variables) if terms else None
-        if terms and places is not None:
-            return np.bincount(places, weights=terms.values), 0.0
-
         tokens = _Tokens(self.source, text, line, self.column_of)
         tokens.label()
         columns: list[int] = []
@@ -328,52 +319,10 @@ class _LpReader:
             raise tokens.unexpected()
         return np.bincount(columns, weights=values) if columns else np.zeros(0), constant
 
-    def _known(self, names: list[str]) -> np.ndarray:
-        """Return the columns of names, -1 for those that are new."""
-        return np.fromiter(map(self.column_of.get, names, repeat(-1)), np.int64, len(names))
-
-    def _columns_of(self, names: list[str]) -> np.ndarray | None:
-        """Return the columns of names; None where a new one names no variable."""
-        columns = self._known(names)
-        new_names = dict.fromkeys(compress(names, (columns < 0).tolist()))
-        if not new_names:
-            return columns
-        if any(name.lower() in _NO_NAMES for name in new_names):
-            return None
-        self.column_of.update(zip(new_names, count(len(self.column_of)), strict=False))
-        return self._known(names)
-
-    def _take(self, rows: LpRows, line: int, labels: dict[str, int]) -> bool:
-        """Add rows that were read in bulk, of a text that begins in this line; False: cannot."""
-        row_labels = list(filter(None, rows.names))
-        if len({*row_labels}) < len(row_labels) or not labels.keys().isdisjoint(row_labels):
-            return False
-        columns = self._columns_of(rows.variables)
-        if columns is None:
-            return False
-        self.entries.append((rows.values, len(self.row_names) + rows.of, columns))
-        numbers = (line + rows.lines).tolist()
-        labels.update(zip(rows.names, numbers, strict=True))
-        labels.pop("", None)
-        self.row_names += rows.names
-        self.row_lower += rows.lower.tolist()
-        self.row_upper += rows.upper.tolist()
-        self.row_lines += numbers
-        return True
-
     def _constraints(self, text: str, line: int) -> None:
         """Read the constraints."""
         labels: dict[str, int] = {}
-        position = 0
-        while position < len(text):
-            stop = end_of_rows(text, position)
-            rows = rows_in(text[position:stop])
-            if rows is None or not self._take(rows, line, labels):
-                break
-            line += text.count("\n", position, stop)
-            position = stop
-
-        tokens = _Tokens(self.source, text[position:], line, self.column_of)
+        tokens = _Tokens(self.source, text, line, self.column_of)
         while tokens.position < tokens.count:
             line = tokens.lines[tokens.position]
             name = tokens.label()
@@ -454,30 +403,9 @@ class _LpReader:
 
     def _bounds(self, text: str, line: int) -> None:
         """Read bounds."""
+        number = line
         position = 0
-        while position < len(text):
-            stop = text.find("\n", position + PIECE) + 1 or len(text)
-            bounds = bounds_in(text[position:stop])
-            columns = self._known(bounds.variables) if bounds else np.array([-1])
-            if bounds is None or (columns < 0).any():
-                break
-            numbers = line + bounds.lines
-            arrays = (numbers, columns, bounds.values, bounds.is_lower, bounds.is_upper)
-            lists = [array.tolist() for array in arrays]
-            for number, j, value, is_lower, is_upper in zip(*lists, strict=True):
-                if is_lower:
-                    self._set(number, j, 0, value)
-                if is_upper:
-                    self._set(number, j, 1, value)
-            line += text.count("\n", position, stop)
-            position = stop
-
-        # one after the other: several may be on a line, and one on several lines, so the last line
-        # that was read may go on
-        before = text[:position].rstrip().rfind("\n") + 1
-        number = line - text.count("\n", before, position)
-        position = before
-        begin = len(text) - len(text[position:].lstrip())
+        begin = len(text) - len(text.lstrip())
         while begin < len(text):
             number += text.count("\n", position, begin)
             position = begin
@@ -516,12 +444,7 @@ class _LpReader:
 
     def _names(self, kind: str, text: str, line: int) -> None:
         """Read the names of integer, binary or semi-continuous columns."""
-        words = words_in(text)
-        columns = self._known(words.texts) if words else np.array([-1])
-        members: Iterable[tuple[int, int]] = self._members(text, line)
-        if words and (columns >= 0).all() and not re.search(_TITLE_ANYWHERE, text):
-            members = zip(columns.tolist(), (line + words.lines()).tolist(), strict=True)
-        for j, number in members:
+        for j, number in self._members(text, line):
             if kind == "semicontinuous":
                 self.constructs.semicontinuous[j] = number
             elif j not in self.whole or kind == "binary":
@@ -612,9 +535,7 @@ class _LpReader:
                 "written by GLPK, which gives the objective's constant in a comment that others "
                 "ignore"
             )
-        last_entries = (self.values, self.of, self.columns)
-        values, of, columns = map(np.concatenate, zip(*self.entries, last_entries, strict=True))
-        entries = coo_array((values, (of, columns)), (m, n), dtype=float).tocsc()
+        entries = coo_array((self.values, (self.of, self.columns)), (m, n), dtype=float).tocsc()
         # SciPy has added the coefficients of a variable that occurs twice
         entries.eliminate_zeros()
         if not np.isfinite(entries.data).all():

@@ -6,75 +6,23 @@ t goes on from level to level, and blocked users keep their level. What makes th
   guessing the set of users at their limits from below and solving for t converges monotonically in
   a few programs. A level that is certainly reached is enough for a guess: where the back end has
   one before it has the largest, few programs are solved to the end.
-* **One large server** (:meth:`ServersByLevels.as_one_server`): one program may show that the servers
-  allow the levels of one server as large as all.
-* **Separate problems** (:meth:`ServersByLevels.separates`): the rounds end when the users who are not
-  blocked have servers of their own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
-
 import numpy as np
 
 from ...errors import SolverError
-from ...models.paths.engine import History, PathEnd, Stop, rise
-from ...models.paths.one_server import fill_server
+from ...models.paths.engine import PathEnd, Stop, rise
 from ...models.paths.path import ConstantPath, Path
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
-from ...tolerances import ACCEPTED, AGREEMENT, BLOCKED_PRICE, ROUNDING, SATURATED, SOLVER_TIGHTEST
+from ...tolerances import ACCEPTED, ROUNDING, SOLVER_TIGHTEST
 from .level_errors import program_error
 from .programs import Members, ServersByPrograms, Tightest
 
 #: Distances from the largest level of levels that are tried first, one after the other.
 PREVIEWS = (0.1, 0.01, 0.001)
-#: Users who are not blocked are a separate problem when they have at least so many pairs of user
-#: and server, and at most this fraction of all pairs.
-FEWEST_PAIRS = 1_000
-MOST_OF_ALL_PAIRS = 0.75
-
-
-class ExcludedServers(NamedTuple):
-    """Servers that a round ruled out for a separate problem.
-
-    Attributes
-    ----------
-    excess_costs : ndarray
-        Of each group, by how much a task costs more there than it is worth, at least.
-    level_error : float
-        Error of that round's level.
-    """
-
-    excess_costs: np.ndarray
-    level_error: float
-
-
-class SeparateProblem(NamedTuple):
-    """Groups that are solved separately, their servers, and the servers that rounds ruled out."""
-
-    groups: np.ndarray
-    servers: np.ndarray
-    ruled_out: list[ExcludedServers]
-
-
-@dataclass(frozen=True)
-class Shortcuts:
-    """Facts about an instance that may save rounds.
-
-    Attributes
-    ----------
-    pool : (ndarray, ndarray) or None
-        What one task of each group needs, and the sum of all capacities; None when some user may
-        not run everywhere.
-    ruled_out : list of ExcludedServers
-        For a separate problem: the servers that earlier rounds ruled out.
-    """
-
-    pool: tuple[np.ndarray, np.ndarray] | None = None
-    ruled_out: list[ExcludedServers] = field(default_factory=list)
 
 
 class ServersByLevels(ServersByPrograms):
@@ -82,8 +30,7 @@ class ServersByLevels(ServersByPrograms):
 
     A row says (tasks of its group) − (its rate)·t ≥ a constant, and t, a column, is maximised; it
     is above 0. ``weights`` are those of the groups: prices of weighted shares decide who is
-    blocked. With ``shortcuts`` the rounds may end before all users are blocked
-    (:meth:`separates`): the others are the :meth:`separate_problem`.
+    blocked.
 
     Attributes
     ----------
@@ -101,12 +48,8 @@ class ServersByLevels(ServersByPrograms):
         t_column: int,
         members: Members,
         weights: np.ndarray,
-        shortcuts: Shortcuts | None = None,
     ) -> None:
         super().__init__(solver, program, rows, t_column, len(members.tasks_per_level))
-        self.may_separate = shortcuts is not None
-        self.shortcuts = shortcuts or Shortcuts()
-        self.separated: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self.members = members
         self.tasks_per_level = members.tasks_per_level
         self.limit_level = members.limit / members.tasks_per_level
@@ -122,15 +65,8 @@ class ServersByLevels(ServersByPrograms):
         self.share = self.full_slope / weights  # one share, in the unit of the row
 
     def run(self) -> PathEnd:
-        """Return the rise of all members, by the quickest way."""
-        path = ConstantPath.of_levels(self.limit_level)
-        pool = self.shortcuts.pool
-        if pool is not None and self.session.has_previews:
-            history = self.as_one_server(*pool)
-            if history is not None:
-                nobody = np.zeros_like(self.active)
-                return PathEnd(replace(path, tasks=self.level, active=nobody), history)
-        end = rise(path, self)
+        """Return the rise of all members."""
+        end = rise(ConstantPath.of_levels(self.limit_level), self)
         self.level = end.path.tasks
         # A lowered floor may have raised a user whose price is small.
         if (self.level > self.errors.upper_bounds).any():
@@ -161,8 +97,6 @@ class ServersByLevels(ServersByPrograms):
             self.errors.stop(blocked)
         self.level_before = level
         self.n_stops += 1
-        if self.separated is not None:  # the others go on in a problem of their own
-            path = replace(path, active=satisfied | blocked)
         t = level if blocked.any() else path.limit_levels[satisfied].max(initial=0.0)
         return Stop([path], float(t), blocked)
 
@@ -196,72 +130,6 @@ class ServersByLevels(ServersByPrograms):
         counts = np.bincount(self.members.of, weights=members, minlength=len(self.rows))
         return np.asarray(counts > 0)
 
-    def as_one_server(self, demands: np.ndarray, pool: np.ndarray) -> History | None:
-        """Return the rounds of one server where one program shows that its levels are possible.
-
-        The one server is as large as all of them. Its levels bound the leximin, and need no program
-        (:func:`~fairlp.models.paths.one_server.fill_server`). In the one program users rise in
-        proportion to them. None where the program does not show it.
-        """
-        needs = demands[self.members.of] * self.tasks_per_level[:, None]
-        rates = np.ones(len(needs))
-        levels, history = fill_server(needs, pool, rates, self.limit_level)
-        if len(history) < 2:
-            return None
-
-        # Cheap lower bounds first: they refute most instances on which the servers matter.
-        top_level = float(levels.max())
-        self._load(levels / top_level, self.level)
-        for gap in PREVIEWS:
-            level = self.session.reaches(gap)
-            if level is None or level < top_level * (1 - gap) * (1 - 2 * AGREEMENT):
-                return None
-        solution = self._attempt()
-        if isinstance(solution, SolverError):
-            return None
-        point = solution.require_point()
-        if point[self.t_column] < top_level * self.whole_way:
-            return None
-
-        self.point = point
-        fraction = min(float(point[self.t_column]) / top_level, 1.0)
-        self.level = np.where(levels < self.limit_level, levels * fraction, self.limit_level)
-        error = program_error(solution, 0.0, self.rows, self.floors, 0.0 * self.floors)
-        relative_error = 1.0 - fraction + error / top_level
-        error_data = needs, pool, levels, relative_error, solution
-        self._add_errors_of_one_server(history, *error_data)
-        return history
-
-    def _add_errors_of_one_server(
-        self,
-        history: History,
-        needs: np.ndarray,
-        pool: np.ndarray,
-        levels: np.ndarray,
-        relative_error: float,
-        solution: Solution,
-    ) -> None:
-        """Add the rounds of one server, all of which may be off by a fraction of themselves."""
-        block = solution.program.row_block("capacity")
-        capacities = solution.program.row_upper[block.slice].reshape(-1, len(pool))
-        unit = pool / capacities.sum(axis=0)
-        last_level = np.where(needs > 0, levels[:, None], 0.0).max(axis=0)
-        saturated = levels @ needs >= pool * (1 - SATURATED)
-        for level, frozen in history:
-            ending = np.flatnonzero(saturated & (last_level == level))
-            if not ending.size:  # the remaining users have all their tasks
-                continue
-            r = int(ending[0])
-            price = 1.0 / needs[levels >= level, r].sum()
-            self.errors.add_round(level, relative_error * price * pool[r], price * needs[:, r])
-            self.errors.stop(frozen[levels[frozen] < self.limit_level[frozen]])
-            if self.priced_solution is None:
-                x = self.point.copy()
-                x[self.t_column] = level
-                row_duals = np.zeros(solution.program.n_rows)
-                row_duals[block.start + r : block.stop : len(pool)] = price * unit[r]
-                self.priced_solution = replace(solution, x=x, row_duals=row_duals)
-
     def add_error(self, level: float, solution: Solution) -> None:
         """Add a round to the errors: its program's, and those of the levels that it builds on."""
         if solution.row_duals is None or self.certificate is None:
@@ -270,8 +138,6 @@ class ServersByLevels(ServersByPrograms):
         lowered = self._lowered * self.floor_sizes
         error = program_error(solution, gap, self.rows, self.floors, lowered)
         prices = abs(solution.row_duals[self.rows]) * self.unit
-        for excess_costs, level_error in self.shortcuts.ruled_out:
-            error += float((prices / excess_costs).max()) * level_error
         doubt = (self.certificate.dual_residual or 0.0) / ROUNDING * error
         member_prices = prices[self.members.of] * self.tasks_per_level
         self.errors.add_round(level, error, member_prices, doubt)
@@ -296,75 +162,9 @@ class ServersByLevels(ServersByPrograms):
             self.gap = max(self.gap, self.certificate.objective_gap or 0.0)
             level = max(level, float(self.point[self.t_column]))
             newly_limited = growing & (self.limit_level <= level)
-            if not newly_limited.any() and (
-                self.separates(level, solution) or not self.restart_if_undecided(solution)
-            ):
+            if not newly_limited.any() and not self.restart_if_undecided(solution):
                 return level, solution
             limited |= newly_limited
-
-    def separates(self, level: float, solution: Solution) -> bool:
-        """Whether the users who are not blocked have servers of their own.
-
-        No blocked user may run there, and on every other server a task costs more than it is worth.
-        Then the levels of blocked users do not matter to the next rounds.
-        """
-        blocks = solution.program.columns
-        block = next((block for block in blocks if len(block.axes) == 2), None)
-        if (
-            not self.may_separate
-            or block is None
-            or solution.row_duals is None
-            or solution.column_duals is None
-        ):
-            return False
-
-        # Groups that stop: those with a price, and those that stopped short of all their tasks.
-        n_groups = len(self.rows)
-        growing = self._groups_of(self.active & (self.limit_level > level))
-        stopping = self.with_price(solution, self.share, growing)
-        stopping |= self._groups_of(~self.active & (self.level < self.limit_level))
-
-        # Pairs of the other groups: on servers that no stopping group may use, and elsewhere.
-        group, server = np.divmod(block.flat, block.shape[1])
-        is_shared = np.zeros(block.shape[1], dtype=bool)
-        is_shared[server[stopping[group]]] = True
-        separate_pairs = ~stopping[group] & ~is_shared[server]
-        shared_pairs = ~stopping[group] & is_shared[server]
-        placed = stopping | (np.bincount(group[separate_pairs], minlength=n_groups) > 0)
-        n_separate = separate_pairs.sum()
-        if (
-            not FEWEST_PAIRS <= n_separate <= MOST_OF_ALL_PAIRS * len(separate_pairs)
-            or not (growing & ~stopping).any()
-            or not placed.all()
-        ):
-            return False
-
-        # On shared servers a task of theirs must cost more than it is worth.
-        excess_costs = np.full(n_groups, np.inf)
-        reduced_costs = solution.column_duals[block.start : block.stop]
-        np.minimum.at(excess_costs, group[shared_pairs], -reduced_costs[shared_pairs])
-        largest_price = (abs(solution.row_duals[self.rows]) * self.full_slope).max()
-        if (excess_costs * self.full_slope <= BLOCKED_PRICE * largest_price).any():
-            return False
-        self.separated = (
-            np.flatnonzero(~stopping),
-            np.unique(server[separate_pairs]),
-            (excess_costs * self.unit)[~stopping],
-        )
-        return True
-
-    def separate_problem(self) -> SeparateProblem | None:
-        """Return the groups to be solved separately; None without any."""
-        if self.separated is None:
-            return None
-        groups, servers, excess_costs = self.separated
-        level_error = self.errors.largest() * self.level_before
-        earlier = [
-            ExcludedServers(costs[groups], error) for costs, error in self.shortcuts.ruled_out
-        ]
-        return SeparateProblem(
-            groups, servers, [*earlier, ExcludedServers(excess_costs, level_error)]
-        )
 
     def _surely_limited(self) -> np.ndarray:
         """Return the members who surely have all their tasks, where a quick look shows it.

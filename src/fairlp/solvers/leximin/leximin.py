@@ -37,7 +37,7 @@ from ...models.programs.backends import AnySolver
 from ...models.programs.program import Program
 from ...tolerances import AGREEMENT
 from .by_cuts import ServersByCuts
-from .by_levels import ExcludedServers, ServersByLevels, Shortcuts
+from .by_levels import ServersByLevels
 from .left_out import LeftOutPairs, Result, with_fewer_pairs
 from .programs import (
     Members,
@@ -217,12 +217,11 @@ def _leximin(
         runnable.task_limits * user_groups.factor,
     )
 
-    # Solve each component apart; what separates during its rounds is appended.
+    # Solve each component apart.
     pieces: list[_Piece] = []
     level = np.zeros(len(runnable_users))
     group_tasks = np.zeros(unlimited.shape)
-    problems = _components(unlimited, merge)
-    for problem in problems:
+    for problem in _components(unlimited, merge):
         whole = (len(problem.users), len(problem.servers)) == unlimited.shape
         small = unlimited if whole else select(unlimited, problem.users, problem.servers)
         members = all_members if whole else all_members.of_groups(problem.users)
@@ -230,11 +229,6 @@ def _leximin(
         small = small.derived(weights=group_levels / tasks_at_level_1(small))
 
         region_of = partial(ServersByLevels, backend, members=members, weights=small.weights)
-        if merge and left_out is None:
-            # All may run everywhere, and a task needs the same on every server.
-            is_one_pool = not small.has_rates and small.runnable().all()
-            pool = (small.demands, small.pool) if is_one_pool else None
-            region_of = partial(region_of, shortcuts=Shortcuts(pool, problem.ruled_out))
         missing = None
         if left_out is not None:
             missing = left_out.of_piece(
@@ -247,22 +241,7 @@ def _leximin(
             group_tasks[:] = piece.tasks
         else:
             level[np.isin(user_groups.of, problem.users)] = piece.end.path.tasks
-            group_tasks[problem.users] = 0.0
             group_tasks[np.ix_(problem.users, problem.servers)] = piece.tasks
-
-        separate = piece.region.separate_problem()
-        if separate is not None:
-            users = problem.users[separate.groups]
-            servers = problem.servers[separate.servers]
-            for part_users, part_servers in components(select(unlimited, users, servers)):
-                ruled_out = [
-                    ExcludedServers(costs[part_users], error) for costs, error in separate.ruled_out
-                ]
-                problems.append(
-                    _Subproblem(
-                        users[part_users], servers[part_servers], ruled_out, len(pieces) - 1
-                    )
-                )
 
     # Split the tasks of groups among their members.
     result.levels[runnable_users] = level
@@ -396,15 +375,10 @@ def _pool(instance: Instance) -> PoolRows:
 
 @dataclass(frozen=True)
 class _Subproblem:
-    """Groups of users and servers that are solved by one program.
-
-    ``parent`` is the position of the piece whose rounds this problem was separated from.
-    """
+    """Groups of users and servers that are solved by one program."""
 
     users: np.ndarray
     servers: np.ndarray
-    ruled_out: list[ExcludedServers] = field(default_factory=list)
-    parent: int | None = None
 
     @classmethod
     def all_of(cls, instance: Instance) -> _Subproblem:
@@ -556,31 +530,12 @@ def _round_prices(pieces: list[_Piece], merged: Instance, servers: Groups) -> Ro
         return None
     capacities: list[np.ndarray] = []
     caps: list[np.ndarray] = []
-    last_prices: dict[int, np.ndarray] = {}  # of each piece
-    for k, piece in enumerate(pieces):
-        parent = piece.problem.parent
+    for piece in pieces:
         for row_duals in piece.region.row_duals:
-            prices = np.maximum(piece.prices(merged, row_duals, only=len(pieces) == 1), 0.0)
-            if parent is not None:
-                prices += _excluding_prices(merged, piece.problem, prices, last_prices[parent])
-            capacities.append(prices)
+            prices = piece.prices(merged, row_duals, only=len(pieces) == 1)
+            capacities.append(np.maximum(prices, 0.0))
             caps.append(prices_of_caps(piece.region.program, row_duals))
-            last_prices[k] = prices
     return RoundPrices(np.array(capacities), np.array(caps), servers.of)
-
-
-def _excluding_prices(
-    merged: Instance, problem: _Subproblem, prices: np.ndarray, parent_prices: np.ndarray
-) -> np.ndarray:
-    """Return a multiple of earlier prices that keeps a separate problem's users on its servers."""
-    demands = merged.demands[problem.users]
-    runnable = merged.runnable()[problem.users]
-    inside = np.isin(np.arange(runnable.shape[1]), problem.servers)
-    cost_inside = np.where(runnable & inside, demands @ prices.T, np.inf).min(axis=1)
-    cost_outside = np.where(runnable & ~inside, demands @ parent_prices.T, np.inf).min(axis=1)
-    multiple = np.zeros_like(cost_inside)
-    np.divide(cost_inside, cost_outside, out=multiple, where=cost_outside > 0)
-    return np.asarray(parent_prices * (2.0 * multiple.max(initial=0.0)))
 
 
 def _split(
