@@ -366,7 +366,7 @@ def test_parts_of_no_model_take_other_numbers():
 def test_labels_of_a_series_over_two_indices_are_those_of_each():
     index = pd.MultiIndex.from_product([["ann", "bob"], ["s", "t", "u"]])
     series = pd.Series(np.arange(6.0), index=index)
-    assert labels_on(series, 0) == ["ann", "bob"] and labels_on(series, 1) == ["s", "t", "u"]
+    assert [list(labels_on(series, depth)) for depth in (0, 1)] == [["ann", "bob"], ["s", "t", "u"]]
 
 
 def test_a_sweep_asks_again_where_the_solver_does_not_end():

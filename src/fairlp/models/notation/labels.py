@@ -476,12 +476,11 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
     Traceback (most recent call last):
         ...
     fairlp.errors.InstanceError: capacities names resource 0, which is unknown; known: 'cpu', 'memory' \
-(0, 1, … are the labels that pandas gives by default: give them others with .set_index(column) or \
-.set_axis(labels), or hand over .to_numpy() for numbers by position)
+(give labels with .set_index(column), or numbers by position with .to_numpy())
     >>> aligned({"memory": 18}, (r,), "the argument 'weights'", InstanceError)
     Traceback (most recent call last):
         ...
-    fairlp.errors.InstanceError: the argument 'weights' has no resource 'cpu'; expected every resource: 'cpu', 'memory'
+    fairlp.errors.InstanceError: the argument 'weights' has no resource 'cpu'; expected every one
     """
     if type(data) is np.ndarray:
         return data
@@ -499,14 +498,12 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
         ranks = order(levels, known_axes, subject, error)
         return data.to_numpy()[ranks].reshape(shape_of(known_axes))
     if carries_labels(data) and not isinstance(data, Mapping):
-        places = []
-        for depth, size in enumerate(data.shape):
-            labels = labels_on(data, depth) if _is_data_array(data) else data.axes[depth]
-            axis = axes[depth] if depth < len(axes) else None
-            if labels is None or axis is None:
-                places.append(np.arange(size))
-            else:
-                places.append(order([labels], [axis], subject, error))
+        places = [
+            np.arange(size)
+            if labels is None or axis is None
+            else order([labels], [axis], subject, error)
+            for (_, labels, size), axis in zip_longest(_axes_of(data), axes[: data.ndim])
+        ]
         return data.to_numpy()[np.ix_(*places)]
     if isinstance(data, Mapping):
         entries = list(data.values())
@@ -685,9 +682,8 @@ def placed(data: Any, beside: Sequence[Index], subject: str, error: type[FairlpE
     >>> placed([1, 3], (n, i), "the list", FairlpError)
     Traceback (most recent call last):
         ...
-    fairlp.errors.FairlpError: the list could run over (n) or (i); name its axes after the indices (a Series with \
-.rename_axis('n'), a frame with .rename_axis(index='n', columns='i')), or declare it with \
-model.parameter(name, indices, values)
+    fairlp.errors.FairlpError: the list could run over (n) or (i); name its axes after the indices, or declare \
+it with model.parameter(name, indices, values)
     """
     axes = _axes_of(data)
     fits = (
@@ -755,26 +751,23 @@ def axes_count(data: Any) -> int:
 
 def _axes_of(data: Any) -> list[tuple[Any, pd.Index[Any] | None, int]]:
     """Return the name, labels and length of each axis of data; None for no name or no labels."""
-    names = _names_of(data)
-    if names:
-        labels = [labels_on(data, depth) for depth in range(len(names))]
-        sizes = [
-            data.shape[k] if axis_labels is None else len(axis_labels)
-            for k, axis_labels in enumerate(labels)
-        ]
+    if isinstance(data, (pd.DataFrame, pd.Series)):
+        axes = data.axes
+        if data.index.nlevels > 1 and data.ndim == 1:
+            axes = [data.index.unique(level) for level in range(data.index.nlevels)]
+        return [(axis.name, axis, len(axis)) for axis in axes]
+    if _is_data_array(data):
+        sized = enumerate(zip(data.dims, data.shape, strict=True))
         return [
-            (name, _plain(axis_labels), size)
-            for name, axis_labels, size in zip(names, labels, sizes, strict=True)
+            (None if name == f"dim_{k}" else name, data.indexes.get(name), size)
+            for k, (name, size) in sized
         ]
     if isinstance(data, (Mapping, list, tuple)):
         entries = list(data.values() if isinstance(data, Mapping) else data)
-        axis_labels = _plain(list(data)) if isinstance(data, Mapping) else None
-        return [(None, axis_labels, len(entries)), *(_axes_of(entries[0]) if entries else [])]
+        labels = as_index(list(data)) if isinstance(data, Mapping) else None
+        entry = next(filter(carries_labels, entries), entries[0] if entries else None)
+        return [(None, labels, len(entries)), *_axes_of(entry)]
     return [(None, None, size) for size in np.shape(data)]
-
-
-def _plain(labels: Any) -> pd.Index[Any] | None:
-    return labels if labels is None or isinstance(labels, pd.Index) else as_index(labels)
 
 
 def _fits(
@@ -807,13 +800,8 @@ def _in_common(labels: Any, index: Index) -> int:
 
 def _names_of(data: Any) -> list[Any]:
     """Return the names of dimensions or levels, None where there is none."""
-    if isinstance(data, pd.DataFrame):
-        return [data.index.name, data.columns.name]
-    if isinstance(data, pd.Series):
-        return list(data.index.names)
-    if _is_data_array(data):
-        return [None if name == f"dim_{k}" else name for k, name in enumerate(data.dims)]
-    return []
+    is_table = carries_labels(data) and not isinstance(data, Mapping)
+    return [name for name, *_ in _axes_of(data)] if is_table else []
 
 
 def names_axis(name: Any, axis: Index | None) -> bool:
@@ -975,21 +963,7 @@ def axes_text(indices: Sequence[Index]) -> str:
 
 def labels_on(data: Any, depth: int) -> Any:
     """Return the labels that something carries on an axis (0: rows), None where it carries none."""
-    if _is_data_array(data):
-        return data.indexes.get(data.dims[depth]) if depth < data.ndim else None
-    if isinstance(data, pd.DataFrame):
-        return data.axes[depth]
-    if isinstance(data, pd.Series):
-        if isinstance(data.index, pd.MultiIndex):
-            return list(dict.fromkeys(data.index.get_level_values(depth)))
-        return data.index if depth == 0 else None
-    if isinstance(data, Mapping):
-        if depth == 0:
-            return list(data)
-        data = list(data.values())
-    if depth > 0 and isinstance(data, (list, tuple)):
-        return next((labels_on(entry, depth - 1) for entry in data if carries_labels(entry)), None)
-    return None
+    return next((labels for _, labels, _ in _axes_of(data)[depth:]), None)
 
 
 def carries_labels(data: object) -> bool:
