@@ -76,7 +76,7 @@ def rounds_of(instance: Instance) -> Rounds:
         if values.isna().any():
             server = labels[int(values.isna().argmax())]
             raise InstanceError(
-                f"server {quoted(server)} has no {name}; expected the {name} of every server in the "
+                f"server {server!r} has no {name}; expected the {name} of every server in the "
                 f"attribute {name!r}, or of none"
             )
     round_of, round_labels = rounds.factorize()

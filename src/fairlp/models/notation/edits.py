@@ -24,10 +24,10 @@ def replaced(
     kind, full_name, old = _of(model, name)
     _refuse_part(model, kind, full_name)
     if not isinstance(old, Constraint):
-        raise ModelError(f"{quoted(full_name)} is a {kind}; only constraints are replaced")
+        raise ModelError(f"{full_name!r} is a {kind}; only constraints are replaced")
     if (kind, full_name) in model._owners.values():
         raise ModelError(
-            f"constraint {quoted(full_name)} has variables or rows of its own; remove it, and declare it anew"
+            f"constraint {full_name!r} has variables or rows of its own; remove it, and declare it anew"
         )
     has_same_indices = isinstance(relation, Relation) and set(symbols_of(relation.indices)) == set(
         symbols_of(old.over)
@@ -65,7 +65,7 @@ def removed(model: Declarations, name: Any) -> None:
     ]
     if places:
         raise ModelError(
-            f"{kind} {quoted(full_name)} is used in {', '.join(places)}; remove or replace first what uses it"
+            f"{kind} {full_name!r} is used in {', '.join(places)}; remove or replace first what uses it"
         )
     _drop(model, kind, full_name)
 
@@ -89,7 +89,7 @@ def _outside(model: Declarations, block: Any, parts: list[tuple[str, str]]) -> l
     if isinstance(block, Subset):
         blocks = [("variable", model.variables), ("constraint", model.constraints)]
         places = [
-            f"{kind} {quoted(name)}"
+            f"{kind} {name!r}"
             for kind, table in blocks
             for name, table_block in table.items()
             if isinstance(table_block, (Variable, Constraint))
@@ -98,17 +98,15 @@ def _outside(model: Declarations, block: Any, parts: list[tuple[str, str]]) -> l
     else:
         names = (block.name,)
         places = [
-            f"constraint {quoted(name)}"
+            f"constraint {name!r}"
             for name, row in model.constraints.items()
             if uses(names, *row.relation.parts)
         ]
         places += ["the objective"] if uses(names, *model.objectives) else []
         places += [
-            f"definition {quoted(name)}"
-            for name, node in model.definitions.items()
-            if uses(names, node)
+            f"definition {name!r}" for name, node in model.definitions.items() if uses(names, node)
         ]
-    inside = {f"{kind} {quoted(name)}" for kind, name in parts}
+    inside = {f"{kind} {name!r}" for kind, name in parts}
     return [place for place in places if place not in inside]
 
 
@@ -142,7 +140,7 @@ def with_absolutes(
         places += ["the new objective"] if uses((name,), *new_objectives) else []
         if places:
             raise ModelError(
-                f"variable {quoted(name)} stands for {old[name]} in the objective that is replaced, and is used "
+                f"variable {name!r} stands for {old[name]} in the objective that is replaced, and is used "
                 f"in {', '.join(places)}; declare a variable of your own for it"
             )
     for name in old:
@@ -241,8 +239,8 @@ def _of(model: Declarations, name: Any) -> tuple[str, str, Any]:
     if model._table(kind).get(base_name) is base:
         return kind, base_name, base
     raise ModelError(
-        f"{kind} {quoted(base_name)} is of another model, or was removed or replaced; take "
-        f"model[{quoted(base_name)}] of {model.name!r}"
+        f"{kind} {base_name!r} is of another model, or was removed or replaced; take "
+        f"model[{base_name!r}] of {model.name!r}"
     )
 
 

@@ -1156,25 +1156,13 @@ def _factor(value: Any, beside: Expression, is_left: bool) -> Expression:
     try:
         axes = placed(value, candidates, subject, ModelError)
     except ModelError as error:
-        raise ModelError(f"{error}{_matrix_remedy(value, beside)}") from None
+        raise ModelError(
+            f"{error}; the rows of a matrix run over another index of the model (or an alias of the same: m = "
+            f"n.alias('m')); of a quadratic form, {_SQUARES}"
+        ) from None
     if not is_sparse:
         return _data(value, *_numbers(value, axes, subject), subject)
     return Data("", axes, parameter_values(value, axes, subject))
-
-
-def _matrix_remedy(matrix: Any, beside: Expression) -> str:
-    """Return what to write for a matrix beside a formula that does not fit."""
-    shape = np.shape(matrix)
-    if len(shape) == 2 and shape[0] == shape[1] == math.prod(shape_of(beside.indices)):
-        return (
-            f"; of a quadratic form, {_SQUARES}; of a matrix from an index to itself, the model has an "
-            "alias of it: m = n.alias('m'), Model('m', indices=(m, n))"
-        )
-    return (
-        "; the rows of a matrix run over another index of the model (of as many labels, or an alias of "
-        "the same), which Model('m', indices=(i, n)) or a parameter over it tells: "
-        "i = fairlp.Index('i', range(rows)), model.parameter('A', (i, n), A)"
-    )
 
 
 def selection(index: Index, positions: np.ndarray) -> tuple[Index, csr_array[Any], Index]:

@@ -129,7 +129,7 @@ class _Growth:
         for name in self.entries:
             if name not in names:
                 raise UnknownNameError(
-                    f"{self.subject} is given {quoted(name)}, which does not run over the index or is not "
+                    f"{self.subject} is given {name!r}, which does not run over the index or is not "
                     f"there; {nearest(name, names)}"
                 )
 
@@ -141,7 +141,7 @@ class _Growth:
         for name in entry:
             if name not in _OF_VARIABLES:
                 raise UnknownNameError(
-                    f"{self.subject} is given {quoted(name)} of variable {variable!r}; "
+                    f"{self.subject} is given {name!r} of variable {variable!r}; "
                     f"{nearest(name, _OF_VARIABLES)}"
                 )
         return dict(entry)

@@ -98,12 +98,10 @@ class Index(Immutable):
             raise ModelError("the symbol of an index is empty; expected a letter or a word")
         self.symbol = symbol
         self.whole = whole
-        self.labels = in_order(labels, f"index {quoted(symbol)}", ModelError)
+        self.labels = in_order(labels, f"index {symbol!r}", ModelError)
         self.name = name or symbol
         for twice in self.labels[self.labels.duplicated()][:1]:
-            raise ModelError(
-                f"index {quoted(symbol)} has label {quoted(twice)} twice; expected it once"
-            )
+            raise ModelError(f"index {symbol!r} has label {quoted(twice)} twice; expected it once")
 
     def _used_by(self, user: object) -> None:
         """Note a model or an instance, whose arrays have an entry for each label."""

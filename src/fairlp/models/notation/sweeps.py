@@ -337,17 +337,15 @@ def _steps(parameter: ParameterPart, values: Any) -> tuple[list[Any], pd.Index[A
     if isinstance(values, pd.DataFrame):
         return [row for _, row in values.iterrows()], values.index
     if not isinstance(values, Iterable) or isinstance(values, str):
-        raise ModelError(
-            f"the values of parameter {quoted(name)} are {quoted(values)}; expected several"
-        )
-    require_ordered(values, f"the sweep of parameter {quoted(name)}", ModelError)
+        raise ModelError(f"the values of parameter {name!r} are {quoted(values)}; expected several")
+    require_ordered(values, f"the sweep of parameter {name!r}", ModelError)
     steps = list(values)
     if not parameter.indices:
-        numbers = numbers_in(steps, (), f"the values of parameter {quoted(name)}", ModelError)
+        numbers = numbers_in(steps, (), f"the values of parameter {name!r}", ModelError)
         return steps, pd.Index(numbers, name=name)
     if any(isinstance(step, (int, float, np.number)) for step in steps):
         raise ModelError(
-            f"a step of parameter {quoted(name)} is one number, expected {axes_text(parameter.indices)}; sweep "
+            f"a step of parameter {name!r} is one number, expected {axes_text(parameter.indices)}; sweep "
             "one element, or give a list or a mapping for each step"
         )
     return steps, pd.RangeIndex(len(steps), name="step")
@@ -367,7 +365,7 @@ def _reader(model: Model, read: Any) -> Reader:
     for kind, name in names:
         if kind not in ("variable", "constraint", "definition"):
             raise ModelError(
-                f"{quoted(name)} is a {kind}; variables, definitions and constraints are read from a "
+                f"{name!r} is a {kind}; variables, definitions and constraints are read from a "
                 "solution"
             )
 
@@ -392,7 +390,7 @@ def _elements(model: Model, solution: Solution, kind: str, name: str) -> dict[st
     vector = solution.x if kind == "variable" else solution.row_duals
     if vector is None:
         reason = RELAX if program.is_mip else str(solution.status)
-        raise NoSolutionError(f"constraint {quoted(name)} has no duals to read: {reason}")
+        raise NoSolutionError(f"constraint {name!r} has no duals to read: {reason}")
     return dict(zip(block.names(), vector[block.slice].tolist(), strict=True))
 
 

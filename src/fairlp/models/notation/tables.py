@@ -258,10 +258,10 @@ class Tables(Hinted):
 
     def __init__(self, name: str = "model", source: str = "", indices: Indices = ()) -> None:
         require_text(name, "the name of a model", ModelError)
-        require_text(source, f"the source of model {quoted(name)}", ModelError)
+        require_text(source, f"the source of model {name!r}", ModelError)
         self.name = name
         self.source = source
-        self._use(as_indices(indices, f"the indices of model {quoted(name)}:"))
+        self._use(as_indices(indices, f"the indices of model {name!r}:"))
         self._parameters: dict[str, Parameter] = {}
         self._variables: dict[str, Variable] = {}
         self._constraints: dict[str, Constraint] = {}
@@ -321,7 +321,7 @@ class Tables(Hinted):
         if len(kinds) > 1:
             raise ModelError(
                 f"{quoted(name)} of model {self.name!r} could be any {quoted(kinds)}; take "
-                f"model.{kinds[-1]}s[{quoted(name)}]"
+                f"model.{kinds[-1]}s[{name!r}]"
             )
         return kinds[0], name
 
@@ -448,20 +448,20 @@ def declared(
     """Return a constraint of a model, checked; the model learns its indices."""
     if not isinstance(relation, Relation):
         raise ModelError(
-            f"constraint {quoted(name)} is {quoted(relation)}; expected left <= right, >=, ==, or "
+            f"constraint {name!r} is {quoted(relation)}; expected left <= right, >=, ==, or "
             "expression.between(low, high), which has a row for each label"
         )
-    check_own(model, f"constraint {quoted(name)}", *relation.parts)
+    check_own(model, f"constraint {name!r}", *relation.parts)
     indices = union(model.indices, (index.whole or index for index in relation.indices))
     free = {index.symbol: index for index in relation.indices}
     order = over or tuple(index for index in indices if index.symbol in free)
     if set(symbols_of(order)) != free.keys():
         raise ModelError(
-            f"constraint {quoted(name)} holds for each of {quoted(sorted(free))}; expected over= of these"
+            f"constraint {name!r} holds for each of {quoted(sorted(free))}; expected over= of these"
         )
     order = tuple(free[index.symbol] for index in order)
     constraint = Constraint(
-        name, relation, order, subset_of(where, order, f"constraint {quoted(name)}"), doc, model
+        name, relation, order, subset_of(where, order, f"constraint {name!r}"), doc, model
     )
     constraint.check()
     if where is not True:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError, quoted
+from ...errors import ModelError
 from ..programs.program import Block, Program
 from .evaluation import evaluate, evaluate_at
 from .expressions import Expression, Relation, as_expression, named
@@ -103,13 +103,11 @@ def _series(over: Indices, places: np.ndarray, values: np.ndarray) -> pd.Series[
 def _require_same_elements(program: Program, variable: Variable, block: Block | None) -> None:
     """Raise unless the columns of a program are the elements of a variable, in their order."""
     if block is None:
-        raise ModelError(
-            f"the solution of {program.name!r} has no variable {quoted(variable.name)}"
-        )
+        raise ModelError(f"the solution of {program.name!r} has no variable {variable.name!r}")
     has_same_labels = _have_same_labels(axes_of(variable.indices), block.axes)
     own_positions = np.arange(variable.size) if variable.positions is None else variable.positions
     if not has_same_labels or not np.array_equal(own_positions, block.flat):
         raise ModelError(
-            f"variable {quoted(variable.name)} has other labels in the solution of "
+            f"variable {variable.name!r} has other labels in the solution of "
             f"{program.name!r}; take a formula of the model that was solved"
         )
