@@ -182,8 +182,7 @@ def _columns(data: Any, over: Indices, subject: str) -> tuple[Sequence[Any], lis
     if not entries:
         return symbols_of(over), [[] for _ in over]
     is_pair = [
-        isinstance(entry, (tuple, list, np.ndarray))
-        and np.ndim(entry) > 0
+        (isinstance(entry, (tuple, list)) or getattr(entry, "ndim", 0) > 0)
         and not is_label(entry, *over)
         for entry in entries
     ]

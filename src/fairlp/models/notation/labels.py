@@ -871,10 +871,9 @@ def order(
         return np.arange(len(first))
     positions = positions_of(columns, axes, subject, error)
     size = math.prod(shape_of(axes))
-    for position in np.setdiff1d(np.arange(size), positions)[:1].tolist():
-        raise error(
-            f"{subject} has no {_entry(axes, position)}; expected every one{_remedy(first)}"
-        )
+    if len(positions) < size:
+        missing = int(np.setdiff1d(np.arange(size), positions)[0])
+        raise error(f"{subject} has no {_entry(axes, missing)}; expected every one{_remedy(first)}")
     return np.argsort(positions)
 
 
@@ -949,7 +948,8 @@ def refuse(
     error: type[FairlpError],
 ) -> None:
     """Raise for the first entry that is refused, which its labels name."""
-    for place in np.argwhere(refused)[:1].tolist():
+    if refused.any():
+        place = np.argwhere(refused)[0].tolist()
         value = values[tuple(place)]
         raise error(f"{subject}{located(axes, place)} is {value:g}; expected {expected}")
 
