@@ -24,8 +24,10 @@ OF_OTHERS = {
         "Bin", "Dict", "Int", "lp_sensitivity_report(m)", "set_normalized_coefficient", "set_parameter_value",
         "termination_status(m)", 'write_to_file(m, "m.mps")',
     ],
-    "PuLP": ['cat="Integer"', "lpDot(…)", "mip=False", "m.solve(HiGHS())", "x.fixValue()"],
-    "linopy, Pyomo and Python's copy": ["ModelDiff", "Set.prev", "deepcopy"],
+    "PuLP": [
+        'cat="Integer"', 'LpVariable.dicts("x", pairs)', 'LpVariable.dicts("x", w, 0, 9)', "lpDot(…)", "lpSum(…)",
+        "m.solve(HiGHS())", "x.fixValue()",
+    ],
     "back ends of joblib": ["loky", "sequential"],
     "fields that fairlp reads past": ["PreferNoSchedule", "PriorityDecayHalfLife"],
     "what a line of a table says": ["vcores of nodes", "PS-DSF (…)"],

@@ -25,7 +25,7 @@ _MOST_LETTERS = 200
 _MOST_SHOWN = 60
 _MOST_LISTED = 600
 #: Letters of the longest message.
-MOST_LETTERS = 2000
+MOST_LETTERS = 800
 #: Letters for the words that stand in place of those that are cut from a message.
 _LEFT_OUT = 60
 #: Bits of a whole number that a message shows.

@@ -124,7 +124,7 @@ def test_arrays_of_expressions_are_arrays_of_objects():
     terms = np.array([x["ann", "s1"], 2 * x["bob", "s1"]])
     assert terms.dtype == object and str(terms.sum()) == "x[ann,s1] + 2·x[bob,s1]"
     with pytest.raises(
-        ModelError, match=r"has shape \(3, 3\).*model.parameter\('A', \(i, n\), A\)"
+        ModelError, match=r"has shape \(3, 3\).*rows of a matrix run over another index"
     ):
         sp.eye(3) @ x
 
@@ -159,7 +159,10 @@ WRONG = {
     ),
     "infinite": (lambda x: x <= np.array([np.inf, 1]), "of server 's1' is inf"),
     "words": (lambda x: x <= ["a", "b"], "must be numbers"),
-    "other dimension": (lambda x: x <= xr.DataArray([1, 2], dims="k"), "is over 'k'"),
+    "other dimension": (
+        lambda x: x <= xr.DataArray([1, 2], dims="k"),
+        r"the DataArray beside x\[n,i\] is over \['k'\]",
+    ),
     "a set": (lambda x: x <= {1, 2}, "cannot stand in a formula"),
 }
 

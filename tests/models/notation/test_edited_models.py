@@ -92,7 +92,9 @@ def test_a_mask_over_fewer_indices_is_followed():
     assert y.size == row.size == 6 and [label for label, _ in y.where.elements(9)] == 3 * [
         "ann"
     ] + 3 * ["bob"]
-    with pytest.raises(ModelError, match="given a mask for 'y', which exists where 'E' does"):
+    with pytest.raises(
+        ModelError, match="label 'dan' of index 'n' is given a mask for 'y', which foll"
+    ):
         model.extend(n, "dan", E=False, y={"where": True})
     with pytest.raises(ModelError, match="subset 'E' is used in variable 'y'"):
         model.remove("E")

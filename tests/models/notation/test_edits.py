@@ -145,9 +145,7 @@ def test_the_tables_of_a_model_are_views(model):
             table["more"] = block
     with pytest.raises(AttributeError):
         block.doc = "other"
-    with pytest.raises(
-        UnknownNameError, match="no constraint is called 'capasity'; did you mean 'capacity'"
-    ):
+    with pytest.raises(UnknownNameError, match="has nothing called 'capasity'"):
         model.remove("capasity")
 
 

@@ -172,7 +172,10 @@ def test_a_sum_is_over_an_index_of_the_same_labels_or_over_the_part_that_was_sel
     assert x[:2].sum(n).indices == ()
     assert x.sum(Index("n", ["ann", "bob", "cat"])).indices == ()
     for other in (Index("n", ["ann", "dan"]), x[:2].indices[0]):
-        with pytest.raises(ModelError, match=r"index 'n' stands for other labels"):
+        with pytest.raises(
+            ModelError,
+            match=r"index 'n' stands for other labels",
+        ):
             x.sum(other)
 
 

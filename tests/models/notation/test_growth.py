@@ -146,9 +146,9 @@ def small():
 
 
 WRONG = {
-    "no index": (lambda m, p: m.extend(Index("k", [1]), 2), "expected one of its indices: i, p"),
+    "no index": (lambda m, p: m.extend(Index("k", [1]), 2), "model 'm' is extended along <Index k: 1 label 1>"),
     "a label that is there": (lambda m, p: m.extend(p, "one", a=1), "is there already"),
-    "no numbers": (lambda m, p: m.extend(p, "new"), r"no numbers over \(i\) for parameter 'a'; write .*a=…"),
+    "no numbers": (lambda m, p: m.extend(p, "new"), r"label 'new' of index 'p' has no numbers for parameter 'a'"),
     "a shape": (lambda m, p: m.extend(p, "new", a=[1, 2, 3]), "'a' has shape"),
     "a label of another index": (lambda m, p: m.extend(p, "new", a={"wide": 1, "x": 2}), "names i 'x'"),
     "different bounds": (lambda m, p: m.extend(p, "new", a=[1, 2]), "no upper bound for variable 'x'"),

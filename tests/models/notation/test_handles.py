@@ -39,14 +39,14 @@ def test_a_name_stands_for_what_was_declared(model):
     assert model["x"] is model.variables["x"] and model["d"] is model.parameters["d"]
     assert model["S"] is model.subsets["S"] and model["capacity"] is model.constraints["capacity"]
     assert model["twice"] is model.definitions["twice"] and "x" in model and "nothing" not in model
-    with pytest.raises(UnknownNameError, match="is called 'capasity'; did you mean 'capacity'"):
+    with pytest.raises(UnknownNameError, match="model 'drf' has nothing called 'capasity'"):
         model["capasity"]
     with pytest.raises(TypeError):
         iter(model)
     model.constraint("t", model["x"] <= 8)
     with pytest.raises(
         ModelError,
-        match=r"could be several things; take model.variables\['t'\] or model.constraints",
+        match=r"could be any \['variable', 'constraint'\]",
     ):
         model["t"]
 
@@ -74,16 +74,16 @@ def test_the_handle_of_a_constraint(model):
 def test_what_is_used_is_not_removed_and_the_message_says_where(model):
     before = state(model)
     for name, message in {
-        "x": r"variable 'x' is used in constraint 'capacity', constraint 'fairness', constraint 'early' and definition",
-        "t": "variable 't' is used in constraint 'fairness' and the objective of model 'drf'",
-        "c": "parameter 'c' is used in constraint 'capacity' of model 'drf'; remove or replace first",
+        "x": r"variable 'x' is used in constraint 'capacity', constraint 'f",
+        "t": "variable 't' is used in constraint 'fairness', the objective",
+        "c": "parameter 'c' is used in constraint 'capacity'; remove or replace first",
         "S": "subset 'S' is used in constraint 'early'",
     }.items():
         for handle in (name, model[name]):
             with pytest.raises(ModelError, match=message):
                 model.remove(handle)
     assert state(model) == before
-    with pytest.raises(ModelError, match="a int is no handle"):
+    with pytest.raises(ModelError, match="3 is no name"):
         model.remove(3)
     model.remove("capacity")
     for name in ("c", "d"):
@@ -130,14 +130,17 @@ def test_replace_keeps_name_place_and_mask(model):
     for act, message in (
         (
             lambda: model.replace("early", model["x"].sum() <= 3),
-            r"'early' holds for some of \(n\), and the new relation",
+            r"constraint 'early' holds for some labels, and the new relati",
         ),
         (
             lambda: model.replace("x", model["x"] <= 3),
             "'x' is a variable; only constraints are replaced",
         ),
         (lambda: model.replace("erly", model["x"] <= 3), "did you mean 'early'"),
-        (lambda: model.replace("early", model["x"]), "constraint 'early': expected left <= right"),
+        (
+            lambda: model.replace("early", model["x"]),
+            "constraint 'early' is .* expected left <= right",
+        ),
         (
             lambda: model.replace("early", model["x"] <= 3, where=[True]),
             "'where' of constraint 'early' is bool",

@@ -348,7 +348,7 @@ def test_what_has_one_objective_refuses_several_in_words(use, tmp_path):
     x, p = model.variable("x", K, upper=3), model.parameter("p", (), 1)
     model.maximize([p * x.sum(), x[0]])
     with pytest.raises(
-        ModelError, match=r"'m' has 2 objectives.*set one objective, model.maximize"
+        ModelError, match=r"model 'm' has several objectives, of which model\.solve"
     ):
         ONE_OBJECTIVE[use](model, tmp_path)
     assert not list(tmp_path.iterdir())
@@ -438,7 +438,7 @@ def test_replaced_objectives_take_their_absolute_values_along():
     assert list(model.variables) == ["x", "y", "abs1", "abs2"]
     model.minimize([*model.objectives, -x])
     assert list(model.variables) == ["x", "y", "abs1", "abs2"] and len(model.objectives) == 3
-    with pytest.raises(ModelError, match="stands for"):
+    with pytest.raises(ModelError, match="was declared for"):
         model.remove("abs2")
     model.minimize([y, x])
     assert list(model.variables) == ["x", "y"]
@@ -500,7 +500,7 @@ def test_an_absolute_value_that_is_not_convex_is_refused_before_anything_is_solv
     [
         ([], {}, "are an empty list; give a formula"),
         (["x", "x"], {}, "cannot stand in a formula"),
-        (None, {}, r"objective 2 must be one number.*free index 'k'"),
+        (None, {}, r"objective 2 must be one number"),
         (3, {"rel_tolerance": 0.1}, "rel_tolerance says by how much.*give several in a list"),
         ([3, 4], {"abs_tolerance": -1}, "abs_tolerance is -1; expected a finite number >= 0"),
         ([3, 4], {"rel_tolerance": np.inf}, "rel_tolerance is inf"),

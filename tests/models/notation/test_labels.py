@@ -134,9 +134,7 @@ def test_a_frame_is_turned_by_the_names_of_its_axes():
     # other names, and labels that differ: there is one way to read it
     named = TABLE.rename_axis(index="who", columns="what")
     assert Model("m").parameter("d", (N, R), named).values.tolist() == TABLE.to_numpy().tolist()
-    with pytest.raises(
-        ModelError, match="parameter 'p' is over 'node', 'who'; expected 'user', 'machine'"
-    ):
+    with pytest.raises(ModelError, match=r"parameter 'p' is over \['node', 'who'\]"):
         Model("m").parameter("p", (USER, MACHINE), frame.rename_axis(index="node", columns="who"))
 
 
@@ -145,9 +143,12 @@ def test_dimensions_of_other_names_are_refused():
     for array, message in (
         (
             xarray.DataArray(CUBE[0], dims=["machine", "place"]),
-            "over 'machine', 'place'; expected 'user', 'machine'",
+            r"parameter 'p' is over \['machine', 'place'\]",
         ),
-        (xarray.DataArray(CUBE[0, 0], dims=["machine"]), "over 'machine'; expected 'user'"),
+        (
+            xarray.DataArray(CUBE[0, 0], dims=["machine"]),
+            "over \\['machine'\\]; expected \\['user'",
+        ),
         (
             xarray.DataArray(CUBE[0], coords={"user": ["a", "c"]}, dims=["user", "m"]),
             "names user 'c', which is unknown",
@@ -260,7 +261,7 @@ def test_a_mapping_of_mappings_may_have_tuples_as_labels():
 
 
 def test_an_index_has_each_label_once():
-    with pytest.raises(ModelError, match="index 'k' has label 'a' twice; expected each k once"):
+    with pytest.raises(ModelError, match="index 'k' has label 'a' twice"):
         Index("k", ["a", "a", "b"])
 
 

@@ -78,9 +78,7 @@ def test_they_are_refused_where_they_are_not_convex_not_linear_or_not_solved(tmp
     x, w = model.variable("x", N, upper=5), model.parameter("w", N, [1, 1, 1])
     with pytest.raises(ModelError, match="multiplies variables with variables; squares"):
         x * x["ann"]
-    with pytest.raises(
-        ModelError, match=r"must be linear, and x\[n\]\^2 is not: .*docs/squares-and-norms.md"
-    ):
+    with pytest.raises(ModelError, match=r"is not linear: .*docs/squares-and-norms.md"):
         model.constraint("k", x**2 <= 4)
     with pytest.raises(ModelError, match="expected a number below 1, not 0, or 2"):
         x**3
@@ -94,12 +92,10 @@ def test_they_are_refused_where_they_are_not_convex_not_linear_or_not_solved(tmp
     with pytest.raises(UnsupportedError, match="HiGHS has no"):
         model.to_highs()
     w.set([1, -1, 1])
-    with pytest.raises(
-        ModelError, match=r"weights of squares, times 2, must be >= 0 to minimize.*found -2"
-    ):
+    with pytest.raises(ModelError, match=r"squares make no concave problem to minimize; found -2"):
         model.compile()
     model.maximize((x**2).sum())
-    with pytest.raises(ModelError, match="weights of squares, times 2, must be <= 0 to maximize"):
+    with pytest.raises(ModelError, match="squares make no concave problem to maximize"):
         model.compile()
 
 

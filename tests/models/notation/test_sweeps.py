@@ -141,16 +141,16 @@ def test_a_value_that_is_refused_leaves_the_model_as_it_was():
             ModelError,
             "<Variable x.* is swept, and only a parameter can be",
         ),
-        (lambda m: m.sweep("hh", [1]), UnknownNameError, "is called 'hh'; did you mean 'h'"),
+        (lambda m: m.sweep("hh", [1]), UnknownNameError, "model 'm' has nothing called 'hh'"),
         (
             lambda m: m.sweep("h", 1),
             ModelError,
-            "the values of parameter 'h' are one int; expected several",
+            "the values of parameter 'h' are 1",
         ),
         (
             lambda m: m.sweep("d", [1, 2]),
             ModelError,
-            r"is one number, expected 3 user; sweep one element, model\['d'\]\['ann'\], or give",
+            r"a step of parameter 'd' is one number, expected 3 user",
         ),
         (
             lambda m: m.sweep("h", [1], read="d"),

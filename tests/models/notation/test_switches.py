@@ -179,7 +179,7 @@ def test_what_belongs_to_a_helper_goes_with_it_and_not_before():
     ):
         with pytest.raises(
             ModelError,
-            match=r"belongs to (constraint 'two'|variable 'y'|constraint 'gap'), and goes when",
+            match=r"was declared for (two|y|gap), and goes when",
         ):
             act()
     with pytest.raises(ModelError, match="has variables or rows of its own; remove it"):
@@ -211,7 +211,7 @@ WRONG = {
     "no lower": (lambda: M.indicator("k", Z, FREE - X <= 1), r"free\[ann\]"),
     "no such value": (lambda: M.indicator("k", Z, X <= 1, active=2), "active at 2; expected 1 or 0"),
     "negative M": (lambda: M.indicator("k", Z, X <= 1, big_m=-1), "a big_m of -1"),
-    "not along": (lambda: M.sos1("k", X, R), "expected one of its indices|does not occur"),
+    "not along": (lambda: M.sos1("k", X, R), r"expected one of its indices"),
     "numbers": (lambda: M.semicontinuous("k", 3, 1), "expected a variable, or what is linear"),
     "endless": (lambda: M.sos2("k", FREE, N), "give variable 'free' bounds"),
     "one point": (lambda: M.piecewise("k", X, [1], [1]), "has 1 breakpoints; expected two or more"),
@@ -288,7 +288,7 @@ def test_files_pyomo_and_sessions_have_the_same_rows(tmp_path):
     assert model.solve().objective == pytest.approx(3.5)
     for ending in ("mps", "lp"):
         model.write(tmp_path / f"m.{ending}")
-        program = fairlp.models.files.programs.read_program(tmp_path / f"m.{ending}")
+        program = fairlp.read_program(tmp_path / f"m.{ending}")
         assert program.solve("scipy").objective == pytest.approx(3.5)
     pytest.importorskip("pyomo")
     from pyomo.environ import Constraint as Row

@@ -301,7 +301,7 @@ def test_what_stands_for_terms_goes_with_the_levels_and_is_copied():
     model, x = cake()
     model.leximin(minimum(log(x + 1), 2 * x))
     copy = model.copy()
-    with pytest.raises(ModelError, match="goes when that is removed"):
+    with pytest.raises(ModelError, match="goes when that, or the objective"):
         model.remove("log1")
     model.maximize(x.sum())
     model.remove("levels")

@@ -233,7 +233,7 @@ def pair_table(
         pair = user_positions[user], server_positions[server]
         if not np.isnan(table[pair]):
             raise FileFormatError(
-                f"{place(row)}: user {quoted(user)} and server {quoted(server)} occur twice; expected once"
+                f"{place(row)}: user {user!r} and server {server!r} occur twice; expected once"
             )
         table[pair] = number
     return np.where(np.isnan(table), 0.0, table)
@@ -273,9 +273,7 @@ class _Table:
                 f"the table of {noun}s is {type(frame).__name__}; expected a DataFrame"
             )
         for twice in frame.columns[frame.columns.duplicated()][:1]:
-            raise InstanceError(
-                f"the table of {noun}s has column {quoted(twice)} twice; rename one"
-            )
+            raise InstanceError(f"the table of {noun}s has column {twice!r} twice; rename one")
         self.frame = frame
         self.noun = noun
         self.labels = _labels_of(frame, noun)
@@ -287,9 +285,7 @@ class _Table:
                 continue
             name, unit = split_unit(text.removeprefix(RESOURCE)) if text else (header, "")
             if name in self.candidates:
-                raise InstanceError(
-                    f"the table of {noun}s has two columns for {quoted(name)}; keep one"
-                )
+                raise InstanceError(f"the table of {noun}s has two columns for {name!r}; keep one")
             self.candidates[name] = (header, unit)
 
     def header(self, resource: Any) -> Any:
@@ -321,7 +317,7 @@ class _Table:
                     numbers[k] = floats(None if is_missing(value) else value)
                     continue
             raise InstanceError(
-                f"column {quoted(header)} of {self.noun} {quoted(self.labels[k])} is {quoted(value)}; expected "
+                f"column {header!r} of {self.noun} {quoted(self.labels[k])} is {quoted(value)}; expected "
                 "a number (the column is a resource because it is in both tables: if it is not one, call "
                 f"it 'attribute:{header}')"
             )
@@ -342,7 +338,7 @@ class _Table:
             return None
         label_texts = [str(label) for label in labels]
         for label, header in header_of.items():
-            problem = f"column {quoted(header)} names no {noun}"
+            problem = f"column {header!r} names no {noun}"
             require_known(label, label_texts, problem, InstanceError)
         for label in label_texts:
             problem = f"the table of users has no '{prefix}{label}', but one for another {noun}"
@@ -359,7 +355,7 @@ class _Table:
             name = header.removeprefix(ATTRIBUTE) if isinstance(header, str) else header
             if name in free:
                 raise InstanceError(
-                    f"the table of {self.noun}s has attribute {quoted(name)} twice; rename one"
+                    f"the table of {self.noun}s has attribute {name!r} twice; rename one"
                 )
             free[name] = self.frame[header].array
         return pd.DataFrame(free, index=pd.Index(self.labels, dtype=object))
@@ -371,7 +367,7 @@ class _Table:
             is_resource = name in resources or header in NUMERIC_ATTRIBUTES
             if not is_resource and _is_numeric(self.frame[header]):
                 raise InstanceError(
-                    f"column {quoted(header)} of users holds numbers but is not in the table of servers, so it "
+                    f"column {header!r} of users holds numbers but is not in the table of servers, so it "
                     "may be a resource that no server offers: add it to the servers, or call it "
                     f"'attribute:{header}'; {nearest(name, sorted(map(str, meant)))}"
                 )
@@ -489,7 +485,7 @@ def _units(
             where = origin.setdefault(resource, source)
             if first != unit:
                 raise InstanceError(
-                    f"resource {quoted(resource)} is in {quoted(first)} in {where} and in {quoted(unit)} in "
+                    f"resource {resource!r} is in {quoted(first)} in {where} and in {unit!r} in "
                     f"{source}; convert one of them"
                 )
     return units
@@ -535,7 +531,7 @@ def _resource_columns(
         )
         if parsed != (resource, unit):
             raise InstanceError(
-                f"resource {quoted(resource)} in {quoted(unit)} cannot be told from its header; rename one of "
+                f"resource {resource!r} in {unit!r} cannot be told from its header; rename one of "
                 "them"
             )
         yield header, table[:, k]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from ...errors import FairlpWarning, FileFormatError, ModelError, nearest, quoted, require_known
+from ...errors import FairlpWarning, FileFormatError, ModelError, nearest, require_known
 from ...tolerances import LARGEST_BOUND
 from ..programs.options import Names
 from ..programs.program import Block, Program, Sense, kind_of
@@ -308,7 +308,7 @@ def check_writable(program: Program, form: str) -> None:
         for i in impossible(lower, upper)[:1].tolist():
             name = getattr(program, f"{noun}_names")[i]
             raise ModelError(
-                f"program {program.name!r}: {noun} {quoted(name)} has lower bound {lower[i]} and upper "
+                f"program {program.name!r}: {noun} {name!r} has lower bound {lower[i]} and upper "
                 f"bound {upper[i]}, "
                 f"which no value meets, and {form} readers take such bounds for something else; "
                 "correct the bounds"

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from ...errors import FileFormatError, quoted
+from ...errors import FileFormatError
 from ..programs.program import Block, Program
 from ..programs.writers import format_of
 from .model_text import PIECE, NamedBlock, NameMap, Parsed, Source, clean, is_ours, shown
@@ -165,7 +165,7 @@ def write_nl(model: Model, path: str | Path) -> list[Path]:
 def _open(path: Path) -> Source:
     """Return the file's text, unpacked, with one kind of line ends; raise when it is not text."""
     if format_of(path) not in (".mps", ".lp"):
-        raise FileFormatError(f"cannot tell the format of {quoted(path.name)}; {_EXPECTED}")
+        raise FileFormatError(f"cannot tell the format of {path.name!r}; {_EXPECTED}")
     content = read_bytes(path)
     if path.suffix.lower() == ".gz":
         content = unpacked(content, path)

@@ -60,7 +60,7 @@ def distinct(values: Iterable[Any], noun: str) -> pd.Index[Any]:
     require_labels(items, f"the {noun} labels", InstanceError)
     index: pd.Index[Any] = pd.Index(items, dtype=object)
     for twice in index[index.duplicated()][:1]:
-        raise InstanceError(f"{noun} {quoted(twice)} occurs twice; labels must be unique")
+        raise InstanceError(f"{noun} {twice!r} occurs twice; labels must be unique")
     return index
 
 
@@ -227,10 +227,10 @@ def units(names: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
             f"units are {quoted(names)}; expected a mapping from resources to units (text)"
         )
     for resource, unit in names.items():
-        problem = f"a unit is given for {quoted(resource)}, which is no resource"
+        problem = f"a unit is given for {resource!r}, which is no resource"
         require_known(resource, list(resources), problem, InstanceError)
         if unit is not None:
-            require_text(unit, f"the unit of {quoted(resource)}", InstanceError)
+            require_text(unit, f"the unit of {resource!r}", InstanceError)
     return {str(resource): unit for resource, unit in names.items() if unit}
 
 
@@ -255,7 +255,7 @@ def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame | None:
             continue
         for label, entry in zip(names, entries, strict=True):
             if not is_writable(entry):
-                subject = f"{quoted(column)} of {names.name} {quoted(label)}"
+                subject = f"{column!r} of {names.name} {quoted(label)}"
                 require_writable(entry, subject, InstanceError)
     return ordered
 
@@ -269,7 +269,7 @@ def rates_fit(
     users, servers, resources = indices
     for r, resource in enumerate(resources):
         refused = (values > 0) & (d[:, r, None] > 0) & (c[None, :, r] == 0)
-        expected = f"0, since its tasks need {quoted(resource)}, of which the server has none"
+        expected = f"0, since its tasks need {resource!r}, of which the server has none"
         refuse(refused, values, (users, servers), "rate", expected, InstanceError)
 
 

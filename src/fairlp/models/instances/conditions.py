@@ -83,7 +83,7 @@ class Column:
                 continue
             if not isinstance(value, (str, int, float)):
                 raise InstanceError(
-                    f"attribute {quoted(name)} holds {type(value).__name__}; conditions compare text, "
+                    f"attribute {name!r} holds {type(value).__name__}; conditions compare text, "
                     "numbers and True/False"
                 )
             codes.append(code_of.setdefault(value, len(code_of)))
@@ -123,7 +123,7 @@ class Columns:
             sources = self._entries.get(name, [])
             if len(sources) > 1:
                 raise InstanceError(
-                    f"{quoted(name)} is the name of two columns (attributes or resources); rename one"
+                    f"{name!r} is the name of two columns (attributes or resources); rename one"
                 )
             if not sources:
                 return None
@@ -169,7 +169,7 @@ def condition_text(allowed: Mapping[Any, Any], whose: str) -> str:
     for name, values in allowed.items():
         if not isinstance(name, str) or "`" in name or not name:
             raise InstanceError(
-                f"{whose} has a condition on {quoted(name)}; expected a name without backticks"
+                f"{whose} has a condition on {name!r}; expected a name without backticks"
             )
         plain = (
             name.isidentifier()
@@ -191,7 +191,7 @@ def _literal_text(value: Any, name: str, whose: str) -> str:
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, (str, int, float)) or repr(value) in ("nan", "inf", "-inf"):
         raise InstanceError(
-            f"{whose} allows {quoted(value)} for attribute {quoted(name)}; expected text, a number or a flag"
+            f"{whose} allows {quoted(value)} for attribute {name!r}; expected text, a number or a flag"
         )
     return repr(value)
 
@@ -306,7 +306,7 @@ class _Condition:
         column = self.columns.find(name)
         if column is None:
             self._fail(
-                f"no attribute or resource of servers is called {quoted(name)}; "
+                f"no attribute or resource of servers is called {name!r}; "
                 f"{nearest(name, self.columns.names)} (text needs quotes, True and False are capital)"
             )
         return column
@@ -491,7 +491,7 @@ def _positions(servers: Iterable[Any], user: Any, position: Mapping[Any, int]) -
         )
         if not is_label:
             raise InstanceError(
-                f"eligible of user {quoted(user)} names server {quoted(server)}, which is unknown; "
+                f"eligible of user {user!r} names server {quoted(server)}, which is unknown; "
                 f"{nearest(server, position)}"
             )
         positions.append(position[server])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest, quoted
+from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest
 from ...keywords import lists
 from ..notation.expressions import Index
 from ..notation.labels import (
@@ -755,7 +755,7 @@ class Instance:
                 label for position, label in enumerate(labels) if label in labels[:position]
             )
             raise InstanceError(
-                f"two servers would be called {quoted(twice)}; give rows of identical servers other "
+                f"two servers would be called {twice!r}; give rows of identical servers other "
                 "labels"
             )
         return of_servers(self, row).derived(
@@ -975,7 +975,7 @@ class Instance:
         for name in changes:
             if name not in arguments:
                 raise UnknownNameError(
-                    f"an instance has no {quoted(name)} to replace; {nearest(name, arguments)}"
+                    f"an instance has no {name!r} to replace; {nearest(name, arguments)}"
                 )
         if not self.has_jobs:
             arguments["job_sizes"] = None  # whatever users there are then

@@ -401,9 +401,7 @@ def rows_of(queues: Any, resources: Index) -> dict[str, Row]:
     for path, entry in entries:
         name = cleaned(path)
         if name in rows:
-            raise InstanceError(
-                f"queue {quoted(name)} occurs twice; the path of a queue must be unique"
-            )
+            raise InstanceError(f"queue {name!r} occurs twice; the path of a queue must be unique")
         rows[name] = _row(name, entry, resources)
     return rows
 
@@ -426,7 +424,7 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
             f"queue is {quoted(queue)}; expected the path of each user's queue, {len(users)} of them"
         )
     labelled = zip(users, labels, strict=True)
-    paths = [cleaned(path, f" of user {quoted(user)}") for user, path in labelled]
+    paths = [cleaned(path, f" of user {user!r}") for user, path in labelled]
     used = {above for path in paths for above in lineage(path)}
     idle = [path for path in rows if path not in used]
     for user, path in zip(users, paths, strict=True):
@@ -434,7 +432,7 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
             meant = nearest(path, idle)
             if meant.startswith("did you mean"):
                 raise InstanceError(
-                    f"user {quoted(user)} stands in queue {quoted(path)}, which is not in queues; {meant}"
+                    f"user {user!r} stands in queue {quoted(path)}, which is not in queues; {meant}"
                 )
     return paths
 
@@ -481,9 +479,9 @@ def _amounts(amounts: Any, name: str, resources: Index, default: float) -> np.nd
     row = np.full(len(resources), default)
     place = {resource: r for r, resource in enumerate(resources)}
     for resource, amount in _mapping(amounts, name).items():
-        require_known(resource, place, f"{name} names {quoted(resource)}", InstanceError)
+        require_known(resource, place, f"{name} names {resource!r}", InstanceError)
         if amount is not None:
-            row[place[resource]] = _number(amount, f"{name}, resource {quoted(resource)},")
+            row[place[resource]] = _number(amount, f"{name}, resource {resource!r},")
     return row
 
 
@@ -515,7 +513,7 @@ def _records(table: pd.DataFrame, resources: Index) -> Iterable[tuple[Any, dict[
         if word in KINDS and name:
             key_of[column] = word, name
     for column in table.columns:
-        problem = f"the table of queues has a column {quoted(column)}"
+        problem = f"the table of queues has a column {column!r}"
         require_known(column, ["weight", *key_of], problem, InstanceError)
     if not table.columns.is_unique:
         raise InstanceError("the table of queues has a column twice; expected each once")

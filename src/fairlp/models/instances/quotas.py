@@ -140,7 +140,7 @@ def quotas_of(rows: Mapping[str, Said], tree: Sequence[str], resources: Index) -
     for path, quotas in rows.items():
         for k, kind in enumerate(KINDS):
             for name, amount in quotas.get(kind, {}).items():
-                owner = f"{kind} of queue {quoted(path)}, {quoted(name)},"
+                owner = f"{kind} of queue {quoted(path)}, {name!r},"
                 if not amount >= 0 or (k == 0 and np.isinf(amount)):
                     raise InstanceError(
                         f"{owner} is {amount:g}; expected a number >= 0 (leave it out for none)"

@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, quoted
-from ..notation.labels import Index
-from ..notation.reals import NumberError, floats
+from ..notation.labels import Index, numbers_in
 from . import checks
 
 if TYPE_CHECKING:
@@ -73,22 +72,13 @@ def rounds_of(instance: Instance) -> Rounds:
     rounds = pd.Index(attributes[ROUND] if has_rounds else np.ones(len(labels), dtype=int))
     kinds = pd.Index(attributes[KIND] if has_rounds and KIND in attributes else labels)
     for name, values in ((ROUND, rounds), (KIND, kinds)):
-        if values.isna().any():
-            server = labels[int(values.isna().argmax())]
-            raise InstanceError(
-                f"server {quoted(server)} has no {name}; expected the {name} of every server in the "
-                f"attribute {name!r}, or of none"
-            )
+        problem = f"has no {name}; expected the {name} of every server in the attribute {name!r}, or of none"
+        checks.refuse_label(values.isna(), instance.servers, problem)
     round_of, round_labels = rounds.factorize()
     kind_of, kind_labels = kinds.factorize()
     places = pd.MultiIndex.from_arrays([round_of, kind_of])
-    if places.has_duplicates:
-        row = int(places.duplicated().argmax())
-        raise InstanceError(
-            f"server {quoted(labels[row])} is of kind {quoted(kinds[row])} in round "
-            f"{quoted(rounds[row])}, as is another server; expected each kind once in a round "
-            "(several alike are one row with a count)"
-        )
+    problem = "is of a kind that is in its round already; expected each kind once (alike servers have a count)"
+    checks.refuse_label(places.duplicated(), instance.servers, problem)
     return Rounds(
         Index("s", round_labels, "round"), Index("i", kind_labels, "kind"), round_of, kind_of
     )
@@ -132,23 +122,17 @@ def _tables(instance: Instance, rates: Any) -> dict[Any, Any]:
     elif isinstance(rates, Mapping):
         tables = dict(rates)
     else:
-        try:
-            array = floats(rates)
-        except NumberError as error:
-            raise InstanceError(
-                f"rates by round are not all numbers ({error}); expected {expected}"
-            ) from None
+        array = numbers_in(rates, (), "rates by round", InstanceError)
         if array.ndim != 3 or array.shape[:2] != instance.shape:
             raise InstanceError(
-                f"rates by round have shape {array.shape}; expected {expected}: "
-                f"{instance.shape[0]} × {instance.shape[1]} × rounds"
+                f"rates by round have shape {array.shape}; expected {expected}, {instance.shape} × rounds"
             )
         tables = {s + 1: array[:, :, s] for s in range(array.shape[2])}
     if not tables:
         raise InstanceError(f"there are rates of no round; expected {expected}")
-    if any(table is None for table in tables.values()):
-        label = next(label for label, table in tables.items() if table is None)
-        raise InstanceError(f"round {quoted(label)} has no rates; expected {expected}")
+    for label, table in tables.items():
+        if table is None:
+            raise InstanceError(f"round {quoted(label)} has no rates; expected {expected}")
     return tables
 
 

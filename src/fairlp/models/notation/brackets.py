@@ -29,7 +29,7 @@ def places_in(
     if len(keys) > len(indices) or (
         len(keys) < len(indices) and all(isinstance(selector, Index) for selector in keys)
     ):
-        raise ModelError(f"{quoted(name)} has {len(indices)} indices ({symbols}), not {len(keys)}")
+        raise ModelError(f"{name!r} has {len(indices)} indices ({symbols}), not {len(keys)}")
     places: list[int | None] = []
     free: list[Index] = []
     parts: Parts = []
@@ -45,7 +45,7 @@ def places_in(
             parts.append((index, _several(name, selector, index)))
         if not index.labels.equals(free_index.labels) or free_index.symbol in symbols_of(free):
             raise ModelError(
-                f"{quoted(name)}: index {index.symbol!r} cannot be replaced by {free_index.symbol!r}, which has "
+                f"{name!r}: index {index.symbol!r} cannot be replaced by {free_index.symbol!r}, which has "
                 "other labels or is there already"
             )
         free.append(free_index)
@@ -59,15 +59,15 @@ def _several(name: str, key: Any, index: Index) -> np.ndarray:
     """
     if isinstance(key, slice):
         if not (key.step is None or is_whole_number(key.step)) or key.step == 0:
-            raise ModelError(f"{quoted(name)} is taken in steps of {quoted(key.step)}")
+            raise ModelError(f"{name!r} is taken in steps of {quoted(key.step)}")
         ends = (key.start, key.stop)
         if all(end is None or is_whole_number(end) for end in ends):
             return np.arange(len(index))[key]
         first, last = (None if end is None else _position(name, end, index) for end in ends)
         return np.arange(len(index))[slice(first, None if last is None else last + 1, key.step)]
     if np.asarray(key).dtype == bool:
-        mask = np.asarray(aligned(key, (index,), f"the mask of {quoted(name)}", ModelError))
-        require_shape(mask.shape, (index,), f"the mask of {quoted(name)}", ModelError)
+        mask = np.asarray(aligned(key, (index,), f"the mask of {name!r}", ModelError))
+        require_shape(mask.shape, (index,), f"the mask of {name!r}", ModelError)
         return np.flatnonzero(mask)
     return positions_of([key], [index], quoted(name), UnknownNameError)
 
@@ -76,6 +76,6 @@ def _position(name: str, label: Any, index: Index) -> int:
     """Return the position of a label of an index."""
     if not is_label(label, index):
         raise UnknownNameError(
-            f"{quoted(name)} has no {index.name} {quoted(label)}; {nearest(label, index)}"
+            f"{name!r} has no {index.name} {quoted(label)}; {nearest(label, index)}"
         )
     return int(index.labels.get_loc(label))  # type: ignore[arg-type]

@@ -85,6 +85,7 @@ def chosen(data: Any, over: Indices, subject: str) -> tuple[Indices, np.ndarray]
 
     Examples
     --------
+    >>> from fairlp import Index
     >>> i, j = Index("i", ["a", "b"], "node"), Index("j", ["a", "b"], "node")
     >>> indices, positions = chosen([("b", "a"), ("a", "b")], (i, j), "arcs")
     >>> positions.tolist()
@@ -102,6 +103,7 @@ def chosen(data: Any, over: Indices, subject: str) -> tuple[Indices, np.ndarray]
 def spread(positions: np.ndarray, axes: Indices, over: Indices) -> np.ndarray:
     """Return positions over some indices as positions over more: for each label of the others.
 
+    >>> from fairlp import Index
     >>> i, t = Index("i", ["a", "b"]), Index("t", [1, 2, 3])
     >>> spread(np.array([1]), (i,), (i, t)).tolist()
     [3, 4, 5]
@@ -135,6 +137,7 @@ def listed_numbers(
 ) -> ListedNumbers | None:
     """Return the numbers of labelled data that need not have all combinations; None for others.
 
+    >>> from fairlp import Index
     >>> n = Index("n", ["ann", "bob"], "user")
     >>> listed_numbers({"bob": 3}, (n,), "the fixed value")
     ListedNumbers(positions=array([1]), values=array([3]))
@@ -179,8 +182,7 @@ def _columns(data: Any, over: Indices, subject: str) -> tuple[Sequence[Any], lis
     if not entries:
         return symbols_of(over), [[] for _ in over]
     is_pair = [
-        isinstance(entry, (tuple, list, np.ndarray))
-        and np.ndim(entry) > 0
+        (isinstance(entry, (tuple, list)) or getattr(entry, "ndim", 0) > 0)
         and not is_label(entry, *over)
         for entry in entries
     ]

@@ -264,11 +264,9 @@ def _scaled(term: AnyTerm, factor: Labelled) -> AnyTerm:
     if _sums(term, factor.indices):  # ∑_t x[t], times c[t]: two indices of one symbol
         if isinstance(term, Term):
             return spread(term).scaled(factor)
-        symbol = factor.indices[0].symbol
         raise ModelError(
-            f"a sum of logarithms or powers over {quoted(symbol)} is multiplied by numbers over "
-            f"{quoted(symbol)}; sum over another "
-            f"symbol: m = {symbol}.alias('m')"
+            "a sum of logarithms or powers is multiplied by numbers over an index that it is a sum over; sum "
+            "over an alias: m = n.alias('m')"
         )
     return replace(term, coefficient=times(term.coefficient, factor))
 
@@ -773,28 +771,18 @@ def objective(
         worst = weight.min(initial=0.0) if model.sense == "min" else weight.max(initial=0.0)
         if worst:
             raise ModelError(
-                f"the weight of {absolute} is {worst:g}, and to {model.sense}imize that is not "
-                "convex: it needs "
-                f"integers; expected weights {'>=' if model.sense == 'min' else '<='} 0"
+                f"the weight of {absolute} is {worst:g}, and to {model.sense}imize that is not convex: it needs "
+                "integers; expected weights of the other sign"
             )
     if not parts:
         return cost, offset, None
     weight, constant, alpha = map(np.concatenate, zip(*parts, strict=True))
     concave = weight * np.sign(alpha)  # a square is convex
     refused = concave < 0 if model.sense == "max" else concave > 0
-    if refused.any():
-        first = alpha[refused][0]
-        kind = (
-            "logarithms"
-            if first == 1
-            else "powers, times their exponents,"
-            if first > 0
-            else "squares, times 2,"
-        )
+    for found in weight[refused][:1].tolist():
         raise ModelError(
-            f"model {model.name!r}: the weights of {kind} must be "
-            f"{'>=' if weight[refused][0] < 0 else '<='} 0 to "
-            f"{model.sense}imize (the problem would not be concave); found {weight[refused][0]:g}"
+            f"model {model.name!r}: the weights of logarithms, powers (times their exponents) and squares make "
+            f"no concave problem to {model.sense}imize; found {found:g}"
         )
     inner = assemble(batches, (size, n_columns), "csr")
     is_used = weight != 0  # a term of weight 0 adds nothing, also where its argument is 0

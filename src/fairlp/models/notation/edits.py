@@ -24,30 +24,22 @@ def replaced(
     kind, full_name, old = _of(model, name)
     _refuse_part(model, kind, full_name)
     if not isinstance(old, Constraint):
-        raise ModelError(f"{quoted(full_name)} is a {kind}; only constraints are replaced")
+        raise ModelError(f"{full_name!r} is a {kind}; only constraints are replaced")
     if (kind, full_name) in model._owners.values():
         raise ModelError(
-            f"constraint {quoted(full_name)} has variables or rows of its own; remove it, and declare it anew"
+            f"constraint {full_name!r} has variables or rows of its own; remove it, and declare it anew"
         )
     has_same_indices = isinstance(relation, Relation) and set(symbols_of(relation.indices)) == set(
         symbols_of(old.over)
     )
-    if (
-        where is ...
-        and not has_same_indices
-        and not old._mask._is_full
-        and isinstance(relation, Relation)
-    ):
-        old_symbols, new_symbols = (
-            ",".join(symbols_of(indices)) for indices in (old.over, relation.indices)
-        )
+    is_relation = isinstance(relation, Relation)
+    if where is ... and is_relation and not has_same_indices and not old._mask._is_full:
         raise ModelError(
-            f"constraint {old.name!r} holds for some of ({old_symbols}), and the new relation for each of "
-            f"({new_symbols}); "
-            "say with where=… for which (None: all)"
+            f"constraint {old.name!r} holds for some labels, and the new relation runs over other indices; say "
+            "with where=… for which (None: all)"
         )
     if where is ...:
-        stays = isinstance(relation, Relation) and set(old.over) == set(relation.indices)
+        stays = is_relation and set(old.over) == set(relation.indices)
         where = old._mask if stays or not old._mask._is_full else None
     return declared(
         model,
@@ -73,8 +65,7 @@ def removed(model: Declarations, name: Any) -> None:
     ]
     if places:
         raise ModelError(
-            f"{kind} {quoted(full_name)} is used in {_listed(places)} of model {model.name!r}; remove or "
-            "replace first what uses it"
+            f"{kind} {full_name!r} is used in {', '.join(places)}; remove or replace first what uses it"
         )
     _drop(model, kind, full_name)
 
@@ -98,7 +89,7 @@ def _outside(model: Declarations, block: Any, parts: list[tuple[str, str]]) -> l
     if isinstance(block, Subset):
         blocks = [("variable", model.variables), ("constraint", model.constraints)]
         places = [
-            f"{kind} {quoted(name)}"
+            f"{kind} {name!r}"
             for kind, table in blocks
             for name, table_block in table.items()
             if isinstance(table_block, (Variable, Constraint))
@@ -107,17 +98,15 @@ def _outside(model: Declarations, block: Any, parts: list[tuple[str, str]]) -> l
     else:
         names = (block.name,)
         places = [
-            f"constraint {quoted(name)}"
+            f"constraint {name!r}"
             for name, row in model.constraints.items()
             if uses(names, *row.relation.parts)
         ]
         places += ["the objective"] if uses(names, *model.objectives) else []
         places += [
-            f"definition {quoted(name)}"
-            for name, node in model.definitions.items()
-            if uses(names, node)
+            f"definition {name!r}" for name, node in model.definitions.items() if uses(names, node)
         ]
-    inside = {f"{kind} {quoted(name)}" for kind, name in parts}
+    inside = {f"{kind} {name!r}" for kind, name in parts}
     return [place for place in places if place not in inside]
 
 
@@ -151,9 +140,8 @@ def with_absolutes(
         places += ["the new objective"] if uses((name,), *new_objectives) else []
         if places:
             raise ModelError(
-                f"variable {quoted(name)} stands for {old[name]} in the objective that is replaced, and "
-                "is used in "
-                f"{_listed(places)}; declare a variable of your own for it"
+                f"variable {name!r} stands for {old[name]} in the objective that is replaced, and is used "
+                f"in {', '.join(places)}; declare a variable of your own for it"
             )
     for name in old:
         del model._absolutes[name]
@@ -183,14 +171,10 @@ def _refuse_part(model: Declarations, kind: str, declared_name: str) -> None:
     """Raise for what was declared together with something else, and goes with it."""
     owner = model._owners.get((kind, declared_name))
     name = declared_name if owner is None else owner[1]
-    if name in model._absolutes and (owner or kind == "variable"):
-        node = model._absolutes[name]
+    if owner is not None or (kind == "variable" and name in model._absolutes):
+        user = model._absolutes.get(name, name)
         raise ModelError(
-            f"{declared_name!r} stands for {node} in the objective; it goes when the objective is replaced"
-        )
-    if owner is not None:
-        raise ModelError(
-            f"{declared_name!r} belongs to {owner[0]} {quoted(name)}, and goes when that is removed"
+            f"{declared_name!r} was declared for {user}, and goes when that, or the objective, is replaced"
         )
 
 
@@ -249,23 +233,15 @@ def _of(model: Declarations, name: Any) -> tuple[str, str, Any]:
     # the one over other symbols is the same
     base = name.base if isinstance(name, (Parameter, Variable)) else name
     if not isinstance(base, (Constraint, Parameter, Variable, Subset)):
-        kind = type(name).__name__
-        raise ModelError(
-            f"a {kind} is no handle; expected a name, or a constraint, variable, parameter or "
-            "subset"
-        )
+        raise ModelError(f"{quoted(name)} is no name and no handle of a declaration")
     kind = type(base).__name__.lower()
     base_name = str(base.name)
     if model._table(kind).get(base_name) is base:
         return kind, base_name, base
     raise ModelError(
-        f"{kind} {quoted(base_name)} is of another model, or was removed or replaced; take "
-        f"model[{quoted(base_name)}] of {model.name!r}"
+        f"{kind} {base_name!r} is of another model, or was removed or replaced; take "
+        f"model[{base_name!r}] of {model.name!r}"
     )
-
-
-def _listed(texts: list[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def handle(model: Declarations, name: Any) -> Any:

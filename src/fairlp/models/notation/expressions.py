@@ -558,14 +558,6 @@ class SumOver(Expression):
     """``Σ body`` over some of its indices."""
 
     def __init__(self, body: Expression, over: Indices) -> None:
-        free = symbols_of(body.indices)
-        for index in over:
-            if index.symbol not in free:
-                raise ModelError(
-                    f"the sum over {index.symbol!r} of {body} is over an index that does not "
-                    "occur; "
-                    f"it has {', '.join(sorted(free)) or 'no index'}"
-                )
         summed = symbols_of(over)
         self.body, self.over = body, tuple(_own(body, index, "sum") for index in union(over))
         self.indices = tuple(index for index in body.indices if index.symbol not in summed)
@@ -583,11 +575,9 @@ def _own(node: Expression, index: Index, operation: str) -> Index:
         None,
     )
     if axis is None:
-        symbols = ", ".join(symbols_of(node.indices)) or "no index"
-        shown = index if isinstance(index, Index) else quoted(index)
         raise ModelError(
-            f"{operation} of {node} along {shown}: expected one of its indices, an Index; it has "
-            f"{symbols}"
+            f"{operation} of {node} along {quoted(index)}: expected one of its indices, "
+            f"{', '.join(symbols_of(node.indices)) or 'and it has none'}"
         )
     if axis is not index:
         is_part = axis.whole is not None and axis.whole.labels.equals(index.labels)
@@ -703,11 +693,9 @@ class GroupedExpression(Immutable):
             to.__dict__["_of_groups"] = True
         if to is symbol:
             codes = to.labels.get_indexer(pd.Index(groups, tupleize_cols=False))
-        if (codes < 0).any():
-            position = int((codes < 0).argmax())
+        for k in np.flatnonzero(codes < 0)[:1].tolist():
             raise ModelError(
-                f"{subject} puts {axes[0].name} {quoted(axes[0][position])} in {quoted(groups[position])}, which is no "
-                f"{to.name}"
+                f"{subject}{located(axes, [k])} is {quoted(groups[k])}, which is no {to.name}"
             )
         self.body = body
         self.index = axes[0]
@@ -830,9 +818,7 @@ class Power(OfArgument):
             value = math.nan
         if not (-math.inf < value < 1 or value == 2) or value == 0:
             raise ModelError(
-                f"the exponent of a power is {quoted(exponent)}; expected a number below 1, not 0, or 2 "
-                "(of powers above 1 "
-                "only squares are supported, log(…) is what powers tend to at 0)"
+                f"the exponent of a power is {quoted(exponent)}; expected a number below 1, not 0, or 2"
             )
         self.exponent = value
 
@@ -907,19 +893,11 @@ class Relation(Immutable):
     _names = frozenset({"left", "comparison", "right", "indices"})
 
     def __init__(self, left: Expression, comparison: Comparison, right: Expression) -> None:
-        if any(isinstance(side, Abs) and side.degree for side in (left, right)):
-            raise ModelError(
-                f"({left}) {comparison} ({right}) is not linear: abs(e) <= b takes numbers b (with "
-                "variables write "
-                "e <= b and -e <= b); >= and == are not convex, and need integers"
-            )
         if max(left.degree, right.degree) > 1:
-            side = left if left.degree > 1 else right
             raise ModelError(
-                f"a constraint must be linear, and {side} is not: logarithms, powers and squares "
-                "belong in the objective or in levels (model.leximin), and an absolute value "
-                "stands alone (abs(e) <= b); "
-                f"{_SQUARES}"
+                f"({left}) {comparison} ({right}) is not linear: logarithms, powers and squares belong in the "
+                "objective or in levels (model.leximin), and an absolute value stands alone, below numbers "
+                f"(abs(e) <= b; >= and == need integers); {_SQUARES}"
             )
         self.left = left
         self.comparison = comparison
@@ -1178,25 +1156,13 @@ def _factor(value: Any, beside: Expression, is_left: bool) -> Expression:
     try:
         axes = placed(value, candidates, subject, ModelError)
     except ModelError as error:
-        raise ModelError(f"{error}{_matrix_remedy(value, beside)}") from None
+        raise ModelError(
+            f"{error}; the rows of a matrix run over another index of the model (or an alias of the same: m = "
+            f"n.alias('m')); of a quadratic form, {_SQUARES}"
+        ) from None
     if not is_sparse:
         return _data(value, *_numbers(value, axes, subject), subject)
     return Data("", axes, parameter_values(value, axes, subject))
-
-
-def _matrix_remedy(matrix: Any, beside: Expression) -> str:
-    """Return what to write for a matrix beside a formula that does not fit."""
-    shape = np.shape(matrix)
-    if len(shape) == 2 and shape[0] == shape[1] == math.prod(shape_of(beside.indices)):
-        return (
-            f"; of a quadratic form, {_SQUARES}; of a matrix from an index to itself, the model has an "
-            "alias of it: m = n.alias('m'), Model('m', indices=(m, n))"
-        )
-    return (
-        "; the rows of a matrix run over another index of the model (of as many labels, or an alias of "
-        "the same), which Model('m', indices=(i, n)) or a parameter over it tells: "
-        "i = fairlp.Index('i', range(rows)), model.parameter('A', (i, n), A)"
-    )
 
 
 def selection(index: Index, positions: np.ndarray) -> tuple[Index, csr_array[Any], Index]:

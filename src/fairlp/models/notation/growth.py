@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import ModelError, UnknownNameError, nearest, quoted
 from .combinations import spread
 from .expressions import Along, Data, Expression, children
-from .labels import Index, Indices, in_order, shape_of, symbols_of
+from .labels import Index, Indices, in_order, shape_of
 from .variables import Element, Parameter, Variable, bounds, declared_numbers, subset_of
 
 if TYPE_CHECKING:
@@ -38,9 +38,8 @@ def extend(model: Declarations, index: Index, label: Any, entries: Mapping[str, 
 def _index_of(model: Declarations, index: Any) -> Index:
     """Return the model's index that is to grow; raise where other things would no longer fit."""
     if not any(candidate is index for candidate in model.indices):
-        symbols = ", ".join(symbols_of(model.indices))
         raise ModelError(
-            f"model {model.name!r} is extended along {quoted(index)}; expected one of its indices: {symbols}"
+            f"model {model.name!r} is extended along {quoted(index)}; expected one of its indices"
         )
     if len(index._users()) > 1:
         gc.collect()  # a model that was deleted is there until then
@@ -130,7 +129,7 @@ class _Growth:
         for name in self.entries:
             if name not in names:
                 raise UnknownNameError(
-                    f"{self.subject} is given {quoted(name)}, which does not run over the index or is not "
+                    f"{self.subject} is given {name!r}, which does not run over the index or is not "
                     f"there; {nearest(name, names)}"
                 )
 
@@ -142,7 +141,7 @@ class _Growth:
         for name in entry:
             if name not in _OF_VARIABLES:
                 raise UnknownNameError(
-                    f"{self.subject} is given {quoted(name)} of variable {variable!r}; "
+                    f"{self.subject} is given {name!r} of variable {variable!r}; "
                     f"{nearest(name, _OF_VARIABLES)}"
                 )
         return dict(entry)
@@ -198,10 +197,8 @@ class _Growth:
         """Return the numbers of a parameter with those of the new label."""
         rest, axis = self._rest(parameter.indices)
         if parameter.name not in self.entries and parameter.default is None:
-            over = f" over ({', '.join(symbols_of(rest))})" if rest else ""
             raise ModelError(
-                f"{self.subject} has no numbers{over} for parameter {parameter.name!r}; write "
-                f"model.extend({self.index.symbol}, {quoted(self.label)}, {parameter.name}=…)"
+                f"{self.subject} has no numbers for parameter {parameter.name!r}; give {parameter.name}=…"
             )
         values = self.entries.get(parameter.name)
         new = declared_numbers(values, rest, parameter.name, parameter.default)
@@ -276,8 +273,8 @@ class _Growth:
         else:
             name = places[0][1]
             raise ModelError(
-                f"{self.subject} has no mask for {name!r}, which holds for some labels; write "
-                f"model.extend({self.index.symbol}, {quoted(self.label)}, {name}={{'where': True}})"
+                f"{self.subject} has no mask for {name!r}, which holds for some labels; give "
+                f"{name}={{'where': True}}"
             )
         return chosen, mask._is_full and len(chosen) == len(every)
 
@@ -297,12 +294,8 @@ class _Growth:
         rest, _ = self._rest(mask.indices)
         for name, where in self._wheres(places):
             if not np.array_equal(self._positions(name, where, rest), chosen):
-                leader = next(
-                    name for _, name, block in _masks(self.model) if block is mask._source
-                )
                 raise ModelError(
-                    f"{self.subject} is given a mask for {name!r}, which exists where {leader!r} does, and "
-                    f"that is elsewhere; leave it out"
+                    f"{self.subject} is given a mask for {name!r}, which follows another one; leave it out"
                 )
 
     def _positions(self, name: str, where: Any, rest: Indices) -> np.ndarray:
@@ -350,9 +343,8 @@ class _Growth:
         if side.size and (side == side[0]).all():
             return None if np.isinf(side[0]) else float(side[0])
         raise ModelError(
-            f"{self.subject} has no {name} bound for variable {variable.name!r}, whose elements have none "
-            "in common; write "
-            f"model.extend({self.index.symbol}, {quoted(self.label)}, {variable.name}={{{name!r}: …}})"
+            f"{self.subject} has no {name} bound for variable {variable.name!r}, whose elements have none in "
+            f"common; give {variable.name}={{{name!r}: …}}"
         )
 
 

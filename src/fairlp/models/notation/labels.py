@@ -98,13 +98,10 @@ class Index(Immutable):
             raise ModelError("the symbol of an index is empty; expected a letter or a word")
         self.symbol = symbol
         self.whole = whole
-        self.labels = in_order(labels, f"index {quoted(symbol)}", ModelError)
+        self.labels = in_order(labels, f"index {symbol!r}", ModelError)
         self.name = name or symbol
-        if not self.labels.is_unique:
-            twice = quoted(self.labels[self.labels.duplicated()][0])
-            raise ModelError(
-                f"index {quoted(symbol)} has label {twice} twice; expected each {self.name} once"
-            )
+        for twice in self.labels[self.labels.duplicated()][:1]:
+            raise ModelError(f"index {symbol!r} has label {quoted(twice)} twice; expected it once")
 
     def _used_by(self, user: object) -> None:
         """Note a model or an instance, whose arrays have an entry for each label."""
@@ -477,12 +474,11 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
     Traceback (most recent call last):
         ...
     fairlp.errors.InstanceError: capacities names resource 0, which is unknown; known: 'cpu', 'memory' \
-(0, 1, … are the labels that pandas gives by default: give them others with .set_index(column) or \
-.set_axis(labels), or hand over .to_numpy() for numbers by position)
+(give labels with .set_index(column), or numbers by position with .to_numpy())
     >>> aligned({"memory": 18}, (r,), "the argument 'weights'", InstanceError)
     Traceback (most recent call last):
         ...
-    fairlp.errors.InstanceError: the argument 'weights' has no resource 'cpu'; expected every resource: 'cpu', 'memory'
+    fairlp.errors.InstanceError: the argument 'weights' has no resource 'cpu'; expected every one
     """
     if type(data) is np.ndarray:
         return data
@@ -500,14 +496,12 @@ def aligned(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> An
         ranks = order(levels, known_axes, subject, error)
         return data.to_numpy()[ranks].reshape(shape_of(known_axes))
     if carries_labels(data) and not isinstance(data, Mapping):
-        places = []
-        for depth, size in enumerate(data.shape):
-            labels = labels_on(data, depth) if _is_data_array(data) else data.axes[depth]
-            axis = axes[depth] if depth < len(axes) else None
-            if labels is None or axis is None:
-                places.append(np.arange(size))
-            else:
-                places.append(order([labels], [axis], subject, error))
+        places = [
+            np.arange(size)
+            if labels is None or axis is None
+            else order([labels], [axis], subject, error)
+            for (_, labels, size), axis in zip_longest(_axes_of(data), axes[: data.ndim])
+        ]
         return data.to_numpy()[np.ix_(*places)]
     if isinstance(data, Mapping):
         entries = list(data.values())
@@ -639,11 +633,10 @@ def arranged(data: Any, axes: Axes, subject: str, error: type[FairlpError]) -> A
     if guessed and not _is_data_array(data):
         guessed = len({frozenset(axes[k] or (k,)) for k in free}) < len(free)
     if guessed or sorted(axis_of) != list(places):
-        expected = ", ".join(repr(axis.name) for axis in axes[: len(names)] if axis is not None)
+        expected = [axis.name for axis in axes if axis is not None]
         raise error(
-            f"{subject} is over {', '.join(map(repr, names))}; expected {expected} (rename its "
-            "dimensions or levels, or "
-            "hand over .to_numpy() to give numbers by position)"
+            f"{subject} is over {quoted(names)}; expected {quoted(expected)} (rename its dimensions or levels, "
+            "or hand over .to_numpy() to give numbers by position)"
         )
     turned = [axis_of.index(k) for k in places]
     if turned == list(places):
@@ -687,9 +680,8 @@ def placed(data: Any, beside: Sequence[Index], subject: str, error: type[FairlpE
     >>> placed([1, 3], (n, i), "the list", FairlpError)
     Traceback (most recent call last):
         ...
-    fairlp.errors.FairlpError: the list could run over (n) or (i); name its axes after the indices (a Series with \
-.rename_axis('n'), a frame with .rename_axis(index='n', columns='i')), or declare it with \
-model.parameter(name, indices, values)
+    fairlp.errors.FairlpError: the list could run over (n) or (i); name its axes after the indices, or declare \
+it with model.parameter(name, indices, values)
     """
     axes = _axes_of(data)
     fits = (
@@ -757,26 +749,23 @@ def axes_count(data: Any) -> int:
 
 def _axes_of(data: Any) -> list[tuple[Any, pd.Index[Any] | None, int]]:
     """Return the name, labels and length of each axis of data; None for no name or no labels."""
-    names = _names_of(data)
-    if names:
-        labels = [labels_on(data, depth) for depth in range(len(names))]
-        sizes = [
-            data.shape[k] if axis_labels is None else len(axis_labels)
-            for k, axis_labels in enumerate(labels)
-        ]
+    if isinstance(data, (pd.DataFrame, pd.Series)):
+        axes = data.axes
+        if data.index.nlevels > 1 and data.ndim == 1:
+            axes = [data.index.unique(level) for level in range(data.index.nlevels)]
+        return [(axis.name, axis, len(axis)) for axis in axes]
+    if _is_data_array(data):
+        sized = enumerate(zip(data.dims, data.shape, strict=True))
         return [
-            (name, _plain(axis_labels), size)
-            for name, axis_labels, size in zip(names, labels, sizes, strict=True)
+            (None if name == f"dim_{k}" else name, data.indexes.get(name), size)
+            for k, (name, size) in sized
         ]
     if isinstance(data, (Mapping, list, tuple)):
         entries = list(data.values() if isinstance(data, Mapping) else data)
-        axis_labels = _plain(list(data)) if isinstance(data, Mapping) else None
-        return [(None, axis_labels, len(entries)), *(_axes_of(entries[0]) if entries else [])]
+        labels = as_index(list(data)) if isinstance(data, Mapping) else None
+        entry = next(filter(carries_labels, entries), entries[0] if entries else None)
+        return [(None, labels, len(entries)), *_axes_of(entry)]
     return [(None, None, size) for size in np.shape(data)]
-
-
-def _plain(labels: Any) -> pd.Index[Any] | None:
-    return labels if labels is None or isinstance(labels, pd.Index) else as_index(labels)
 
 
 def _fits(
@@ -809,13 +798,8 @@ def _in_common(labels: Any, index: Index) -> int:
 
 def _names_of(data: Any) -> list[Any]:
     """Return the names of dimensions or levels, None where there is none."""
-    if isinstance(data, pd.DataFrame):
-        return [data.index.name, data.columns.name]
-    if isinstance(data, pd.Series):
-        return list(data.index.names)
-    if _is_data_array(data):
-        return [None if name == f"dim_{k}" else name for k, name in enumerate(data.dims)]
-    return []
+    is_table = carries_labels(data) and not isinstance(data, Mapping)
+    return [name for name, *_ in _axes_of(data)] if is_table else []
 
 
 def names_axis(name: Any, axis: Index | None) -> bool:
@@ -887,10 +871,9 @@ def order(
         return np.arange(len(first))
     positions = positions_of(columns, axes, subject, error)
     size = math.prod(shape_of(axes))
-    for position in np.setdiff1d(np.arange(size), positions)[:1].tolist():
-        raise error(
-            f"{subject} has no {_entry(axes, position)}; expected every one{_remedy(first)}"
-        )
+    if len(positions) < size:
+        missing = int(np.setdiff1d(np.arange(size), positions)[0])
+        raise error(f"{subject} has no {_entry(axes, missing)}; expected every one{_remedy(first)}")
     return np.argsort(positions)
 
 
@@ -965,7 +948,8 @@ def refuse(
     error: type[FairlpError],
 ) -> None:
     """Raise for the first entry that is refused, which its labels name."""
-    for place in np.argwhere(refused)[:1].tolist():
+    if refused.any():
+        place = np.argwhere(refused)[0].tolist()
         value = values[tuple(place)]
         raise error(f"{subject}{located(axes, place)} is {value:g}; expected {expected}")
 
@@ -977,21 +961,7 @@ def axes_text(indices: Sequence[Index]) -> str:
 
 def labels_on(data: Any, depth: int) -> Any:
     """Return the labels that something carries on an axis (0: rows), None where it carries none."""
-    if _is_data_array(data):
-        return data.indexes.get(data.dims[depth]) if depth < data.ndim else None
-    if isinstance(data, pd.DataFrame):
-        return data.axes[depth]
-    if isinstance(data, pd.Series):
-        if isinstance(data.index, pd.MultiIndex):
-            return list(dict.fromkeys(data.index.get_level_values(depth)))
-        return data.index if depth == 0 else None
-    if isinstance(data, Mapping):
-        if depth == 0:
-            return list(data)
-        data = list(data.values())
-    if depth > 0 and isinstance(data, (list, tuple)):
-        return next((labels_on(entry, depth - 1) for entry in data if carries_labels(entry)), None)
-    return None
+    return next((labels for _, labels, _ in _axes_of(data)[depth:]), None)
 
 
 def carries_labels(data: object) -> bool:

@@ -109,7 +109,7 @@ class Declarations(Tables):
         [[0.0, 0.0], [5.0, 0.0]]
         """
         require_name(name, "variable, parameter or subset")
-        indices = indices_before(f"parameter {quoted(name)}", over, values)
+        indices = indices_before(f"parameter {name!r}", over, values)
         numbers = declared_numbers(values, indices, name, default)
         self._register(name, indices)
         self._parameters[name] = Parameter(name, indices, numbers, doc, default=default, model=self)
@@ -146,8 +146,8 @@ class Declarations(Tables):
         >>> model.subset("A", (i, j), [("a", "b"), ("b", "c")])
         <Subset A of i,j: 2 of 9>
         """
-        indices = indices_before(f"subset {quoted(name)}", over, where)
-        elements = subset_of(where, indices, f"subset {quoted(name)}")
+        indices = indices_before(f"subset {name!r}", over, where)
+        elements = subset_of(where, indices, f"subset {name!r}")
         self._register(name, indices)
         self._subsets[name] = Subset(name, indices, elements.positions.copy(), doc)
         return self._subsets[name]
@@ -197,8 +197,8 @@ class Declarations(Tables):
         >>> Model("m").variable("x", n, upper=3, integer=True)
         <Variable 0 ≤ x[n] ≤ 3 integer: 2 users>
         """
-        indices = as_indices(over, f"variable {quoted(name)} runs over")
-        mask = subset_of(where, indices, f"variable {quoted(name)}")
+        indices = as_indices(over, f"variable {name!r} runs over")
+        mask = subset_of(where, indices, f"variable {name!r}")
         existing = None if mask._is_full else mask.positions
         limits = bounds(name, lower, upper, indices, existing, binary)
         self._register(name, indices)
@@ -263,10 +263,10 @@ class Declarations(Tables):
         require_name(name, "constraint")
         if name in self._constraints:
             raise ModelError(
-                f"constraint {quoted(name)} is declared twice in model {self.name!r}; a row for each "
+                f"constraint {name!r} is declared twice in model {self.name!r}; a row for each "
                 "label is written once, x <= 4, and in a loop each has a name of its own"
             )
-        order = as_indices(over, f"constraint {quoted(name)} runs over")
+        order = as_indices(over, f"constraint {name!r} runs over")
         self._constraints[name] = declared(self, name, relation, order, where, doc)
         self._changed()
         return self._constraints[name]
@@ -327,9 +327,7 @@ class Declarations(Tables):
         """
         is_flag = isinstance(active, (bool, np.bool_))
         if not (is_flag or is_whole_number(active)) or active not in (0, 1):
-            raise ModelError(
-                f"indicator {quoted(name)} is active at {quoted(active)}; expected 1 or 0"
-            )
+            raise ModelError(f"indicator {name!r} is active at {quoted(active)}; expected 1 or 0")
         return implied(
             self, name, binary(self, name, condition), relation, active, where=where, big_m=big_m
         )
@@ -556,7 +554,7 @@ class Declarations(Tables):
         >>> float(model.evaluate("double", np.array([3.0])))
         6.0
         """
-        check_own(self, f"definition {quoted(name)}", expression)
+        check_own(self, f"definition {name!r}", expression)
         self._definitions[name] = expression
 
     def extend(self, index: Index, label: Any, /, **numbers: Any) -> None:
@@ -782,9 +780,7 @@ class Declarations(Tables):
     def _register(self, name: str, indices: tuple[Index, ...]) -> None:
         require_name(name, "variable, parameter or subset")
         if name in self._parameters or name in self._variables or name in self._subsets:
-            raise ModelError(
-                f"the name {quoted(name)} is used twice in model {self.name!r}; the first is model[{quoted(name)}]"
-            )
+            raise ModelError(f"the name {name!r} is used twice in model {self.name!r}")
         self._use(union(self._indices, (index.whole or index for index in indices)))
         self._changed()
 
@@ -983,9 +979,7 @@ class Model(Declarations):
         from .compiler import blocks_of
         from .evaluation import evaluate
 
-        require_known(
-            name, self._definitions, f"model {self.name!r} has no definition {quoted(name)}"
-        )
+        require_known(name, self._definitions, f"model {self.name!r} has no definition {name!r}")
         return evaluate(self._definitions[name], blocks_of(self._variables.values()), x)
 
     def compile(self) -> Program:

@@ -24,8 +24,7 @@ from ..programs.solution import RELAX, Solution
 from ..programs.solution_views import imported_xarray
 from ..programs.status import HOPELESS, LIMITS, Termination
 from .edits import handle
-from .labels import axes_of, axes_text, require_ordered
-from .reals import NumberError, floats
+from .labels import axes_of, axes_text, numbers_in, require_ordered
 from .variables import Parameter, ParameterPart
 
 if TYPE_CHECKING:
@@ -338,23 +337,16 @@ def _steps(parameter: ParameterPart, values: Any) -> tuple[list[Any], pd.Index[A
     if isinstance(values, pd.DataFrame):
         return [row for _, row in values.iterrows()], values.index
     if not isinstance(values, Iterable) or isinstance(values, str):
-        raise ModelError(
-            f"the values of parameter {quoted(name)} are one {type(values).__name__}; expected several"
-        )
-    require_ordered(values, f"the sweep of parameter {quoted(name)}", ModelError)
+        raise ModelError(f"the values of parameter {name!r} are {quoted(values)}; expected several")
+    require_ordered(values, f"the sweep of parameter {name!r}", ModelError)
     steps = list(values)
     if not parameter.indices:
-        try:
-            return steps, pd.Index(floats(steps), name=name)
-        except NumberError as error:
-            raise ModelError(
-                f"the values of parameter {quoted(name)} are not all numbers ({error})"
-            ) from None
+        numbers = numbers_in(steps, (), f"the values of parameter {name!r}", ModelError)
+        return steps, pd.Index(numbers, name=name)
     if any(isinstance(step, (int, float, np.number)) for step in steps):
-        labels = ", ".join(repr(index[0]) for index in parameter.indices)
         raise ModelError(
-            f"a step of parameter {quoted(name)} is one number, expected {axes_text(parameter.indices)}; "
-            f"sweep one element, model[{parameter.name!r}][{labels}], or give a list or a mapping for each step"
+            f"a step of parameter {name!r} is one number, expected {axes_text(parameter.indices)}; sweep "
+            "one element, or give a list or a mapping for each step"
         )
     return steps, pd.RangeIndex(len(steps), name="step")
 
@@ -373,7 +365,7 @@ def _reader(model: Model, read: Any) -> Reader:
     for kind, name in names:
         if kind not in ("variable", "constraint", "definition"):
             raise ModelError(
-                f"{quoted(name)} is a {kind}; variables, definitions and constraints are read from a "
+                f"{name!r} is a {kind}; variables, definitions and constraints are read from a "
                 "solution"
             )
 
@@ -398,7 +390,7 @@ def _elements(model: Model, solution: Solution, kind: str, name: str) -> dict[st
     vector = solution.x if kind == "variable" else solution.row_duals
     if vector is None:
         reason = RELAX if program.is_mip else str(solution.status)
-        raise NoSolutionError(f"constraint {quoted(name)} has no duals to read: {reason}")
+        raise NoSolutionError(f"constraint {name!r} has no duals to read: {reason}")
     return dict(zip(block.names(), vector[block.slice].tolist(), strict=True))
 
 

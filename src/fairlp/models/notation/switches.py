@@ -67,7 +67,7 @@ def binary(model: Declarations, name: str, node: Any) -> Expression:
         if base.integer and (base.lower >= 0).all() and (base.upper <= 1).all():
             return node
     raise ModelError(
-        f"indicator {quoted(name)} of model {model.name!r}: {quoted(node)} is no binary variable; declare it "
+        f"indicator {name!r} of model {model.name!r}: {quoted(node)} is no binary variable; declare it "
         "binary"
     )
 
@@ -77,7 +77,7 @@ def linear_in(name: str, node: Any) -> tuple[Expression, Any]:
     formula = as_expression(node)
     if formula.degree != 1:
         raise ModelError(
-            f"{quoted(name)} is of {formula}; expected a variable, or what is linear in variables"
+            f"{name!r} is of {formula}; expected a variable, or what is linear in variables"
         )
     if not isinstance(formula, Variable):
         return formula, None
@@ -102,7 +102,7 @@ def implied(
     """
     if not isinstance(relation, Relation) or isinstance(relation, Conditional):
         raise ModelError(
-            f"indicator {quoted(name)}: expected left <= right, >=, ==, or a range, not {quoted(relation)}"
+            f"indicator {name!r}: expected left <= right, >=, ==, or a range, not {quoted(relation)}"
         )
     left = relation.left
     kind = relation.comparison
@@ -172,7 +172,7 @@ def interpolated(
     count = (_shape(name, "breakpoints", breakpoints) or (0,))[-1]
     if count < 2:
         raise ModelError(
-            f"piecewise {quoted(name)} has {count} breakpoints; expected two or more, in a list or an "
+            f"piecewise {name!r} has {count} breakpoints; expected two or more, in a list or an "
             "array"
         )
     symbol = free_name(
@@ -215,7 +215,7 @@ def _joined(name: str, abscissae: Data) -> Data | None:
     is_jump = rise == 0
     if (rise < 0).any() or (is_jump[..., 1:] & is_jump[..., :-1]).any():
         raise ModelError(
-            f"the breakpoints of piecewise {quoted(name)} are expected to rise, and two that are "
+            f"the breakpoints of piecewise {name!r} are expected to rise, and two that are "
             f"equal are a jump (no more than two): {abscissae.values.tolist()}"
         )
     if not is_jump.any():
@@ -238,6 +238,6 @@ def _shape(name: str, noun: str, numbers: Any) -> tuple[int, ...]:
         return np.shape(numbers)
     except ValueError:
         raise ModelError(
-            f"the {noun} of piecewise {quoted(name)} are lists of different lengths; expected one "
+            f"the {noun} of piecewise {name!r} are lists of different lengths; expected one "
             "list of numbers for all elements, or one of the same length for each"
         ) from None

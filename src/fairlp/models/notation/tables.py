@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +12,8 @@ from ...errors import (
     FairlpWarning,
     Hinted,
     ModelError,
-    UnknownNameError,
-    nearest,
     quoted,
+    require_known,
 )
 from ..programs.program import Block, Program
 from ..programs.views import NamedView
@@ -260,10 +258,10 @@ class Tables(Hinted):
 
     def __init__(self, name: str = "model", source: str = "", indices: Indices = ()) -> None:
         require_text(name, "the name of a model", ModelError)
-        require_text(source, f"the source of model {quoted(name)}", ModelError)
+        require_text(source, f"the source of model {name!r}", ModelError)
         self.name = name
         self.source = source
-        self._use(as_indices(indices, f"the indices of model {quoted(name)}:"))
+        self._use(as_indices(indices, f"the indices of model {name!r}:"))
         self._parameters: dict[str, Parameter] = {}
         self._variables: dict[str, Variable] = {}
         self._constraints: dict[str, Constraint] = {}
@@ -317,18 +315,13 @@ class Tables(Hinted):
 
     def _kind_of(self, name: str) -> tuple[str, str]:
         """Return the kind and the name of a declaration; raise for a name of none or of several."""
-        is_text = isinstance(name, str)
-        kinds = [kind for kind in _KINDS if is_text and name in self._table(kind)]
-        if not kinds:
-            names = [names for kind in _KINDS for names in self._table(kind)]
-            none = "no variable, no parameter, no subset and no constraint"
-            raise UnknownNameError(
-                f"in model {self.name!r} {none} is called {quoted(name)}; {nearest(name, names)}"
-            )
+        names = [name for kind in _KINDS for name in self._table(kind)]
+        require_known(name, names, f"model {self.name!r} has nothing called {quoted(name)}")
+        kinds = [kind for kind in _KINDS if name in self._table(kind)]
         if len(kinds) > 1:
-            choices = " or ".join(f"model.{kind}s[{quoted(name)}]" for kind in kinds)
             raise ModelError(
-                f"{quoted(name)} of model {self.name!r} could be several things; take {choices}"
+                f"{quoted(name)} of model {self.name!r} could be any {quoted(kinds)}; take "
+                f"model.{kinds[-1]}s[{name!r}]"
             )
         return kinds[0], name
 
@@ -435,10 +428,7 @@ def checked_objective(model: Declarations, subject: str, formula: Any) -> Expres
     """Return an objective as an expression of the model; raise for one with a free index."""
     expression = as_expression(formula)
     if expression.indices:
-        raise ModelError(
-            f"{subject} must be one number, but {expression} has the free index "
-            f"{expression.indices[0].symbol!r}; sum over it"
-        )
+        raise ModelError(f"{subject} must be one number; sum {expression} over its indices")
     check_own(model, subject, expression)
     return expression
 
@@ -447,24 +437,9 @@ def require_one_objective(model: Declarations) -> None:
     """Raise where a model has several objectives."""
     if len(model.objectives) > 1:
         raise ModelError(
-            f"model {model.name!r} has {len(model.objectives)} objectives, of which model.solve() "
-            "optimises one after the other; programs, files, other tools and sessions have one: "
-            f"set one objective, model.{model.sense}imize({model.objective})"
+            f"model {model.name!r} has several objectives, of which model.solve() optimises one after the other; "
+            "programs, files, other tools and sessions have one: set one objective"
         )
-
-
-def _remedy_for(relation: Any) -> str:
-    """Return what to write for what is declared as a constraint, and is no relation."""
-    if isinstance(relation, Expression):
-        return "compare it: model.constraint('name', x <= 4)"
-    if isinstance(relation, FunctionType):
-        return "write the relation itself, model.constraint('name', x <= d): it has a row for each label"
-    if isinstance(relation, (bool, np.bool_, str)):
-        return "its sides are variables and numbers, such as x <= 4"
-    return (
-        "write model.constraint('name', x <= d), which has a row for each label, or in a loop each by a "
-        "name of its own"
-    )
 
 
 def declared(
@@ -473,21 +448,20 @@ def declared(
     """Return a constraint of a model, checked; the model learns its indices."""
     if not isinstance(relation, Relation):
         raise ModelError(
-            f"constraint {quoted(name)}: expected left <= right, >=, ==, or expression.between(low, "
-            f"high), not {type(relation).__name__}; {_remedy_for(relation)}"
+            f"constraint {name!r} is {quoted(relation)}; expected left <= right, >=, ==, or "
+            "expression.between(low, high), which has a row for each label"
         )
-    check_own(model, f"constraint {quoted(name)}", *relation.parts)
+    check_own(model, f"constraint {name!r}", *relation.parts)
     indices = union(model.indices, (index.whole or index for index in relation.indices))
     free = {index.symbol: index for index in relation.indices}
     order = over or tuple(index for index in indices if index.symbol in free)
     if set(symbols_of(order)) != free.keys():
         raise ModelError(
-            f"constraint {quoted(name)} holds for each of ({', '.join(sorted(free))}), "
-            f"but over=({', '.join(symbols_of(order))}) was given"
+            f"constraint {name!r} holds for each of {quoted(sorted(free))}; expected over= of these"
         )
     order = tuple(free[index.symbol] for index in order)
     constraint = Constraint(
-        name, relation, order, subset_of(where, order, f"constraint {quoted(name)}"), doc, model
+        name, relation, order, subset_of(where, order, f"constraint {name!r}"), doc, model
     )
     constraint.check()
     if where is not True:

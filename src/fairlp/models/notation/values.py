@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError, nearest, quoted
+from ...errors import ModelError
 from ..programs.program import Block, Program
 from .evaluation import evaluate, evaluate_at
 from .expressions import Expression, Relation, as_expression, named
@@ -29,15 +29,9 @@ def value_at(program: Program, formula: Any, x: np.ndarray, where: Any = None) -
         For what is no formula, and for a variable that the program does not have with these labels.
     """
     if isinstance(formula, (Relation, Constraint)):
-        name = formula.name if isinstance(formula, Constraint) else "name"
         raise ModelError(
-            f"{formula!r} is a constraint, which has no value; write "
-            f"solution.activity[{quoted(name)}] or solution.slack[{quoted(name)}], or take one side"
-        )
-    if isinstance(formula, str):
-        raise ModelError(
-            f"{quoted(formula)} is a text, not a formula; write "
-            f"solution.value(model[{quoted(formula)}]), or solution.values[{quoted(formula)}] of a variable"
+            f"{formula!r} is a constraint, which has no value; write solution.activity['name'] or "
+            "solution.slack['name'], or take one side"
         )
     expression = as_expression(formula)
     if where is not None and not expression.indices:
@@ -109,15 +103,11 @@ def _series(over: Indices, places: np.ndarray, values: np.ndarray) -> pd.Series[
 def _require_same_elements(program: Program, variable: Variable, block: Block | None) -> None:
     """Raise unless the columns of a program are the elements of a variable, in their order."""
     if block is None:
-        names = [column_block.name for column_block in program.columns]
-        raise ModelError(
-            f"the solution of {program.name!r} has no variable {quoted(variable.name)}; "
-            f"{nearest(variable.name, names)}"
-        )
+        raise ModelError(f"the solution of {program.name!r} has no variable {variable.name!r}")
     has_same_labels = _have_same_labels(axes_of(variable.indices), block.axes)
     own_positions = np.arange(variable.size) if variable.positions is None else variable.positions
     if not has_same_labels or not np.array_equal(own_positions, block.flat):
         raise ModelError(
-            f"variable {quoted(variable.name)} has other labels in the solution of "
+            f"variable {variable.name!r} has other labels in the solution of "
             f"{program.name!r}; take a formula of the model that was solved"
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import ModelError, quoted
+from ...errors import ModelError
 from ..programs.program import Block
 from ..programs.solution import Solution
 from .brackets import places_in
@@ -224,10 +224,10 @@ def declared_numbers(values: Any, indices: Indices, name: str, default: float | 
     """
     if values is None and default is None and indices:
         raise ModelError(
-            f"parameter {quoted(name)} has no numbers, expected {axes_text(indices)}; hand them over, or "
+            f"parameter {name!r} has no numbers, expected {axes_text(indices)}; hand them over, or "
             "say default=0 for now, and set them later with .set(…)"
         )
-    subject = f"parameter {quoted(name)}"
+    subject = f"parameter {name!r}"
     try:
         filled = values if default is None else _filled(values, indices, subject, default)
         return parameter_values(filled, indices, subject)
@@ -296,7 +296,7 @@ def bounds(
     """Return the bounds of the elements of a variable that exist, read-only; None is no bound."""
     low, high = (
         numbers_at(
-            f"the {side} of variable {quoted(name)}",
+            f"the {side} of variable {name!r}",
             none if value is None else value,
             over,
             positions,
@@ -569,7 +569,7 @@ class VariablePart(Expression):
         base = self.base
         elements, places = self._elements()
         low, high = (side[elements] for side in base.__dict__["_bounds"])
-        subject = f"the fixed value of variable {quoted(base.name)}"
+        subject = f"the fixed value of variable {base.name!r}"
         if isinstance(values, Solution):
             solved = numbers_at(subject, values.values[base.name], base.indices, base.positions)[
                 elements
@@ -634,7 +634,7 @@ class VariablePart(Expression):
         low, high = (side.copy() for side in base.__dict__["_bounds"])
         for side, values, name in ((low, lower, "lower bound"), (high, upper, "upper bound")):
             if values is not ...:
-                subject = f"the {name} of variable {quoted(base.name)}"
+                subject = f"the {name} of variable {base.name!r}"
                 values = _NO_BOUND[name] if values is None else values
                 numbers = numbers_at(subject, values, self.indices, places, True)
                 chosen = ~np.isnan(numbers)
