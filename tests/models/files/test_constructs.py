@@ -259,14 +259,6 @@ def test_the_native_file_of_a_model_is_solved_by_scip(tmp_path):
     assert scip(tmp_path / "model.mps") == pytest.approx(model.solve().objective, abs=1e-6)
 
 
-def test_an_m_that_bounds_do_not_say_stays_in_its_row(tmp_path):
-    program = example(big_m=2.5).compile()
-    program.write(tmp_path / "model.mps", profile="native")
-    assert_same(read_program(tmp_path / "model.mps"), program)
-    indicators = (tmp_path / "model.mps").read_text(encoding="utf-8").split("INDICATORS")[1]
-    assert "cap." not in indicators and "mix" in indicators
-
-
 def test_other_profiles_have_rows_only(tmp_path):
     program = example().compile()
     for profile in ("portable", "full"):
@@ -294,26 +286,6 @@ BOUNDS
  UP BND z 6
  BV BND b
 """
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SOS\n S1 s\n x 1\n y 2\n z 3\n",
-        "SOS1\n S1 s\n x 1\n y 2\n z 3\n",
-        "SOS\n S1 SOS s 7\n SOS x 1\n SOS y 2\n SOS z 3\n",
-        "SOS\n S1 s 7\n x\n y\n z\n",
-        "SOS\n S1\n x 3\n y 2\n z 1\n",
-    ],
-)
-def test_dialects_of_sets(text, tmp_path):
-    program = read_text(tmp_path, MPS + text + "ENDATA\n")
-    assert program.solve().objective == -18
-    head = "s" if " s" in text else "set1"
-    assert (
-        program.row_names == ["r", head, f"{head}_x_off", f"{head}_y_off", f"{head}_z_off"]
-        or head == "set1"
-    )
 
 
 def test_weights_are_the_order_of_a_set(tmp_path):
@@ -364,31 +336,6 @@ def test_a_column_without_a_bound_is_named_with_the_remedy(text, tmp_path):
 
 
 LP = "min\n -x -y\nst\n {}\nbounds\n x <= 4\n y <= 5\nbin\n b\n{}end\n"
-
-
-@pytest.mark.parametrize(
-    ("row", "section", "match"),
-    [
-        ("c: b = 2 -> x <= 2", "", "line 4: .*expected 0 or 1"),
-        ("c: x = 1 -> y <= 2", "", "line 4: .*column 'x' is not binary"),
-        ("c: b = 1 -> q <= 2", "", "line 4: .*how large column 'q' can be"),
-        (
-            "c: x + b <= 2",
-            "sos\n s: S3 :: x : 1 y : 2\n",
-            "line 11: .*expected a set like name: S1 :: x : 1 y : 2",
-        ),
-        ("c: x + b <= 2", "sos\n s: x : 1 y : 2\n", "line 11: .*expected a set like name"),
-        ("c: x + b <= 2", "sos\n s: S1 :: x : 1 x : 2\n", "line 11: .*in the set 's' already"),
-        (
-            "c: x + q <= 2",
-            "semi\n q\n",
-            "line 11: .*a semi-continuous column has a finite bound above 0",
-        ),
-    ],
-)
-def test_broken_lp(row, section, match, tmp_path):
-    with pytest.raises(FileFormatError, match=match):
-        read_text(tmp_path, LP.format(row, section), "model.lp")
 
 
 def test_sets_of_lp_without_names(tmp_path):

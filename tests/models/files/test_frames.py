@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 
 import numpy as np
@@ -203,33 +202,6 @@ def test_wrong_tables_name_the_column(tables, options, message):
         from_frames(*tables, **options)
 
 
-@pytest.mark.parametrize("unit", ["a]", "["])
-def test_a_unit_that_a_header_cannot_hold_is_refused(unit):
-    with pytest.raises(InstanceError, match="cannot be told from its header"):
-        to_frames(Instance.from_arrays([[1]], [[1]], resources=["cpu"], units={"cpu": unit}))
-
-
-def test_attributes_that_a_table_cannot_tell_apart_are_refused():
-    twice = pd.DataFrame([["x", "y"], ["x", "y"]], columns=["zone", "zone"], index=["s1", "s2"])
-    numbers = pd.DataFrame({7: [1.0, 2.0]}, index=["ann", "bob"])
-    for attributes, message in (
-        ({"server_attributes": twice}, "zone"),
-        ({"user_attributes": numbers}, "7.*name of text"),
-    ):
-        with pytest.raises(InstanceError, match=message):
-            from_frames(users(), servers()).derived(**attributes).to_frames()
-
-
-def test_a_blank_limit_is_none():
-    assert from_frames(users(task_limit=["", 3]), servers()).task_limits.tolist() == [np.inf, 3]
-
-
-def test_labels_that_differ_only_in_type_are_refused():
-    instance = Instance.from_arrays([[1, 2]], [[1, 1]], resources=[1, "1"], weights=[[1, 2]])
-    with pytest.raises(InstanceError, match="cannot be told apart"):
-        to_frames(instance)
-
-
 @settings(deadline=None)
 @given(instances())
 def test_tables_give_the_same_instance_back(instance):
@@ -268,50 +240,10 @@ def test_names_that_mean_something_else_survive():
     assert from_frames(*to_frames(instance)).equals(instance)
 
 
-@pytest.mark.parametrize("number", [10**400, 2 + 1j], ids=["digits", "complex"])
-def test_a_number_that_is_no_float_names_its_column_and_label(number):
-    users = pd.DataFrame({"cpu": [number, 1]}, index=["ann", "bob"], dtype=object)
-    with pytest.raises(InstanceError, match=r"column 'cpu' of user 'ann' is .*; expected a"):
-        Instance.from_frames(users, pd.DataFrame({"cpu": [9]}, index=["s1"]))
-
-
 USERS = pd.DataFrame({"user": ["ann", "bob"], "cpu": [1, 3], "memory": [4, 1]})
 
 
 SERVERS = pd.DataFrame({"server": ["s1", "s2"], "cpu": [9, 16], "memory": [18, 64]})
-
-
-@pytest.mark.parametrize(
-    ("users", "servers", "message"),
-    [
-        (SERVERS, USERS, "the table of users comes first"),
-        (SERVERS.set_index("server"), USERS.set_index("user"), "the table of users comes first"),
-        (
-            USERS.rename(columns={"user": "User"}),
-            SERVERS,
-            "'User', and no column 'user'",
-        ),
-        (
-            USERS,
-            SERVERS.rename(columns={"server": "servers"}),
-            "'servers', and no column 'server'",
-        ),
-        (
-            USERS.assign(weights=[1, 2]),
-            SERVERS,
-            "did you mean 'weight'?",
-        ),
-        (USERS.rename(columns={"cpu": "CPU"}), SERVERS, "did you mean 'cpu'?"),
-        (
-            USERS.assign(gpu=[0, 1]),
-            SERVERS,
-            "add it to the servers, or call it 'attribute:gpu'",
-        ),
-    ],
-)
-def test_a_table_with_other_columns_is_refused_with_what_was_meant(users, servers, message):
-    with pytest.raises(InstanceError, match=re.escape(message)):
-        Instance.from_frames(users, servers)
 
 
 def test_an_attribute_may_be_called_as_the_labels_of_the_other_table():

@@ -47,30 +47,6 @@ def small(**changes):
     return Instance.from_arrays([[1.0], [2.0]], [[4.0], [8.0]], **fields)
 
 
-def test_an_attribute_of_a_file_has_a_name_of_text(tmp_path):
-    path = tmp_path / "odd.yaml"
-    small(server_attributes=pd.DataFrame({"zone": ["x", "y"]}, index=["s", "t"])).write(path)
-    text = path.read_text(encoding="utf-8")
-    assert "zone: x" in text
-    path.write_text(text.replace("zone: x", "3: x"), encoding="utf-8")
-    with pytest.raises(
-        FileFormatError, match=r"attributes: found 3 \(int\); expected text, the name"
-    ):
-        fairlp.read(path)
-
-
-@pytest.mark.parametrize(
-    ("left_changes", "other", "named"),
-    [
-        ({"units": {"cpu": "cores"}}, {"units": {"cpu": "threads"}}, "units"),
-        ({"name": "x"}, {"name": "y"}, "name"),
-        ({"eligible": [["s"], ["s", "t"]]}, {"eligible": [["t"], ["s", "t"]]}, "eligible"),
-    ],
-)
-def test_what_differs_is_named(left_changes, other, named):
-    assert named in differences(small(**left_changes), small(**other))
-
-
 def test_the_order_of_attributes_is_kept():
     frame = pd.DataFrame({"zone": ["x", "y"], "rack": ["1", "2"]}, index=["s", "t"])
     first, other = small(server_attributes=frame), small(server_attributes=frame[["rack", "zone"]])
@@ -147,11 +123,6 @@ def test_bombs_end_in_one_line(name, tmp_path):
             read(path)
         assert len(str(caught.value)) < 1000 and "\n" not in str(caught.value)
     assert time.perf_counter() - start < 10
-
-
-def test_a_few_aliases_are_no_bomb(tmp_path):
-    (path := tmp_path / "good.yaml").write_text(GOOD, encoding="utf-8")
-    assert fairlp.read(path).demands.tolist() == [[1], [1]]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -317,19 +288,6 @@ def test_a_weight_for_each_resource_may_leave_out_what_is_not_demanded(tmp_path)
         read_text(tmp_path, yaml.safe_dump(good))
 
 
-def test_yaml_has_the_plain_types_of_yaml_1_2(tmp_path):
-    text = "fairlp: 2\nresources: [{name: cpu}]\n"
-    text += "users: [{user: no, demand: {cpu: 1e-3}}, {user: 010, demand: {cpu: 1}}]\n"
-    text += "servers: [{server: 1:30, capacity: {cpu: 12}}, {server: 2024-01-01, capacity: {cpu: 0x10}}]\n"
-    with pytest.raises(FileFormatError, match="'0x10'"):
-        read_text(tmp_path, text)
-    instance = read_text(tmp_path, text.replace("0x10", "+1.5E+2"))
-    assert list(instance.users) == ["no", "010"]
-    assert list(instance.servers) == ["1:30", "2024-01-01"]
-    assert instance.capacities.tolist() == [[12], [150]]
-    assert instance.demands[0, 0] == 1e-3
-
-
 def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
     for suffix in SUFFIXES:
         path = written(tmp_path, suffix)
@@ -422,20 +380,6 @@ def test_writing_over_a_file_keeps_its_mode_and_follows_links(tmp_path):
     assert files.read(path).name == "newer"
 
 
-def test_a_folder_is_no_file_to_write(tmp_path):
-    (tmp_path / "x.json").mkdir()
-    with pytest.raises(FileFormatError, match="it is a folder; expected a file"):
-        files.write(full_instance(), tmp_path / "x.json")
-    with pytest.raises(FileFormatError, match=r"cannot tell the format .*Instance.from_frames"):
-        files.write(full_instance(), tmp_path / "x")
-
-
-def test_a_folder_that_no_reader_knows_is_refused(tmp_path):
-    (tmp_path / "users.csv").write_text("user,cpu\nann,1\n", encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"Instance.from_frames\(pandas.read_csv"):
-        files.read(tmp_path)
-
-
 def test_large_whole_numbers_and_tiny_ones_are_exact(tmp_path):
     amounts = np.array([[2.0**53 - 1, 2.0**60, 1e300], [2.3e-308, 0.1 + 0.2, 1e22]])
     attributes = pd.DataFrame({"id": pd.Series([2**53 + 1, None], dtype=object)})
@@ -488,26 +432,6 @@ def test_cells_that_a_spreadsheet_would_compute_are_text_and_come_back(tmp_path)
     with open(tmp_path / "tasks.csv", encoding="utf-8", newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row if cell not in ("", "-", "-5")]
     assert all(cell[0] not in "=+-@\t\r" or len(cell) == 1 for cell in cells)
-
-
-@pytest.mark.parametrize("cell", ["nan", "NA", "None", "x", ""])
-def test_tasks_that_are_no_numbers_are_refused(tmp_path, cell):
-    instance = Instance.from_arrays([[1], [1]], [[4], [4]], users=["NA", "bob"], servers=["s", "t"])
-    path = tmp_path / "tasks.csv"
-    path.write_text(f"user,server,tasks\nNA,s,1\nbob,t,{cell}\n", encoding="utf-8")
-    with pytest.raises(
-        FileFormatError, match=r"tasks of user 'bob' on 't' are .*; expected a finite number"
-    ):
-        read_tasks(path, instance)
-    path.write_text(f"user,s,t\nNA,1,2\nbob,{cell},3\n", encoding="utf-8")
-    if cell:  # a pair that is not there has no tasks
-        with pytest.raises(FileFormatError, match="tasks of user 'bob' on 's' are"):
-            read_tasks(path, instance)
-    else:
-        assert read_tasks(path, instance).loc["bob"].tolist() == [0, 3]
-    path.write_text("user,server,tasks\nNA,s,1,9\n", encoding="utf-8")
-    with pytest.raises(FileFormatError, match="a row has more cells than there are columns"):
-        read_tasks(path, instance)
 
 
 #: where, what is put there (as JSON, or taken out), and what the error says
@@ -635,31 +559,6 @@ def test_a_wrong_document_says_where(tmp_path, line, suffix):
 def test_a_broken_file_says_where(tmp_path, text, suffix, message):
     with pytest.raises(FileFormatError, match=message):
         read_text(tmp_path, text, suffix)
-
-
-def test_a_file_that_is_not_there(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        FileFormatError, match=f"no file 'x.json' in {re.escape(str(tmp_path))}, which is empty"
-    ):
-        files.read("x.json")
-    written(tmp_path, ".json")
-    with pytest.raises(
-        FileFormatError, match=r"no file 'instnce.json' in .*; did you mean 'instance.json'"
-    ):
-        files.read("instnce.json")
-    with pytest.raises(FileFormatError, match=r"there is no folder .*current folder"):
-        files.read("nowhere/x.json")
-
-
-@pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read every file"
-)
-def test_a_file_that_may_not_be_read(tmp_path):
-    path = written(tmp_path, ".json")
-    path.chmod(0)
-    with pytest.raises(FileFormatError, match="cannot be read: Permission denied"):
-        files.read(path)
 
 
 @pytest.mark.slow

@@ -115,30 +115,6 @@ def test_text():
     assert " objective: 0 x.0\nSubject To\n" in text_of(CASES["nothing to do"])
 
 
-def test_long_rows_are_wrapped():
-    n = 1000
-    wide = program(
-        "min",
-        np.full(n, -1.5),
-        np.full((1, n), 1 / 3),
-        [(1e-300, INF)],
-        [(0, 1)] * n,
-        integer=range(n),
-    )
-    lines = text_of(wide).splitlines()
-    assert max(map(len, lines)) < 120
-    assert len(lines) < n
-
-
-def test_terms_fill_lines_of_110_characters_and_no_more():
-    n = 40
-    row = program("min", np.zeros(n), np.full((1, n), 0.12345), [(0, 1)], [(0, 1)] * n)
-    lines = text_of(row).splitlines()
-    terms = [line for line in lines if line.count("0.12345") > 1]
-    assert max(len(line.partition(": ")[2] or line.strip()) for line in terms) <= 110
-    assert len(terms[1].strip()) + len(" + 0.12345 x.10") > 110
-
-
 @pytest.mark.parametrize(("letters", "on_its_own"), [(60, False), (120, True)])
 def test_a_long_name_of_a_row_stands_on_a_line_of_its_own(letters, on_its_own):
     n = 40
@@ -233,30 +209,6 @@ def test_long_and_odd_names_stay_readable_and_are_explained(tmp_path):
     assert not (tmp_path / "model.mps.gz.names.json").exists()
 
 
-def test_names_over_several_indices_and_a_mask():
-    axes = (
-        ("u", pd.Index(["ann", "bob"])),
-        ("k", pd.Index([1, 2.5], dtype=object)),
-        ("s", pd.Index(["x"])),
-    )
-    names, changed = file_names([Block("t", axes, 0, 4), Block("m", axes, 4, 6, np.array([1, 2]))])
-    assert names == [
-        "t.ann.1.x",
-        "t.ann.2_5.x",
-        "t.bob.1.x",
-        "t.bob.2_5.x",
-        "m.ann.2_5.x",
-        "m.bob.1.x",
-    ]
-    assert list(changed) == ["t.ann.2_5.x", "t.bob.2_5.x", "m.ann.2_5.x"]
-    assert changed["m.ann.2_5.x"] == {
-        "block": "m",
-        "labels": ["ann", "2.5", "x"],
-        "name": "m[ann,2.5,x]",
-    }
-    assert file_names([]) == ([], {})
-
-
 @given(st.lists(st.lists(st.text(alphabet="ab_2. ", max_size=4), max_size=8), max_size=4))
 def test_names_are_unique_and_every_change_is_explained(labels):
     blocks = [
@@ -279,14 +231,6 @@ def test_names_are_unique_and_every_change_is_explained(labels):
     assert {
         name for name in plain if "." not in name[2:] and " " not in name and name != "x."
     } <= set(names)
-
-
-def test_long_names_are_cut_and_stay_unique():
-    users = pd.Index(["u" * 300 + str(i) for i in range(120)])
-    names, changed = file_names([Block("x", (("u", users),), 0, 120)])
-    assert max(map(len, names)) == LONGEST_NAME
-    assert len(set(names)) == len(changed) == 120
-    assert changed[names[7]]["labels"] == [users[7]]
 
 
 def test_numbers_are_short_and_exact():

@@ -66,18 +66,6 @@ def test_columns_of_a_block_stand_together_again(tmp_path):
     assert content(compiled_program) == content(p)
 
 
-def test_no_columns_and_no_rows(tmp_path):
-    p = program("max", [], [], [(-INF, 3)], [], offset=4.0)
-    write_lp(p, path := tmp_path / "model.lp")
-    assert (read_program(path).n_columns, read_program(path).offset) == (0, 4)
-    for text in (
-        "max\nend\n",
-        "Minimize\n obj:\nSubject To\nEnd",
-        "MINIMUM\nst\nbounds\nbin\nEND\n\n",
-    ):
-        assert read_text(tmp_path, text, "x.lp").A.shape == (0, 0)
-
-
 ONE = "Minimize\n obj: 2 x + y - 3z\nSubject To\n c1: x + y + z >= 1\nEnd\n"
 
 
@@ -278,15 +266,6 @@ min⏎ x⏎bounds⏎ -inf <= inf⏎end => line 4:
 min⏎ x⏎int⏎ x bin⏎end => line 4: .*expected names of columns
 min⏎ x ⏎end => line 2: .*character U\+00A0 is a space
 """
-
-
-@pytest.mark.parametrize("line", [" => is empty", "⏎ ⏎ => is empty", *REFUSED.strip().splitlines()])
-def test_what_is_refused(line, tmp_path):
-    text, match = line.split(" => ")
-    text = text.replace("⏎", "\n")
-    with pytest.raises(FileFormatError, match=match) as caught:
-        read_text(tmp_path, text, "x.lp")
-    assert str(tmp_path / "x.lp") in str(caught.value)
 
 
 @pytest.mark.slow

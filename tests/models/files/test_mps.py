@@ -8,22 +8,18 @@ import io
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.sparse import csr_array
 
 import small_programs
-from fairlp.errors import FileFormatError, ModelError, UnknownNameError
+from fairlp.errors import FileFormatError
 from fairlp.models.files.model_text import unused
 from fairlp.models.files.mps import _rows, write_mps
 from fairlp.models.files.programs import read_program
-from fairlp.models.programs.program import LogTerms
 from program_files import (
     CASES,
     EXAMPLE,
-    POS,
     assert_equal,
     content_of,
     optimum,
-    program,
     programs,
     read,
     read_text,
@@ -162,24 +158,6 @@ def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
         write_mps(EXAMPLE, path)
     assert [file.name for file in tmp_path.iterdir()] == ["model.mps"]
     assert path.read_text() == "old"
-
-
-def test_what_cannot_be_written(tmp_path):
-    log = LogTerms("fairness", np.ones(1), csr_array(np.ones((1, 3))), np.zeros(1))
-    with pytest.raises(
-        ModelError, match=r"a logarithm has no place in MPS.*Model.to_cvxpy\(\).*sequence of LPs"
-    ):
-        write_mps(EXAMPLE.replace(logs=log), tmp_path / "model.mps")
-    crossed = program("min", [1], [[1]], [(3, 2)], [POS], row_names={"cap": ["cpu"]})
-    with pytest.raises(
-        ModelError, match=r"row 'cap\[cpu\]' has lower bound 3.0 and upper bound 2.0"
-    ):
-        write_mps(crossed, tmp_path / "model.mps")
-    with pytest.raises(UnknownNameError, match="did you mean 'portable'"):
-        write_mps(EXAMPLE, tmp_path / "model.mps", profile="portible")
-    with pytest.raises(UnknownNameError, match="known: 'labels', 'numbers'"):
-        write_mps(EXAMPLE, tmp_path / "model.mps", names="x")
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_range_is_given_from_the_side_that_gives_the_other_exactly_else_from_the_smaller():

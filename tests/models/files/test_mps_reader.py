@@ -19,7 +19,7 @@ from fairlp.models.files.mps import short_decimals, write_mps
 from fairlp.models.files.programs import read_program
 from fairlp.models.programs.program import Block
 from paths import DOCS
-from program_files import CASES, EXAMPLE, GOOD, INF, POS, assert_equal, program, programs, read_text
+from program_files import CASES, EXAMPLE, INF, POS, assert_equal, program, programs, read_text
 
 
 @pytest.mark.parametrize("profile", ["portable", "full", "fixed"])
@@ -273,15 +273,6 @@ def test_exponents_of_fortran(tmp_path):
     assert (program_read.col_lower[0], program_read.col_upper[0]) == (-0.25, 100)
 
 
-def test_text_after_the_end_is_not_read_and_warns(tmp_path):
-    text = ROWS.format(kind="L") + "ENDATA\n"
-    with pytest.warns(
-        FairlpWarning, match="line 10: what stands after ENDATA is no part of the program"
-    ):
-        program_read = read_text(tmp_path, text + "IMPORTANCES\nx 2\n z 3\n\n")
-    assert_equal(program_read, read_text(tmp_path, text))
-
-
 def test_objective_row_and_constant(tmp_path):
     text = "NAME t\nOBJNAME\n two\nROWS\n N one\n N two\n L r\nCOLUMNS\n x one 1 two 2\n x r 1\nRHS\n RHS two 7 one 5\n"
     program_read = read_text(tmp_path, text + " RHS r 10\nENDATA\n")
@@ -422,16 +413,6 @@ def test_fixed_profile(tmp_path):
         write_mps(p, path, profile="fixd")
 
 
-def test_a_file_of_ours_read_quietly(tmp_path):
-    write_mps(EXAMPLE, path := tmp_path / "model.mps")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert (
-            repr(read_program(path))
-            == "<Program 'ex 1': MILP, max, 3 rows × 3 columns, 6 nonzeros>"
-        )
-
-
 def test_the_examples_of_the_documentation(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     document = DOCS / "model-files.md"
@@ -439,13 +420,6 @@ def test_the_examples_of_the_documentation(tmp_path, monkeypatch):
         str(document), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
     )
     assert result.attempted >= 8 and result.failed == 0
-
-
-def test_a_file_of_comments_only_was_cut_off(tmp_path):
-    path = tmp_path / "m.mps"
-    path.write_text("* m: written by fairlp, 2 rows, 6 columns\n\n", encoding="ascii")
-    with pytest.raises(FileFormatError, match="ends without any section of MPS; it was cut off"):
-        read_program(path)
 
 
 #: what to replace (⏎ ends a line), by what, and what the error says
@@ -510,48 +484,6 @@ BOUNDS⏎ => QUADOBJ⏎ => section QUADOBJ says
  UP BND x 4⏎ =>  XX BND x 4⏎ => line 15: .*expected UP, LO, FX, FR, MI, PL, BV, LI, UI, SC or SI
  UP BND x 4⏎ =>  UP BND x 4⏎ UP BOUND y 4⏎ => line 16: .*a second vector, 'BOUND' after 'BND'
 """
-
-
-@pytest.mark.parametrize("free", ["", " FREE"])
-@pytest.mark.parametrize("line", BROKEN.splitlines()[1:])
-def test_broken_mps(line, free, tmp_path):
-    old, new, match = line.replace("⏎", "\n").split(" => ")
-    text = GOOD.format(free=free)
-    assert old in text
-    (path := tmp_path / "model.mps").write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(FileFormatError, match=match) as caught:
-        read_program(path)
-    assert str(caught.value).startswith(f"{path}, line ")
-
-
-def test_the_unbroken_file_is_read(tmp_path):
-    for free in ("", " FREE"):
-        (path := tmp_path / "model.mps").write_text(GOOD.format(free=free), encoding="utf-8")
-        assert read_program(path).A.toarray().tolist() == [[2, 1], [-3, 0]]
-
-
-@pytest.mark.parametrize(
-    "old, new, match",
-    [
-        (" lim 1 ", " lim 3 ", "line 6: .*no row is called 'lim 3'"),
-        ("    12\n", "12 000\n", "line 6: .*expected a finite number"),
-        (
-            "    x one",
-            "   x one ",
-            r"line 4: .*expected type and name of a row",
-        ),
-        ("    x one", "\tx one   ", r"line 4: .*expected type and name of a row"),
-    ],
-)
-def test_broken_fixed_columns(old, new, match, tmp_path):
-    text = "NAME          t\nROWS\n N  cost\n L  lim 1\nCOLUMNS\n    x one     lim 1               12\nENDATA\n"
-    (path := tmp_path / "model.mps").write_text(text, encoding="utf-8")
-    assert read_program(path).column_names == ["x one"]
-    head, entries = text.split("COLUMNS\n")
-    assert old in entries
-    path.write_text(head + "COLUMNS\n" + entries.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(FileFormatError, match=match):
-        read_program(path)
 
 
 def test_an_exact_bound_of_a_row_without_a_range_is_only_a_comment(tmp_path):
@@ -686,36 +618,3 @@ def test_bounds_without_a_vector_or_infinite_mean_what_they_say(tmp_path):
     assert p.col_lower.tolist() == [0, -INF, 0, 0, -2, 0]
     assert p.col_upper.tolist() == [4, INF, 1e9, INF, INF, 1]
     assert p.integrality.tolist() == [0, 0, 0, 0, 0, 1]
-
-
-@pytest.mark.parametrize("place", ["COLUMNS", "RHS", "BOUNDS", "ENDATA"])
-@pytest.mark.parametrize("sense", ["MAX", "MAXIMIZE", "MIN"])
-def test_the_sense_may_stand_behind_the_rows(place, sense, tmp_path):
-    """HiGHS reads it there; SCIP and GLPK refuse the file."""
-    highspy = pytest.importorskip("highspy")
-    text = (
-        "NAME m\nROWS\n N obj\n L r\nCOLUMNS\n    x  obj  1  r  1\n    y  obj  2  r  1\n"
-        "RHS\n    RHS  r  4\nBOUNDS\n UP BND  x  3\nENDATA\n"
-    )
-    path = tmp_path / "m.mps"
-    path.write_text(text.replace(f"\n{place}\n", f"\nOBJSENSE\n    {sense}\n{place}\n"))
-    program = read_program(path)
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    highs.readModel(str(path))
-    assert program.sense == str(highs.getLp().sense_)[len("ObjSense.k") :][:3].lower()
-    assert program.sense == sense[:3].lower() and program.col_upper.tolist() == [3, INF]
-
-
-def test_a_sense_behind_the_rows_changes_no_order_of_the_others(tmp_path):
-    path = tmp_path / "m.mps"
-    path.write_text(
-        "NAME m\nROWS\n N obj\nRHS\nOBJSENSE\n    MAX\nCOLUMNS\n    x  obj  1\nENDATA\n"
-    )
-    with pytest.raises(FileFormatError, match="section RHS without a section COLUMNS before it"):
-        read_program(path)
-    path.write_text(
-        "NAME m\nROWS\n N obj\nCOLUMNS\n    x  obj  1\nBOUNDS\nOBJSENSE\n    MAX\nOBJNAME\n    obj\nENDATA\n"
-    )
-    with pytest.raises(FileFormatError, match="section OBJNAME stands after BOUNDS"):
-        read_program(path)

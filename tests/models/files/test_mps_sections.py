@@ -147,15 +147,6 @@ def test_fields_of_fixed_format_fill_their_columns(tmp_path):
     assert program.c.tolist() == [12.5] and program.A.toarray().tolist() == [[-1234.75]]
 
 
-@pytest.mark.parametrize("column", [4, 13, 14, 23, 24, 37, 38, 39, 48, 49, 62])
-def test_text_between_the_fields_of_fixed_format_is_refused(column, tmp_path):
-    line = FULL.ljust(70)
-    line = f"{line[: column - 1]}8{line[column:]}"
-    (path := tmp_path / "m.mps").write_bytes(fixed(FULL, line))
-    with pytest.raises(FileFormatError, match="line 7 has text outside the columns"):
-        read_program(path)
-
-
 def test_a_line_of_fixed_format_without_a_column_goes_on_with_the_last_one(tmp_path):
     """As GLPK's examples are written: the name stands on the first line of a column only."""
     first, second = (

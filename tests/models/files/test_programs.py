@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import time
@@ -84,76 +83,6 @@ def test_labels_that_are_not_unique_are_whole_names(tmp_path):
     explanation = explained(written(tmp_path, ".mps"), {name: ["ann", "s"] for name in names})
     assert len(explanation.columns) == 1
     assert explanation.column_names[:4] == ["x[ann,s]"] * 4
-
-
-def test_more_combinations_of_labels_than_integers_count_are_whole_names(tmp_path):
-    labels = {
-        "x.ann.s": ["0"] * 70,
-        "x.ann.t": ["1"] * 70,
-        "x.bob.s": ["2"] * 70,
-        "x.bob.t": ["3"] * 70,
-    }
-    explanation = explained(written(tmp_path, ".mps"), labels)
-    assert len(explanation.columns) == 1
-    assert explanation.column_names[0] == f"x[{','.join('0' * 70)}]"
-
-
-def test_a_side_file_that_cannot_be_read_is_named(tmp_path):
-    path = written(tmp_path, ".mps")
-    (tmp_path / "m.mps.names.json").mkdir()
-    with pytest.raises(FileFormatError, match=r"m\.mps\.names\.json"):
-        read_program(path)
-
-
-@pytest.mark.parametrize("suffix", [".mps", ".lp"])
-@pytest.mark.parametrize(
-    "content, match",
-    [
-        (b"", "is empty; was it written completely?"),
-        (b" \n\r\n\t", "is empty"),
-        (
-            b"\x7fELF\x02\x01\x01\x00\x00\x00",
-            "line 1: .*byte 0x7f is no text; expected an MPS or LP file in UTF-8",
-        ),
-        (b"* a\nNAME \x00", "line 2: .*byte 0x00 is no text"),
-        (
-            "* a\n* Käse\n".encode("latin-1"),
-            "line 2: .*byte 0xe4 is not UTF-8; save it as UTF-8, or convert it",
-        ),
-        ("NAME t\n".encode("utf-16"), "byte 0x00 is no text"),
-        (gzip.compress(b"NAME t\n", mtime=0), "is compressed; name it model.*gz"),
-        (bytes(range(256)) * 40, "is no text"),
-    ],
-)
-def test_what_is_no_text(content, match, suffix, tmp_path):
-    (path := tmp_path / f"model{suffix}").write_bytes(content)
-    with pytest.raises(FileFormatError, match=match):
-        read_program(path)
-
-
-@pytest.mark.parametrize("suffix", [".mps.gz", ".lp.gz"])
-def test_broken_gzip(suffix, tmp_path):
-    path = tmp_path / f"model{suffix}"
-    whole = gzip.compress(GOOD.format(free="").encode() * 20)
-    flipped = bytearray(whole)
-    flipped[40] ^= 0xFF
-    for content in (
-        b"NAME t\n",
-        whole[:-9],
-        whole[:12],
-        bytes(flipped),
-        whole + b"junk",
-        b"\x1f\x8b",
-    ):
-        path.write_bytes(content)
-        with pytest.raises(FileFormatError, match="is not a whole gzip file"):
-            read_program(path)
-    path.write_bytes(b"")
-    with pytest.raises(FileFormatError, match="is empty"):
-        read_program(path)
-    path.write_bytes(gzip.compress(b"", mtime=0))
-    with pytest.raises(FileFormatError, match="is empty"):
-        read_program(path)
 
 
 def test_paths(tmp_path):

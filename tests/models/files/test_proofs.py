@@ -184,48 +184,6 @@ def test_whoever_is_blocked_too_early_is_refused(proof):
     assert "blocked are others" in why(forged)
 
 
-def test_levels_of_the_allocation_agree_or_are_refused(proof):
-    for deviation, good in (("1/10000000000", True), ("1/100000000", False), ("1/10", False)):
-        forged = copy.deepcopy(proof)
-        level = fairlp_check.Fraction(1, 4) * (1 - fairlp_check.Fraction(deviation))
-        forged["statement"]["levels"][0][3] = str(level)
-        if good:
-            fingerprint(forged)
-            assert fairlp_check.check(forged)
-        else:
-            assert why(forged) == "level of 'user1': the allocation has another"
-
-
-def test_programs_that_are_no_leximin_are_refused(proof):
-    """By the row or column that is wrong, before any round is looked at."""
-    program = proof["statement"]["program"]
-    t = proof["statement"]["level_column"]
-    fairness_row = [row[0] for row in program["rows"]].index("fairness[user1]")
-
-    def forged(change):
-        data = copy.deepcopy(proof)
-        change(data["statement"]["program"])
-        return why(data)
-
-    assert "column 'x[user1,server1]': a leximin" in forged(
-        lambda p: p["columns"][0].__setitem__(1, "1")
-    )
-    assert "column 't': a leximin" in forged(lambda p: p["columns"][t].__setitem__(1, "-1"))
-    assert "a leximin maximises" in forged(lambda p: p.update(sense="min"))
-    for change in (
-        lambda p: p["rows"][fairness_row].__setitem__(2, "100"),
-        lambda p: p["rows"][fairness_row].__setitem__(1, None),
-        lambda p: p["rows"][fairness_row][3].pop(),
-        lambda p: p["rows"][fairness_row][3][-1].__setitem__(1, "8"),
-    ):
-        assert "row 'fairness[user1]': rows of levels" in forged(change)
-    assert "row 'capacity[server1,resource1]': rows of levels" in forged(
-        lambda p: p["rows"][0][3].append([t, "-1"])
-    )
-    proof["statement"]["levels"].append(["user3", fairness_row, "1/4", None])
-    assert why(proof) == "level of 'user3': no row of its own, or no level"
-
-
 @pytest.mark.slow
 def test_hostile_files_are_unreadable_in_one_line(proof, tmp_path):
     path = tmp_path / "hostile.json"

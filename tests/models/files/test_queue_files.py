@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-from io import StringIO
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from fairlp import Instance
-from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models.files import instances as files
 from fairlp.models.files.frames import from_frames, to_frames
 from instance_strategies import SUFFIXES, written
@@ -114,49 +111,3 @@ def test_queue_is_reserved_and_an_attribute_of_that_name_has_its_prefix():
     assert users["attribute:queue"].tolist() == ["x", "y", "z"]
     copy = from_frames(users, servers, queues)
     assert copy.equals(instance) and list(copy.user_attributes) == ["queue"]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("queue,wieght\norg,2\n", "a column 'wieght'; did you mean 'weight'"),
-        ("queue,cap:gpu\norg,2\n", "a column 'cap:gpu'; did you mean 'cap:cpu'"),
-        ("queue,weight\norg,0\n", "weight of queue 'org' is 0; expected a finite number > 0"),
-        ("queue,weight\na//b,1\n", "queue 'a//b' has an empty name"),
-        ("queue,weight\na,1\na,1\n", "queue 'a' occurs twice"),
-        (
-            "queue,guarantee:cpu,cap:cpu\norg,5,1\n",
-            "guarantee of queue 'org' of resource 'cpu' is 5",
-        ),
-    ],
-)
-def test_a_wrong_table_of_queues(text, message):
-    users, servers, _ = to_frames(queued())
-    with pytest.raises(InstanceError, match=re.escape(message)):
-        from_frames(users, servers, queues=pd.read_csv(StringIO(text)))
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_file_of_another_schema_version_is_refused(tmp_path, suffix):
-    path = written(tmp_path, suffix, queued())
-    text = path.read_text(encoding="utf-8")
-    path.write_text(re.sub(r'("?fairlp"?: )2', r"\g<1>1", text, count=1), encoding="utf-8")
-    with pytest.raises(
-        FileFormatError, match=r"the schema version is 1 \(int\); this fairlp reads 2"
-    ):
-        files.read(path)
-
-
-def test_what_differs_is_named():
-    first = queued()
-    assert files.differences(first, queued(queues={"org": 2, "idle": 4})) == ["queues"]
-    assert files.differences(first, queued(queue=None, queues=None))[0] == "queues"
-    moved = queued(queue=["org/a", "org", None])
-    assert files.differences(first, moved) == ["queues", "the queue of user 'bob'"]
-
-
-def test_a_notebook_shows_queues_with_their_names_as_text():
-    html = queued(queue=["<b>x</b>", "org", ""], queues={"org": 2, "<i>": 1})._repr_html_()
-    assert "&lt;b&gt;x&lt;/b&gt;" in html and "<b>x" not in html
-    assert "queues</p>" in html and "&lt;i&gt;" in html and "weight" in html
-    assert "queue" not in Instance.from_arrays([[1]], [[2]])._repr_html_()

@@ -13,7 +13,6 @@ from hypothesis import given, settings, strategies as st
 import fairlp
 import vipr_checker
 from fairlp import examples
-from fairlp.errors import UnsupportedError
 from instances import random_instance
 from profiles import many
 
@@ -76,12 +75,6 @@ def test_every_changed_word_is_wrong_or_says_the_same(tmp_path):
                 word
             )  # a weaker range, and the index that only saves memory
     assert refused > 15
-
-
-def test_a_leximin_is_no_vipr_certificate(tmp_path):
-    verdict = fairlp.allocate(examples.load("wang-figure-1"), "drfh").certify(exact=True)
-    with pytest.raises(UnsupportedError, match="holds one linear program"):
-        verdict.write(tmp_path / "all.vipr")
 
 
 @pytest.mark.skipif(shutil.which("viprchk") is None, reason="viprchk is not installed")

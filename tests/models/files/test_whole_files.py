@@ -11,7 +11,6 @@ import stat
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -109,11 +108,6 @@ def test_writers_of_one_file_do_not_touch_each_other(tmp_path):
     ) in texts
 
 
-def test_a_name_that_no_file_can_have():
-    with pytest.raises(FileFormatError, match=r"cannot be read: .*embedded null"):
-        read_bytes(Path("a\0b.json"))
-
-
 def test_a_disk_that_fails_while_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "a.json"
     path.write_text("{}", encoding="utf-8")
@@ -191,29 +185,6 @@ def test_the_tilde_is_the_home_of_its_user(name, tmp_path, monkeypatch):
         with pytest.raises(FileFormatError) as caught:
             READERS[name](path)
         assert ("~" in str(caught.value)) == ("user" in path)
-
-
-def test_what_is_written_to_the_tilde_lies_there(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    instance = fairlp.examples.ghodsi()
-    for name in ("i.json", "m.mps", "m.nl"):
-        content = instance if name == "i.json" else fairlp.formulate(instance, "drf")
-        content.write(f"~/{name}")
-        assert (tmp_path / name).exists()
-    assert not (tmp_path / "~").exists() and fairlp.read("~/i.json").equals(instance)
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no streams as files here")
-@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
-def test_a_stream_is_given_the_content_behind_what_was_printed(name, tmp_path):
-    """In a pipe a draft had no folder; a file that the shell opened was replaced, and what it had was lost."""
-    code = f"from fairlp.models.files.whole_files import write_text\nprint('first')\nwrite_text({name!r}, 'second\\n')"
-    piped = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (piped.stdout, piped.stderr) == ("first\nsecond\n", "")
-    with open(tmp_path / "out", "w") as file:
-        subprocess.run([sys.executable, "-c", code], stdout=file, check=True, timeout=60)
-    assert (tmp_path / "out").read_text() == "first\nsecond\n"
 
 
 @pytest.mark.parametrize("line", [b" " * 64, b"\n", b" \n", b"\\\n"], ids=repr)

@@ -17,26 +17,18 @@ from fairlp.models.instances.arithmetic import (
     exact_room,
     integers,
     is_extreme,
-    largest_first,
-    of_whole,
     product,
-    quantity,
     quotient,
     quotients,
     relative,
     require_countable,
     same_quotient,
-    scaled,
     tasks_alone,
     usable,
     whole,
     whole_table,
     whole_tasks_alone,
 )
-
-
-def test_the_largest_comes_first_and_equal_ones_keep_their_order():
-    assert largest_first(np.array([1.0, 3.0, 2.0, 3.0, 1.0])).tolist() == [1, 3, 2, 0, 4]
 
 
 def test_parts_of_nothing_are_nothing_or_the_amount_itself():
@@ -166,13 +158,3 @@ def test_more_whole_tasks_than_floats_count_are_refused_unless_they_are_limited(
         require_countable(large_pool)
     require_countable(large_pool.replace(task_limits=[5, np.inf]))
     require_countable(fairlp.Instance.from_arrays([[1]], [[LARGEST_WHOLE - 2.0]]))
-
-
-def test_amounts_are_shown_in_readable_units():
-    assert scaled("1/100 vcore") == (0.01, "vcore")
-    assert scaled("1/x core") == (1.0, "1/x core") and scaled("1/1000") == (1.0, "1/1000")
-    assert quantity(1500, "cpu", "1/1000 core") == "1.5 CPU"
-    assert quantity(12_345, "cpu", "cores") == "12,345 CPU"
-    assert quantity(1000, "gpu", "") == "1,000 gpu" and quantity(999.5, "gpu", "") == "999.5 gpu"
-    assert quantity(-2000, "gpu", "") == "-2,000 gpu"
-    assert of_whole(512, 2048, "memory", "MiB") == "0.5 of 2 GiB"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,6 @@ from fairlp.errors import (
     InstanceError,
     NotDefinedError,
     OversizedTaskWarning,
-    SkippedMechanismWarning,
     UnknownNameError,
 )
 
@@ -158,38 +156,11 @@ def test_names_that_do_not_exist_give_the_nearest(cluster, call, expected):
     assert expected in str(error.value)
 
 
-def test_attributes_that_do_not_exist_give_the_nearest():
-    with pytest.raises(AttributeError, match="did you mean 'allocate'"):
-        _ = fairlp.alocate
-
-
-def test_drf_on_several_servers_says_which_mechanisms_are_defined(cluster):
-    with pytest.raises(
-        NotDefinedError, match=r"shares one server and there are 2 .*defined are: .*drfh"
-    ):
-        fairlp.allocate(cluster, "drf")
-    assert fairlp.allocate(cluster.pooled(), "drf").totals.gt(0).all()
-
-
-def test_cdrf_with_constraints_names_the_user():
-    constrained = Instance.from_arrays(D, C, **NAMES, eligible=[None, ["s1"]])
-    with pytest.raises(NotDefinedError, match=r"user 'bob' may not run everywhere.*tsf"):
-        fairlp.allocate(constrained, "cdrf")
-    with pytest.warns(SkippedMechanismWarning, match="cdrf is left out"):
-        table = fairlp.compare(constrained, ["cdrf", "tsf"])
-    assert table["cdrf"].isna().all() and table["tsf"].notna().all()
-
-
 def test_per_resource_weights_where_a_mechanism_has_one_weight(cluster):
     weighted = Instance.from_arrays(D, C, weights=[[1, 2], [2, 1]])
     with pytest.raises(NotDefinedError, match="one weight for each user"):
         fairlp.allocate(weighted, "tsf")
     assert fairlp.allocate(weighted, "drfh").residual < 1e-12
-
-
-def test_not_an_instance():
-    with pytest.raises(InstanceError, match="expected an Instance, not list"):
-        fairlp.allocate([[1]], "drf")
 
 
 def test_a_task_that_fits_no_server_is_reported():
@@ -357,46 +328,6 @@ def test_the_entry_that_is_wrong_is_named(change, message):
         Instance.from_arrays(**({"demands": DEMANDS, "capacities": CAPACITIES} | NAMES | change))
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"time_limit": "2"}, "time_limit is '2'; expected seconds >= 0"),
-        ({"time_limit": True}, "time_limit is True; expected seconds >= 0"),
-        ({"time_limit": float("nan")}, "time_limit is nan; expected seconds >= 0"),
-        ({"primal_tolerance": "small"}, "primal_tolerance is 'small'; expected a number > 0"),
-        ({"dual_tolerance": 0}, "dual_tolerance is 0; expected a number > 0"),
-        ({"threads": 2.5}, "threads is 2.5; expected a whole number >= 0"),
-        ({"seed": -1}, "seed is -1; expected a whole number >= 0"),
-        ({"extra": 3}, "extra is 3; expected a mapping"),
-        (
-            {"primal_tolerance": 10**400},
-            "primal_tolerance is a whole number of 1329 bits; expected",
-        ),
-        ({"dual_tolerance": Fraction(1, 10**400)}, "expected a number that solvers hold"),
-        ({"time_limit": 10**400}, "time_limit is a whole number of 1329 bits; expected"),
-        ({"seed": 2**64}, "seed is 18446744073709551616; expected a number that solvers hold"),
-        ({"primal_tolerance": 1.0}, "primal_tolerance is 1.0; expected a number > 0 and < 1"),
-    ],
-)
-def test_an_option_of_another_kind_is_refused_in_its_own_words(option, message):
-    instance = Instance.from_arrays(DEMANDS, CAPACITIES, **NAMES)
-    with pytest.raises(fairlp.errors.UnsupportedError, match=re.escape(message)):
-        fairlp.allocate(instance, "drfh", method="lp", **option)
-    with pytest.raises(fairlp.errors.UnsupportedError, match=re.escape(message)):
-        fairlp.formulate(instance, "drfh").solve(**option)
-
-
-def test_options_may_be_numbers_of_numpy_or_none():
-    instance = Instance.from_arrays(DEMANDS, CAPACITIES, **NAMES)
-    limits = {
-        "time_limit": np.float64(9),
-        "threads": np.int64(1),
-        "seed": None,
-        "primal_tolerance": Fraction(1, 10**8),
-    }
-    assert fairlp.allocate(instance, "drfh", method="lp", **limits).solver == "highs"
-
-
 DENORMAL = {
     "demand of user 'a' and resource 'cpu'": {"demands": [[1e-310, 1], [1, 1]]},
     "capacity of server 's' and resource 'gpu'": {"capacities": [[1, 5e-324]]},
@@ -431,8 +362,3 @@ def test_numbers_that_have_lost_digits_are_refused_at_the_door(message):
         match=rf"{message} is (1e-310|4.94066e-324); expected 0, or at least 2.23e-308",
     ):
         Instance.from_arrays(**{**usual, **DENORMAL[message]})
-
-
-def test_a_table_that_is_none_says_which_shape_is_expected():
-    with pytest.raises(InstanceError, match=r"demands have shape \(2,\); expected two dimensions"):
-        fairlp.Instance.from_arrays([1, 2], [[1]])

@@ -2,12 +2,9 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.errors import InstanceError, TooLargeError
-from fairlp.models.instances import instance as instances
 
 
 def racks():
@@ -50,12 +47,3 @@ def test_given_rates_come_along():
         instance.expanded().rates.shape == (2, 4)
         and (instance.expanded().rates[:, 0] == instance.rates[:, 0]).all()
     )
-
-
-def test_labels_that_are_taken_and_too_many_are_refused(monkeypatch):
-    twice = Instance.from_arrays([[1.0]], [[1.0], [2.0]], counts=[2, 1], servers=["a", "a #2"])
-    with pytest.raises(InstanceError, match="'a #2'"):
-        twice.expanded()
-    monkeypatch.setattr(instances, "MOST_PAIRS", 7)
-    with pytest.raises(TooLargeError, match="4 servers one by one are 8 pairs"):
-        racks().expanded()

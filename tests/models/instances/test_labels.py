@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -123,15 +122,6 @@ def test_weights_by_resource_are_found_by_both_labels():
         reference(weights=by_pair.drop(("bob", "cpu")))
 
 
-def test_other_resources_in_one_table_are_refused():
-    with pytest.raises(InstanceError, match="table of capacities names resource 'disk'"):
-        Instance.from_arrays(DEMANDS, CAPACITIES.rename(columns={"cpu": "disk"}))
-    with pytest.raises(InstanceError, match="table of demands names user 'ann', which is unknown"):
-        Instance.from_arrays(DEMANDS, CAPACITIES, users=["x", "y", "z"])
-    with pytest.raises(InstanceError, match="user 'ann' occurs twice"):
-        Instance.from_arrays(DEMANDS.rename(index={"bob": "ann"}), CAPACITIES)
-
-
 def test_a_default_index_is_labels_like_any_other():
     table = pd.DataFrame(DEMANDS.to_numpy(), columns=DEMANDS.columns)
     for arguments in ({"demands": table}, {"weights": pd.Series([1.0, 2.0, 5.0])}):
@@ -172,14 +162,6 @@ def test_users_who_arrive_keep_their_order_when_their_labels_are_numbers():
     cluster.add(1, {"cpu": 1})
     cluster.add(0, {"cpu": 2})
     assert cluster.instance().user_attributes["arrival"].to_dict() == {1: 1, 0: 2}
-
-
-def test_rates_of_a_wrong_kind_are_refused():
-    with pytest.raises(InstanceError, match=r"user_attributes are .*; expected a DataFrame"):
-        reference(user_attributes={"team": [1, 2, 3]})
-    with pytest.raises(InstanceError, match="'rates' has shape"):
-        reference(rates=BY_USER)
-    assert np.array_equal(reference(rates=RATES.to_numpy()).rates, RATES)
 
 
 TWICE = ["a", "b"]

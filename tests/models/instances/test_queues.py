@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairlp import Instance
-from fairlp.errors import InstanceError, UnknownNameError
+from fairlp.errors import InstanceError
 from profiles import many
 from tree_instances import tree_instance
 
@@ -85,17 +85,6 @@ def test_what_stays_and_what_goes():
     assert other[0].equals(other[1])  # whatever the order of siblings
 
 
-def test_the_callers_numbers_stay_the_callers():
-    guarantee = {"cpu": 0.5}
-    rows = {"q": {"weight": 1, "guarantee": guarantee}}
-    paths = ["", "q", "q"]
-    tree = made(queue=paths, queues=rows).queues
-    guarantee["cpu"], paths[0] = 0.1, "q"
-    assert tree.guarantees[1, 0] == 0.5 and tree.names()[0] == ""
-    with pytest.raises(ValueError, match="read-only"):
-        tree.weights[0] = 2
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -146,13 +135,6 @@ def test_a_list_of_paths_and_blank_amounts():
 
 def tree_of_one():
     return Instance.from_arrays([[1.0]], [[2.0]], queue=["q"], queues={"q": 3}).queues
-
-
-def test_a_queue_by_name():
-    tree = made(queue=["a/b", "", ""]).queues
-    assert tree.paths[tree.named("/a/b")] == "a/b" and tree.named("") == 0
-    with pytest.raises(UnknownNameError, match="there is no queue 'a/c'; did you mean 'a/b'"):
-        tree.named("a/c")
 
 
 def test_caps_that_are_broken_or_bar_somebody():

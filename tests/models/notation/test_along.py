@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp import Index, Model, log
-from fairlp.errors import ModelError, UnknownNameError
+from fairlp.errors import ModelError
 from profiles import many
 from random_models import forget_program, same_bytes
 
@@ -395,24 +395,6 @@ WRONG = {
         r"parameter 'a' of user 'bob' and server 's1' is nan",
     ),
 }
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_refused(case):
-    action, message = WRONG[case]
-    with pytest.raises((ModelError, UnknownNameError), match=message):
-        action(*one())
-
-
-def test_groups_without_a_name_are_called_group():
-    n, group = Index("n", ["ann", "bob", "cat"]), Index("group", ["a", "b"])
-    model = Model("m")
-    x, y = model.variable("x", n), Model("other").variable("y", n, group)
-    row = model.constraint("teams", x.groupby(["ml", "web", "ml"]).sum() <= {"web": 2, "ml": 3})
-    assert row.rows == ["teams[ml]", "teams[web]"]
-    assert [index.symbol for index in y.groupby([1, 2, 1]).sum().indices] == ["group_", "group"]
-    with pytest.raises(ModelError, match=r"another symbol with .alias\(\)"):
-        model.constraint("floors", x.groupby(["up", "down", "up"]).sum() >= 1)
 
 
 def arcs_of(names=("tail", "head")):

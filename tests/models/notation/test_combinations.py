@@ -99,15 +99,6 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_in_a_list_is_refused(case):
-    data, message = WRONG[case]
-    model, i, j, _ = network()
-    with pytest.raises(ModelError, match=message):
-        model.variable("f", i, j, where=data)
-    assert not model.variables
-
-
 TABLE = pd.DataFrame(ARCS, columns=["i", "j"]).assign(cost=[1.0, 2.0, 3.0, 4.0])
 COSTS = dict(zip(ARCS, TABLE["cost"], strict=True))
 
@@ -275,37 +266,6 @@ def test_a_row_in_which_a_variable_does_not_exist_is_warned_of(case, recwarn):
     assert len(recwarn.list) == 0
 
 
-def test_a_long_table_without_names_of_indices_is_told_by_its_labels():
-    model, i, j, _ = network()
-    columns = TABLE.set_axis(["from", "to", "cost"], axis=1)
-    expected = model.parameter("c", (i, j), TABLE, default=0).values
-    for k, data in enumerate(
-        (columns, columns.set_index(["from", "to"]), columns.set_index(["from", "to"])["cost"])
-    ):
-        np.testing.assert_array_equal(
-            model.parameter(f"c{k}", (i, j), data, default=0).values, expected
-        )
-    more = columns.assign(length=1)
-    with pytest.raises(ModelError, match=r"combinations of 4 labels"):
-        model.subset("A", (i, j), more)
-    with pytest.raises(ModelError, match="names node 0"):
-        model.parameter("d", (i, j), more, default=0)
-    one = pd.DataFrame({"who": ["b", "a", "d", "c"], "need": [1, 2, 3, 4]})
-    assert model.parameter("e", i, one).values.tolist() == [2, 1, 4, 3]
-
-
-def test_numbers_that_come_later_are_said_to_be_the_default():
-    model, i, _, _ = network()
-    with pytest.raises(ModelError, match=r"has no numbers, expected 4 node; .*default=0 for now"):
-        model.parameter("p", i)
-    with pytest.raises(ModelError, match=r"has shape \(\).*"):
-        model.parameter("p", i, 0)
-    prices = model.parameter("p", i, default=0)
-    prices.set({"a": 3})
-    prices["b"].set(4)
-    assert prices.values.tolist() == [3, 4, 0, 0]
-
-
 def test_rows_of_a_filtered_table_keep_their_numbers_and_are_read():
     model, i, j, _ = network()
     filtered = TABLE[TABLE["cost"] > 1]
@@ -315,23 +275,3 @@ def test_rows_of_a_filtered_table_keep_their_numbers_and_are_read():
     n, r = Index("n", [5, 7]), Index("r", ["n", "x"])
     wide = pd.DataFrame([[1, 2], [3, 4]], [7, 5], ["n", "x"])
     assert Model("m").parameter("p", (n, r), wide).values.tolist() == [[3, 4], [1, 2]]
-
-
-@pytest.mark.parametrize(
-    "where",
-    [
-        [{"a"}],
-        [np.array(1)],
-        pd.DataFrame({"i": [{"a"}]}),
-        np.array([{"a"}], dtype=object),
-        [np.ma.masked],
-        [("a", {"b"})],
-        [[True, False], [True]],
-        [np.array([True]), np.array([True, False])],
-    ],
-)
-@pytest.mark.parametrize("count", [1, 2])
-def test_what_is_no_label_is_refused(where, count):
-    model, i, j, _ = network()
-    with pytest.raises(ModelError, match="'where' of subset 'E'"):
-        model.subset("E", (i, j)[:count], where)

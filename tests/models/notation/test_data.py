@@ -107,18 +107,6 @@ def test_it_divides_stands_in_ranges_and_beside_sums():
     assert ends.tolist() == [-np.inf, 0] * 3
 
 
-def test_it_prints_short_and_the_numbers_are_not_those_of_the_caller():
-    model = Model("m", indices=(N, I))
-    x = model.variable("x", N, I)
-    values = np.array([1.0, 2, 3])
-    row = model.constraint("k", values * x <= pd.Series({"s1": 1, "s2": 2}, name="c"))
-    assert repr(row) == "<Constraint k: [3 numbers over n]·x[n,i] ≤ c[i] ∀ n, i: 6 rows>"
-    assert r"\text{[3 numbers over n]}\, x_{n,i} \le c_{i}" in model.to_latex()
-    values[0] = 99
-    assert model.compile().A.max() == 3 and str(3 * x <= np.array(5.0)) == "3·x[n,i] ≤ 5"
-    assert model.copy().compile() is model.compile()
-
-
 def test_arrays_of_expressions_are_arrays_of_objects():
     x = Model("m", indices=(N, I)).variable("x", N, I)
     terms = np.array([x["ann", "s1"], 2 * x["bob", "s1"]])
@@ -165,30 +153,3 @@ WRONG = {
     ),
     "a set": (lambda x: x <= {1, 2}, "cannot stand in a formula"),
 }
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_refused(case):
-    action, message = WRONG[case]
-    x = Model("m", indices=(N, I)).variable("x", N, I)
-    with pytest.raises(ModelError, match=message):
-        action(x)
-
-
-def test_two_indices_of_the_same_labels_need_names():
-    m = N.alias("m")
-    model = Model("m", indices=(N, m))
-    x = model.variable("x", N, m)
-    square = pd.DataFrame(np.arange(9.0).reshape(3, 3), list(N), list(N))
-    for data in (
-        square,
-        square["ann"],
-        [1, 2, 3],
-        square.rename_axis(index="user", columns="user"),
-    ):
-        with pytest.raises(ModelError, match=r"could run over .* or .*name its axes"):
-            x <= data  # noqa: B015
-    model.constraint("k", x <= square.rename_axis(index="m", columns="n"))
-    assert model.compile().row_upper.tolist() == square.to_numpy().T.reshape(-1).tolist()
-    model.replace("k", x <= square.to_numpy())
-    assert model.compile().row_upper.tolist() == list(range(9))

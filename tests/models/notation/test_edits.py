@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairlp import Index, Model
-from fairlp.errors import ModelError, UnknownNameError
+from fairlp.errors import ModelError
 
 
 @pytest.fixture
@@ -136,17 +136,6 @@ def test_assignments_that_would_be_swallowed_are_refused(model, name):
     with pytest.raises(ModelError, match=message):
         act()
     assert level(model) == pytest.approx(6)
-
-
-def test_the_tables_of_a_model_are_views(model):
-    block = model.constraints["fairness"]
-    for table in (model.constraints, model.variables, model.parameters, model.definitions):
-        with pytest.raises(TypeError):
-            table["more"] = block
-    with pytest.raises(AttributeError):
-        block.doc = "other"
-    with pytest.raises(UnknownNameError, match="has nothing called 'capasity'"):
-        model.remove("capasity")
 
 
 def test_a_name_is_in_the_next_program_and_a_copy_is_another_model(model):

@@ -161,14 +161,6 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_no_element_is_refused_with_the_nearest_names(name):
-    act, error, message = WRONG[name]
-    _, d, g, _ = fresh(MASK)
-    with pytest.raises(error, match=message):
-        act(g, d)
-
-
 def test_a_diagonal_is_refused_and_labels_may_be_tuples():
     model = Model("m")
     m = N.alias("m")

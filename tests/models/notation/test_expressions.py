@@ -240,31 +240,3 @@ def test_what_is_fixed_or_bounded_is_so_in_the_program():
     assert model.solve().objective == 6
     with pytest.raises(ModelError):
         x.set(lower=3)
-
-
-def test_relations_that_are_not_linear_are_refused():
-    model = Model("m")
-    x, y = model.variable("x"), model.variable("y")
-    refused = [
-        lambda: x * y,
-        lambda: 1 / x,
-        lambda: x / 0,
-        lambda: power(x, 1),
-        lambda: power(x, 0),
-        lambda: power(x, 3),
-        lambda: power(power(x, 2), 2),
-        lambda: abs(abs(x)),
-        lambda: abs(x) >= 2,
-        lambda: abs(x) <= y,
-        lambda: power(x, 2) <= 4,
-        lambda: x.between(None, None),
-        lambda: x.between(y, None),
-        lambda: x.between(np.inf, None),
-        lambda: x <= float("nan"),
-        lambda: x.shift(Index("k", [1]), 1),
-    ]
-    for make in refused:
-        with pytest.raises(ModelError):
-            make()
-    bounded = abs(x - 1) <= 3
-    assert [str(end) for end in bounded.ends] == ["−3", "3"]

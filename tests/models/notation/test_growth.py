@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 import fairlp
 from fairlp import Index, Model
-from fairlp.errors import FairlpError, ModelError, UnknownNameError
+from fairlp.errors import FairlpError, ModelError
 
 I_LABELS, P_LABELS, T_LABELS = ["wide", "narrow"], ["p1", "p2", "p3"], [1, 2]
 
@@ -158,31 +158,12 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_refused_and_nothing_grows(case):
-    action, message = WRONG[case]
-    model, p = small()
-    before = model.compile()
-    with pytest.raises((ModelError, UnknownNameError), match=message):
-        action(model, p)
-    assert list(p) == ["one", "two"] and model.compile() is before
-
-
 FORMULAS = {
     "numbers without a name": (lambda m, p: (m["x"] * [1, 2]).sum() <= 3, "without a name"),
     "a shift": (lambda m, p: m["x"] - m["x"].shift(p) <= 3, "a shift"),
     "a selection": (lambda m, p: m["x"][["one"]] <= 3, "selection"),
     "an alias": (lambda m, p: m["x"][p.alias("q")] + 0 * m["x"].sum() <= 3, "an alias"),
 }
-
-
-@pytest.mark.parametrize("case", FORMULAS)
-def test_a_formula_that_cannot_grow_is_named(case):
-    formula, message = FORMULAS[case]
-    model, p = small()
-    model.constraint("row", formula(model, p))
-    with pytest.raises(ModelError, match=f"new in constraint 'row', which has .*{message}"):
-        model.extend(p, "new", a=[1, 2], x={"upper": 3})
 
 
 def test_an_index_of_two_models_or_of_an_instance_does_not_grow():

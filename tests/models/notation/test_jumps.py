@@ -189,13 +189,3 @@ def test_pyomo_has_the_jump():
     model.constraint("least", x >= 1)
     model.minimize(cost)
     assert model.solve("pyomo:highs").objective == pytest.approx(12)
-
-
-@pytest.mark.parametrize("ragged", [[[0], [1, 2]], [0, [1, 2]], [[[0, 1], [1, 2]], [2]]])
-def test_breakpoints_and_values_of_different_lengths_are_refused(ragged):
-    model = Model("m")
-    x = model.variable("x", N, upper=3)
-    with pytest.raises(ModelError, match="breakpoints of piecewise 'y' are lists of different"):
-        model.piecewise("y", x, ragged, [1, 2])
-    with pytest.raises(ModelError, match="values of piecewise 'y' are lists of different"):
-        model.piecewise("y", x, [1, 2], ragged)

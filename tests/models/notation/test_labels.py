@@ -138,30 +138,6 @@ def test_a_frame_is_turned_by_the_names_of_its_axes():
         Model("m").parameter("p", (USER, MACHINE), frame.rename_axis(index="node", columns="who"))
 
 
-def test_dimensions_of_other_names_are_refused():
-    xarray = pytest.importorskip("xarray")
-    for array, message in (
-        (
-            xarray.DataArray(CUBE[0], dims=["machine", "place"]),
-            r"parameter 'p' is over \['machine', 'place'\]",
-        ),
-        (
-            xarray.DataArray(CUBE[0, 0], dims=["machine"]),
-            "over \\['machine'\\]; expected \\['user'",
-        ),
-        (
-            xarray.DataArray(CUBE[0], coords={"user": ["a", "c"]}, dims=["user", "m"]),
-            "names user 'c', which is unknown",
-        ),
-    ):
-        with pytest.raises(ModelError, match=message):
-            Model("m").parameter("p", (USER, MACHINE), array)
-    assert (
-        Model("m").parameter("p", (USER, MACHINE), xarray.DataArray(CUBE[0])).values.tolist()
-        == CUBE[0].tolist()
-    )
-
-
 def test_an_answer_as_xarray_is_a_parameter_of_the_next_model():
     pytest.importorskip("xarray")
     model = Model("m")
@@ -169,16 +145,6 @@ def test_an_answer_as_xarray_is_a_parameter_of_the_next_model():
     model.maximize(n.sum())
     answer = model.solve().to_xarray()["n"]
     assert Model("m").parameter("p", (MACHINE, USER), answer).values.tolist() == CUBE[0].T.tolist()
-
-
-def test_complex_numbers_are_refused():
-    numbers = np.array([1, 2j])
-    with pytest.raises(ModelError, match="parameter 'c' must be numbers"):
-        Model("m").parameter("c", R, numbers)
-    with pytest.raises(ModelError, match="the upper bound of variable 'x' must be numbers"):
-        Model("m").variable("x", R, upper=numbers)
-    with pytest.raises(ModelError, match="the lower bound of variable 'x' must be numbers"):
-        Model("m").variable("x", R, lower="many")
 
 
 @pytest.mark.parametrize(
@@ -245,14 +211,6 @@ def test_an_index_that_is_called_as_a_column_of_a_frame_keeps_its_labels():
     assert model.solve().ranges()["upper_"].tolist() == ["r", "r"]
 
 
-def test_a_point_of_another_length_is_refused():
-    model = Model("m")
-    model.define("total", model.variable("x", N).sum())
-    for x in (np.zeros(1), np.zeros(3), np.zeros((2, 1))):
-        with pytest.raises(ModelError, match=r"expected \(2,\): a number for each column"):
-            model.evaluate("total", x)
-
-
 def test_a_mapping_of_mappings_may_have_tuples_as_labels():
     a, k = Index("a", [("s", "t"), ("t", "u")]), Index("k", ["x", "y"])
     for inner in ({"y": 2.0, "x": 1.0}, [1.0, 2.0], pd.Series({"y": 2.0, "x": 1.0})):
@@ -308,18 +266,6 @@ def test_labels_that_are_tuples_of_several_types(labels, tmp_path):
     assert model.solve("pyomo:highs").values["x"].to_dict() == answer.values["x"].to_dict()
 
 
-def test_labels_that_pyomo_would_write_alike_are_refused():
-    pytest.importorskip("pyomo")
-    model = Model("m")
-    model.variable("x", Index("t", [("a",), ("a", "b")]), Index("n", [("b", "c"), ("c",)]))
-    model.maximize(model["x"].sum())
-    with pytest.raises(
-        ModelError,
-        match=r"variable 'x' has two elements that Pyomo would both call \('a', 'b', 'c'\)",
-    ):
-        model.to_pyomo()
-
-
 def test_a_frame_over_an_index_that_the_formula_lacks_is_to_be_a_parameter():
     foods = Index("F", ["bread", "milk"], "food")
     content = pd.DataFrame([[1, 2, 3], [4, 5, 6]], ["bread", "milk"], ["kcal", "protein", "fat"])
@@ -348,48 +294,6 @@ def test_the_order_of_the_keys_is_named_where_it_is_another(data):
 IDS = Index("k", [1, 2, 3, 4])
 #: By default pandas would call these 0, 1, 2, 3.
 CAPS = pd.DataFrame({"id": [4, 3, 2, 1], "cap": [40.0, 30.0, 20.0, 10.0]})
-
-
-def doors(k):
-    """Every place of a model that takes data over an index of four labels, by name."""
-    model = Model("m")
-    x = model.variable("x", k, lower=None)
-    p = model.parameter("p", k, range(len(k)))
-    return {
-        "parameter": lambda v: model.parameter(f"q{len(model.parameters)}", k, v).values,
-        "set": lambda v: p.set(v) or p.values,
-        "upper": lambda v: model.variable(f"y{len(model.variables)}", k, upper=v).upper,
-        "lower": lambda v: model.variable(f"y{len(model.variables)}", k, lower=v).lower,
-        "bounds": lambda v: x.set(upper=v) or x.upper,
-        "fix": lambda v: (x.unfix(), x.set(upper=None), x.fix(v), x.upper)[-1],
-        "side": lambda v: (x <= v).right.values,
-        "left side": lambda v: (v >= x).right.values,
-        "coefficients": lambda v: (v * x).left.values,
-        "terms": lambda v: (x + v).parts[1][1].values,
-        "divisor": lambda v: (x / v).right.values,
-        "inner": lambda v: (x @ v).body.right.values,
-        "high end": lambda v: x.between(None, v).high.values,
-        "low end": lambda v: x.between(v, None).low.values,
-    }
-
-
-@pytest.mark.parametrize("door", [*doors(IDS)])
-def test_a_default_index_is_labels_at_every_door(door):
-    by_label = [10.0, 20.0, 30.0, 40.0]
-    use = doors(IDS)[door]
-    for data in (CAPS["cap"], CAPS[["cap"]]["cap"].iloc[::-1].reset_index(drop=True)):
-        with pytest.raises(ModelError, match=r" 0, which is unknown.*set_index.*to_numpy"):
-            use(data)
-    assert use(CAPS.set_index("id")["cap"]).tolist() == by_label
-    assert use(CAPS["cap"].to_numpy()).tolist() == by_label[::-1]
-    assert use(CAPS["cap"].tolist()).tolist() == by_label[::-1]
-    numbered = doors(Index("k", [3, 2, 1, 0]))[door]
-    assert numbered(CAPS["cap"]).tolist() == by_label
-    with pytest.raises(ModelError, match=r" 0, which is unknown"):
-        doors(Index("k", list("abcd")))[door](CAPS["cap"])
-    if door not in ("fix", "bounds"):  # of some of the elements
-        with pytest.raises(ModelError, match=r"has no k 4"):
-            doors(Index("k", range(5)))[door](CAPS["cap"])
 
 
 def test_masks_groups_and_two_axes_go_by_a_default_index_too():
@@ -488,22 +392,6 @@ def test_what_is_no_list_of_labels_is_refused_in_words(labels, message):
     with pytest.raises(ModelError, match=message) as caught:
         Index("k", labels)
     assert len(str(caught.value)) < 300 and "np." not in str(caught.value)
-
-
-def test_names_that_no_file_can_hold_are_refused():
-    model = Model("m")
-    x = model.variable("x")
-    n = Index("n", ["a"])
-    for name in ("\ud800", "x" * 131_073):
-        for use in (
-            lambda name=name: Index(name, ["a"]),
-            lambda name=name: Index("n", ["a"], name),
-            lambda name=name: model.variable(name, n),
-            lambda name=name: model.parameter(name, n, [1]),
-            lambda name=name: model.constraint(name, x <= 1),
-        ):
-            with pytest.raises(ModelError, match=r"half of a character|131,073 letters"):
-                use()
 
 
 def test_labels_as_long_as_they_may_be_are_written_and_read(tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -18,7 +16,6 @@ from fairlp import Index, Instance, Model
 from fairlp.errors import FairlpError, InstanceError, ModelError
 from fairlp.models.notation.labels import LONGEST_LABEL
 from fairlp_clusters.dues.weights import with_weights
-from paths import DOCS
 from profiles import many
 
 K = Index("k", ["a", "b", "c"])
@@ -194,76 +191,6 @@ def test_a_formula_is_selected_from_by_label():
     model.constraint("d", (2 * x + 1)[11] <= 2)
     model.maximize(x.sum())
     assert model.solve().values["x"].tolist() == pytest.approx([0.25, 0.25, 1, 0.5])
-
-
-def test_messages_show_no_arrays_and_no_types_of_numpy():
-    model, x = over_k()
-    numbers = np.arange(1000.0)
-    for use in (
-        lambda: x <= numbers,
-        lambda: x[np.int64(99)],
-        lambda: x[np.str_("z")],
-        lambda: model.parameter("p", K, numbers),
-        lambda: model.parameter("p", K, {np.int64(7): 1, np.int64(8): 2, np.int64(9): 3}),
-        lambda: model.variable("y", K, upper=numbers),
-        lambda: Index("k", [np.int64(1), np.int64(1)]),
-        lambda: Index("k", [numbers]),
-        lambda: Instance.from_arrays([[1]], [[3]], users=[np.int64(1), np.int64(2)]),
-        lambda: Instance.from_arrays([[1]], [[3]], weights={np.int64(5): np.float64(1)}),
-        lambda: Instance.from_arrays([[1]], [[3]], task_limits=numbers),
-        lambda: model.solve(time_limit=numbers),
-        lambda: fairlp.allocate(fairlp.examples.ghodsi(), "drf", method=np.str_("rownds")),
-    ):
-        with pytest.raises(FairlpError) as caught:
-            use()
-        message = str(caught.value)
-        assert not re.search(r"\bnp\.|array\(|dtype", message), message
-        assert len(message) < 600, message
-
-
-def test_the_page_about_labels_is_true():
-    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    page = DOCS / "labels.md"
-    outcome = doctest.testfile(str(page), module_relative=False, optionflags=options)
-    assert outcome.attempted > 25 and outcome.failed == 0
-
-
-@pytest.mark.parametrize("text", ["\ud800", "\udc00 b", "a" * (LONGEST_LABEL + 1)])
-def test_names_and_units_that_no_file_can_hold_are_refused(text):
-    k = Index("k", ["a"])
-    base = Instance.from_arrays([[1]], [[3]], resources=["cpu"], users=["ann"])
-    for use in (
-        lambda: Model(text),
-        lambda: Model("m", text),
-        lambda: Index(text, ["a"]),
-        lambda: Index("k", [("a", ("b", text))]),
-        lambda: Model("m").variable(text, k),
-        lambda: base.replace(name=text),
-        lambda: base.replace(units={"cpu": text}),
-        lambda: base.replace(queue=[f"a/{text}"]),
-    ):
-        with pytest.raises(FairlpError, match=r"half of a character|at most 100,000"):
-            use()
-
-
-def test_whole_numbers_that_python_does_not_write_are_no_labels_or_attributes():
-    base = Instance.from_arrays([[1]], [[3]], users=["ann"])
-    attributes = pd.DataFrame({"number": [10**5000]}, ["ann"], dtype=object)
-    for use in (
-        lambda: Index("k", [10**5000]),
-        lambda: base.replace(users=[10**5000]),
-        lambda: base.replace(user_attributes=attributes),
-    ):
-        with pytest.raises(FairlpError, match="whole number of 16610 bits"):
-            use()
-    assert str(Index("k", [10**4000])[0]) == "1" + "0" * 4000
-
-
-def test_half_characters_in_attributes_are_named():
-    base = Instance.from_arrays([[1], [1]], [[3]], users=["ann", "bob"])
-    attributes = pd.DataFrame({"team": ["a", "\ud800"]}, ["ann", "bob"], dtype=object)
-    with pytest.raises(InstanceError, match=r"'team' of user 'bob' .* half of a character"):
-        base.replace(user_attributes=attributes)
 
 
 def test_what_gives_the_order_of_a_table_is_no_set():

@@ -17,7 +17,6 @@ from fairlp.errors import FairlpError, ModelError, NoSolutionError, UnknownNameE
 from fairlp.models.notation.compiler import numbers
 from fairlp.models.notation.expressions import Expression
 from fairlp.models.notation.labels import labels_on
-from fairlp.models.notation.tables import Constraint
 from fairlp.models.notation.variables import Parameter, Variable
 from own_back_ends import Dual
 from profiles import many
@@ -293,13 +292,6 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_refused_with_the_name(case):
-    action, message = WRONG[case]
-    with pytest.raises(ModelError, match=message):
-        action(*fresh())
-
-
 def test_a_change_after_compiling_is_seen():
     model, _, x = fresh()
     model.constraint("first", x <= 1)
@@ -308,14 +300,6 @@ def test_a_change_after_compiling_is_seen():
     assert model.compile().n_rows == 9
     with pytest.raises(ValueError, match="read-only"):
         model.compile().c[0] = 1
-
-
-@pytest.mark.parametrize("over", ["n", ("n", "i"), None])
-def test_a_variable_runs_over_indices(over):
-    with pytest.raises(
-        ModelError, match=r"variable 'x' runs over .*expected indices, such as n = "
-    ):
-        Model("wrong").variable("x", over)
 
 
 # Models with strange parts: nodes of no kind that is known, parts of no model, sweeps that are not
@@ -337,21 +321,6 @@ def model():
     users_model.constraint("most", x.sum() <= users_model.parameter("h", (), 4))
     users_model.maximize(x["ann"] + 2 * x["bob"])
     return users_model
-
-
-def test_an_expression_of_no_known_kind_is_named():
-    users_model = model()
-    users_model.maximize(Strange())
-    with pytest.raises(ModelError, match="Strange cannot be compiled"):
-        users_model.compile()
-    with pytest.raises(ModelError, match="Strange cannot be printed"):
-        str(users_model)
-
-
-def test_a_constraint_of_no_model_cannot_be_removed():
-    row = Constraint("most", model()["most"].relation, ())
-    with pytest.raises(ModelError, match="constraint 'most' is of no model"):
-        row.remove()
 
 
 def test_parts_of_no_model_take_other_numbers():
@@ -399,14 +368,6 @@ def small_model():
     return pair_model
 
 
-def test_a_sum_is_over_an_index_not_over_its_symbol(small_model):
-    with pytest.raises(
-        ModelError,
-        match=re.escape("sum over 'u'; expected indices, such as n = fairlp.Index"),
-    ):
-        small_model["x"].sum("u")
-
-
 def test_indices_are_given_one_after_the_other_or_in_a_tuple():
     n, i, _ = indices()
     model = Model("m", indices=(n, i))
@@ -433,15 +394,6 @@ def test_an_index_is_taken_by_its_symbol_where_nothing_else_is_called_so(small_m
     assert users_model[index.symbol] is x
 
 
-def test_numbers_with_a_zero_are_no_divisor_and_the_element_is_named(small_model):
-    x = small_model["x"]
-    zeros = [0.0, *np.ones(x.size - 1)]
-    with pytest.raises(ModelError, match=f"division by zero: .* / 0 of user {x.indices[0][0]!r}$"):
-        x / zeros
-    with pytest.raises(ModelError, match=r"division by zero: .* / 0$"):
-        x / 0
-
-
 def test_two_indices_of_one_symbol_are_told_apart_by_their_labels():
     n, other = Index("n", ["a", "b"]), Index("n", ["b", "c"])
     x = Model("m").variable("x", n)
@@ -449,20 +401,6 @@ def test_two_indices_of_one_symbol_are_told_apart_by_their_labels():
         x + Model("m").variable("y", other)
     with pytest.raises(ModelError, match=r"\(in another order\)"):
         x + Model("m").variable("y", Index("n", ["b", "a"]))
-
-
-@pytest.mark.parametrize("name", ["", None, 3])
-def test_a_name_is_text(name, small_model):
-    message = re.escape(f"cannot be called {name!r}; its name")
-    with pytest.raises(ModelError, match=f"a constraint {message}"):
-        small_model.constraint(name, small_model["x"] <= 1)
-    with pytest.raises(ModelError, match=message):
-        small_model.variable(name)
-    assert (
-        list(small_model.variables) == ["x"]
-        and not small_model.constraints
-        and fairlp.Model("small").objective is None
-    )
 
 
 # What a model hardly ever holds: quotients in LaTeX, bounds above only, weights of logarithms that
@@ -522,22 +460,6 @@ def test_variables_are_no_numbers():
     assert numbers((d / 2).sum()).values == pytest.approx(3)
 
 
-def test_a_parameter_and_a_variable_of_no_model_are_changed_all_the_same():
-    users_model = odd_model()
-    d = users_model.parameter("d", USERS, [2.0, 4.0])
-    variable = users_model["x"]
-    row = users_model["most"]
-    users_model.remove("most")
-    assert users_model.solve().objective == pytest.approx(6)
-    with pytest.raises(ModelError, match="'most'"):
-        row.replace(variable.sum() <= 5)
-    users_model.remove("d")
-    with pytest.raises(ModelError, match="of another model, or was removed"):
-        users_model.remove(d)
-    d.set([1.0, 1.0])
-    assert d.values.tolist() == [1.0, 1.0]
-
-
 def test_a_row_that_is_used_nowhere_else_is_removed():
     users_model = odd_model()
     users_model.define("total", users_model["x"].sum())
@@ -553,16 +475,6 @@ def test_a_sweep_of_integers_refuses_to_read_duals():
     assert users_model.sweep("h", [2.5, 3.5], read=["x"])["objective"].tolist() == [2.0, 3.0]
     with pytest.raises(NoSolutionError, match="'cap' has no duals to read"):
         users_model.sweep("h", [2.5, 3.5], read=["x", "cap"])
-
-
-def test_what_is_read_of_a_solution_prints():
-    solution = odd_model().solve()
-    text = repr(solution.values)
-    assert (
-        text.startswith("x:\n") and "ann" in text and solution.values["x"].sum() == pytest.approx(4)
-    )
-    with pytest.raises((NoSolutionError, KeyError, FairlpError)):
-        solution.values["y"]
 
 
 def test_a_definition_has_its_logarithms_powers_and_absolute_values():
@@ -601,14 +513,3 @@ def test_a_sum_over_an_index_that_is_there_again():
     ):
         model.maximize((c * log(x).sum(t)).sum(t))
         model.compile()
-
-
-def test_a_sweep_says_where_there_is_no_optimum():
-    users_model = odd_model()
-    least = users_model.parameter("h", (), 0.0)
-    users_model.constraint("least", users_model["x"].sum() >= least)
-    table = users_model.sweep("h", [1.0, 9.0, 2.0], read=["x", "least"])
-    assert table["objective"].round(9).tolist()[::2] == [4.0, 4.0] and np.isnan(
-        table["objective"].iloc[1]
-    )
-    assert table["status"].astype(str).str.contains("infeasible").tolist() == [False, True, False]

@@ -144,27 +144,6 @@ def test_a_sparse_matrix_times_a_variable_is_the_matrix(seed):
     assert program.A.nnz == matrix.nnz
 
 
-def test_a_matrix_that_does_not_fit_says_what_to_write():
-    model, x, _, _ = small()
-    with pytest.raises(
-        ModelError, match=r"has shape \(4, 2\).*rows of a matrix run over another index"
-    ):
-        _ = np.ones((4, 2)) @ x
-    with pytest.raises(ModelError, match=r"quadratic form.*docs/squares-and-norms.md"):
-        _ = x @ np.eye(2) @ x
-    with pytest.raises(ModelError, match=r"quadratic form"):
-        _ = sp.eye_array(2) @ x
-    with pytest.raises(ModelError, match="expected a finite number"):
-        _ = sp.csr_array([[np.inf, 1], [1, 1], [1, 1]]) @ x
-    other = model.variable("w", model["n"].alias("m"))
-    assert_same(
-        model,
-        np.array([[1.0, 2.0], [3.0, 4.0]]) @ x + 0 * other,  # an alias is another index
-        (model.parameter("Q", (model["m"], model["n"]), [[1, 2], [3, 4]]) * x).sum(model["n"])
-        + 0 * other,
-    )
-
-
 def test_a_large_sparse_matrix_is_never_written_out():
     size = 40_000
     row, column = Index("row", range(size)), Index("column", range(size + 1))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fairlp import Index, Model
-from fairlp.errors import ModelError, UnknownNameError
+from fairlp.errors import ModelError
 
 N, T = ["ann", "bob", "cat"], [8, 9, 10, 11]
 
@@ -112,18 +112,6 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_refused_and_nothing_changes(case):
-    action, message = WRONG[case]
-    mask = np.ones(12, dtype=bool)
-    mask[4] = False
-    model, x = model_of(mask)
-    before = model.compile()
-    with pytest.raises((ModelError, UnknownNameError), match=message):
-        action(x)
-    np.testing.assert_array_equal(model.compile().col_upper, before.col_upper)
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("case", [case for case in PARTS if case != "an alias"])
 def test_numbers_of_a_part_of_a_parameter_are_set_alone(case, sparse):
@@ -172,9 +160,3 @@ def test_labelled_bounds_change_what_they_have_and_a_kind_is_changed():
     assert model.compile().is_mip and model.solve().objective == 4
     x.set(integer=False)
     assert not model.compile().is_mip and "integer" not in repr(x)
-
-
-def test_pairs_in_brackets_are_no_labels():
-    _, x = model_of()
-    with pytest.raises(UnknownNameError, match="names user"):
-        x[[("ann", 8), ("bob", 9)]].fix(1)

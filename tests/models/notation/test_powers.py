@@ -65,25 +65,6 @@ def test_a_back_end_without_powers_is_given_tangents_or_refuses():
         Highs().solve(program, Options())
 
 
-@pytest.mark.parametrize(
-    ("exponent", "text", "tex"),
-    [(0.5, "x[n]^0.5", "{x_{n}}^{0.5}"), (-2, "x[n]^(-2)", "{x_{n}}^{-2}")],
-)
-def test_they_print_as_mathematics(exponent, text, tex):
-    model, _ = cake(exponent)
-    assert text in str(model) and tex in model._repr_latex_()
-    assert str(model.copy()) == str(model)
-    n = model.indices[0]
-    assert str(power(2 * model["x"] + 1, 0.5).sum(n)) == "∑_n (2·x[n] + 1)^0.5"
-
-
-@pytest.mark.parametrize("exponent", [0, 1, 2.5, float("nan"), float("-inf"), "half", True])
-def test_exponents_that_are_not_concave_are_refused(exponent):
-    model, _ = cake(0.5)
-    with pytest.raises(ModelError, match="the exponent of a power is"):
-        power(model["x"], exponent)
-
-
 def test_what_would_not_be_concave_or_linear_is_refused():
     model, _ = cake(0.5)
     x, n = model["x"], model.indices[0]

@@ -87,17 +87,6 @@ def test_a_dual_belongs_to_the_end_that_binds():
     assert down.solve().duals["total"].tolist() == pytest.approx([1, 1])
 
 
-def test_it_prints_as_one_line():
-    text, latex = str(model("w", "w + 1")), model("w", "w + 1").to_latex()
-    assert "total  w[n] ≤ ∑_i x[n,i] + 1 ≤ w[n] + 1   ∀ n" in text
-    assert r"w_{n} \le \sum_{i} x_{n,i} + 1 \le w_{n} + 1 \quad \forall\, n" in latex
-    arrays = model([1, 2], [3, 4])
-    assert "lower[n] ≤ ∑_i x[n,i] + 1 ≤ upper[n]   ∀ n" in str(arrays)
-    assert "∑_i x[n,i] + 1 ≤ 3" in str(model(None, 3)) and "1 ≤ ∑_i x[n,i] + 1   ∀" in str(
-        model(1, None)
-    )
-
-
 def test_a_range_follows_its_parameters():
     ranged_model = model("w", "w + 1")
     ranged_model.compile()
@@ -153,13 +142,3 @@ WRONG = {
     ),
     "no numbers": (lambda x: x.between("a", 4), "must be numbers"),
 }
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_is_refused_with_the_label(name):
-    act, message = WRONG[name]
-    empty_model = Model("m", indices=(N, I))
-    x = empty_model.variable("x", N, I)
-    with pytest.raises(ModelError, match=message):
-        empty_model.constraint("k", act(x))
-    assert not empty_model.constraints

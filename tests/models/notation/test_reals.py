@@ -143,19 +143,6 @@ def test_numbers_of_all_kinds_are_taken_everywhere(value):
             door(value)
 
 
-@pytest.mark.parametrize(
-    "steps", [[Fraction(1, 4), Decimal("0.5")], np.array([0.25, 0.5], dtype=np.longdouble)]
-)
-def test_a_sweep_takes_numbers_of_all_kinds(steps):
-    model = Model("m")
-    q = model.parameter("q", (), 1)
-    model.constraint("least", model.variable("x") >= q)
-    model.minimize(model["x"])
-    assert model.sweep("q", steps, read="x").objective.tolist() == [0.25, 0.5]
-    with pytest.raises(FairlpError, match="beyond the largest float"):
-        model.sweep("q", [1, HUGE], read="x")
-
-
 @given(st.fractions())
 def test_a_fraction_becomes_the_nearest_float(value):
     try:

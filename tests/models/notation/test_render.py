@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp import Index, Model, examples
-from fairlp.errors import ModelError, UnknownNameError
+from fairlp.errors import ModelError
 from profiles import many
 
 N, S = Index("n", ["ann", "b_b"], "user"), Index("i", ["s1", "s2"], "server")
@@ -268,29 +268,3 @@ def test_a_shift_within_a_sum_and_of_a_part_is_printed():
         [1, 0, 0, 0],
         [0, 1, 0, 0],
     ]
-
-
-@pytest.mark.parametrize(
-    ("select", "message"),
-    [
-        (lambda x, t: x.shift(t)["z"], "has no t 'z'; known"),
-        (lambda x, t: (x + 1)[8, 9], "has 1 indices"),
-        (lambda x, t: x.sum()[8], "has 0 indices"),
-        (lambda x, t: fairlp.log(x)[8], "inside a logarithm"),
-        (lambda x, t: (x**2)[8], "inside a logarithm"),
-        (lambda x, t: (2 * x)[[8, 8]], "twice"),
-    ],
-)
-def test_what_cannot_be_selected_is_refused_in_words(select, message):
-    t = Index("t", HOURS)
-    with pytest.raises((ModelError, UnknownNameError), match=message):
-        select(Model("m").variable("x", t), t)
-
-
-def test_one_label_is_singular_and_several_are_plural():
-    user, hour = Index("u", ["ann"], "user"), Index("h", [8, 9], "hour")
-    model = Model("m")
-    assert repr(model.variable("x", user, hour, lower=None)).endswith("1 user × 2 hours>")
-    assert repr(model.parameter("p", (hour, Index("k", [1])), [[1], [2]])).endswith(
-        "2 hours × 1 label>"
-    )

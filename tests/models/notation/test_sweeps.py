@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from fairlp import Index, Model, Termination, log
-from fairlp.errors import ModelError, NoSolutionError, UnknownNameError, UnsupportedError
+from fairlp import Index, Model, log
+from fairlp.errors import ModelError, NoSolutionError, UnsupportedError
 from fairlp.models.notation import sweeps
 from fairlp.solvers.backends.highs import Highs
 from profiles import many
@@ -131,48 +131,6 @@ def test_a_value_that_is_refused_leaves_the_model_as_it_was():
     ):
         swept_model.sweep("h", [1, -1])
     assert same_bytes(swept_model.compile(), before) == [] and swept_model["h"].values == 1
-
-
-@pytest.mark.parametrize(
-    ("act", "error", "message"),
-    [
-        (
-            lambda m: m.sweep("x", [1]),
-            ModelError,
-            "<Variable x.* is swept, and only a parameter can be",
-        ),
-        (lambda m: m.sweep("hh", [1]), UnknownNameError, "model 'm' has nothing called 'hh'"),
-        (
-            lambda m: m.sweep("h", 1),
-            ModelError,
-            "the values of parameter 'h' are 1",
-        ),
-        (
-            lambda m: m.sweep("d", [1, 2]),
-            ModelError,
-            r"a step of parameter 'd' is one number, expected 3 user",
-        ),
-        (
-            lambda m: m.sweep("h", [1], read="d"),
-            ModelError,
-            "'d' is a parameter; variables, definitions and constr",
-        ),
-        (
-            lambda m: m.sweep("h", [1], read=["capasity"]),
-            UnknownNameError,
-            "did you mean 'capacity'",
-        ),
-        (lambda m: m.sweep("h", [1], solver="nosuch"), UnknownNameError, "nosuch"),
-        (
-            lambda m: m.sweep("h", [1], timelimit=3),
-            UnknownNameError,
-            "has no option 'timelimit'; did you mean 'time_limit'",
-        ),
-    ],
-)
-def test_what_is_wrong_is_said(act, error, message):
-    with pytest.raises(error, match=message):
-        act(model())
 
 
 @pytest.mark.parametrize("solver", ["highs-simplex", "highs-ipm", "scipy"])
@@ -379,20 +337,6 @@ def test_the_basis_of_what_stays_is_kept():
         assert session.solve().iterations.get("simplex", 0) < first / 4
 
 
-def test_a_closed_session_says_so():
-    swept_model = model()
-    with swept_model.session("scipy", time_limit=60) as session:
-        assert (
-            session.solve().objective
-            == session.last.objective
-            == pytest.approx(swept_model.solve().objective)
-        )
-    with pytest.raises(ModelError, match="the session of model 'm' is closed"):
-        session.solve()
-    with pytest.raises(UnknownNameError, match="has no option 'timelimit'"):
-        swept_model.session(timelimit=3)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["model", "program"])
 def test_several_threads_may_use_one_session(kind):
@@ -471,28 +415,6 @@ def test_an_integer_step_with_switched_rows_or_a_gap_is_solved_once(options):
     solver = Counting()
     table = swept_model.sweep("h", [1.0, 2.0], solver=solver, **options)
     assert set(table["status"]) <= {"optimal", "gap limit"} and solver.solves == 2
-
-
-def test_options_of_one_call_go_before_those_of_the_session():
-    whole = model(h=4.0, integer=True)
-    reports = []
-    with whole.session(mip_gap=10.0, progress=reports.append) as session:
-        assert session.solve(time_limit=0).status.termination is Termination.TIME_LIMIT
-        exact = session.solve(mip_gap=0)
-        assert exact.status.is_optimal
-        assert exact.objective == pytest.approx(whole.solve().objective)
-        count = len(reports)
-        session.solve(progress=None)
-        assert len(reports) == count  # a call of its own has the session's others alone
-        session.solve()
-        assert len(reports) > count
-    with whole.session() as session, pytest.raises(UnknownNameError) as error:
-        session.solve(time_limits=3)
-    with pytest.raises(UnknownNameError) as expected:
-        whole.solve(time_limits=3)
-    assert str(error.value) == str(expected.value)
-    with whole.session("scipy") as session, pytest.raises(UnsupportedError, match="'start'"):
-        session.solve(start={"x": 1})
 
 
 def test_an_option_of_one_call_is_not_of_the_next():

@@ -224,17 +224,6 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_refused_and_leaves_nothing(case):
-    action, message = WRONG[case]
-    before = [*M.variables, *M.constraints]
-    with pytest.raises(ModelError, match=message):
-        action()
-    if case == "taken":
-        M.remove("x_late")
-    assert [*M.variables, *M.constraints] == before
-
-
 def test_a_big_m_of_the_users_own_stands_where_bounds_do_not():
     model = Model("m")
     x, z, bound = (
@@ -248,15 +237,6 @@ def test_a_big_m_of_the_users_own_stands_where_bounds_do_not():
     assert model.solve().objective == 8
     bound.set(2)  # which says that x is at most 3
     assert model.solve().objective == 3
-
-
-def test_a_condition_that_is_binary_no_more_is_refused():
-    model = Model("m")
-    x, z = model.variable("x", upper=3), model.variable("z", binary=True)
-    model.indicator("k", z, x <= 1)
-    z.set(upper=2)
-    with pytest.raises(ModelError, match=r"'k'.*is no binary any more; give it bounds of 0 and 1"):
-        model.compile()
 
 
 def test_a_tolerance_times_a_big_m_is_no_optimum():

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from fairlp import Index, Model, log, power
-from fairlp.errors import ModelError, NoSolutionError
+from fairlp.errors import ModelError
 from profiles import many
 from random_formulas import RandomFormulas
 
@@ -344,53 +344,3 @@ def test_a_formula_and_a_definition_of_it_have_the_same_values(point):
 def test_a_copy_of_the_model_reads_the_solution_by_name(point):
     copy = point.model.copy()
     assert point.solution.value(copy["x"].sum()) == pytest.approx(point.x_values.sum())
-
-
-def test_what_has_no_value_is_refused_in_words(point):
-    solution, x = point.solution, point.x
-    row = point.model.constraint("cap", x <= 3)
-    with pytest.raises(
-        ModelError, match=r"<Constraint cap: x\[n,t\] ≤ 3 ∀ n, t: 12 rows> is a constraint"
-    ):
-        solution.value(row)
-    with pytest.raises(ModelError, match=r"is a constraint.*solution\.activity.*solution\.slack"):
-        solution.value(x >= 3)
-    with pytest.raises(ModelError, match="cannot stand in a formula"):
-        solution.value("x")
-    with pytest.raises(ModelError, match="a formula is expected, not a list"):
-        solution.value([x])
-
-
-def test_a_variable_that_the_solution_lacks_is_refused(point):
-    later = point.model.variable("later", N)
-    with pytest.raises(ModelError, match="has no variable 'later'"):
-        point.solution.value(later.sum() + point.z)
-
-
-@pytest.mark.parametrize(
-    ("labels", "where"),
-    [
-        (["bob", "ann", "cat"], None),
-        (["ann", "bob", "eve"], None),
-        (["ann", "bob"], None),
-        (["ann", "bob", "cat"], [True, False, True]),
-    ],
-)
-def test_a_variable_with_other_labels_is_refused(labels, where):
-    model, other = Model("m"), Model("other")
-    model.variable("x", N, upper=1)
-    x = other.variable("x", Index("n", labels), where=where)
-    with pytest.raises(ModelError, match="'x' has other labels in the solution of 'm'"):
-        model.solve().value(x.sum())
-
-
-def test_a_solution_without_a_point_has_no_value():
-    model = Model("m")
-    x = model.variable("x", upper=1)
-    model.constraint("least", x >= 2)
-    solution = model.solve()
-    with pytest.raises(NoSolutionError) as of_value:
-        solution.value(x)
-    with pytest.raises(NoSolutionError) as of_values:
-        solution.values["x"]
-    assert str(of_value.value) == str(of_values.value)

@@ -183,11 +183,6 @@ def test_bounds_of_integers_need_not_be_whole(solver):
     assert whole(0.2, 0.8).solve(solver).status.termination is Termination.INFEASIBLE
 
 
-def test_a_method_of_highs_refuses_integers_as_its_capabilities_say():
-    with pytest.raises(fairlp.errors.UnsupportedError, match="has integers; use 'highs'"):
-        whole().solve("highs-simplex")
-
-
 @pytest.mark.parametrize("solver", solvers())
 def test_a_model_without_variables_has_an_optimum(solver):
     solution = Model("nothing").solve(solver)
@@ -479,19 +474,3 @@ def test_what_is_not_rounding_in_the_unit_of_a_row_is_seen():
     assert not verify(program, np.array([1e-12, 0.9e-12])).is_feasible
     assert not verify(program, np.array([0.0, 1e-12])).is_feasible
     assert verify(program, np.array([1e-12, 1e-12])).is_feasible
-
-
-WRONG_PARTS = [
-    {"bound": "x"}, {"bound": [1]}, {"seconds": None}, {"iterations": 3}, {"iterations": {"a": "b"}}, {"pool": 3},
-    {"pool": [[0.0]]}, {"message": 3}, {"method": None}, {"pool": ["x"]},
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("fields", WRONG_PARTS, ids=str)
-def test_an_answer_of_another_form_is_named(fields):
-    class Wrong(fairlp.Backend):
-        def run(self, program, options):
-            return fairlp.Raw(fairlp.Termination.UNKNOWN, **fields)
-
-    with pytest.raises(fairlp.errors.SolverError, match=f"Wrong gave {next(iter(fields))} of "):
-        fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(Wrong())

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp import examples
-from fairlp.errors import NotDefinedError, UnsupportedError
+from fairlp.errors import UnsupportedError
 from fairlp.formulations import max_min
 from fairlp.models.programs import exact_certificate
 from fairlp.models.programs.exact_certificate import (
@@ -177,17 +177,6 @@ def test_levels_are_the_papers_fractions():
     assert fairlp.allocate(examples.load("ghodsi"), "drf").certify(exact=True).levels[
         0
     ] == pytest.approx(2 / 3)
-
-
-def test_what_cannot_be_certified_says_so():
-    instance = examples.load("ghodsi")
-    with pytest.raises(NotDefinedError, match="validate"):
-        fairlp.allocate(instance, "drf-discrete").certify()
-    assert fairlp.allocate(instance, "psdsf-rdm").certify().holds
-    with pytest.raises(NotDefinedError, match="no exact certificate"):
-        fairlp.allocate(instance, "psdsf-rdm").certify(exact=True)
-    with pytest.raises(UnsupportedError, match="no linear program"):
-        fairlp.formulate(instance, "drf-milp").solve().certify(exact=True)
 
 
 # Exact proofs, given planted wrong bases, and the pivots that mend them; programs small enough to
@@ -378,12 +367,6 @@ def test_what_pivots_cannot_mend_is_not_proved():
     assert not optimal_from(impossible, [LOWER], [BASIC])[0].holds
     endless = program([[1.0]], [(-INF, INF)], [(0, INF)], [1.0])
     assert not optimal_from(endless, [LOWER], [BASIC])[0].holds
-
-
-def test_the_number_of_pivots_is_bounded(monkeypatch):
-    monkeypatch.setattr(exact_certificate, "MOST_PIVOTS", 0)
-    proof, pivots = optimal_from(ranged(), [LOWER, FREE], [BASIC, BASIC])
-    assert not proof.holds and pivots == 0
 
 
 def test_a_point_at_another_objective_than_the_exact_optimum_is_not_proved():

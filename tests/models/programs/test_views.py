@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from fairlp import Index, Model
-from fairlp.errors import FairlpError, UnknownNameError
+from fairlp.errors import UnknownNameError
 
 N = Index("n", ["ann", "bob"], "user")
 
@@ -64,37 +64,6 @@ def test_a_view_shows_what_is_declared_later_and_what_is_removed():
     model.variable("late")
     model.remove("cake")
     assert "late" in variables and not constraints
-
-
-@pytest.mark.parametrize(
-    ("use", "remedy"),
-    [
-        (lambda m: m.variables(), "write model.variables['apples']"),
-        (lambda m: m.variables("pears"), "write model.variables['pears']"),
-        (lambda m: m.constraints(m["cake"]), "write model.constraints['cake']"),
-        (lambda m: m.variables.apples, "write model.variables['apples']"),
-        (lambda m: m.variables[m["apples"]], "write model.variables['apples']"),
-        (lambda m: m.variables["apples", "ann"], "write model.variables['apples']['ann']"),
-        (lambda m: m.constraints.__setitem__("k", 1), "write model.variable('x', n)"),
-        (lambda m: m.constraints.__delitem__("cake"), "write model.remove('cake')"),
-        (lambda m: m.solve().values("apples"), "write solution.values['apples']"),
-        (lambda m: m.solve().values.pears, "write solution.values['pears']"),
-        (lambda m: m.solve().slack("cake"), "write solution.slack['cake']"),
-        (lambda m: m.solve().values["apple"], "did you mean 'apples'?"),
-    ],
-)
-def test_another_use_of_a_view_says_what_to_write(use, remedy):
-    with pytest.raises(FairlpError) as error:
-        use(cake())
-    assert remedy in str(error.value)
-
-
-def test_a_table_prints_a_line_for_each_name():
-    assert repr(cake().variables).splitlines() == [
-        "apples: <Variable 0 ≤ apples[n] ≤ 3: 2 users>",
-        "pears: <Variable pears[n] ∈ {0,1}: 2 users>",
-    ]
-    assert repr(Model("m").constraints) == "no constraints"
 
 
 def test_views_are_copied_and_pickled():
