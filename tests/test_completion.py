@@ -5,7 +5,6 @@ import inspect
 import pytest
 
 import fairlp
-from fairlp import Index, Model
 
 jedi = pytest.importorskip("jedi")
 completer = pytest.importorskip("IPython.core.completer")
@@ -100,44 +99,9 @@ def test_tab_in_brackets_of_a_table_offers_its_names(interactive):
     assert {"total"} == offered(interactive, "slack['", True)
 
 
-def test_tab_in_a_call_offers_the_options(interactive):
-    assert "time_limit=" in offered(interactive, "model.solve(time", True)
-    assert "count=" in offered(interactive, "fairlp.allocate(instance, 'drf', cou", True)
-
-
 def written(text):
     """What jedi offers at the end of a text that nobody ran."""
     lines = text.splitlines()
     return {
         completion.name for completion in jedi.Script(text).complete(len(lines), len(lines[-1]))
     }
-
-
-def test_a_file_in_an_editor_is_offered_the_public_names_and_nothing_of_ours():
-    names = written("import fairlp\nfairlp.")
-    assert {name for name in fairlp.__all__ if not name.startswith("_")} <= names
-    assert not names & {"annotations", "attach", "overload", "ModuleType", "DataFrame"}
-    assert set(fairlp.plots.__all__) <= written("from fairlp import plots\nplots.")
-
-
-@pytest.mark.parametrize("kind", sorted(set(OBJECTS.values()) | WITHOUT_EXAMPLE))
-def test_a_file_in_an_editor_is_offered_the_members_of_a_class(kind):
-    names = written(f"import fairlp\ndef report(thing: fairlp.{kind}):\n    thing.")
-    assert members(getattr(fairlp, kind)) <= names
-
-
-@pytest.mark.parametrize(
-    ("call", "kind"),
-    [
-        ("fairlp.Model('m')", Model),
-        ("fairlp.Model('m').variable('x')", fairlp.Variable),
-        ("fairlp.Model('m').variable('x').sum()", fairlp.Expression),
-        ("fairlp.Model('m').solve()", fairlp.Solution),
-        ("fairlp.Model('m').compile()", fairlp.Program),
-        ("fairlp.Index('n', [1])", Index),
-        ("fairlp.allocate(instance, 'drf')", fairlp.Allocation),
-        ("fairlp.read('x.json')", fairlp.Instance),
-    ],
-)
-def test_a_file_in_an_editor_knows_what_calls_return(call, kind):
-    assert members(kind) <= written(f"import fairlp\nthing = {call}\nthing.")

@@ -89,14 +89,6 @@ def test_versions_of_python_are_those_that_the_tests_run_on():
     assert named[0] == PROJECT["requires-python"].removeprefix(">=")
 
 
-def test_what_an_issue_is_asked_for_exists():
-    text = (ROOT / ".github" / "ISSUE_TEMPLATE" / "wrong-answer.yml").read_text(encoding="utf-8")
-    matches = re.findall(r"`(instance|allocation)\.(\w+)\(", text)
-    assert {owner for owner, _ in matches} == {"instance", "allocation"}
-    for owner, name in matches:
-        assert hasattr(getattr(fairlp, owner.capitalize()), name), name
-
-
 def test_a_users_strict_module_runs(capsys):
     runpy.run_path(str(ROOT / "packaging" / "strict_user.py"), run_name="__main__")
     assert capsys.readouterr().out.rstrip().endswith("True")
@@ -111,17 +103,6 @@ def test_pages_for_contributors_lead_somewhere(name):
     assert len(text) > 500
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         assert target.startswith("https://") or (path.parent / target).exists(), target
-
-
-def test_sites_of_versions_are_listed_newest_first(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
-    import versions
-
-    for name in ("v0.9.0", "v0.10.1", "v0.2.0"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "index.html").write_text(name, encoding="utf-8")
-    assert versions.index(tmp_path) == ["v0.10.1", "v0.9.0", "v0.2.0"]
-    assert "v0.10.1/index.html" in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
 def test_no_file_of_fairlp_is_a_pickle_but_those_of_a_folder_that_the_user_names():

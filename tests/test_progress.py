@@ -34,14 +34,6 @@ def test_a_short_run_writes_nothing_and_a_long_one_now_and_then(monkeypatch, cap
         assert capsys.readouterr().err.count("\r") == lines
 
 
-def test_what_is_not_wanted_is_not_written(monkeypatch, capsys):
-    notebook(monkeypatch, widgets=False)
-    for total, count_done, is_wanted in ((4, 0, False), (4, 4, None)):
-        with progress.progress_bar("runs", total, count_done, is_wanted) as count:
-            count()
-    assert capsys.readouterr().err == ""
-
-
 def test_in_a_pipe_a_long_run_writes_lines_and_a_short_one_nothing(monkeypatch, capsys):
     with progress.progress_bar("items", 4, 0, None) as count:
         count(4)

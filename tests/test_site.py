@@ -157,50 +157,9 @@ def test_the_unit_commitment_of_the_front_page_costs_the_least(commitment):
     assert least.fun == pytest.approx(objective, rel=1e-7) and round(objective) == 346_915
 
 
-def test_its_prices_are_what_a_megawatt_more_or_less_costs(commitment):
-    costs, matrix, low, high = rows_of_commitment(commitment)
-    _, hours, *_ = columns_of_commitment(commitment)
-    values = commitment["schedule"].values
-    decided = np.concatenate([values["on"].to_numpy().ravel(), values["start"].to_numpy().ravel()])
-    fixed = np.concatenate([np.full(len(decided) // 2, np.nan), decided.round()])
-    bounds = Bounds(np.where(np.isnan(fixed), 0, fixed), np.where(np.isnan(fixed), np.inf, fixed))
-
-    def cost(hour, change):
-        """The least cost where an hour's demand is another one, and the reserve stays."""
-        low_of_rows, high_of_rows = low.copy(), high.copy()
-        low_of_rows[2 * hour] += change
-        high_of_rows[2 * hour] += change
-        rows = LinearConstraint(matrix, low_of_rows, high_of_rows)
-        return milp(costs, constraints=rows, bounds=bounds).fun
-
-    for hour in range(hours):
-        price = commitment["prices"][hour]
-        assert cost(hour, 0) - cost(hour, -0.1) <= 0.1 * price + 1e-6
-        assert cost(hour, 0.1) - cost(hour, 0) >= 0.1 * price - 1e-6
-    assert commitment["prices"].round(6)[[0, 12, 18]].tolist() == [25, 45, 80]
-
-
 def test_the_front_page_prints_its_second_model_as_it_is(commitment):
     page = (DOCS / "index.md").read_text(encoding="utf-8")
     assert str(commitment["model"]).partition("\n  with")[0] in page
-
-
-def test_its_picture_stacks_the_plants_up_to_the_demand(commitment):
-    upper, lower = commitment["figure"].axes
-    demand = commitment["demand"]
-    tops = [
-        max(bar.get_y() + bar.get_height() for bar in bars)
-        for bars in zip(*upper.containers, strict=True)
-    ]
-    assert tops == pytest.approx(demand.tolist(), rel=1e-6)
-    assert upper.get_ylabel() == "power [MW]" and lower.get_ylabel() == "price [€/MWh]"
-    assert lower.get_xlabel() == "hour of the day"
-
-
-def test_the_pictures_of_the_front_page_have_colours_for_dark_pages():
-    for name in ("front.svg", "unit-commitment.svg"):
-        picture = (DOCS / "figures" / name).read_text(encoding="utf-8")
-        assert "@media (prefers-color-scheme: dark)" in picture
 
 
 @pytest.mark.slow

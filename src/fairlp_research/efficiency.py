@@ -11,7 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from fairlp import Allocation, Instance, allocate, formulations, mechanisms, solvers
+from fairlp import Allocation, Instance, allocate, formulations, mechanisms
 from fairlp.errors import (
     FairlpWarning,
     InstanceError,
@@ -212,7 +212,7 @@ def frontier(
     allocations = {}
     failed = {}
     beside = {}
-    with warnings.catch_warnings(), solvers.in_series():
+    with warnings.catch_warnings():
         for alpha in alphas_to_solve:
             options["alpha"] = alpha
             try:

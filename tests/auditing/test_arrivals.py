@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 
 import fairlp
-from audit_cases import pool
 from fairlp import Instance
-from fairlp.auditing import arrivals, arrivals as audits
-from fairlp.errors import (
-    NotDefinedError,
-)
+from fairlp.auditing import arrivals as audits
 from fairlp.tolerances import AGREEMENT
 from profiles import many
 
@@ -67,16 +63,6 @@ def test_no_lie_found_is_not_called_proof(mechanism):
     assert findings.holds[
         ["irrevocable", "dynamic sharing incentive", "dynamically envy-free"]
     ].all()
-
-
-def test_arrivals_for_which_no_lie_is_defined(monkeypatch):
-    allocation = fairlp.allocate(pool(), "dynamic-drf")
-
-    def refuses(*_, **__):
-        raise NotDefinedError("not for this one")
-
-    monkeypatch.setattr(arrivals, "allocate", refuses)
-    assert arrivals.lies(allocation, 5, 0).holds is None
 
 
 @pytest.mark.parametrize("seed", range(many(60)))

@@ -79,29 +79,6 @@ def test_reading_what_a_scheduler_did(tmp_path):
             read_tasks(long, instance)
 
 
-def test_tasks_of_somebody_who_is_not_in_the_instance_are_refused():
-    """They take what is there, so that leaving them out would be a wrong answer without a word."""
-    instance = Instance.from_arrays([[1], [1]], [[2]], users=["ann", "bob"], servers=["s"])
-    tasks = pd.DataFrame({"s": [1, 0.5, 0.5]}, index=["bob", "ann", "zoe"])
-    for question in (fairlp.audit, fairlp.per_server.check, fairlp.complaints.check):
-        with pytest.raises(InstanceError, match="'zoe'"):
-            question(instance, tasks)
-    assert fairlp.audit(instance, tasks.iloc[:2]).holds["feasible"]
-
-
-def test_a_name_in_the_place_of_tasks_is_refused_with_what_to_do():
-    instance = fairlp.examples.load("ghodsi")
-    for audit in (fairlp.audit, fairlp_clusters.blockers):
-        with pytest.raises(
-            InstanceError, match=r"the name 'drfh'; expected tasks, such as of fairlp.allocate\("
-        ):
-            audit(instance, "drfh")
-    with pytest.raises(InstanceError, match="expected an Instance, not str"):
-        fairlp.audit("drfh", instance)
-    with pytest.raises(InstanceError, match="the allocation is not all numbers"):
-        fairlp.audit(instance, [[1j], [1j]])
-
-
 def test_an_audit_whose_program_has_no_answer_is_no_answer(monkeypatch):
     def fails(*_, **__):
         raise SolverError("out of time")

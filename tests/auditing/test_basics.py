@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import assume, example, given, settings, strategies as st
 from scipy.optimize import linprog
@@ -14,7 +13,7 @@ import fairlp
 import fairlp_clusters
 from audit_cases import audited, by_resource, case, pair
 from fairlp import Instance, examples
-from fairlp.auditing import basics, fairness, search
+from fairlp.auditing import basics, search
 from fairlp.auditing.audits import findings_of
 from fairlp.auditing.findings import AuditCase
 from fairlp.mechanisms.table import TABLE
@@ -50,14 +49,6 @@ def test_every_way_to_be_infeasible_is_seen(division, deviation):
         assert phrase in verdict.witness
 
 
-def test_time_is_not_amounts():
-    instance = Instance.from_arrays([[1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]])
-    tasks = [[10], [10]]
-    assert basics.feasible(case(instance, tasks)).holds
-    verdict = basics.feasible(case(instance, tasks, division="tdm"))
-    assert verdict.margin == pytest.approx(-1) and "time" in verdict.witness
-
-
 @pytest.mark.parametrize("deviation", [1e-5, 0.01, 1.0])
 @pytest.mark.parametrize("server", [0, 1])
 def test_what_is_free_on_any_server_is_waste(deviation, server):
@@ -68,19 +59,6 @@ def test_what_is_free_on_any_server_is_waste(deviation, server):
     assert verdict.holds is False and verdict.margin == pytest.approx(
         -deviation / (10 if server == 0 else 14), rel=1e-3
     )
-
-
-def test_what_nobody_can_use_is_no_waste():
-    # a resource that is left where another has ended, whoever has all its tasks, and part of a
-    # whole task
-    instance = Instance.from_arrays([[1.0, 1.0], [1.0, 1.0]], [[10.0, 4.0]])
-    assert basics.non_wasteful(case(instance, [[2], [2]])).holds
-    full = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, 3])
-    assert basics.non_wasteful(case(full, [[2], [3]])).holds
-    odd_instance = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
-    assert basics.non_wasteful(case(odd_instance, [[2], [2]], whole=True)).holds
-    assert basics.non_wasteful(case(odd_instance, [[2], [2]])).holds is False
-    assert basics.non_wasteful(case(odd_instance, [[2], [1]], whole=True)).holds is False
 
 
 @pytest.mark.parametrize("deviation", [1e-5, 0.01, 1.0])
@@ -124,20 +102,6 @@ def test_pareto_optimality_is_of_whole_tasks_of_time_and_of_what_is_held():
     )
 
 
-@pytest.mark.parametrize("deviation", OFF)
-def test_envy_is_per_weight(deviation):
-    equal = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
-    assert basics.envy_free(case(equal, [[5], [5]])).holds
-    verdict = basics.envy_free(case(equal, [[5 - deviation], [5 + deviation]]))
-    assert verdict.margin == pytest.approx(-2 * deviation / 10) and verdict.witness.startswith(
-        "'user1'"
-    )
-    heavy = Instance.from_arrays([[1.0], [1.0]], [[9.0]], weights=[1, 2])
-    assert basics.envy_free(case(heavy, [[3], [6]])).holds
-    assert basics.envy_free(case(heavy, [[3 - deviation], [6 + deviation]])).holds is False
-    assert basics.envy_free(case(heavy, [[3 + deviation], [6 - deviation]])).holds is False
-
-
 def test_envy_is_of_what_one_could_use():
     # on a server where it may not run, of more tasks than it has, of time, and at given rates
     assert basics.envy_free(case(pair(), [[6, 4], [6, 0]])).holds
@@ -150,40 +114,6 @@ def test_envy_is_of_what_one_could_use():
     rated = Instance.from_arrays([[1.0], [1.0]], [[10.0]], rates=[[20.0], [10.0]])
     assert basics.envy_free(case(rated, [[10], [5]])).holds
     assert basics.envy_free(case(rated, [[9], [5.5]])).holds is False
-
-
-@pytest.mark.parametrize("deviation", OFF)
-def test_a_part_of_every_server_is_by_weight(deviation):
-    heavy = Instance.from_arrays([[1.0], [1.0]], [[9.0]], weights=[1, 2])
-    assert basics.sharing_incentive(case(heavy, [[3], [6]])).holds
-    for tasks, user in (
-        ([[3 - deviation], [6 + deviation]], "user1"),
-        ([[3 + deviation], [6 - deviation]], "user2"),
-    ):
-        verdict = basics.sharing_incentive(case(heavy, tasks))
-        assert (
-            verdict.margin == pytest.approx(-deviation / 9, rel=1e-3)
-            and repr(user) in verdict.witness
-        )
-
-
-def test_a_part_of_every_server_is_no_more_than_one_has_tasks_and_whole_where_they_are():
-    limited = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, INF])
-    assert basics.sharing_incentive(case(limited, [[2], [8]])).holds
-    odd_instance = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
-    assert basics.sharing_incentive(case(odd_instance, [[2], [2]], whole=True)).holds
-    assert basics.sharing_incentive(case(odd_instance, [[2], [2]])).holds is False
-
-
-def test_up_to_one_task_is_one_and_of_whole_tasks():
-    instance = Instance.from_arrays([[1.0], [1.0]], [[20.0]])
-
-    def found(audit, *tasks, whole=True):
-        return audit(case(instance, [[tasks[0]], [tasks[1]]], whole=whole)).holds
-
-    for audit in (basics.up_to_one_own_task, basics.up_to_one_task_of_the_other):
-        assert found(audit, 5, 5) and found(audit, 5, 6) and found(audit, 5, 7) is False
-        assert found(audit, 5, 5, whole=False) is None
 
 
 def best_gain(instance, tasks):
@@ -412,13 +342,6 @@ def test_an_over_committed_allocation_is_judged_and_the_culprit_named(division, 
     assert not fairlp.audit(pool, tasks, ["non-wasteful"], division=division).holds.isna().any()
 
 
-def test_a_rounded_allocation_is_judged():
-    pool = Instance.from_arrays([[1]] * 3, [[2]])
-    findings = fairlp.audit(pool, fairlp.allocate(pool, "drf").tasks.round(6))
-    assert findings.holds["feasible"] is False and findings.holds["Pareto-optimal"]
-    assert findings.margin["feasible"] == pytest.approx(-5e-7)
-
-
 def test_tasks_where_one_may_not_run_are_no_tasks_for_pareto():
     instance = Instance.from_arrays(
         [[1], [1]], [[2], [2]], users=["ann", "bob"], eligible=[["server1"], None]
@@ -534,39 +457,6 @@ def test_where_all_is_used_and_a_gain_would_be_by_rounding_nothing_is_said():
     )
 
 
-@pytest.mark.parametrize(
-    "audit",
-    [
-        basics.envy_free,
-        basics.sharing_incentive,
-        lambda audited_case: fairness.per_server(audited_case, "rdm"),
-    ],
-)
-def test_weights_by_resource_are_not_compared(audit):
-    findings = audit(case(by_resource(), [[2], [2]]))
-    assert (
-        findings.holds is None
-        and np.isnan(findings.margin)
-        and "weights are given per resource" in findings.witness
-    )
-
-
-def test_whole_tasks_on_rows_of_identical_servers_are_not_judged_by_server():
-    instance = Instance.from_arrays(
-        [[1.0], [3.0]], [[4.0], [6.0]], counts=[2, 3], users=["a", "b"], servers=["s", "t"]
-    )
-    table = pd.DataFrame([[1.0, 2.0], [1.0, 4.0]], index=["a", "b"], columns=["s", "t"])
-    properties = ["feasible", "non-wasteful", "Pareto-optimal"]
-    whole = fairlp.audit(instance, table, properties, whole_tasks=True)
-    assert whole.holds.tolist() == [True, None, None]
-    assert all("audit instance.expanded()" in witness for witness in whole.witness[1:])
-    assert fairlp.audit(instance, table, properties, whole_tasks=False).holds.tolist() == [
-        True,
-        False,
-        False,
-    ]
-
-
 def test_who_is_entitled_to_nothing_is_due_nothing_and_compared_with_nobody():
     instance = Instance.from_arrays([[1], [1]], [[9]], users=["a", "b"], entitlements=[1, 0])
     findings = audited(
@@ -582,14 +472,6 @@ def test_entitlements_make_up_for_weights_by_resource():
     assert findings.holds.tolist() == [True, True]
     findings = audited(instance, [[2.4], [7.6]], "envy-free", "sharing incentive")
     assert findings.holds.tolist() == [False, False]
-
-
-def test_envy_across_weights_names_the_ratio_of_the_weights():
-    instance = Instance.from_arrays([[1.0], [1.0]], [[9.0]], users=["a", "b"], weights=[2, 1])
-    verdict = fairlp.audit(instance, [[3.0], [4.5]], "envy-free").loc["envy-free"]
-    assert verdict.witness == (
-        "'a' would run 6 more tasks with 2 times the bundle of 'b' (the ratio of their weights)"
-    )
 
 
 @pytest.mark.slow

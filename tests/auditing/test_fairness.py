@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 import fairlp
 from audit_cases import audited, case, pair
-from fairlp import Instance, examples
+from fairlp import Instance
 from fairlp.auditing import fairness
 from instances import random_instance
 from profiles import many
@@ -114,22 +114,6 @@ def test_best_responses_pass_and_a_moved_task_fails(seed):
         name = f"PS-DSF ({division})"
         assert audited(instance, tasks, name, division=division).holds[name]
         assert not audited(instance, tasks * 0.9, name, division=division).holds[name]
-
-
-def test_bottleneck_of_the_papers_first_figure():
-    """Memory is everyone's dominant resource: PS-DSF shares it fairly (3, 3, 6), C-DRFH and TSF do not."""
-    instance = examples.load("khamse-ashari-figure-1")
-    holds = {
-        m: fairlp.audit(instance, fairlp.allocate(instance, m), "bottleneck").holds.iloc[0]
-        for m in ("psdsf-rdm", "psdsf-tdm", "c-drfh", "tsf")
-    }
-    assert holds == {"psdsf-rdm": True, "psdsf-tdm": True, "c-drfh": False, "tsf": False}
-
-
-def test_one_resource_with_given_rates_compares_no_users():
-    instance = Instance.from_arrays([[1.0], [1.0]], [[4.0]], rates=[[2.0], [4.0]])
-    findings = fairlp.audit(instance, np.array([[1.0], [2.0]]), "single-resource")
-    assert findings.holds.iloc[0] is None and "rates are given" in findings.witness.iloc[0]
 
 
 def test_a_resource_is_the_bottleneck_of_all_where_they_can_run():

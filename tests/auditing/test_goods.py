@@ -70,11 +70,6 @@ def test_a_unit_that_the_other_does_not_need_breaks_efx_but_not_ef1():
     assert findings.holds.tolist() == [True, False, True]
 
 
-def test_a_task_limit_bounds_what_a_bundle_is_worth():
-    findings = audited([[1], [3]], [[4]], [[1], [1]], task_limits=[1, 5])
-    assert findings.holds.tolist() == [True, True, True]
-
-
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
@@ -88,15 +83,3 @@ def test_they_are_undefined_where_goods_or_users_do_not_compare(options, reason)
     findings = audited([[1], [1]], [[4]], [[1], [1]], **options)
     assert findings.holds.isna().all()
     assert findings.witness.str.contains(reason).all()
-
-
-def test_parts_of_units_are_no_goods():
-    findings = audited([[0.5], [1]], [[4]], [[1], [1]])
-    assert findings.holds.tolist() == [None, None, False]
-    assert "no whole numbers" in findings.witness["EF1"]
-
-
-def test_tasks_that_are_divided_leave_nothing_to_check():
-    instance = fairlp.Instance.from_arrays([[1], [1]], [[4]])
-    findings = fairlp.audit(instance, fairlp.allocate(instance, "drf"), NAMES)
-    assert findings.holds.isna().all()

@@ -24,18 +24,15 @@ from fairlp.auditing.promises import (
     count_broken,
     entries,
 )
-from fairlp.auditing.properties import DYNAMIC
 from fairlp.auditing.search import Search, as_entitlements, random_instance
 from fairlp.errors import (
     FairlpWarning,
     InstanceError,
     UnknownNameError,
 )
-from fairlp.mechanisms.mechanism import RATES
 from fairlp.mechanisms.own import OWN
 from fairlp.mechanisms.table import TABLE
 from fairlp.tolerances import SHRINKING_MARGIN
-from paths import ROOT
 from profiles import PROFILE, by_day, many
 
 EVERY = fairlp.promises()
@@ -122,18 +119,6 @@ def test_promises_of_entitlements_hold_where_all_instances_have_some(name):
 
         tally = count_broken(name, property_name, many(40), 3, Search(generator=entitled))
         assert not claim.conditions and tally.audited == many(40) and tally.broken == 0
-
-
-@pytest.mark.parametrize("name", ["drf", "drfh", "gavel", "naive-drf", "oef", "psdsf-rdm"])
-def test_who_shares_by_weights_promises_no_part_of_entitlements(name):
-    for property_name, claim in claims(TABLE[name]).items():
-        compares = property_name in {"sharing incentive", "envy-free", "single-resource"}
-        assert not compares or "no entitlements are given" in claim.conditions
-    instance = Instance.from_arrays([[1], [1]], [[10]], entitlements=[0.7, 0.3])
-    if RATES in TABLE[name].domain:
-        instance = instance.derived(rates=np.ones((2, 1)))
-    findings = fairlp.audit(instance, fairlp.allocate(instance, name), "sharing incentive")
-    assert findings.holds.tolist() == [False]
 
 
 def test_a_search_draws_entitlements_for_those_who_share_by_them():
@@ -298,18 +283,6 @@ def test_what_has_nothing_to_check_is_not_counted():
     assert count_broken("drf", "envy-free up to one own task", 1, 0)[:2] == (0, 0)
 
 
-def test_one_user_who_arrives_shows_nothing():
-    findings = fairlp.audit(ALONE, fairlp.allocate(ALONE, "dynamic-drf"), list(DYNAMIC))
-    vacuous = findings.index[findings.witness.str.startswith("nothing to check: ")]
-    assert set(vacuous) == {
-        "irrevocable",
-        "dynamically envy-free",
-        "envy-free at every step",
-        "late arrival never pays",
-    }
-    assert (findings.holds[vacuous].isna()).all()
-
-
 def test_claims_are_read_as_rows_write_them():
     claim = Claim.of(
         "envy-free if all weights are equal and no user has a task limit (ours)", "somebody"
@@ -433,29 +406,6 @@ def test_what_the_time_limit_left_out_is_said():
         fairlp.promises(1, time_limit=0)
 
 
-def test_progress_is_shown_where_it_is_asked_for(capsys):
-    fairlp.promises(2, mechanisms=["naive-drf"], progress=True)
-    fairlp.counterexample("drf", "envy-free", search=True, tries=3, progress=True)
-    text = capsys.readouterr().err
-    assert "promises: 2 of 2" in text and "search: envy-free: 3 of 3" in text
-    fairlp.promises(1, mechanisms=["naive-drf"])
-    assert not capsys.readouterr().err
-
-
-def test_what_is_ours_is_on_the_page_that_promises_name():
-    """Each of our claims has its line in the table of docs/results.md, and each line is one of our claims."""
-    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    table = text.split("rests on here\n", 1)[1].split("\n## ", 1)[0]
-    lines = [line.strip("|").split("|") for line in table.splitlines() if line.startswith("| `")]
-    names = {
-        (mechanism.strip(" `"), property_name.strip())
-        for mechanisms, properties, _ in lines
-        for mechanism in mechanisms.split(",")
-        for property_name in properties.split(",")
-    }
-    assert names == set(EVERY.index[EVERY.source.str.startswith("fairlp")])
-
-
 def test_failures_are_counted_and_a_mechanism_that_always_fails_does_not_stand():
     def free(rng):
         return Instance.from_arrays(rng.integers(1, 5, (3, 2)), rng.integers(5, 13, (2, 2)))
@@ -469,19 +419,6 @@ def test_failures_are_counted_and_a_mechanism_that_always_fails_does_not_stand()
     assert row[["audited", "failed"]].tolist() == [0, 400]
     assert row.standing == "failed on all of 400 instances: planted"
     assert fairlp.promises(2, mechanisms=["drf"]).failed.sum() == 0
-
-
-def test_failures_with_nothing_to_check_on_the_others():
-    def alone(rng):
-        return Instance.from_arrays([[1.0]], [[4.0]])
-
-    row = fairlp.mechanism("fails-and-vacuous", promises=("envy-free",))(failing(5).function)
-    finding = fairlp.promises(1, mechanisms=[row], generator=alone).iloc[0]
-    assert 90 <= finding.failed <= 110
-    expected = (
-        f"failed on {finding.failed} of 200 instances, and nothing to check on the others: planted"
-    )
-    assert finding.standing == expected
 
 
 ENTRIES = {key: entry for key, entry in entries(BY_OPTION).items() if key[0] == "alpha-fair"}
@@ -589,15 +526,6 @@ def test_at_infinity_it_is_what_the_max_min_mechanism_promises():
     assert set(fairest.index[fairest.standing.str.startswith("stands")]) == promises - {
         "sharing incentive"
     }
-
-
-def test_options_of_no_instance_are_refused_with_those_that_have_one():
-    with pytest.raises(
-        UnknownNameError, match=r"with alpha = 3 breaks 'envy-free' \(known with: alpha = 0.5\)"
-    ):
-        fairlp.counterexample("alpha-fair", "envy-free", options={"alpha": 3})
-    with pytest.raises(UnknownNameError, match="known with: none"):
-        fairlp.counterexample("drfh", "envy-free", options={"alpha": 3})
 
 
 @pytest.mark.slow

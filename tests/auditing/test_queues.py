@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairlp
-from audit_cases import by_resource, fails, pool, two
+from audit_cases import fails, two
 from fairlp import Instance
 from fairlp.auditing.findings import AuditCase
 from fairlp.auditing.properties import PROPERTIES
@@ -157,26 +157,6 @@ def test_a_lie_that_pays_one_of_a_group_is_a_lie_of_that_one():
     assert verdict.holds is None and "no lie that pays was found in 20 tries" in verdict.witness
 
 
-@pytest.mark.parametrize("name", TREE)
-def test_nothing_to_check_is_vacuous(name):
-    queueless = Instance.from_arrays([[1], [1]], [[9]])
-    assert (
-        fairlp.audit(queueless, fairlp.allocate(queueless, "drf"), [name]).witness[name]
-        == "nothing to check: the instance has no queues"
-    )
-    flat = queueless.replace(queue=["a", "b"])
-    verdict = fairlp.audit(flat, fairlp.allocate(flat, "h-drf"), [name], tries=3).iloc[0]
-    vacuous = name in (
-        "caps kept",
-        "quotas kept",
-        "guarantees kept",
-        "envy-free within queues",
-    )
-    assert (
-        verdict.witness.startswith("nothing to check") == vacuous or name == "group strategy-proof"
-    )
-
-
 @pytest.mark.parametrize("seed", range(many(60)))
 def test_h_drf_keeps_what_it_promises(seed):
     """Without guarantees, caps and task limits on one server: what weights promise to users and queues."""
@@ -294,18 +274,6 @@ def test_with_satisfied_leaves_counted_the_search_finds_nothing_on_one_server():
         assert standing["h-drf-counted", name] == "stands under its condition"
 
 
-def test_pareto_optimality_within_caps_and_of_what_breaks_them():
-    capped = Instance.from_arrays(
-        [[1], [1]], [[10]], queue=["a", "b"], queues={"a": {"cap": {"resource1": 2}}}
-    )
-    inside = fairlp.allocate(capped, "h-drf")
-    assert inside.totals.tolist() == pytest.approx([2, 8])
-    assert fairlp.audit(capped, inside, "Pareto-optimal").holds.iloc[0] is True
-    assert audited(capped, [1, 8], "Pareto-optimal").holds is False
-    assert audited(capped, [2, 7], "Pareto-optimal").holds is False
-    assert audited(capped, [4, 6], "Pareto-optimal").holds is True  # judged with what it takes
-
-
 APART = {
     "users": ["ann", "bob", "cid"],
     "servers": ["plain", "with gpu"],
@@ -384,30 +352,6 @@ def test_lies_of_a_queue_that_the_mechanism_does_not_take_do_not_pay(monkeypatch
     monkeypatch.setattr(AuditCase, "again", fails)
     row = fairlp.audit(instance, allocation, "group strategy-proof", tries=3).iloc[0]
     assert row["holds"] is not True and "no lie that pays was found in 3 tries" in row["witness"]
-
-
-def test_queues_of_one_user_have_no_lies_to_tell_together():
-    alone = Instance.from_arrays([[1.0]], [[4.0]], queue=["q"])
-    row = fairlp.audit(alone, fairlp.allocate(alone, "h-drf"), "group strategy-proof").iloc[0]
-    assert row["holds"] is None and "no queue has two users" in row["witness"]
-
-
-def test_trees_that_leave_nothing_to_compare():
-    flat = pool(queue=["a", "b"])
-    findings = fairlp.audit(flat, np.array([[2.0], [2.0]]), "group strategy-proof")
-    assert findings.holds.iloc[0] is None
-    weighted = by_resource().replace(queue=["a", "b"])
-    findings = fairlp.audit(weighted, np.array([[2.0], [2.0]]), "hierarchical share guarantee")
-    assert findings.holds.iloc[0] is None and "each user has one" in findings.witness.iloc[0]
-    served = pool(queue=["a", "b"], task_limits=[1, 1])
-    findings = fairlp.audit(served, np.array([[1.0], [1.0]]), "hierarchical share guarantee")
-    assert (
-        findings.holds.iloc[0] is True
-        and findings.witness.iloc[0] == "every user has all its tasks"
-    )
-    nobody = pool(queue=["a", "b"], task_limits=[0, 0])
-    findings = fairlp.audit(nobody, np.zeros((2, 1)), "hierarchical share guarantee")
-    assert findings.holds.iloc[0] is None and "no user can run anything" in findings.witness.iloc[0]
 
 
 def test_no_queue_is_promised_more_than_partitions_let_its_users_have():

@@ -30,7 +30,7 @@ def test_a_search_takes_clear_violations_only(monkeypatch, holds, margin, breaks
     monkeypatch.setattr(search, "findings_of", lambda *_, **__: findings)
     row = fairlp.mechanisms.TABLE["drf"]
     instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
-    assert search._breaks(instance, row, "envy-free", {"options": {}}) is breaks
+    assert Search()._breaks(row, "envy-free", [], instance) is breaks
     assert dataclasses.replace(case(instance, [[1], [1]]), whole=True).whole
 
 
@@ -68,19 +68,6 @@ def test_a_simpler_instance_is_one_without_the_limits_of_queues():
     assert limited.queues.has_limits and any(
         (simpler.queues.weights == limited.queues.weights).all() for simpler in without
     )
-
-
-def test_options_of_the_search_are_for_the_search():
-    with pytest.raises(
-        UnknownNameError, match=r"option 'seed' is one of the search; give search=True"
-    ):
-        fairlp.counterexample("drfh", "sharing incentive", seed=3)
-    with pytest.raises(
-        UnknownNameError, match="the search has no option 'trys'; did you mean 'tries'"
-    ):
-        Search.of({"trys": 3})
-    with pytest.raises(UnknownNameError, match="'trys'"):
-        fairlp.counterexample("drfh", "sharing incentive", search=True, trys=3)
 
 
 def test_a_search_with_nothing_in_the_domain_says_so(equal_time):
@@ -180,13 +167,6 @@ def test_instances_for_bottleneck_fairness_have_one_resource_that_all_need_most(
             parts = demand[needed] / capacities[(capacities > 0).all(axis=1)]
             assert needed[0]
             assert (parts[:, [0]] >= parts * (1 - 1e-12)).all()
-
-
-def test_a_server_without_a_resource_that_a_user_needs_counts_for_nothing():
-    """Where it can run, a task needs 2 of 4, which of 8 of the first is 4; elsewhere it would be 2 of 4 of 99."""
-    demands = np.array([[0.0, 2.0, 1.0]])
-    capacities = np.array([[8.0, 4.0, 4.0], [99.0, 4.0, 0.0]])
-    assert search._dominating(demands, capacities, None).tolist() == [4]
 
 
 def test_a_demand_that_is_to_dominate_is_a_whole_task_at_least():

@@ -11,7 +11,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from itertools import product
 
 import pandas as pd
@@ -24,7 +23,7 @@ from cli_runner import IN_A_ROW, error_line, fairlp_in_a_shell, python, run
 from fairlp import api, errors
 from fairlp.cli import ExitCode, app, main, output, parameters
 from fairlp.cli.app import HEAVY, import_late
-from fairlp.errors import MOST_LETTERS, FairlpWarning, bounded
+from fairlp.errors import MOST_LETTERS, FairlpWarning
 from fairlp_clusters.commands import parameters as clusters
 from fairlp_research.commands import studies
 from paths import DOCS
@@ -52,13 +51,6 @@ def test_a_warning_names_options_as_the_command_line_spells_them(oversized):
     assert line.endswith("; it gets nothing, since tasks are whole")
     (line,) = run("export", oversized).stderr.splitlines()
     assert line.endswith("; the model lets fractions of it run")
-
-
-def test_a_file_has_the_note_too(oversized, current_folder):
-    run("allocate", oversized, "-o", "report.txt")
-    assert "note      the task of user 'big'" in (current_folder / "report.txt").read_text(
-        encoding="utf-8"
-    )
 
 
 module = importlib.import_module("fairlp.cli.app")
@@ -104,14 +96,6 @@ def test_an_answer_does_not_replace_what_is_read(command, name, option, folder_w
         f"another file for {option}"
     )
     assert (folder_with_newcomers / name).read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    "option", ["time_limit=soon", "primal_tolerance=x", "extra=3", "threads=2.5"]
-)
-def test_an_option_of_another_kind_is_told_in_a_line(option, folder_with_newcomers):
-    line = error_line(run("allocate two.yaml --method lp --option", option, code=ExitCode.SOLVER))
-    assert line.startswith(f"error: {option.split('=')[0]} is ") and "; expected " in line
 
 
 DOCUMENT = DOCS / "command-line.md"
@@ -171,11 +155,6 @@ def test_exit_codes(monkeypatch, code, names):
         assert error_line(run("allocate ghodsi", code=code)) == "error: x"
 
 
-def test_a_message_of_several_lines_becomes_one(monkeypatch):
-    monkeypatch.setattr(api, "allocate", raising(errors.SolverError("one\ntwo")))
-    assert error_line(run("allocate ghodsi", code=4)) == "error: one two"
-
-
 def test_a_time_limit_is_an_error_of_the_solver():
     assert "time limit" in error_line(run("allocate wang-figure-1 --time-limit 0", code=4))
 
@@ -183,30 +162,6 @@ def test_a_time_limit_is_an_error_of_the_solver():
 def test_interrupt(monkeypatch):
     monkeypatch.setattr(api, "allocate", raising(KeyboardInterrupt))
     assert error_line(run("allocate ghodsi", code=130)) == "error: interrupted"
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "allocat",
-        "allocate",
-        "allocate ghodsi --json --csv",
-        "allocate ghodsi --json --table users",
-        "allocate ghodsi --oversized x",
-        "allocate ghodsi --time-limit -1",
-        "allocate ghodsi --option threads",
-        "allocate ghodsi --option threads=1 --option threads=2",
-        "compare ghodsi --value x",
-        "compare ghodsi -m drf,tsf --methods",
-        "compare ghodsi --methods --no-merge",
-        "compare ghodsi --methods --value tasks",
-        "mechanisms drf --bibtex --json",
-    ],
-)
-def test_usage(arguments):
-    result = run(arguments, code=2)
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
 
 
 def test_a_bug_shows_its_traceback_and_has_a_code_of_its_own(monkeypatch, capsys):
@@ -291,6 +246,7 @@ LONG = (
 )
 
 
+@pytest.mark.slow
 def test_every_command_of_the_documentation_runs(current_folder):
     commands = re.findall(
         r"^\$ fairlp (.*)$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE
@@ -322,24 +278,6 @@ def test_a_reader_who_leaves_is_no_error_of_ours(monkeypatch):
     monkeypatch.setattr(api, "allocate", raising(OSError(errno.EPIPE, "Broken pipe")))
     result = run("allocate ghodsi", code=1)
     assert "error: " not in result.stderr
-
-
-@pytest.mark.slow
-def test_streams_that_cannot_be_set_are_left_as_they_are():
-    script = (
-        "import io, sys\n"
-        "class Plain:\n"
-        "    def __init__(self): self.text = ''\n"
-        "    def write(self, text): self.text += text\n"
-        "    def flush(self): pass\n"
-        "    def isatty(self): return False\n"
-        "real, sys.stdout = sys.stdout, Plain()\n"
-        "sys.argv = ['fairlp', 'mechanisms', '--csv']\n"
-        "from fairlp.cli import main\n"
-        "try:\n    main()\nexcept SystemExit as left:\n    assert not left.code\n"
-        "real.write(sys.stdout.text)\n"
-    )
-    assert python("-c", script).stdout.startswith("mechanism,title,source")
 
 
 #: of each package what is only there when it was really imported, and not something that stands for
@@ -426,15 +364,6 @@ def test_what_is_there_stays():
     assert {name: sys.modules[name] for name in before} == before
 
 
-def test_help_says_all_of_what_each_command_does():
-    text = " ".join(run("--help").stdout.split())
-    assert (
-        "allocate Share the cluster by a mechanism: the tasks of each user on each server. compare Share"
-        in text
-    )
-    assert "…" not in text and "..." not in text.replace("[ARGS]...", "")
-
-
 FILES = {
     "nothing": b"",
     "not UTF-8": b'{"fairlp": "\xff"}',
@@ -456,41 +385,6 @@ FILES = {
         "users.0.eligible", "cpu == 1 or " * 10_000 + "cpu == 1"
     ).encode(),
 }
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_file_that_cannot_be_an_instance(name, current_folder):
-    (current_folder / "x.json").write_bytes(FILES[name])
-    start = time.perf_counter()
-    line = error_line(run("allocate x.json", code=ExitCode.INPUT))
-    assert time.perf_counter() - start < 10 and len(line) < MOST_LETTERS + 200
-
-
-def test_a_list_of_many_values_in_a_condition_is_quick(current_folder):
-    condition = f"cpu in [{', '.join(map(str, range(15_000)))}]"
-    (current_folder / "x.json").write_text(changed("users.0.eligible", condition), encoding="utf-8")
-    start = time.perf_counter()
-    run("allocate x.json")
-    assert time.perf_counter() - start < 10
-
-
-@pytest.mark.parametrize("mechanism", ["drfh-best-fit", "drfh-first-fit", "slots"])
-def test_too_many_servers_for_whole_tasks(mechanism, current_folder):
-    (current_folder / "x.json").write_text(changed("servers.0.count", 10**15), encoding="utf-8")
-    line = error_line(run("allocate x.json -m", mechanism, code=ExitCode.INPUT))
-    assert "1,000,000,000,000,000 servers" in line and "10,000,000" in line
-    run("allocate x.json -m drfh")
-    assert "10,000,000" in error_line(run("simulate x.json jobs.csv", code=ExitCode.INPUT))
-
-
-@pytest.mark.parametrize("mechanism", ["drf-discrete", "slots", "drfh-best-fit"])
-@pytest.mark.parametrize(
-    ("path", "value"), [("users.0.demand.cpu", 1e-300), ("servers.0.capacity.cpu", 1e308)]
-)
-def test_numbers_too_far_apart_for_whole_tasks(mechanism, path, value, current_folder):
-    (current_folder / "x.json").write_text(changed(path, value), encoding="utf-8")
-    message = run("allocate x.json -m", mechanism, code=ExitCode.INPUT).stderr
-    assert "lie too far apart to be counted exactly" in message and "Traceback" not in message
 
 
 COMMANDS = [
@@ -541,30 +435,6 @@ def test_every_message_is_cut_and_says_so(command, code, current_folder):
         or "xxx…'" in message  # a value that is quoted shortly
     )
     assert len(message) < 4 * MOST_LETTERS
-
-
-def test_a_message_is_cut_in_its_middle():
-    assert bounded("a" * MOST_LETTERS) == "a" * MOST_LETTERS
-    cut = bounded("begin " + "a" * 100_000 + " end")
-    assert (
-        cut.startswith("begin a")
-        and cut.endswith("a end")
-        and "(cut: 99,270 characters are left out)" in cut
-    )
-
-
-def test_a_bug_is_told_in_lines_of_bounded_length(current_folder):
-    code = (
-        "import importlib; app = importlib.import_module('fairlp.cli.app')\n"
-        "def broken(*given, **more): raise ValueError('v' * 100_000)\n"
-        "app.app = broken\n"
-        "app.main()"
-    )
-    from cli_runner import python
-
-    process = python("-c", code)
-    assert process.returncode == ExitCode.BUG and "this is a bug in fairlp" in process.stderr
-    assert max(map(len, process.stderr.splitlines())) < MOST_LETTERS + 200
 
 
 @pytest.mark.slow

@@ -8,18 +8,16 @@ import pandas as pd
 import pytest
 
 import fairlp
-from cli_runner import error_line, run
+from cli_runner import run
 from fairlp import examples
 from fairlp.auditing import promises
 from fairlp.cli import ExitCode
-from kubernetes_dumps import node, pod, written
 
 
 def test_audit_on_the_command_line(tmp_path):
     import json
 
     from cli_runner import run
-    from fairlp.cli import ExitCode
 
     table = tmp_path / "observed.csv"
     fairlp.allocate(examples.load("khamse-ashari-figure-1"), "tsf").to_csv(table)
@@ -68,45 +66,13 @@ def test_a_broken_promise_ends_with_1(monkeypatch, broken, code):
     run("promises", code=code)
 
 
-@pytest.mark.slow
-def test_a_search_says_what_it_tried():
-    output = run("counterexample drf envy-free --search --tries 3 --users 2", code=1).stdout
-    assert output.strip() == (
-        "none found in 3 of 3 instances (up to 2 users, 3 servers and 3 resources; seed 0; "
-        "3 in the mechanism's domain), which proves nothing"
-    )
-    lying = run("counterexample drf strategy-proof --search --tries 2 --lies 4", code=1).stdout
-    assert "2 of 2 instances" in lying and "at most 4 lies on each" in lying
-    broken = run("counterexample tsf Pareto-optimal --search --tries 200", code=1).stdout
-    assert "none found in 200 of 200 instances" in broken
-    text = run("counterexample drfh", "sharing incentive", "--search", "--seed", "3").stdout
-    lines = text.splitlines()
-    assert lines[0].startswith("found on instance ") and "simpler ones were tried" in lines[0]
-
-
 def test_a_division_that_does_not_exist_is_refused():
     result = run("audit ghodsi -m drf --division xdm", code=2)
     assert "not one of 'rdm', 'tdm'" in result.stderr
 
 
-def test_a_search_is_offered_as_the_command_line_calls_it(folder_with_newcomers):
-    line = error_line(run("counterexample drfh Pareto-optimal", code=ExitCode.INPUT))
-    assert line.endswith("searches for one, --search on the command line")
-
-
 def test_a_counterexample_is_printed_without_a_file():
     assert "users" in run("counterexample drfh 'sharing incentive'").stdout
-
-
-def test_an_audit_of_many_says_what_it_did_not_ask(monkeypatch, current_folder):
-    from fairlp_clusters.page import facts
-
-    nodes = [node("n1"), pod("a", on="n1")]
-    dump = written(current_folder, *nodes)
-    assert "not asked at this size" not in run("audit", dump).stdout
-    monkeypatch.setattr(facts, "is_large", lambda instance: True)
-    output = run("audit", dump).stdout
-    assert "not asked at this size, unless by --property: " in output
 
 
 def test_an_audit_of_a_mechanism_takes_them_and_one_of_a_table_has_no_use_for_them(tmp_path):
@@ -123,18 +89,6 @@ def test_an_audit_of_a_mechanism_takes_them_and_one_of_a_table_has_no_use_for_th
         "has an allocation"
         in run(audit, "--allocation", table, "--solver", "highs", "--no-merge", code=2).stderr
     )
-
-
-def test_promises_takes_names_by_commas():
-    frame = pd.read_csv(StringIO(run("promises -m drf,tsf --csv").stdout))
-    assert set(frame["mechanism"]) == {"drf", "tsf"}
-
-
-@pytest.mark.slow
-def test_a_search_takes_the_sizes_and_says_what_is_too_small():
-    run("counterexample drfh bottleneck --search --users 2 --servers 2 --no-shrink")
-    message = run("counterexample drfh bottleneck --search --users 1", code=3).stderr
-    assert "2 users" in message
 
 
 def test_promises_says_of_a_refuted_one_that_it_is_broken_and_nothing_else():

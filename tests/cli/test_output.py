@@ -18,7 +18,7 @@ import pytest
 
 import fairlp
 from cli_cases import INSTANCE, assert_same_numbers, from_csv
-from cli_runner import IN_A_ROW, fairlp_in_a_shell, python, run
+from cli_runner import IN_A_ROW, python, run
 from fairlp import examples
 from fairlp.cli import output
 from fairlp.cli.output import console, json_text, print_frame
@@ -85,23 +85,6 @@ def test_a_pipe_a_file_json_and_csv_have_whole_sentences(wide, tmp_path):
     assert witness in (tmp_path / "whole.txt").read_text(encoding="utf-8")
 
 
-def test_the_width_of_the_environment_changes_no_pipe(wide, monkeypatch):
-    audit = f"audit {wide} -m drfh -p 'leximin (asset)'"
-    text = run(audit, code=1).stdout
-    monkeypatch.setenv("COLUMNS", "40")
-    assert run(audit, code=1).stdout == text
-
-
-@pytest.mark.parametrize("width", [40, 60, 80, 120])
-def test_a_terminal_folds_words_to_its_width(width):
-    frame = pd.DataFrame(
-        {"tasks": [12.5, 3], "why": ["some words " * 20, ""]}, index=["ann", "bob"]
-    )
-    lines = in_terminal(frame, width)
-    assert max(map(len, lines)) <= width
-    assert "12.5" in " ".join(lines).split() and " ".join(lines).split().count("words") == 20
-
-
 @pytest.mark.parametrize("width", [20, 40, 80])
 def test_a_terminal_breaks_no_number_however_narrow(width):
     numbers = np.random.default_rng(0).uniform(1, 1e6, (4, 12))
@@ -140,15 +123,6 @@ def test_output_goes_to_a_file(current_folder, file, options):
     else:
         assert text.startswith("drf: Dominant Resource Fairness\n")
         assert all(line == line.rstrip() for line in text.splitlines())
-
-
-@pytest.mark.slow
-def test_a_pipe_cuts_and_colours_nothing():
-    result = fairlp_in_a_shell("example")
-    assert result.returncode == 0
-    assert "\x1b" not in result.stdout
-    about = examples.table()["about"]
-    assert all(line in result.stdout for line in about)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import fairlp_clusters
 import fairlp_research
 from cli_runner import error_line, python, run
 from fairlp.auditing.search import Search
-from fairlp.cli import ExitCode, app
+from fairlp.cli import app
 from fairlp.cli.parameters import (
     MethodOptions,
     complete_instance,
@@ -262,28 +262,3 @@ def test_the_tilde_is_the_home(current_folder, monkeypatch):
         "t",
         "s.csv",
     }
-
-
-@pytest.mark.parametrize(
-    "command",
-    ["allocate P", "solve P.mps", "simulate ghodsi P", "study P.yaml"],
-)
-def test_the_home_of_nobody_is_no_traceback(command, current_folder):
-    assert "no-such-user-at-all" in error_line(
-        run(command.replace("P", "~no-such-user-at-all/x"), code=ExitCode.INPUT)
-    )
-
-
-@pytest.mark.parametrize("number", ["1_0", "٢", "१.५"])
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "allocate ghodsi --time-limit NUMBER",
-        "allocate ghodsi --level NUMBER --table queues",
-        "frontier ghodsi --alphas 0,NUMBER",
-        "report ghodsi --weight A=NUMBER",
-    ],
-)
-def test_numbers_have_plain_digits(arguments, number):
-    result = run(arguments.replace("NUMBER", number), code=ExitCode.USAGE)
-    assert "Invalid value for '--" in result.output

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from io import StringIO
 from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,11 +13,10 @@ import fairlp
 from cli_cases import assert_same_numbers, raising
 from cli_runner import error_line, run
 from fairlp import Model, examples
-from fairlp.cli import ExitCode, programs
+from fairlp.cli import ExitCode
 from fairlp.cli.parameters import load_instance
 from fairlp.conformance.__main__ import capability_rows
 from fairlp.errors import SolverError
-from fairlp.mechanisms.literature import REFERENCES
 from fairlp.solvers.backends import highs
 from paths import DOCS
 
@@ -64,20 +61,6 @@ def test_one_solver_that_fails_beside_others_is_a_row(drfh):
     assert "failed: glpk cannot honour the option 'seed'" in " ".join(result.stdout.split())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "expected"),
-    [
-        ("solve nowhere.mps", ExitCode.INPUT, "nowhere.mps"),
-        ("solve drfh.mps --solver higs", ExitCode.INPUT, "did you mean 'highs"),
-        ("solve drfh.mps --solver cvxpy:GUROBI", ExitCode.SOLVER, "not installed"),
-        ("solvers higs --check", ExitCode.INPUT, "did you mean 'highs"),
-    ],
-)
-def test_errors(drfh, monkeypatch, arguments, code, expected):
-    monkeypatch.chdir(drfh.parent)
-    assert expected in error_line(run(arguments, code=code))
-
-
 @pytest.mark.slow
 def test_conformance_counts_the_cases():
     result = run("solvers highs scipy --check --json")
@@ -120,13 +103,6 @@ def test_export_says_that_a_leximin_is_written_as_its_first_round(current_folder
     assert answers[0]["objective"] == pytest.approx(rounds["level"].iloc[0])
 
 
-def test_export_explains_a_wrong_suffix_or_profile(current_folder):
-    assert "expected .mps, .lp" in error_line(run("export two-servers -o model.xyz", code=3))
-    run("export two-servers -o model.lp --profile full", code=2)
-    run("export two-servers -o model.lp --latex", code=2)
-    run("export two-servers --no-labels", code=2)
-
-
 def test_without_a_file_the_model_is_printed():
     model = fairlp.formulate(examples.load("two-servers"), "tsf")
     assert run("export two-servers -m tsf").stdout == f"{model}\n"
@@ -148,11 +124,6 @@ def test_lists(command, list_rows):
     assert_same_numbers(table, frame)
 
 
-def test_examples_are_listed_with_a_line_each():
-    lines = run("example").stdout.splitlines()
-    assert all(any(line.startswith(name + " ") for line in lines) for name in examples.names())
-
-
 @pytest.mark.parametrize("target", [None, "x.json", "x.yml"])
 def test_an_example_is_written_and_read_back(current_folder, target):
     text = run("example khamse-ashari-figure-1", *(("-o", target) if target else ())).stdout
@@ -172,40 +143,12 @@ def test_an_example_replaces_nothing_unless_forced(current_folder):
     assert load_instance("ghodsi.yaml").equals(examples.load("ghodsi"))
 
 
-def test_output_of_an_example_needs_a_name(current_folder):
-    run("example -o x.yaml", code=2)
-
-
 def test_a_file_of_fixed_columns_has_numbers_for_names(tmp_path):
     run("export ghodsi -o", tmp_path / "model.mps", "--profile", "fixed")
     content = (tmp_path / "model.mps").read_text(encoding="ascii")
     assert "ROWS" in content and all(
         len(line) <= 61 for line in content.splitlines() if line.startswith(" ")
     )
-
-
-def test_variables_of_a_solver_without_reduced_costs_are_values_only():
-    program = SimpleNamespace(column_names=["x", "y"])
-    table = programs._values(program, SimpleNamespace(x=np.array([1.0, 0.0]), column_duals=None))
-    assert list(table.columns) == ["value"] and table["value"].to_dict() == {"x": 1, "y": 0}
-
-
-def test_papers_of_mechanisms_are_cited():
-    every = run("mechanisms --bibtex").stdout
-    assert every.count("\n@") + 1 == len(REFERENCES) and every.rstrip("\n").endswith(
-        REFERENCES[-1].bibtex
-    )
-    bibtex = run("mechanisms drfh DRFH njc --bibtex").stdout
-    papers = list(
-        dict.fromkeys([*fairlp.mechanisms("drfh").references, *fairlp.mechanisms("njc").references])
-    )
-    assert bibtex == "\n\n".join(paper.bibtex for paper in papers) + "\n"
-
-
-def test_names_without_labels_are_for_files_that_have_names():
-    assert "--no-labels is for free MPS" in run("export ghodsi -o x.nl --no-labels", code=2).stderr
-    assert "--no-labels" in run("export ghodsi -o x.mps --profile fixed --no-labels", code=2).stderr
-    run("export ghodsi -o x.mps --no-labels")
 
 
 def test_a_solver_that_fails_alone_ends_the_command_and_beside_others_is_told(monkeypatch):

@@ -12,10 +12,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
-import fairlp_research
 import leximin_oracle
 from fairlp import Instance
-from fairlp.errors import NotDefinedError
 from fairlp.formulations.gavel import (
     WaterLevels,
     fastest_throughputs,
@@ -185,12 +183,6 @@ def test_jobs_that_can_run_nothing_hold_nobody_back():
     assert fairlp.allocate(jobs, "gavel").totals.tolist() == [0, 2]
     nobody = fairlp.allocate(Instance.from_arrays([[1]], [[1]], rates=[[0]]), "gavel")
     assert nobody.totals.tolist() == [0] and nobody.certify()
-
-
-def test_an_instance_without_rates_is_told_what_it_lacks():
-    with pytest.raises(NotDefinedError, match=r"gavel is not defined here: .* no rates are given"):
-        fairlp.allocate(fairlp.examples.load("ghodsi"), "gavel")
-    assert "gavel" not in fairlp_research.simulation.policies()
 
 
 def test_an_equal_part_is_no_promise_where_a_job_cannot_use_it():

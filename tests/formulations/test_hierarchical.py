@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairlp
-from fairlp.errors import InstanceError, NotDefinedError
+from fairlp.errors import InstanceError
 from fairlp.models.trees.guarantees import floors
 from profiles import PROFILE, many
 from tree_instances import for_the_oracle, tree_instance
@@ -218,23 +218,6 @@ def test_guarantees_that_do_not_fit_are_explained():
         InstanceError, match="queue 'q' is guaranteed 8 'cpu', and 4 of 'cpu' have no place"
     ):
         fairlp.allocate(scarce, "h-drf")
-
-
-def test_mechanisms_that_know_no_limits_say_so():
-    instance = blocked().replace(queues={"n3": {"cap": {"cpu": 0.2}}})
-    for mechanism in (
-        "psdsf-rdm",
-        "njc",
-        "ceei",
-        "drf-discrete",
-        "pdrf",
-        "naive-drf",
-        "drfh-best-fit",
-    ):
-        with pytest.raises(
-            NotDefinedError, match="no guarantees and caps of queues, and queue 'n3' has a cap"
-        ):
-            fairlp.allocate(instance, mechanism)
 
 
 def test_totals_by_queue():

@@ -10,8 +10,6 @@ import fairlp
 import per_server_oracle as oracle
 from fairlp import Instance, examples
 from fairlp.errors import (
-    InstanceError,
-    NotDefinedError,
     UnknownNameError,
 )
 from fairlp.formulations.per_server import could_gain
@@ -111,36 +109,6 @@ def test_the_market_prices_time_at_one_over_the_level():
     # 3 of the 6 tasks that users 1 and 2 could run on server 1; 6 of 6 at weight 2 for user 3 on
     # server 2: 1/2
     assert np.asarray(prices).tolist() == pytest.approx([2, 2], rel=1e-4)
-
-
-def test_what_models_refuse():
-    figure_1 = examples.load("khamse-ashari-figure-1")
-    formulate = fairlp.formulate
-    with pytest.raises(
-        InstanceError, match=r"no bottleneck is given for user 'user1' on server 'server1'"
-    ):
-        formulate(figure_1, "psdsf-rdm", bottlenecks={"user2": {"server1": "cpu"}})
-    table = pd.DataFrame("memory", index=list(figure_1.users), columns=list(figure_1.servers))
-    table.loc["user3", "server1"] = "network"
-    with pytest.raises(
-        InstanceError, match="user 'user3' does not demand 'network', so it is no bottleneck"
-    ):
-        formulate(figure_1, "psdsf-rdm", bottlenecks=table)
-    for other in (1, "cpu", ["cpu"]):
-        with pytest.raises(
-            InstanceError, match=r"'bottlenecks' is .* expected a DataFrame users × servers"
-        ):
-            formulate(figure_1, "psdsf-rdm", bottlenecks=other)
-    for name in ("psdsf-rdm", "psdsf-tdm"):
-        with pytest.raises(InstanceError, match=r"support has shape \(2, 2\)"):
-            formulate(figure_1, name, support=np.ones((2, 2)))
-    with pytest.raises(UnknownNameError, match="did you mean 'support'"):
-        formulate(figure_1, "psdsf-tdm", supports=1)
-    limited = figure_1.replace(task_limits=np.array([1.0, 9.0, 9.0]))
-    with pytest.raises(InstanceError, match="Theorem 2 knows no task limits"):
-        formulate(limited, "psdsf-tdm", theorem=True)
-    with pytest.raises(NotDefinedError, match="one weight for each user"):
-        allocate(Instance.from_arrays([[1, 1], [1, 2]], [[3, 3]], weights=[[1, 2], [2, 1]]), "rdm")
 
 
 def limited(seed):

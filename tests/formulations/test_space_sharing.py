@@ -8,7 +8,6 @@ import pytest
 from scipy.optimize import linprog
 
 import fairlp
-from fairlp.errors import InstanceError
 from gavel_oracle import TIGHT, Cluster
 from profiles import many
 
@@ -182,18 +181,6 @@ def test_a_pair_that_only_slows_both_is_not_used():
     assert allocation.totals.to_dict() == pytest.approx({"a": 2.0, "b": 1.0})
 
 
-@pytest.mark.parametrize(
-    "pairs",
-    [
-        {("a", "b"): {"v100": 3.0}, ("b", "a"): {"v100": 1.5}},
-        {"a": {"b": {"v100": 3.0}}, "b": {"a": {"v100": 1.5}}},
-    ],
-)
-def test_a_mapping_is_as_good_as_a_table(pairs):
-    allocation = fairlp.allocate(two_jobs(), "gavel", pairs=pairs)
-    assert allocation.totals.to_dict() == pytest.approx({"a": 3.0, "b": 1.5})
-
-
 def test_the_model_prints_combinations_as_the_paper_does():
     text = str(fairlp.formulate(two_jobs(), "gavel", pairs=beside()))
     assert "∑_C d[C,r]·X[C,i] ≤ c[i,r]" in text
@@ -204,40 +191,6 @@ def test_the_model_prints_combinations_as_the_paper_does():
 def test_a_leximin_with_pairs_is_proved_in_rationals():
     pytest.importorskip("flint")
     assert fairlp.allocate(two_jobs(), "gavel", pairs=beside()).certify(exact=True).holds
-
-
-@pytest.mark.parametrize(
-    ("pairs", "message"),
-    [
-        ("a,b", "expected a table with rows"),
-        ({"a": 3.0}, "has the key 'a'; expected a table with rows"),
-        ({("a", "b"): 3.0, ("b", "a"): 1.5}, "no rates by kind of servers"),
-        ({}, "expected a table with rows"),
-        (beside().droplevel(1), "expected a table with rows"),
-        (beside().iloc[:1], "none of the two the other way round"),
-        (beside(-1.0), "expected a rate of at least 0"),
-        (beside(np.nan), "expected a rate of at least 0"),
-        (beside().rename(columns={"v100": "v200"}), "expected the servers, 'v100'"),
-        (beside().rename({"b": "z"}), "names user 'z', which is unknown"),
-        (pd.DataFrame({"v100": {("a", "a"): 1.0}}), "beside itself"),
-        (pd.concat([beside(), beside()]), "twice"),
-        (beside().astype(object).replace(3.0, "fast"), "not all numbers"),
-    ],
-)
-def test_bad_pairs_are_refused_in_words(pairs, message):
-    with pytest.raises(InstanceError, match=message):
-        fairlp.allocate(two_jobs(), "gavel", pairs=pairs)
-
-
-def test_jobs_of_different_size_are_no_pair():
-    instance = two_jobs().replace(demands=[[1], [0.5]])
-    with pytest.raises(InstanceError, match="whose demands differ"):
-        fairlp.allocate(instance, "gavel", pairs=beside())
-
-
-def test_the_proportional_objective_takes_no_pairs():
-    with pytest.raises(InstanceError, match="takes no 'pairs'"):
-        fairlp.allocate(two_jobs(), "gavel", objective="proportional", pairs=beside())
 
 
 def test_weights_count_in_the_proportional_objective():

@@ -12,7 +12,7 @@ import fairlp
 from fairlp import Instance
 from fairlp.errors import NotDefinedError
 from fairlp.mechanisms import mechanism
-from fairlp.mechanisms.allocation import MadeWhenRead, altered, overuse
+from fairlp.mechanisms.allocation import altered
 from fairlp.mechanisms.table import TABLE
 from profiles import many
 from tree_instances import tree_instance
@@ -66,22 +66,10 @@ def test_the_residual_is_the_largest_violation(tasks, limits, residual, deviatio
     assert planted_allocation.certify().holds is False or residual(deviation) == 0
 
 
-@pytest.mark.parametrize("bad", [np.nan, INF, -INF])
-def test_tasks_that_are_no_numbers_are_beyond_everything(bad):
-    assert allocation([[2, 4], [bad, 0]]).residual == INF
-
-
 def test_the_residual_counts_caps_of_queues():
     capped = {"queue": ["a", "b"], "queues": {"a": {"cap": {"resource1": 5}}}}
     assert allocation([[2, 4], [4, 0]], **capped).residual == pytest.approx(1 / 5)
     assert allocation([[2, 3], [4, 0]], **capped).residual == 0
-
-
-def test_the_most_overused_resource_is_named():
-    planted = allocation([[2, 8], [4, 0]])
-    server, resource, utilization = overuse(planted.instance, planted.tasks_array)
-    assert (server, resource, utilization) == ("server2", "resource1", 2)
-    assert overuse(planted.instance, np.array([[2.0, 4.0], [6.0, 0.0]])) is None
 
 
 def test_usage_is_of_what_tasks_need_at_given_rates():
@@ -121,18 +109,6 @@ def test_allocations_can_be_sent_to_another_process(name):
         for table in ("rounds", "state"):
             before = getattr(answer, table)
             assert before is None or before.equals(getattr(copy, table))
-
-
-def test_a_table_is_made_at_the_first_read_and_once():
-    reads = []
-
-    @dataclasses.dataclass(frozen=True)
-    class Holder:
-        table: MadeWhenRead[list] = MadeWhenRead()  # noqa: RUF009
-
-    holder = Holder(lambda: reads.append(1) or [4])
-    assert not reads and holder.table == [4] and holder.table is holder.table and len(reads) == 1
-    assert Holder().table is None and Holder([5]).table == [5]
 
 
 def test_an_altered_allocation_has_the_tables_of_the_first():

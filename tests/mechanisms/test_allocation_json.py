@@ -125,24 +125,6 @@ WRONG_FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", WRONG_FORMS)
-def test_what_has_another_form_is_refused_by_name(instance, form):
-    data = json.loads(fairlp.allocate(instance, "drfh").to_json())
-    with pytest.raises(
-        FileFormatError,
-        match=rf"this is no JSON of an Allocation \(.*{form}.*expected what to_json",
-    ):
-        read(json.dumps(WRONG_FORMS[form](data)), instance)
-
-
-@pytest.mark.parametrize(
-    "text", ["{" + '"a":[' * 100_000, '{"a": ' * 5000, "{"], ids=["lists", "mappings", "cut off"]
-)
-def test_what_is_no_json_is_refused(instance, text):
-    with pytest.raises(FileFormatError, match="this is no JSON of an Allocation"):
-        read(text, instance)
-
-
 def test_a_file_is_the_text_and_the_end_of_a_line(instance, tmp_path):
     allocation = fairlp.allocate(instance, "drfh")
     text = allocation.to_json(tmp_path / "answer.json")

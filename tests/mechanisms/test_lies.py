@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairlp
@@ -219,24 +218,6 @@ def test_a_little_of_one_user_that_went_to_another_is_told(mechanism, instance, 
     allocation = fairlp.allocate(instance, mechanism)
     assert allocation.certify()
     assert not moved(allocation, giver, 1 - giver, LIE).certify()
-
-
-def test_a_task_where_a_queue_has_no_quota_is_told():
-    """Of two flavors one is not b's; there is room, and it has a little of it beside all that is due."""
-    nominal = {"resource1@pool == 'spot'": 4.0}
-    instance = fairlp.Instance.from_arrays(
-        [[1], [1]],
-        [[6], [4]],
-        servers=["s", "p"],
-        server_attributes=pd.DataFrame({"pool": ["spot", "plain"]}, index=["s", "p"]),
-        queue=["a", "b"],
-        queues={"a": {"nominal": {**nominal, "resource1": 4.0}}, "b": {"nominal": nominal}},
-        task_limits=[2, np.inf],
-    )
-    allocation = fairlp.allocate(instance, "kueue")
-    assert allocation.certify()
-    tasks = allocation.tasks_array + np.array([[0.0, 0.0], [0.0, LIE]])
-    assert not dataclasses.replace(allocation, tasks_array=tasks).certify()
 
 
 def test_who_has_little_beside_others_may_lack_little_of_it():

@@ -5,7 +5,6 @@ import re
 import pytest
 
 import fairlp
-from fairlp.errors import UnknownNameError
 from fairlp.mechanisms.literature import REFERENCES, cited
 
 NAMES = list(fairlp.mechanisms().index)
@@ -48,19 +47,3 @@ def test_in_the_order_of_the_source():
         "Danny Dolev"
     )
     assert cited("somebody, 2031") == ()
-
-
-def test_what_there_is_not():
-    with pytest.raises(UnknownNameError, match="drfh"):
-        fairlp.mechanisms("drhf")
-
-
-def test_papers_are_told_in_a_line():
-    lines = {paper.key: str(paper) for paper in REFERENCES}
-    assert (
-        lines["varian1974equity"]
-        == "Hal R. Varian: Equity, Envy, and Efficiency. Journal of Economic Theory, 1974"
-    )
-    assert lines["eisenberg1959consensus"].startswith("Edmund Eisenberg, David Gale: Consensus of ")
-    assert all(str(paper).endswith(str(paper.year or paper.venue)) for paper in REFERENCES)
-    assert any(paper.year is None for paper in REFERENCES)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import replace
 from time import perf_counter
 
@@ -20,66 +18,16 @@ from fairlp.errors import (
     OversizedTaskWarning,
     SolverError,
     SolverNotAvailableError,
-    UnknownNameError,
-    UnsupportedError,
 )
 from fairlp.mechanisms.max_min import ladder as settling, methods
 from fairlp.mechanisms.mechanism import MethodCall, TasksResult
-from fairlp.mechanisms.references import located
 from fairlp.mechanisms.table import TABLE, find
 from fairlp.models.paths.pool import PoolRows
-from fairlp.models.programs.proof import Proof
 from own_back_ends import Halves, MuteNothing, Nothing, Truthful
 
 
 def pool(**options):
     return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **options)
-
-
-def test_answers_as_text_need_no_file():
-    answer = fairlp.allocate(examples.ghodsi(), "drf")
-    assert json.loads(answer.to_json()) == json.loads(json.dumps(answer.to_dict()))
-    assert answer.to_csv().splitlines()[0].startswith("user")
-
-
-def test_a_function_is_no_mechanism():
-    with pytest.raises(
-        UnknownNameError, match=r"'test_a_function_is_no_mechanism' is a function, not a mechanism"
-    ):
-        find(test_a_function_is_no_mechanism)
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "message"),
-    [
-        ("def plain(instance):\n    return 1\n", "plain", "is no mechanism; decorate the function"),
-        ("def plain(instance):\n    return 1\n", "plian", "has no mechanism 'plian'"),
-        ("raise ZeroDivisionError('careless')\n", "plain", "failed: ZeroDivisionError: careless"),
-    ],
-)
-def test_a_reference_to_what_is_no_mechanism(tmp_path, text, name, message):
-    from fairlp.mechanisms.references import located
-
-    path = tmp_path / "rules_of_nobody.py"
-    path.write_text(text, encoding="utf-8")
-    before = dict(sys.modules)
-    try:
-        with pytest.raises(UnknownNameError, match=message):
-            located(f"{path}:{name}")
-        assert "careless" not in message or "rules_of_nobody" not in sys.modules
-    finally:
-        sys.modules.pop("rules_of_nobody", None)
-    assert set(sys.modules) >= set(before) and str(tmp_path) not in sys.path
-
-
-def test_a_file_that_is_called_like_a_module_leaves_the_module_alone(tmp_path):
-    from fairlp.mechanisms.references import located
-
-    path = tmp_path / "json.py"
-    text = "import fairlp\n@fairlp.mechanism('of-json')\ndef of_json(instance):\n    return instance.pool\n"
-    path.write_text(text, encoding="utf-8")
-    assert located(f"{path}:of_json").name == "of-json"
-    assert sys.modules["json"] is json
 
 
 def test_an_error_of_fairlp_in_somebodys_function_is_left_as_it_is():
@@ -116,17 +64,6 @@ def test_shares_of_long_denominators_are_still_compared_exactly():
         for method in ("fast", "loop")
     )
     assert fast.equals(loop) and fast.sum() > 600
-
-
-def test_bottlenecks_of_somebody_who_is_not_there():
-    figure = examples.load("khamse-ashari-figure-1")
-    user, server, resource = figure.users[0], figure.servers[0], figure.resources[0]
-    with pytest.raises(InstanceError, match=r"'bottlenecks' names user 'nobody', which is unknown"):
-        fairlp.formulate(figure, "psdsf-rdm", bottlenecks={"nobody": {server: resource}})
-    with pytest.raises(
-        InstanceError, match=r"'bottlenecks' names server 'nowhere', which is unknown"
-    ):
-        fairlp.formulate(figure, "psdsf-rdm", bottlenecks={user: {"nowhere": resource}})
 
 
 def test_nobody_is_there_for_a_while():
@@ -183,13 +120,6 @@ def test_a_delicate_answer_that_nothing_settles_fails_as_the_solver_did(monkeypa
         settling.settled(fails)(call)
 
 
-def test_a_file_that_fails_leaves_the_module_of_its_name(tmp_path):
-    (tmp_path / "json.py").write_text("raise ZeroDivisionError('careless')\n", encoding="utf-8")
-    with pytest.raises(UnknownNameError, match=r"json\.py failed: ZeroDivisionError: careless"):
-        located(f"{tmp_path / 'json.py'}:plain")
-    assert sys.modules["json"] is json
-
-
 def test_a_leximin_of_whole_numbers_has_no_prices():
     @fairlp.mechanism("whole-leximin", whole_tasks=True)
     def whole_leximin(instance):
@@ -226,17 +156,6 @@ def test_all_mechanisms_go_along_the_tree_only_where_there_is_one(monkeypatch):
         == {name for name in along if not find(name).undefined(tree)}
         != set()
     )
-
-
-@pytest.mark.parametrize("merge", ["no", 0.0, None])
-def test_merge_is_true_or_false(merge):
-    for share in (fairlp.allocate, fairlp.compare):
-        with pytest.raises(UnsupportedError, match=f"merge is {merge!r}; expected True or False"):
-            share(fairlp.examples.ghodsi(), "drfh", merge=merge)
-    assert fairlp.allocate(fairlp.examples.ghodsi(), "drfh", merge=np.False_).totals.tolist() == [
-        3,
-        2,
-    ]
 
 
 def test_the_table_says_what_each_mechanism_is_defined_for():
@@ -309,32 +228,6 @@ def test_what_is_right_without_duals_is_proved_by_certify(mechanism):
     assert answer.unproved and answer.certify().holds
 
 
-@pytest.mark.parametrize(
-    ("outcome", "unproved"),
-    [
-        (TasksResult(np.ones((4, 1)), gap=1e-9), ""),
-        (
-            TasksResult(np.ones((4, 1)), gap=1e-3),
-            "not proved: its programs have a duality gap of 0.001",
-        ),
-        (
-            TasksResult(np.ones((4, 1)), gap=float("nan")),
-            "not proved: its programs have a duality gap of nan",
-        ),
-        (TasksResult(np.ones((4, 1)), gap=1e-3, unproved="why"), "why"),
-        (TasksResult(np.ones((4, 1)), gap=1e-3, certificate=Proof(True, "as it should be")), ""),
-        (TasksResult(np.ones((4, 1)), certificate=Proof(False, "planted")), "not proved: planted"),
-        (TasksResult(np.ones((4, 1)), certificate=Proof(False, "planted"), unproved="why"), "why"),
-        (TasksResult(np.ones((4, 1))), ""),
-    ],
-)
-def test_what_is_above_its_tolerance_is_said(outcome, unproved):
-    row = find("drf")
-    answer = outcome.answer(MethodCall(ONE, row, row.methods[0]), {})
-    assert answer.unproved.startswith(unproved) and bool(answer.unproved) == bool(unproved)
-    assert (answer.unproved in answer.notes) == bool(unproved)
-
-
 @pytest.mark.parametrize("factor", [5e-324, 1e-323, 1e-310, 1e-160, 1e300])
 @pytest.mark.parametrize(
     "mechanism", ["h-drf-collapsed", "h-drf", "drf", "drfh", "psdsf-tdm", "njc", "ceei"]
@@ -403,23 +296,6 @@ def test_a_solver_that_is_the_method_itself_may_be_named():
     instance = fairlp.examples.wang_figure_1()
     options = {"method": "interior-point", "solver": "interior-point"}
     assert fairlp.allocate(instance, "drfh", **options).method == "interior-point"
-
-
-@pytest.mark.parametrize("name", ["njc", "drf", "h-drf", "tsf"])
-def test_an_option_that_a_method_does_not_take_names_each_method_that_does(name):
-    row = find(name)
-    for method in row.methods:
-        for option in row.options:
-            if method.options is None or option in method.options:
-                continue
-            takers = [
-                repr(other.name)
-                for other in row.methods
-                if other.options is None or option in other.options
-            ]
-            with pytest.raises(UnknownNameError, match=f"has no option '{option}'") as refusal:
-                fairlp.allocate(pool(), name, method=method.name, **{option: 1})
-            assert str(refusal.value).endswith(" and ".join(takers)), refusal.value
 
 
 @pytest.mark.parametrize(

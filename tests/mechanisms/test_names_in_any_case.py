@@ -6,7 +6,7 @@ import pytest
 
 import fairlp
 from fairlp import examples
-from fairlp.errors import FairlpError, UnknownNameError, named, nearest
+from fairlp.errors import UnknownNameError, named, nearest
 from fairlp.models.programs.backends import find_backend
 
 
@@ -56,34 +56,3 @@ def test_properties_in_any_case(instance):
         "feasible",
     ]
     assert fairlp.counterexample("ASSET", "Sharing Incentive") is not None
-
-
-@pytest.mark.parametrize("name", [None, 3, ["drf"], b"drf"])
-def test_what_is_no_text_is_no_name(instance, name):
-    calls = (
-        lambda: fairlp.allocate(instance, name),
-        lambda: fairlp.allocate(instance, "drf", method=name),
-        lambda: fairlp.allocate(instance, "drf", solver=name),
-        lambda: fairlp.formulate(instance, "drf").solve(solver=name),
-        lambda: examples.load(name),
-        lambda: fairlp.audit(instance, fairlp.allocate(instance, "drf"), [name]),
-    )
-    for call in calls:
-        with pytest.raises(
-            UnknownNameError, match=f"asked for by name, not {type(name).__name__}; known: '"
-        ):
-            call()
-    assert issubclass(UnknownNameError, FairlpError)
-
-
-def test_names_that_are_nearly_right_in_another_case_get_the_nearest(instance):
-    with pytest.raises(
-        UnknownNameError, match="no mechanism is called 'DRHF'; did you mean 'drfh'"
-    ):
-        fairlp.allocate(instance, "DRHF")
-    with pytest.raises(
-        UnknownNameError, match="mechanism 'drf' has no method 'LPP'; did you mean 'lp'"
-    ):
-        fairlp.allocate(instance, "drf", method="LPP")
-    with pytest.raises(UnknownNameError, match="no solver is called 'HIGH'; did you mean 'highs'"):
-        fairlp.allocate(instance, "drf", solver="HIGH")

@@ -99,16 +99,6 @@ def test_what_functions_may_not_return_and_may_not_promise():
     del OWN["careless"]
 
 
-def test_a_mechanism_that_is_not_defined_here_says_why():
-    for row in (half_guaranteed, most_tasks):
-        with pytest.raises(
-            NotDefinedError, match=f"{row.name} is not defined here: it shares one server"
-        ):
-            fairlp.allocate(SEVERAL, row)
-    with pytest.warns(fairlp.FairlpWarning, match="half-guaranteed is left out"):
-        assert fairlp.compare(SEVERAL, [half_guaranteed, own_part])["half-guaranteed"].isna().all()
-
-
 @every
 def test_validate_compares_all_ways(row):
     table = fairlp.validate(INSTANCE, row)
@@ -162,12 +152,6 @@ def test_models_are_shown_written_and_read(row, tmp_path):
         assert path.exists()
     solution = fairlp.read_program(tmp_path / "own.mps").solve()
     assert solution.objective == pytest.approx(model.solve().objective, rel=1e-12)
-
-
-@pytest.mark.parametrize("row", [own_part, one_by_one], ids=lambda row: row.name)
-def test_procedures_have_no_model(row):
-    with pytest.raises(NotDefinedError, match="is a procedure and has no model"):
-        fairlp.formulate(INSTANCE, row)
 
 
 @pytest.mark.slow

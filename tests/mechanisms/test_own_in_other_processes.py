@@ -131,14 +131,6 @@ def test_a_study_does_not_go_on_with_another_function(tmp_path):
         assert kept_runs(tmp_path / "runs") == 4 * count
 
 
-def test_a_study_refuses_a_method_that_the_function_has_not():
-    names = {"__name__": "own_script"}
-    exec(SCRIPT.format(level="1", times="1"), names)
-    mechanisms = {"own": {"mechanism": names["equal_tasks"], "method": "procedure"}}
-    with pytest.raises(StudyError, match="mechanism 'equal-tasks' has no method 'procedure'"):
-        experiment(mechanisms).run(workers=1, progress=False)
-
-
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
     """An installed package with an entry point, and a folder with a file: environment for a new process."""

@@ -52,7 +52,7 @@ def moved(tasks):
         ("psdsf-rdm", TWO, "sweeps"),
         ("psdsf-tdm", TWO, "convex"),
         ("njc", THREE, "milp"),
-        ("njc", THREE, "newton"),
+        ("njc", THREE, "interior-point"),
         ("ceei", THREE, "convex"),
         ("drf-discrete", THREE, "loop"),
         ("pdrf", THREE, "lp"),

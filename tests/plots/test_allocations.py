@@ -8,11 +8,9 @@ import pytest
 
 import fairlp
 from fairlp import Instance, examples, plots
-from fairlp.errors import InstanceError
-from fairlp.plots import allocations, style
 from fairlp.plots.comparison import comparison_table
 from figure_checks import legend, legend_names, outside, tick_labels
-from report_instances import hostile, queued
+from report_instances import queued
 
 pytest.importorskip("matplotlib")
 
@@ -52,24 +50,6 @@ def test_bars_are_as_high_as_the_utilization(name, by):
     assert len(figure.axes) == len(expected.columns)
     for axis, resource in zip(figure.axes, expected.columns, strict=True):
         assert heights(axis) == pytest.approx(expected[resource].to_numpy())
-
-
-def test_allocation_is_labelled():
-    allocation = fairlp.allocate(examples.load("wang-figure-1"), "drfh")
-    figure = plots.plot_allocation(allocation)
-    for axis, title in zip(figure.axes, ["cpu [CPUs]", "memory [GB]"], strict=True):
-        assert axis.get_title() == title
-        assert axis.get_ylabel() == "fraction of capacity in use"
-        assert axis.get_xlabel() == "server class (number of servers)"
-        assert axis.get_ylim() == (0, 1)
-        assert tick_labels(axis) == ["server1", "server2"]
-    assert legend(figure) == ["user2", "user1", "not in use"]
-    assert outside(figure)
-
-
-def test_labels_count_the_servers():
-    figure = plots.plot_allocation(fairlp.allocate(examples.load("khamse-ashari-table-3"), "tsf"))
-    assert tick_labels(figure.axes[0]) == ["A (8)", "B (68)", "C (33)", "D (11)"]
 
 
 def test_one_by_one_servers_are_grouped_again():
@@ -145,12 +125,6 @@ def test_utilization_by_mechanism():
     assert outside(figure)
 
 
-def test_mechanisms_that_are_left_out_are_not_drawn():
-    allocations = fairlp.allocate_all(examples.load("wang-figure-1"), ["drf", "drfh"])
-    assert legend(plots.plot_shares(allocations)) == ["drfh"]
-    assert legend(plots.plot_comparison(allocations)) == ["drfh"]
-
-
 def test_comparison_of_an_instance():
     figure = plots.plot_comparison(examples.load("two-servers"), ["drfh", "naive-drf"])
     top, bottom = figure.axes
@@ -159,12 +133,6 @@ def test_comparison_of_an_instance():
     assert top.get_legend() is None
     assert bottom.get_legend() is None
     assert outside(figure)
-
-
-def test_methods_of_one_mechanism_are_told_apart():
-    instance = examples.load("ghodsi")
-    allocations = [fairlp.allocate(instance, "drf", method=method) for method in ("lp", "rounds")]
-    assert legend(plots.plot_shares(allocations)) == ["drf (lp)", "drf (rounds)"]
 
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -178,21 +146,6 @@ def test_a_level_below_all_queues_is_that_of_the_lowest():
         "a",
         "b/c",
     }
-    pyplot.close(figure)
-
-
-def test_curves_of_many_mechanisms_are_told_apart():
-    names = [f"m{k}" for k in range(2 * len(style.DASHES))]
-    frame = pd.DataFrame(np.arange(2.0)[:, None] + np.arange(len(names)), columns=names)
-    figure, axis = pyplot.subplots()
-    allocations._rising_curves(axis, frame)
-    looks = {
-        (line.get_linestyle(), str(line.get_color()), line.get_linewidth()) for line in axis.lines
-    }
-    assert (
-        len(looks) == len(names)
-        and [line.get_linestyle() for line in axis.lines[1:]].count("-") == 0
-    )
     pyplot.close(figure)
 
 
@@ -238,12 +191,6 @@ def test_the_numbers_on_the_bars_are_the_others_who_run_there(google):
         for text in axis.texts:
             band = grey[round(text.xy[0])]
             assert text.xy[1] == pytest.approx(band.get_y() + band.get_height() / 2)
-
-
-def test_many_bars_have_no_numbers():
-    instance = fairlp.Instance.from_arrays(np.ones((20, 1)), np.full((61, 1), 7.0))
-    figure = plots.plot_allocation(fairlp.allocate(instance, "drfh"), by="server")
-    assert legend_names(figure)[0] == "11 others" and not figure.axes[0].texts
 
 
 @pytest.mark.parametrize(("users", "named"), [(13, 13), (14, 9)])
@@ -301,21 +248,6 @@ def test_of_many_queues_the_small_ones_share_a_colour():
     assert sum(height for (height,) in heights_of.values()) == pytest.approx(1)
 
 
-def test_names_are_shown_as_they_are_and_axes_can_be_given():
-    from matplotlib.figure import Figure
-
-    allocation = fairlp.allocate(hostile()[0], "h-drf")
-    axis = Figure().subplots()
-    figure = plots.plot_queues(allocation, level=2, ax=axis)
-    assert figure is axis.figure and len(layers(figure)) == 6
-    figure.draw_without_rendering()
-
-
-def test_without_queues_there_is_nothing_to_draw():
-    with pytest.raises(InstanceError, match="has no queues"):
-        plots.plot_queues(fairlp.allocate(fairlp.examples.load("ghodsi"), "drf"))
-
-
 def test_allocations_of_one_mechanism_and_method_are_all_drawn():
     instance = queued()[0]
     first, second = (
@@ -342,45 +274,3 @@ def test_allocations_of_one_mechanism_and_method_are_all_drawn():
     assert legend(drawn) == [f"drf ({a.method}) #1", f"drf ({a.method}) #2"]
     heights = [[bar.get_height() for bar in container] for container in drawn.axes[0].containers]
     assert heights == [pytest.approx(allocation.shares.tolist()) for allocation in (a, b)]
-
-
-def test_an_allocation_draws_itself():
-    answer = fairlp.allocate(fairlp.examples.load("khamse-ashari-figure-1"), "c-drfh")
-    drawn, expected = answer.plot(by="server"), fairlp.plots.plot_allocation(answer, by="server")
-    assert len(drawn.axes) == len(expected.axes)
-    for axis, other in zip(drawn.axes, expected.axes, strict=True):
-        assert [bar.get_height() for bar in axis.patches] == [
-            bar.get_height() for bar in other.patches
-        ]
-
-
-def test_a_table_of_something_else_is_refused():
-    cluster = examples.load("khamse-ashari-figure-1")
-    tasks = fairlp.compare(cluster, ["c-drfh", "tsf"])
-    assert tasks.attrs["value"] == "tasks"
-    with pytest.raises(
-        InstanceError, match=r"'tasks', not shares; expected compare\(\.\.\., value='shares'"
-    ):
-        plots.plot_shares(tasks)
-    with pytest.raises(InstanceError, match="'tasks', not utilization"):
-        plots.plot_utilization(tasks)
-    for value in ("shares", "utilization"):
-        table = fairlp.compare(cluster, ["c-drfh", "tsf"], value=value)
-        with pytest.raises(InstanceError, match="plot_comparison draws both"):
-            plots.plot_comparison(table)
-
-
-def test_a_table_that_lost_its_name_is_read_by_its_rows_and_numbers():
-    cluster = examples.load("khamse-ashari-figure-1")
-    shares = fairlp.compare(cluster, ["tsf"], value="shares")
-    used = fairlp.compare(cluster, ["tsf"], value="utilization")
-    tasks = fairlp.compare(cluster, ["tsf"])
-    for table in (shares, used, tasks):
-        table.attrs.clear()
-    assert legend(plots.plot_shares(shares)) == legend(plots.plot_utilization(used)) == ["tsf"]
-    with pytest.raises(InstanceError, match="rows of the table are called 'resource', not 'user'"):
-        plots.plot_shares(used)
-    with pytest.raises(InstanceError, match="rows of the table are called 'user', not 'resource'"):
-        plots.plot_utilization(shares)
-    with pytest.raises(InstanceError, match="shares are fractions of the cluster"):
-        plots.plot_shares(tasks)

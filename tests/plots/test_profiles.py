@@ -36,14 +36,6 @@ def test_long_names_in_the_legend_leave_the_curves_their_room():
 pyplot = pytest.importorskip("matplotlib.pyplot")
 
 
-def test_a_profile_in_axes_of_the_callers_own_leaves_the_figure_as_it_is():
-    ratios = pd.DataFrame(np.ones((2, 30)), columns=[f"solver{k}" for k in range(30)])
-    figure, axis = pyplot.subplots(figsize=(5, 2))
-    assert fairlp.plots.plot_profile(ratios, ax=axis) is figure
-    assert figure.get_figheight() == 2 and len(axis.lines) == 30
-    pyplot.close(figure)
-
-
 def test_users_who_are_not_there_have_no_bubbles():
     users = pd.DataFrame({"dedicated": [], "shared": [], "submitted": []}, dtype=float)
     (axis,) = fairlp_research.plots.plot_dedicated_clouds(SimpleNamespace(users=users)).axes
@@ -94,18 +86,6 @@ def test_a_profile_steps_from_1_to_past_the_slowest_and_begins_with_the_best_sol
     assert axis.get_ylim() == (-0.02, 1.02)
     (empty,) = fairlp.plots.plot_profile(ratios[:0]).axes
     assert empty.get_xlim() == (1, 2) and not empty.lines[0].get_ydata().any()
-
-
-def test_the_figure_of_a_profile_is_high_enough_for_its_legend():
-    small_figure, large_figure = (
-        fairlp.plots.plot_profile(pd.DataFrame(np.ones((2, count)), columns=range(count)))
-        for count in (2, 40)
-    )
-    assert large_figure.get_figheight() == pytest.approx(1.0 + 0.24 * 40)
-    assert small_figure.get_figheight() < large_figure.get_figheight()
-    large_figure.draw_without_rendering()
-    legend = large_figure.legends[0].get_window_extent()
-    assert legend.y0 >= 0 and legend.y1 <= large_figure.bbox.y1
 
 
 def test_a_frontier_is_named_by_alpha_and_begins_at_a_level_of_0():
@@ -169,11 +149,3 @@ def test_users_who_are_away_are_shaded_until_they_enter_or_to_the_end():
         ("bob away", 2.0),
         ("ann away", 4.5),
     ]
-
-
-def test_convergence_leaves_zeros_out_and_counts_lists_from_1():
-    changes = pd.Series([0.5, np.nan, 0.1, 0.0], index=[3, 4, 5, 6])
-    (axis,) = plots.plot_convergence({"series": changes, "list": [1.0, 0.0, 0.25]}).axes
-    drawn = {line.get_label(): line.get_xydata().tolist() for line in axis.lines}
-    assert drawn == {"series": [[3, 0.5], [5, 0.1]], "list": [[1, 1.0], [3, 0.25]]}
-    assert axis.get_yscale() == "log"

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import itertools
 import os
-import pickle
 import subprocess
 import sys
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairlp
 import fairlp_research
 from fairlp import examples, plots
-from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
+from fairlp.errors import FairlpError
 from fairlp.plots import style
 from figure_checks import legend_names, tick_labels
 from profiles import chequered
@@ -69,20 +67,6 @@ def test_bar_names_do_not_meet_in_narrow_panels(resources, bars):
     assert all((label.get_rotation() > 0) == slanted for label in figure.axes[-1].get_xticklabels())
 
 
-def test_what_the_bars_are_is_wrapped_in_narrow_panels():
-    capacities = np.repeat([[4, 8, 1], [8, 4, 0], [16, 64, 2]], [3, 5, 7], axis=0)
-    instance = fairlp.Instance.from_arrays(
-        [[1, 2, 0.1], [2, 1, 0]], capacities, resources=["cpu", "memory", "gpu"]
-    )
-    figure = plots.plot_allocation(fairlp.allocate(instance, "drfh"))
-    assert not collisions(figure)
-    for axis in figure.axes:
-        assert (
-            " ".join(axis.get_xlabel().split())
-            == "server class (number of servers); amounts are cpu, memory, gpu"
-        )
-
-
 def test_colours_never_repeat_alike():
     looks = [tuple(style.bar(k).values()) for k in range(30)]
     assert len(set(looks)) == 30
@@ -95,15 +79,6 @@ def test_curves_after_the_solid_first_are_dashed_so_that_equal_ones_show_through
     assert all(offset == 0 and len(lengths) % 2 == 0 for offset, lengths in patterns)
 
 
-def test_a_narrow_axis_has_room_for_twelve_letters_and_a_wide_one_by_its_width():
-    figure = style.new_figure(4, 3)
-    narrow = figure.add_axes((0, 0, 0.05, 0.5))
-    wide = figure.add_axes((0, 0, 1, 0.5))
-    size = wide.xaxis.get_label().get_fontsize()
-    assert style.letters_across(narrow) == 12
-    assert style.letters_across(wide) == pytest.approx(4 * 72 / (0.6 * size))
-
-
 @pytest.mark.parametrize(("length", "slanted"), [(4, False), (5, True)])
 def test_bar_names_are_slanted_just_where_neighbours_would_meet(length, slanted):
     """Thirty letters across are 5.8 for each of five bars and the margins beside them."""
@@ -113,42 +88,6 @@ def test_bar_names_are_slanted_just_where_neighbours_would_meet(length, slanted)
     style.name_bars(axis, ["x" * length] * 5, "users")
     assert all((label.get_rotation() > 0) == slanted for label in axis.get_xticklabels())
     assert axis.get_xlim() == (-0.6, 4.6)
-
-
-def test_drawing_into_given_axes():
-    figure = style.new_figure(8, 4)
-    axes = figure.subplots(1, 2)
-    allocation = fairlp.allocate(examples.load("wang-figure-1"), "drfh")
-    assert plots.plot_allocation(allocation, ax=axes) is figure
-    assert axes[1].get_legend() is not None
-    single = style.new_figure(4, 3)
-    axis = single.subplots()
-    assert plots.plot_shares(allocation, ax=axis) is single
-    with pytest.raises(InstanceError, match="expected 2"):
-        plots.plot_allocation(allocation, ax=axis)
-
-
-def test_wrong_arguments_are_explained():
-    instance = examples.load("wang-figure-1")
-    allocation = fairlp.allocate(instance, "drfh")
-    with pytest.raises(UnknownNameError, match="did you mean 'class'"):
-        plots.plot_allocation(allocation, by="clas")
-    with pytest.raises(InstanceError, match="nothing to draw"):
-        plots.plot_shares({"drf": None})
-    with pytest.raises(InstanceError, match="nothing to draw"):
-        plots.plot_shares(pd.DataFrame({"drf": [np.nan]}))
-    with pytest.raises(InstanceError, match="same instance"):
-        plots.plot_shares([allocation, fairlp.allocate(examples.load("ghodsi"), "drf")])
-    with pytest.raises(UnknownNameError, match="go with an Instance"):
-        plots.plot_comparison(allocation, ["drfh"])
-    with pytest.raises(FileFormatError, match="did you mean 'png'"):
-        style.require_format("a.pngg")
-
-
-def test_a_figure_shows_itself_and_can_be_pickled():
-    figure = plots.plot_shares(fairlp.allocate(examples.load("ghodsi"), "drf"))
-    assert figure._repr_png_()[:4] == b"\x89PNG"
-    assert len(pickle.loads(pickle.dumps(figure)).axes) == 1
 
 
 def test_missing_matplotlib_is_explained(monkeypatch):
@@ -350,16 +289,7 @@ def test_a_mechanism_looks_the_same_everywhere():
     assert len(set(looks.values())) == 3
 
 
-def test_who_is_no_mechanism_is_counted():
-    assert style.places(["a", "b", "c"]) == [0, 1, 2]
-    drf, tsf = style.places(["drf", "tsf"])
-    assert style.places(["somebody's", "tsf", "drf"])[1:] == [tsf, drf]
-    assert len(set(style.places(["x", "drf", "y", "drf"]))) == 4
-    assert (
-        style.places(["best-fit"]) == style.places(["drfh-best-fit"]) != style.places(["first-fit"])
-    )
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
 def test_a_picture_of_the_command_line_is_the_same_from_run_to_run(suffix, tmp_path):
     pictures = []

@@ -13,18 +13,11 @@ import fairlp_research
 from cli_runner import run
 from fairlp import examples
 from fairlp.errors import (
-    FairlpWarning,
     InstanceError,
-    NotConvergedError,
-    NotDefinedError,
-    OversizedTaskWarning,
     SolverError,
 )
-from fairlp.solvers.interior_point import method
-from fairlp.solvers.interior_point.warm_starts import in_series
 from fairlp.tolerances import ACCEPTED, AGREEMENT
 from fairlp_research.efficiency import bound, gini
-from fairlp_research.study.generators import log_normal
 from fairlp_research.study.statistics import jains_index
 from instances import random_instance
 from profiles import many
@@ -150,75 +143,11 @@ def test_each_point_is_what_it_is_alone(seed):
         assert frontier.allocations[alpha].gap <= ACCEPTED and frontier.allocations[alpha].certify()
 
 
-@pytest.mark.slow
-def test_points_from_the_last_one_take_fewer_steps(monkeypatch):
-    iterations = []
-    plain = method.solve
-
-    def counted(*arguments, **options):
-        point = plain(*arguments, **options)
-        iterations.append(point.iterations)
-        return point
-
-    monkeypatch.setattr(method, "solve", counted)
-    rng = np.random.default_rng(3)
-    cluster = log_normal(rng, users=40, servers=40, resources=3, weights=(1, 3))
-    busy = log_normal(rng, users=40, servers=40, resources=3, task_limits=(1, 60))
-    alphas = np.geomspace(0.5, 8, 10)
-    for instance in (cluster, busy):
-        for alpha in alphas:
-            fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        alone, number = sum(iterations), len(iterations)
-        iterations.clear()
-        with in_series():
-            for alpha in alphas:
-                fairlp.allocate(instance, "alpha-fair", alpha=alpha)
-        assert len(iterations) == number == len(alphas) and sum(iterations) < 0.75 * alone
-        iterations.clear()
-
-
-def test_a_series_ends_and_takes_no_other_shape():
-    scaled, other = (
-        log_normal(np.random.default_rng(1), users=n, servers=9, resources=2) for n in (7, 8)
-    )
-    with in_series():
-        first = fairlp.allocate(scaled, "alpha-fair", alpha=2).levels
-        assert fairlp.allocate(other, "alpha-fair", alpha=2).gap <= ACCEPTED
-        second = fairlp.allocate(scaled, "alpha-fair", alpha=2).levels
-    assert second.to_numpy() == pytest.approx(first.to_numpy(), rel=1e-6)
-    assert fairlp.allocate(scaled, "alpha-fair", alpha=2).levels.equals(first)
-
-
-def test_bad_input_is_refused():
-    for bad in ("1,2", None, True):
-        with pytest.raises(InstanceError, match="alphas is"):
-            fairlp_research.frontier(GHODSI, bad)
-    with pytest.raises(InstanceError, match="alpha is -1"):
-        fairlp_research.frontier(GHODSI, [-1])
-    with pytest.raises(NotDefinedError, match="rates are given"):
-        fairlp_research.frontier(fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], rates=[[2.0]]))
-    assert fairlp_research.frontier(GHODSI, 2).table.index.tolist() == [0.0, 2.0, np.inf]
-
-
 def test_nobody_who_can_run_anything_has_nothing_to_trade():
     frontier = fairlp_research.frontier(
         fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], task_limits=[0]), [1]
     )
     assert (frontier.table.total_share == 0).all() and not frontier.premise
-
-
-def test_the_figure_has_the_curve_and_what_lies_beside_it():
-    frontier = fairlp_research.frontier(GHODSI, [1, 2], observed=fairlp.allocate(GHODSI, "asset"))
-    figure = frontier.plot()
-    (axis,) = figure.axes
-    curve, *points = axis.get_lines()
-    assert curve.get_xdata() == pytest.approx(frontier.table.total_share) and len(points) == 5
-    assert [text.get_text() for text in axis.texts] == ["0", "1", "2", "∞"]
-    assert (
-        frontier.plot(axis) is figure
-        and "4 α" in repr(frontier)
-        and "<table" in frontier._repr_html_()
-    )
 
 
 def test_the_command_prints_writes_and_draws(tmp_path):
@@ -233,35 +162,6 @@ def test_the_command_prints_writes_and_draws(tmp_path):
     assert "observed" in result.output and "beyond floats" in result.output
     run("frontier", "ghodsi", "--alphas", "one", code=2)
     run("frontier", "ghodsi", "--alphas", "-1", code=3)
-
-
-def test_a_task_that_fits_nowhere_is_said_once():
-    instance = fairlp.Instance.from_arrays([[3, 1], [1, 1]], [[2, 2], [2, 2]])
-    with pytest.warns(OversizedTaskWarning) as error:
-        frontier = fairlp_research.frontier(instance, [1, 2])
-    assert len(error) == 1 and frontier.allocations[1.0].totals.iloc[0] > 0
-    with pytest.warns(OversizedTaskWarning):
-        dropped = fairlp_research.frontier(instance, [1, 2], oversized="drop")
-    assert dropped.allocations[1.0].totals.iloc[0] == 0
-    assert all(tasks[0].sum() == 0 for tasks in dropped.beside.values()) and dropped.beside
-
-
-def test_a_mechanism_that_does_not_settle_is_left_out_with_a_warning(monkeypatch):
-    def unsettled(instance, name, **options):
-        if name == "psdsf-rdm":
-            raise NotConvergedError("planted")
-        return fairlp.allocate(instance, name, **options)
-
-    instance = fairlp.examples.wang_figure_1()
-    names = set(fairlp_research.frontier(instance, [1]).beside)
-    monkeypatch.setattr("fairlp_research.efficiency.allocate", unsettled)
-    with pytest.warns(FairlpWarning, match="psdsf-rdm is not beside the frontier: planted"):
-        frontier = fairlp_research.frontier(instance, [1])
-    assert (
-        set(frontier.beside) == names - {"psdsf-rdm"}
-        and "psdsf-rdm" in names
-        and list(frontier.allocations)
-    )
 
 
 def test_a_solver_that_fails_at_an_end_of_the_frontier_fails(monkeypatch):

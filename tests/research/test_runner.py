@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import warnings
-from functools import partial
 
 import joblib
 import pytest
@@ -14,7 +13,7 @@ from threadpoolctl import threadpool_info
 
 import fairlp
 import study_functions
-from fairlp.errors import FairlpWarning, FileFormatError, StudyError, UnknownNameError
+from fairlp.errors import FairlpWarning
 from fairlp_research import runner
 from fairlp_research.runner import Failure, run_calls, run_on, source_of
 
@@ -163,75 +162,14 @@ def test_a_damaged_value_is_computed_anew(tmp_path):
     assert log.read_text(encoding="utf-8") == "1\n1\n"
 
 
-def test_a_folder_may_be_new_and_is_no_file(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(FileFormatError, match="is a file; expected a folder"):
-        list(run_calls("x", divide, [(1, 1)], folder=tmp_path / "file"))
-    with pytest.raises(FileFormatError, match="there is no folder"):
-        list(run_calls("x", divide, [(1, 1)], folder=tmp_path / "no" / "folder"))
-    assert list(run_calls("x", divide, [(1, 1)], folder=tmp_path / "new")) == [(0, 1)]
-
-
 # sources of a user's functions
-
-
-def enclosing(factor):
-    def inside(instance, allocations):
-        return {"n": factor}
-
-    return inside
 
 
 def test_a_function_is_recognised_by_its_source():
     assert source_of(study_functions.one_user).startswith("def one_user(rng):\n")
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda instance, allocations: {},
-        enclosing(3),
-        partial(study_functions.noted, fail_at=99),
-        eval("dict.get"),
-    ],
-    ids=["a lambda", "a variable of an enclosing function", "a partial", "no source"],
-)
-def test_a_function_that_its_source_does_not_describe_is_refused(function):
-    with pytest.raises(StudyError, match=r"cannot be kept in a folder.*write it with def"):
-        source_of(function)
-
-
-def test_a_function_without_a_source_is_refused():
-    names = {}
-    exec("def unseen(instance, allocations):\n    return {}\n", names)
-    with pytest.raises(StudyError, match="'unseen' cannot be kept in a folder"):
-        source_of(names["unseen"])
-
-
 # workers
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"backend": "lokky"}, UnknownNameError, "did you mean 'loky'"),
-        ({"backend": "dask"}, StudyError, "needs a cluster"),
-        ({"workers": 0}, StudyError, "workers is 0"),
-        ({"workers": 1.5}, StudyError, "workers is 1.5"),
-    ],
-)
-def test_workers_are_checked(options, error, message):
-    with pytest.raises(error, match=message), run_on(**options):
-        pass
-
-
-def test_a_missing_package_is_named_with_the_remedy(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with (
-        pytest.raises(ImportError, match=r'pip install "dask\[distributed\]"'),
-        run_on(None, "dask"),
-    ):
-        pass
 
 
 def old_version(*_):

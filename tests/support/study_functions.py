@@ -39,18 +39,6 @@ def awkward(instance, allocations):
     return output | {"large": bool(first > 5), "mixed": first if first > 5 else 1}
 
 
-def no_instance(rng):
-    return [1, 2]
-
-
-def no_numbers(instance, allocations):
-    return {"text": "no"}
-
-
-def no_mapping(instance, allocations):
-    return 1.0
-
-
 def make(**changes):
     """A small study of two points."""
     parts = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, TypedDict
 
@@ -34,15 +34,13 @@ from ..models.trees.guarantees import floors
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
 from .audits import case_of, findings_of
-from .findings import NO_DEADLINE, Deadline
+from .findings import Deadline
 from .properties import PROPERTIES, Property, known, table as property_table
 from .reports import changed
 
 #: Of instances with a tree, the part in which many leaves are blocked: one server, all resources,
 #: zero demands.
 _BLOCKED = 0.7
-#: In the statements of properties that a search for lies audits.
-_LIES = "(a search)"
 #: Of the others, the part with task limits, and a limit as a part of what is due to the user, from
 #: and to.
 _LIMITED = 0.3
@@ -139,63 +137,85 @@ class Search:
         violation.
         """
         row = find_mechanism(mechanism)
-        property_name = known(property)
-        fewest_users = _property_row(property_name).fewest_users
+        name = known(property)
+        fewest_users = _property_row(name).fewest_users
         if self.users < fewest_users:
             raise InstanceError(
-                f"{quoted(property_name)} is asked of {fewest_users} users or more, and the search has "
+                f"{quoted(name)} is asked of {fewest_users} users or more, and the search has "
                 f"users={self.users}"
             )
-        audit_options = {"tries": self.lies, "seed": self.seed, "options": dict(self.options)}
-        breaks = partial(
-            _breaks,
-            row=row,
-            name=property_name,
-            audit_options=audit_options,
-            deadline=self.deadline,
-        )
-        tries_lies = _LIES in str(property_table().loc[property_name, "asks"])
+        errors: list[str] = []
+        breaks = partial(self._breaks, row, name, errors)
+        result = self._looked(row, name, breaks)
+        if result.instance is not None:
+            simplest, tried = self._shrunk(result.instance, breaks)
+            labels = pd.Index(letters(len(simplest.users)), dtype=object)
+            users = Index("n", labels, "user")
+            simplest = simplest.derived(users=users, name=f"{row.name} breaks {property}")
+            return replace(result, instance=simplest, simpler_tried=tried)
+        if result.tried < self.tries:
+            self.warn(f"looked at {result.tried} of {self.tries} instances")
+        if errors:
+            message = (
+                f"{row.name!r} failed on {len(errors)} of {result.in_domain} instances in its "
+                f"domain: {errors[0]}"
+            )
+            warnings.warn(message, FairlpWarning, stacklevel=4)
+        if result.tried and not result.in_domain:
+            message = (
+                f"0 of {result.tried} instances were in the domain of {row.name!r}; a generator "
+                "may draw such"
+            )
+            warnings.warn(message, FairlpWarning, stacklevel=4)
+        return result
+
+    def _breaks(self, row: Mechanism, name: str, errors: list[str], instance: Instance) -> bool:
+        """Whether the mechanism is defined for the instance and clearly breaks the property there.
+
+        An error with which it ends, or the audit, is noted among ``errors``.
+        """
+        if row.undefined(instance):
+            return False
+        options = dict(self.options)
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                allocation = allocate(instance, row.name, **options)
+                case = case_of(
+                    instance,
+                    allocation,
+                    tries=self.lies,
+                    seed=self.seed,
+                    options=options,
+                    deadline=self.deadline,
+                )
+                is_plain = getattr(PROPERTIES.get(name), "is_plain", None)
+                if is_plain is not None and is_plain(case):
+                    return False
+                finding = findings_of(case, allocation, name)[name]
+        except FairlpError as error:
+            errors.append(str(error))
+            return False
+        return finding.holds is False and finding.margin < -SHRINKING_MARGIN
+
+    def _looked(
+        self, row: Mechanism, name: str, breaks: Callable[[Instance], bool]
+    ) -> SearchResult:
+        """Draw instances until one breaks the property, or the tries or the time are used up."""
         rng = np.random.default_rng(self.seed)
+        tries_lies = "(a search)" in str(property_table().loc[name, "asks"])
         tried = 0
         in_domain = 0
-        instance = None
-        simpler_tried = 0
-        errors: list[str] = []
-        with progress_bar(f"search: {property_name}", self.tries, 0, self.progress) as count_done:
+        with progress_bar(f"search: {name}", self.tries, 0, self.progress) as count_done:
             while tried < self.tries and not self.time_is_up:
-                drawn = self.draw(rng, row, property_name)
-                is_broken = breaks(drawn, errors=errors)
+                drawn = self.draw(rng, row, name)
+                is_broken = breaks(drawn)
                 if not is_broken and self.time_is_up:  # not all lies were tried
                     break
                 tried += 1
                 in_domain += row.undefined(drawn) is None
                 if is_broken:
-                    instance = drawn
-                    break
+                    return SearchResult(self, drawn, tries_lies, tried, in_domain)
                 count_done()
-
-        if instance is not None:
-            if self.shrink:
-                instance, simpler_tried = self._shrunk(instance, breaks)
-            labels = pd.Index(letters(len(instance.users)), dtype=object)
-            users = Index("n", labels, "user")
-            instance = instance.derived(users=users, name=f"{row.name} breaks {property}")
-            return SearchResult(self, instance, tries_lies, tried, in_domain, simpler_tried)
-
-        if tried < self.tries:
-            self.warn(f"looked at {tried} of {self.tries} instances")
-        if errors:
-            message = (
-                f"{row.name!r} failed on {len(errors)} of {in_domain} instances in its domain: "
-                f"{errors[0]}"
-            )
-            warnings.warn(message, FairlpWarning, stacklevel=4)
-        if tried and not in_domain:
-            message = (
-                f"0 of {tried} instances were in the domain of {row.name!r}; a generator may draw "
-                "such"
-            )
-            warnings.warn(message, FairlpWarning, stacklevel=4)
         return SearchResult(self, None, tries_lies, tried, in_domain)
 
     @property
@@ -230,12 +250,12 @@ class Search:
     def _shrunk(
         self, instance: Instance, breaks: Callable[[Instance], bool]
     ) -> tuple[Instance, int]:
-        """Return the simplest instance that single steps of simplification reach in time.
+        """Return the simplest instance that single steps of simplification reach in time, if asked for.
 
         And the number of simpler instances that were tried.
         """
         tried = 0
-        while True:
+        while self.shrink:
             for simpler in _simpler(instance):
                 if self.time_is_up:
                     self.warn("what was found could be simpler")
@@ -245,7 +265,8 @@ class Search:
                     instance = simpler
                     break
             else:
-                return instance, tried
+                break
+        return instance, tried
 
 
 @dataclass(frozen=True)
@@ -287,35 +308,6 @@ class SearchResult:
             return f"none found in {instances} ({details}), which proves nothing"
         message = f"found on instance {self.tried} of {search.tries} ({details})"
         return f"{message}; {self.simpler_tried} simpler ones were tried after it"
-
-
-def _breaks(
-    instance: Instance,
-    row: Mechanism,
-    name: str,
-    audit_options: dict[str, Any],
-    errors: list[str] | None = None,
-    deadline: Deadline = NO_DEADLINE,
-) -> bool:
-    """Whether the mechanism is defined for the instance and clearly breaks the property there.
-
-    An error with which it ends, or the audit, is noted among ``errors``.
-    """
-    if row.undefined(instance):
-        return False
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            allocation = allocate(instance, row.name, **audit_options["options"])
-            case = case_of(instance, allocation, **audit_options, deadline=deadline)
-            is_plain = PROPERTIES[name].is_plain if name in PROPERTIES else None
-            if is_plain is not None and is_plain(case):
-                return False
-            finding = findings_of(case, allocation, name)[name]
-    except FairlpError as error:
-        if errors is not None:
-            errors.append(str(error))
-        return False
-    return finding.holds is False and finding.margin < -SHRINKING_MARGIN
 
 
 def random_instance(

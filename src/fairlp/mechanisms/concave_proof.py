@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..errors import SolverError
-from ..models.programs.certificate import Certificate, certify
+from ..models.programs.certificate import Certificate, verify
 from ..models.programs.program import Program
 from ..models.programs.proof import Proof
 from ..tolerances import NOISE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
@@ -52,7 +52,7 @@ def proof_of_columns(
 
     ``accepted`` is the largest residual and gap of the whole.
     """
-    certificate = certify(program, x, row_duals)
+    certificate = verify(program, x, row_duals)
     gap = np.inf if certificate.gap is None else certificate.gap
     if not certificate.is_within(accepted):
         return Proof(False, f"not proved: {certificate}", gap)

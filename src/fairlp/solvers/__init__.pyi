@@ -10,8 +10,7 @@ from ..models.programs.backends import (
     find_backend as find,
     spelt as spelt,
 )
-from .interior_point.warm_starts import in_series as in_series
 
 def table() -> pd.DataFrame: ...
 
-__all__ = ["available", "blas_threads", "carried", "find", "in_series", "require", "spelt"]
+__all__ = ["available", "blas_threads", "carried", "find", "require", "spelt"]

@@ -10,16 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import fairlp
 import fairlp_clusters
-from cli_cases import printed, satisfied
 from cli_runner import error_line, run
-from fairlp import examples
 from fairlp.cli import ExitCode
-from fairlp.errors import InstanceError
-from fairlp_clusters.commands import tables
-from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import subject_of
 from kubernetes_dumps import flavors, kueue, node, pod, written
 from report_instances import queued
 
@@ -194,10 +187,6 @@ def test_a_report_of_a_dump_and_of_an_instance(dump, tmp_path):
     assert "What tsf gives to everyone" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_report_goes_to_a_folder_that_is_there(dump):
-    assert "there is no folder" in error_line(run("report", dump, "-o", "none/page.html", code=3))
-
-
 @pytest.mark.slow
 def test_a_report_for_cron(dump):
     result = run("report", dump, "--exit-code", "--since", dump, code=1)
@@ -205,27 +194,6 @@ def test_a_report_for_cron(dump):
     assert "Changes since the earlier dump" in Path("report.html").read_text("utf-8")
     run("report", dump, "--exclude", "org/blue", "--weight", "org/red=2", "--exit-code", code=0)
     assert "'org/bleu'" in error_line(run("report", dump, "--exclude", "org/bleu", code=3))
-
-
-def test_totals_by_queue_at_every_level(cluster):
-    allocation = fairlp.allocate(queued()[0], "h-drf")
-    for level in (None, 0, 1, 2):
-        level_options = () if level is None else ("--level", level)
-        text = run(
-            "allocate", cluster, "-m", "h-drf", "--table", "queues", "--csv", *level_options
-        ).stdout
-        table = pd.read_csv(StringIO(text), index_col=0, keep_default_na=False)
-        expected = allocation.by_queue(level)
-        assert table.index.tolist() == expected.index.tolist()
-        assert table["tasks"].tolist() == pytest.approx(expected["tasks"].tolist(), rel=1e-15)
-    assert "Queues, each with all below it" in run("allocate", cluster, "-m", "h-drf").stdout
-    assert "Queues" not in run("allocate ghodsi -m drf").stdout
-    assert "has no queues" in error_line(run("allocate ghodsi -m drf --table queues", code=3))
-
-
-def test_worked_examples_go_everywhere():
-    assert "ghodsi" in examples.names()
-    assert "share" in run("allocate ghodsi").stdout
 
 
 def test_a_dump_comes_through_a_pipe_too(dump):
@@ -240,15 +208,6 @@ def test_a_dump_comes_through_a_pipe_too(dump):
         json.loads(result.stdout)["users"]
         == json.loads(run("audit", dump, "--json").stdout)["users"]
     )
-
-
-def test_a_comparison_without_queues_is_told_by_user():
-    text = printed(
-        tables.shares_text(
-            ShareComparison.of(subject_of(satisfied(), np.array([[2.0], [1.0]])), "drfh")
-        )
-    )
-    assert "By user" in text and "By queue" not in text
 
 
 def test_a_report_is_not_called_what_it_is_not(folder_with_newcomers):
@@ -298,34 +257,6 @@ def test_a_dump_has_its_own_running_tasks(dump):
         assert "a dump has its own running tasks" in " ".join(error.replace("│", " ").split())
 
 
-def test_a_long_table_of_unknown_users_is_refused():
-    instance, _ = queued()
-    table = pd.DataFrame({"user": ["nobody"], "server": [instance.servers[0]], "tasks": [1]})
-    with pytest.raises(InstanceError, match="the allocation has tasks of user 'nobody'"):
-        fairlp_clusters.fair_shares(instance, observed=table)
-
-
-def test_messages_name_the_standard_input():
-    from typer.testing import CliRunner
-
-    from fairlp.cli import app
-
-    for text, problem in (('{"items": [', "line 1, column 12"), ('{"items": []}', "no nodes")):
-        answer = CliRunner().invoke(app, ["report", "-"], input=text)
-        assert answer.exit_code == ExitCode.INPUT
-        message = " ".join(answer.stderr.split())
-        assert message.startswith("error: the standard input: ") and problem in message
-
-
-@pytest.mark.slow
-def test_an_earlier_dump_of_another_cluster_is_warned_of(dump, tmp_path):
-    pytest.importorskip("matplotlib")
-    other = written(tmp_path / "other", node("m1"), pod("p", on="m1", requests={"cpu": "1"}))
-    warning = "the earlier dump has 0 of the 2 servers of this one"
-    assert warning in " ".join(run("report", dump, "--since", other).stderr.split())
-    assert "the earlier dump" not in run("report", dump, "--since", dump).stderr
-
-
 @pytest.mark.slow
 def test_who_is_excluded_need_not_be_in_the_earlier_dump(dump, tmp_path):
     pytest.importorskip("matplotlib")
@@ -338,19 +269,3 @@ def test_who_is_excluded_need_not_be_in_the_earlier_dump(dump, tmp_path):
     assert "Changes since the earlier dump" in Path("report.html").read_text("utf-8")
     error = error_line(run("report", dump, "--exclude", "org/bleu", "--since", earlier, code=3))
     assert "'org/bleu'" in error
-
-
-def test_shares_are_printed_in_percent_and_columns_of_nothing_are_left_out():
-    table = pd.DataFrame(
-        {"share": [0.5, 0.125], "fair_share": [0.0, 0.0], "cap": [0.0, 0.0], "tasks": [2.5, 4.0],
-         "waiting": [np.inf, 3.0], "borrowed": [0.0, 0.25], "nothing": ["", "–"]}
-    )  # fmt: skip
-    shown = tables.for_people(table)
-    assert list(shown.columns) == ["share", "fair_share", "tasks", "waiting", "borrowed"]
-    assert [shown[name].tolist() for name in shown] == [
-        ["50", "12.5"],
-        ["0", "0"],
-        ["2.5", "4"],
-        ["no limit", "3"],
-        ["0", "25"],
-    ]

@@ -58,11 +58,6 @@ def test_the_exit_code_is_about_the_period(fair, unfair):
     run("report", unfair, code=ExitCode.OK)
 
 
-def test_a_half_life_may_change_the_verdict(fair):
-    result = run("report", fair, "--half-life", "15min", "--exit-code", code=ExitCode.NO)
-    assert "unfair: Not fair over 2 hours: A lacks" in result.stderr
-
-
 def test_every_says_how_far_apart_dumps_are(tmp_path):
     paths = [
         str(period_dumps.write(tmp_path / f"{day}.json", period_dumps.items(*A_FIRST)))
@@ -96,15 +91,6 @@ def test_an_audit_is_the_table_of_tenants(unfair):
     text = run("audit", unfair).stdout
     assert text.startswith(period.verdict[0]) and "Where most was missing" in text
     assert "50 " in run("audit", unfair, "--table", "times").stdout
-
-
-def test_options_of_a_report_hold_at_every_dump(unfair):
-    data = json.loads(run("audit", unfair, "--weight", "B=4", "-m", "h-drf", "--json").stdout)
-    assert {row["due_share"] for row in data["tenants"]} == {0.2, 0.8}
-    text = run("audit", unfair, "--exclude", "B", "--csv").stdout
-    assert text.count("\n") == 2
-    run("report", unfair, "--exclude", "B", "--exit-code", "--scheduler", "kubernetes")
-    assert "'Z'" in error_line(run("audit", unfair, "--exclude", "Z", code=ExitCode.INPUT))
 
 
 @pytest.mark.parametrize(
@@ -154,17 +140,3 @@ def test_a_page_never_replaces_a_dump(unfair):
 
 
 # The verdict of one dump.
-
-
-def test_a_report_always_prints_its_verdict(tmp_path):
-    state = period_dumps.items({"A": 5, "B": 5})
-    path = str(period_dumps.write(tmp_path / "now.json", state))
-    for options in ((), ("--exit-code",)):
-        result = run("report", path, *options)
-        assert "fair: no namespace is short of a whole task" in result.stderr
-        assert "unfair" not in result.stderr
-
-
-def test_of_an_instance_without_running_tasks_there_is_no_verdict():
-    result = run("report", "ghodsi", "--compare", "drf", "--exit-code")
-    assert "note: what runs now is not known" in result.stderr

@@ -279,7 +279,7 @@ def test_job_sizes_are_part_of_an_instance_and_of_its_questions():
     assert findings.holds.tolist() == [False, False]  # a could run 4 more
     full = fairlp.audit(cluster, [[9], [0]], ["whole jobs", "non-wasteful", "Pareto-optimal"])
     assert full.holds.tolist() == [True, True, True]
-    with pytest.raises(InstanceError, match="no multiple of its job size, 7"):
+    with pytest.raises(InstanceError, match="expected a multiple of its job size, 7"):
         cluster.replace(task_limits=[9, 8])
     with pytest.raises(InstanceError, match="expected a whole number >= 1"):
         cluster.replace(job_sizes=[0, 7])

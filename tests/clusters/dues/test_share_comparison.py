@@ -10,7 +10,6 @@ import pytest
 import fairlp
 import fairlp_clusters
 from fairlp.errors import InstanceError, UnknownNameError
-from fairlp.tolerances import SATURATED
 from fairlp_clusters.dues.share_comparison import Blocking, ShareComparison
 from fairlp_clusters.dues.subject import Subject, subject_of
 from report_cases import cluster, shared
@@ -53,13 +52,6 @@ def test_by_queue_the_numbers_are_those_by_hand():
     ]
 
 
-def test_without_what_runs_everyone_has_the_fair_share():
-    shares = fairlp_clusters.fair_shares(shared())
-    assert shares["tasks"].tolist() == shares["fair_tasks"].tolist()
-    assert (shares["owed"] == 0).all()
-    assert shares.loc["b1", "blocked_by"] == "cpu"
-
-
 def test_a_cap_is_what_stops_before_any_server():
     instance = shared().replace(queues={"a": {}, "b": {"cap": {"cpu": 3.0}}})
     shares = fairlp_clusters.fair_shares(instance, observed=[[1, 0], [0, 0], [3, 0]])
@@ -91,71 +83,10 @@ def test_a_task_larger_than_every_server_fits_none():
     ]
 
 
-def test_parts_of_what_is_left_that_fit_no_task_are_not_room():
-    instance = fairlp.Instance.from_arrays(
-        [[4.0], [3.0]], [[6.0], [6.0]], users=["four", "three"], servers=["x", "y"]
-    )
-    shares = fairlp_clusters.fair_shares(
-        instance, observed=[[0, 0], [1, 1]]
-    )  # 6 of 12 are free, and nobody has 4 of them
-    assert shares.loc["four", ["blocked_by", "servers"]].tolist() == ["resource1", 2]
-    assert shares.loc["three", "blocked_by"] == "it fits in what is free"
-
-
 def stop(instance, tasks, user, whole=True):
     """Return what stops a user: why, the resource, the servers, the nearest of them, the queue."""
     stop = Blocking(instance, np.array(tasks, dtype=float), whole=whole).of(user)
     return stop.kind, stop.resource, stop.servers.tolist(), stop.nearest, stop.queue
-
-
-def test_what_is_short_is_what_fewest_tasks_fit_of():
-    """On the first server [1, 4] are left, on the second [0, 3]; tasks need [2, 1] and [1, 4]."""
-    instance = fairlp.Instance.from_arrays([[2, 1], [1, 4], [0, 1]], [[10, 12], [6, 20]])
-    tasks = [[4, 1], [1, 4], [0, 0]]
-    assert stop(instance, tasks, 0) == ("resource", 0, [0, 1], 0, -1)
-    assert stop(instance, tasks, 0, whole=False) == ("room", -1, [0], 0, -1)
-    assert stop(instance, tasks, 1) == ("room", -1, [0], 0, -1)
-    assert stop(instance, tasks, 2) == ("room", -1, [0, 1], 0, -1)
-    # three servers like the second: [1, 9] and [1, 3] are left, and where memory is short there are
-    # more servers
-    larger_instance = instance.replace(demands=[[3, 1], [2, 8], [0, 1]], counts=[1, 3])
-    assert stop(larger_instance, [[3, 1], [0, 7], [0, 0]], 1) == ("resource", 1, [1], 1, -1)
-    just, too_large = (fairlp.Instance.from_arrays([[d]], [[6.0]]) for d in (6.0, 7.0))
-    assert stop(just, [[0]], 0) == ("room", -1, [0], 0, -1)
-    assert stop(too_large, [[0]], 0) == ("nowhere", -1, [], -1, -1)
-
-
-def test_what_is_left_counts_what_tasks_need_there_and_no_rounding():
-    instance = fairlp.Instance.from_arrays([[1.0]], [[6.0], [6.0]], rates=[[6.0, 3.0]])
-    assert Blocking(instance, np.array([[0.0, 2.0]]), whole=False).free.tolist() == [[6], [2]]
-    instance = fairlp.Instance.from_arrays([[1.0]], [[1e4]])
-    tasks = np.array([[1e4 * (1 - SATURATED / 2)]])
-    assert stop(instance, tasks, 0, whole=False) == ("resource", 0, [0], 0, -1)
-    assert Blocking(instance, tasks, whole=False).free == 0
-    assert stop(instance, 0 * tasks, 0, whole=False) == ("room", -1, [0], 0, -1)
-
-
-@pytest.mark.parametrize(
-    ("cap", "expected"), [(7, ("cap", 0, [], -1, 1)), (8, ("room", -1, [0], 0, -1))]
-)
-def test_a_cap_leaves_room_for_a_task_or_not(cap, expected):
-    queues = {"q": {"cap": {"resource1": cap}}}
-    instance = fairlp.Instance.from_arrays([[2.0]], [[20.0]], queue=["q"], queues=queues)
-    assert stop(instance, [[3]], 0) == expected
-
-
-@pytest.mark.parametrize(
-    "queues", [{"q": {"cap": {"resource1": 6}}}, {"q": {"nominal": {"resource1": 6}}}]
-)
-def test_parts_of_tasks_have_room_unless_a_cap_or_a_quota_is_used_up(queues):
-    instance = fairlp.Instance.from_arrays(
-        [[2, 0], [0, 1]], [[20, 9]], queue=["q", "q"], queues=queues
-    )
-    queue = 1 if "cap" in queues["q"] else 0  # all quotas are the root's as well
-    for rounding in (-1e-12, 0, 1e-12):
-        assert stop(instance, [[3 + rounding], [0]], 0, whole=False)[::4] == ("cap", queue)
-        assert stop(instance, [[3 + rounding], [0]], 1, whole=False)[0] == "room"
-    assert stop(instance, [[2.9], [0]], 0, whole=False)[0] == "room"
 
 
 @pytest.mark.parametrize(
@@ -191,13 +122,6 @@ def test_quotas_stop_where_nothing_is_left_to_borrow(queue, tasks, expected):
 def test_what_cannot_be_asked_is_refused(options, error, message):
     with pytest.raises(error, match=message):
         fairlp_clusters.fair_shares(fairlp.examples.load("ghodsi"), **options)
-
-
-def test_options_of_the_mechanism_are_its_own():
-    borrowed = fairlp_clusters.fair_shares(shared(), observed=NOW, count="borrowed")["fair_tasks"]
-    assert borrowed.tolist() == pytest.approx(
-        fairlp.allocate(shared(), "h-drf-counted", count="borrowed").totals.tolist()
-    )
 
 
 def test_of_a_dump_what_runs_and_waits_is_known(tmp_path):

@@ -11,22 +11,12 @@ import fairlp_clusters
 from fairlp.errors import FairlpWarning, FileFormatError, InstanceError
 from fairlp_clusters.dues import subject
 from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import Classes, is_dump, mechanism_or_default, subject_of
+from fairlp_clusters.dues.subject import Classes, mechanism_or_default, subject_of
 from kubernetes_dumps import node, pod, thing, written
-from report_cases import cluster, satisfied, servers, shared
+from report_cases import cluster, servers, shared
 
 for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
-
-
-def test_an_instance_for_which_nothing_is_defined_is_told(monkeypatch):
-    assert (
-        subject.mechanism_or_default(satisfied(), None)
-        and subject.mechanism_or_default(satisfied(), "tsf") == "tsf"
-    )
-    monkeypatch.setattr(fairlp.mechanisms, "TABLE", {})
-    with pytest.raises(InstanceError, match="no mechanism is defined for this instance"):
-        subject.mechanism_or_default(satisfied(), None)
 
 
 def test_names_of_classes_are_short_and_told_apart():
@@ -38,21 +28,6 @@ def test_names_of_classes_are_short_and_told_apart():
     )
     names = subject.Classes.among(nearly).names
     assert len(set(names)) == 3 and any(name.endswith(" #2") for name in names)
-
-
-def test_what_is_no_dump(tmp_path):
-    assert not is_dump(str(tmp_path))
-    (tmp_path / "odd.json").write_bytes(b"\xff\xfe{")
-    assert (
-        not is_dump(str(tmp_path / "odd.json"))
-        and not is_dump("")
-        and not is_dump(str(tmp_path / "none"))
-    )
-
-
-def test_neither_an_instance_nor_a_path():
-    with pytest.raises(InstanceError, match="int was given"):
-        fairlp_clusters.fair_shares(3)
 
 
 def test_the_mechanism_goes_with_the_instance():
@@ -143,12 +118,6 @@ def test_users_without_tasks_count_as_running_none_in_every_form(form, tmp_path)
     assert shares["tasks"].to_dict() == {"ann": 3, "bob": 0}
     with pytest.warns(FairlpWarning, match="'bob'"):
         assert fairlp.audit(cluster, observed, "feasible").holds.iloc[0]
-
-
-def test_names_of_classes_are_cut_after_sixty_letters():
-    exact, cut = subject.Classes.among(servers(["x" * 60, "y" * 61])).names
-    assert exact.startswith("x" * 60) and "…" not in exact
-    assert cut.startswith("y" * 60 + "…")
 
 
 def test_a_folder_of_several_dumps_is_no_subject_of_one_page(tmp_path):

@@ -179,45 +179,6 @@ def test_borrowing_of_one_flavor_costs_no_nominal_quota_of_another(tmp_path):
     assert not any(line.startswith("Not fair: co/c") or "Short too" in line for line in lines)
 
 
-def with_memory(manifest, gibibytes):
-    """A node, a pod or a Workload with so much memory beside its CPUs."""
-    amount = f"{gibibytes}Gi"
-    if manifest["kind"] == "Node":
-        manifest["status"]["allocatable"]["memory"] = amount
-        return manifest
-    spec = manifest["spec"]
-    specs = (
-        [entry["template"]["spec"] for entry in spec["podSets"]] if "podSets" in spec else [spec]
-    )
-    for pod_spec in specs:
-        pod_spec["containers"][0]["resources"]["requests"]["memory"] = amount
-    return manifest
-
-
-def test_a_small_cluster_with_closed_nodes_has_a_page(tmp_path):
-    """a has quota for 5 CPUs and b for one; outside of queues pods run on closed nodes, n0 and n2."""
-    closed = node("n0", 3, conditions=[{"type": "Ready", "status": "Unknown"}])
-    tainted = node("n3", 8, taints=[{"key": "team", "value": "x", "effect": "NoSchedule"}])
-    nodes = [(closed, 9), (node("n1", 3), 4), (node("n2", 6, unschedulable=True), 10), (tainted, 5)]
-    items = [with_memory(*entry) for entry in nodes]
-    items.append(kubernetes.kueue("Cohort", "left", {"parent": "top"}))
-    for name, cpus, cohort in (("a", 5, "top"), ("b", 1, "left")):
-        groups = kubernetes.flavors(("cpu", str(cpus), {}), ("memory", "16Gi", {}))
-        spec = {"cohort": cohort, "resourceGroups": groups}
-        local = kubernetes.kueue("LocalQueue", name, {"clusterQueue": name}, namespace="ml")
-        items += [kubernetes.kueue("ClusterQueue", name, spec), local]
-    running = [admitted("w0", "a", 1, 3), *pods(1, "n0", 3, "w1"), *pods(1, "n2", 3, "w1")]
-    items += [with_memory(item, 3) for item in (*running, waits("w3", "a", 2, 3))]
-    last = waits("w4", "a", 2, 3)
-    last["spec"]["podSets"].append(pod_set(2, 1, "second"))
-    bears = [{"key": "team", "operator": "Exists"}]
-    last["spec"]["podSets"][1]["template"]["spec"]["tolerations"] = bears
-    for part, memory in zip(last["spec"]["podSets"], ("1Gi", "2Gi"), strict=True):
-        requests = part["template"]["spec"]["containers"][0]["resources"]["requests"]
-        requests["memory"] = memory
-    assert headline(comparison_of(kubernetes.written(tmp_path, *items, last)))
-
-
 def test_what_a_queue_keeps_for_itself_is_used_before_it_borrows(tmp_path):
     """b keeps its 3 CPUs (lendingLimit 0) and needs 4: 3 of its own, and 1 of the 2 that a lends."""
     items = [*queue("a", 2), *queue("b", 3, lendingLimit="0"), waits("x", "b", 2, cpus=2)]
@@ -771,23 +732,6 @@ def test_free_memory_of_another_node_is_no_room(tmp_path):
         slurm.job(3, "ann", "lab", tres.format("4G"), "", state_reason="Resources"),
     ]
     assert not is_room_told(slurm_lines(tmp_path, nodes, jobs))
-
-
-def test_text_of_scontrol_says_the_same(tmp_path):
-    jobs = [slurm_job(1, "bob", 4, "n0"), slurm_job(2, "ann", 4, state_reason="Resources")]
-    by_json = slurm_lines(tmp_path / "json", FOUR, jobs)
-    folder = tmp_path / "text"
-    folder.mkdir()
-    nodes_text = "".join(slurm.node_as_text(entry) for entry in FOUR)
-    jobs_text = "".join(
-        slurm.job_as_text(entry | {"node_count": 1, "submit_time": "2026-01-01T00:00:00"})
-        for entry in jobs
-    )
-    (folder / "nodes.txt").write_text(nodes_text, encoding="utf-8")
-    (folder / "jobs.txt").write_text(jobs_text, encoding="utf-8")
-    by_text = headline(comparison_of(folder))
-    assert by_text[0] == by_json[0]
-    assert by_text[1] == by_json[1]
 
 
 # YARN

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-import numpy as np
-import pandas as pd
 import pytest
 
 import fairlp
-from fairlp import examples
-from fairlp_clusters.dues import subject
 from fairlp_clusters.dues.share_comparison import ShareComparison
 from fairlp_clusters.dues.subject import subject_of
-from fairlp_clusters.page import facts as prices
 from fairlp_clusters.page.facts import (
     Facts,
     costly_properties,
     default_properties,
-    findings_in_words,
     is_large,
 )
 from report_instances import queued
@@ -76,47 +68,3 @@ def test_what_capacity_is_worth_is_shared_by_classes():
     assert prices["worth"].tolist() == pytest.approx([20 / 30, 10 / 30])
     assert prices["server"].tolist() == pytest.approx([4 / 30, 10 / 30])
     assert len(set(prices["price"])) == 1
-
-
-def test_answers_in_three_words():
-    witnesses = [
-        "",
-        "",
-        "nothing to check: there are 2 resources",
-        "no lie that pays was found in 9 tries; others may pay",
-        "weights are given per resource; this takes one weight a user",
-    ]
-    names = ["envy-free", "feasible", "single-resource", "strategy-proof", "sharing incentive"]
-    holds = [True, False, None, None, None]
-    margins = [0.0, -1.0, np.nan, 0.0, np.nan]
-    table, sentences = findings_in_words(
-        pd.DataFrame({"holds": holds, "margin": margins, "witness": witnesses}, index=names)
-    )
-    assert table["holds"].to_dict() == {
-        "envy-free": "kept",
-        "feasible": "broken",
-        "strategy-proof": "no lie found",
-        "sharing incentive": "not checked",
-    }
-    assert sentences == ["nothing to check here: single-resource"]
-    alone = pd.DataFrame({"holds": [True], "margin": [0.0], "witness": [""]}, index=["feasible"])
-    assert findings_in_words(alone)[1] == []
-
-
-def test_definitions_of_other_mechanisms_are_no_broken_properties():
-    """Of a drfh answer, the leximin of asset fairness is another mechanism's, unless it is asked for."""
-    instance = fairlp.examples.load("khamse-ashari-figure-1")
-    names = ["envy-free", "leximin (drfh)", "leximin (tsf)", "PS-DSF (rdm)"]
-    findings = fairlp.audit(instance, fairlp.allocate(instance, "drfh"), names)
-    table, sentences = findings_in_words(findings)
-    assert table["holds"].to_dict() == {"envy-free": "kept"}
-    assert sentences == ["the answer of drfh; not the answer of tsf, psdsf-rdm (other mechanisms)"]
-    table, sentences = findings_in_words(findings, with_definitions=True)
-    assert table["holds"]["leximin (tsf)"] == "broken" and sentences == []
-
-
-def test_an_answer_of_a_mechanism_that_is_gone_has_no_prices():
-    allocation = fairlp.allocate(examples.wang_figure_1(), "drfh")
-    orphan = dataclasses.replace(allocation, mechanism="gone", prices_array=None)
-    assert prices.next_to_buy(orphan, subject.Classes.among(orphan.instance)) is None
-    assert prices.next_to_buy(allocation, subject.Classes.among(allocation.instance)) is not None

@@ -121,63 +121,6 @@ def test_others_who_are_short_are_named_or_counted():
     assert not is_fair(comparison)
 
 
-@pytest.mark.parametrize(
-    ("count", "named"),
-    [
-        (2, " Short too: c (3 tasks)."),
-        (3, " Short too: c (3 tasks), d (3 tasks)."),
-        (4, " Short too: c (3 tasks), d (3 tasks), 1 other user."),
-    ],
-)
-def test_three_users_who_are_short_are_named_before_others_are_counted(count, named):
-    users = 1 + count
-    tasks = np.zeros((users, 1))
-    tasks[0] = 3.0 * users
-    waiting = np.array([0.0, *[9.0] * count])
-    several = Instance.from_arrays(
-        np.ones((users, 1)),
-        [[3.0 * users]],
-        users=list("abcdef")[:users],
-        task_limits=tasks[:, 0] + waiting,
-    )
-    text_lines = headline(ShareComparison.of(Subject(several, tasks, waiting), "drf"))
-    assert text_lines[0].startswith("Not fair: b is 3 tasks short") and text_lines[0].endswith(
-        named
-    )
-
-
-@pytest.mark.parametrize(
-    ("count", "named"),
-    [
-        (1, "1 task (u0: no node)."),
-        (3, "3 tasks (u0: no node; u1; u2: no node)."),
-        (4, "4 tasks (u0: no node; u1; u2: no node; and 1 other)."),
-        (5, "5 tasks (u0: no node; u1; u2: no node; and 2 others)."),
-    ],
-)
-def test_three_reasons_are_named_before_others_are_counted(count, named):
-    homeless = pd.DataFrame(
-        {
-            "user": [f"u{k}" for k in range(count)],
-            "queue": "",
-            "tasks": 1,
-            "why": ["no node", "", "no node", "", ""][:count],
-        }
-    )
-    text_lines = lines([[1, 1], [8, 8]], [0, 0], homeless=homeless)
-    assert text_lines[0].endswith("No task that could run waits.")
-    assert text_lines[1] == f"Waiting, but no node may take them: {named}"
-
-
-@pytest.mark.parametrize(("count", "others"), [(3, ""), (4, "; other reasons: 1")])
-def test_three_reasons_of_tasks_that_may_not_run_yet_are_named(count, others):
-    held_tasks = pd.DataFrame(
-        {"user": "a", "queue": "", "tasks": [4, 3, 2, 1][:count], "reason": list("wxyz")[:count]}
-    )
-    text_lines = lines([[1, 1], [8, 8]], [0, 0], held=held_tasks)
-    assert f"(w: 4; x: 3; y: 2{others})." in text_lines[1]
-
-
 def of_one_owner(sizes, tasks_of_others, waiting_of_sizes):
     """The first lines for an owner whose tasks have several sizes, beside another on a server of 24 CPU."""
     count = len(sizes)
@@ -198,15 +141,6 @@ def test_what_an_owner_is_short_of_is_named_by_size():
     assert "fair share (2 cpu each). It has 0.0 %" in of_one_owner([2.0], 24.0, [9.0])[0]
     sentence = of_one_owner([1.0, 2.0], 24.0, [1.0, 2.0])[0]
     assert "ann is 3 tasks short of its fair share: 1 × (1 cpu), 2 × (2 cpu). It" in sentence
-
-
-def test_three_sizes_are_named_before_others_are_counted():
-    three = of_one_owner([1.0, 1.5, 2.0], 24.0, [1.0] * 3)[0]
-    assert ": 1 × (1 cpu), 1 × (1.5 cpu), 1 × (2 cpu). It has" in three
-    four = of_one_owner([1.0, 1.5, 2.0, 2.5], 24.0, [1.0] * 4)[0]
-    assert "1 × (2 cpu), and 1 other size. It has" in four
-    five = of_one_owner([1.0, 1.5, 2.0, 2.5, 3.0], 24.0, [1.0] * 5)[0]
-    assert ": 1 × (1 cpu), 1 × (1.5 cpu), 1 × (2 cpu), and 2 other sizes. It has" in five
 
 
 def test_tasks_behind_others_of_an_owner_that_has_its_share_are_counted():
@@ -241,51 +175,3 @@ def test_all_that_a_task_needs_is_named_and_nothing_else():
     assert "(8 CPU, 0.0009766 GiB each)" in text_lines[0]
     text_lines = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 0), (1000, 2048)))
     assert "(8 CPU each)" in text_lines[0]
-
-
-@pytest.mark.parametrize("holders", [2, 3, 4, 5, 8])
-def test_who_holds_too_much_is_named_or_counted(holders):
-    """Each of the holders has all but one task of its fair share beyond it; a waits with many."""
-    names = ["a", *"bcdefghi"[:holders]]
-    capacity = float(holders * (holders + 1))
-    instance = Instance.from_arrays(
-        np.ones((holders + 1, 1)),
-        [[capacity]],
-        users=names,
-        resources=["cpu"],
-        task_limits=[30] + [holders + 1] * holders,
-    )
-    tasks = np.array([[0.0]] + [[holders + 1.0]] * holders)
-    waiting = np.array([30.0] + [0.0] * holders)
-    sentence = headline(ShareComparison.of(Subject(instance, tasks, waiting), "drf"))[1]
-    named = [f"{name} 1 cpu" for name in names[1:4]]
-    if holders > 3:
-        rest = holders - 3
-        named.append(f"{rest} other {'user' if rest == 1 else 'users'} {rest} cpu")
-    holdings = ", ".join(named).replace("b 1 cpu", "b holds 1 cpu")
-    assert sentence == f"{holdings} beyond fair shares on the servers where it could run."
-
-
-@pytest.mark.parametrize("borrowers", [2, 3, 4, 6])
-def test_whose_quota_is_lent_to_whom_is_named_or_counted(borrowers):
-    """Queue a of all the quota runs nothing, and each of the others one task of what a lends."""
-    names = ["a", *(f"q{k}" for k in range(borrowers))]
-    queues = {f"co/{name}": {"nominal": {"cpu": 0}} for name in names}
-    queues["co/a"] = {"nominal": {"cpu": borrowers}}
-    instance = Instance.from_arrays(
-        np.ones((borrowers + 1, 1)),
-        [[borrowers]],
-        users=names,
-        resources=["cpu"],
-        queue=list(queues),
-        queues=queues,
-        task_limits=[30] + [1] * borrowers,
-    )
-    tasks = np.array([[0.0]] + [[1.0]] * borrowers)
-    waiting = np.array([30.0] + [0.0] * borrowers)
-    sentence = headline(ShareComparison.of(Subject(instance, tasks, waiting), "kueue"))[1]
-    named = [f"co/q{k} (1 cpu)" for k in range(min(borrowers, 3))]
-    if borrowers > 3:
-        named.append("1 other queue" if borrowers == 4 else f"{borrowers - 3} other queues")
-    lent = f"the quota of co/a ({borrowers} cpu) is lent to {', '.join(named)}."
-    assert lent in sentence

@@ -13,8 +13,8 @@ import pytest
 import fairlp
 import fairlp_clusters
 from cli_runner import run
-from fairlp import Instance, examples
-from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
+from fairlp import Instance
+from fairlp.errors import FairlpError, InstanceError, UnknownNameError
 from fairlp_clusters.dues import subject
 from fairlp_clusters.dues.share_comparison import ShareComparison
 from fairlp_clusters.dues.subject import subject_of
@@ -167,11 +167,6 @@ def test_without_its_packages_the_error_names_the_extra(monkeypatch, tmp_path, p
     assert not (tmp_path / "r.html").exists()
 
 
-def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises((FileFormatError, OSError)):
-        fairlp_clusters.report(fairlp.examples.load("ghodsi"), tmp_path / "none" / "r.html")
-
-
 def at_the_edge():
     """Clusters of which there is little to say, by name: instance, what runs, mechanism."""
     make = fairlp.Instance.from_arrays
@@ -200,20 +195,6 @@ def test_of_little_there_is_a_page_too(name, tmp_path):
     assert {"glance", "users", "servers", "mechanisms", "prices", "audit", "model"} <= {
         a.get("id") for tag, a in Parsed(text).tags if tag == "section"
     }
-
-
-def test_names_of_any_length_fit(tmp_path):
-    long = ["x" * 20_000, "y" * 20_000]
-    instance = fairlp.Instance.from_arrays([[1.0], [2.0]], [[4.0]], users=long, queue=long)
-    text = fairlp_clusters.report(instance, tmp_path / "r.html", observed=[[1], [1]]).read_text(
-        encoding="utf-8"
-    )
-    assert len(text) < 2_000_000 and "x" * 400 + "…" in text
-
-
-def test_a_cluster_without_queues_has_no_table_of_them():
-    with pytest.raises(TypeError, match="no queues"):
-        ShareComparison.of(subject_of(examples.ghodsi(), np.array([[1.0], [1.0]]))).queues  # noqa: B018
 
 
 @pytest.mark.slow

@@ -113,15 +113,6 @@ def test_sorting_by_numbers_and_by_names_with_the_keyboard(driver, pages):
     assert said(driver) == []
 
 
-def test_what_has_no_number_goes_last_either_way(driver, pages):
-    opened(driver, pages / "plain.html")
-    buttons = driver.find_elements("css selector", "#queue-table thead button")
-    button = next(button for button in buttons if button.text.startswith("borrowed"))
-    for _ in range(2):
-        button.click()
-        assert column(driver, "queue-table", 0)[-1] == "whole cluster"
-
-
 @pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
 def test_light_and_dark(driver, pages, scheme, dark):
     driver.execute_cdp_cmd(
@@ -161,23 +152,3 @@ def test_on_paper_everything_is_unfolded(driver, pages):
     assert len(printed["data"]) > 20_000
     open_ = "return Array.from(document.querySelectorAll('#tree details'), d => d.open)"
     assert set(driver.execute_script(open_)) == {True}
-
-
-@pytest.mark.parametrize("width", [1400, 900])
-@pytest.mark.parametrize(
-    ("table", "heading"), [("owed-table", "held beyond"), ("queue-table", "held by")]
-)
-def test_the_column_of_holders_is_never_cut_off(driver, pages, width, table, heading):
-    opened(driver, pages / "crowded.html")
-    metrics = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    right = f"""
-      const table = document.querySelector('#{table}');
-      const cell = Array.from(table.querySelectorAll('th'), h => h)
-        .find(h => h.textContent.startsWith('{heading}'));
-      const frame = table.closest('.scroll').getBoundingClientRect();
-      return [cell.getBoundingClientRect().right, frame.right, window.innerWidth];
-    """
-    cell, frame, window = driver.execute_script(right)
-    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert window == width and cell <= frame <= window

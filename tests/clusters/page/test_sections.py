@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +12,6 @@ from fairlp_clusters.dues.share_comparison import ShareComparison
 from fairlp_clusters.dues.subject import subject_of
 from fairlp_clusters.page import sections
 from fairlp_clusters.page.facts import Facts
-from report_cases import facts, satisfied
 
 for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
@@ -80,61 +77,6 @@ def test_bars_of_queues_are_drawn_beside_those_of_their_siblings():
     assert tree_of(waits=False)[1]["b"]["figures"] == "fair 40.0 %, 1 user"
 
 
-@pytest.mark.parametrize(
-    ("limit", "count", "names_shown", "numbers_of_rest", "unfolded"),
-    [
-        ("MOST_QUEUES", 2, {"a"}, {"": 1, "a": 2}, {"a"}),
-        ("MOST_CHILDREN", 1, {"a", "x"}, {"": 1, "a": 1, "x": 0}, {"a", "x"}),
-        ("MOST_OPEN", 5, {"a", "b", "x", "y"}, {"": 0, "a": 0}, {"a", "b", "x", "y"}),
-        ("MOST_OPEN", 4, {"a", "b", "x", "y"}, {"": 0, "a": 0}, set()),
-    ],
-)
-def test_of_many_queues_the_largest_are_shown_and_few_unfolded(
-    limit, count, names_shown, numbers_of_rest, unfolded, monkeypatch
-):
-    monkeypatch.setattr(sections, limit, count)
-    root, queues = tree_of()
-    assert (
-        set(queues) == names_shown
-        and {name for name, node in queues.items() if node["open"]} == unfolded
-    )
-    assert (
-        root["open"]
-        and numbers_of_rest.items()
-        <= {"": root["more"], **{n: q["more"] for n, q in queues.items()}}.items()
-    )
-
-
-def test_nothing_is_worth_buying_where_everybody_has_all_its_tasks():
-    comparison = facts().share_comparison
-    fair = dataclasses.replace(comparison.fair, prices_array=np.zeros((1, 1)))
-    section = sections._prices(Facts(dataclasses.replace(comparison, fair=fair)))
-    assert section.paragraphs == [sections._NO_PRICE] and not section.tables
-
-
-def test_who_waits_for_no_server_is_told_where_all_lines_are_understood():
-    homeless = pd.DataFrame({"user": ["zoe"], "queue": ["q"], "tasks": [3]})
-    section = sections._reading(facts(homeless=homeless))
-    assert [table.id for table in section.tables] == ["homeless-table"]
-    assert section.tables[0].rows == [["zoe", "q", 3]]
-
-
-def test_lines_that_were_not_understood_are_told_where_everybody_has_a_server():
-    lines = pd.DataFrame(
-        {"file": ["nodes.json"], "where": ["node 'n1'"], "what": ["no name"], "done": ["left out"]}
-    )
-    section = sections._reading(facts(not_understood=lines))
-    assert [table.id for table in section.tables] == ["note-table"]
-    assert section.tables[0].rows == [["nodes.json", "node 'n1'", "no name", "left out"]]
-
-
-def test_of_a_tree_that_is_too_large_the_rest_is_counted(monkeypatch):
-    queues = ShareComparison.of(subject_of(satisfied(), np.array([[2.0], [2.0]])), "drfh").queues
-    monkeypatch.setattr(sections, "MOST_QUEUES", 1)
-    tree = sections.tree_of(queues, False)
-    assert tree["name"] == "whole cluster" and tree["more"] == 2 and not tree["children"]
-
-
 def test_queues_without_tasks_are_folded():
     """Of four queues two have nothing that runs or waits: their parents count them."""
     table = pd.DataFrame(
@@ -152,37 +94,3 @@ def test_queues_without_tasks_are_folded():
     root = sections.tree_of(table, waits=True)
     assert [child["name"] for child in root["children"]] == ["a", "waits"]
     assert (root["idle"], root["children"][0]["idle"], root["more"]) == (1, 1, 0)
-
-
-@pytest.mark.parametrize(
-    ("number", "kind", "expected"),
-    [
-        (1234.5, "number", "1,234"),
-        (1000.5, "number", "1,000"),
-        (999.95, "number", "1000"),
-        (7, "number", "7"),
-        (0.123456, "number", "0.1235"),
-        (-0.0, "number", "0"),
-        (np.nan, "number", "–"),
-        (-np.inf, "number", "no limit"),
-        (0.00994, "percent", "0.99 %"),
-        (0.00996, "percent", "1.0 %"),
-        (-0.005, "percent", "-0.5 %"),
-        (0, "percent", "0.0 %"),
-        (np.nan, "percent", "–"),
-    ],
-)
-def test_numbers_of_a_page_have_four_digits_and_percentages_one_after_the_point(
-    number, kind, expected
-):
-    assert sections.shown(number, kind) == expected
-
-
-def test_texts_of_cells_are_cut_after_400_letters():
-    assert sections.short("x" * 400) == "x" * 400
-    assert sections.short("x" * 401) == "x" * 400 + "…"
-
-
-def test_one_is_singular_and_none_plural():
-    counts = [sections.counted(count, "class", "classes") for count in (0, 1, 2, 1200)]
-    assert counts == ["0 classes", "1 class", "2 classes", "1,200 classes"]

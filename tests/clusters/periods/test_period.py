@@ -18,7 +18,6 @@ import slurm_dumps
 from fairlp.errors import InstanceError, UnknownNameError
 from fairlp_clusters.page.charts import MOST_TIMES, over_time
 from fairlp_clusters.periods.period import longest_stretch
-from fairlp_clusters.periods.words import lasting
 from period_dumps import hourly, items, write
 
 A_FIRST = ({"A": 10}, {"B": 10})
@@ -102,15 +101,6 @@ def test_integrals_are_those_of_the_definition(tmp_path, seed):
     assert period.hours == pytest.approx(total_hours)
 
 
-def test_drawn_periods_have_both_verdicts():
-    verdicts = [
-        row["verdict"]
-        for seed in range(40)
-        for row in period_oracle.integrals(*drawn(seed)).values()
-    ]
-    assert min(verdicts.count("short"), verdicts.count("fair")) >= 20
-
-
 @pytest.mark.parametrize("half_life", ["2h", 0.5, "30d"])
 def test_with_a_half_life_what_was_used_decays_as_history_does(tmp_path, half_life):
     hours = [1.0, 2.5, 0.5, 4.0]
@@ -125,12 +115,6 @@ def test_with_a_half_life_what_was_used_decays_as_history_does(tmp_path, half_li
         assert period.tenants.loc[tenant, "used"] == pytest.approx(history, rel=1e-12)
     weights = [2 ** (-age / length) * b for age, b in zip((7, 4.5, 4, 0), hours, strict=True)]
     assert period.tenants["due"].to_numpy() == pytest.approx(0.5 * sum(weights), rel=1e-12)
-
-
-def test_a_half_life_forgets_old_hours(tmp_path):
-    folder = hourly(tmp_path, *[A_FIRST] * 3, *[B_FIRST] * 3, A_FIRST)
-    assert fairlp_clusters.period(folder).is_fair
-    assert fairlp_clusters.period(folder, half_life="1h").short == ["A"]
 
 
 def test_a_tenant_that_comes_late_has_nothing_before(tmp_path):
@@ -164,12 +148,6 @@ def test_an_idle_cluster_is_a_part_of_a_period(tmp_path):
     period = fairlp_clusters.period(hourly(tmp_path, A_FIRST, ({}, {}), A_FIRST, ({}, {})))
     assert period.dumps["tenants"].tolist() == [2, 0, 2, 0]
     assert period.tenants.loc["A", "used"] == 2 and period.tenants.loc["B", "longest_wait"] == 1
-
-
-def test_a_period_of_idle_dumps_only_is_fair(tmp_path):
-    period = fairlp_clusters.period(hourly(tmp_path, ({}, {}), ({}, {})))
-    assert period.is_fair and period.verdict[0].endswith("Nothing waited.")
-    assert period.report(tmp_path / "page.html").exists()
 
 
 def test_the_longest_wait_of_a_job_is_since_it_was_submitted(tmp_path):
@@ -212,18 +190,6 @@ def test_dumps_that_share_pods_give_what_each_gives_alone(tmp_path, seed):
     )
     assert together.tenants.equals(alone.tenants) and together.times.equals(alone.times)
     assert together.dumps.drop(columns="dump").equals(alone.dumps.drop(columns="dump"))
-
-
-def test_equal_dumps_are_shared_once(tmp_path, monkeypatch):
-    from fairlp_clusters.dues import share_comparison
-
-    calls = []
-    real = share_comparison.allocate
-    monkeypatch.setattr(
-        share_comparison, "allocate", lambda *a, **k: calls.append(a) or real(*a, **k)
-    )
-    fairlp_clusters.period(hourly(tmp_path, A_FIRST, ({"A": 9}, {"A": 1, "B": 10}), A_FIRST))
-    assert len(calls) == 1  # the same users with the same tasks: only how many of them run differs
 
 
 # Options, and what is refused.
@@ -307,28 +273,6 @@ def test_slurm_users_are_tenants(tmp_path):
 def test_the_longest_stretch_counts_without_a_break():
     holds = np.array([[1, 1], [0, 1], [1, 1], [1, 0]], dtype=bool)
     assert longest_stretch(holds, np.array([4.0, 1.0, 2.0, 3.0])).tolist() == [5.0, 7.0]
-
-
-@pytest.mark.parametrize(
-    "hours, text",
-    [(0, "0 hours"), (1, "1 hour"), (1 / 60, "1 minute"), (71, "71 hours"), (96, "4 days")],
-)
-def test_durations_are_told_for_people(hours, text):
-    assert lasting(hours) == text
-
-
-def test_the_verdict_names_those_who_are_short_and_when_to_look(tmp_path):
-    waits = dict.fromkeys("BCDEF", 10)
-    period = fairlp_clusters.period(
-        hourly(tmp_path, ({"A": 10}, waits), ({"A": 10}, waits), B_FIRST)
-    )
-    first, wait, look, rule = period.verdict
-    assert first.endswith(
-        "Short too: C (3.333 task-hours), D (3.333 task-hours), 2 namespaces more."
-    )
-    assert "for 2 hours in all, 2 hours of it without a break" in wait
-    assert look.startswith("Look at 2026-11-28 10:00 (B lacks 16.7 % of the cluster, for 1 hour)")
-    assert rule.endswith("The times are those in the names of the dumps.")
 
 
 def lines(figure, tenant):

@@ -224,27 +224,6 @@ def test_what_only_closed_nodes_have_is_nobodys_who_waits(tmp_path):
     assert cluster.instance.capacities[:, 2].tolist() == [0, 1] and "x/w" in cluster.instance.users
 
 
-def test_a_device_that_is_gone_is_no_part_of_what_runs(tmp_path):
-    items = [
-        pod("a", "x", on="n1", requests={"cpu": "1", "foo": "1"}),
-        pod("b", requests={"foo": "2", "cpu": "1"}),
-    ]
-    cluster = read(tmp_path, node("n1"), *items)
-    assert list(cluster.instance.users) == ["x/web"] and list(cluster.instance.resources) == [
-        "cpu",
-        "pods",
-    ]
-    assert cluster.waiting["user"].tolist() == ["ml/web"]
-
-
-def test_a_node_of_kubernetes_without_amounts_is_left_out(tmp_path):
-    empty_node = node("n2")
-    empty_node["status"] = {"allocatable": {}, "conditions": []}
-    page = fairlp_clusters.snapshot(written(tmp_path, node("n1"), empty_node, pod("a", on="n1")))
-    assert list(page.instance.servers) == ["n1"]
-    assert said(page, "it has no status.allocatable")[0][1] == "left out"
-
-
 HALF = {"cpu": "500m", "memory": "1Gi"}
 
 
@@ -264,13 +243,6 @@ def test_a_quota_of_pods_by_count(tmp_path):
     named = [path for path in page.instance.queues.paths if "ml" in path]
     caps = page.instance.queues.table(page.instance.resources)
     assert named and 7.0 in caps.loc[named[0]].tolist()
-
-
-def test_an_empty_object_in_json(tmp_path):
-    path = tmp_path / "empty.json"
-    path.write_text("{}", encoding="utf-8")
-    with pytest.raises(fairlp.FairlpError, match=r"empty\.json"):
-        fairlp_clusters.snapshot(path)
 
 
 def test_the_kind_of_a_list_may_stand_behind_its_entries(tmp_path):

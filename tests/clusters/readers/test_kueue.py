@@ -9,8 +9,6 @@ import pytest
 
 import fairlp
 import fairlp_clusters
-import kueue_dumps
-from dump_files import notes, snapshot
 from fairlp.errors import FairlpWarning, SolverError
 from fairlp_clusters.dues import share_comparison
 from fairlp_clusters.dues.share_comparison import ShareComparison
@@ -215,27 +213,6 @@ def test_a_workload_that_fits_one_of_two_flavors_waits(tmp_path):
     assert cluster.waiting["user"].tolist() == ["ml/fits"] and cluster.held["tasks"].tolist() == [7]
 
 
-def test_the_words_of_kueue_for_a_workload_above_all_quotas_are_shown(tmp_path):
-    message = "insufficient quota for cpu in flavor default, request > maximum capacity (4)"
-    condition = {
-        "type": "QuotaReserved",
-        "status": "False",
-        "reason": "ExceedsMaxQuota",
-        "message": message,
-    }
-    items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
-    items += [workload("a", "a", 5, {"conditions": [condition]}), workload("b", "a", 3)]
-    cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
-    assert cluster.held["reason"].tolist() == [message]
-    assert cluster.waiting["user"].tolist() == ["ml/b"]
-
-
-def test_where_no_workload_could_ever_run_the_error_says_why(tmp_path):
-    items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
-    with pytest.raises(fairlp.errors.InstanceError, match="5 CPU at once, more than the 4 CPU"):
-        fairlp_clusters.snapshot(written(tmp_path, *items, workload("a", "a", 5, least=5)))
-
-
 def test_a_pod_above_all_quotas_is_held(tmp_path):
     """A pod of 5 CPUs in a queue of 4, which Kueue holds by no gate in this dump."""
     items = [node("n0"), *queue("a", [group({"default": {"cpu": nominal(4)}})])]
@@ -341,30 +318,6 @@ def test_what_is_nominal_borrowed_and_lendable_stands_beside(tmp_path):
         of_path = 16 * table.loc[path, columns].to_numpy(dtype=float)
         assert of_path == pytest.approx(np.array(cores), nan_ok=True), path
     assert table.loc["all/B", "weighted_share"] == pytest.approx(1000 * 4 / 10)
-
-
-def test_a_queue_without_a_cohort_shows_no_more_than_all_nodes(tmp_path):
-    """A quota of 36 CPUs on 8: no guarantee of 450 %."""
-    items = [node("n1"), *queue("lone", [group({"default": {"cpu": nominal(36)}})], cohort="")]
-    cluster = fairlp_clusters.snapshot(written(tmp_path, *items, *running("lone", 2, ["n1"])))
-    table = fairlp_clusters.fair_shares(cluster, by="queue")
-    assert table.loc["lone", "guarantee"] == 1 and math.isnan(table.loc["lone", "borrowed"])
-    assert said(cluster, "nominal quota of 'cpu', 36000, above the 8000 of its nodes")
-
-
-def test_a_queue_of_weight_0_that_borrows_nothing_has_a_share_of_0(tmp_path):
-    """A is within its 4 cores; B, of the same weight, is beyond: infinite, as Kueue has it."""
-    items = [node("n1")]
-    for name in "AB":
-        items += queue(name, [group({"default": {"cpu": nominal(4)}})], weight="0")
-    cluster = fairlp_clusters.snapshot(
-        written(tmp_path, *items, *running("A", 2, ["n1"]), *running("B", 5, ["n1"]))
-    )
-    assert cluster.shares["weighted_share"].to_dict() == {
-        "all": 0,
-        "all/A": 0,
-        "all/B": math.inf,
-    }
 
 
 def test_cohorts_below_cohorts_have_shares(tmp_path):
@@ -562,22 +515,6 @@ def test_what_a_workload_cannot_have_is_left_out(tmp_path):
     assert said(cluster, "'x' is no quantity") == [("Workload 'job-D'", "left out")]
 
 
-def test_a_local_queue_of_no_cluster_queue(tmp_path):
-    queue = kueue("LocalQueue", "lost", {"clusterQueue": ""}, namespace="ml")
-    assert "it names no ClusterQueue" in notes(
-        snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
-    )
-
-
-def test_flavors_need_no_word(tmp_path):
-    every, partial_flavor = (
-        kueue("ResourceFlavor", "every", {}),
-        kueue("ResourceFlavor", "some", {"nodeLabels": {"zone": "a"}}),
-    )
-    text = notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), every, partial_flavor))
-    assert "'some'" not in text and "'every'" not in text
-
-
 def test_a_workload_that_names_its_node_may_run_on_that_node_only(tmp_path):
     """No pod of a Workload is a DaemonSet's: what its template says of nodes by name is a rule."""
     on_n1 = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
@@ -607,12 +544,3 @@ def test_what_local_queues_have_consumed_is_the_past_of_their_namespace(tmp_path
     cluster = fairlp_clusters.snapshot(written(tmp_path, *items))
     assert cluster.history.to_list() == pytest.approx([0.125 / math.log(2)] * 2)
     assert cluster.fair_with_past().totals.to_list() == pytest.approx([1, 1])
-
-
-@pytest.mark.parametrize("count", [2**63, 2**31, -1, -(2**63), 10**300, True, 1.5, "3"])
-@pytest.mark.parametrize("key", ["count", "minCount"])
-def test_a_count_that_kueue_cannot_hold_is_noted(tmp_path, count, key):
-    workload = kueue_dumps.workload("w", "to-red", ("Job", "w"))
-    workload["spec"]["podSets"][0][key] = count
-    items = [node("n1"), pod("a", on="n1"), *kueue_dumps.TREE, workload]
-    assert f"{key} is " in notes(snapshot(tmp_path, *items))

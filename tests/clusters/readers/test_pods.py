@@ -7,15 +7,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from dump_files import TABLE, affinity, notes, read, snapshot, term
+from dump_files import affinity, read, term
 from fairlp_clusters.readers.cluster import EntryError
 from fairlp_clusters.readers.pods import amount, owner_of, quantity, unit_of
 from kubernetes_dumps import node, pod
-
-
-@pytest.mark.parametrize("text", TABLE)
-def test_every_form_of_a_quantity(text):
-    assert quantity(text) == TABLE[text]
 
 
 def test_numbers_of_json_are_quantities():
@@ -46,12 +41,6 @@ def test_numbers_of_json_are_quantities():
 def test_what_is_no_quantity_is_named(text):
     with pytest.raises(EntryError, match="is no quantity; expected"):
         quantity(text)
-
-
-@pytest.mark.parametrize("value", [None, True, [], {"cpu": 1}])
-def test_what_is_no_text_is_named(value):
-    with pytest.raises(EntryError, match="is no quantity; expected text"):
-        quantity(value)
 
 
 def test_a_negative_one_is_refused():
@@ -108,18 +97,6 @@ def test_the_controller_comes_before_other_owners():
         assert owner_of({"metadata": {"ownerReferences": owners}}) == ("ReplicaSet", "r")
     references = [other | {"controller": False}, controller]
     assert owner_of({"metadata": {"ownerReferences": references}}) == ("Job", "j")
-
-
-def test_owners_are_called_by_what_a_person_made(tmp_path):
-    items = [
-        pod("a", owner=("ReplicaSet", "plain"), on="n1"),
-        pod("b", owner=("Job", "nightly-28391040"), on="n1"),
-        pod("c", owner=("Job", "nightly-28392480"), on="n1"),
-        pod("proxy-n1", "kube-system", ("Node", "n1"), on="n1"),
-        pod("proxy-n2", "kube-system", ("Node", "n2"), on="n2"),
-    ]
-    cluster = read(tmp_path, node("n1"), node("n2"), *items)
-    assert dict(cluster.observed.totals) == {"ml/plain": 1, "ml/nightly": 2, "kube-system/proxy": 2}
 
 
 def container(cpu, **fields):
@@ -255,44 +232,6 @@ def test_taints_and_tolerations(tmp_path, tolerations, mask):
     assert "".join(str(int(entry)) for entry in instance.eligible[0]) == mask
 
 
-def node_affinity(*expressions, **preferences):
-    terms = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
-    return {
-        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms, **preferences}
-    }
-
-
-def test_wishes_are_left_out_and_said(tmp_path):
-    wish = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}]}
-    page = snapshot(tmp_path, node("n1"), pod("a", on="n1", affinity={"nodeAffinity": wish}))
-    assert "a wish, and no rule" in notes(page) and page.instance.eligible.all()
-
-
-def test_a_line_of_affinity_that_is_none_is_left_out(tmp_path):
-    affinity = node_affinity(
-        {"key": "zone", "operator": "Near", "values": ["a"]},
-        {"key": "zone", "operator": "Gt", "values": []},
-    )
-    page = snapshot(tmp_path, node("n1", {"zone": "a"}), pod("a", on="n1", affinity=affinity))
-    assert "operator 'Near'" in notes(page) and "operator 'Gt'" in notes(page)
-
-
-def test_what_is_left_empty_asks_for_nothing(tmp_path):
-    page = snapshot(tmp_path, node("n1"), pod("a", on="n1", topologySpreadConstraints=[]))
-    assert "topologySpreadConstraints" not in notes(page)
-    page = snapshot(
-        tmp_path, node("n1"), pod("a", on="n1", topologySpreadConstraints=[{"maxSkew": 1}])
-    )
-    assert "topologySpreadConstraints" in notes(page)
-
-
-def test_a_taint_without_a_key_closes_no_node_unnoticed(tmp_path):
-    page = snapshot(
-        tmp_path, node("n1", taints=[{"effect": "NoSchedule"}]), node("n2"), pod("a", on="n2")
-    )
-    assert "a taint has no key" in notes(page) and "n1" not in list(map(str, page.instance.servers))
-
-
 @pytest.mark.parametrize("value", ["+-+1", "9" * 5000, "1.5"])
 def test_labels_are_compared_as_whole_numbers_only(tmp_path, value):
     line = {"key": "size", "operator": "Gt", "values": [value]}
@@ -368,24 +307,3 @@ def test_a_pod_that_differs_from_others_of_its_owner_in_what_counts_is_another_u
         for snapshot in alone
     }
     assert users == expected and len(users) == 2
-
-
-def test_names_of_mounts_and_of_the_node_do_not_make_another_user(tmp_path):
-    pods = [
-        pod(
-            f"web-{k}",
-            on="n1",
-            volumes=[{"name": f"token-{k}", "projected": {}}],
-            **containers({"cpu": "1"}, volumeMounts=[{"name": f"token-{k}", "mountPath": "/t"}]),
-        )
-        for k in range(3)
-    ]
-    instance = read(tmp_path, node("n1"), *pods).instance
-    assert len(instance.users) == 1
-
-
-def test_each_pod_of_an_owner_has_its_own_line_about_what_is_left_out(tmp_path):
-    pods = [pod(f"web-{k}", topologySpreadConstraints=[{"maxSkew": 1}]) for k in range(2)]
-    text = notes(read(tmp_path, node("n1"), *pods))
-    assert "pod 'ml/web-0' spec.topologySpreadConstraints" in text
-    assert "pod 'ml/web-1' spec.topologySpreadConstraints" in text

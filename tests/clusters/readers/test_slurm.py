@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp_clusters
-from fairlp.errors import FairlpError, InstanceError
 from kubernetes_dumps import said
 from profiles import many
 from slurm_dumps import (
@@ -270,24 +269,6 @@ def test_what_may_not_run_yet_is_kept_apart_and_owed_nothing(tmp_path, fields, r
     assert len(cluster.instance.users) == 1 and cluster.instance.task_limits.tolist() == [1]
 
 
-def test_the_tasks_of_an_array_that_run_count_for_its_throttle(tmp_path):
-    jobs = [
-        job(1, array_job_id=wrapped(9)),
-        job(9, nodes="", array_task_string="2-5%3", array_job_id=wrapped(9)),
-    ]
-    cluster = read_dump(tmp_path, [node("n1")], jobs, SSHARE)
-    assert cluster.waiting["tasks"].tolist() == [2] and cluster.held["tasks"].tolist() == [2]
-
-
-def test_two_waiting_records_of_an_array_each_start_what_its_throttle_leaves(tmp_path):
-    jobs = [
-        job(9, nodes="", array_task_string="1-4%2", array_job_id=wrapped(9)),
-        job(10, nodes="", array_task_string="5-7%2", array_job_id=wrapped(9)),
-    ]
-    snapshot = read_dump(tmp_path, [node("n1")], jobs, SSHARE)
-    assert snapshot.waiting["tasks"].sum() == 4 and snapshot.held["tasks"].sum() == 3
-
-
 def test_a_throttle_counts_tasks_of_the_array_each_on_all_its_nodes(tmp_path):
     wide = job(
         9,
@@ -520,50 +501,6 @@ def test_a_job_whose_named_node_is_only_in_use_lacks_room(tmp_path, fields, wait
     assert group.held_tasks == ({} if waits else {description: 1})
 
 
-def test_jobs_of_another_cluster_are_refused_by_the_name_of_a_node(tmp_path):
-    with pytest.raises(InstanceError, match="tasks run on 'x7', which is none of the 1 nodes"):
-        read_dump(tmp_path, [node("n1")], [job(1, nodes="x7")], SSHARE)
-
-
-@pytest.mark.parametrize("count", [-2, 0.5, 4294967294, 1e299])
-def test_a_number_of_nodes_that_cannot_be_is_told(tmp_path, count):
-    cluster = read_dump(tmp_path, [node("n1")], [job(1), job(2, nodes="", node_count=count)])
-    assert [place for place, _ in said(cluster, "its node_count is")] == ["jobs: 2"]
-    assert cluster.instance.task_limits.tolist() == [1]
-
-
-def test_a_file_of_nothing_lists_no_accounts(tmp_path):
-    write_dump(tmp_path, [node("n1")], [job(1)], accounts="\ufeff")
-    with pytest.raises(FairlpError):
-        fairlp_clusters.snapshot(tmp_path / "accounts.txt", scheduler="slurm")
-    assert fairlp_clusters.snapshot(tmp_path).instance.task_limits.tolist() == [1]
-
-
-def test_details_of_devices_that_do_not_add_up_are_divided_evenly(tmp_path):
-    nodes = [node("n1", gres="gpu:4"), node("n2", gres="gpu:4")]
-    allocated = [{"nodename": name, "cpus": 2, "memory": 4096} for name in ("n1", "n2")]
-    wide = job(
-        1,
-        tres="cpu=4,mem=8G,node=2,gres/gpu=4",
-        nodes="n[1-2]",
-        gres_detail=["gpu:1", "gpu:2"],  # 3, where the job has 4
-        job_resources={"allocated_nodes": allocated},
-    )
-    snapshot = read_dump(tmp_path, nodes, [wide])
-    instance = snapshot.instance
-    gpus = instance.demands[:, list(instance.resources).index("gpu")]
-    assert (gpus == 2).all() and snapshot.observed.totals.sum() == 2
-
-
-def test_an_entry_of_a_job_without_a_node_is_passed_over(tmp_path):
-    allocated = [{"cpus": 9, "memory": 9}, {"nodename": "n1", "cpus": 4, "memory": 8192}]
-    entry = job(1, tres="cpu=4,mem=8G,node=1", job_resources={"allocated_nodes": allocated})
-    snapshot = read_dump(tmp_path, [node("n1")], [entry])
-    instance = snapshot.instance
-    assert snapshot.observed.totals.to_list() == [1]
-    assert instance.demands[0, list(instance.resources).index("cpu")] == 4
-
-
 def test_jobs_are_counted_as_squeue_counts_them(tmp_path):
     """One job on two nodes is two tasks; of an array of 4 tasks on 2 nodes each, 1 may run at once."""
     jobs = [
@@ -574,14 +511,3 @@ def test_jobs_are_counted_as_squeue_counts_them(tmp_path):
     cluster = read_dump(tmp_path, [node("n1"), node("n2")], jobs)
     assert cluster.jobs.to_dict() == {"run": 1, "wait": 1, "are held": 4}
     assert cluster.observed.tasks_array.sum() == 2 and cluster.waiting["tasks"].sum() == 2
-
-
-@pytest.mark.parametrize("unread", [None, "4", -4, 2.5, True])
-def test_cpus_of_a_node_that_are_no_count_are_parts_of_the_total(tmp_path, unread):
-    """Two nodes of a job of 4 CPUs, of which the dump tells no whole number."""
-    allocated = [{"nodename": name, "cpus_used": unread} for name in ("n1", "n2")]
-    entry = job(
-        1, tres="cpu=4,node=2", nodes="n[1-2]", job_resources={"allocated_nodes": allocated}
-    )
-    instance = read_dump(tmp_path, [node("n1"), node("n2")], [entry]).instance
-    assert instance.demands[:, list(instance.resources).index("cpu")].tolist() == [2]

@@ -191,22 +191,6 @@ def test_those_below_an_account_with_its_parents_share_share_with_its_siblings(t
     )
 
 
-def test_a_table_without_parents_is_told(tmp_path):
-    cluster = read_dump(
-        tmp_path, [node("n1")], [job(1)], "Account|User|Share\nphysics||3\nlab||4\nlab|x\n"
-    )
-    assert said(cluster, "neither parents nor indentation")[0][0] == "line 1"
-    assert said(cluster, "2 cells, where the header has 3") == [("line 4", "left out")]
-
-
-def test_blank_lines_of_a_table_and_a_line_without_an_account(tmp_path):
-    table = "Account|User|ParentName|Share\nphysics|||3\n\n|zoe||1\nphysics|ann||2\n"
-    cluster = read_dump(tmp_path, [node("n1")], [job(1)], table)
-    assert said(cluster, "it has no account") == [("line 4", "left out")]
-    queues = cluster.instance.queues
-    assert queues.weights[queues.named("physics")] == 3
-
-
 def used(rows, half_life="1-00:00:00"):
     """A table of sshare (account, user, seconds of CPUs), and the configuration with the half-life."""
     lines = [f"{account}|{user}|1|{seconds}" for account, user, seconds in rows]
@@ -266,35 +250,3 @@ def test_the_half_life_is_that_of_the_configuration(tmp_path, half_life, expecte
         assert said(model, "past use never fades")
     else:
         assert model.history.to_dict() == pytest.approx({"physics/ann": expected})
-
-
-def test_users_without_a_line_weigh_1_below_an_account_with_its_parents_share(tmp_path):
-    jobs = [job(1, nodes=""), job(2, "bob", "lab", nodes=""), job(3, "new", "lab", nodes="")]
-    write_dump(tmp_path, [node("n1")], jobs)
-    shares = [share("root", "", 1), share("physics", "root", 5), share("ann", "physics", 2, True)]
-    shares += [share("lab", "root", 2147483647), share("bob", "lab", 3, True)]
-    write_shares(tmp_path, shares)
-    weights = weights_of(fairlp_clusters.snapshot(tmp_path))
-    assert weights["lab"] == 4 and weights["lab/bob"] == 3 and weights["lab/new"] == 1
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        "Account|User|ParentName|Share\nphysics|||3\nlab||physics|4\n",
-        "Account|User|Share\nroot||1\n physics||3\n  lab||4\n",
-        "Account|User|ParentName|Share\nroot|||1\n physics||root|3\n  lab||physics|4\n",
-    ],
-    ids=["parents", "indentation", "both"],
-)
-def test_parents_and_indentation_tell_each_which_account_is_above(tmp_path, table):
-    cluster = read_dump(tmp_path, [node("n1")], [job(1, "ann", "lab")], table)
-    assert not said(cluster, "neither parents nor indentation")
-    assert list(cluster.instance.queue) == ["physics/lab/ann"]
-
-
-def test_a_past_of_less_than_a_second_counts(tmp_path):
-    write_dump(tmp_path, [node("n1")], [job(1)])
-    rows = [("root", "", 0.5), (" physics", "", 0.5), ("  physics", "ann", 0.5)]
-    model = with_texts(tmp_path, used(rows, "00:00:04"))
-    assert model.history.to_dict() == pytest.approx({"physics/ann": 0.5 / 4 / 16})

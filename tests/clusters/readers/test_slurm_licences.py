@@ -7,7 +7,6 @@ import json
 import pytest
 
 import fairlp_clusters
-from fairlp_clusters.readers.cluster import EntryError
 from fairlp_clusters.readers.slurm_licences import Licences, licences_needed
 from slurm_dumps import job, node, read_cluster, write_dump
 
@@ -30,12 +29,6 @@ LicenseName=ansys
 )
 def test_licences_of_a_job(text, expected):
     assert licences_needed(text) == expected
-
-
-@pytest.mark.parametrize("text", ["a|b", "a:x", ":2", "a:1:2"])
-def test_alternatives_and_what_is_no_licence_are_refused(text):
-    with pytest.raises(EntryError, match="is no licence with its count"):
-        licences_needed(text)
 
 
 def test_jobs_for_which_too_few_licences_are_free_are_held(tmp_path):
@@ -83,21 +76,6 @@ def test_licences_are_read_from_text_in_one_line_and_from_json(tmp_path):
     assert reasons == [["licence ansys: needs 2, 0 of 4 free"]] * 2
 
 
-def test_a_job_that_needs_no_licence_takes_none():
-    licences = Licences()
-    licences.read({"LicenseName": "a", "Total": 2, "Free": 1}, "")
-    assert licences.take({"a": 0}, 7) == (7, "") and licences.take({"b": 1}, 7) == (7, "")
-    assert licences.take({"a": 1}, 1) == (1, "")
-    assert licences.take({"a": 1}, 1)[0] == 0
-
-
-def test_licences_of_which_none_is_free_are_limits_that_are_reached():
-    licences = Licences()
-    for name, total, free in (("none", 0, 0), ("one", 1, 0), ("left", 2, 1)):
-        licences.read({"LicenseName": name, "Total": total, "Free": free}, "")
-    assert licences.limits_reached() == {"licence one": "licence one is used up (1 of 1)"}
-
-
 def test_the_last_licence_goes_to_the_first_job():
     licences = Licences()
     licences.read({"LicenseName": "a", "Total": 2, "Free": 1}, "")
@@ -106,19 +84,3 @@ def test_the_last_licence_goes_to_the_first_job():
     assert licences.take({"a": 1}, 1) == (0, reason)
     assert licences.lacking({"a": 1}) == "" and licences.lacking({"b": 9}) == ""
     assert licences.lacking({"a": 2}) == "licence a: needs 2, 1 of 2 free"
-
-
-def test_tasks_on_two_nodes_each_take_their_licences_once(tmp_path):
-    """3 licences of matlab are free for 5 tasks of 2 nodes each: 2 tasks, or 4 portions, are held."""
-    wide = job(
-        1,
-        nodes="",
-        tres="cpu=4,mem=8G,node=2",
-        node_count=2,
-        licenses="matlab",
-        array_task_string="1-5",
-    )
-    cluster = read_cluster(tmp_path, [node("n1"), node("n2")], [wide], **{"lic.txt": TEXT})
-    (group,) = cluster.groups.values()
-    assert group.waiting == 6 and sum(group.held_tasks.values()) == 4
-    assert cluster.jobs == {"run": 0, "wait": 3, "are held": 2}

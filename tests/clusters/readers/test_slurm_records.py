@@ -132,20 +132,6 @@ def test_records_in_text_are_those_of_json(tmp_path_factory, free_text, one_line
     assert contents(cluster_of(of_text)[0]) == contents(cluster_of(of_json)[0])
 
 
-def test_a_reason_of_several_lines_and_fields_without_value_are_no_fields():
-    lines = node_as_text(node("n1")).splitlines()
-    lines.insert(-1, "          State=DOWN Partitions=other")
-    list_name, record = record_of(lines)
-    assert list_name == "nodes" and record["state"] == "IDLE" and record["partitions"] == "cpu"
-    assert "gres" not in record and record["cpus"] == 16
-
-
-def test_a_range_of_nodes_is_read_by_its_first_number():
-    text = job_as_text(job(1, nodes="")).replace("NumNodes=1", "NumNodes=2-4")
-    (block,) = text_blocks(text)
-    assert record_of(block)[1]["node_count"] == 2
-
-
 def test_a_record_that_is_not_as_printed_is_one_line_of_what_is_not_understood(tmp_path):
     broken = job_as_text(job(2)).replace("NodeList=n1", "NodeList=n[1")
     text = job_as_text(job(1)) + broken
@@ -174,37 +160,6 @@ def test_changed_text_never_ends_in_another_error(tmp_path, seed):
         except FairlpError:
             continue
         assert (snapshot.instance.capacities >= 0).all()
-
-
-def record_of_job(entry, **changes):
-    text = job_as_text(entry)
-    for old, new in changes.items():
-        assert f"{old}=" in text
-        text = "\n".join(
-            " ".join(f"{old}={new}" if word.startswith(f"{old}=") else word for word in line.split(" "))
-            for line in text.splitlines()
-        )  # fmt: skip
-    (block,) = text_blocks(text)
-    return record_of(block)[1]
-
-
-def test_a_reason_with_a_description_has_both():
-    description = "ReqNodeNotAvail, UnavailableNodes:n2"
-    record = record_of_job(job(1, nodes="", state_description=description))
-    assert record["state_reason"] == "ReqNodeNotAvail"
-    assert record["state_description"] == description
-    record = record_of_job(job(1, nodes="", state_reason="Dependency"))
-    assert record["state_reason"] == "Dependency" and "state_description" not in record
-    record = record_of_job(job(1, nodes="", state_description="launch failed requeued held"))
-    assert record["state_reason"] == "launch failed requeued held"
-
-
-def test_other_fields_are_in_the_words_of_json():
-    record = record_of_job(job(1, nodes=""), Contiguous=1, OverSubscribe="USER", SubmitTime="Fri")
-    assert record["contiguous"] is True and record["shared"] == ["user"]
-    assert "submit_time" not in record
-    record = record_of_job(job(1, nodes=""), Contiguous=0)
-    assert record["contiguous"] is False and record["shared"] == ["ok"]
 
 
 def test_what_a_job_has_on_each_node_is_read_with_its_devices():

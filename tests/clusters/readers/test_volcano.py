@@ -8,7 +8,7 @@ import pytest
 
 import fairlp
 import fairlp_clusters
-from dump_files import notes, read, snapshot
+from dump_files import notes, read
 from fairlp_clusters.readers.volcano import QueueRequest, in_proportion
 from kubernetes_dumps import flavors, kueue, node, pod, said, thing, volcano
 from kueue_dumps import LABEL, TREE, workload
@@ -147,19 +147,6 @@ def test_a_cohort_below_another_may_borrow_so_much(tmp_path):
     assert limits(cluster, "org", "caps") == {"cpu": 8000}
 
 
-def test_guarantees_of_more_than_there_is_are_told(tmp_path):
-    queues = [
-        kueue("ClusterQueue", "big", {"resourceGroups": flavors(("cpu", 100, {}))}),
-        kueue("LocalQueue", "q", {"clusterQueue": "big"}, namespace="ml"),
-    ]
-    cluster = read(tmp_path, node("n1"), in_queue("a", "q"), *queues)
-    phrase = "nominal quota of 'cpu', 100000, above the 8000 of its nodes"
-    assert said(cluster, phrase) == [
-        ("queue 'big'", "unchanged: it counts as far as there are nodes")
-    ]
-    assert limits(cluster, "big", "guarantees") == {"cpu": 8000}
-
-
 def test_guarantees_of_queues_of_more_than_there_is_together_are_told(tmp_path):
     """5 and 6 CPUs in two cohorts, of 8."""
     queues = []
@@ -173,15 +160,6 @@ def test_guarantees_of_queues_of_more_than_there_is_together_are_told(tmp_path):
     cluster = read(tmp_path, node("n1"), *pods, *queues)
     phrase = "guarantees of 'cpu' below it add up to 11000, more than 8000"
     assert said(cluster, phrase) == [("the root", "unchanged")]
-
-
-def test_a_guarantee_above_all_nodes_is_lowered_and_told(tmp_path):
-    queue = volcano("dev", {"guarantee": {"resource": {"cpu": 100}}})
-    cluster = read(tmp_path, node("n1"), volcano_pod("a", "dev", "n1"), queue)
-    assert said(cluster, "guarantee of 'cpu', 100000, above the 8000 of all nodes") == [
-        ("queue 'dev'", "lowered to that")
-    ]
-    assert limits(cluster, "dev", "guarantees") == {"cpu": 8000}
 
 
 GPU = {"cpu": "1", "nvidia.com/gpu": "1"}
@@ -396,24 +374,6 @@ def test_queues_of_volcano_by_annotation(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("name", ["a/b", "x y", 'q"q', "漢", "root#2", "  "])
-def test_names_stay_text(tmp_path, name):
-    items = [
-        kueue("ClusterQueue", name, {}),
-        kueue("LocalQueue", "q", {"clusterQueue": name}, namespace=name),
-        in_queue("a", "q", "n1", name),
-        pod(name, name, ("Job", name), on="n1"),
-    ]
-    cluster = read(tmp_path, node("n1", {name: name}), *items)
-    assert cluster.instance.queue == (
-        name.replace("/", "%2F"),
-        f"(no queue)/{name.replace('/', '%2F')}",
-    )
-    assert list(cluster.instance.users) == [f"{name}/a", f"{name}/{name}"]
-    cluster.instance.write(tmp_path / "out.json")
-    assert fairlp.read(tmp_path / "out.json").equals(cluster.instance)
-
-
 @pytest.mark.parametrize("covered", [("cpu", "memory"), ("cpu", "memory", "pods")])
 def test_a_nominal_quota_counts_though_it_does_not_name_pods(tmp_path, covered):
     """Nominal 30 and 10 CPUs of 40, both want 40: 30 and 10, whether or not the quotas cover pods."""
@@ -432,36 +392,3 @@ def test_a_nominal_quota_counts_though_it_does_not_name_pods(tmp_path, covered):
         ]
     fair = fairlp.allocate(read(tmp_path, *items).instance, "h-drf")
     assert fair.totals.tolist() == pytest.approx([30, 10], rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("queue", "message"),
-    [
-        (volcano("dev", {"weight": -2}), "its weight is -2"),
-        (
-            volcano("dev", {"weight": 1}, hierarchy="root/a", hierarchy_weights="1/much"),
-            "each weight is taken as 1",
-        ),
-        (
-            volcano("dev", {"weight": 1}, hierarchy="root//a", hierarchy_weights="1/2/3"),
-            "has an empty name",
-        ),
-    ],
-)
-def test_queues_of_volcano_that_are_odd(tmp_path, queue, message):
-    assert message in notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue))
-
-
-def test_two_queues_of_volcano_at_one_place(tmp_path):
-    twins = [
-        volcano(
-            name,
-            {"weight": 1, "capability": {"cpu": cpu}},
-            hierarchy="root/a",
-            hierarchy_weights="1/2",
-        )
-        for name, cpu in (("one", 4), ("two", 6))
-    ]
-    assert "an earlier queue stands at" in notes(
-        snapshot(tmp_path, node("n1"), pod("a", on="n1"), *twins)
-    )

@@ -12,9 +12,7 @@ from hypothesis import given, settings, strategies as st
 import fairlp
 import fairlp_clusters
 from fairlp.errors import FileFormatError
-from fairlp_clusters.readers.cluster import EntryError
 from fairlp_clusters.readers.yarn import YarnReader
-from fairlp_clusters.readers.yarn_settings import YarnSettings
 from kubernetes_dumps import said
 from profiles import many
 from yarn_dumps import CAPACITY as CAPACITY_SCHEDULER, app, asks, node
@@ -219,23 +217,6 @@ def test_caps_are_by_partition_too(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_guarantee_without_nodes_is_lowered_and_no_error(tmp_path):
-    """Percentages of all 120 cores: 108 for web, which may use the 100 of the default partition only.
-
-    ml is guaranteed 12: web is lowered by the 8 that no node has, and by the 12 that ml has there.
-    """
-    queues = [leaf("ml", 10.0), leaf("web", 90.0)]
-    apps = [wants(1, "root.ml", 200), wants(2, "root.web", 200, user="bob")]
-    cluster = read(tmp_path, TWO_PARTITIONS, apps, CAPACITY | {"queues": {"queue": queues}})
-    assert said(cluster, "20 of 108 vcores of its guarantee have no node") == [
-        ("queue 'web'", "the guarantee is lowered to what has one")
-    ]
-    fair = fairlp_clusters.fair_shares(cluster, by="queue")["fair_tasks"]
-    assert fair[["ml", "web"]].tolist() == pytest.approx([12, 88])
-    fairlp_clusters.report(cluster, tmp_path / "page.html")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [15, 16, 72, 118])
 def test_no_report_ends_in_an_error_because_a_guarantee_has_no_node(tmp_path, seed):
     """Users of one queue in both partitions, with guarantees of all nodes: what is missing halves in each step."""
@@ -271,46 +252,6 @@ def test_guarantees_have_nodes_though_tasks_that_fit_none_are_left_out(tmp_path)
     with pytest.warns(fairlp.errors.OversizedTaskWarning):
         fair = fairlp_clusters.fair_shares(cluster, by="queue")["fair_tasks"]
     assert fair[["ml", "web"]].tolist() == pytest.approx([1.024, 9.5])
-
-
-def test_what_a_queue_in_two_partitions_is_guaranteed_stands_beside_it(tmp_path):
-    """science has all of 100 and half of 20 cores; its child half of either: 50 and 5."""
-    child = by_partition("physics", 50.0, 50.0)
-    other = by_partition("chemistry", 50.0, 50.0)
-    science = by_partition("science", 100.0, 50.0, queues={"queue": [child, other]})
-    rest = by_partition("rest", 0.0, 50.0)
-    apps = [
-        wants(1, "physics", 200),
-        wants(2, "physics", 200, "gpu"),
-        wants(3, "root.rest", 200, "gpu", "bob"),
-    ]
-    scheduler = CAPACITY | {"queues": {"queue": [science, rest]}}
-    cluster = read(tmp_path, TWO_PARTITIONS, apps, scheduler)
-    assert limits(cluster, "science/physics/nodes", "guarantees")["vcores"] == 50
-    assert limits(cluster, "science/physics/nodes of 'gpu'", "guarantees")["vcores"] == 5
-    assert limits(cluster, "rest", "guarantees")["vcores"] == 10
-    assert list(cluster.instance.users) == [
-        "science/physics/ann",
-        "science/physics/ann #2",
-        "rest/bob",
-    ]
-
-
-def test_percentages_with_few_digits_do_not_guarantee_more_than_there_is(tmp_path):
-    thirds = [leaf(name, 33.333336) for name in "abc"]
-    cluster = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": thirds}})
-    assert said(cluster, "add up to") == []
-    assert cluster.instance.queues.guarantees[1:, 1].sum() <= 8192 + 1e-9
-    dict_of_one = read(
-        tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": leaf("a", 100.0)}}
-    )
-    assert limits(dict_of_one, "a", "guarantees") == {"vcores": 8, "memory": 8192}
-    weighted = [leaf("a", 0.0, weight=3), leaf("b", 0.0, weight=1)]
-    cluster = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": weighted}})
-    assert (
-        cluster.instance.queues.weights.tolist() == [1, 3, 1]
-        and not cluster.instance.queues.guarantees.any()
-    )
 
 
 @pytest.mark.parametrize("is_list", [True, False])
@@ -392,21 +333,6 @@ def test_other_resources_and_containers_that_are_not_alike(tmp_path):
     )
 
 
-def test_a_mapping_that_yarn_writes_as_one_key_many_times(tmp_path):
-    written(tmp_path, [node("n1", (2048, 2))], [])
-    text = json.dumps({"apps": {"app": [app(1) | {"resourceSecondsMap": "HERE"}]}})
-    text = text.replace('"HERE"', '{"entry": {"key": "vcores"}, "entry": {"key": "memory-mb"}}')
-    (tmp_path / "apps.json").write_text(text, encoding="utf-8")
-    assert fairlp_clusters.snapshot(tmp_path).observed.totals.to_dict() == {"a/ann": 2}
-
-
-def test_a_list_of_one_is_that_one_and_an_empty_one_is_null(tmp_path):
-    cluster = read(tmp_path, node("n1", (2048, 2)), app(1))
-    assert cluster.observed.totals.to_dict() == {"a/ann": 2}
-    (tmp_path / "more.json").write_text('{"apps": null}', encoding="utf-8")
-    assert fairlp_clusters.snapshot(tmp_path).observed.totals.to_dict() == {"a/ann": 2}
-
-
 LINES = [
     (
         "apps",
@@ -475,29 +401,6 @@ def test_everything_odd_is_one_clear_line(tmp_path, key, entry, phrase, expected
     assert [place for place, _ in said(snapshot, phrase)] == [expected_place]
 
 
-@pytest.mark.parametrize(
-    ("document", "phrase"),
-    [
-        (
-            {"scheduler": {"schedulerInfo": {"type": "fifoScheduler"}}},
-            "scheduler of type 'fifoScheduler'",
-        ),
-        (
-            {"scheduler": {"schedulerInfo": CAPACITY | {"queues": {"queue": [leaf("a", 101)]}}}},
-            "expected a percentage",
-        ),
-        ({"scheduler": 3}, "expected a mapping"),
-        ({"clusterMetrics": {}}, "it is not read"),
-    ],
-)
-def test_odd_schedulers(tmp_path, document, phrase):
-    written(tmp_path, [node("n1")], [app(1)])
-    (tmp_path / "odd.json").write_text(json.dumps(document), encoding="utf-8")
-    (tmp_path / "odd2.json").write_text('{"apps": {}}', encoding="utf-8")
-    snapshot = fairlp_clusters.snapshot(tmp_path, "yarn")
-    assert len(said(snapshot, phrase)) == 1 or said(snapshot, "it is of no scheduler that is known")
-
-
 @settings(max_examples=many(60), deadline=None)
 @given(
     st.lists(
@@ -563,60 +466,6 @@ def test_the_amounts_that_yarn_says_are_guaranteed_come_before_percentages(tmp_p
     queues = cluster.instance.queues
     big, small = (queues.weights[queues.named(name)] for name in ("big", "small"))
     assert big / small == pytest.approx(25 / 75 if capacity else 30 / 10)
-
-
-def test_children_in_percent_of_a_queue_in_amounts(tmp_path):
-    """Half of 30 vcores is 15."""
-    entry = {
-        "partitionName": "",
-        "configuredMinResource": amounts(30, 30720),
-        "effectiveMinResource": amounts(30, 30720),
-        "effectiveMaxResource": amounts(40, 40960),
-    }
-    below = [leaf("x", 50.0), leaf("y", 50.0)]
-    capacities = {"queueCapacitiesByPartition": [entry]}
-    big = leaf("big", 0.0, capacities=capacities, queues={"queue": below})
-    apps = [wants(1, "x", 40), wants(2, "y", 40, user="bob")]
-    nodes = [node("n1", free=(40960, 40))]
-    cluster = read(tmp_path, nodes, apps, CAPACITY | {"queues": {"queue": [big]}})
-    assert limits(cluster, "big/x", "guarantees") == {"vcores": 15, "memory": 15360}
-
-
-def test_a_node_that_was_resized_below_its_use_has_its_new_size(tmp_path):
-    """10 GiB and 10 cores in use, −2 GiB and −1 core available: 8 GiB and 9 cores."""
-    nodes = [node("n1", (10240, 10), (-2048, -1)), node("n2", (0, 0), (1024, 1))]
-    cluster = read(tmp_path, nodes, [app(1, usage=(10240, 10), containers=10)])
-    assert cluster.instance.capacities.tolist() == [[10, 9216]]
-    assert said(cluster, "amounts are negative") == []
-
-
-def test_nodes_of_which_none_is_running_are_counted(tmp_path):
-    nodes = [node("n1", state="NEW"), node("n2", state="NEW")]
-    with pytest.raises(fairlp.errors.InstanceError, match=r"2 nodes, none RUNNING \(2 NEW\)"):
-        read(tmp_path, nodes, [app(1)])
-
-
-def test_a_queue_that_is_guaranteed_everything_and_has_two_sizes_of_container(tmp_path):
-    """Guarantees are shared with task limits; without them the programs left no room, and the page ended in error 4."""
-    scheduler = CAPACITY | {"queues": {"queue": [leaf("default", 100.0)]}}
-    apps = [
-        app(1, "root.default", usage=(8192, 2), containers=2, resourceRequests=[asks(30, 4096, 1)]),
-        app(
-            2,
-            "root.default",
-            user="bob",
-            usage=(2048, 2),
-            containers=2,
-            resourceRequests=[asks(3, 1024, 1)],
-        ),
-    ]
-    nodes = [node("n1", (6144, 3), (18432, 5)), node("n2", (4096, 1), (12288, 7))]
-    cluster = read(tmp_path, nodes, apps, scheduler)
-    assert limits(cluster, "default", "guarantees") == {"vcores": 16, "memory": 40960}
-    for mechanism in ("h-drf-counted", "h-drf", "drfh"):
-        allocation = fairlp.allocate(cluster.instance, mechanism)
-        assert allocation.totals.to_dict() == pytest.approx({"default/ann": 8.75, "default/bob": 5})
-        assert allocation.certify()
 
 
 def put(folder, **documents):
@@ -755,15 +604,6 @@ def test_the_calculator_is_read_where_a_file_has_it(tmp_path, name, text, resour
         )
 
 
-def test_a_calculator_that_is_not_known_is_noted_and_all_resources_count(tmp_path):
-    own = {"yarn.scheduler.capacity.resource-calculator": "org.example.OurCalculator"}
-    snapshot = read(tmp_path, [node("n1")], [app(1, "default")], ONE_QUEUE, own)
-    assert said(snapshot, "resources are counted by OurCalculator") == [
-        ("the resources", "all count")
-    ]
-    assert list(snapshot.instance.resources) == ["vcores", "memory"]
-
-
 def fair_scheduler(policy=None, **fields):
     root = {"queueName": "root", "childQueues": [{"queueName": "root.a", "weight": 1.0} | fields]}
     if policy is not None:
@@ -806,14 +646,6 @@ def test_the_policy_of_the_fair_scheduler_says_what_counts(
     assert request.left_out == (("vcores of nodes",) if resources == ["memory"] else ())
 
 
-def test_weights_of_the_allocation_file_are_those_of_queues_that_print_none(tmp_path):
-    (tmp_path / "fair-scheduler.xml").write_text(ALLOCATIONS, encoding="utf-8")
-    scheduler = fair_scheduler("fair", weight=None)
-    snapshot = read(tmp_path, [node("n1")], [app(1)], scheduler, None)
-    queues = snapshot.instance.queues
-    assert queues.weights[queues.named("a")] == 3 and not said(snapshot, "is not printed")
-
-
 @pytest.mark.parametrize(
     ("text", "phrase"),
     [
@@ -826,18 +658,6 @@ def test_xml_that_is_none_is_noted(tmp_path, text, phrase):
     (tmp_path / "conf.xml").write_text(text, encoding="utf-8")
     snapshot = read(tmp_path, [node("n1")], [app(1)], ONE_QUEUE)
     assert said(snapshot, phrase) == [("the file", "left out")]
-
-
-def test_queues_of_an_allocation_file_may_be_named_by_their_path():
-    settings = YarnSettings()
-    text = """<allocations>
-      <pool name="root.a.b"><weight>2</weight></pool>
-      <queue name="c"><queue name="root"><weight>4</weight></queue></queue>
-    </allocations>"""
-    settings.read_xml(text, "fair-scheduler.xml")
-    assert settings.weights == {"a/b": 2, "c/root": 4}
-    with pytest.raises(EntryError, match="weight is 'x'; expected a number"):
-        settings.read_xml(text.replace(">2<", ">x<"), "fair-scheduler.xml")
 
 
 def two_queues(factor=None, **fields):
@@ -863,44 +683,6 @@ def test_a_user_has_no_more_than_the_factor_times_the_capacity_of_the_queue(tmp_
     name = f"user limit of queue a (userLimitFactor 1{place}), user ann"
     words = f"the {name.removesuffix(', user ann')} stops ann: 8192 of 8192 MiB of memory in use"
     assert cluster.limits_reached == ({name: words} if fair == 8 else {})
-
-
-def test_a_factor_of_the_configuration_holds_where_the_queue_prints_none(tmp_path):
-    settings = {
-        "yarn.scheduler.capacity.user-limit-factor": "2",
-        "yarn.scheduler.capacity.root.a.user-limit-factor": "1.25",
-    }
-    nodes = [node("n1", (8192, 8), (8192, 8))]
-    snapshot = read(tmp_path, nodes, HALF, two_queues(), settings)
-    assert limits(snapshot, "a/ann", "caps") == {"memory": 10240}
-
-
-def test_a_limit_that_yarn_prints_counts_where_it_is_more(tmp_path):
-    """YARN rounds a user's limit to whole containers: 9 GiB of 8.5."""
-    users = {"user": [{"username": "ann", "userResourceLimit": amounts(1, 9216)}]}
-    queues = [bare("a", 53.125, users=users), bare("b", 46.875)]
-    nodes = [node("n1", (8192, 8), (8192, 8))]
-    scheduler = CAPACITY | {"queues": {"queue": queues}}
-    assert limits(read(tmp_path, nodes, HALF, scheduler, None), "a/ann", "caps") == {"memory": 9216}
-
-
-def test_all_users_of_a_queue_together_have_no_limit_of_single_users(tmp_path):
-    nodes = [node("n1", (8192, 8), (8192, 8))]
-    apps = [*HALF, app(2, "a", "bob", (0, 0), 0, resourceRequests=[asks(8)])]
-    snapshot = read(tmp_path, nodes, apps, two_queues(1.0), None, by="queue")
-    assert list(snapshot.instance.users) == ["a"] and snapshot.instance.queue == ("a",)
-    assert snapshot.instance.task_limits.tolist() == [24]
-
-
-def test_users_of_a_queue_in_two_partitions_have_a_limit_in_each(tmp_path):
-    queues = [by_partition("ml", 50.0, 50.0), by_partition("web", 50.0, 50.0)]
-    for queue in queues:
-        queue["userLimitFactor"] = 1.0
-    apps = [wants(1, "ml", 200), wants(2, "ml", 200, "gpu")]
-    scheduler = CAPACITY | {"queues": {"queue": queues}}
-    snapshot = read(tmp_path, TWO_PARTITIONS, apps, scheduler)
-    assert limits(snapshot, "ml/nodes/ann", "caps") == {"vcores": 50, "memory": 51200}
-    assert limits(snapshot, "ml/nodes of 'gpu'/ann", "caps") == {"vcores": 10, "memory": 10240}
 
 
 NOT_ACTIVATED = (
@@ -933,46 +715,6 @@ def test_an_application_that_is_not_yet_activated_is_held_in_the_words_of_yarn(t
     assert held_and_waiting(cluster)["default/bob"] == (0, {HELD: count})
     snapshot = read(tmp_path, [node("n1", (2048, 2))], apps, ONE_QUEUE)
     assert snapshot.held["reason"].tolist() == [HELD] and snapshot.held["tasks"].tolist() == [count]
-
-
-def test_a_limit_on_masters_that_is_used_up_holds_without_diagnostics(tmp_path):
-    """Masters of the queue have 2 of 2 GiB; the next needs 1 GiB more."""
-    used = {"usedAMResource": amounts(2, 2048), "AMResourceLimit": amounts(9, 2048)}
-    scheduler = CAPACITY | {"queues": {"queue": [bare("default", 100.0, **used)]}}
-    apps = [
-        app(1, "default"),
-        app(2, "default", "bob", (0, 0), 0, state="ACCEPTED", resourceRequests=[asks(1)]),
-    ]
-    cluster = cluster_of(tmp_path, [node("n1", (2048, 2))], apps, scheduler, None)
-    reason = "ApplicationMasters of queue default have 2048 of 2048 MiB of memory (AMResourceLimit)"
-    assert held_and_waiting(cluster)["default/bob"] == (0, {reason: 1})
-    assert cluster.limits_reached == {
-        "ApplicationMasters of queue default": (
-            "ApplicationMasters of queue default are at their limit (AMResourceLimit): "
-            "2048 of 2048 MiB of memory"
-        )
-    }
-
-
-def test_the_first_master_of_a_queue_may_start_whatever_the_limit(tmp_path):
-    used = {"usedAMResource": amounts(0, 0), "AMResourceLimit": amounts(1, 512)}
-    scheduler = CAPACITY | {"queues": {"queue": [bare("default", 100.0, **used)]}}
-    apps = [app(2, "default", "bob", (0, 0), 0, state="ACCEPTED", resourceRequests=[asks(1)])]
-    cluster = cluster_of(tmp_path, [node("n1")], apps, scheduler, None)
-    assert held_and_waiting(cluster) == {"default/bob": (1, {})}
-
-
-def test_other_diagnostics_stand_beside_what_waits(tmp_path):
-    text = (
-        "[Mon] Application is Activated, waiting for resources to be assigned for AM.  Details : x"
-    )
-    waits = app(
-        1, "default", usage=(0, 0), state="ACCEPTED", diagnostics=text, resourceRequests=[asks(1)]
-    )
-    waiting = read(tmp_path, [node("n1")], [waits], ONE_QUEUE).waiting
-    assert waiting["message"].tolist() == [
-        "Application is Activated, waiting for resources to be assigned for AM."
-    ]
 
 
 def test_a_container_has_to_fit_on_one_node(tmp_path):
@@ -1076,27 +818,9 @@ def test_users_with_a_limit_share_their_queue_equally(tmp_path):
 
 
 @pytest.mark.parametrize("depth", [1000, 100_000])
-@pytest.mark.parametrize("opening", ['<queue name="a">', "<pool>", "<other>"])
-def test_elements_of_settings_may_be_nested_at_any_depth(tmp_path, depth, opening):
-    """Queues that are nested too deeply are noted; other elements are not looked at."""
-    closing = f"</{opening[1:-1].partition(' ')[0]}>"
-    text = f"<allocations>{opening * depth}{closing * depth}</allocations>"
-    (tmp_path / "fair.xml").write_text(text, encoding="utf-8")
-    cluster = read(tmp_path, node("n1", (2048, 2)), app(1))
-    assert bool(said(cluster, "its queues are nested too deeply")) == (opening != "<other>")
-
-
-@pytest.mark.parametrize("depth", [1000, 100_000])
 def test_queues_that_are_nested_too_deeply_are_refused(tmp_path, depth):
     queues = '{"type":"capacityScheduler","queueName":"a","queues":{"queue":[' * depth
     queues += "]}}" * depth
     (tmp_path / "q.json").write_text(f'{{"scheduler":{{"schedulerInfo":{queues}}}}}', "utf-8")
     with pytest.raises(FileFormatError, match="nested too deeply"):
         read(tmp_path, node("n1", (2048, 2)), app(1))
-
-
-@pytest.mark.parametrize("number", ["1_0", "٢", "nan", "1e999", "0x1"])
-def test_a_setting_has_plain_digits(tmp_path, number):
-    text = f'<allocations><queue name="a"><weight>{number}</weight></queue></allocations>'
-    (tmp_path / "fair.xml").write_text(text, encoding="utf-8")
-    assert said(read(tmp_path, node("n1", (2048, 2)), app(1)), "weight is ")

@@ -121,11 +121,6 @@ def test_the_bound_is_attained_where_each_user_has_a_resource_of_its_own(resourc
     )
 
 
-def test_a_short_horizon_has_its_worst_step_before_the_last_resource():
-    """n/(m(n − m + 1)) alone would say 1 for eight users and resources; at step 4 the ratio is 0.4."""
-    assert bound(8, 8) == min(ratios(tight(8, 8))) == Fraction(2, 5)
-
-
 @settings(max_examples=many(150), deadline=None)
 @given(st.data())
 def test_the_bound_is_never_beaten(data):

@@ -11,7 +11,7 @@ import pytest
 import fairlp
 from arrival_instances import exact_shares, random_arrivals
 from fairlp import Arrivals, Instance, examples
-from fairlp.errors import InstanceError, UnknownNameError
+from fairlp.errors import InstanceError
 from profiles import many
 
 
@@ -49,21 +49,6 @@ def test_every_step_equals_the_exact_reference(seed):
 
 def cluster(horizon=3):
     return Arrivals({"cpu": 9, "memory": 18}, horizon)
-
-
-def test_resources_in_three_ways():
-    cluster_forms = (
-        {"cpu": 9, "memory": 18},
-        pd.Series({"cpu": 9, "memory": 18}),
-        examples.ghodsi(),
-    )
-    for resources in cluster_forms:
-        arrivals = Arrivals(resources, 2)
-        arrivals.add("A", [1, 4])
-        arrivals.add("B", pd.Series({"memory": 1, "cpu": 3}))
-        assert arrivals.shares.round(12).to_dict() == {"A": round(2 / 3, 12), "B": round(2 / 3, 12)}
-        assert "A" in arrivals and "C" not in arrivals and len(arrivals) == 2
-    assert arrivals.result().totals.round(9).to_dict() == {"A": 3.0, "B": 2.0}
 
 
 @pytest.mark.parametrize(
@@ -126,20 +111,6 @@ def test_bad_users_change_nothing(user, demand, weight, message):
     arrivals.add("cem", {"cpu": 3, "memory": 1})
     with pytest.raises(InstanceError, match="'dil' is beyond the horizon"):
         arrivals.add("dil", [1, 1])
-
-
-def test_before_anyone_has_come():
-    arrivals = cluster()
-    assert (
-        arrivals.level == arrivals.available == 0
-        and arrivals.shares.empty
-        and not arrivals.used.any()
-    )
-    for question in (arrivals.instance, arrivals.result):
-        with pytest.raises(InstanceError, match="no user has come"):
-            question()
-    with pytest.raises(UnknownNameError, match="no user 'ann' has come"):
-        arrivals.share("ann")
 
 
 def test_weights_that_fill_the_horizon_but_for_rounding():

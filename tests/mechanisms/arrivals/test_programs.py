@@ -8,9 +8,6 @@ import pytest
 
 import fairlp
 from fairlp.errors import NoSolutionError, SolverError
-from fairlp.mechanisms.arrivals.programs import solve_steps
-from fairlp.mechanisms.arrivals.rule import DYNAMIC_DRF
-from fairlp.mechanisms.arrivals.schedule import schedule
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.status import Termination
 from fairlp.solvers.backends.base import ProgramSession
@@ -90,15 +87,6 @@ def test_what_is_certified_but_misses_rows_is_solved_again(bad):
     assert result.steps.to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("sizes", [[3e-8, 1e-8, 2e-8], [1e-8, 3e-8, 2e-8], [3e-8, 2e-8, 1e-8]])
-def test_where_all_miss_rows_the_closest_is_taken(sizes):
-    expected = fairlp.allocate(INSTANCE, "dynamic-drf").steps.to_numpy()[1, :2]
-    backend = LyingBackend(misses_rows(sizes), lambda call: 2 <= call < 5)
-    result = allocate(backend)
-    assert backend.sessions[0].restarts == [False, True]
-    assert result.steps.to_numpy()[1, :2] == pytest.approx(expected * (1 + 1e-8), rel=1e-10)
-
-
 @pytest.mark.parametrize(
     ("lie", "message"), [(fails, "planted"), (loses_a_dual, "did not solve .*step 2: .*gap")]
 )
@@ -107,16 +95,6 @@ def test_what_is_never_certified_is_an_error(lie, message):
     with pytest.raises(SolverError, match=message):
         allocate(backend)
     assert backend.sessions[0].restarts == [False, True]
-
-
-def test_steps_may_each_begin_afresh():
-    expected = fairlp.allocate(INSTANCE, "dynamic-drf").level_array
-    backend = LyingBackend(lambda solution: solution, lambda call: False)
-    steps = schedule(INSTANCE)
-    model = DYNAMIC_DRF.all_steps(INSTANCE, steps)
-    solved = solve_steps(model, INSTANCE, steps, solver=backend, warm=False)
-    assert backend.sessions[0].restarts == [False] * 3 and backend.sessions[0].count == 3
-    assert solved.step_levels.levels == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_limit_of_time_is_not_tried_again():

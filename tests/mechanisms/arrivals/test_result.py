@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from fractions import Fraction
 
@@ -13,10 +12,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
-from arrival_cases import INSTANCE, arrivals, bound, instance_of, planted, tight, with_levels
+from arrival_cases import INSTANCE, bound, instance_of, planted, tight, with_levels
 from arrival_instances import random_arrivals
-from fairlp import Instance, plots
-from fairlp.errors import TooLargeError, UnknownNameError
+from fairlp import Instance
+from fairlp.errors import TooLargeError
 from fairlp.tolerances import AGREEMENT
 from profiles import many
 
@@ -57,34 +56,6 @@ def test_tables_are_of_one_piece(seed, mechanism):
     assert result.rounds["raised"].iloc[0] == 1 and list(result.rounds["user"]) == list(
         steps.columns
     )
-
-
-@pytest.mark.parametrize("step", [0, 4, -1, 1.5, "2", True])
-def test_steps_that_do_not_exist(step):
-    result = fairlp.allocate(arrivals(), "dynamic-drf")
-    for question in (result.at, result.model):
-        with pytest.raises(UnknownNameError, match="step"):
-            question(step)
-    with pytest.raises(UnknownNameError, match="step"):
-        fairlp.formulate(arrivals(), "dynamic-drf", step=step)
-
-
-@pytest.mark.parametrize("method", ["lp", "auto"])
-def test_it_is_written_and_shown(method, tmp_path):
-    result = fairlp.allocate(arrivals(3, 1, 2), "dynamic-drf", method=method, horizon=5)
-    data = json.loads(result.to_json(tmp_path / "x.json"))
-    assert json.loads((tmp_path / "x.json").read_text()) == data
-    assert [step["user"] for step in data["steps"]] == ["b", "c", "a"] and data["horizon"] == 5
-    assert [user["user"] for user in data["users"]] == ["a", "b", "c"]
-    assert result.to_csv(tmp_path / "x.csv") == (tmp_path / "x.csv").read_text()
-    table = pd.read_csv(tmp_path / "x.csv", index_col="user")
-    assert table["arrived"].to_dict() == {"a": 3, "b": 1, "c": 2}
-    np.testing.assert_allclose(table["share"], result.shares)
-    assert "3 steps of a horizon of 5" in repr(result) and "<table" in result._repr_html_()
-    assert dataclasses.replace(result, notes=("x",)).notes == ("x",)
-    pytest.importorskip("matplotlib")
-    plots.plot_allocation(result)
-    plots.plot_shares({"dynamic": result, "drf": fairlp.allocate(arrivals(), "drf")})
 
 
 def test_many_users_take_no_dense_table():
@@ -140,14 +111,6 @@ def test_a_wrong_level_of_any_step_is_found(mechanism, step, deviation, sign):
     assert not verdict.holds and verdict.message.startswith(
         ("not optimal: the level of step", "infeasible")
     )
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("step", range(4))
-@pytest.mark.parametrize("factor", [np.nan, np.inf])
-def test_levels_that_are_no_numbers_are_not_proved(mechanism, step, factor):
-    with np.errstate(invalid="ignore"):
-        assert not planted(mechanism, step, factor)[1].certify()
 
 
 def test_what_is_too_high_within_what_may_be_given_out_is_found():
@@ -216,20 +179,6 @@ def test_the_bound_that_the_answer_states_holds_with_weights_and_a_longer_horizo
     for mechanism in MECHANISMS:
         ratios = fairlp.allocate(instance, mechanism, horizon=weights.sum() + extra).competitive()
         assert (ratios.cr2 >= ratios.bound * (1 - AGREEMENT)).all()
-
-
-def test_a_user_who_does_not_need_every_resource_is_named_and_the_others_are_counted():
-    def notes(demands):
-        instance = Instance.from_arrays(demands, [[4, 4]], users=list("abc"))
-        return fairlp.allocate(instance, "dynamic-drf").notes
-
-    assert notes([[1, 1], [2, 1], [1, 2]]) == ()
-    (note,) = notes([[1, 1], [2, 0], [1, 2]])
-    assert note.startswith("user 'b' does not need every resource; the papers")
-    (note_of_two,) = notes([[1, 1], [2, 0], [0, 2]])
-    assert note_of_two.startswith(
-        "user 'b' does not need every resource, nor do 1 more; the papers"
-    )
 
 
 def test_the_largest_violation_is_of_what_a_step_gives_out_or_of_a_user_who_loses():

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 import fairlp
 from arrival_cases import arrivals, instance_of
 from arrival_instances import exact_shares, exact_twins, linprog_shares, random_arrivals
-from cli_runner import run
 from fairlp import Instance, examples
-from fairlp.errors import NotDefinedError, UnknownNameError
-from fairlp.models.files.instances import write
+from fairlp.errors import NotDefinedError
 from profiles import by_day, many
 
 DRF = fairlp.mechanisms.find("dynamic-drf")
@@ -120,22 +116,6 @@ def test_an_oversized_task_cannot_be_dropped_from_an_order_of_arrival():
     assert any("divisible" in note for note in divided.notes)
 
 
-def test_zero_demands_are_told():
-    instance = Instance.from_arrays([[1, 0], [1, 1]], [[2, 2]], users=["a", "b"])
-    result = fairlp.allocate(instance, "dynamic-drf")
-    assert "user 'a' does not need every resource" in result.notes[0] and "note: " in str(result)
-    np.testing.assert_allclose(result.shares, [0.5, 0.5])
-    assert not fairlp.allocate(arrivals(), "dynamic-drf").notes
-
-
-@pytest.mark.parametrize("method", ["stack", "linear", "water-filling"])
-def test_options_of_solvers_are_refused_where_there_is_none(method):
-    with pytest.raises(UnknownNameError, match="has no option 'threads'"):
-        fairlp.allocate(arrivals(), "dynamic-drf", method=method, threads=1)
-    named = fairlp.allocate(arrivals(), "dynamic-drf", threads=1)
-    assert (named.method, named.solver) == ("lp", "highs") and named.gap <= 1e-9
-
-
 @pytest.mark.parametrize("solver", ["highs", "scipy"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_any_solver_solves_the_steps(mechanism, solver):
@@ -169,34 +149,3 @@ def test_it_is_compared_only_when_asked(mechanism):
         "A": 3.0,
         "B": 2.0,
     }
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_command_line(mechanism, tmp_path):
-    write(arrivals(3, 1, 2), tmp_path / "x.json")
-    file = str(tmp_path / "x.json")
-    text = run("allocate", file, "-m", mechanism, "--option", "horizon=4").stdout
-    assert "arrived" in text and "verified" in text
-    data = json.loads(run("allocate", file, "-m", mechanism, "--method", "lp", "--json").stdout)
-    assert data["mechanism"] == mechanism and len(data["steps"]) == 3
-    for name in ("users", "tasks", "usage", "utilization", "rounds"):
-        assert (
-            run("allocate", file, "-m", mechanism, "--table", name, "--csv").stdout.count("\n") >= 2
-        )
-    assert run(
-        "allocate", file, "-m", mechanism, "--method", "lp", "--table", "prices", "--csv"
-    ).stdout
-    output = run("export", file, "-m", mechanism, "--option", "step=2").stdout
-    assert "step 2" in output and "irrevocable" in output
-    run(
-        "export",
-        file,
-        "-m",
-        mechanism,
-        "--option",
-        "step=2",
-        "-o",
-        str(tmp_path / "drf-step-0002.mps"),
-    )
-    assert (tmp_path / "drf-step-0002.mps").is_file()
-    assert mechanism in run("compare", file, "-m", f"drf,{mechanism}").stdout

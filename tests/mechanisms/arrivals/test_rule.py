@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import fairlp
-from arrival_cases import arrivals
 from arrival_instances import random_arrivals
 from fairlp import Instance, examples
 
@@ -60,9 +59,3 @@ def test_models_read_like_the_paper_and_hold_what_users_had():
         "∑_n d̂[n,r]·x[n] + e·M ≤ a" in str(cautious) and float(cautious.parameters["e"].values) == 3
     )
     assert fairlp.formulate(examples.epsilon(), "dynamic-drf").name == "dynamic DRF, step 4"
-
-
-def test_some_models_in_another_format(tmp_path):
-    result = fairlp.allocate(arrivals(3, 2, 1), "dynamic-drf")
-    assert [path.name for path in result.write_models(tmp_path, [2], ".lp")] == ["drf-step-0002.lp"]
-    assert list(result.model(2).parameters["phi"].indices[0]) == ["c", "b"]

@@ -12,14 +12,11 @@ from scipy.optimize import linprog, minimize_scalar
 
 import fairlp
 from fairlp import Instance, examples
-from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError
-from fairlp.formulations.alpha_fair import alpha_fair, checked, reference
-from fairlp.formulations.normalisers import dominant
+from fairlp.errors import NotConvergedError
 from fairlp.models.programs.solution import solution_at
 from fairlp.models.programs.status import Termination
 from fairlp.solvers.interior_point import backend
 from fairlp.tolerances import ACCEPTED, AGREEMENT, CONVEX_POINT, VERIFIED
-from fairlp_research.study.generators import log_normal
 from instances import random_instance
 from mean_level import mean_level_bound, power_mean
 from profiles import many
@@ -188,13 +185,6 @@ def test_what_cannot_be_settled_is_said(alpha):
         assert np.isfinite(answer.tasks_array).all()
 
 
-def test_shares_of_users_beyond_floats_are_said_to_be_unsettled():
-    instance = fairlp.Instance.from_arrays([[1, 0], [1, 1], [0, 1]], [[4, 6]], weights=[1, 5, 1])
-    answer = fairlp.allocate(instance, "alpha-fair", alpha=1e-6)
-    assert answer.gap <= ACCEPTED
-    assert fairlp.allocate(instance, "alpha-fair", alpha=0.5).unproved == ""
-
-
 def test_whoever_can_run_nothing_has_nothing_and_holds_nobody_up():
     instance = fairlp.Instance.from_arrays(
         [[1, 1], [1, 2], [1, 0], [2, 1]],
@@ -250,35 +240,12 @@ def test_weights_per_resource_are_those_of_the_resource_that_binds(seed):
         assert answer.certify() and not answer.unproved
 
 
-def test_many_pairs_need_no_table_of_rows_and_columns():
-    """400 × 400: rows times columns would be two hundred million numbers, columns squared far more than there is."""
-    cluster = log_normal(np.random.default_rng(7), users=400, servers=400, resources=3)
-    answer = fairlp.allocate(cluster, "alpha-fair", alpha=2)
-    assert answer.method == "interior-point" and answer.gap <= ACCEPTED
-
-
 def test_identical_servers_are_merged_and_change_nothing():
     instance = fairlp.Instance.from_arrays([[1, 2], [3, 1], [1, 0]], [[9, 9], [9, 9], [4, 2]])
     merged = fairlp.allocate(instance, "alpha-fair", alpha=2)
     plain = fairlp.allocate(instance, "alpha-fair", alpha=2, merge=False)
     assert merged.totals.to_numpy() == pytest.approx(plain.totals.to_numpy(), rel=1e-6)
     assert "merged" in merged.notes[0] and merged.gap <= ACCEPTED
-
-
-@pytest.mark.parametrize("bad", [-1, float("nan"), "two", None, True, [2], 1j])
-def test_what_is_no_alpha_is_refused(bad):
-    with pytest.raises(InstanceError, match=r"alpha is .*; expected a number from 0"):
-        checked(bad)
-
-
-def test_instances_that_it_is_not_for_are_refused():
-    rates = fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], rates=[[2.0]])
-    with pytest.raises(NotDefinedError, match="rates are given"):
-        fairlp.allocate(rates, "alpha-fair", alpha=2)
-    with pytest.raises(InstanceError, match="alpha is -2"):
-        fairlp.allocate(examples.ghodsi(), "alpha-fair", alpha=-2)
-    with pytest.raises(NotDefinedError, match="not rational"):
-        fairlp.allocate(examples.ghodsi(), "alpha-fair", alpha=2).certify(exact=True)
 
 
 def test_wrong_prices_that_come_with_an_answer_prove_nothing_and_do_no_harm():
@@ -360,20 +327,6 @@ def test_validate_compares_methods_and_bounds_each():
     assert table.proved.all()
 
 
-def test_the_model_reads_like_the_paper():
-    instance = examples.load("khamse-ashari-figure-1")
-    assert "maximize  ∑_n φ[n]·((∑_i g[n,i])/l[n])^(-1)/(-1)" in str(alpha_fair(instance, 2))
-    assert "((∑_i g[n,i])/l[n])^0.5/0.5" in str(alpha_fair(instance, 0.5))
-    assert (
-        "log(" in str(alpha_fair(instance, 1))
-        and "^" not in str(alpha_fair(instance, 0)).splitlines()[1]
-    )
-    assert "^{-1}" in alpha_fair(instance, 2)._repr_latex_()
-    level = reference(instance)
-    assert 0 < level <= fairlp.allocate(instance, "drfh").levels.min() + AGREEMENT
-    assert dominant(instance) == pytest.approx(dominant_shares(instance))
-
-
 ROLES = [[0, 1], [0, 1], [1, 0], [1, 1]]
 
 
@@ -447,14 +400,6 @@ def test_limits_over_many_orders_are_right_or_said_to_be_unproved():
     for alpha in (4, 8, 50):
         answer = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
         assert answer.unproved.startswith("not proved") and not answer.certify()
-
-
-def test_powers_beyond_floats_are_said_without_warnings():
-    instance = Instance.from_arrays(
-        [[0.001], [15.036]], [[1]], weights=[335417.941541, 0.001419], task_limits=[1, np.inf]
-    )
-    answer = fairlp.allocate(instance, "alpha-fair", alpha=30)
-    assert bool(answer.certify()) is not bool(answer.unproved)
 
 
 def test_an_optimum_that_nothing_reaches_is_one_error_with_advice(monkeypatch):

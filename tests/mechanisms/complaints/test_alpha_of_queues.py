@@ -11,8 +11,7 @@ from hypothesis import example, given, settings, strategies as st
 from scipy.optimize import linprog
 
 import fairlp
-import fairlp_research
-from fairlp.errors import FairlpError, InstanceError, NotDefinedError, SolverError
+from fairlp.errors import FairlpError, InstanceError, SolverError
 from fairlp.formulations.alpha_fair import reference
 from fairlp.models.trees.guarantees import floors
 from fairlp.tolerances import AGREEMENT, CONVEX_POINT, VERIFIED
@@ -248,18 +247,6 @@ def test_what_cannot_be_kept_names_queue_and_resource():
             fairlp.allocate(instance, "alpha-fair", alpha=2, method=method)
 
 
-def test_caps_are_left_to_other_solvers_by_name():
-    assert fairlp.allocate(three(cap={"resource1": 3}), "alpha-fair", alpha=2).method == "convex"
-    assert (
-        fairlp.allocate(three(guarantee={"resource1": 9}), "alpha-fair", alpha=2).method
-        == "interior-point"
-    )
-    with pytest.raises(NotDefinedError, match="no caps of queues"):
-        fairlp.allocate(three(cap={"resource1": 3}), "alpha-fair", alpha=2, method="interior-point")
-    table = fairlp.validate(three(cap={"resource1": 3}), "alpha-fair", alpha=2)
-    assert table.index.tolist() == ["convex", "convex, scipy"] and table.agrees.all()
-
-
 def test_what_breaks_a_limit_of_a_queue_is_not_certified():
     for queue, message in (
         ({"guarantee": {"resource1": 10}}, "queues guarantee"),
@@ -286,16 +273,3 @@ def test_the_level_of_reference_fits_below_caps():
     assert reference(instance) == pytest.approx(0.0025)
     with pytest.raises(FairlpError, match="beyond floats"):
         fairlp.allocate(instance, "alpha-fair", alpha=1e3)
-
-
-def test_the_frontier_knows_queues_and_its_bound_does_not():
-    frontier = fairlp_research.frontier(three(cap={"resource1": 3}), [2])
-    assert frontier.table.smallest_level.loc[[2, np.inf]].tolist() == pytest.approx(
-        [0.125] * 2, rel=1e-6
-    )
-    assert (
-        not frontier.premise
-        and frontier.table.bound.isna().all()
-        and (frontier.table.gap <= VERIFIED).all()
-    )
-    assert frontier.markers.index.tolist() == ["drfh"]

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 import fairlp
 from fairlp import examples
-from fairlp.errors import NotConvergedError, NotDefinedError, SolverError
+from fairlp.errors import NotConvergedError, SolverError
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.options import Options
 from fairlp.solvers.backends.tangents import solve_with_logs
@@ -143,18 +143,6 @@ def test_users_who_can_run_nothing_get_nothing():
     assert allocation.totals.tolist() == pytest.approx([4, 0, 0], rel=1e-7)
     nobody = fairlp.Instance.from_arrays([[1, 1]], [[4, 0], [0, 4]])
     assert fairlp.allocate(nobody, "ceei").totals.tolist() == [0]
-
-
-def test_the_model_prints_and_is_defined_where_it_should_be():
-    model = fairlp.formulate(examples.load("wang-figure-1"), "ceei")
-    assert "maximize  ∑_n e[n]·log(∑_i Γ[n]·g[n,i])" in str(model)
-    assert fairlp.allocate(examples.load("wang-figure-1"), "ceei").totals.tolist() == pytest.approx(
-        [10, 10], rel=1e-7
-    )
-    with pytest.raises(NotDefinedError, match="one weight"):
-        fairlp.allocate(fairlp.Instance.from_arrays([[1, 1]], [[1, 1]], weights=[[1, 2]]), "ceei")
-    with pytest.raises(NotDefinedError, match="one server"):
-        fairlp.allocate(examples.load("wang-figure-1"), "ceei", method="eg")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import given, settings, strategies as st
 import fairlp
 import gpu_oracle as oracle
 from fairlp import Instance
-from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError
 from fairlp.formulations import gpu
 from fairlp.mechanisms.allocation import altered
 from fairlp.tolerances import AGREEMENT, AUDIT, SHRINKING_MARGIN
@@ -154,12 +152,6 @@ def test_exact_entries_are_those_of_the_program_but_for_rounding(variant):
     outside = np.delete(np.arange(program.n_rows), np.arange(capacity.start, capacity.stop))
     assert len(entries) == program.A.tocsr()[outside].nnz
     assert program.c[list(costs)] == pytest.approx([float(cost) for cost in costs.values()])
-
-
-def test_speed_ups_count_and_not_the_unit_in_which_a_user_counts_its_tasks():
-    slow = fairlp.allocate(cluster([[1, 2], [1, 5]]), "oef")
-    fast = fairlp.allocate(cluster([[1, 2], [1000, 5000]]), "oef")
-    assert fast.totals.to_numpy() == pytest.approx(slow.totals.to_numpy() * [1, 1000])
 
 
 def test_a_user_of_weight_two_has_what_two_users_of_weight_one_have():
@@ -317,18 +309,6 @@ def test_allox_by_hand():
     assert allocation.residual <= AUDIT and allocation.certify(exact=True)
 
 
-def test_every_square_part_of_the_rows_of_allox_has_a_determinant_of_one_or_none():
-    """So every vertex is whole, whatever the times: the rows are those of a bipartite graph."""
-    A = gpu.allox(cluster([[1, 2], [3, 1]])).compile().A.toarray()
-    rows, columns = A.shape
-    for size in range(1, 4):
-        for kept in itertools.combinations(range(rows), size):
-            for taken in itertools.combinations(range(columns), size):
-                determinant = np.linalg.det(A[np.ix_(kept, taken)])
-                assert round(determinant) in (-1, 0, 1)
-                assert determinant == pytest.approx(round(determinant), abs=1e-9)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_the_answer_of_the_linear_program_is_whole(seed):
     rates, counts, _ = drawn(seed)
@@ -461,19 +441,6 @@ def test_a_market_of_one_device_a_round_is_free_of_envy(weighted):
 # Rounds of an instance
 
 
-def test_rates_by_round_are_a_table_a_mapping_or_an_array():
-    jobs = cluster(np.ones((2, 2)), users=["a", "b"], servers=["V100", "K80"])
-    array = np.arange(12.0).reshape(2, 2, 3)
-    instance = jobs.over_rounds(array)
-    assert list(instance.servers)[:3] == ["V100 @1", "K80 @1", "V100 @2"]
-    tables = {
-        s + 1: pd.DataFrame(array[:, :, s], ["a", "b"], ["V100", "K80"]).loc[["b", "a"]]
-        for s in range(3)
-    }
-    assert jobs.over_rounds(tables).equals(instance)
-    assert jobs.over_rounds(pd.concat(tables, axis=1)).equals(instance)
-
-
 def test_rounds_are_written_and_read_again(tmp_path):
     rates = np.array([[[1.0, 4]], [[1, 1]]])
     instance = cluster(rates).over_rounds(rates)
@@ -483,66 +450,12 @@ def test_rounds_are_written_and_read_again(tmp_path):
     assert totals == pytest.approx([4, 1], abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("rates", "message"),
-    [
-        (np.ones((2, 2)), r"shape \(2, 2\); expected a table .* × rounds"),
-        (np.ones((3, 1, 2)), r"shape \(3, 1, 2\); expected"),
-        ([[[1, np.nan]], [[1, 1]]], "round 2: rate of user 'a' and server 'gpu' is nan"),
-        ([[[1, 1]], [[1, -2]]], "round 2: rate of user 'b' and server 'gpu' is -2"),
-        ([[[1, 1]], [[1]]], "rates by round must be numbers .rows of different lengths"),
-        ([[[1, 1]], [["x", 1]]], "rates by round must be numbers .'x' is text"),
-        ({}, "rates of no round"),
-        ({"day": None}, "round 'day' has no rates"),
-        ({"day": pd.DataFrame({"cpu": [1, 2]}, ["a", "b"])}, "round 'day': .*'cpu'"),
-        ({"day": pd.DataFrame({"gpu": [1, 2]}, ["a", "c"])}, "round 'day': .*'c'"),
-        (pd.DataFrame({"gpu": [1, 2]}, ["a", "b"]), "columns of 1 level"),
-    ],
-)
-def test_rates_by_round_that_are_none_are_refused_in_words(rates, message):
-    jobs = cluster(np.ones((2, 1)), users=["a", "b"], servers=["gpu"])
-    with pytest.raises(InstanceError, match=message):
-        jobs.over_rounds(rates)
-
-
-def test_servers_in_rounds_are_not_put_in_rounds_again():
-    instance = cluster(np.ones((1, 1))).over_rounds(np.ones((1, 1, 2)))
-    with pytest.raises(InstanceError, match="have rounds already"):
-        instance.over_rounds(np.ones((1, 2, 2)))
-
-
 def in_rounds(rounds, kinds):
     attributes = pd.DataFrame({"round": rounds, "kind": kinds}, ["s1", "s2"])
     return cluster([[1, 2]], servers=["s1", "s2"], server_attributes=attributes)
 
 
-def test_a_server_without_a_round_and_a_kind_twice_are_refused():
-    with pytest.raises(InstanceError, match="server 's2' has no round"):
-        fairlp.allocate(in_rounds([1, None], ["a", "a"]), "shockwave")
-    with pytest.raises(InstanceError, match="'s2' is of a kind that is in its round"):
-        fairlp.allocate(in_rounds([1, 1], ["a", "a"]), "shockwave")
-    assert fairlp.allocate(in_rounds([1, 2], ["a", "a"]), "shockwave").totals.iloc[0] == 3
-
-
 # What the three have in common
-
-
-@pytest.mark.parametrize("formulation", [gpu.oef, gpu.allox, gpu.shockwave])
-def test_a_formulation_has_at_most_forty_lines(formulation):
-    lines = inspect.getsource(formulation).split('"""', 2)[2].strip().splitlines()
-    assert len(lines) <= 40
-
-
-@pytest.mark.parametrize(
-    ("name", "line"),
-    [
-        ("oef", "(∑_i w[n,i]·x[n,i])/φ[n] ≥ (∑_i w[n,i]·x[j,i])/φ[j]"),
-        ("allox", "minimize  ∑_n,i,k k[k]·p[n,i]·y[n,i,k]"),
-        ("shockwave", "maximize  ∑_n B[n]·log(u0[n] + ∑_i,s τ[n,i,s]·x[n,i,s])"),
-    ],
-)
-def test_the_models_print_as_the_papers_do(name, line):
-    assert line in str(fairlp.formulate(cluster([[1, 2], [1, 5]]), name))
 
 
 @pytest.mark.parametrize("name", ["oef", "allox"])
@@ -584,36 +497,6 @@ def test_tasks_where_a_user_has_no_rate_are_not_certified(name):
     tasks[0, 1] = 1.0
     proof = altered(allocation, tasks_array=tasks).certify()
     assert not proof and "where it has no rate" in proof.message
-
-
-@pytest.mark.parametrize("name", ["oef", "allox", "shockwave"])
-def test_instances_that_they_are_not_defined_for_are_refused(name):
-    plain = Instance.from_arrays([[1]], [[1]])
-    with pytest.raises(NotDefinedError, match="no rates are given"):
-        fairlp.allocate(plain, name)
-    with pytest.raises(NotDefinedError, match="no task limits, and user 'user2' has one"):
-        fairlp.allocate(cluster([[1], [1]], task_limits=[np.inf, 3]), name)
-
-
-def test_allox_has_no_weights():
-    with pytest.raises(NotDefinedError, match="weights differ"):
-        fairlp.allocate(cluster([[1], [1]], weights=[1, 2]), "allox")
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("oef", {"variant": "selfish"}, "variant"),
-        ("allox", {"steps": {"user1": 1}}, "user2"),
-        ("allox", {"steps": [1, 0]}, "steps of user 'user2' are 0"),
-        ("allox", {"steps": [1, np.nan]}, "nan for user 'user2'"),
-        ("shockwave", {"earlier_progress": [1, -1]}, "-1 for user 'user2'"),
-        ("shockwave", {"earlier_progress": "much"}, "much"),
-    ],
-)
-def test_options_that_are_none_are_refused_in_words(name, options, message):
-    with pytest.raises((InstanceError, UnknownNameError), match=message):
-        fairlp.allocate(cluster([[1, 2], [1, 5]]), name, **options)
 
 
 @pytest.mark.parametrize("name", ["oef", "allox", "shockwave"])

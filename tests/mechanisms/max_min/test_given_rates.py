@@ -7,7 +7,6 @@ import pytest
 
 import fairlp
 from fairlp import Index, Instance, Model, examples
-from fairlp.errors import NotDefinedError
 from profiles import many
 
 DEFINED = ("cdrf", "tsf", "naive-drf")
@@ -152,14 +151,3 @@ def test_rates_that_are_the_computed_ones_change_nothing(mechanism):
     assert fairlp.allocate(same_rates, mechanism).totals.to_numpy() == pytest.approx(
         expected.to_numpy(), rel=1e-9
     )
-
-
-@pytest.mark.parametrize("mechanism", REFUSED)
-def test_dominant_shares_are_not_defined_where_rates_are_given(mechanism):
-    case = Instance.from_arrays([[1], [1]], [[1]], rates=[[750], [250]])
-    for call in (fairlp.allocate, fairlp.formulate):
-        with pytest.raises(
-            NotDefinedError,
-            match=r"rates are given.*defined are: cdrf, tsf, naive-drf, gavel, oef, allox, shockwave, psdsf-rdm",
-        ):
-            call(case, mechanism)

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 import fairlp
 from fairlp import Instance
-from fairlp.errors import InstanceError, UnknownNameError
+from fairlp.errors import InstanceError
 from fairlp_research.simulation.allocators import allocator
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
@@ -138,46 +138,7 @@ def test_without_a_past_nothing_changes_to_the_last_digit(seed, mechanism, metho
         assert (tasks == plain).all()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"state": {"ann": 1}}, "state is dict"),
-        ({"state": pd.Series([1, -1], ["ann", "bob"])}, "gives user 'bob' a past of -1"),
-        ({"state": pd.Series([1.0], ["eve"])}, "the state is of other users, such as 'eve'"),
-        ({"period": 0}, "period is 0; expected the length of a period, above 0"),
-        ({"period": np.inf}, "period is inf"),
-        ({"half_life": -1}, "half_life is -1; expected a time"),
-        ({"half_life": np.nan}, "half_life is nan"),
-        ({"half_life": "7 days"}, "half_life is '7 days'"),
-    ],
-)
-def test_a_past_that_is_none_is_refused(options, message):
-    with pytest.raises(InstanceError, match=message):
-        fairlp.allocate(ONE, "drf", **options)
-
-
-@pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-collapsed", "naive-drf", "psdsf-rdm", "njc"])
-def test_mechanisms_that_cannot_count_the_past_say_so(mechanism):
-    with pytest.raises(UnknownNameError, match=r"no option 'state'; it is one of .*h-drf-counted"):
-        fairlp.allocate(ONE, mechanism, state=past_of(ONE, [1, 0]))
-
-
-def test_the_closed_form_knows_no_past():
-    state = past_of(ONE, [0.5, 0])
-    assert fairlp.allocate(ONE, "edrf").method == "closed-form"
-    assert fairlp.allocate(ONE, "edrf", state=state).method == "rounds"
-    with pytest.raises(UnknownNameError, match="'closed-form' has no option 'state'"):
-        fairlp.allocate(ONE, "edrf", method="closed-form", state=state)
-
-
 # The model, and independent answers.
-
-
-def test_the_model_has_levels_with_an_offset():
-    model = fairlp.formulate(THREE, "drf", past=past_of(THREE, [0.4, 0.1, 0]).iloc[::-1])
-    assert "x[n] ≥ φ[n]·Γ[n]·(t − b[n])" in str(model)
-    levels = fairlp.leximin(model)
-    assert levels["x"].to_numpy() == pytest.approx([0.1, 0.4, 0.5])
 
 
 def gamma_by_hand(instance, mechanism):
@@ -460,12 +421,6 @@ def test_a_user_who_always_lacks_tasks_has_its_part_of_the_time_so_far(seed, hal
     for allocation in over_time(instances, state=state, half_life=half_life):
         due = remainder * due + 1 / weights.sum()
         assert allocation.state.iloc[0] >= due * (1 - 1e-7)
-
-
-def test_one_period_alone_may_give_a_user_less_than_its_part():
-    """The sharing incentive of a single period is what the past costs: ann, who has had 2, gets nothing."""
-    allocation = fairlp.allocate(ONE, "drf", state=past_of(ONE, [2, 0]))
-    assert not fairlp.audit(ONE, allocation, "sharing incentive").loc["sharing incentive", "holds"]
 
 
 @pytest.mark.parametrize("seed", range(many(80)))

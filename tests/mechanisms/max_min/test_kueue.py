@@ -10,7 +10,6 @@ from hypothesis import given, settings, strategies as st
 import fairlp
 from cohort_instances import instance_of, random_cohorts
 from fairlp import Instance
-from fairlp.errors import InstanceError, NotDefinedError
 from fairlp.mechanisms.allocation import altered
 from fairlp.mechanisms.max_min.quota_proof import prove_quotas
 from profiles import by_day, many
@@ -43,20 +42,6 @@ def test_what_is_lent_goes_by_weight_above_nominal_quotas(a, fair):
     assert not allocation.notes
 
 
-@pytest.mark.parametrize("covered", [True, False])
-def test_pods_covered_or_not_change_nothing(covered):
-    pods = {"pods": 50} if covered else {}
-    instance = fairlp.Instance.from_arrays(
-        [[1, 1]] * 2,
-        [[40, 110]],
-        resources=["cpu", "pods"],
-        queue=["A", "B"],
-        task_limits=[40, 40],
-        queues={"A": {"nominal": {"cpu": 30, **pods}}, "B": {"nominal": {"cpu": 10, **pods}}},
-    )
-    assert fairlp.allocate(instance, "kueue").totals.tolist() == pytest.approx([30, 10], rel=1e-9)
-
-
 def selectors():
     """Nominal 20 and 20, of which A can use 8 only."""
     return fairlp.Instance.from_arrays(
@@ -70,32 +55,6 @@ def selectors():
     )
 
 
-def test_a_nominal_quota_without_servers_is_clipped_and_told():
-    allocation = fairlp.allocate(selectors(), "kueue")
-    assert allocation.totals.tolist() == pytest.approx([8, 32], rel=1e-9)
-    assert allocation.notes == ("12 of 20 cpu in the nominal quota of queue 'A' have no node",)
-
-
-def test_a_quota_whose_nodes_others_take_is_told_apart_from_one_without_nodes():
-    instance = fairlp.Instance.from_arrays(
-        [[1], [1]],
-        [[8], [12]],
-        resources=["cpu"],
-        eligible=[[1, 0], [1, 1]],
-        queue=["A", "B"],
-        queues={"A": {"nominal": {"cpu": 20}}, "B": {"nominal": {"cpu": 20}}},
-    )
-    reason = "have nodes that other queues' nominal quotas take"
-    assert fairlp.allocate(instance, "kueue").notes == (
-        "12 of 20 cpu in the nominal quota of queue 'A' have no node",
-        f"8 of 20 cpu in the nominal quota of queue 'B' {reason}",
-    )
-    open_instance = instance.replace(eligible=[[1, 1], [1, 1]])
-    assert fairlp.allocate(open_instance, "kueue").notes == tuple(
-        f"10 of 20 cpu in the nominal quota of queue {queue!r} {reason}" for queue in "AB"
-    )
-
-
 def two_queues(demands, capacity, nominals, queue):
     """Cores and memory on one node, users of two queues A and B."""
     return fairlp.Instance.from_arrays(
@@ -105,26 +64,6 @@ def two_queues(demands, capacity, nominals, queue):
         queue=list(queue),
         queues={name: {"nominal": quota} for name, quota in zip("AB", nominals, strict=True)},
     )
-
-
-def test_memory_that_is_free_is_not_said_to_be_taken():
-    """B's quota takes cores, of which A's lists none: 3.333 GiB that A lacks would be there."""
-    instance = two_queues([[1, 1], [1, 0]], [10, 90], [{"mem": 20}, {"cpu": 10}], "AB")
-    taken = "have nodes whose cpu other queues' nominal quotas take"
-    notes = fairlp.allocate(instance, "kueue").notes
-    assert f"3.333 of 20 mem in the nominal quota of queue 'A' {taken}" in notes
-    assert not any("mem" in note and "have nodes that" in note for note in notes)
-
-
-def test_what_users_of_a_queue_do_not_use_of_its_quota_is_not_lacking():
-    """A has all its 20 cores; its first user, who needs no memory, may have them all."""
-    demands, nominals = (
-        [[1, 0], [1, 1], [1, 0.25]],
-        [{"cpu": 20, "mem": 20}, {"cpu": 40, "mem": 10}],
-    )
-    allocation = fairlp.allocate(two_queues(demands, [60, 90], nominals, "AAB"), "kueue")
-    assert allocation.totals.to_numpy()[:2].sum() == pytest.approx(20, rel=1e-6)
-    assert not allocation.notes
 
 
 def test_a_quota_lacks_the_resource_that_is_used_up():
@@ -290,24 +229,6 @@ def test_what_quotas_cover_counts_by_flavor_for_users_outside():
     assert allocation.certify()
 
 
-def test_only_users_outside_the_quotas_share_by_weight():
-    instance = fairlp.Instance.from_arrays(
-        [[1], [1]],
-        [[30]],
-        resources=["cpu"],
-        weights=[1, 2],
-        queues={"A": {"nominal": {"cpu": 20}}},
-    )
-    allocation = fairlp.allocate(instance, "kueue")
-    assert allocation.totals.tolist() == pytest.approx([10, 20], rel=1e-7) and allocation.certify()
-
-
-def test_the_model_says_who_is_outside_the_quotas():
-    model = fairlp.formulate(with_strays(np.inf, [np.inf]), "kueue")
-    assert "nowhere for n outside all quotas" in str(model)
-    assert model["M"].values.tolist() == [[1, 0]] and model["a"].values[1].tolist() == [0]
-
-
 @pytest.mark.parametrize("seed", by_day(range(60, 72), 2))
 def test_solvers_and_merging_agree_and_nobody_can_gain(seed):
     instance = instance_of(*random_cohorts(seed))
@@ -395,16 +316,6 @@ def test_a_queue_whose_weight_stands_for_0_borrows_last():
         )
 
 
-def test_the_model_is_shown_and_written(tmp_path):
-    model = fairlp.formulate(selectors(), "kueue")
-    text = str(model)
-    for row in ("usage", "taken", "quota", "floor", "capacity", "fairness"):
-        assert row in text
-    model.write(tmp_path / "kueue.mps")
-    program = fairlp.read_program(tmp_path / "kueue.mps")
-    assert program.solve().objective == pytest.approx(model.solve().objective, rel=1e-9)
-
-
 @pytest.mark.parametrize("name", ["out.json", "out.yaml"])
 def test_quotas_are_written_and_read(tmp_path, name):
     for instance in (three(14), flavored(), instance_of(*random_cohorts(5))):
@@ -412,28 +323,6 @@ def test_quotas_are_written_and_read(tmp_path, name):
         assert fairlp.read(tmp_path / name).equals(instance)
         assert instance.replace(weights=instance.weights).equals(instance)
     assert not three(14).replace(queues={"A": {"nominal": {"cpu": 20}}}).equals(three(14))
-
-
-@pytest.mark.parametrize(
-    ("quotas", "match"),
-    [
-        ({"nominal": {"cpu": -1}}, "nominal of queue 'A', 'cpu', is -1; expected a number >= 0"),
-        ({"nominal": {"gpu": 1}}, "names 'gpu', which is no resource"),
-        ({"lending": {"cpu": 1}}, "has no nominal quota beside it"),
-        ({"nominal": {"cpu@pool == 1": 1}}, "pool"),
-        ({"nominal": 3}, "expected a mapping"),
-    ],
-)
-def test_wrong_quotas_are_refused(quotas, match):
-    with pytest.raises(InstanceError, match=match):
-        fairlp.Instance.from_arrays(
-            [[1]], [[1]], resources=["cpu"], queue=["A"], queues={"A": quotas}
-        )
-
-
-def test_without_quotas_there_is_nothing_to_share_by():
-    with pytest.raises(NotDefinedError, match="no queue has one"):
-        fairlp.allocate(fairlp.examples.ghodsi(), "kueue")
 
 
 def in_both_orders(order, demands, servers, resources, queue, queues):

@@ -124,11 +124,6 @@ def test_one_server_against_rationals(seed):
     assert_levels_in_rationals(instance, "edrf", ("auto", "rounds", "lp"))
 
 
-def test_what_floats_decided_says_so_in_a_note():
-    allocation = fairlp.allocate(PRINTED["weights"], "drfh", method="lp")
-    assert any("exact rationals" in note for note in allocation.notes) and allocation.gap == 0
-
-
 def test_beyond_the_reach_of_rationals_the_answer_says_that_it_is_not_proved(monkeypatch):
     monkeypatch.setattr(ladder, "MOST_EXACT", 5)
     monkeypatch.setattr(proof, "MOST_EXACT", 5)
@@ -137,10 +132,6 @@ def test_beyond_the_reach_of_rationals_the_answer_says_that_it_is_not_proved(mon
     verdict = allocation.certify()
     assert not verdict and ("not proved" in str(verdict) or "not optimal" in str(verdict))
     assert not allocation.certify(exact=True)  # the exact proof does not believe it
-
-
-def test_separate_servers_say_that_nothing_proves_them():
-    assert fairlp.allocate(PRINTED["weights"], "naive-drf").unproved.startswith("not proved")
 
 
 @pytest.mark.parametrize("name", fairlp.examples.names())
@@ -298,15 +289,6 @@ def test_what_a_point_violates_counts_at_its_price():
     assert program_error(right, 1e-3, rows, nothing, nothing) == pytest.approx(
         1e-3 * right.objective
     )
-
-
-def test_no_round_has_no_error_and_what_overflows_is_all_of_it():
-    errors = LevelErrors(700)
-    assert errors.largest() == 0.0
-    for k in range(700):
-        errors.add_round(1.0, 1e-12, np.full(700, 3.0) * (np.arange(700) == k - 1))
-        errors.stop(np.array([k]))
-    assert errors.largest() == 1.0
 
 
 @pytest.fixture

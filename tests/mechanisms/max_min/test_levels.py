@@ -79,36 +79,6 @@ def test_a_guarantee_is_shared_as_a_pool_by_users_with_limits(seed):
     assert floors(instance) == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
-@pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-counted", "drfh"])
-def test_a_guarantee_of_everything_changes_nothing_for_one_queue(mechanism):
-    instance = fairlp.Instance.from_arrays(
-        [[1, 2], [2, 1]], [[10, 12]], task_limits=[3, np.inf], queue=["q", "q"]
-    )
-    everything = dict(zip(instance.resources, instance.pool.tolist(), strict=True))
-    guarded = instance.replace(queues={"q": {"guarantee": everything}})
-    for queued_instance in (instance, guarded):
-        assert fairlp.allocate(queued_instance, mechanism).totals.to_numpy() == pytest.approx(
-            [3, 3.5]
-        )
-
-
-def test_who_is_guaranteed_all_its_tasks_does_not_rise():
-    """bob's guarantee gives it both of its tasks, so that ann is alone in their queue from the beginning."""
-    instance = fairlp.Instance.from_arrays(
-        [[1], [1], [1]],
-        [[30]],
-        users=["ann", "bob", "carl"],
-        task_limits=[np.inf, 2, np.inf],
-        queue=["q", "q/b", ""],
-        queues={"q/b": {"guarantee": {"resource1": 2}}},
-    )
-    for mechanism, expected in (("h-drf", [14, 2, 14]), ("h-drf-counted", [13, 2, 15])):
-        for method in ("rounds", "lp", "interior-point"):
-            allocation = fairlp.allocate(instance, mechanism, method=method)
-            assert allocation.totals.to_numpy() == pytest.approx(expected)
-            assert allocation.certify() and allocation.certify(exact=True)
-
-
 def trees(seed):
     """A larger tree of floats: limits that satisfy some users early, caps, guarantees, placement, three levels."""
     rng = np.random.default_rng(seed)

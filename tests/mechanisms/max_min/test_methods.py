@@ -97,15 +97,6 @@ def planted(monkeypatch, instance, mechanism="drf", **changes):
     return fairlp.allocate(instance, mechanism, method="lp")
 
 
-def test_floors_that_gave_way_are_in_the_notes(monkeypatch):
-    assert not any(
-        "rounding decides" in note for note in fairlp.allocate(two(), "drf", method="lp").notes
-    )
-    assert any(
-        "rounding decides" in note for note in planted(monkeypatch, two(), relaxed=[1e-14]).notes
-    )
-
-
 @pytest.mark.parametrize(
     ("gaps", "expected"), [([3e-8, 1e-9], 3e-8), ([1e-9, 3e-8], 3e-8), ([1e-9, None], None)]
 )
@@ -160,14 +151,6 @@ def test_by_size(users, servers, resources, expected):
     )
 
 
-def test_zero_demands_are_no_entries():
-    instance = sized(60, 60)
-    assert pays(instance)
-    demands = np.where(np.arange(3) == np.arange(60)[:, None] % 3, instance.demands, 0.0)
-    apart = instance.replace(demands=demands)
-    assert features(apart)[0] < 3_600 and not pays(apart)  # a third of them, and users merge
-
-
 def test_what_is_merged_counts_once():
     instance = sized(12, 12)
     demands, capacities = np.tile(instance.demands, (6, 1)), np.tile(instance.capacities, (6, 1))
@@ -190,28 +173,6 @@ def test_weights_apart_take_a_larger_one():
 def test_auto_is_the_rule():
     assert fairlp.allocate(sized(50, 50), "drfh").method == "interior-point"
     assert fairlp.allocate(sized(20, 20), "drfh").method == "lp"
-
-
-def test_auto_keeps_the_method_that_takes_the_options_of_a_solver():
-    instance = sized(50, 50)
-    assert fairlp.allocate(instance, "drfh", time_limit=60).method == "interior-point"
-    assert fairlp.allocate(instance, "drfh", time_limit=60, seed=1).method == "lp"
-    assert fairlp.allocate(instance, "drfh", time_limit=60, solver="highs-ipm").method == "lp"
-
-
-def test_interior_points_take_the_options_of_their_solver():
-    instance = sized(20, 20)
-    plain, limited = (
-        fairlp.allocate(instance, "drfh", method="interior-point"),
-        {"threads": 2, "time_limit": 60},
-    )
-    np.testing.assert_allclose(
-        fairlp.allocate(instance, "drfh", method="interior-point", **limited).levels,
-        plain.levels,
-        rtol=1e-9,
-    )
-    with pytest.raises(fairlp.errors.FairlpError, match="time limit"):
-        fairlp.allocate(instance, "drfh", method="interior-point", time_limit=1e-9)
 
 
 @pytest.mark.parametrize("merge", [True, False])

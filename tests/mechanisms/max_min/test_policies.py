@@ -7,17 +7,15 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.optimize import linprog
 
 import fairlp
 import fairlp_check
 import leximin_oracle
 from fairlp import Instance
-from fairlp.errors import InstanceError, UnknownNameError
-from fairlp.formulations.gavel import JobsThatEnd, isolated_throughputs
+from fairlp.errors import InstanceError
+from fairlp.formulations.gavel import isolated_throughputs
 from fairlp.tolerances import AGREEMENT, VERIFIED
 from gavel_oracle import divided, drawn
 from own_back_ends import Truthful, liar
@@ -54,16 +52,6 @@ def test_two_jobs_on_two_kinds_have_what_they_have_in_isolation():
         assert outcome.totals.to_numpy() == pytest.approx([2.5, 2.5], rel=AGREEMENT)
         assert outcome.levels.to_numpy() == pytest.approx([1, 1], rel=AGREEMENT)
         assert outcome.certify() and outcome.certify(exact=True)
-
-
-def test_an_old_job_needs_less_of_its_isolated_throughput():
-    """One worker, rates of 1, one step each: isolated, both have 1/2. Job a came 2 ago, so it would end at 4 and has
-    1/ρ = 4/(2 + 1/x) with throughput x; b has 2(1 − x). They are equal where 4x = 2(1 − x)(2x + 1), at x = 1/2."""
-    jobs = Instance.from_arrays([[1], [1]], [[1]], users=["a", "b"], rates=[[1], [1]])
-    outcome = fairlp.allocate(jobs, "gavel", objective="finish-time", steps=[1, 1], age=[2, 0])
-    x = 0.5
-    assert outcome.totals.to_numpy() == pytest.approx([x, 1 - x], rel=AGREEMENT)
-    assert outcome.levels.to_numpy() == pytest.approx([2 * (1 - x)] * 2, rel=AGREEMENT)
 
 
 def test_without_ages_it_is_the_max_min_of_throughput_over_that_in_isolation():
@@ -273,18 +261,6 @@ def test_the_last_tangents_are_a_linear_program_with_the_same_leximin():
         assert (t >= 1) == possible
 
 
-def test_one_over_rho_is_below_its_tangents():
-    jobs = JobsThatEnd.of(TWO, [10, 5], [3, 0], [2, 1])
-    points = np.array([[0.0, 1.0, 4.0], [0.0, 2.5, 3.0]])
-    intercepts, slopes = jobs.tangents(points)
-    for throughput in np.linspace(0, 9, 50):
-        level = jobs.levels(np.full(2, throughput))
-        assert (level[:, None] <= intercepts + slopes * throughput + 1e-12).all()
-    for k in range(3):
-        point = points[:, k]
-        assert jobs.levels(point) == pytest.approx(intercepts[:, k] + slopes[:, k] * point)
-
-
 def test_a_wrong_total_is_refused():
     outcome = fairlp.allocate(TWO, "gavel", objective="total")
     assert outcome.totals.tolist() == [4, 2] and outcome.levels["b"] == pytest.approx(2 / 3)
@@ -301,32 +277,6 @@ def test_of_several_allocations_of_the_largest_total_each_is_proved():
     for first_share in (0.0, 0.3, 1.0):
         assert replace(outcome, tasks_array=np.array([[first_share], [1 - first_share]])).certify()
     assert fairlp.validate(alike, "gavel", objective="total")["agrees"].all()
-
-
-def test_total_throughput_with_falling_weights_serves_in_turn():
-    """Gavel's FIFO: with weights 3, 2, 1 on two workers of one kind the last job waits."""
-    jobs = Instance.from_arrays(
-        [[1], [1], [1]], [[1]], counts=[2], rates=[[2], [5], [9]], weights=[3, 2, 1]
-    )
-    assert fairlp.allocate(jobs, "gavel", objective="total").totals.tolist() == [2, 5, 0]
-
-
-def test_numbers_of_jobs_are_read_by_their_labels():
-    answers = [
-        fairlp.allocate(TWO, "gavel", objective="makespan", steps=steps).totals.tolist()
-        for steps in ([10, 5], {"b": 5, "a": 10}, pd.Series({"b": 5.0, "a": 10.0}), (10, 5))
-    ]
-    assert all(answer == answers[0] for answer in answers)
-
-
-def test_numbers_of_jobs_that_are_no_users_are_passed_over():
-    """So that an audit may ask what the others would have without a user, and one table serves all instances."""
-    steps = {"gone": 7, "a": 10, "b": 5}
-    for given_steps in (steps, pd.Series(steps)):
-        outcome = fairlp.allocate(TWO, "gavel", objective="makespan", steps=given_steps)
-        assert outcome.levels.min() == pytest.approx(0.4)
-        audited = fairlp.audit(TWO, outcome, "population-monotonic")
-        assert audited["holds"].iloc[0] is not None
 
 
 @pytest.mark.parametrize(
@@ -348,19 +298,6 @@ def test_numbers_of_jobs_that_are_no_users_are_passed_over():
 def test_what_an_objective_lacks_or_does_not_take_is_said(given_options, message):
     with pytest.raises(InstanceError, match=message):
         fairlp.allocate(TWO, "gavel", **given_options)
-
-
-def test_other_names_weights_of_a_makespan_and_impossible_rho_are_refused():
-    with pytest.raises(UnknownNameError, match="max-min"):
-        fairlp.allocate(TWO, "gavel", objective="maxmin")
-    with pytest.raises(InstanceError, match="makespan has no weights"):
-        fairlp.allocate(TWO.replace(weights=[1, 2]), "gavel", objective="makespan", steps=[1, 2])
-    with pytest.raises(InstanceError, match="even if it ended at once"):
-        fairlp.formulate(TWO, "gavel", objective="finish-time", steps=[1, 2], age=[90, 0], rho=0.5)
-    with pytest.raises(InstanceError, match="takes neither at= nor rho="):
-        fairlp.formulate(TWO, "gavel", at=[1, 2])
-    with pytest.raises(InstanceError, match=r"'at' has shape \(3, 1\)"):
-        fairlp.formulate(TWO, "gavel", objective="finish-time", steps=[1, 2], at=[1, 2, 3])
 
 
 def test_jobs_that_can_run_nothing_and_limits_hold_no_policy_back():
@@ -496,15 +433,6 @@ def test_water_filling_is_right_with_prices_that_are_off_and_its_proof_asks_none
     mute = fairlp.allocate(jobs, "gavel", objective="hierarchical", solver=Truthful)
     assert mute.totals.to_numpy() == pytest.approx([1 / 10001, 10000 / 10001], rel=1e-6)
     assert "no duals" in mute.unproved
-
-
-def test_linprog_knows_the_makespan_of_two_jobs():
-    """a has 10 steps at 4 or 1 a second, b 5 at 3 or 2: each alone on a kind ends after 2.5 s; t = 0.4."""
-    A = [[1, 0, 1, 0, 0], [0, 1, 0, 1, 0], [1, 1, 0, 0, 0], [0, 0, 1, 1, 0]]
-    A += [[-4, -1, 0, 0, 10], [0, 0, -3, -2, 5]]
-    t = linprog([0, 0, 0, 0, -1], A, [1, 1, 1, 1, 0, 0]).x[-1]
-    outcome = fairlp.allocate(TWO, "gavel", objective="makespan", steps=[10, 5])
-    assert t == pytest.approx(0.4) and outcome.levels.min() == pytest.approx(t)
 
 
 @pytest.mark.parametrize("objective", ["max-min", "finish-time", "hierarchical"])

@@ -125,15 +125,6 @@ def test_other_tasks_are_refused(seed):
         assert not dataclasses.replace(allocation, tasks_array=tasks * 0).certify(), allocation
 
 
-def test_the_answer_of_the_code_that_dropped_task_limits_is_refused():
-    right = fairlp.allocate(limited_in_a_queue(), "drfh")
-    wrong_allocation = dataclasses.replace(right, tasks_array=np.array([[7.0, 0.0], [16.0, 36.0]]))
-    for exact in (False, True):
-        assert "user 'b'" in wrong_allocation.certify(
-            exact=exact
-        ).message and not wrong_allocation.certify(exact=exact)
-
-
 @pytest.mark.parametrize("mechanism", ["drfh", "tsf", "h-drf", "h-drf-counted"])
 def test_a_proof_by_prices_calls_nothing_that_made_the_answer(mechanism, monkeypatch):
     instance = limited_in_a_queue()

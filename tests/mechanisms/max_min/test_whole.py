@@ -11,7 +11,6 @@ from hypothesis import given, settings, strategies as st
 import fairlp
 import whole_leximin_oracle as oracle
 from fairlp import Instance, examples
-from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError
 from profiles import many
 
 MECHANISMS = ["drfh", "c-drfh", "tsf", "cdrf", "asset"]
@@ -69,15 +68,6 @@ def test_the_two_servers_of_wang_et_al():
     allocation = fairlp.allocate(instance, "drfh", whole=True)
     assert allocation.totals.tolist() == [10, 10]
     assert allocation.rounds.level.tolist() == pytest.approx([5 / 7])
-
-
-def test_two_halves_do_not_make_a_task():
-    """Each of two servers holds one task of 3 of 5; the divisible optimum is 10/3 tasks."""
-    instance = Instance.from_arrays([[3]], [[5]], counts=[2])
-    assert fairlp.allocate(instance, "drfh").totals.tolist() == pytest.approx([10 / 3])
-    allocation = fairlp.allocate(instance, "drfh", whole=True)
-    assert allocation.totals.tolist() == [2]
-    assert fairlp.allocate(instance.pooled(), "drf-milp").totals.tolist() == [3]
 
 
 def planted(instance, tasks):
@@ -182,25 +172,6 @@ def test_a_user_without_a_whole_task_stops_no_other():
     assert alone.totals.tolist() == [0]
 
 
-def test_what_is_refused():
-    instance = examples.ghodsi()
-    with pytest.raises(InstanceError, match="whole is 'yes'; expected True or False"):
-        fairlp.allocate(instance, "drfh", whole="yes")
-    with pytest.raises(UnknownNameError, match="has no option 'whole'; it is one of "):
-        fairlp.allocate(instance, "naive-drf", whole=True)
-    with pytest.raises(NotDefinedError, match="rates are given"):
-        fairlp.allocate(Instance.from_arrays([[1]], [[2], [3]], rates=[[1, 2]]), "tsf", whole=True)
-    divisible = fairlp.allocate(instance, "drfh", whole=False)
-    assert divisible.totals.tolist() == pytest.approx([3, 2])
-
-
-def test_the_answer_travels_as_json():
-    instance = examples.load("wang-figure-1")
-    allocation = fairlp.allocate(instance, "drfh", whole=True)
-    copy = fairlp.Allocation.from_json(allocation.to_json(), instance)
-    assert copy.certify().holds and copy.parameters == {"whole": True}
-
-
 @pytest.mark.parametrize("richer", [3, 4, 5])
 def test_a_proof_tells_how_many_users_can_be_above_a_level(richer):
     """All have 2 of the tasks for which there is room, and one has the others: two and more could have 3."""
@@ -217,18 +188,6 @@ def test_a_proof_tells_how_many_users_can_be_above_a_level(richer):
             f"not the leximin: {user_count} users can be above the level {level:.6g}, and 1 are"
         )
         assert proof.message == message
-
-
-@pytest.mark.parametrize(
-    ("unable", "others"), [(1, ""), (2, " (and 1 more user)"), (4, " (and 3 more users)")]
-)
-def test_users_who_can_run_no_whole_task_are_counted(unable, others):
-    demands = [[1]] + [[9]] * unable
-    users = ["ann", *(f"large{k}" for k in range(unable))]
-    instance = Instance.from_arrays(demands, [[5]], users=users)
-    notes = fairlp.allocate(instance, "drfh", whole=True, oversized="divide").notes
-    note = f"user 'large0'{others} could not run one whole task even alone"
-    assert [text.startswith(note) for text in notes].count(True) == 1
 
 
 def test_tasks_that_fit_together_but_not_on_one_of_the_servers_are_refused():

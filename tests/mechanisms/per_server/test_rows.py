@@ -11,9 +11,7 @@ from fairlp import Instance, examples
 from fairlp.errors import (
     FairlpWarning,
     InstanceError,
-    NotConvergedError,
     UnknownNameError,
-    UnsupportedError,
 )
 from fairlp.mechanisms.per_server.time_market import time_market
 from fairlp.models.instances.merging import merge_servers
@@ -170,56 +168,6 @@ def test_the_market_of_time_gives_out_no_more_than_all_the_time():
 
 
 # --- what does not settle, options, validate -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", ["best-response", "sweeps", "algorithm-1"])
-def test_what_has_not_settled_says_so(method):
-    expected = (
-        r"has not settled after 1 sweeps: the last one still moved 0\.\d+ "
-        r".*user 'user\d' could run .*most_sweeps"
-    )
-    with pytest.raises(NotConvergedError, match=expected):
-        allocate(examples.load("khamse-ashari-table-3"), "rdm", method, most_sweeps=1)
-
-
-def test_options_belong_to_methods():
-    instance = examples.load("khamse-ashari-figure-1")
-    cases = [
-        (
-            {"delay": 1},
-            UnknownNameError,
-            "method 'best-response' has no option 'delay'; it is one of method='distributed'",
-        ),
-        (
-            {"method": "distributed", "most_sweeps": 3},
-            UnknownNameError,
-            "has no option 'most_sweeps'",
-        ),
-        (
-            {"method": "distributed", "procedure": "algorithm1"},
-            UnknownNameError,
-            "did you mean 'algorithm-1'",
-        ),
-        (
-            {"method": "distributed", "delay": -1},
-            UnsupportedError,
-            "delay=-1; expected a finite number ≥ 0",
-        ),
-        (
-            {"method": "distributed", "period": 0},
-            UnsupportedError,
-            "period=0; expected a finite number > 0",
-        ),
-        ({"method": "distributed", "period": "soon"}, UnsupportedError, "period='soon'"),
-        ({"method": "distributed", "damping": 1.5}, UnsupportedError, "damping=1.5"),
-        ({"method": "distributed", "jitter": 1}, UnsupportedError, "jitter=1"),
-        ({"method": "distributed", "time_limit": 1}, UnknownNameError, "no option 'time_limit'"),
-        ({"method": "distribute"}, UnknownNameError, "did you mean 'distributed'"),
-    ]
-    for options, error, message in cases:
-        with pytest.raises(error) as caught:
-            fairlp.allocate(instance, "psdsf-rdm", **options)
-        assert message in str(caught.value), options
 
 
 @pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm"])

@@ -156,12 +156,6 @@ def test_under_resource_division_a_note_names_who_could_gain():
     assert noted
 
 
-def test_what_was_not_asked_is_said(monkeypatch):
-    monkeypatch.setattr(rows, "MOST_PARETO", 1)
-    (note,) = fairlp.allocate(ann_and_bob(), "psdsf-rdm", merge=False).notes
-    assert "Pareto-optimal is not known: 3 pairs" in note
-
-
 @pytest.mark.parametrize("failures", [1, 4])
 def test_sweeps_that_do_not_settle_begin_elsewhere(monkeypatch, failures):
     calls = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
@@ -94,27 +93,3 @@ def test_neither_keeps_the_others():
     assert (
         fairlp.counterexample("sequential-minmax", OTHER).demands.tolist() == four.demands.tolist()
     )
-
-
-@pytest.mark.parametrize("mechanism", list(KEEPS))
-def test_with_unequal_weights_neither_is_kept(mechanism):
-    property_name = KEEPS[mechanism]
-    instance = fairlp.counterexample(mechanism, property_name)
-    assert len(set(instance.weights.tolist())) == 2
-    assert not fairlp.audit(
-        instance, fairlp.allocate(instance, mechanism), property_name
-    ).holds.iloc[0]
-    equal = instance.derived(weights=np.ones(len(instance.users)))
-    assert fairlp.audit(equal, fairlp.allocate(equal, mechanism), property_name).holds.iloc[0]
-
-
-def test_where_it_is_not_defined():
-    pair = Instance.from_arrays([[1], [1]], [[4], [4]])
-    findings = fairlp.audit(pair, np.ones((2, 2)), [OWN, OTHER])
-    assert findings.holds.tolist() == [None, None] and "whole" in findings.witness[OWN]
-    findings = fairlp.audit(pair, np.ones((2, 2)), [OWN, OTHER], whole_tasks=True)
-    assert findings.holds.tolist() == [True, None] and "several servers" in findings.witness[OTHER]
-    weighted = Instance.from_arrays([[1], [1]], [[4]], weights=[[1], [2]])
-    assert fairlp.audit(
-        weighted, np.ones((2, 1)), [OWN, OTHER], whole_tasks=True
-    ).holds.tolist() == [None, None]

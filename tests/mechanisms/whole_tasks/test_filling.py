@@ -12,8 +12,7 @@ from hypothesis import given, settings, strategies as st
 import fairlp
 from discrete_oracle import Plain
 from fairlp import Instance, examples
-from fairlp.errors import UnknownNameError
-from fairlp.mechanisms.whole_tasks import filling, on_tree, placement, precomputed
+from fairlp.mechanisms.whole_tasks import filling, placement, precomputed
 from fairlp.mechanisms.whole_tasks.filling import TIES, Filling, Pool
 from fairlp.mechanisms.whole_tasks.placement import pick_by_pick
 from profiles import by_day, many
@@ -32,16 +31,6 @@ def test_the_worked_example_of_ghodsi(method):
     assert answer.totals.to_dict() == {"A": 3, "B": 2}
     assert answer.shares.tolist() == pytest.approx([2 / 3, 2 / 3], rel=1e-15)
     assert answer.utilization.loc["pool", "cpu"] == 1.0
-
-
-@pytest.mark.parametrize("method", ["fast", "loop"])
-def test_stopping_early_leaves_33_and_3(method):
-    instance = examples.load("ghodsi-59-19")
-    stopped = fairlp.allocate(instance, "drf-discrete", method=method, rule="stop")
-    assert stopped.totals.to_dict() == {"A": 2, "B": 8}
-    assert (instance.pool - stopped.usage.loc["pool"]).tolist() == [33, 3]
-    excluded = fairlp.allocate(instance, "drf-discrete", method=method)
-    assert excluded.totals.to_dict() == {"A": 2, "B": 11}
 
 
 def test_the_order_of_picks_is_the_papers():
@@ -192,26 +181,6 @@ def test_nobody_can_run_anything():
             assert fairlp.allocate(instance, mechanism, method=method).totals.sum() == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rule": "stap"}, "did you mean 'stop'"),
-        ({"ties": "biggest"}, "ties='biggest' does not exist"),
-        ({"method": "fast", "trace": True}, "method='loop'"),
-        ({"method": "fast", "threads": 2}, "no option 'threads'"),
-        ({"solver": "scipy"}, "no method that uses a solver"),
-    ],
-)
-def test_wrong_options_say_what_is_there(options, message):
-    with pytest.raises(UnknownNameError, match=message):
-        fairlp.allocate(examples.load("ghodsi"), "drf-discrete", **options)
-
-
-def test_options_of_other_mechanisms_are_named():
-    with pytest.raises(UnknownNameError, match="one of drf-discrete"):
-        fairlp.allocate(examples.load("ghodsi"), "drf", rule="stop")
-
-
 def test_validate_compares_the_ways_to_fill():
     validation = fairlp.validate(examples.load("ghodsi-59-19"), "drf-discrete")
     assert validation.agrees.all() and list(validation.index) == ["fast", "loop"]
@@ -250,12 +219,6 @@ def filled(instance):
     return filling.Filling(Pool.of(instance)).run().tolist()
 
 
-def test_a_bracket_that_is_too_wide_ends_where_all_fits(monkeypatch):
-    limited = many_users(task_limits=[1000.0, 2000.0, 1500.0])
-    monkeypatch.setattr(filling.Filling, "bracket", lambda self, *arguments: (arguments[-1], 1e9))
-    assert filled(limited) == [1000, 2000, 1500]
-
-
 @pytest.mark.parametrize("end", [0, 1])
 def test_a_probe_that_finds_no_level_in_between_leaves_the_rest_to_the_picks(monkeypatch, end):
     small = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [2.0, 3.0]], [[900.0, 700.0]])
@@ -263,14 +226,6 @@ def test_a_probe_that_finds_no_level_in_between_leaves_the_rest_to_the_picks(mon
     monkeypatch.setattr(filling, "WINDOW", 1)
     monkeypatch.setattr(filling, "level_between", lambda *arguments: arguments[end])
     assert filled(small) == expected
-
-
-def test_a_bulk_that_does_not_fit_after_all_is_not_given(monkeypatch):
-    tree = many_users(queue=["a", "a", "b"]).derived(capacities=np.array([[90.0, 70.0]]))
-    expected = on_tree.fill(tree)
-    calls = []
-    monkeypatch.setattr(on_tree.FreeCapacity, "all_fit", lambda self, tasks: calls.append(tasks))
-    assert on_tree.fill(tree).tolist() == expected.tolist() and calls
 
 
 def test_shares_without_a_short_common_unit_are_fractions(monkeypatch):

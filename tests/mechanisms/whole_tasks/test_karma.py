@@ -6,13 +6,12 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp import Instance
-from fairlp.errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError
+from fairlp.errors import NotDefinedError
 from profiles import many
 
 
@@ -184,15 +183,6 @@ def test_who_joins_has_the_average_and_who_leaves_takes_its_credits():
     )  # by label
 
 
-def test_many_slices_at_once():
-    count = 2000
-    demand = np.arange(count) % 7 * 10**6
-    answer = fairlp.allocate(instance_of(demand, count * 10**6), "karma")
-    assert answer.totals.sum() == count * 10**6 and (answer.totals <= demand).all()
-    with pytest.raises(TooLargeError, match=r"9.01e.15 slices for 2 users"):
-        fairlp.allocate(instance_of([1, 1], 2.0**53), "karma")
-
-
 def test_slices_are_counted_as_decimals_and_may_need_several_resources():
     """0.3 is three times 0.1, and α = 0.29 of 100 slices is 29, which floats call 28.999999999999996."""
     assert fairlp.allocate(instance_of([9], 3, 0.1), "karma").totals.tolist() == [3]
@@ -217,40 +207,6 @@ def test_slices_are_counted_as_decimals_and_may_need_several_resources():
 def test_what_it_is_not_defined_for(change, message):
     with pytest.raises(NotDefinedError, match=f"karma is not defined here: .*{message}"):
         fairlp.allocate(instance_of([1, 1], 4).replace(**change), "karma")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"alpha": 1.5}, "alpha is 1.5; expected the guaranteed part of the fair share"),
-        ({"alpha": "half"}, "alpha is 'half'"),
-        ({"credits": -1}, "credits is -1; expected the credits at the beginning"),
-        ({"credits": 2.5}, "credits is 2.5"),
-        ({"state": {"user1": 3}}, "state is dict; expected that of an earlier allocation"),
-        ({"state": pd.Series([1, 1], ["user1", "user1"])}, "has a user twice"),
-        ({"state": pd.Series([1.0, np.nan], ["user1", "user2"])}, "not finite"),
-        (
-            {"state": pd.Series([1, 2.5], ["user1", "user2"])},
-            "user 'user2' 2.5 credits; expected whole numbers",
-        ),
-        (
-            {"state": pd.Series([1, 2], ["ann", "bob"])},
-            "of other users, such as 'ann'; expected some of the instance's",
-        ),
-    ],
-)
-def test_bad_options_are_named(options, message):
-    with pytest.raises(InstanceError, match=message):
-        fairlp.allocate(instance_of([1, 1], 4), "karma", **options)
-
-
-def test_mechanisms_without_a_memory_take_no_state():
-    with pytest.raises(
-        UnknownNameError, match=r"'njc' has no option 'state'; it is one of .*karma"
-    ):
-        fairlp.allocate(instance_of([1, 1], 4), "njc", state=pd.Series([1, 1]))
-    assert fairlp.allocate(instance_of([1, 1], 4), "njc").state is None
-    assert fairlp.mechanisms("karma").remembers and not fairlp.mechanisms("njc").remembers
 
 
 @pytest.mark.parametrize(("alpha", "guaranteed"), [(0.3, 1), (0.5, 1), (0.8, 2), (1.0, 3)])

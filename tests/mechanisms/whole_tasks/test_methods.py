@@ -10,12 +10,11 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.errors import SolverError, TooLargeError
-from fairlp.mechanisms.table import find
+from fairlp.errors import SolverError
 from fairlp.mechanisms.whole_tasks import leximin
 from fairlp.mechanisms.whole_tasks.filling import Filling, Keys, Pool
 from fairlp.mechanisms.whole_tasks.leximin import discrete_leximin
-from fairlp.mechanisms.whole_tasks.placement import BestFit, Servers, _steps, pick_by_pick, place
+from fairlp.mechanisms.whole_tasks.placement import BestFit, Servers, pick_by_pick, place
 from fairlp.mechanisms.whole_tasks.precomputed import FluidLevel, precomputed
 from fairlp.models.notation.model import Model
 
@@ -24,16 +23,6 @@ INF = np.inf
 
 def one(demands, capacities, **options):
     return Instance.from_arrays(demands, [capacities], **options)
-
-
-def test_a_pool_knows_who_can_run_a_whole_task_and_where():
-    pool = Pool.of(one([[1.0], [11.0], [1.0], [1.0]], [10.0], task_limits=[INF, INF, 0.5, 2.5]))
-    assert pool.can_run.tolist() == [True, False, False, True] and pool.limits.tolist() == [
-        INF,
-        0,
-        0,
-        2,
-    ]
 
 
 LARGE = 2**60
@@ -153,11 +142,6 @@ def test_of_resources_that_tie_by_rounding_the_smaller_one_counts():
 # --- placement -------------------------------------------------------------------------------------------------------
 
 
-def test_distances_that_rounding_tells_apart_are_equal():
-    assert len(set(_steps(np.array([0.3, 0.1 + 0.2, 0.3 - 5e-17])).tolist())) == 1
-    assert len(set(_steps(np.array([0.3, 0.3 + 1e-9])).tolist())) == 2
-
-
 def test_a_placement_keeps_to_eligible_servers_limits_and_slots():
     eligible = np.array([[True, False], [False, True]])
     instance = Instance.from_arrays(
@@ -212,20 +196,3 @@ def test_a_first_level_that_is_not_the_best_is_raised(monkeypatch):
     optimum = discrete_leximin(instance, Pool.of(instance))
     assert optimum.levels == expected.levels and optimum.tasks.tolist() == expected.tasks.tolist()
     assert leximin.DiscreteLeximin(optimum.tasks).levels == []
-
-
-@pytest.mark.parametrize(
-    "mechanism", ["drf-discrete", "sequential-minmax", "h-drf-discrete", "h-drf-naive"]
-)
-def test_more_tasks_than_floats_count_are_refused(mechanism):
-    instance = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0]], [[1e25, 1e25]], users=["ann", "bob"])
-    with pytest.raises(TooLargeError, match=r"user 'bob' has 3.33e\+24 whole tasks alone"):
-        fairlp.allocate(instance, mechanism)
-    few_tasks = instance.replace(task_limits=[3, 2])
-    assert fairlp.allocate(few_tasks, mechanism).totals.to_list() == [3, 2]
-
-
-def test_mechanisms_of_whole_tasks_say_so():
-    whole = {name for name in fairlp.mechanisms().index if find(name).whole_tasks}
-    assert {"pdrf", "drf-discrete", "drf-milp", "sequential-minmax", "karma"} <= whole
-    assert not whole & {"drf", "edrf", "drfh", "tsf", "ceei", "njc", "kueue", "dynamic-drf"}

@@ -85,17 +85,6 @@ def test_the_proof_refuses_a_smaller_product_and_fewer_users():
     assert not parts.holds and "no whole numbers" in parts.message
 
 
-def test_an_integer_program_is_not_proved_in_rationals():
-    assert not shared([[1], [1]], [[4]]).certify(exact=True).holds
-
-
-def test_the_program_prints_steps_of_the_logarithm():
-    instance = fairlp.Instance.from_arrays([[1], [1]], [[4]])
-    text = str(fairlp.formulate(instance, "mnw"))
-    assert "∑_n,k φ[n]·w[k]·z[n,k]" in text
-    assert "∑_i x[n,i] = ∑_k z[n,k]" in text
-
-
 # Which properties hold: the smallest instances that break them. See docs/results.md.
 
 

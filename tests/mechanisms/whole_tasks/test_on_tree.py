@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp import examples
-from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError
+from fairlp.errors import InstanceError
 from fairlp.models.instances.rationals import decimal
 from fairlp.models.trees.tree import rational_tree
 from profiles import many
@@ -68,24 +68,6 @@ def test_the_more_there_is_the_nearer_to_divisible_tasks(seed, scale):
     able_users = divided.totals > 0
     slack = 1 / divided.tasks_per_level[able_users] * len(able_users)
     assert allocation.levels[able_users].min() >= divided.levels[able_users].min() - slack.max()
-
-
-def test_what_it_is_not_defined_for_and_what_it_says():
-    instance = fairlp.Instance.from_arrays(
-        [[1], [9]], [[4]], queue=["a", "b"], queues={"a": {"cap": {"resource1": 2}}}
-    )
-    allocation = fairlp.allocate(instance, "h-drf-discrete")
-    assert (
-        allocation.totals.tolist() == [2, 0]
-        and "could not run one whole task" in allocation.notes[0]
-    )
-    with pytest.raises(NotDefinedError, match="queue 'a' has a guarantee"):
-        fairlp.allocate(
-            instance.replace(queues={"a": {"guarantee": {"resource1": 2}}}), "h-drf-discrete"
-        )
-    with pytest.raises(UnknownNameError, match="larger"):
-        fairlp.allocate(instance, "h-drf-discrete", ties="largest")
-    assert fairlp.validate(instance, "h-drf-discrete").agrees.all()
 
 
 def test_a_naive_tree_of_shares_starves_in_time():

@@ -11,7 +11,6 @@ from hypothesis import given, settings, strategies as st
 import fairlp
 from discrete_oracle import Plain
 from fairlp import Instance, examples
-from fairlp.errors import UnknownNameError
 from fairlp.mechanisms.whole_tasks import precomputed
 from fairlp.mechanisms.whole_tasks.filling import Pool
 from fairlp.mechanisms.whole_tasks.leximin import discrete_leximin
@@ -192,15 +191,6 @@ def test_every_method_has_the_floors_of_divisible_drf():
     assert (fairlp.allocate(instance, "drf-discrete").totals - totals).tolist() == [0, 2]
 
 
-def test_wrong_options_of_pdrf():
-    with pytest.raises(
-        UnknownNameError, match="repair='ascend' does not exist; did you mean 'ascending'"
-    ):
-        fairlp.allocate(examples.load("ghodsi"), "pdrf", repair="ascend")
-    with pytest.raises(UnknownNameError, match="nothing to repair"):
-        fairlp.allocate(examples.load("ghodsi"), "pdrf", repair="filling", divisible=True)
-
-
 @pytest.mark.parametrize("seed", range(many(40)))
 def test_the_integer_programs_give_the_leximin_of_brute_force(seed):
     rng = np.random.default_rng(seed)
@@ -219,29 +209,6 @@ def test_the_integer_programs_give_the_leximin_of_brute_force(seed):
     )
     greedy = plain.levels(fairlp.allocate(instance, "drf-discrete").totals.astype(int).tolist())
     assert greedy <= best and greedy[:1] == best[:1]  # filling attains the largest smallest level
-
-
-@pytest.mark.parametrize("solver", ["highs", "scipy", "glpk", "scip"])
-def test_any_integer_solver_gives_the_same_leximin(solver):
-    if not fairlp.solvers().loc[solver, "available"]:
-        pytest.skip(f"{solver} is not installed")
-    instance = Instance.from_arrays(
-        [[2, 1], [1, 3], [3, 1], [1, 1]], [[17, 13]], weights=[1, 2, 1, 1]
-    )
-    allocation = fairlp.allocate(instance, "drf-milp", solver=solver)
-    plain = Plain(instance.demands, instance.pool, instance.weights)
-    assert plain.levels(allocation.totals.astype(int).tolist()) == plain.leximin()
-    assert allocation.rounds["users at or below"].iloc[-1] == 4
-
-
-def test_the_integer_program_reads_and_exports(tmp_path):
-    model = fairlp.formulate(examples.load("ghodsi"), "drf-milp")
-    assert "integer" in str(model)
-    model.write(tmp_path / "round.mps")
-    solution = fairlp.read_program(tmp_path / "round.mps").solve()
-    assert solution.objective == pytest.approx(2 / 3)
-    assert fairlp.formulate(examples.load("ghodsi"), "pdrf").solve().objective == pytest.approx(2.0)
-    assert fairlp.validate(examples.load("cycles"), "drf-milp").agrees.all()
 
 
 def test_cycles_of_a_higher_order_give_nobody_more_than_it_asks_for():

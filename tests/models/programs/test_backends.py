@@ -9,7 +9,7 @@ import pytest
 
 import fairlp
 from fairlp import Capability, Model, Raw, Termination
-from fairlp.models.programs.certificate import certify
+from fairlp.models.programs.certificate import verify
 from fairlp.models.programs.rays import proves_infeasible, proves_unbounded
 from fairlp.models.programs.status import Point
 from fairlp.solvers.backends.scaling import equilibrate
@@ -172,7 +172,7 @@ def test_integer_certificates_say_bound_gap_and_feasibility(solver):
         and not certificate.is_optimal
         and "bound 25 as the solver says" in str(certificate)
     )
-    assert certify(solution.program, solution.x, bound=30.0).gap == pytest.approx(5 / 15)
+    assert verify(solution.program, solution.x, bound=30.0).gap == pytest.approx(5 / 15)
 
 
 @pytest.mark.parametrize("solver", solvers())
@@ -476,9 +476,9 @@ def test_what_is_not_rounding_in_the_unit_of_a_row_is_seen():
     model.constraint("fix", x == 1e-12)
     model.constraint("above", y >= x)
     program = model.compile()
-    assert not certify(program, np.array([1e-12, 0.9e-12])).is_feasible
-    assert not certify(program, np.array([0.0, 1e-12])).is_feasible
-    assert certify(program, np.array([1e-12, 1e-12])).is_feasible
+    assert not verify(program, np.array([1e-12, 0.9e-12])).is_feasible
+    assert not verify(program, np.array([0.0, 1e-12])).is_feasible
+    assert verify(program, np.array([1e-12, 1e-12])).is_feasible
 
 
 WRONG_PARTS = [

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import fairlp
 import small_programs
 from fairlp.models.programs import sizes
-from fairlp.models.programs.certificate import certify, dual_bound
+from fairlp.models.programs.certificate import dual_bound, verify
 from fairlp.models.programs.integers import at_integers
 from fairlp.models.programs.program import Block, Program
 from fairlp.models.programs.rays import proves_infeasible, proves_unbounded
@@ -55,7 +55,7 @@ def mirrored():
 
 def test_the_optimum_is_proved_in_both_senses():
     for p, x, duals in ((program(), X, DUALS), mirrored()):
-        proof = certify(p, x, duals)
+        proof = verify(p, x, duals)
         assert proof.is_optimal and proof.is_feasible and proof.gap == proof.dual_residual == 0
         assert proof.primal_residual == proof.complementarity == proof.integrality_residual == 0
 
@@ -77,15 +77,15 @@ def test_what_is_beyond_a_side_or_a_bound_is_seen(deviation, side, x):
         "a variable below its bound": np.array([0.0, 3.0]),
     }
     planted = inside[side] + deviation * (np.array(x) - inside[side])
-    assert certify(program(), inside[side], None).is_feasible
-    proof = certify(program(), planted, None)
+    assert verify(program(), inside[side], None).is_feasible
+    proof = verify(program(), planted, None)
     assert not proof.is_feasible and proof.primal_residual > deviation / 8
-    assert not certify(program(), planted, DUALS).is_optimal
+    assert not verify(program(), planted, DUALS).is_optimal
 
 
 @pytest.mark.parametrize("deviation", OFF)
 def test_a_feasible_point_that_is_not_optimal_has_a_gap(deviation):
-    proof = certify(program(), np.array([3.0, 1.0 - deviation]), DUALS)
+    proof = verify(program(), np.array([3.0, 1.0 - deviation]), DUALS)
     assert proof.is_feasible and not proof.is_optimal
     assert (
         proof.gap == pytest.approx(2 * deviation / 11, rel=0.3)
@@ -100,7 +100,7 @@ def test_a_dual_of_the_wrong_sign_is_seen(deviation, row, sign):
     for p, x, factor in ((program(), X, 1.0), (*mirrored()[:2], -1.0)):
         duals = np.zeros(2)
         duals[row] = sign * deviation * factor
-        proof = certify(p, x, duals)
+        proof = verify(p, x, duals)
         assert proof.dual_residual > deviation / 16 and not proof.is_optimal
 
 
@@ -108,21 +108,21 @@ def test_a_dual_of_the_wrong_sign_is_seen(deviation, row, sign):
 def test_a_reduced_cost_without_a_bound_is_seen(deviation):
     """y is free, so that its reduced cost must be 0: 2 less what the row charges."""
     for change in (deviation, -deviation):
-        proof = certify(program(), X, DUALS + np.array([change, 0.0]))
+        proof = verify(program(), X, DUALS + np.array([change, 0.0]))
         assert proof.dual_residual > deviation / 16 and not proof.is_optimal
 
 
 def test_a_reduced_cost_belongs_to_the_bound_on_its_side():
     """x stays below its upper bound though it pays: the gap is what that costs."""
-    proof = certify(program(), np.array([1.0, 3.0]), DUALS)
+    proof = verify(program(), np.array([1.0, 3.0]), DUALS)
     assert proof.is_feasible and proof.dual_residual == 0 and proof.gap == pytest.approx(2 / 11)
 
 
 @pytest.mark.parametrize("deviation", [10 * VERIFIED, 0.01, 0.5])
 def test_a_fraction_of_an_integer_variable_is_seen(deviation):
     whole = program(integrality=np.array([1, 0], dtype=np.uint8))
-    assert certify(whole, X, None).is_feasible
-    proof = certify(whole, np.array([3.0 - deviation, 1.0]), None)
+    assert verify(whole, X, None).is_feasible
+    proof = verify(whole, np.array([3.0 - deviation, 1.0]), None)
     assert (
         proof.integrality_residual == pytest.approx(deviation)
         and proof.primal_residual == 0
@@ -132,9 +132,9 @@ def test_a_fraction_of_an_integer_variable_is_seen(deviation):
 
 def test_the_words_of_a_certificate_say_how_far_an_integer_is_off_a_whole_number():
     whole = program(integrality=np.array([1, 0], dtype=np.uint8))
-    assert "integer" not in str(certify(whole, X, None))
-    assert "integer" not in str(certify(program(), X * np.nan, DUALS))
-    fractional = certify(whole, np.array([2.75, 1.0]), None)
+    assert "integer" not in str(verify(whole, X, None))
+    assert "integer" not in str(verify(program(), X * np.nan, DUALS))
+    fractional = verify(whole, np.array([2.75, 1.0]), None)
     assert fractional.verdict == (
         "not feasible: primal residual 0.0e+00, an integer 2.5e-01 off a whole number, no duals"
     )
@@ -158,10 +158,10 @@ def labelled():
     ],
 )
 def test_a_certificate_names_the_row_or_variable_that_is_violated_most(x, text):
-    certificate = certify(labelled(), np.array(x), DUALS)
+    certificate = verify(labelled(), np.array(x), DUALS)
     assert certificate.violation == text
     assert f"primal residual {certificate.primal_residual:.1e} ({text}), dual" in str(certificate)
-    assert certify(labelled(), X, DUALS).violation == ""
+    assert verify(labelled(), X, DUALS).violation == ""
 
 
 @pytest.mark.parametrize(
@@ -175,27 +175,27 @@ def test_a_certificate_names_the_row_or_variable_that_is_violated_most(x, text):
     ],
 )
 def test_a_certificate_names_the_price_whose_sign_is_wrong(duals, text):
-    certificate = certify(labelled(), X, np.array(duals))
+    certificate = verify(labelled(), X, np.array(duals))
     assert certificate.price_error == text
     assert f"dual residual {certificate.dual_residual:.1e} ({text}), gap" in str(certificate)
-    assert certify(labelled(), X, DUALS).price_error == ""
+    assert verify(labelled(), X, DUALS).price_error == ""
 
 
 def test_a_program_without_names_has_numbers_of_rows_and_variables():
     unnamed = labelled().replace(rows=(), columns=())
-    assert certify(unnamed, np.array([3.0, 1.5])).violation == "row '0' is violated by 0.5"
+    assert verify(unnamed, np.array([3.0, 1.5])).violation == "row '0' is violated by 0.5"
     text = "a bound of variable '0' is violated by 0.25"
-    assert certify(unnamed, np.array([-0.25, 1.0])).violation == text
+    assert verify(unnamed, np.array([-0.25, 1.0])).violation == text
 
 
 def test_a_certificate_within_its_tolerance_names_no_row():
-    certificate = certify(labelled(), X + np.array([0.0, 1e-5]), DUALS)
+    certificate = verify(labelled(), X + np.array([0.0, 1e-5]), DUALS)
     assert "violated" in str(certificate)
     assert "violated" not in str(dataclasses.replace(certificate, tolerance=1e-3))
 
 
 def test_the_words_of_a_certificate_say_the_tolerance_that_was_asked_where_it_is_loose():
-    proof = certify(program(), np.array([1.0, 3.0]), DUALS)
+    proof = verify(program(), np.array([1.0, 3.0]), DUALS)
     assert "asked" not in str(proof)
     loose = dataclasses.replace(proof, tolerance=1e-3)
     assert loose.verdict.startswith("not proved optimal: ")
@@ -203,7 +203,7 @@ def test_the_words_of_a_certificate_say_the_tolerance_that_was_asked_where_it_is
 
 
 def test_without_duals_nothing_is_optimal():
-    proof = certify(program(), X, None)
+    proof = verify(program(), X, None)
     assert (
         proof.is_feasible
         and not proof.is_optimal
@@ -231,8 +231,8 @@ def test_residuals_do_not_depend_on_the_units_of_rows_columns_and_objective(scal
         (X, DUALS + np.array([1e-3, 0])),
         (X, DUALS * [1, 0] - [0, 1e-3]),
     ):
-        first = dataclasses.astuple(certify(p, x, duals))[:7]
-        second = dataclasses.astuple(certify(instance, x / columns, 7 * duals / rows))[:7]
+        first = dataclasses.astuple(verify(p, x, duals))[:7]
+        second = dataclasses.astuple(verify(instance, x / columns, 7 * duals / rows))[:7]
         assert second == pytest.approx(first, rel=1e-6, abs=1e-12)
 
 
@@ -271,14 +271,14 @@ def endless(cost):
 def test_a_reduced_cost_of_a_column_without_end_counts_beside_costs_of_any_size(cost):
     """Relative to its own terms, or in the unit of the costs, which is 1 here."""
     p, x = endless(cost), np.array([1.0, 0.0, 0.0])
-    certificate = certify(p, x, np.zeros(1))
+    certificate = verify(p, x, np.zeros(1))
     assert not certificate.is_optimal
     assert certificate.dual_residual == pytest.approx(min(1.0, cost * VERIFIED / FEASIBILITY))
-    assert certify(endless(1e-10), x, np.zeros(1)).is_optimal  # as good as no cost
+    assert verify(endless(1e-10), x, np.zeros(1)).is_optimal  # as good as no cost
     # where rows bound the column, by what it is worth there
     z_has_an_end = p.replace(col_upper=np.array([1.0, INF, 1.0]))
-    assert certify(z_has_an_end, x, np.zeros(1)).is_optimal
-    assert certify(p.replace(c=np.array([1e9, 0.0, 0.0])), x, np.zeros(1)).is_optimal
+    assert verify(z_has_an_end, x, np.zeros(1)).is_optimal
+    assert verify(p.replace(c=np.array([1e9, 0.0, 0.0])), x, np.zeros(1)).is_optimal
 
 
 def test_a_column_in_no_row_can_be_unbounded():
@@ -288,7 +288,7 @@ def test_a_column_in_no_row_can_be_unbounded():
         row_upper=np.full(2, INF),
         col_upper=np.full(2, INF),
     )
-    assert not certify(p, np.zeros(2), np.zeros(2)).is_optimal
+    assert not verify(p, np.zeros(2), np.zeros(2)).is_optimal
 
 
 def test_a_dual_of_the_wrong_sign_proves_nothing_even_on_a_row_of_zeros():
@@ -296,7 +296,7 @@ def test_a_dual_of_the_wrong_sign_proves_nothing_even_on_a_row_of_zeros():
     p = endless(0.0).replace(
         c=np.array([0.0, 0.0, 1.0]), row_upper=np.zeros(1), col_upper=np.array([1.0, 0.0, INF])
     )
-    assert not certify(p, np.zeros(3), -np.ones(1)).is_optimal
+    assert not verify(p, np.zeros(3), -np.ones(1)).is_optimal
 
 
 def test_duals_that_cancel_do_not_hide_a_gap():
@@ -306,8 +306,8 @@ def test_duals_that_cancel_do_not_hide_a_gap():
         row_upper=np.full(2, 4.0),
         c=np.ones(2),
     )
-    assert certify(twice, X, np.array([1e8, 1 - 1e8])).is_optimal
-    proof = certify(twice, X, np.array([1e8, 2 - 1e8]))
+    assert verify(twice, X, np.array([1e8, 1 - 1e8])).is_optimal
+    proof = verify(twice, X, np.array([1e8, 2 - 1e8]))
     assert not proof.is_optimal and proof.gap > 0.1
 
 
@@ -317,18 +317,18 @@ def test_what_is_not_a_number_is_neither_feasible_nor_optimal(value):
         x, duals = X.copy(), DUALS.copy()
         x[place], duals[place] = value, value
         assert (
-            not certify(program(), x, DUALS).is_feasible
-            and not certify(program(), x, DUALS).is_optimal
+            not verify(program(), x, DUALS).is_feasible
+            and not verify(program(), x, DUALS).is_optimal
         )
         assert (
-            certify(program(), X, duals).is_feasible and not certify(program(), X, duals).is_optimal
+            verify(program(), X, duals).is_feasible and not verify(program(), X, duals).is_optimal
         )
 
 
 def test_a_bound_is_missed_by_a_part_of_what_its_rows_are_made_of():
     p = program(row_upper=np.full(2, INF), row_lower=np.zeros(2), col_lower=np.zeros(2))
-    assert certify(p, np.array([-4e-33, 1.0]), None).primal_residual < 1e-30
-    assert not certify(p, np.array([-1e-3, 1.0]), None).is_feasible
+    assert verify(p, np.array([-4e-33, 1.0]), None).primal_residual < 1e-30
+    assert not verify(p, np.array([-1e-3, 1.0]), None).is_feasible
 
 
 @pytest.mark.parametrize(
@@ -358,24 +358,24 @@ def test_noise_in_a_program_that_has_no_unit_is_noise(noise):
         col_upper=np.full(2, INF),
         rows=(Block("row", (), 0, 3),),
     )
-    assert certify(p, np.array([noise, -noise]), np.array([0.5, 0.5, 0.0])).is_optimal
-    assert not certify(p, np.array([1e-3, -1e-3]), np.array([0.5, 0.5, 0.0])).is_feasible
+    assert verify(p, np.array([noise, -noise]), np.array([0.5, 0.5, 0.0])).is_optimal
+    assert not verify(p, np.array([1e-3, -1e-3]), np.array([0.5, 0.5, 0.0])).is_feasible
     endless = p.replace(c=np.array([0.0, -1.0]))
-    assert not certify(endless, np.zeros(2), np.zeros(3)).is_optimal
+    assert not verify(endless, np.zeros(2), np.zeros(3)).is_optimal
 
 
 def test_an_optimum_of_zero_is_known_to_a_solvers_tolerance_of_what_the_objective_could_be():
     small_program = program(
         sense="min", c=np.array([2.0, 2.0]), col_lower=np.zeros(2), row_lower=np.full(2, -INF)
     )
-    assert certify(small_program, np.array([1e-11, 0.0]), np.zeros(2)).is_optimal
-    assert not certify(small_program, np.array([1e-6, 0.0]), np.zeros(2)).is_optimal
+    assert verify(small_program, np.array([1e-11, 0.0]), np.zeros(2)).is_optimal
+    assert not verify(small_program, np.array([1e-6, 0.0]), np.zeros(2)).is_optimal
     # a dual of 1e-12 beside costs of 3 is as good as none, one of 1e-6 is not
     instance = small_program.replace(
         c=np.array([3.0, 0.0]), col_lower=np.array([0.0, -INF]), row_lower=np.array([-6.0, -INF])
     )
-    assert certify(instance, np.zeros(2), np.array([-1e-12, 0.0])).is_optimal
-    assert not certify(instance, np.zeros(2), np.array([-1e-3, 0.0])).is_optimal
+    assert verify(instance, np.zeros(2), np.array([-1e-12, 0.0])).is_optimal
+    assert not verify(instance, np.zeros(2), np.array([-1e-3, 0.0])).is_optimal
 
 
 def test_what_rows_and_bounds_let_a_column_reach():
@@ -417,8 +417,8 @@ def test_noise_in_a_column_that_nothing_gives_a_size_is_noise_beside_others_of_a
         rows=(Block("row", (), 0, 1),),
         columns=(Block("column", (), 0, 3),),
     )
-    assert certify(p, np.array([-4e-33, 0.0, 0.0]), np.zeros(1)).is_optimal
-    assert not certify(p, np.array([-1e-3, 0.0, 0.0]), None).is_feasible
+    assert verify(p, np.array([-4e-33, 0.0, 0.0]), np.zeros(1)).is_optimal
+    assert not verify(p, np.array([-1e-3, 0.0, 0.0]), None).is_feasible
 
 
 def test_what_is_left_at_the_integers_has_the_room_that_they_leave():

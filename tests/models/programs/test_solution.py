@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import fairlp
 from fairlp.errors import NoSolutionError, SolverError, UnsupportedError
 from fairlp.models.programs import backends
-from fairlp.models.programs.certificate import Certificate, certify
+from fairlp.models.programs.certificate import Certificate, verify
 from fairlp.models.programs.options import Options
 from fairlp.models.programs.program import LogTerms
 from fairlp.models.programs.protocols import Capability
@@ -47,40 +47,40 @@ def test_complementarity_alone_decides_nothing_and_missing_duals_do():
 def test_a_wrong_dual_that_another_one_hides_is_seen(deviation):
     """max x: x <= 1 twice: duals 1 + off and −off leave the reduced cost at 0."""
     p = program([[1.0], [1.0]], [(-INF, 1.0)] * 2, [(0.0, INF)], [1.0])
-    assert certify(p, np.ones(1), np.array([1.0, 0.0])).is_optimal
-    assert certify(p, np.ones(1), np.array([0.25, 0.75])).is_optimal
-    certificate = certify(p, np.ones(1), np.array([1.0 + deviation, -deviation]))
+    assert verify(p, np.ones(1), np.array([1.0, 0.0])).is_optimal
+    assert verify(p, np.ones(1), np.array([0.25, 0.75])).is_optimal
+    certificate = verify(p, np.ones(1), np.array([1.0 + deviation, -deviation]))
     assert certificate.dual_residual > deviation / 4 and not certificate.is_optimal
 
 
 def test_a_dual_objective_above_the_primal_one_is_a_gap():
     """min x: x >= 1, at a point that is below: cheaper than it may be."""
     p = program([[1.0]], [(1.0, INF)], [(0.0, INF)], [1.0], "min")
-    assert certify(p, np.ones(1), np.ones(1)).gap == 0.0
-    assert certify(p, np.full(1, 0.5), np.ones(1)).gap == pytest.approx(0.5)
+    assert verify(p, np.ones(1), np.ones(1)).gap == 0.0
+    assert verify(p, np.full(1, 0.5), np.ones(1)).gap == pytest.approx(0.5)
 
 
 def test_the_largest_violation_counts_wherever_it_is():
     p = program(np.eye(2), [(1.0, 2.0), (1.0, 2.0)], [(0.0, 9.0), (0.0, 9.0)])
-    assert certify(p, np.array([0.5, 2.0 + 1e-5]), None).primal_residual > 0.2
-    assert certify(p, np.array([4.0, 1.0 - 1e-5]), None).primal_residual > 0.2
+    assert verify(p, np.array([0.5, 2.0 + 1e-5]), None).primal_residual > 0.2
+    assert verify(p, np.array([4.0, 1.0 - 1e-5]), None).primal_residual > 0.2
     bounds = program(np.eye(2), [(0.0, 2.0), (0.0, 2.0)], [(1.0, 2.0), (1.0, 2.0)])
-    assert certify(bounds, np.array([0.5, 2.0 + 1e-5]), None).primal_residual > 0.2
+    assert verify(bounds, np.array([0.5, 2.0 + 1e-5]), None).primal_residual > 0.2
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_rounding_of_a_row_without_a_right_hand_side_is_no_violation_and_more_is(scale):
     """x <= y, where both could be 1: 1e-13 of it is noise, 1e-7 is not."""
     p = program([[1.0, 1.0], [1.0, -1.0]], [(-INF, scale), (-INF, 0.0)], [(0.0, INF)] * 2)
-    assert certify(p, scale * np.array([1e-13, 0.0]), None).is_feasible
-    assert not certify(p, scale * np.array([1e-7, 0.0]), None).is_feasible
+    assert verify(p, scale * np.array([1e-13, 0.0]), None).is_feasible
+    assert not verify(p, scale * np.array([1e-7, 0.0]), None).is_feasible
 
 
 def test_a_row_is_as_large_as_its_larger_side_and_a_variable_as_its_tightest_row_lets_it():
     wide = program([[1.0]], [(0.0, 1e6)], [(-INF, INF)])
-    assert certify(wide, np.full(1, -1e-3), None).is_feasible
+    assert verify(wide, np.full(1, -1e-3), None).is_feasible
     two_rows = program([[1.0], [1.0]], [(-INF, 1.0), (-INF, 1e9)], [(0.0, INF)])
-    assert not certify(two_rows, np.full(1, -1e-3), None).is_feasible
+    assert not verify(two_rows, np.full(1, -1e-3), None).is_feasible
 
 
 def logarithmic():
@@ -91,16 +91,16 @@ def logarithmic():
 
 def test_the_gradient_of_logarithms_is_certified():
     x = np.full(1, 3.0)
-    assert certify(logarithmic(), x, np.full(1, 0.25)).is_optimal
+    assert verify(logarithmic(), x, np.full(1, 0.25)).is_optimal
     for dual in (0.0, 0.25 + 1e-5, 0.25 - 1e-5, 1 / 3, -0.25):
-        assert not certify(logarithmic(), x, np.full(1, dual)).is_optimal, dual
+        assert not verify(logarithmic(), x, np.full(1, dual)).is_optimal, dual
     assert logarithmic().objective_value(x) == pytest.approx(5 + np.log(4))
 
 
 def test_without_costs_every_feasible_point_is_optimal():
     p = program([[1.0]], [(-INF, 1.0)], [(0.0, INF)])
-    assert certify(p, np.full(1, 0.5), np.ones(1)).is_optimal
-    assert not certify(p, np.full(1, 1.5), np.ones(1)).is_optimal
+    assert verify(p, np.full(1, 0.5), np.ones(1)).is_optimal
+    assert not verify(p, np.full(1, 1.5), np.ones(1)).is_optimal
 
 
 def test_rounding_in_a_price_does_not_spoil_a_proof_and_an_unbounded_variable_does():

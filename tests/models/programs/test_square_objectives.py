@@ -57,7 +57,7 @@ def test_a_fit_is_that_of_numpy(solver, noise):
 def test_a_point_beside_the_target_is_no_optimum(target):
     solution = distance(target).solve()
     beside = np.array([target * (1 + 1e-6)])
-    certificate = fairlp.models.programs.certificate.certify(solution.program, beside, np.zeros(0))
+    certificate = fairlp.models.programs.certificate.verify(solution.program, beside, np.zeros(0))
     assert not certificate.is_optimal
 
 
@@ -84,7 +84,7 @@ def test_a_goal_of_large_weight_does_not_excuse_a_small_one(solver):
     right = goals().solve("highs")
     wrong = right.x.copy()
     wrong[-1] *= 1 + 1.6e-3
-    certify = fairlp.models.programs.certificate.certify
+    certify = fairlp.models.programs.certificate.verify
     assert certify(program, right.x, right.row_duals).is_optimal
     assert not certify(program, wrong, right.row_duals).is_optimal
 

@@ -119,5 +119,5 @@ def test_numbers_in_a_small_unit_are_no_rounding(unit):
     model.minimize(x + 0)
     solution = model.solve().require_optimal()
     assert solution.objective == pytest.approx(5 * unit)
-    zero = fairlp.models.programs.certificate.certify(model.compile(), np.zeros(1))
+    zero = fairlp.models.programs.certificate.verify(model.compile(), np.zeros(1))
     assert not zero.is_feasible

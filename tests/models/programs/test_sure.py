@@ -175,7 +175,7 @@ def test_noise_of_rounding_leaves_no_ordinary_program_undecided(kind, seed, expo
 def test_models_keep_their_digits_in_any_unit(unit):
     """x + y <= 3, x − y <= 0 in numbers about ``unit``: a violation of 1e-5 of them is one."""
     p = program([[1, 1], [1, -1]], [(-INF, 3 * unit), (-INF, 0)], [POS, POS], c=[1.0, 0.5])
-    certify = fairlp.models.programs.certificate.certify
+    certify = fairlp.models.programs.certificate.verify
     assert certify(p, np.array([1.5, 1.5]) * unit, np.array([0.75, 0.25])).is_optimal
     assert not certify(p, np.array([1.50001, 1.5]) * unit, None).is_feasible
 
@@ -187,14 +187,14 @@ def test_a_large_column_elsewhere_does_not_excuse_a_row_of_fractions():
     model.constraint("order", x - y <= 0)
     model.constraint("one", x + y <= 1)
     model.maximize(z + x)
-    certify = fairlp.models.programs.certificate.certify
+    certify = fairlp.models.programs.certificate.verify
     assert not certify(model.compile(), np.array([0.500001, 0.499999, 1e6]), None).is_feasible
 
 
 def test_what_violated_rows_are_worth_belongs_to_the_gap():
     """max 1e6·x, x − y <= 0, y <= 1e-3: 5e-10 too much is nothing in the row, and 5e-4 in the objective."""
     p = program([[1, -1], [0, 1]], [(-INF, 0), (-INF, 1.0)], [POS, POS], c=[1e6, 1 - 1e6])
-    certify = fairlp.models.programs.certificate.certify
+    certify = fairlp.models.programs.certificate.verify
     duals = np.array([1e6, 1.0])
     assert certify(p, np.array([1.0, 1.0]), duals).is_optimal
     certificate = certify(p, np.array([1.0 + 5e-10, 1.0]), duals)

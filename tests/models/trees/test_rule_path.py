@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
-from fairlp.errors import InstanceError, ModelError, NotDefinedError
+from fairlp.errors import InstanceError, ModelError
 from profiles import many
 from tree_instances import for_the_oracle, guaranteed_tree, tree_instance
 from tree_oracle import filled, hierarchical
@@ -297,53 +297,6 @@ class Squares(fairlp.NodeRule):
         return (usage**2,)
 
 
-class TakesHalf(LargestShare):
-    """What is lifted is not how it says that it grows."""
-
-    def lift(self, nodes, usage):
-        return usage[nodes] / 2
-
-    def lift_growth(self, nodes, usage, growth):
-        return growth[nodes]
-
-
-class Flat(fairlp.NodeRule):
-    def measures(self, usage):
-        return (usage.sum(axis=1),)
-
-
-class FlatSecond(fairlp.NodeRule):
-    def measures(self, usage):
-        return usage, usage.sum(axis=1)
-
-
-class Bare(fairlp.NodeRule):
-    def measures(self, usage):
-        return usage
-
-
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        (Squares(), "Squares contradicts itself: the measures of node 0, in queue ''"),
-        (TakesHalf(), "TakesHalf contradicts itself: .* lift_growth"),
-        (
-            Flat(),
-            r"Flat.measures gives arrays of the shapes \[\(3,\)\]; expected .* each of the 3 nodes",
-        ),
-        (Bare(), r"Bare.measures gives arrays of the shapes \[\(2,\), \(2,\), \(2,\)\]"),
-        (FlatSecond(), r"FlatSecond.measures gives arrays of the shapes \[\(3, 2\), \(3,\)\]"),
-        (LargestShare, "the rule is .*LargestShare.*; expected an object"),
-        (None, "the rule is None; expected an object of a fairlp.NodeRule's class"),
-    ],
-)
-def test_a_rule_that_is_none_or_contradicts_itself_is_refused(rule, message, exact):
-    pool = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[10, 10]])
-    with pytest.raises(ModelError, match=message):
-        risen(pool, rule, exact=exact)
-
-
 def test_a_rule_may_divide_in_rationals():
     """Also where a node uses nothing of a resource, and before anybody has a task."""
 
@@ -377,12 +330,6 @@ def test_a_rule_with_floats_is_refused_in_rationals():
         risen(pool, Priced([0.3, 0.7]), exact=True)
     with pytest.raises(NotImplementedError, match="NodeRule does not say its measures"):
         risen(pool, fairlp.NodeRule())
-
-
-def test_given_rates_are_refused_as_what_a_task_uses_depends_on_its_server():
-    cluster = fairlp.Instance.from_arrays([[1], [1]], [[12]], rates=[[6], [12]])
-    with pytest.raises(NotDefinedError, match="expected an instance of demands and capacities"):
-        fairlp.RulePath.start(cluster, rule=LargestShare())
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -9,18 +9,8 @@ import pytest
 from cli_cases import INSTANCE, changed
 from cli_runner import error_line, run
 from fairlp.cli import ExitCode
-from fairlp_research.commands.simulations import _policies
 
 pytestmark = pytest.mark.usefixtures("jobs")
-
-
-def test_a_folder_of_a_simulation_is_not_a_file(folder_with_newcomers):
-    line = error_line(run("simulate two.yaml jobs.csv --tables runs.csv", code=ExitCode.INPUT))
-    assert line == "error: 'runs.csv' is a file; expected a folder, which may be a new one"
-
-
-def test_policies_are_completed():
-    assert "best-fit" in _policies()
 
 
 def test_no_server_has_a_slot(current_folder):

@@ -13,9 +13,7 @@ import fairlp
 import fairlp_research
 from cli_runner import error_line, fairlp_in_a_shell, run
 from fairlp.cli import ExitCode
-from fairlp.models.programs import backends
 from fairlp_research import study
-from fairlp_research.commands.studies import complete_entry
 from fairlp_research.library import running
 from study_functions import make
 
@@ -34,17 +32,6 @@ def test_a_study_is_run_and_its_file_shown(current_folder):
     assert len(runs) == 7 and runs[0].startswith(columns)
     assert "jain.asset" in run("study", "study.parquet", "--table", "runs").stdout
     assert run("study", "study.parquet", "-o", "x.csv").stdout == ""
-
-
-def test_functions_that_a_study_may_name_are_listed():
-    functions = json.loads(run("study", "--list", "--json").stdout)
-    assert [row["name"] for row in functions] == [
-        *study.generators().index,
-        *study.statistics().index,
-    ]
-    assert (
-        functions[-1]["kind"] == "statistic" and "uniform-integers" in run("study", "--list").stdout
-    )
 
 
 def test_a_file_that_holds_the_study_is_shown_and_one_of_another_is_not_replaced(current_folder):
@@ -120,56 +107,6 @@ def test_a_module_beside_a_study_replaces_none_that_fairlp_loads(current_folder)
     assert not list(current_folder.glob("* ran"))
 
 
-def test_a_scheduler_is_a_dask_cluster(current_folder):
-    distributed = pytest.importorskip("distributed")
-    make().write("small.yaml")
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        dashboard_address=":0",
-    ) as cluster:
-        address = cluster.scheduler_address
-        run("study", "small.yaml", "--allow-code", "--scheduler", address, "--csv")
-    assert study.Result.read("small.parquet").frame.equals(make().run().frame)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "expected"),
-    [
-        (("studdy.yaml",), ExitCode.INPUT, "no file .*did you mean 'study.yaml'"),
-        (("study.yaml", "--backend", "lokky"), ExitCode.INPUT, "did you mean 'loky'"),
-        (("study.yaml", "--backend", "dask"), ExitCode.INPUT, "needs a cluster"),
-        (("study.yaml", "--results", "x.csv"), ExitCode.INPUT, "a .parquet file"),
-        (("study.yaml", "--results", "no/x.parquet"), ExitCode.INPUT, "no folder 'no'"),
-        (("broken.parquet",), ExitCode.INPUT, "no whole Parquet file"),
-    ],
-)
-def test_errors_are_one_line(current_folder, arguments, code, expected):
-    run("example", "study")
-    (current_folder / "broken.parquet").write_bytes(b"PAR1")
-    result = run("study", *arguments, code=code)
-    assert re.search(expected, error_line(result)) and result.stdout == ""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        ((), "give a FILE, or --list"),
-        (("x.yaml", "--list"), "give a FILE, or --list"),
-        (("x.yaml", "--runs", "0"), "--runs"),
-        (("x", "--json", "--csv"), "exclude each other"),
-        (("x", "--scheduler", "a", "--backend", "loky"), "--backend dask"),
-        (("x.yaml", "-o", "x.parquet"), "--results FILE.parquet"),
-        (("x.parquet", "--runs", "3"), "has results already"),
-    ],
-)
-def test_usage(current_folder, arguments, expected):
-    result = run("study", *arguments, code=2)
-    assert expected in " ".join(result.stderr.replace("│", " ").split()) and result.stdout == ""
-
-
 def test_recorded_errors_make_the_exit_code_1(current_folder):
     make(grid={"users": [3], "fail_at": [0]}).write("s.yaml")
     assert "failed: ZeroDivisionError" in error_line(
@@ -218,33 +155,6 @@ def test_a_set_is_written(tmp_path):
     index = pd.read_csv(tmp_path / "set" / "index.csv", index_col="name")
     program = fairlp.read_program(tmp_path / "set" / index.loc["zeros", "file"])
     assert program.solve().objective == pytest.approx(index.loc["zeros", "optimum"], rel=1e-9)
-
-
-def test_what_has_no_file_is_told(tmp_path, monkeypatch):
-    notes = {
-        "ties": "",
-        "njc-circle": "no MPS: it has logarithms",
-        "alibaba-gpu": "left out: no data",
-    }
-    index = pd.DataFrame(
-        {"file": ["ties.mps", None, None], "note": notes.values()}, index=list(notes)
-    )
-    monkeypatch.setattr(fairlp_research.library, "write_all", lambda *_, **__: index)
-    outcome = run("library", "--write", tmp_path)
-    assert outcome.stdout.splitlines() == [
-        f"wrote {tmp_path / 'ties.mps'}",
-        "no MPS: it has logarithms",
-        f"wrote {tmp_path / 'index.csv'}",
-    ]
-    assert outcome.stderr.splitlines() == ["warning: left out: no data"]
-
-
-def test_names_of_entries_are_completed():
-    assert complete_entry("tie") == ["ties"]
-    assert complete_entry("ties,zer") == ["ties,zeros"]
-    assert (
-        complete_entry("") == list(fairlp_research.library.names()) and complete_entry("ies") == []
-    )
 
 
 #: Seconds that each planted solver takes.
@@ -325,41 +235,6 @@ def test_ctrl_c_keeps_finished_solves(monkeypatch, tmp_path):
     assert list(zip(table["entry"], table["solver"], strict=True)) == [
         ("ties", "highs"), ("ties", "scipy"), ("zeros", "highs"),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["--size", "tiny"], 2, "tiny"),
-        (["--data", "alibaba-gpu"], 2, "NAME=VALUE"),
-        (["--data", "ties=x"], 3, "needs no data"),
-        (["--write", "x", "--only", "tie"], 3, "did you mean 'ties'"),
-        (
-            ["--write", "x", "--only", "alibaba-gpu", "--data", "alibaba-gpu=nowhere"],
-            3,
-            "no folder 'nowhere'",
-        ),
-        (["--solvers", "highs", "--only", "ties,alibaba-gpu"], 3, "openb_node_list_all_node.csv"),
-        (["--solvers", "hihgs", "--only", "ties"], 3, "did you mean 'highs'"),
-        (["--solvers", "highs", "--only", "ties", "--time-limit", "0"], 2, "time-limit"),
-        (["--solvers", "highs", "--only", "ties", "--plot", "x.abc"], 3, "abc"),
-        (["--solvers", "highs", "--only", "ties", "-o", "no/r.json"], 3, "no folder"),
-        (["--only", "tie"], 3, "did you mean 'ties'"),
-        (["--repeat", "2"], 2, "say --solvers"),
-        (["--plot", "x.svg"], 2, "say --solvers"),
-        (["--write", "x", "--json"], 2, "leave out"),
-    ],
-)
-def test_what_is_asked_wrongly_is_told(arguments, code, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert message in run("library", *arguments, code=code).output
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_solver_that_is_not_here_is_refused():
-    absent = next(name for name in backends.backend_names() if backends.why_not(name))
-    outcome = run("library", "--solvers", f"highs,{absent}", "--only", "ties", code=4)
-    assert "is not available" in outcome.output
 
 
 @pytest.mark.slow

@@ -98,44 +98,6 @@ def test_an_entry_says_what_it_is():
     assert str(library.load("psdsf-theorem-2").model()).startswith("PS-DSF (time), Theorem 2")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (("tie",), fairlp.errors.UnknownNameError, "did you mean 'ties'"),
-        ((3,), fairlp.errors.UnknownNameError, "by name, not int"),
-        (
-            ("ties", "tiny"),
-            fairlp.errors.UnknownNameError,
-            "no size is called 'tiny'; known: 'small', 'medium', 'large'",
-        ),
-        (
-            ("ties", "small", -1),
-            fairlp.errors.InstanceError,
-            "seed is -1; expected a whole number of at least 0",
-        ),
-        (("ties", "small", 0.5), fairlp.errors.InstanceError, "seed is 0.5"),
-        (("ties", "small", True), fairlp.errors.InstanceError, "seed is True"),
-    ],
-)
-def test_wrong_names_sizes_and_seeds_are_told(arguments, error, message):
-    with pytest.raises(error, match=message.replace("?", ".")):
-        library.load(*arguments)
-
-
-def test_sets_asked_for_wrongly_are_told(tmp_path):
-    with pytest.raises(fairlp.errors.UnknownNameError, match="expected a list"):
-        library.write_all(tmp_path, "ties")
-    with pytest.raises(fairlp.errors.InstanceError, match="'ties' is there twice"):
-        library.write_all(tmp_path, ["ties", library.load("ties")])
-    with pytest.raises(fairlp.errors.InstanceError, match="needs no data; 'alibaba-gpu' does"):
-        library.table(data={"ties": "x"})
-    with pytest.raises(fairlp.errors.UnknownNameError, match="no suffix is called"):
-        library.write_all(tmp_path, ["ties"], suffix=".lp")
-    (tmp_path / "file").write_text("")
-    with pytest.raises(fairlp.errors.FileFormatError, match="it is a file; expected a folder"):
-        library.write_all(tmp_path / "file", ["ties"])
-
-
 def test_what_needs_data_is_left_out_and_named(tmp_path):
     index = library.write_all(tmp_path, ["ties"])
     assert list(index.index) == ["ties"]
@@ -156,11 +118,6 @@ def test_programs_come_back_from_mps_with_labels_and_the_same_optimum(name, tmp_
     assert read.solve("highs").require_optimal().objective == pytest.approx(
         float(entry.optimum.value), rel=1e-9
     )
-
-
-def test_logarithms_have_no_mps(tmp_path):
-    with pytest.raises(fairlp.FairlpError, match=r"logarithm|power"):
-        library.load("alpha-fair").write_mps(tmp_path / "x.mps")
 
 
 def test_all_are_written_with_an_index(tmp_path):
@@ -231,16 +188,6 @@ def test_optima_in_rationals_are_those_of_another_method(name, seed):
     if name != "queue-tree":  # whose levels are of the tree, in another unit
         lowest = min(level for level in verdict.levels if level is not None)
         assert float(lowest) == pytest.approx(float(optimum.value), rel=1e-12)
-
-
-def test_what_cannot_be_recomputed_says_why(monkeypatch):
-    from fairlp_research.library import entry as module
-
-    monkeypatch.setattr(module, "MOST_ROWS", 3)
-    optimum = load("zeros", users=3, servers=2).optimum
-    assert optimum.value is None and "9 rows are more than 3" in str(optimum)
-    monkeypatch.setattr(module, "MOST_ROWS", 9)
-    assert load("zeros", users=3, servers=2).optimum.value is not None
 
 
 @pytest.mark.parametrize(

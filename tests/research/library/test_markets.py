@@ -9,7 +9,7 @@ import pytest
 
 import fairlp
 import fairlp_research
-from fairlp.models.programs.certificate import certify
+from fairlp.models.programs.certificate import verify
 from profiles import many
 
 load = fairlp_research.library.load
@@ -91,7 +91,7 @@ def test_theorem_2_holds_at_what_was_planted(seed):
     point = np.concatenate(
         [np.ravel(blocks[block.name]).astype(float) for block in program.columns]
     )
-    assert certify(program, point, None).primal_residual <= 1e-14
+    assert verify(program, point, None).primal_residual <= 1e-14
     assert program.objective_value(point) == pytest.approx(float(entry.optimum.value), rel=1e-14)
     # every row of time is an equation, and the objective is their sum
     time = program.row_block("time")

@@ -8,28 +8,13 @@ import pytest
 import fairlp
 import fairlp_research
 from fairlp.formulations import max_min
-from fairlp.models.instances.merging import connected
 from fairlp.solvers.leximin.exact import exact_leximin
-from fairlp_research.library.numerics import SHAPES, blocks, shaped
 from profiles import many
 
 library = fairlp_research.library
 load = library.load
 
 SEEDS = range(many(4))
-
-
-def test_blocks_are_ten_and_a_chain_of_them_is_one():
-    for chained, parts in ((False, 10), (True, 1)):
-        user, server = np.nonzero(blocks(np.random.default_rng(0), 30, 20, chained).eligible)
-        group, _ = connected(user, server, (30, 20))
-        assert len(set(group.tolist())) == parts
-
-
-def test_shapes_are_those_of_the_benchmarks():
-    for kind in SHAPES:
-        entry = library.load(kind, seed=5, users=7, servers=4)
-        assert entry.instance.equals(shaped(kind, 7, 4, 5).replace(name=kind))
 
 
 def test_users_of_growing_errors_run_on_about_two_servers():
@@ -64,10 +49,3 @@ def test_many_rounds_takes_a_round_a_user():
     np.testing.assert_allclose(
         allocation.levels, [float(level) for level in entry.optimum.levels], rtol=1e-12
     )
-
-
-def test_magnitudes_span_twelve_orders():
-    instance = load("magnitudes").instance
-    sizes = instance.capacities[:, 0]
-    assert sizes.max() / sizes.min() >= 1e12
-    assert (instance.demands.max() / instance.demands.min()) >= 1e12

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import fairlp
 from fairlp.plots import plot_profile
 from fairlp_research.library import profile
 
@@ -63,20 +62,6 @@ def test_nothing_solved_and_nothing_there():
     assert empty.within(2).isna().all() and empty.table()["problems"].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(
-    "arguments", [{"times": -TIMES}, {"times": TIMES, "least": 0}, {"times": TIMES, "least": -1}]
-)
-def test_times_that_cannot_be_are_told(arguments):
-    with pytest.raises(fairlp.errors.InstanceError, match="expected seconds"):
-        profile(**arguments)
-
-
-@pytest.mark.parametrize("factor", [0.5, 0, float("nan")])
-def test_factors_below_1_are_told(factor):
-    with pytest.raises(fairlp.errors.InstanceError, match="of at least 1"):
-        profile(TIMES).within(factor)
-
-
 def test_the_figure_is_the_profile():
     times_profile = profile(TIMES)
     figure = plot_profile(times_profile.ratios)
@@ -92,17 +77,3 @@ def test_the_figure_is_the_profile():
         for factor, height in zip(factors, within, strict=True):
             assert height == times_profile.within(max(factor, 1.0))[line.get_label()]
     assert len(figure.legends) == 1
-
-
-def test_the_figure_of_many_solvers_has_room_for_their_names():
-    ratios = pd.DataFrame(np.ones((2, 30)), columns=[f"solver{k}" for k in range(30)])
-    assert plot_profile(ratios).get_figheight() > plot_profile(ratios.iloc[:, :3]).get_figheight()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "ratios", [pd.DataFrame({"a": [INF]}), pd.DataFrame({"a": []}, dtype=float)]
-)
-def test_figures_of_nothing_are_drawn(ratios, tmp_path):
-    plot_profile(ratios).savefig(tmp_path / "x.svg")
-    assert (tmp_path / "x.svg").stat().st_size > 1000

@@ -206,58 +206,6 @@ def test_results_are_written(tmp_path):
         library_results.write(tmp_path / "r.txt")
 
 
-@pytest.mark.parametrize(
-    ("solvers", "options", "message"),
-    [
-        ("highs", {}, "expected a list of names, such as ['highs']"),
-        ([], {}, "no solver was named"),
-        (["hihgs"], {}, "did you mean 'highs'"),
-        (["highs"], {"time_limit": 0}, "time_limit is 0; expected seconds above 0"),
-        (["highs"], {"time_limit": float("inf")}, "time_limit is inf"),
-        (["highs"], {"repeat": 0}, "repeat is 0; expected a whole number of at least 1"),
-        (["highs"], {"memory": -1}, "memory is -1; expected GiB above 0"),
-        (["highs"], {"size": "tiny"}, "no size is called 'tiny'"),
-    ],
-)
-def test_what_is_asked_wrongly_is_told(solvers, options, message):
-    with pytest.raises(fairlp.FairlpError) as error:
-        library.run(solvers, **{"entries": ["ties"], **options})
-    assert message in str(error.value)
-
-
-def test_a_solver_that_is_not_here_is_refused_before_anything_begins(monkeypatch):
-    class Absent(Dual):
-        name = "absent"
-
-        def available(self):
-            return False, "buy a licence"
-
-    monkeypatch.setattr(running, "solve_apart", lambda *_: pytest.fail("it began"))
-    with pytest.raises(fairlp.errors.SolverNotAvailableError, match="buy a licence"):
-        library.run(["highs", Absent], ["ties"])
-
-
-def test_a_solver_that_is_named_twice_is_run_once(monkeypatch):
-    monkeypatch.setattr(running, "solve_apart", failing)
-    results = library.run(["highs", "scipy", "HiGHS"], [TIES])
-    assert [row.solver for row in results.rows] == ["highs", "scipy"]
-    assert results.solvers == ("highs", "scipy")
-
-
-def test_half_of_the_memory_is_had_where_the_system_tells(monkeypatch):
-    system_values = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 3 * 2**19}
-    monkeypatch.setattr(running.os, "sysconf", system_values.__getitem__, raising=False)
-    assert running._half_of_memory() == 3.0
-
-    def unknown(name):
-        raise ValueError("unrecognized configuration name")
-
-    monkeypatch.setattr(running.os, "sysconf", unknown)
-    assert running._half_of_memory() is None
-    monkeypatch.delattr(running.os, "sysconf")
-    assert running._half_of_memory() is None
-
-
 def test_numbers_of_numpy_are_written_as_those_of_python():
     row = SolverResult(
         "ties",
@@ -273,8 +221,3 @@ def test_numbers_of_numpy_are_written_as_those_of_python():
     (record,) = json.loads(json.dumps(Results((row,), ("a",), {}, {}).to_dict()))["results"]
     assert record["accepted"] is True and (record["seconds"], record["objective"]) == (1.5, 0.5)
     assert None in record.values()
-
-
-def test_a_profile_says_how_much_it_is_of():
-    times = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 1.0], "c": [1.0, 1.0]})
-    assert repr(library.profile(times)) == "<Profile of 3 solvers on 2 problems>"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fairlp_research
-from fairlp.models.programs.certificate import certify
+from fairlp.models.programs.certificate import verify
 from fairlp_research.library.whole import best_whole_level
 from profiles import many
 
@@ -63,7 +63,7 @@ def test_whole_packing_has_its_planted_optimum_and_none_above(seed):
     program = entry.program()
     point = np.append(planted.ravel(), 1.0)
     assert (
-        certify(program, point, None).is_feasible
+        verify(program, point, None).is_feasible
         and program.objective_value(point) == entry.optimum.value
     )
     relaxed = program.replace(integrality=np.zeros(program.n_columns)).solve("highs")

@@ -24,7 +24,7 @@ from fairlp_research.papers import (
 )
 from fairlp_research.papers.registry import Run, Scale, over
 from fairlp_research.papers.reproducing import OURS, find
-from fairlp_research.papers.result import FIGURES, file_of, markdown, svg_of, write_page
+from fairlp_research.papers.result import FIGURES, file_of, markdown
 from fairlp_research.papers.verdicts import Agreement, ItemAnswer, holds, in_words
 from ledger_rows import ENTRIES, PAGE, cells_of_the_page, row, verdicts_of_the_page
 from profiles import PROFILE
@@ -164,22 +164,6 @@ def test_a_verdict_does_not_hang_on_the_seed(key, seed):
     assert row(key, seed).verdict is row(key).verdict
 
 
-@pytest.mark.parametrize("key", CHARTS)
-def test_figures_of_the_page_are_small_and_the_same_each_time(key):
-    item_row = row(key)
-    text = (FOLDER / file_of(item_row)).read_text(encoding="utf-8")
-    assert len(text.encode()) < 60_000 and f"({FIGURES}/{file_of(item_row)})" in PAGE.read_text(
-        encoding="utf-8"
-    )
-    once = svg_of(item_row.answer.chart)
-    assert once == svg_of(item_row.answer.chart)
-    assert (
-        "<svg" in text
-        and item_row.answer.chart.ylabel in once
-        and item_row.answer.chart.ylabel in text
-    )
-
-
 def test_the_page_is_what_is_generated():
     """Head, headings and figures; the rows are compared one by one above, and their numbers are the machine's."""
     rows = []
@@ -297,32 +281,6 @@ def test_instances_where_nobody_has_too_many_are_left_out(monkeypatch, lowest, v
     assert len(instances) == 20 and answer.count == 5 and answer.verdict is verdict
 
 
-def test_a_page_without_figures_has_no_folder_of_them(tmp_path):
-    (paper, *_) = OURS.values()
-    rows = (
-        ItemRow(paper.number, "bare", "so", ItemAnswer(Agreement.REFUTED, "not so", count=1)),
-        ItemRow(paper.number, "reasoned", "so", ItemAnswer(Agreement.DIFFERS, "less", "rounding")),
-        ItemRow(
-            paper.number,
-            "shown",
-            "so",
-            ItemAnswer(Agreement.REFUTED, "never", count=1, witness="demands 1"),
-        ),
-    )
-    ledger = Ledger(rows, "reduced", 0, (paper,))
-    page = write_page(ledger, tmp_path / "ledger.md")
-    text = page.read_text(encoding="utf-8")
-    assert text == markdown(ledger) and not (tmp_path / FIGURES).exists()
-    errata = text[text.index("## Where the papers") :].splitlines()[2:]
-    assert errata == [
-        f"* **{paper.number}, bare**: so. *refuted by an instance*: not so.",
-        f"* **{paper.number}, reasoned**: so. *differs*: less.",
-        "  Rounding.",
-        f"* **{paper.number}, shown**: so. *refuted by an instance*: never.",
-        "  Instance: demands 1.",
-    ]
-
-
 # Statements that planted answers break are called refuted, and the scale of a paper is that of the
 # paper.
 
@@ -336,14 +294,6 @@ def test_half_of_everything_is_not_pareto_optimal(monkeypatch):
     real = dolev.tasks_of_fractions
     monkeypatch.setattr(dolev, "tasks_of_fractions", lambda instance, x: real(instance, x / 2))
     assert refuted("004 §3, Pareto optimality, all entitled")
-
-
-def test_who_has_nothing_envies_the_others(monkeypatch):
-    real = dolev.granted
-    monkeypatch.setattr(
-        dolev, "granted", lambda instance: real(instance) * (np.arange(len(instance.users)) > 0)
-    )
-    assert refuted("004 §4, envy-freeness of the trajectory's end")
 
 
 @pytest.mark.parametrize("key", ["004 Lemma 4", "004 Remark 5"])

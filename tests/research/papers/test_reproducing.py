@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pandas as pd
 import pytest
 
 import fairlp_research
-from cli_runner import error_line, fairlp_in_a_shell, run
-from fairlp.errors import FileFormatError, StudyError, UnknownNameError
+from cli_runner import run
+from fairlp.errors import FileFormatError, UnknownNameError
 from fairlp_research.papers import Ledger, papers
 from fairlp_research.papers.registry import Run, Scale
 from fairlp_research.papers.reproducing import OURS, PAPERS, find
-from fairlp_research.papers.result import VERSION
-from fairlp_research.papers.verdicts import Agreement
-from ledger_rows import ENTRIES, ledger, row
-from paths import DOCS
+from ledger_rows import ENTRIES, ledger
 
 
 @pytest.mark.parametrize(
@@ -71,37 +67,6 @@ def test_an_item_without_its_paper_is_that_of_every_paper():
     assert [entry.paper.number for entry in find(item="Lemma 1")] == ["001", "002", "003"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (("006",), UnknownNameError, "no paper is called '006'"),
-        (("wong-2014",), UnknownNameError, "did you mean 'wang-2014'"),
-        ((7,), UnknownNameError, "by name, not int"),
-        (("002", "Figure 33"), UnknownNameError, "did you mean 'Figure 3'"),
-        (("001", "Figure 1"), UnknownNameError, "its items: Lemma 1; Lemma 2"),
-        ((None, "Figure 99"), UnknownNameError, "name a paper to see all of its items"),
-        (("002", "Fig"), UnknownNameError, "has no item 'Fig'"),
-    ],
-)
-def test_what_there_is_not_is_refused_and_what_there_is_named(arguments, error, message):
-    with pytest.raises(error, match=message):
-        fairlp_research.reproduce(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"scale": "huge"}, UnknownNameError, "no scale is called 'huge'"),
-        ({"seed": -1}, StudyError, "whole number of at least 0"),
-        ({"seed": 0.5}, StudyError, "whole number"),
-        ({"folder": "nowhere/at/all"}, FileFormatError, "there is no folder"),
-    ],
-)
-def test_options_that_mean_nothing_are_refused(options, error, message):
-    with pytest.raises(error, match=message):
-        fairlp_research.reproduce("002", "Figure 3", **options)
-
-
 def test_an_item_is_registered_once():
     with pytest.raises(ValueError, match="an item 'Figure 3' already"):
         OURS["002"].item("Figure 3", "again")
@@ -124,14 +89,6 @@ def test_a_ledger_goes_to_data_and_back():
         "not checkable",
         "refuted",
     ]
-
-
-@pytest.mark.parametrize(
-    "broken", [{}, [], {"fairlp_ledger": 2}, {"fairlp_ledger": 1, "rows": [{}]}]
-)
-def test_data_that_is_no_ledger_is_refused(broken):
-    with pytest.raises(FileFormatError, match="ledger"):
-        Ledger.from_dict(broken)
 
 
 def test_a_ledger_is_a_table_and_counts():
@@ -221,15 +178,6 @@ def test_the_command_writes_what_programs_read(tmp_path):
     assert "Verdicts" in several or "Program (7)" in several
 
 
-@pytest.mark.slow
-def test_the_command_refuses_what_it_cannot_do(tmp_path):
-    process = fairlp_in_a_shell("reproduce", "002", "Figure 33")
-    assert process.returncode == 3 and "'Figure 3'" in error_line(process)
-    assert "no .md file" in run("reproduce", "--write", tmp_path / "page.html", code=2).output
-    assert run("reproduce", "--write", tmp_path / "no" / "page.md", code=3).exit_code == 3
-    assert row("002 Figure 3").verdict is Agreement.EQUAL
-
-
 def test_the_page_is_written_by_the_command(tmp_path, monkeypatch):
     import fairlp_research.papers.reproducing as reproducing
 
@@ -240,25 +188,6 @@ def test_the_page_is_written_by_the_command(tmp_path, monkeypatch):
     assert [path.name for path in (tmp_path / "figures" / "ledger").iterdir()] == [
         "004-figure-5.svg"
     ]
-
-
-def test_the_command_draws_the_figures_of_its_items(tmp_path):
-    run("reproduce", "004", "Figure 5", "--plot", tmp_path / "figure.svg", "--no-progress")
-    assert "<svg" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
-    figure = fairlp_research.reproduce("004", "Figure 5").plot()
-    (axis,) = figure.axes
-    chart = row("004 Figure 5").answer.chart
-    assert axis.get_xlabel() == chart.xlabel and axis.get_ylabel() == chart.ylabel
-    assert [line.get_label() for line in axis.lines] == [line.label for line in chart.lines]
-
-
-def test_items_without_a_figure_say_so_when_they_are_to_be_drawn(tmp_path):
-    process = run("reproduce", "002", "Figure 3", "--plot", tmp_path / "figure.svg", code=3)
-    assert "none of these items has a figure: Figure 3; items that have one: 001 " in process.stderr
-    matches = re.findall(r'(\d{3}) "([^"]+)"', process.stderr)
-    figures = {re.sub(r"[^a-z0-9]+", "-", f"{paper} {item}".lower()) for paper, item in matches}
-    assert figures == {path.stem for path in (DOCS / "figures" / "ledger").glob("*.svg")}
-    assert not (tmp_path / "figure.svg").exists()
 
 
 # Papers of somebody else: an object, a file, a folder, an installed package.
@@ -340,45 +269,3 @@ def test_an_installed_package_brings_papers(tmp_path, monkeypatch):
         assert papers().loc["brought", "items"] == 3
     finally:
         PAPERS.__dict__.pop("brought", None)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda data: data["rows"][0].update(says=3), "rows, entry 0, says: 3; expected text"),
-        (
-            lambda data: data["rows"][0].update(numbers=3),
-            "rows, entry 0, numbers: 3; expected a list",
-        ),
-        (lambda data: data["rows"].append(3), "rows, entry 1: 3; expected a mapping"),
-        (lambda data: data.update(seed="x"), "seed: 'x'; expected a whole number"),
-        (lambda data: data.update(papers=None), "papers: None; expected a list"),
-        (lambda data: data["rows"][0].pop("ours"), "there is no 'ours'"),
-        (lambda data: data["rows"][0].update(chart={"lines": []}), "chart"),
-        (lambda data: data["rows"][0].update(verdict="fine"), "'fine' is not a valid"),
-    ],
-)
-def test_a_damaged_ledger_says_where(change, message):
-    row = {
-        "paper": "001",
-        "item": "Table 1",
-        "says": "",
-        "verdict": "equal",
-        "ours": "1",
-        "why": "",
-        "numbers": [],
-    }
-    row |= {"count": None, "size": "", "witness": "", "chart": None}
-    data = {"fairlp_ledger": 1, "scale": "reduced", "seed": 0, "papers": [], "rows": [row]}
-    data["fairlp_ledger"] = VERSION
-    assert len(Ledger.from_dict(json.loads(json.dumps(data)))) == 1
-    change(data)
-    with pytest.raises(FileFormatError, match=re.escape(message)):
-        Ledger.from_dict(data)
-
-
-@pytest.mark.slow
-def test_letters_of_properties_are_explained():
-    text = run("reproduce", "003", "Table I, C-DRFH").stdout
-    assert "SI: sharing incentive, EF: envy-free" in text and "BF: bottleneck fairness" in text
-    assert "SI: " not in run("reproduce", "003", "Figure 3").stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairlp_research.papers.reproducing import OURS, find
-from fairlp_research.papers.spelling import begins, numbers, plain
+from fairlp_research.papers.spelling import plain
 
 #: What is meant → ways to write it.
 SPELLINGS = {
@@ -57,34 +57,3 @@ def test_every_item_goes_by_its_own_name_in_any_case(key):
     paper, _, name = key.partition(" ")
     assert [entry.item for entry in find(paper, name)] == [name]
     assert [entry.item for entry in find(paper, name.upper())] == [name]
-
-
-@pytest.mark.parametrize(
-    "word", ["strategy-proofness", "fig", "example, starvation", "table of contents", "mix 3"]
-)
-def test_words_that_number_nothing_stay(word):
-    assert plain(word) == word and not numbers(word)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("Equations (32) to (36)", {f"equation {k}" for k in range(32, 37)}),
-        ("Equations (13) and (39)", {"equation 13", "equation 39"}),
-        ("Equations (1), (2) and (3)", {"equation 1", "equation 2", "equation 3"}),
-        ("Definition 6, equations (12) and (19)", {"definition 6", "equation 12", "equation 19"}),
-        ("Remarks 2 and 3", {"remark 2", "remark 3"}),
-        ("Definitions 1–6", {f"definition {k}" for k in range(1, 7)}),
-        ("§V-B, formula (9)", {"equation 9"}),
-        ("Theorem 2, worst case", {"theorem 2"}),
-        ("Table 2, demands 1–100", {"table 2"}),
-    ],
-)
-def test_the_numbers_of_a_name_are_told_apart(name, expected):
-    assert numbers(name) == expected
-
-
-def test_a_number_begins_its_own_rows_only():
-    assert begins("table 1", "table 1, tsf") and begins("figure 6", "figure 6b")
-    assert not begins("table 1", "table 10") and not begins("fig", "figure 6b")
-    assert not begins("equation 1", "equation 13")

@@ -13,17 +13,12 @@ from fairlp_research.papers import metin
 from fairlp_research.papers.registry import Run, over
 from fairlp_research.papers.verdicts import (
     Agreement,
-    Number,
     agrees,
-    beside,
     compare,
     holds,
-    in_words,
     named,
     on_instance,
     pairs,
-    picture,
-    shown,
 )
 from ledger_rows import ENTRIES, row
 
@@ -152,15 +147,6 @@ def test_an_erratum_ends_with_its_counterexample(monkeypatch):
     assert ENTRIES["004 §4, one dominant resource"].compute(Run()).verdict is Agreement.HOLDS
 
 
-def test_instances_are_told_in_words():
-    text = in_words(fairlp.examples.khamse_ashari_figure_1())
-    assert text.startswith(
-        "demands 1, 2, 10; 1, 2, 1; 1, 2, 0, capacities 9, 12, 100; 12, 12, 0, weights 1, 1, 2"
-    )
-    assert "may run on server1; server1; server1, server2" in text
-    assert shown([1e-20, 2]) == "1e-20, 2"
-
-
 @pytest.mark.parametrize(
     ("paper", "computed", "expected"),
     [
@@ -179,13 +165,6 @@ def test_half_a_unit_of_the_last_place_agrees_and_no_more(paper, computed, expec
     assert agrees(paper, computed) is expected
 
 
-def test_a_number_is_printed_with_the_papers_where_it_is_another():
-    assert str(Number("x", "1", 1.0, True)) == "x 1"
-    assert str(Number("x", "1", -0.0)) == "x 0"
-    assert str(Number("x", "2", 2 / 3, False)) == "x 0.666667 (paper: 2)"
-    assert str(Number("kept", "yes", False, False)) == "kept no (paper: yes)"
-
-
 def test_yes_and_no_stand_beside_the_truth():
     numbers = pairs({"a": "yes", "b": "no", "c": "no", "d": "yes"}, [1, 0, True, False])
     assert [number.agrees for number in numbers] == [True, True, False, False]
@@ -193,16 +172,6 @@ def test_yes_and_no_stand_beside_the_truth():
     with pytest.raises(ValueError, match="zip"):
         pairs({"a": 1}, [1, 2])
     assert named("user", [5, "1/2"]) == {"user 1": 5, "user 2": "1/2"}
-
-
-def test_twelve_numbers_are_shown_and_more_are_marked():
-    values = list(range(12))
-    twelve = beside(named("x", values), values)
-    assert twelve.verdict is Agreement.EQUAL and twelve.ours.endswith("x 12 11")
-    thirteen = beside(named("x", [*values, 12]), [*values, 99], "well", otherwise="because")
-    assert thirteen.verdict is Agreement.DIFFERS and thirteen.why == "because"
-    assert thirteen.ours.startswith("x 13 99 (paper: 12), x 1 0")
-    assert thirteen.ours.endswith("x 11 10, …") and len(thirteen.numbers) == 13
 
 
 @pytest.mark.parametrize(
@@ -221,27 +190,6 @@ def test_an_instance_refutes_what_a_paper_says_or_shows_what_it_says_is_missing(
     answer = on_instance(pool, breaks, "ours", "why", missing=missing)
     assert answer.verdict is verdict and answer.count == 1
     assert answer.witness == "demands 1, capacities 2"
-
-
-def test_all_that_an_instance_has_is_in_its_words():
-    pool = fairlp.Instance.from_arrays(
-        [[1.0], [2.0]],
-        [[4.0]],
-        task_limits=[3, np.inf],
-        entitlements=[0.25, 0.75],
-        queue=["", "a/b"],
-        queues={"a/b": {}},
-    )
-    assert in_words(pool) == (
-        "demands 1; 2, capacities 4, queues (root), a/b, task limits 3, inf, "
-        "entitlements 0.25, 0.75"
-    )
-
-
-def test_a_picture_says_what_is_seen_in_it_and_what_is_not():
-    assert picture({"a": 1, "b": False, "c": True}).ours == "seen: a, c; not: b"
-    assert picture({"a": True}).ours == "seen: a" and picture({"b": 0}).ours == "not: b"
-    assert picture({}, "why").ours == "" and picture({}).verdict is Agreement.PICTURE
 
 
 def test_statements_that_hold_or_are_refuted_count_their_instances():

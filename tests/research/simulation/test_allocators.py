@@ -11,12 +11,10 @@ from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp import Instance
-from fairlp.errors import InstanceError, NotDefinedError
 from fairlp.mechanisms.table import OWN
 from fairlp.tolerances import VERIFIED
 from fairlp_research.simulation import Workload, policies, simulate
 from profiles import many
-from simulation_cases import assert_same_bytes_again
 
 
 def workload_of(rows):
@@ -113,10 +111,6 @@ def test_karma_over_time_is_its_loop_at_every_quantum(seed, period, first):
     )
 
 
-def test_a_run_that_is_run_again_gives_the_same_bytes(monkeypatch):
-    assert_same_bytes_again(pool(6), workload_of(drawn(1, jobs=40)), "karma", monkeypatch)
-
-
 @pytest.fixture
 def in_turns():
     """Everything goes to the user who has had least so far."""
@@ -145,14 +139,6 @@ def test_a_mechanism_of_ones_own_may_remember(in_turns):
     assert simulate(pool(4), workload_of(jobs), in_turns, period=2, every=1).jobs[
         "finish"
     ].tolist() == [2, 4]
-
-
-def test_what_it_lacks_is_told():
-    jobs = workload_of([("ann", 0, 1, 1, 1), ("bob", 0, 1, 1, 2)])
-    with pytest.raises(NotDefinedError, match="it shares slices of one size"):
-        simulate(pool(4), jobs, "karma")
-    with pytest.raises(InstanceError, match="period is 0; expected the seconds of a quantum"):
-        simulate(pool(4), jobs, "karma", period=0)
 
 
 @pytest.mark.parametrize("policy", ["drf", "drfh"])

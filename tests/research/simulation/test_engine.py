@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from fairlp import Instance
-from fairlp.errors import InstanceError
 from fairlp_research.simulation import Workload
 from fairlp_research.simulation.engine import Engine
 from fairlp_research.simulation.fluid import Fluid
@@ -27,9 +26,6 @@ def workload(*jobs, **options):
 
 def engine(jobs, *capacities, policy="first-fit", **options):
     return Engine(cluster(*capacities), jobs, policy, **options)
-
-
-BUSY = workload(("a", 0, 3, 5, 1), ("b", 0, 4, 7, 1), ("a", 2, 2, 3, 1))
 
 
 def test_whoever_was_blocked_runs_when_there_is_room():
@@ -70,12 +66,6 @@ def test_jobs_that_fit_nowhere_are_refused_and_those_without_tasks_end(kind):
     assert run.run(float("inf")) and run.finish[1] == 1
     if kind == "engine":
         assert run.refused == [0] and run.finish[2] == 7
-
-
-@pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf])
-def test_weights_that_are_no_weights_are_refused(weight):
-    with pytest.raises(InstanceError, match="expected a number above 0"):
-        engine(BUSY, 4.0, weights={"a": weight})
 
 
 def test_samples_are_at_multiples_of_their_interval():

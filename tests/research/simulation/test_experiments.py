@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import joblib
 import numpy as np
@@ -11,16 +10,13 @@ import pandas as pd
 import pytest
 
 import fairlp
-import fairlp_research
-from cli_runner import error_line, run
+from cli_runner import run
 from fairlp import Instance
 from fairlp.errors import InstanceError, UnknownNameError
-from fairlp_research.plots.simulations import _examples
 from fairlp_research.simulation import Workload, simulate
 from fairlp_research.simulation.experiments import (
     compare_policies,
     dedicated_clouds,
-    joining_users,
     leaving_user,
     slot_sizes,
 )
@@ -242,33 +238,6 @@ def test_users_of_the_alibaba_trace_are_its_demand_classes(tmp_path):
     assert len(alibaba(file, users=1).users) == 1
 
 
-@pytest.mark.slow
-def test_every_experiment_has_a_figure_with_names_on_its_axes(compared, sizes, dedicated, tmp_path):
-    figures = {
-        "shares": fairlp_research.plots.plot_user_shares(joining_users(every=20)),
-        "some": fairlp_research.plots.plot_user_shares(compared.results["drfh"], users=["user1"]),
-        "used": fairlp_research.plots.plot_utilization_over_time(compared),
-        "slots": fairlp.plots.plot_slot_sizes(sizes, best=14),
-        "times": fairlp_research.plots.plot_completion_times(compared),
-        "reductions": fairlp.plots.plot_reductions(compared.reductions()),
-        "ratios": fairlp_research.plots.plot_completion_ratios(compared),
-        "dedicated": fairlp_research.plots.plot_dedicated_clouds(dedicated),
-    }
-    for name, figure in figures.items():
-        figure.savefig(tmp_path / f"{name}.png")
-        assert all(axis.get_xlabel() for axis in figure.axes) and figure.axes[0].get_ylabel(), name
-    assert [axis.get_title() for axis in figures["shares"].axes] == [
-        "cpu",
-        "memory",
-        "dominant share",
-    ]
-    assert _examples(np.array([1.2, 40.0, 950.0])) == [1, 10, 1000] and _examples(
-        np.array([9.0])
-    ) == [10]
-    bubbles = figures["ratios"].axes[0].collections[0].get_offsets()
-    assert np.allclose(bubbles, compared.ratios()[["slots", "best-fit"]])
-
-
 def test_a_user_who_leaves_and_comes_back():
     tracking = leaving_user(until=60, away={"user4": (20, 40)})
     assert tracking.utilization["psdsf-rdm"].loc[
@@ -326,39 +295,6 @@ def test_simulate_compares_policies_and_writes_everything(current_folder):
         "period=30",
     ).stdout
     assert "psdsf-tdm-distributed" in text and "40 jobs" in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["none.csv"], "there is no file 'none.csv'.*'synthetic'"),
-        (["synthetic", "--draw", "job=3"], "did you mean 'jobs'"),
-        (
-            ["synthetic", "--draw", "jobs=many"],
-            "jobs='many'; expected a whole number of at least 1",
-        ),
-        (["synthetic", "--draw", "hours=0"], "hours=0; expected a number above 0"),
-        (["synthetic", "-p", "drhf"], "no policy is called 'drhf'; did you mean 'drfh'"),
-        (["synthetic", "-p", "drf"], "one server"),
-        (["synthetic", "--weight", "bob=2"], "'bob', who submits no job"),
-        (["synthetic", "--weight", "user1=0"], "'user1' has a weight of 0"),
-        (["synthetic", "--every", "0"], "every=0"),
-        (["."], "could not be read"),
-        (["bad.csv"], "no column 'user'"),
-    ],
-)
-def test_what_simulate_refuses(current_folder, arguments, expected):
-    (current_folder / "bad.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    assert re.search(expected, error_line(run("simulate", "wang-figure-4", *arguments, code=3)))
-
-
-def test_usage_of_simulate(current_folder):
-    (current_folder / "jobs.csv").write_text(
-        "user,arrival,tasks,duration,cpu\na,0,1,1,0.1\n", encoding="utf-8"
-    )
-    run("simulate", "wang-figure-4", "jobs.csv", "--draw", "jobs=3", code=2)
-    run("simulate", "wang-figure-4", "jobs.csv", "--weight", "a", code=2)
-    run("simulate", "wang-figure-4", "jobs.csv", "-p", "slots", "--option", "period=3", code=2)
 
 
 def test_a_workload_in_the_regime_of_table_ii():

@@ -13,9 +13,8 @@ import fairlp
 import simulation_oracle
 from discrete_oracle import exactly
 from fairlp import Instance, examples
-from fairlp.errors import NotDefinedError, UnknownNameError
 from fairlp.tolerances import FEASIBILITY, VERIFIED
-from fairlp_research.simulation import Workload, policies, simulate
+from fairlp_research.simulation import Workload, simulate
 from fairlp_research.simulation.allocators import DISTRIBUTED, fluid_policies
 from fairlp_research.simulation.fluid import Fluid
 from fairlp_research.simulation.generators import google_sample, synthetic, three_users
@@ -178,26 +177,6 @@ def test_a_run_that_is_run_again_gives_the_same_bytes(policy, monkeypatch):
     assert_same_bytes_again(cluster, workload, policy, monkeypatch)
 
 
-def test_a_trace_by_hand():
-    """Two users share 4 CPUs; ann's second job waits for parts that the first leaves, and bob's needs twice as much.
-
-    0–10 s: ann runs all 3 tasks of her first job and 1 of the 2 of her second (4 CPUs). From 10 s
-    bob, with a task of 2 CPUs, has half: ann runs 2 tasks, of the first job. Its 60 task-seconds:
-    30 by 10 s, the rest at 25 s. Of the second job's 20, ten are served by 10 s, so that ann, with
-    2 CPUs, ends it at 30 s, and bob's last 40 task-seconds (20 of 40 by 30 s, one task at once) end
-    at 40 s, 2 tasks at once."""
-    jobs = workload_of([("ann", 0, 3, 20, 1), ("ann", 0, 2, 10, 1), ("bob", 10, 2, 20, 2)], ["cpu"])
-    cluster = Instance.from_arrays([[1]], [[4]], resources=["cpu"])
-    simulation = simulate(cluster, jobs, "drf", every=10)
-    assert simulation.jobs.finish.tolist() == pytest.approx([25, 30, 40])
-    assert simulation.jobs.start.tolist() == [0, 0, 10]
-    assert simulation.shares.loc[[0, 10, 30]].values.tolist() == [[1, 0], [0.5, 0.5], [0, 1]]
-    assert simulation.queued.loc[[0, 10, 30]].values.tolist() == [[1, 0], [3, 1], [0, 0]]
-    half = simulate(cluster, jobs, "drf", every=10, until=20)
-    assert half.users.completed.tolist() == pytest.approx([3 * 50 / 60 + 2 * 10 / 20, 2 * 10 / 40])
-    assert half.utilization["cpu"].tolist() == [1, 1, 1]
-
-
 def test_a_job_without_duration_ends_when_its_turn_comes_and_one_too_large_is_refused():
     jobs = workload_of(
         [("ann", 0, 2, 4, 1), ("ann", 1, 5, 0, 1), ("ann", 1, 1, 1, 9), ("bob", 2, 0, 3, 1)],
@@ -270,20 +249,3 @@ def test_servers_on_their_own_come_to_table_iv():
         assert simulation.running.loc[50].tolist() == pytest.approx(
             [210, 105, 82.5, 27.5], rel=0.01
         )
-
-
-def test_policies_and_options_that_do_not_exist():
-    cluster, jobs = google_sample(4), synthetic(5, 2)
-    assert set(DISTRIBUTED) < set(policies()) and {"drfh", "tsf", "c-drfh", "psdsf-rdm"} < set(
-        policies()
-    )
-    with pytest.raises(UnknownNameError, match="'drfh'"):
-        simulate(cluster, jobs, "drhf")
-    with pytest.raises(UnknownNameError, match="'period'"):
-        simulate(cluster, jobs, "psdsf-rdm-distributed", perod=3)
-    with pytest.raises(UnknownNameError, match=r"best-fit.*no option 'method'"):
-        simulate(cluster, jobs, "best-fit", method="lp")
-    with pytest.raises(UnknownNameError, match="no method 'lq'"):
-        simulate(cluster, jobs, "drfh", method="lq")
-    with pytest.raises(NotDefinedError, match="one server"):
-        simulate(cluster, jobs, "drf")

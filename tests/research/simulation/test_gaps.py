@@ -11,8 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp import Instance
-from fairlp.errors import InstanceError, NotDefinedError
-from fairlp_research.simulation import Workload, policies, simulate
+from fairlp_research.simulation import Workload, simulate
 from fairlp_research.simulation.experiments import distances, mean_tasks
 from profiles import many
 
@@ -104,20 +103,6 @@ def test_placements_are_never_above_the_optimum():
     assert (optimum[["smallest", "tasks"]] == 1).all(axis=None) and optimum.leximin.all()
     assert table.smallest.max() <= 1 + 1e-12
     assert (table["first"][table.leximin] == 2).all() and table.proved.all()
-
-
-def test_jobs_end_and_lists_and_refusals():
-    assert set(GAPS) <= set(policies())
-    jobs = pd.DataFrame(
-        {"user": ["a", "b"], "arrival": 0, "tasks": [3, 1], "duration": [2, 1], "cpu": 1}
-    )
-    cluster = Instance.from_arrays([[1]], [[2]], resources=["cpu"])
-    result = simulate(cluster, Workload.of(jobs, ["cpu"]), "smallest-gap", every=1)
-    assert result.jobs.finish.tolist() == [4, 1]
-    with pytest.raises(NotDefinedError, match="serves quanta on one server, and there are 2"):
-        simulate(cluster.replace(counts=[2]), Workload.of(jobs, ["cpu"]), "largest-gap")
-    with pytest.raises(InstanceError, match="several servers, or task limits"):
-        mean_tasks(TWO_DEVICES.replace(task_limits=[1, 2, 3]))
 
 
 def test_a_gap_is_at_the_end_of_the_users_own_next_task():

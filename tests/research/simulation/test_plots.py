@@ -11,9 +11,7 @@ import pytest
 import fairlp
 import fairlp_research
 from fairlp import plots
-from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.plots import style
-from fairlp.plots.allocations import server_classes, server_rows
 
 pytest.importorskip("matplotlib")
 
@@ -74,20 +72,6 @@ def test_utilization_over_time_is_by_resource():
     assert figure.axes[0].get_ylabel() == style.CLUSTER_USED
 
 
-def test_slot_sizes_and_the_one_that_is_marked():
-    table = pd.DataFrame(
-        {"cpu": [0.2, 0.4], "tasks": [0.5, 0.6], "overall": [0.3, 0.5]}, index=[10, 14]
-    )
-    (axis,) = fairlp.plots.plot_slot_sizes(table).axes
-    assert lines_of(axis) == {
-        "cpu used": ([10, 14], [0.2, 0.4]),
-        "tasks completed": ([10, 14], [0.5, 0.6]),
-        "all used": ([10, 14], [0.3, 0.5]),
-    }
-    (axis,) = fairlp.plots.plot_slot_sizes(table, best=14).axes
-    assert len(axis.lines) == 4 and list(axis.lines[-1].get_xdata()) == [14, 14]
-
-
 def test_completion_times_are_fractions_of_all_jobs():
     times = pd.DataFrame(
         {"best-fit": [30.0, 10.0, np.nan, 20.0], "slots": [40.0, np.nan, np.nan, np.nan]}
@@ -138,33 +122,6 @@ def test_bubbles_are_right_against_up_and_grow_with_the_tasks():
         assert axis.get_xlim() == axis.get_ylim() == (-0.03, 1.03)
 
 
-@pytest.mark.parametrize(
-    ("submitted", "labels"),
-    [
-        ([1, 100], ["1", "10", "100"]),
-        ([2, 90000], ["1", "100", "100,000"]),
-        ([7, 9], ["10"]),
-        ([0, 0], ["1"]),
-    ],
-)
-def test_a_legend_says_how_many_tasks_a_bubble_stands_for(submitted, labels):
-    ratios = pd.DataFrame({"best-fit": [0.9, 0.8], "slots": [0.3, 0.4], "submitted": submitted})
-    (axis,) = fairlp_research.plots.plot_completion_ratios(
-        SimpleNamespace(ratios=lambda: ratios)
-    ).axes
-    legend = axis.get_legend()
-    assert legend.get_title().get_text() == "tasks submitted"
-    assert [text.get_text() for text in legend.get_texts()] == labels
-    # a user who submitted so many has a bubble of the size that the legend shows
-    numbers = [float(text.replace(",", "")) for text in labels]
-    users = pd.DataFrame({"best-fit": 0.5, "slots": 0.5, "submitted": numbers})
-    (other,) = fairlp_research.plots.plot_completion_ratios(
-        SimpleNamespace(ratios=lambda: users)
-    ).axes
-    sizes = [float(handle.get_sizes()[0]) for handle in legend.legend_handles]
-    assert sizes == pytest.approx(other.collections[0].get_sizes().tolist())
-
-
 def tracked():
     """Two mechanisms on two servers; ann is away from 10 to 20, and bob from 30 on."""
     instance = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[4, 4], [6, 6]], users=["ann", "bob"])
@@ -206,29 +163,6 @@ def test_tracking_draws_each_server_and_shades_who_is_away():
     assert list(lines_of(figure_of_server.axes[0])) == ["c-drfh"]
 
 
-@pytest.mark.parametrize(
-    ("options", "kind"),
-    [
-        ({"resource": "gpu"}, "resource"),
-        ({"servers": ["x"]}, "server"),
-        ({"mechanisms": ["drf"]}, "mechanism"),
-    ],
-)
-def test_names_that_were_not_tracked(options, kind):
-    with pytest.raises(UnknownNameError, match=f"no {kind} is called"):
-        fairlp.plots.plot_tracking(tracked(), **options)
-
-
-def test_convergence_leaves_out_zeros_and_counts_from_one():
-    series = {
-        "fast": [0.5, 0.1, 0.0],
-        "timed": pd.Series([0.4, np.nan, 0.2], index=[1.5, 2.0, 2.5]),
-    }
-    (axis,) = plots.plot_convergence(series, xlabel="second").axes
-    assert lines_of(axis) == {"fast": ([1, 2], [0.5, 0.1]), "timed": ([1.5, 2.5], [0.4, 0.2])}
-    assert axis.get_yscale() == "log" and axis.get_xlabel() == "second"
-
-
 # looks
 
 
@@ -256,17 +190,6 @@ def test_bars_stand_on_each_other():
         assert (top > 0).any() and (top <= 1 + 1e-9).all()
 
 
-def test_equal_curves_show_through_each_other():
-    looks = [style.line(k)["linestyle"] for k in range(len(style.DASHES))]
-    assert looks[0] == "-" and len({str(look) for look in looks}) == len(style.DASHES)
-
-
-def test_axes_for_other_panels_are_refused():
-    axes = style.new_figure(4, 3).subplots(1, 2)
-    with pytest.raises(InstanceError, match="2 axes were given; expected 1"):
-        plots.plot_convergence({"fast": [0.5]}, ax=axes)
-
-
 # what bars of servers are called
 
 
@@ -288,37 +211,3 @@ def test_shares_that_differ_by_rounding_are_in_the_order_of_users():
     shares = pd.Series([0.3 - 1e-15, 0.3, 0.2, 0.3 + 1e-15])
     assert _by_share(SimpleNamespace(shares=shares)).tolist() == [0, 1, 3, 2]
     assert _by_share(SimpleNamespace(shares=0 * shares)).tolist() == [0, 1, 2, 3]
-
-
-def test_allocations_of_other_users_or_resources_are_not_compared():
-    instance = fairlp.examples.ghodsi()
-    allocation = fairlp.allocate(instance, "drf")
-    assert len(plots.plot_shares([allocation, fairlp.allocate(instance, "edrf")]).axes) == 1
-    for other in (instance.select_users([0]), instance.select_users([1, 0])):
-        with pytest.raises(InstanceError, match="different users or resources"):
-            plots.plot_shares([allocation, fairlp.allocate(other, "edrf")])
-
-
-def test_labels_of_classes():
-    attributes = pd.DataFrame({"gpu": ["T4", "T4", "G2", "T4", "T4"]})
-    instance = fairlp.Instance.from_arrays(
-        [[1, 1]],
-        [[4, 8], [4, 8], [4, 8], [8, 8], [8, 8]],
-        servers=list("abcde"),
-        counts=[2, 3, 1, 1, 1],
-        resources=["cpu", "memory"],
-        server_attributes=attributes,
-    )
-    labels, group, caption = server_classes(instance)
-    assert labels == ["T4: 4, 8 (5)", "c", "T4: 8, 8 (2)"] and group.tolist() == [0, 0, 1, 2, 2]
-    assert caption == "server class (number of servers); amounts are cpu, memory"
-    labels, group, caption = server_rows(instance)
-    assert labels == ["a (2)", "b (3)", "c", "d", "e"] and group.tolist() == [0, 1, 2, 3, 4]
-
-
-def test_the_largest_classes_have_bars_of_their_own():
-    counts = np.arange(1, 31)
-    instance = fairlp.Instance.from_arrays([[1]], np.arange(1, 31)[:, None], counts=counts)
-    labels, group, _ = server_classes(instance)
-    assert len(labels) == 24 and labels[0] == "server8 (8)" and labels[-1] == "7 other classes (28)"
-    assert group.tolist() == [23] * 7 + list(range(23))

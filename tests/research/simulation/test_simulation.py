@@ -18,7 +18,7 @@ from fairlp_research.simulation.fluid import Fluid
 from fairlp_research.simulation.generators import google_sample, synthetic
 from paths import REAL_DATA
 from profiles import many
-from simulation_cases import as_oracle, assert_same_bytes_again, cluster, jobs, trace, workload
+from simulation_cases import as_oracle, assert_same_bytes_again, cluster, trace, workload
 
 POLICIES = ("first-fit", "best-fit", "slots")
 
@@ -258,34 +258,12 @@ def test_a_run_in_which_every_job_is_refused_ends():
 CLUSTER = fairlp.Instance.from_arrays([[1]], [[4]], resources=["cpu"])
 
 
-@pytest.mark.parametrize("duration", [0.5, 20, 90])
-def test_a_short_run_shows_what_was_in_use(duration):
-    history = simulate(CLUSTER, jobs(duration), "best-fit")
-    assert len(history.utilization) >= 10
-    assert history.utilization["cpu"].iloc[1:-1].eq(0.5).all()
-
-
-def test_a_long_run_is_looked_at_every_minute():
-    assert simulate(CLUSTER, jobs(3600), "best-fit").utilization.index[:3].tolist() == [0, 60, 120]
-
-
 # A simulation that prints itself, demands in other units, and a mechanism that gives more than was
 # asked for.
 
 
 def load():
     return synthetic(20, 3, tasks=4, duration=60, hours=0.2, largest=0.1, seed=1)
-
-
-def test_a_result_says_what_was_done():
-    result = simulate(google_sample(3, seed=1), load(), "best-fit", until=3600)
-    completed, submitted = (
-        round(result.users["completed"].sum()),
-        int(result.users["submitted"].sum()),
-    )
-    assert repr(result).startswith(
-        f"<SimulationResult by best-fit: {completed} of {submitted} tasks completed; mean"
-    )
 
 
 @pytest.mark.slow
@@ -325,19 +303,3 @@ def test_a_long_job_has_no_more_samples_than_a_short_one():
     cluster = Instance.from_arrays([[1.0]], [[2.0]], resources=["cpu"])
     result = simulate(cluster, Workload.of(jobs, ["cpu"]), "best-fit")
     assert 500 < len(result.utilization) <= 1100
-
-
-def test_users_of_a_file_may_be_called_as_missing_values_are(tmp_path):
-    path = tmp_path / "jobs.csv"
-    head = "user,arrival,tasks,duration,cpu\n"
-    path.write_text(head + "NA,0,1,1,1\nnan,0,1,1,1\nNone,0,1,1,1\n", encoding="utf-8")
-    assert Workload.read_csv(path).users == ("NA", "nan", "None")
-    for rows, message in (
-        (",0,1,1,1\n", "job 0 has no user"),
-        ("a,0,1,1,1,9\n", "a row has more cells than there are columns"),
-        ("a,0,nan,1,1\n", "has tasks nan"),
-        ("a,0,,1,1\n", "has tasks nan"),
-    ):
-        path.write_text(head + rows, encoding="utf-8")
-        with pytest.raises((InstanceError, FileFormatError), match=message):
-            Workload.read_csv(path)

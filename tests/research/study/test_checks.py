@@ -78,26 +78,6 @@ def test_a_wrong_field_is_an_error_that_names_it(changes, error, message):
         make(**changes)
 
 
-@pytest.mark.parametrize(
-    ("grid", "message"),
-    [
-        ({}, "empty"),
-        ([], "empty"),
-        ({"users": []}, "grid.users is"),
-        ({"users": [3, 3]}, "points 0 and 1 of the grid are the same"),
-        ([{"users": 3}, {"users": 3}], "are the same"),
-        ([3], "point 0 of the grid is 3"),
-        ([{"point": 3}], "cannot be called"),
-        ([{"error": 3}], "cannot be called"),
-        ([{"run": 1}], "cannot be called 'run'"),
-        ([{"a b": 3}], "cannot be called"),
-    ],
-)
-def test_a_wrong_grid_is_refused(grid, message):
-    with pytest.raises(StudyError, match=message):
-        checks.points_of(grid)
-
-
 @pytest.mark.parametrize("value", [True, 0, 1.5, "3"])
 def test_a_number_of_runs_is_whole_and_positive(value):
     with pytest.raises(StudyError, match="whole number"):

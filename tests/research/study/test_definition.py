@@ -11,8 +11,7 @@ import study_functions
 from cli_runner import error_line, run
 from fairlp import Instance, allocate
 from fairlp.cli import ExitCode
-from fairlp.errors import FileFormatError, StudyError, UnknownNameError
-from fairlp.mechanisms.table import find
+from fairlp.errors import StudyError
 from fairlp_research import study
 from fairlp_research.study.functions import key_of
 from study_functions import make
@@ -51,12 +50,6 @@ def test_a_grid_is_a_product_or_a_list():
     assert make(generator=study_functions.one_user, grid=[{}]).points == ({},)
 
 
-def test_one_mechanism_and_one_statistic_need_no_list():
-    plain = make(mechanisms="drf", statistics=["jain"])
-    assert make(mechanisms=find("drf"), statistics="jain").to_dict() == plain.to_dict()
-    assert list(plain.mechanisms) == ["drf"]
-
-
 def test_the_seed_of_a_run_is_that_of_the_documentation():
     experiment = make()
     key_numbers = [int(experiment.keys[0][k : k + 8], 16) for k in range(0, 32, 8)]
@@ -74,13 +67,6 @@ def test_the_seeds_of_a_point_never_change():
         generator="uniform-integers", grid=[{"users": 2, "resources": 2}], statistics=["jain"]
     )
     assert experiment.instance().demands.tolist() == [[5.0, 9.0], [1.0, 4.0]]
-
-
-def test_a_point_that_is_not_there_is_an_error():
-    experiment = make(mechanisms="drf", statistics="jain")
-    for point in (-1, 10_000):
-        with pytest.raises(StudyError, match=f"there is no point {point}; study"):
-            experiment.allocations(point=point, run=0)
 
 
 # files
@@ -107,13 +93,6 @@ def test_a_study_goes_to_a_file_and_back(tmp_path, name):
     assert "study_functions:awkward" in (tmp_path / name).read_text(encoding="utf-8")
 
 
-def test_a_shipped_generator_is_written_by_its_name():
-    experiment = make(
-        generator=study.generators.log_normal, grid=[{"users": 2, "servers": 2}], statistics="jain"
-    )
-    assert experiment.generator == "log-normal"
-
-
 def test_a_function_in_no_module_is_not_written(tmp_path):
     def local(rng, *, users):
         return Instance.from_arrays([[1.0]] * users, [[5.0]])
@@ -122,36 +101,6 @@ def test_a_function_in_no_module_is_not_written(tmp_path):
     assert experiment.definition()["generator"] == {"function": "local"}
     with pytest.raises(StudyError, match="'local' is in no module"):
         experiment.write(tmp_path / "s.yaml")
-
-
-def test_files_of_studies_have_three_endings_and_a_folder(tmp_path):
-    experiment = make(mechanisms="drf", statistics="jain")
-    with pytest.raises(FileFormatError, match=r"expected \.json, \.yaml or \.yml"):
-        experiment.write(tmp_path / "study.toml")
-    with pytest.raises(FileFormatError, match="there is no folder"):
-        experiment.write(tmp_path / "no" / "study.yaml")
-
-
-@pytest.mark.parametrize(
-    ("document", "message"),
-    [
-        ("[1]", "a study is a mapping"),
-        (
-            "{name: a, generator: uniform-integers, grid: {users: [1], resources: [1]}}",
-            "has no 'mechanisms'",
-        ),
-        ("{name: a, mecanisms: [drf]}", "did you mean 'mechanisms'"),
-        ("{fairlp_study: 2}", "version 1"),
-        ("{name: a", "line 2"),
-    ],
-)
-def test_a_bad_file_is_named(tmp_path, document, message):
-    path = tmp_path / "s.yaml"
-    path.write_text(document, encoding="utf-8")
-    with pytest.raises(
-        (StudyError, UnknownNameError, FileFormatError), match=rf"s\.yaml: .*{message}"
-    ):
-        study.Study.read(path)
 
 
 @pytest.mark.parametrize("changes", CODE, ids=str)

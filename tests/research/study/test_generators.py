@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from fairlp.errors import InstanceError
-from fairlp_research import study
 from fairlp_research.study import generators
 
 
@@ -40,37 +37,6 @@ def test_log_normal_servers_differ():
     assert 0.8 < np.median(instance.demands) < 1.2 and 25 < np.median(instance.capacities) < 36
     assert 0.2 < instance.eligible.mean() < 0.3 and instance.eligible.any(axis=1).all()
     assert not generators.log_normal(rng(), users=3, servers=2).has_constraints
-
-
-def test_google_cluster_has_random_users():
-    first, second = (
-        generators.google_cluster(rng(seed), users=20, weights=[1, 3], task_limits=[1, 5])
-        for seed in (0, 1)
-    )
-    assert first.n_servers == 12_583 and len(first.users) == 20
-    assert (first.demands != second.demands).any()
-    assert first.weights.max() <= 3 and first.task_limits.max() <= 5
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"demands": [0, 1]},
-        {"demands": [3, 2]},
-        {"demands": [1]},
-        {"reserves": [0.5, 2]},
-        {"weights": [0, 1]},
-    ],
-)
-def test_intervals_are_checked(options):
-    with pytest.raises(InstanceError, match=rf"{next(iter(options))} are drawn from"):
-        generators.uniform_integers(rng(), users=2, resources=2, **options)
-
-
-def test_the_table_has_parameters_and_defaults():
-    table = study.generators()
-    assert list(table.index) == ["uniform-integers", "log-normal", "google-cluster"]
-    assert table.loc["log-normal", "parameters"].startswith("users, servers, resources=2")
 
 
 def test_what_is_left_out_is_as_the_documentation_says():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 
 import pandas as pd
 import pyarrow as pa
@@ -14,7 +13,7 @@ from pyarrow import parquet
 
 import fairlp
 import study_functions
-from fairlp.errors import FairlpError, FileFormatError, StudyError, UnknownNameError
+from fairlp.errors import FairlpError, StudyError, UnknownNameError
 from fairlp_research import study
 from fairlp_research.study.result import METADATA
 from profiles import many
@@ -46,13 +45,6 @@ def test_figures_over_the_runs(result):
     assert result.table("deviation.under").shape == (2, 2)
     assert result.points["users"].tolist() == [3, 5]
     assert "12 runs of 2 points" in repr(result) and "12 runs" in result._repr_html_()
-
-
-def test_an_unknown_statistic_or_figure_is_refused(result):
-    with pytest.raises(UnknownNameError, match=r"did you mean 'deviation.under"):
-        result.table(["deviation.undr"])
-    with pytest.raises(UnknownNameError, match="did you mean 'mean'"):
-        result.table({"deviation.under": "meen"})
 
 
 def test_points_without_a_parameter_and_of_several_types():
@@ -132,26 +124,6 @@ def test_a_file_stays_whole_when_writing_fails(tmp_path, result, monkeypatch):
     assert path.read_bytes() == content and list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("r.csv", "is a .parquet file"),
-        ("no/r.parquet", "there is no folder"),
-        ("taken.parquet", "it is a folder; expected a file"),
-    ],
-)
-def test_a_file_that_cannot_be_written_is_refused(tmp_path, result, name, message):
-    (tmp_path / "taken.parquet").mkdir()
-    with pytest.raises(FileFormatError, match=message):
-        result.write(tmp_path / name)
-
-
-def test_a_missing_package_is_named_with_the_remedy(tmp_path, result, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(study.StudyNotAvailableError, match=r'pip install "fairlp\[study\]"'):
-        result.write(tmp_path / "r.parquet")
-
-
 def test_the_definition_in_a_file_does_not_run(tmp_path, result):
     copy = study.Result.read(result.write(tmp_path / "r.parquet"))
     assert len(copy.points) == 2 and len(copy.summary())
@@ -159,29 +131,6 @@ def test_the_definition_in_a_file_does_not_run(tmp_path, result):
         StudyError, match=r"'study_functions:noted' is a function .*allow_code=True"
     ):
         assert copy.study
-
-
-@pytest.mark.parametrize("content", [b"", b"PAR1 and no more", None])
-def test_a_file_of_another_kind_is_refused(tmp_path, content):
-    path = tmp_path / "r.parquet"
-    if content is None:
-        pd.DataFrame({"a": [1]}).to_parquet(path)
-    else:
-        path.write_bytes(content)
-    message = "no whole Parquet file" if content is not None else "no study"
-    with pytest.raises(FileFormatError, match=message):
-        study.Result.read(path)
-    with pytest.raises(FileFormatError, match=r"no file .*r\.parquet"):
-        study.Result.read(tmp_path / "r.parqet")
-
-
-def test_a_pipe_is_no_file_of_a_study(tmp_path):
-    for name in ("r.parquet", "s.yaml"):
-        os.mkfifo(tmp_path / name)
-    for read in (study.Result.read, study.Study.read):
-        path = tmp_path / ("r.parquet" if read == study.Result.read else "s.yaml")
-        with pytest.raises(FileFormatError, match=r"expected a file"):
-            read(path)
 
 
 @pytest.fixture(scope="module")
@@ -225,13 +174,6 @@ WRONG = {
     "no name": lambda t: with_definition(t, name=None),
     "runs that are text": lambda t: with_definition(t, runs="many"),
 }
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_a_parquet_file_that_is_not_of_a_study_is_refused(name, file_of_study, tmp_path):
-    parquet.write_table(WRONG[name](file_of_study[0]), path := tmp_path / "r.parquet")
-    with pytest.raises(FileFormatError, match=r"holds no study|no whole Parquet file"):
-        study.Result.read(path)
 
 
 @settings(deadline=None, max_examples=many(60))

@@ -16,10 +16,9 @@ import pytest
 
 import study_functions
 from fairlp import Instance
-from fairlp.errors import StudyError, UnknownNameError
+from fairlp.errors import StudyError
 from fairlp_research import study
 from fairlp_research.runner import Failure
-from fairlp_research.study.functions import key_of
 from fairlp_research.study.runs import frame_of
 from paths import DOCS, ROOT, SUPPORT
 from profiles import by_day
@@ -78,15 +77,6 @@ def test_the_same_bits_on_every_back_end_and_number_of_workers(expected, backend
 def test_runs_go_where_the_caller_configured_joblib(expected):
     with joblib.parallel_config(backend="threading", n_jobs=2):
         assert has_same_bits(make().run().frame, expected)
-
-
-def test_rows_and_columns(expected):
-    assert list(expected.columns[:4]) == ["point", "users", "run", "key"]
-    assert expected["point"].tolist() == [0] * 6 + [1] * 6
-    assert expected["run"].tolist() == [*range(6)] * 2
-    assert expected["key"].iloc[0] == key_of({"users": 3})
-    assert "error" not in expected
-    assert expected["awkward.large"].dtype == "int64"
 
 
 def test_floats_are_exact(expected):
@@ -270,57 +260,8 @@ def test_a_run_that_fails_is_named_and_loses_no_other(tmp_path, log, backend, wo
     assert calls(log) == len(result.failed)  # failed runs are tried again
 
 
-def test_a_study_in_which_all_runs_fail():
-    result = make(grid={"users": [3], "fail_at": [0]}).run(on_error="record")
-    assert len(result.failed) == 6
-    assert result.statistics == [] and result.summary().empty and result.table().empty
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"generator": study_functions.no_instance, "grid": [{}]},
-            "returned list; expected an Instance",
-        ),
-        (
-            {"statistics": [study_functions.no_numbers]},
-            "'text' of statistic 'no_numbers' is 'no' .*expected a number",
-        ),
-        (
-            {"statistics": [study_functions.no_mapping]},
-            "statistic 'no_mapping' returned float; expected a mapping",
-        ),
-        (
-            {"statistics": [{"name": lambda i, a: {"x": a["exat"]}, "label": "a"}]},
-            "did you mean 'exact'",
-        ),
-        (
-            {
-                "mechanisms": {"exact": {"mechanism": "drf", "method": "lp", "tim": 1}},
-                "statistics": ["jain"],
-            },
-            "'tim'",
-        ),
-    ],
-)
-def test_a_wrong_function_is_named(changes, message):
-    with pytest.raises(StudyError, match=rf"run 0 of point 0 \(.*failed: .*{message}"):
-        make(**changes).run()
-
-
-def test_an_unknown_word_for_errors_is_refused():
-    with pytest.raises(UnknownNameError, match="did you mean 'raise'"):
-        make().run(on_error="rais")
-
-
 def dies(instance, allocations):
     os._exit(7)
-
-
-def test_a_back_end_that_fails_is_an_error_of_the_study():
-    with pytest.raises(StudyError, match="the back end of joblib failed: TerminatedWorkerError"):
-        make(statistics=[dies]).run(workers=2)
 
 
 # Dask
@@ -354,16 +295,6 @@ def test_a_dask_cluster_gives_the_same_bits(client):
     with joblib.parallel_config(backend="dask"):
         assert has_same_bits(make(runs=20).run().frame, expected)
     assert list(client.run(worker_has_run).values()) == [True, True]
-
-
-def test_a_study_that_began_without_dask_goes_on_with_it(client, tmp_path):
-    make(runs=3).run(folder=tmp_path, workers=2)
-    assert has_same_bits(
-        make(runs=9).run(folder=tmp_path, backend="dask").frame, make(runs=9).run().frame
-    )
-    with joblib.parallel_config(backend="dask"):
-        make(runs=12).run(folder=tmp_path)
-    assert len(list(tmp_path.rglob("output.pkl"))) == 24
 
 
 @pytest.mark.slow

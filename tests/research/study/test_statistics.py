@@ -10,7 +10,6 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp_research import study
 from fairlp_research.study import statistics
 from study_functions import make
 
@@ -81,9 +80,3 @@ def test_seconds_are_a_statistic_of_their_own():
     assert statistics.seconds(CLUSTER, {"a": totals(1)}) == {"a": 1.5}
     columns = make(runs=1).run(progress=False).statistics
     assert not [name for name in columns if "second" in name]
-
-
-def test_the_table_has_arguments():
-    table = study.statistics()
-    assert list(table.index) == ["summary", "deviation", "jain", "seconds"]
-    assert table.loc["deviation", "parameters"] == "of, from"

@@ -23,12 +23,6 @@ def with_a_free_variable():
     return model
 
 
-@pytest.mark.parametrize("solver", HERE)
-def test_a_variable_that_is_used_nowhere_has_a_value(solver):
-    solution = with_a_free_variable().solve(solver).require_optimal()
-    assert solution.objective == pytest.approx(2.5, rel=1e-6) and solution.values["nowhere"] == 0.0
-
-
 def test_it_has_one_in_a_problem_and_a_model_that_are_read_back():
     pyo = pytest.importorskip("pyomo.environ")
     model = with_a_free_variable()

@@ -95,14 +95,6 @@ def test_bounds_of_variables_take_part(unit):
     assert table["relax_by"].sum() == pytest.approx(unit)
 
 
-def test_bounds_of_zero_go_without_saying():
-    n = Index("n", range(30))
-    model = Model("many", indices=(n,))
-    x = model.variable("x", n)
-    model.constraint("impossible", x.sum() <= -1)
-    assert model.explain().index.tolist() == ["impossible"]
-
-
 def test_unbounded_gives_a_direction():
     n = Index("n", ["a", "b", "c"])
     model = Model("unbounded", indices=(n,))
@@ -240,25 +232,6 @@ def test_conflicts_are_irreducible_on_any_back_end(seed, solver, integer):
         col_upper=program.col_upper + columns,
     )
     assert fits(relaxed, everything)
-
-
-def test_what_may_not_give_way_is_said_by_weights():
-    model = impossible()
-    for rigid, names in (
-        ("promise", {"capacity[cpu]"}),
-        ("capacity", {"promise[ann]", "promise[bob]"}),
-    ):
-        table = model.explain(weights={rigid: np.inf})
-        assert set(table.index[table["relax_by"] > 0]) <= names and table[
-            "relax_by"
-        ].sum() == pytest.approx(2)
-    assert model.explain(weights={"promise": 10})["relax_by"]["capacity[cpu]"] == pytest.approx(2)
-    with pytest.raises(
-        NoSolutionError, match=r"contradicts itself, capacity\[cpu\] \(≤ 5\), promise\[ann\] \("
-    ):
-        model.explain(weights={"promise": np.inf, "capacity": np.inf})
-    with pytest.raises(fairlp.errors.UnknownNameError, match="did you mean 'promise'"):
-        model.explain(weights={"promises": 2})
 
 
 def test_a_direction_keeps_the_bounds_of_columns_that_only_cost():

@@ -6,7 +6,7 @@ import pytest
 
 import fairlp
 from fairlp import Index, Model
-from fairlp.errors import SolverError, UnsupportedError
+from fairlp.errors import UnsupportedError
 from fairlp.models.programs.status import Termination
 
 swiglpk = pytest.importorskip("swiglpk")
@@ -47,19 +47,3 @@ def test_whole_variables_without_an_answer():
     assert solution.status.termination is Termination.INFEASIBLE and solution.x is None
     assert solution.method == "branch and cut"
     assert whole().solve("glpk").objective == 1
-
-
-@pytest.mark.parametrize(
-    ("code", "ends"), [("GLP_ETMLIM", Termination.TIME_LIMIT), ("GLP_EFAIL", None)]
-)
-def test_codes_of_the_simplex_method(monkeypatch, code, ends):
-    """What GLPK says when its time is over, or when it fails."""
-    model = fairlp.formulate(fairlp.examples.ghodsi(), "drf")
-    monkeypatch.setattr(swiglpk, "glp_simplex", lambda problem, settings: getattr(swiglpk, code))
-    if ends is None:
-        with pytest.raises(
-            SolverError, match=f"GLPK's simplex failed with code {swiglpk.GLP_EFAIL}"
-        ):
-            model.solve("glpk")
-    else:
-        assert model.solve("glpk", time_limit=60).status.termination is ends

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,23 +13,16 @@ from hypothesis import given, settings
 import fairlp
 from fairlp import Index, Model, examples
 from fairlp.errors import (
-    ModelError,
     NoSolutionError,
     NotConvergedError,
-    SolverError,
-    SolverNotAvailableError,
-    UnknownNameError,
-    UnsupportedError,
 )
 from fairlp.models.notation.expressions import Expression
-from fairlp.models.programs import backends
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.options import Options
 from fairlp.models.programs.program import LogTerms
 from fairlp.models.programs.status import Point, Termination
-from fairlp.solvers.backends import highs, ortools_backend, scipy_linprog, tangents
+from fairlp.solvers.backends import highs, tangents
 from fairlp.solvers.backends.highs import masks
-from fairlp.solvers.backends.pyomo_backend import Pyomo
 from fairlp.tolerances import VERIFIED
 from instances import random_instance, seeds
 from profiles import many
@@ -110,16 +102,6 @@ def test_a_capacity_that_nobody_can_use_has_no_price(solver):
     assert prices[0, 1] == 0 and prices.max() > 0
 
 
-def test_a_program_solves_explains_and_writes_itself(tmp_path):
-    program = fairlp.formulate(examples.ghodsi(), "drf").compile()
-    assert program.solve().objective == pytest.approx(2 / 3)
-    assert program.explain().empty
-    program.write(tmp_path / "drf.mps")
-    assert fairlp.read_program(tmp_path / "drf.mps").solve("scipy").objective == pytest.approx(
-        2 / 3
-    )
-
-
 def test_infeasible_and_unbounded_are_not_answers():
     infeasible = small(low=5).solve()
     assert infeasible.status.termination is Termination.INFEASIBLE
@@ -160,36 +142,6 @@ def test_empty_models():
     constant.variable("x", upper=2)
     constant.maximize(5)
     assert constant.solve().objective == 5
-
-
-def test_options_that_a_solver_refuses_raise():
-    with pytest.raises(UnsupportedError, match="no_such_option"):
-        small().solve(extra={"no_such_option": 1})
-    with pytest.raises(UnsupportedError, match="no method 'simplx'"):
-        small().solve(method="simplx")
-    with pytest.raises(UnsupportedError, match="seconds >= 0"):
-        small().solve(time_limit=-1)
-    with pytest.raises(UnsupportedError, match="primal_tolerance"):
-        small().solve(primal_tolerance=0)
-    with pytest.raises(UnknownNameError, match="did you mean 'threads'"):
-        small().solve(thread=1)
-    assert small().solve(threads=1, seed=3, extra={"presolve": "off"}).objective == 21
-    assert small().solve(method="ipm").method == "ipm"
-
-
-def test_logarithms_are_refused_by_name():
-    model = Model("EG")
-    model.maximize(fairlp.log(model.variable("x", upper=1)))
-    with pytest.raises(UnsupportedError, match="logarithms"):
-        backends.backend("highs").session(model.compile(), fairlp.Options())
-    with pytest.raises(UnsupportedError, match="logarithms"):
-        model.to_highs()
-
-
-def test_a_solver_that_is_not_installed_says_how(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(SolverNotAvailableError, match="pip install highspy"):
-        small().solve()
 
 
 @settings(max_examples=many(30), deadline=None)
@@ -250,20 +202,6 @@ def test_coefficients_that_cannot_matter_are_left_out_and_the_answer_is_verified
     assert solution.objective == pytest.approx(1.5, rel=VERIFIED)
 
 
-def test_solvers_and_mechanisms_are_tables_and_packages():
-    import fairlp.solvers.backends.highs
-
-    table = fairlp.solvers()
-    assert (
-        table.index.name == "solver"
-        and table["available"].dtype == bool
-        and table.loc["highs", "available"]
-    )
-    assert fairlp.solvers.backends.highs.Highs is not None
-    assert list(fairlp.mechanisms().index) == list(fairlp.mechanisms.TABLE)
-    assert {"title", "source", "methods"} <= set(fairlp.mechanisms().columns)
-
-
 # What back ends are seldom given or give: no basis, no point, no rows, strange expressions, names
 # that meet.
 
@@ -290,15 +228,6 @@ def test_a_basis_that_is_not_valid_is_none():
     assert masks(SimpleNamespace(valid=False)) is None
 
 
-def test_a_solver_of_cvxpy_that_is_not_known_is_asked_for_linear_programs(monkeypatch):
-    pytest.importorskip("cvxpy")
-    from fairlp.solvers.backends import cvxpy_backend
-
-    monkeypatch.delitem(cvxpy_backend.KNOWN, "CLARABEL")
-    solver = find_backend("cvxpy:CLARABEL")._ask()
-    assert solver == cvxpy_backend.CvxpySolver("cvxpy", cvxpy_backend._LP, {})
-
-
 def test_variables_without_values_are_no_point():
     pytest.importorskip("cvxpy")
     from fairlp.solvers.backends import cvxpy_backend
@@ -307,14 +236,6 @@ def test_variables_without_values_are_no_point():
     assert built.point() is None
     built.variables[0].value = np.array([1.0, 3.0])
     assert built.point().tolist() == [1, 3]
-
-
-def test_pyomo_names_what_it_cannot_take():
-    pytest.importorskip("pyomo")
-    small_model = model()
-    small_model.maximize(Strange())
-    with pytest.raises(ModelError, match="Strange cannot be turned into a Pyomo expression"):
-        small_model.to_pyomo()
 
 
 @pytest.mark.parametrize(("upper", "feasible"), [(4, True), (2, False)])
@@ -339,21 +260,6 @@ def test_parts_of_pyomo_that_share_a_name_are_told_apart():
     built = small_model.to_pyomo()
     assert list(built.component(n.symbol)) == list(n)
     assert list(built.component(f"{n.symbol}_").extract_values().values()) == list(range(len(n)))
-
-
-def test_a_process_that_died_is_told_as_no_answer(tmp_path):
-    ended = []
-
-    def broken(_):
-        raise BrokenPipeError
-
-    pipe = SimpleNamespace(write=broken, close=lambda: ended.append("pipe"))
-    process = ortools_backend.Process.__new__(ortools_backend.Process)
-    process.owner = os.getpid()
-    child = SimpleNamespace(kill=lambda: ended.append("child"), wait=lambda: None, returncode=7)
-    process.child = SimpleNamespace(stdin=pipe, stdout=pipe, **vars(child))
-    assert process.ask(tmp_path / "in.npz", tmp_path / "out.npz", None) == "exit 7"
-    assert ended == ["child", "pipe", "pipe"]
 
 
 def test_glpk_that_is_stopped_by_the_clock_says_so(monkeypatch):
@@ -390,52 +296,10 @@ def test_glpk_takes_programs_without_columns_or_rows(columns, rows, best):
     assert two_users(columns, rows).solve("glpk").objective == best
 
 
-def test_a_constraint_over_nobody_is_none_in_cvxpy():
-    pytest.importorskip("cvxpy")
-    assert len(two_users().to_cvxpy().constraints) == 3
-    without = two_users(rows=False)
-    problem = without.to_cvxpy()
-    assert len(problem.constraints) == 2  # the bounds
-    problem.solve(solver="CLARABEL")
-    assert without.read_back(problem).objective == pytest.approx(11)
-
-
 def test_a_limit_of_interior_steps_is_the_callers():
     options = {"method": "ipm", "extra": {"ipm_iteration_limit": 0}}
     answer = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve("highs", **options)
     assert answer.status.termination is Termination.ITERATION_LIMIT
-
-
-def test_a_model_whose_numbers_highs_refuses():
-    pair_model = two_users()
-    pair_model.constraint("large", 1e16 * pair_model["x"]["ann"] + pair_model["x"]["bob"] <= 1)
-    with pytest.raises(SolverError, match=r"HiGHS refused the model 'm' \(HighsStatus.kError\)"):
-        pair_model.to_highs()
-
-
-def test_a_change_that_highs_refuses():
-    session = highs.HighsSession(highs.Highs(), two_users().compile(), Options())
-    with pytest.raises(SolverError, match=r"HiGHS refused changeRowsBounds \(HighsStatus.kError\)"):
-        session.change(rows=(np.zeros(1, dtype=int), np.full(1, np.inf), np.full(1, -np.inf)))
-
-
-@pytest.mark.parametrize(("limit", "seconds"), [(0.2, 1), (2.5, 3), (None, None)])
-def test_glpk_behind_pyomo_is_told_whole_seconds(monkeypatch, limit, seconds):
-    pyo = pytest.importorskip("pyomo.environ")
-    limits = []
-
-    class Executable:
-        def __init__(self):
-            self.options = {}
-
-        def solve(self, two_users, **options):
-            limits.append(options.get("timelimit"))
-            raise RuntimeError("not here")
-
-    monkeypatch.setattr(pyo, "SolverFactory", lambda name: Executable())
-    with pytest.raises(SolverError, match="pyomo:glpk failed: not here"):
-        find_backend("pyomo:glpk").run(two_users().compile(), Options(time_limit=limit))
-    assert limits == [seconds] and isinstance(limits[0], type(seconds))
 
 
 def test_tangents_that_never_find_anything_positive_say_what_it_may_be(monkeypatch):
@@ -487,27 +351,6 @@ def test_bounds_of_integers_need_not_be_whole(solver):
     assert model.solve(solver).status.termination is Termination.INFEASIBLE
 
 
-@pytest.mark.parametrize("solver", ["scip", "highs", "scipy"])
-def test_solvers_print_only_when_they_are_asked_to(solver, capfd):
-    if not available(solver):
-        pytest.skip(f"{solver} is not installed")
-    model = fairlp.formulate(examples.ghodsi(), "drf")
-    model.solve(solver)
-    assert capfd.readouterr().out == ""
-    model.solve(solver, verbose=True)
-    assert capfd.readouterr().out
-
-
-def test_pyomo_stops_the_solver_that_it_has_loaded():
-    stopped = SimpleNamespace(setOptionValue=lambda *pair: options.append(pair))
-    options = []
-    for loaded in (None, stopped):
-        session = Pyomo.__new__(Pyomo)
-        session._highs = SimpleNamespace(_solver_model=loaded)
-        session.stop()
-    assert options == [("time_limit", 0.0)]
-
-
 @pytest.mark.parametrize(
     ("relation", "feasible"), [("<=", True), (">=", True), ("==", True), ("<", False)]
 )
@@ -525,25 +368,6 @@ def test_equal_sides_without_variables_hold_in_pyomo(relation, feasible):
     small_model.constraint("constant", row)
     small_model.to_pyomo()
     assert small_model.solve("pyomo:highs").status.is_optimal is feasible
-
-
-@pytest.mark.parametrize(
-    ("status", "message", "expected"),
-    [
-        (0, "Optimization terminated successfully.", Termination.OPTIMAL),
-        (1, "Time limit reached. (HiGHS Status 13: Time limit reached)", Termination.TIME_LIMIT),
-        (1, "Iteration limit reached. (HiGHS Status 14)", Termination.ITERATION_LIMIT),
-        (4, "(HiGHS Status 16: Solution limit reached)", Termination.NODE_LIMIT),
-        (4, "The time has come to say that this is unbounded.", Termination.UNKNOWN),
-        (4, "The problem is unbounded or infeasible.", Termination.INFEASIBLE_OR_UNBOUNDED),
-        (4, "The problem may be infeasible.", Termination.UNKNOWN),
-        (2, "The problem is infeasible. (HiGHS Status 8)", Termination.INFEASIBLE),
-        (3, "The problem is unbounded. (HiGHS Status 10)", Termination.UNBOUNDED),
-        (99, "", Termination.UNKNOWN),
-    ],
-)
-def test_what_scipy_says_is_the_status(status, message, expected):
-    assert scipy_linprog._termination(SimpleNamespace(status=status, message=message)) is expected
 
 
 def test_the_bound_of_branch_and_bound_has_the_constant_of_a_scaled_objective():

@@ -10,23 +10,6 @@ import pytest
 
 from fairlp import Index, Model
 
-#: What may be read of an object that has no names yet: numbers of the model, options and answers.
-WITHOUT_NAMES = """
-HandleKeyboardInterrupt HandleUserInterrupt allConstrDuals allConstrValues allVariableDuals
-allVariableValues basisStatusToString basisValidityToString changeCoeff changeColBounds
-changeColCost changeColIntegrality changeColsBounds changeColsCost changeColsIntegrality
-changeObjectiveOffset changeObjectiveSense changeRowBounds changeRowsBounds constrDual
-constrDuals constrValue constrValues getBasicVariables getBasis getCol getColEntries
-getColIntegrality getCols getColsEntries getDualObjectiveValue getDualRay getDualRayExist
-getInfinity getInfo getInfoType getInfoValue getModelPresolveStatus getModelStatus getNumCol
-getNumNz getNumRow getObjectiveOffset getObjectiveSense getObjectiveValue getOptionType
-getOptionValue getPrimalRay getPrimalRayExist getRanging getRow getRowEntries getRows
-getRowsEntries getRunTime getSavedMipSolutions getSolution githash inf modelStatusToString
-numConstrs numVariables optimize run setBasis setMaximize setMinimize setOptionValue
-setSolution silent solutionStatusToString solve variableDual variableDuals variableValue
-variableValues version versionMajor versionMinor versionPatch
-"""
-
 
 def blend():
     """Return a model whose answer is not at its start, with names of one and of two labels."""
@@ -160,15 +143,6 @@ def test_late_names_are_shown_like_names_passed_at_once(call, state, tmp_path, m
     assert late.getBasis().valid == at_once.getBasis().valid
 
 
-@pytest.mark.parametrize(
-    "attribute", [name for name in dir(highspy.Highs) if not name.startswith("_")]
-)
-def test_whatever_is_not_known_to_need_no_names_brings_them(attribute):
-    highs = blend().to_highs()
-    getattr(highs, attribute)
-    assert has_names(highs) == (attribute not in WITHOUT_NAMES.split())
-
-
 def test_solving_and_reading_the_answer_takes_no_names():
     model = blend()
     highs = model.to_highs()
@@ -195,11 +169,3 @@ def test_names_are_those_of_the_model_when_the_object_was_made():
     highs = model.to_highs()
     model.variable("z")
     assert highs.allVariableNames() == blend().compile().column_names
-
-
-def test_an_object_with_late_names_is_one_of_highspy():
-    highs = blend().to_highs()
-    assert isinstance(highs, highspy.Highs) and type(highs).__name__ == "Highs"
-    assert type(highs).__module__ == highspy.Highs.__module__
-    highs.getColName(0)
-    assert type(highs) is type(blend().to_highs(names=False))

@@ -62,16 +62,6 @@ def test_an_interruption_comes_at_once_and_tells_the_solver():
     assert interruptible(threading.current_thread) is not worker  # it might work still
 
 
-def test_other_threads_call_directly():
-    threads = []
-    thread = threading.Thread(
-        target=lambda: threads.append(interruptible(threading.current_thread))
-    )
-    thread.start()
-    thread.join()
-    assert threads == [thread]
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_process_has_workers_of_its_own():
@@ -144,17 +134,6 @@ def test_every_back_end_is_interrupted_within_two_seconds(solver, kind):
         [sys.executable, "-c", LONG, solver, kind], capture_output=True, text=True, timeout=120
     )
     assert float(process.stdout) < 2, process.stdout + process.stderr
-
-
-def test_a_solver_that_is_not_there_yet_hides_no_interruption():
-    """Ctrl-C while SCIP is imported: there is no model that could be told to stop."""
-
-    def stop():
-        raise AttributeError("no model yet")
-
-    press()
-    with pytest.raises(KeyboardInterrupt):
-        interruptible(lambda: time.sleep(1), stop)
 
 
 class Sleeper(fairlp.Backend):

@@ -7,9 +7,8 @@ from hypothesis import given, settings, strategies as st
 import fairlp
 import small_programs
 from fairlp import Capability, Index, Model, Raw, Termination
-from fairlp.models.programs.certificate import certify
+from fairlp.models.programs.certificate import verify
 from fairlp.solvers.backends.large_coefficients import (
-    doubt,
     with_small_coefficients,
     within_objective,
 )
@@ -37,10 +36,6 @@ def test_a_large_m_does_not_move_the_optimum(solver, large):
         assert (
             solution.objective == pytest.approx(right, rel=1e-7) and solution.verify().is_feasible
         )
-
-
-def test_the_enumeration_knows_the_optima():
-    assert optimum(facility(1e11).compile()) == 4 and optimum(switch(1.0, 1e9).compile()) == 2
 
 
 @settings(max_examples=many(120), deadline=None)
@@ -86,11 +81,11 @@ def test_nearly_all_are_solved():
 def test_a_point_is_feasible_by_its_rows_at_whole_numbers(large):
     program = facility(large).compile()
     closed = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])  # a share of 1 of what is not open
-    certificate = certify(program, closed)
+    certificate = verify(program, closed)
     assert certificate.primal_residual == pytest.approx(1.0) and not certificate.is_feasible
     nearly = closed + np.array([0.0, 0.0, 0.0, 1 / large, 0.0, 0.0])
-    assert certify(program, nearly).primal_residual == pytest.approx(1.0)
-    assert certify(program, np.array([1.0, 0.0, 0.0, 1.0, 0.0, 0.0])).primal_residual == 0.0
+    assert verify(program, nearly).primal_residual == pytest.approx(1.0)
+    assert verify(program, np.array([1.0, 0.0, 0.0, 1.0, 0.0, 0.0])).primal_residual == 0.0
 
 
 def test_a_row_of_integers_is_measured_in_its_own_unit():
@@ -99,10 +94,10 @@ def test_a_row_of_integers_is_measured_in_its_own_unit():
     model.constraint("row", x <= 28_000_000)
     model.maximize(x)
     program = model.compile()
-    assert certify(program, np.array([28_000_015.0])).primal_residual == pytest.approx(1.0)
+    assert verify(program, np.array([28_000_015.0])).primal_residual == pytest.approx(1.0)
     bytes_ = program.replace(A=program.A * 1e9, row_upper=program.row_upper * 1e9)
-    assert certify(bytes_, np.array([28_000_015.0])).primal_residual == pytest.approx(1.0)
-    assert certify(bytes_, np.array([28_000_000.0])).primal_residual == 0.0
+    assert verify(bytes_, np.array([28_000_015.0])).primal_residual == pytest.approx(1.0)
+    assert verify(bytes_, np.array([28_000_000.0])).primal_residual == 0.0
 
 
 def test_sums_of_decimals_at_whole_numbers_are_exact_to_rounding():
@@ -131,7 +126,7 @@ def test_coefficients_become_as_small_as_their_rows_need():
     assert with_small_coefficients(program.relaxed()).A is not None and program.A.max() == 1e9
     for point in np.stack(np.meshgrid(*[[0.0, 1.0, 2.0, 3.0]] * 5), -1).reshape(-1, 5):
         if point[1] <= 1 and point[2] <= 1:
-            assert certify(program, point).is_feasible == certify(small, point).is_feasible
+            assert verify(program, point).is_feasible == verify(small, point).is_feasible
 
 
 @settings(max_examples=many(40), deadline=None)
@@ -183,14 +178,6 @@ def test_a_session_follows_bounds_that_a_coefficient_depends_on():
         assert session.solve().objective == pytest.approx(149.0)
         model["b"].fix(0)
         assert session.solve().objective == pytest.approx(0.0, abs=1e-9)
-
-
-def test_doubt_names_the_coefficient_and_the_remedy():
-    reason = doubt(unbounded_switch(1e11, cost=0.0).compile(), 1e-9)
-    assert "b has a coefficient of -1e+11 in on" in reason and "bounds" in reason
-    assert not doubt(unbounded_switch(1e6, cost=0.0).compile(), 1e-9)
-    assert doubt(unbounded_switch(1e6, cost=0.0).compile(), 1e-6)
-    assert not doubt(facility(1e11).compile(), 1e-6)
 
 
 def test_a_claim_of_infeasibility_with_a_large_coefficient_is_not_taken():

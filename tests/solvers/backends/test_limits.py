@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import fairlp
-from fairlp import Index, Model, Termination, log
+from fairlp import Index, Model, Termination
 from fairlp.errors import NoSolutionError, UnknownNameError, UnsupportedError
 from fairlp.models.programs.backends import available_backends, find_backend
 from fairlp.models.programs.certificate import dual_bound
-from fairlp.models.programs.options import Progress
 from fairlp.models.programs.solution import start_of
 from profiles import many
 
@@ -134,19 +131,6 @@ def test_iterations_are_limited(solver):
         model.solve(start={"x": right.values["x"]})
 
 
-def test_progress_is_told(hard, tmp_path):
-    model, full = hard
-    reports = []
-    model.solve(progress=reports.append, log_file=tmp_path / "log")
-    assert isinstance(reports[-1], Progress) and reports[-1].bound >= full.objective - 1e-6
-    assert "HiGHS" in (tmp_path / "log").read_text(encoding="utf-8")
-    assert model.solve(progress=lambda so_far: True).status.termination is Termination.INTERRUPTED
-    with pytest.raises(ZeroDivisionError):
-        model.solve(progress=lambda so_far: 1 / 0)
-    model.solve("scip", node_limit=1, log_file=tmp_path / "scip")
-    assert "SCIP" in (tmp_path / "scip").read_text(encoding="utf-8")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["highs", "scip"])
 def test_a_start_is_taken(hard, solver):
@@ -239,18 +223,6 @@ def test_a_feasible_start_is_left_as_it_is(seed):
     assert start_of(program, {"x": start}).tolist() == point.tolist()
 
 
-def test_rounding_of_large_terms_leaves_nothing_out_of_a_start():
-    j = Index("j", range(3))
-    model = Model("large", indices=(j,))
-    x = model.variable("x", j, upper=1e9, integer=True)
-    coefficients = [0.9, 0.5, -1.4]
-    model.constraint("balance", (x * coefficients).sum() == 0)
-    point = [1e9 - 7] * 3
-    assert abs(sum(c * value for c, value in zip(coefficients, point, strict=True))) > 1e-8
-    start = dict(enumerate(point))
-    assert start_of(model.compile(), {"x": start}).tolist() == point
-
-
 def test_a_start_keeps_what_rows_and_bounds_admit():
     n = Index("n", range(4))
     model = Model("m")
@@ -277,49 +249,3 @@ def test_a_pool_has_points_of_every_rank(hard, solver):
         and values[0] == pytest.approx(full.objective)
     )
     assert all(member.verify().is_feasible for member in pool) and full.pool == ()
-
-
-@pytest.mark.parametrize(
-    ("solver", "options", "message"),
-    [
-        ("glpk", {"pool": 2}, "glpk cannot honour the option 'pool'"),
-        ("scipy", {"start": {}}, "scipy cannot honour the option 'start'"),
-        ("scipy", {"iteration_limit": 3}, "with integers give node_limit"),
-        ("highs", {"iteration_limit": 3}, "with integers give node_limit"),
-        ("highs", {"mip_gap": -1}, "mip_gap is -1; expected a number >= 0"),
-        ("highs", {"node_limit": 1.5}, "expected a whole number >= 0"),
-        ("highs", {"progress": 3}, "expected a function of a Progress"),
-        (
-            "highs",
-            {"start": [1]},
-            "expected a mapping from names of variables to labelled values, or a Solution",
-        ),
-        ("highs", {"log_file": 3}, "expected a path"),
-    ],
-)
-def test_what_cannot_be_honoured_is_refused(hard, solver, options, message):
-    with pytest.raises(UnsupportedError, match=message):
-        hard[0].solve(solver, **options)
-
-
-def test_tangents_take_no_start():
-    model = Model("log")
-    x = model.variable("x", upper=1)
-    model.maximize(log(x))
-    with pytest.raises(UnsupportedError, match="which take no start"):
-        model.solve(start={"x": 1})
-
-
-def test_labels_of_a_start_are_aligned_or_refused():
-    n, i = Index("n", ["a", "b"]), Index("i", ["s", "t"])
-    model = Model("square", indices=(n, i))
-    model.variable("x", n, i, where=[[True, True], [False, True]])
-    block = model.compile().column_block("x")
-    frame = pd.DataFrame([[1, 2], [3, 4]], index=["a", "b"], columns=["s", "t"])
-    for table in (frame, frame.iloc[::-1, ::-1], frame.T.rename_axis(index="i", columns="n")):
-        assert block.pack(table).tolist() == [1, 2, 4]
-    assert np.array_equal(block.pack({("b", "t"): 5}), [np.nan, np.nan, 5], equal_nan=True)
-    with pytest.raises(UnknownNameError, match="more than once"):
-        block.pack(pd.Series([1, 2], index=pd.MultiIndex.from_tuples([("a", "s")] * 2)))
-    with pytest.raises(fairlp.errors.ModelError, match="expected a Series"):
-        block.pack(np.ones((2, 2)))

@@ -56,39 +56,11 @@ def test_one_that_hangs_is_stopped():
     assert ask("fine", "", False, None) is None
 
 
-def test_an_interrupted_asker_gets_no_earlier_answer(monkeypatch):
-    process = ortools_backend.Process(False)
-
-    class Interrupted:
-        def readline(self):
-            raise KeyboardInterrupt
-
-        def close(self):
-            pipe.close()
-
-    pipe, process.child.stdout = process.child.stdout, Interrupted()
-    monkeypatch.setattr(ortools_backend, "idle_processes", {False: process})
-    with pytest.raises(KeyboardInterrupt):
-        ask("early", "", False, None)
-    assert process.child.returncode is not None
-    assert ask("late", "", False, None).startswith("late")
-
-
 def test_threads_have_their_own():
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda k: ask(f"thread{k}", "", False, None), range(12)))
     assert [answer.split()[0] for answer in answers] == [f"thread{k}" for k in range(12)]
     assert len(ortools_backend.idle_processes) == 1
-
-
-def test_a_process_of_another_owner_is_left_alone(monkeypatch):
-    process_id = ask("who", "", False, None)
-    process = ortools_backend.idle_processes[False]
-    process.owner = -1  # as after a fork
-    assert ask("who", "", False, None) != process_id
-    assert process.child.wait() == 0, (
-        "it was killed; it should only see that nobody asks here any more"
-    )
 
 
 @pytest.mark.slow

@@ -120,12 +120,6 @@ def test_a_program_goes_to_the_solver_and_its_answer_comes_back(source, monkeypa
     assert {name: np.asarray(value).tolist() for name, value in request.items()} == GIVEN
 
 
-def test_without_a_point_the_status_is_all_and_without_a_limit_none_is_set(source, monkeypatch):
-    answer, request = solved(monkeypatch, source(time_limit=-1.0, verbose=False), "INFEASIBLE", "")
-    assert answer == {"status": "INFEASIBLE", "message": "INFEASIBLE", "seconds": 2.5}
-    assert "time_limit" not in request and request["verbose"] is False
-
-
 def test_questions_are_answered_one_by_one_and_nothing_else_is_said(monkeypatch):
     answers, turned, handled, file_pairs = io.StringIO(), [], [], []
 

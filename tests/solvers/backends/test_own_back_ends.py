@@ -10,11 +10,9 @@ import pytest
 
 import fairlp
 from cli_runner import fairlp_in_a_shell, run
-from fairlp.conformance.zoo import FAMILIES
 from fairlp.errors import (
     NoSolutionError,
     SolverError,
-    StudyError,
     UnknownNameError,
     UnsupportedError,
 )
@@ -79,13 +77,6 @@ def test_conformance_of_ones_own():
         and counts["passed"] > 30
         and counts["unable"] > 0
     )
-
-
-def test_conformance_of_an_object_a_class_and_a_name(solver, monkeypatch):
-    monkeypatch.setattr(fairlp.conformance, "zoo", FAMILIES["linear"])
-    table = fairlp.conformance.check(solver)
-    assert set(table["outcome"]) == {"passed"}
-    assert list(fairlp.conformance.matrix([solver, "highs"]).columns) == ["Dual", "highs"]
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "tsf", "njc", "ceei", "dynamic-drf"])
@@ -153,13 +144,6 @@ WRONG_FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", WRONG_FORMS)
-def test_answers_of_another_form(form):
-    answer, message = WRONG_FORMS[form]
-    with pytest.raises(SolverError, match=message):
-        fairlp.formulate(INSTANCE, "drf").solve(liar(answer)())
-
-
 class Nothing(fairlp.Backend):
     name = "nothing"
 
@@ -173,47 +157,6 @@ class Alone:
 
 class Vague(Dual):
     capabilities = {"everything"}  # noqa: RUF012
-
-
-@pytest.mark.parametrize(
-    ("solver", "message"),
-    [
-        (Nothing(), "Nothing lacks run;"),
-        (Nothing, "Nothing lacks run;"),
-        (fairlp.Backend, "lacks run;"),
-        (Alone(), "Alone lacks available, version, session;"),
-        (Vague(), "Vague lacks capabilities, a set of fairlp.Capability"),
-    ],
-)
-def test_what_an_object_lacks_is_named(solver, message):
-    for use in (
-        lambda: fairlp.allocate(INSTANCE, "drf", solver=solver),
-        lambda: fairlp.formulate(INSTANCE, "drf").solve(solver),
-        lambda: fairlp.conformance.check(solver),
-        lambda: fairlp.register_solver("mine", solver),
-    ):
-        with pytest.raises(UnsupportedError, match=message):
-            use()
-    assert "mine" not in backends.backend_names()
-
-
-@pytest.mark.parametrize("solver", [None, 3, ["highs"], len])
-def test_what_is_no_back_end_at_all(solver):
-    with pytest.raises(UnknownNameError, match="a solver is asked for by name"):
-        fairlp.allocate(INSTANCE, "drf", solver=solver)
-
-
-def test_a_package_that_is_missing_is_named():
-    class Missing(Dual):
-        package, install = "no_such_package", "pip install it"
-
-    with pytest.raises(
-        fairlp.errors.SolverNotAvailableError,
-        match="'Missing' is not available: no_such_package is not",
-    ):
-        fairlp.allocate(INSTANCE, "drf", solver=Missing())
-    fairlp.register_solver("missing", Missing)
-    assert not fairlp.solvers().loc["missing", "available"]
 
 
 def test_options_are_heeded_or_refused():
@@ -244,22 +187,6 @@ def test_registering_an_object_a_class_and_a_function():
         assert fairlp.formulate(INSTANCE, "drf").solve("Cbc").solver == "cbc"
     with pytest.raises(UnknownNameError, match="did you mean 'cbc'"):
         fairlp.allocate(INSTANCE, "drf", solver="cbbc")
-
-
-@pytest.mark.parametrize(
-    "name", ["highs", "HiGHS", "ortools:GLOP", "cvxpy", "cvxpy:MINE", "a,b", "", " ", None, 3]
-)
-def test_names_that_cannot_be_registered(name):
-    with pytest.raises(UnknownNameError, match=r"one of fairlp's|cannot be called"):
-        fairlp.register_solver(name, Dual)
-    assert backends.OWN == {}
-
-
-def test_two_objects_of_one_name_are_not_mixed_up():
-    lazy, right = liar(LIES["too little"], "same")(), liar(lambda raw: raw, "same")()
-    model = fairlp.formulate(INSTANCE, "drf")
-    assert model.solve(right).verify().is_optimal and not model.solve(lazy).verify().is_optimal
-    assert fairlp.allocate(INSTANCE, "drf", solver=right).solver == "same"
 
 
 def test_an_object_called_as_ours_is_used_and_not_ours():
@@ -298,12 +225,6 @@ def test_a_study_takes_registered_names_into_its_workers():
     runs = experiment("travelling").run(workers=2, progress=False).frame
     assert len(runs) == 2
     assert experiment("travelling").allocations()["own"].solver == "travelling"
-
-
-def test_a_study_refuses_objects():
-    for solver in (Dual(), Dual):
-        with pytest.raises(StudyError, match=r"mechanisms\.own\.solver is .*register_solver"):
-            experiment(solver)
 
 
 @pytest.mark.slow

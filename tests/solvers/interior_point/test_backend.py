@@ -76,10 +76,6 @@ def test_what_is_returned_is_the_best_point_not_the_last(monkeypatch):
     assert answer.iterations < len(count) - 1 and answer.point is count[answer.iterations]
 
 
-def test_a_deadline_that_has_passed_gives_nothing():
-    assert method.solve(problem(), deadline=-1.0) is None
-
-
 def test_steps_stay_inside():
     iterate = iterate_of(problem(seed=3))
     for _ in range(12):
@@ -153,43 +149,6 @@ def test_other_programs_are_not_for_it():
         others[name] = p.replace(A=A)
     for name, other in others.items():
         assert Structure.of(other) is None, name
-
-
-def test_a_demand_that_is_negative_on_every_server_is_not_for_it():
-    p = model(users=2, servers=2).compile()
-    A = p.A.copy()
-    A.data = A.data.copy()
-    column_of_entry = np.repeat(np.arange(p.n_columns), np.diff(A.indptr))
-    x, first = p.column_block("x"), p.row_block("capacity")
-    rows = np.isin(A.indices, np.arange(first.start, first.stop, 2))
-    A.data[rows & (column_of_entry >= x.start) & (column_of_entry < x.start + 2)] *= -1
-    assert Structure.of(p.replace(A=A)) is None
-
-
-def test_a_user_that_needs_nothing_or_may_have_nothing_is_not_for_it():
-    p = model(users=2, servers=2).compile()
-    column_of_entry = np.repeat(np.arange(p.n_columns), np.diff(p.A.indptr))
-    x, capacity = p.column_block("x"), p.row_block("capacity")
-    A = p.A.copy()
-    A.data = np.where(
-        (column_of_entry < x.start + 2)
-        & (column_of_entry >= x.start)
-        & (A.indices < capacity.stop),
-        0.0,
-        A.data,
-    )
-    A.eliminate_zeros()
-    assert Structure.of(p.replace(A=A)) is None
-    limited = model(users=2, servers=2, task_limits=[1.0, INF]).compile()
-    assert Structure.of(limited) is not None
-    high = limited.row_upper.copy()
-    high[limited.row_block("limit").slice] = 0.0
-    assert Structure.of(limited.replace(row_upper=high)) is None
-
-
-def test_terms_whose_weights_are_no_floats_are_not_for_it():
-    program = fairlp.formulate(fairlp.examples.ghodsi(), "alpha-fair", alpha=1e5).compile()
-    assert Structure.of(program) is None
 
 
 def test_tasks_over_capacity_by_rounding_are_brought_within():

@@ -288,16 +288,6 @@ def test_time_division_with_limits_is_a_fixed_point(kind):
         assert outcome.certificate
 
 
-def test_users_who_can_run_nothing_and_limits_of_zero():
-    instance = fairlp.Instance.from_arrays(
-        [[1, 0], [1, 1], [1, 0], [2, 0]], [[4, 0], [0, 4]], task_limits=[np.inf, np.inf, 0, 0.25]
-    )
-    for mechanism in ("drfh", "c-drfh", "tsf", "asset", "ceei"):
-        outcome = fairlp.allocate(instance, mechanism, method="interior-point", merge=False)
-        assert outcome.totals.tolist() == pytest.approx([3.5, 0, 0, 0.25], rel=EQUAL)
-        assert outcome.totals.iloc[[1, 2]].tolist() == [0, 0]
-
-
 def test_a_zero_of_the_answer_is_zero():
     """Interior points are positive everywhere; what is handed out is not where nothing is due."""
     instance = draw("sparse", 3)
@@ -345,20 +335,6 @@ def instance(users=12, servers=6, **options):
 
 def program(formulation="drfh"):
     return fairlp.formulate(instance(), formulation).compile()
-
-
-def test_a_point_on_the_way_is_shown_once_and_is_the_answer_where_it_is_enough():
-    problem = Structure.of(program()).problem
-    shown = []
-
-    def settles(final):
-        shown.append(final)
-        return len(shown) == 2
-
-    optimum = method.solve(problem, settles=settles)
-    assert len(shown) == 1 and optimum.error < shown[0].error
-    final = method.solve(problem, settles=settles)
-    assert len(shown) == 2 and final is shown[1] and SETTLED < final.error <= 1e-3
 
 
 # --- the method ------------------------------------------------------------------------------------------------------
@@ -479,15 +455,6 @@ def solved():
     return structure, point, decided
 
 
-def test_an_optimum_that_blocks_nobody_tells_nothing(solved):
-    structure, point, _ = solved
-    sharp = face.sharpened(structure.problem, point)
-    assert face.decisions_of(structure, point, replace(sharp, v=0.0 * sharp.v), None) is None
-    assert (
-        face.decisions_of(structure, point, point, None) is None
-    )  # it is not sharpened: nothing is decided
-
-
 @pytest.mark.parametrize("paid", [True, False])
 def test_prices_below_0_are_paid_by_earlier_rounds_or_there_are_none(solved, paid):
     structure, point, decided = solved
@@ -507,13 +474,6 @@ def test_prices_below_0_are_paid_by_earlier_rounds_or_there_are_none(solved, pai
     if paid:
         value = structure.problem.rows.slope @ lifted.v
         assert (lifted.p >= 0).all() and value == pytest.approx(1)
-
-
-def test_a_program_of_other_rows_has_another_face(solved):
-    structure, _, decided = solved
-    assert face.structure_on_face(structure, structure.program, decided) is not None
-    fewer_rows = replace(decided, tight_rows=decided.tight_rows[1:])
-    assert face.structure_on_face(structure, structure.program, fewer_rows) is None
 
 
 def with_stopped_users(program, n_stopped, floor):
@@ -540,11 +500,6 @@ def test_slopes_and_floors_of_another_program_are_those_that_are_recognised_in_i
         np.testing.assert_allclose(getattr(quick, name), getattr(recognised, name), rtol=1e-13)
 
 
-def test_a_program_in_which_other_rows_hold_users_back_has_no_quick_structure():
-    structure = Structure.of(program())
-    assert structure.with_levels_of(with_stopped_users(program(), 3, 0.0)) is None
-
-
 # --- programs of another kind ----------------------------------------------------------------------------------------
 
 
@@ -563,18 +518,6 @@ def test_users_rows_of_another_kind_are_solved_otherwise(kind):
     assert find_backend("interior-point").solve(case, Options()).objective == pytest.approx(
         objective, rel=1e-7
     )
-
-
-@pytest.mark.parametrize("kind", ["negative", "somewhere"])
-def test_logarithms_of_other_arguments_have_no_structure(kind):
-    original = program("ceei")
-    terms = original.logs.A.tolil(copy=True)
-    if kind == "negative":
-        terms = -terms
-    else:  # of its tasks on one server
-        terms[0, terms.rows[0][1:]] = 0.0
-    assert Structure.of(original) is not None
-    assert Structure.of(original.replace(logs=replace(original.logs, A=terms.tocsr()))) is None
 
 
 # --- vertices --------------------------------------------------------------------------------------------------------

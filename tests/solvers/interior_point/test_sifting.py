@@ -8,7 +8,7 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.errors import NotConvergedError
-from fairlp.solvers.interior_point import method, session, sifting
+from fairlp.solvers.interior_point import method, sifting
 from fairlp.solvers.interior_point.structure import Structure
 from profiles import many
 
@@ -198,21 +198,6 @@ def test_task_limits_are_looked_for_on_few_pairs(sifts, seed):
     assert sum(shape == (80, 60) for shape in sifts) < len(sifts) / 2
 
 
-def test_a_time_limit_ends_it(sifts):
-    with pytest.raises(fairlp.FairlpError, match="time limit"):
-        fairlp.allocate(instance(5), "drfh", method="interior-point", time_limit=1e-9)
-
-
-def test_small_prices_are_told_from_none_without_a_vertex(sifts, monkeypatch):
-    monkeypatch.setattr(
-        session, "on_columns", lambda *arguments: pytest.fail("a vertex was asked for")
-    )
-    case = instance(6, users=120, servers=120, weights=10.0 ** np.linspace(-6, 0, 120))
-    allocation = fairlp.allocate(case, "drfh", method="interior-point")
-    assert len(allocation.rounds) == 1 and sifts[-1][1] < 120
-    np.testing.assert_allclose(allocation.levels, levels(case), rtol=1e-9)
-
-
 def problem_of(seed):
     """The problem of an instance."""
     return Structure.of(fairlp.formulate(instance(seed), "drfh").compile()).problem
@@ -231,15 +216,3 @@ def test_all_pairs_where_interior_points_fail_on_few(sifts, monkeypatch):
     optimum = sifting.sifted(whole, np.inf, 1)
     assert optimum.error <= 1e-10
     assert optimum.point.t == pytest.approx(method.solve(whole).point.t, rel=1e-9)
-
-
-@pytest.mark.parametrize("in_time", [0, 1, 2])
-def test_a_deadline_ends_every_part(sifts, monkeypatch, in_time):
-    solve, calls = method.solve, []
-
-    def late(problem, *arguments, **named):
-        calls.append(problem)
-        return solve(problem, *arguments, **named) if len(calls) <= in_time else None
-
-    monkeypatch.setattr(method, "solve", late)
-    assert sifting.sifted(problem_of(10), np.inf, 1) is None and len(calls) == in_time + 1

@@ -7,21 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
 import fairlp
-from fairlp.errors import NoSolutionError, NotConvergedError, UnknownNameError, UnsupportedError
+from fairlp.errors import NoSolutionError, NotConvergedError
 from fairlp.formulations.arrivals import cautious_lp, dynamic_drf
 from fairlp.formulations.proportional import better
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.options import Options
-from fairlp.models.programs.protocols import Capability
 from fairlp.models.programs.status import Termination
 from fairlp.solvers.backends.highs import Highs, HighsSession
 from fairlp.solvers.interior_point import (
     face,
     method,
-    normal_equations,
     pricing,
     session,
     warm_starts,
@@ -147,18 +144,6 @@ def test_a_row_that_is_not_the_one_expected_is_noticed(place):
     assert answer.objective == pytest.approx(Highs().solve(changed, Options()).objective, rel=EQUAL)
 
 
-def test_integer_programs_are_refused_with_what_it_can_do():
-    model = fairlp.formulate(cluster(servers=1), "drf-milp")
-    with pytest.raises(UnsupportedError, match="needs MILP, and interior-point can do"):
-        model.solve("interior-point")
-    assert find_backend("interior-point").capabilities == {
-        Capability.LP,
-        Capability.LOG,
-        Capability.POWER,
-        Capability.DUALS,
-    }
-
-
 def test_the_programs_own_places_are_filled():
     """Columns that do not exist or are fixed at 0 stay so; every row and column of the answer is in its place."""
     instance = limited(cluster(seed=9, constraints=True))
@@ -240,21 +225,6 @@ def test_prices_of_an_allocation(seed):
     np.testing.assert_allclose(prices, other, rtol=0, atol=EQUAL * other.to_numpy().max())
 
 
-def test_a_dual_is_what_one_more_unit_adds():
-    model = fairlp.formulate(cluster(seed=1), "ceei")
-    program, solution = model.compile(), model.solve("interior-point")
-    backend, step = find_backend("interior-point"), 1e-3
-    capacity = program.row_block("capacity")
-    for row in (capacity.start, capacity.start + 4, capacity.stop - 1):
-        ends = []
-        for sign in (1, -1):
-            upper = program.row_upper.copy()
-            upper[row] *= 1 + sign * step
-            ends.append(backend.solve(program.replace(row_upper=upper), Options()).objective)
-        slope = (ends[0] - ends[1]) / (2 * step * program.row_upper[row])
-        assert solution.row_duals[row] == pytest.approx(slope, rel=1e-4, abs=1e-9)
-
-
 # --- where it fails, limits, options
 
 
@@ -312,14 +282,6 @@ def test_a_time_limit_is_kept(mechanism, seconds):
         answer.require_optimal()
 
 
-def test_time_that_is_enough_changes_nothing():
-    model = fairlp.formulate(cluster(), "drfh")
-    assert (
-        model.solve("interior-point", time_limit=600).objective
-        == model.solve("interior-point").objective
-    )
-
-
 def test_the_fall_back_keeps_what_is_left_of_the_time(monkeypatch):
     options = []
     monkeypatch.setattr(method, "solve", fail)
@@ -334,11 +296,6 @@ def test_the_fall_back_keeps_what_is_left_of_the_time(monkeypatch):
     assert options[-1].time_limit is None
 
 
-def test_an_allocation_with_too_little_time_says_so():
-    with pytest.raises(NoSolutionError, match="time limit"):
-        fairlp.allocate(cluster(), "drfh", solver="interior-point", time_limit=1e-9)
-
-
 def test_the_solver_by_name_is_the_method():
     by_name, other = ({"solver": "interior-point"}, {"method": "interior-point"})
     instance = cluster()
@@ -346,39 +303,6 @@ def test_the_solver_by_name_is_the_method():
         fairlp.allocate(instance, "drfh", **options).totals.tolist() for options in (by_name, other)
     )
     assert by_name == other
-
-
-def test_threads_are_an_option_and_are_given_back():
-    model = fairlp.formulate(cluster(30, 20), "drfh")
-    before = [pool["num_threads"] for pool in threadpool_info()]
-    expected = model.solve("interior-point")
-    for threads in (1, 2):
-        assert model.solve("interior-point", threads=threads).objective == pytest.approx(
-            expected.objective, rel=1e-11
-        )
-    assert [pool["num_threads"] for pool in threadpool_info()] == before
-
-
-def test_unknown_options_are_refused():
-    model = fairlp.formulate(cluster(), "drfh")
-    with pytest.raises(UnknownNameError, match="has no option 'barrier'"):
-        model.solve("interior-point", barrier=1)
-    for option in ({"seed": 1}, {"primal_tolerance": 1e-6}, {"verbose": True}, {"extra": {"a": 1}}):
-        with pytest.raises(
-            UnsupportedError, match=f"cannot honour the option '{next(iter(option))}'"
-        ):
-            model.solve("interior-point", **option)
-    with pytest.raises(
-        UnsupportedError, match=r"cannot honour the option 'method'|has no method 'simplex'"
-    ):
-        model.solve("interior-point", method="simplex")
-    for mechanism in ("drfh", "ceei", "psdsf-tdm"):
-        with pytest.raises(UnknownNameError, match="has no option 'seed'"):
-            fairlp.allocate(cluster(), mechanism, method="interior-point", seed=1)
-        assert (
-            fairlp.allocate(cluster(), mechanism, method="interior-point", threads=1).method
-            == "interior-point"
-        )
 
 
 # Parts of the interior-point method that may fail: each is made to, and the levels are those of
@@ -440,13 +364,6 @@ def test_levels_are_right_whatever_fails(monkeypatch, fault, in_rounds):
     assert levels(case) == pytest.approx(expected, rel=1e-7)
 
 
-def test_servers_of_few_users_are_added_group_by_group(monkeypatch):
-    case = instance(users=40, servers=60, has_few_servers=True)
-    expected = levels(case, "lp")
-    monkeypatch.setattr(normal_equations, "dense_pays", lambda region: False)
-    assert levels(case) == pytest.approx(expected, rel=1e-7)
-
-
 def program(formulation="drfh"):
     return fairlp.formulate(instance(), formulation).compile()
 
@@ -503,15 +420,6 @@ def test_programs_of_another_kind_are_solved_otherwise(kind):
         assert optimum.objective == pytest.approx(answer.objective, rel=1e-7, abs=1e-9)
 
 
-@pytest.mark.parametrize("field", ["constant", "weights"])
-def test_logarithms_of_another_kind_have_no_structure(field):
-    original = program("ceei")
-    assert Structure.of(original) is not None
-    logs = original.logs
-    value = {"constant": np.full_like(logs.constant, 0.5), "weights": -logs.weights}[field]
-    assert Structure.of(original.replace(logs=replace(logs, **{field: value}))) is None
-
-
 # --- vertices ------------------------------------------------------------------------------------------------------
 
 
@@ -534,11 +442,3 @@ def test_columns_without_end_and_without_a_basis_lead_to_the_optimum(monkeypatch
         session._show(columns)
         assert session.solve().objective == pytest.approx(objective, rel=1e-8)
         monkeypatch.undo()
-
-
-def test_an_answer_without_duals_has_no_reduced_costs():
-    session = priced()
-    master_solution = session.master.solve()
-    whole = session._of_whole_program(replace(master_solution, row_duals=None), 0.0)
-    assert whole.column_duals is None and whole.x.sum() == pytest.approx(master_solution.x.sum())
-    assert session._of_whole_program(master_solution, 0.0).column_duals is not None

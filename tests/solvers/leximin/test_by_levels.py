@@ -7,6 +7,7 @@ import pytest
 
 import fairlp
 from fairlp import Instance
+from fairlp.solvers.leximin.by_levels import ServersByLevels
 from fairlp.tolerances import AGREEMENT
 from profiles import many
 
@@ -42,10 +43,30 @@ def off(allocation):
     return float((abs(allocation.levels.to_numpy() - right) / right).max())
 
 
-def test_levels_of_servers_on_which_all_may_run_are_exact():
+def test_servers_that_give_what_one_server_would_need_one_program(monkeypatch):
+    uses = []
+    honest = ServersByLevels.as_one_server
+
+    def counting(self, *arguments):
+        history = honest(self, *arguments)
+        uses[-1] = bool(history)
+        return history
+
+    monkeypatch.setattr(ServersByLevels, "as_one_server", counting)
     for seed in range(many(12)):
+        uses.append(False)
         allocation = fairlp.allocate(some_demanded(seed), "drfh", method="interior-point")
         assert off(allocation) <= AGREEMENT or allocation.unproved, seed
+        if uses[-1]:
+            alone = fairlp.allocate(some_demanded(seed).pooled(), "drfh", method="lp")
+            assert allocation.levels.to_numpy() == pytest.approx(
+                alone.levels.to_numpy(), rel=AGREEMENT
+            )
+            assert allocation.rounds["users"].tolist() == alone.rounds["users"].tolist()
+            assert allocation.prices.sum().to_numpy() / len(allocation.prices) == pytest.approx(
+                alone.prices.to_numpy()[0]
+            )
+    assert 0 < sum(uses) < len(uses)
 
 
 def test_levels_of_users_of_places_are_exact():

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 import fairlp
 from concave_levels import by_bisection, model_of, random_cluster
 from fairlp import Index, Model, log, minimum, power
-from fairlp.errors import ModelError, NoSolutionError, SolverError, UnsupportedError
+from fairlp.errors import ModelError, NoSolutionError, SolverError
 from fairlp.formulations import gavel
 from own_back_ends import Dual, liar
 from profiles import by_day, many
@@ -67,14 +67,6 @@ def test_many_mixtures_of_levels_are_those_of_bisection(block):
     assert sum(check_against_bisection(seed) for seed in seeds) >= 17
 
 
-def test_roots_share_by_the_squares_of_their_scales():
-    model, x = cake()
-    model.leximin((x * {"ann": 4, "bob": 1}) ** 0.5)
-    answer = fairlp.leximin(model)
-    np.testing.assert_allclose(answer["x"], [2.0, 8.0], rtol=1e-7)
-    np.testing.assert_allclose(answer.levels, 8**0.5, rtol=1e-8)
-
-
 def test_logarithms_of_one_more_with_a_limit():
     model, x = cake(("ann", "bob", "cyd"), upper=[1, np.inf, np.inf])
     model.leximin(log({"ann": 1, "bob": 1, "cyd": 2} * x + 1))
@@ -82,19 +74,6 @@ def test_logarithms_of_one_more_with_a_limit():
     # ann stops at log 2; 1 + y = 1 + 2z with y + z = 9
     np.testing.assert_allclose(answer["x"], [1.0, 6.0, 3.0], rtol=1e-7)
     assert answer.rounds["labels"].tolist() == [["ann"], ["bob", "cyd"]]
-
-
-def test_a_square_that_is_subtracted():
-    model, x = cake(size=4.0)
-    model.leximin(4 * x - x**2)
-    np.testing.assert_allclose(fairlp.leximin(model).levels, 4.0, rtol=1e-8)
-
-
-def test_weights_divide_levels():
-    model, x = cake()
-    answer = fairlp.leximin(model, levels=log(x + 1), weights={"ann": 1, "bob": 2})
-    np.testing.assert_allclose(answer["x"], [2.0, 8.0], rtol=1e-7)  # 3² = 9
-    assert not model.compile().levels  # the levels are those of a copy
 
 
 def test_least_of_lines_is_linear_and_proved_in_rationals():
@@ -316,46 +295,6 @@ def test_an_infeasible_and_an_unbounded_model_have_none():
     y = endless.variable("y", Index("n", ["ann"]))
     with pytest.raises(NoSolutionError, match="without end"):
         fairlp.leximin(endless, levels=log(y + 1))
-
-
-def test_integers_with_logarithms_are_refused():
-    model, x = cake(integer=True)
-    with pytest.raises(UnsupportedError, match="relax_integrality"):
-        fairlp.leximin(model, levels=log(x + 1))
-
-
-def test_a_proof_in_rationals_is_refused():
-    model, x = cake()
-    with pytest.raises(UnsupportedError, match="no rationals"):
-        fairlp.leximin(model, levels=log(x + 1)).certify(exact=True)
-
-
-def test_a_model_with_logarithms_in_its_levels_is_no_program(tmp_path):
-    model, x = cake()
-    model.leximin(log(x + 1))
-    attempts = (
-        model.solve,
-        model.to_pyomo,
-        model.to_cvxpy,
-        model.to_highs,
-        lambda: model.write(tmp_path / "cake.mps"),
-    )
-    for attempt in attempts:
-        with pytest.raises(ModelError, match=r"fairlp\.leximin\(model\) solves it"):
-            attempt()
-    program = fairlp.leximin(model).problem.program
-    np.testing.assert_allclose(program.solve().objective, np.log(6), rtol=1e-8)
-
-
-def test_levels_print_as_they_are_written():
-    model, x = cake()
-    a = model.parameter("a", x.indices, [1, 2])
-    model.leximin(minimum(log(a * x + 1), 2 * x))
-    assert "levels  min(log(a[n]·x[n] + 1), 2·x[n]) ≥ t   ∀ n" in str(model)
-    assert (
-        r"\min\left(\log\left(a_{n}\, x_{n} + 1\right), 2\, x_{n}\right) \ge t" in model.to_latex()
-    )
-    assert "least1" not in str(model)
 
 
 def test_what_stands_for_terms_goes_with_the_levels_and_is_copied():

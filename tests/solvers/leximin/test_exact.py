@@ -122,21 +122,6 @@ def test_without_a_solver_the_rounds_begin_with_no_basis_and_go_on_from_the_last
     assert 1 in bases[1][0] and bases[1] != bases[0]
 
 
-def test_levels_are_tasks_over_the_first_rates():
-    verdict = fairlp.allocate(examples.load("bhattacharya-blocked"), "h-drf").certify(exact=True)
-    # each rate is 60 tasks for one unit of the root: thirds of it at first, halves for whoever goes
-    # on
-    assert verdict and verdict.levels == (*[Fraction(1, 3)] * 3, *[Fraction(1, 2)] * 2)
-    three = fairlp.Instance.from_arrays(
-        [[1], [1], [1]], [[9]], queue=["a", "a", "b"], task_limits=[1, 9, 9]
-    )
-    answer = fairlp.allocate(three, "h-drf")
-    # one task of 9 for the first; the others go on by 1 and 1, though the first rates were ½, ½ and
-    # 1 of the pool
-    assert answer.totals.tolist() == pytest.approx([1, 4, 4])
-    assert answer.certify(exact=True).levels == (Fraction(2, 9), Fraction(8, 9), Fraction(4, 9))
-
-
 @pytest.mark.parametrize("failing", [1, 2, 3])
 def test_a_round_that_is_not_proved_proves_nothing(monkeypatch, failing):
     allocation = fairlp.allocate(examples.load("bhattacharya-blocked"), "h-drf")
@@ -154,11 +139,6 @@ def test_a_round_that_is_not_proved_proves_nothing(monkeypatch, failing):
         and verdict.message.startswith("not proved: round ")
         and "planted" in verdict.message
     )
-
-
-def test_nobody_who_can_run_is_proved_without_a_program():
-    nobody = fairlp.Instance.from_arrays([[1]], [[4]], queue=["a"], task_limits=[0])
-    assert fairlp.allocate(nobody, "h-drf").certify(exact=True)
 
 
 @pytest.mark.parametrize("honest", [True, False])

@@ -121,13 +121,6 @@ def test_prices_and_rounds_tell_who_stopped_for_want_of_tasks():
     assert roomy.prices is None and roomy.totals.tolist() == [1]
 
 
-def test_a_user_left_out_is_not_called_merged():
-    instance = fairlp.Instance.from_arrays(
-        [[1, 1], [1, 3], [2, 1]], [[10, 10], [5, 8]], task_limits=[None, 0, None]
-    )
-    assert fairlp.allocate(instance, "drfh").notes == ()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [4, 6, 15, 60])
 def test_floors_that_rounding_makes_contradict(seed):

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 import fairlp
 from any_leximin import by_enumeration, by_one_lp_a_level, random_model
 from fairlp import Index, Model
-from fairlp.errors import ModelError, NoSolutionError, UnknownNameError, UnsupportedError
+from fairlp.errors import ModelError, NoSolutionError, UnsupportedError
 from fairlp.models.programs.proof import Proof
 from fairlp.solvers.leximin.exact import ServersInRationals
 from fairlp.solvers.leximin.of_levels import Stages
@@ -143,17 +143,6 @@ def _exactly(answer):
     }
 
 
-def test_levels_of_two_indices_and_rows_the_other_way_round():
-    model, x, j, m = jobs()
-    t = model.variable("t")
-    model.constraint("least", 2 * t <= x.sum(m))
-    model.maximize(t)
-    answer = fairlp.leximin(model, "least")
-    assert answer.levels.to_dict() == pytest.approx({"a": 2.0, "b": 2.0, "c": 1.0})
-    pairs = fairlp.leximin(model, x * model.parameter("one", (j, m), np.ones((3, 2))))
-    assert pairs.levels.index.names == ["j", "m"] and pairs.levels[("a", "slow")] == 0.0
-
-
 def test_a_wrong_answer_is_not_certified():
     model, x, _, m = jobs()
     answer = fairlp.leximin(model, x.sum(m))
@@ -246,50 +235,6 @@ def test_levels_that_rounds_leave_doubtful_are_said_to_be():
     assert "off by" in answer.unproved and answer.certify(exact=True)
 
 
-def test_what_is_refused():
-    model, x, j, m = jobs()
-
-    def assert_refused(match, levels=None, error=ModelError, **options):
-        with pytest.raises(error, match=match):
-            fairlp.leximin(model, levels, **options)
-
-    assert_refused("does not say what its levels are")
-    assert_refused("does not maximise one variable t", "hours")
-    assert_refused("have an index", x.sum(j, m))
-    assert_refused("weights of levels are above 0; found 0", x.sum(m), weights=[1, 0, 1])
-    assert_refused("no j 'c'", x.sum(m), weights={"a": 1, "b": 1})
-    assert_refused("levels are int", 3)
-    assert_refused("levels are list", ["hours", 3])
-    assert_refused("has no option 'tme_limit'", x.sum(m), UnknownNameError, tme_limit=3)
-    t = model.variable("t")
-    model.constraint("least", x.sum(m) >= t)
-    model.constraint("most", t <= 5)
-    model.maximize(t)
-    assert_refused("uses t outside of rows 'least'", "least")
-    assert_refused(r"row hours\[fast\] is not of the form", "hours")
-    assert_refused("weights of their own", "least", weights=[1, 1, 1])
-
-
-def test_nothing_and_no_end():
-    model, x, _, m = jobs()
-    y = model.variable("y", lower=None)
-    with pytest.raises(NoSolutionError, match="without end"):
-        fairlp.leximin(model, x.sum(m) + y)
-    with pytest.raises(NoSolutionError, match="after 1 round all"):
-        j = Index("k", ["one", "two"])
-        endless_model = Model("two", indices=(j,))
-        fairlp.leximin(endless_model, endless_model.variable("z", j, upper=[1, np.inf]))
-    model.constraint("too_much", x.sum(m) >= 100)
-    with pytest.raises(NoSolutionError, match="infeasible"):
-        fairlp.leximin(model, x.sum(m))
-
-
-def test_a_back_end_without_integers_says_so():
-    model, levels, weights = random_model(1, integer=True)
-    with pytest.raises(UnsupportedError, match="solves no integer programs"):
-        fairlp.leximin(model, levels, weights=weights, solver="highs-ipm")
-
-
 def test_rows_of_a_file_that_another_tool_wrote(tmp_path):
     pytest.importorskip("pyomo.environ")
     instance = fairlp.examples.load("wang-figure-1")
@@ -337,13 +282,6 @@ def shared(solver="highs", **options):
     model.constraint("cake", x.sum() <= 3)
     model.constraint("bob", x["bob"] <= 1)
     return fairlp.leximin(model, x + 0, solver=solver)
-
-
-def test_a_leximin_of_integers_has_no_prices():
-    tasks = shared(integer=True)
-    assert sorted(tasks.levels.tolist()) == [1, 2]
-    with pytest.raises(NoSolutionError, match="gave no duals of 'cake"):
-        tasks.prices  # noqa: B018
 
 
 def test_a_proof_in_rationals_that_fails_says_why(monkeypatch):

@@ -158,23 +158,6 @@ def test_variables_that_are_not_the_columns_of_the_canonical_form():
     assert answer.certify(exact=True)
 
 
-def test_scalars_parameters_and_two_variables_of_one_name():
-    first, second = cp.Variable(name="y"), cp.Variable(name="y")
-    limit = cp.Parameter(name="limit")
-    problem = cp.Problem(
-        cp.Minimize(0), [first + 2 * second == limit * limit, cp.abs(first - 1) <= 2]
-    )
-    with pytest.raises(ModelError, match="parameter 'limit' has no value"):
-        fairlp.leximin(problem, [first, second])
-    for value, level in ((1.0, 1 / 3), (-2.0, 4 / 3), (3.0, 3.0)):
-        limit.value = value
-        answer = fairlp.leximin(problem, [first, second, cp.Constant(50)])
-        assert answer.levels.to_list() == pytest.approx([level, (value**2 - level) / 2, 50])
-        assert answer["y"] == first.value and answer["y_"] == second.value
-    tighter = cp.Problem(cp.Minimize(0), [first + 2 * second == 9.5, cp.abs(first - 1) <= 2])
-    assert fairlp.leximin(tighter, [first, second]).levels[1] == pytest.approx(3.25)
-
-
 def test_prices_are_what_one_more_unit_adds_to_the_lowest_level():
     x = cp.Variable(2, name="x", nonneg=True)
 
@@ -192,35 +175,6 @@ def test_prices_are_what_one_more_unit_adds_to_the_lowest_level():
         assert answer.prices["inequalities"].sum() == pytest.approx(
             solved(total, upper + 0.5).levels.min() * 2 - lowest * 2
         )
-
-
-def test_what_is_refused():
-    x = cp.Variable(2, name="x")
-    free = cp.Problem(cp.Minimize(0), [x <= 1])
-
-    def assert_refused(match, levels=x, *constraints):
-        with pytest.raises(ModelError, match=match):
-            fairlp.leximin(cp.Problem(cp.Minimize(0), [x <= 1, *constraints]), levels)
-        assert x.value is None
-
-    assert_refused(
-        r"level 1 is not affine: power\(x\[0\], 2.0\)|level 1 is not affine", [x[0], x[0] ** 2]
-    )
-    assert_refused("level 'low' is not affine.*a variable v of its own", {"low": cp.min(x)})
-    assert_refused("level 0 is str; levels of a CVXPY problem are its expressions", "fairness")
-    assert_refused("there are no levels", [])
-    assert_refused("level 0 is not affine", cp.Variable(complex=True))
-    assert_refused("variable 'z' is complex", x, cp.real(cp.Variable(complex=True, name="z")) <= 1)
-    assert_refused(r"constraint .*norm.*\(x, 2\) <= 1.0 is not linear", x, cp.norm(x) <= 1)
-    assert_refused("constraint exp.* is not linear", x, cp.exp(x) <= 3)
-    assert_refused("constraint .* is not linear", x, x[0] ** 2 >= 1)
-    assert_refused("is semidefinite", x, cp.trace(cp.Variable((2, 2), PSD=True)) <= 1)
-    with pytest.raises(ModelError, match="weights of levels are above 0"):
-        fairlp.leximin(free, x, weights=[0, 1])
-    with pytest.raises(NoSolutionError, match=r"infeasible: no point keeps all rows; unbounded"):
-        fairlp.leximin(cp.Problem(cp.Minimize(0), [x <= 1, x >= 2]), x)
-    with pytest.raises(NoSolutionError, match="without end"):
-        fairlp.leximin(cp.Problem(cp.Minimize(0), [x[0] + x[1] >= 2]), x)
 
 
 @pytest.mark.slow
@@ -326,58 +280,3 @@ def test_what_is_inactive_or_fixed_plays_no_part():
     model.part.deactivate()
     with pytest.raises(NoSolutionError, match="without end"):
         fairlp.leximin(model, "job")
-
-
-def test_a_fixed_variable_without_a_value_is_free():
-    model = machines()
-    model.spare = pyo.Var(bounds=(2, 9))
-    model.spare.fixed = True
-    answer = fairlp.leximin(model, "job")
-    assert answer.levels.to_dict() == pytest.approx(
-        fairlp.leximin(machines(), "job").levels.to_dict()
-    )
-    assert 2 <= answer["spare"] <= 9
-
-
-def test_what_is_refused_of_pyomo():
-    model = machines()
-
-    def assert_refused(match, levels="job"):
-        with pytest.raises(ModelError, match=match):
-            fairlp.leximin(model, levels)
-
-    assert_refused(
-        "no component 'fairness' to be levels; give the name of a constraint", "fairness"
-    )
-    assert_refused("there are no levels", [])
-    assert_refused(
-        "level 1 is not linear: .*a leximin needs linear", [model.job["a"], model.job["b"] ** 2]
-    )
-    assert_refused("level 0 has a variable of another model", [machines().job["a"]])
-    assert_refused("level 0 cannot be read", [object()])
-    assert_refused("has 0 active objectives", "hours")
-    model.t = pyo.Var()
-    model.most = pyo.Objective(expr=model.t, sense=pyo.maximize)
-    assert_refused("is not of the form", "hours")
-    model.curved = pyo.Constraint(expr=pyo.exp(model.t) <= 1)
-    assert_refused("constraint 'curved' is not linear")
-    model.curved.deactivate()
-    model.unknown = pyo.Param(mutable=True)
-    model.row = pyo.Constraint(expr=model.unknown * model.t <= 1)
-    assert_refused("constraint 'row' cannot be read")
-    model.row.deactivate()
-    model.one = pyo.SOSConstraint(var=model.x, sos=1)
-    assert_refused("'one' of Pyomo model 'jobs' is a SOSConstraint.*deactivate it")
-    with pytest.raises(ModelError, match="has no data yet"):
-        fairlp.leximin(pyo.AbstractModel(), "job")
-
-
-def test_levels_in_a_dict_are_named_by_its_keys():
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(["ann", "bob"], bounds=(0, None))
-    model.row = pyo.Constraint(expr=model.x["ann"] + 2 * model.x["bob"] <= 6)
-    levels = {"bob": model.x["bob"], "ann": model.x["ann"]}
-    answer = fairlp.leximin(model, levels)
-    assert answer.levels.to_dict() == {"bob": 2.0, "ann": 2.0}
-    with pytest.raises(ModelError, match="level 'bob'"):
-        fairlp.leximin(model, {"ann": model.x["ann"], "bob": model.x["bob"] ** 2})

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import fairlp
 from fairlp import Index, Model
-from fairlp.errors import ModelError, UnknownNameError, UnsupportedError
+from fairlp.errors import ModelError, UnknownNameError
 from fairlp.tolerances import AGREEMENT
 from profiles import many
 
@@ -105,11 +105,6 @@ def test_a_set_of_people_has_level_one():
     assert sorted(answer.outcomes[PEOPLE].sum()) == [1.0] * 4
 
 
-def test_who_is_in_no_outcome_has_nothing():
-    answer = fairlp.leximin(PEOPLE, oracle=lambda weight: [weight[:3].idxmax()])
-    assert answer.levels.to_list() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0.0]) and answer.certify()
-
-
 def test_a_certificate_asks_the_oracle_for_what_was_left_out():
     outcomes = np.array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.75]])
     later = []
@@ -142,15 +137,3 @@ def test_a_certificate_asks_the_oracle_for_what_was_left_out():
 def test_what_is_no_best_outcome_is_refused(oracle, error, message):
     with pytest.raises(error, match=message):
         fairlp.leximin(PEOPLE, oracle=oracle)
-
-
-def test_what_does_not_go_with_an_oracle_is_refused():
-    def one(weight):
-        return [weight.idxmax()]
-
-    with pytest.raises(ModelError, match="first argument is the people"):
-        fairlp.leximin(fairlp.formulate(fairlp.examples.ghodsi(), "drf"), oracle=one)
-    with pytest.raises(UnsupportedError, match="no duals"):
-        fairlp.leximin(PEOPLE, oracle=one, solver="scip")
-    with pytest.raises(UnsupportedError, match="oracle's word"):
-        fairlp.leximin(PEOPLE, oracle=one).certify(exact=True)

@@ -12,12 +12,9 @@ from scipy.optimize import linprog
 
 import fairlp
 from fairlp.errors import (
-    InstanceError,
     ModelError,
-    NoProgressError,
     NotDefinedError,
     SolverError,
-    UnsupportedError,
 )
 from own_back_ends import Truthful
 from profiles import many
@@ -303,13 +300,6 @@ class AtWholeRates(fairlp.Path):
         return np.array(self.speeds)
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_rates_of_whole_numbers_are_rates(exact):
-    cluster = fairlp.Instance.from_arrays([[1], [1]], [[9]], task_limits=[np.inf, 5])
-    answer = fairlp.rise(AtWholeRates.start(cluster, exact=exact), cluster)
-    assert answer.totals.to_numpy(dtype=float) == pytest.approx([4, 5], rel=1e-9)
-
-
 def test_a_late_user_begins_at_its_level_to_the_last_digit_in_rationals():
     """Bob waits until 3; a third of the room that is left then is his."""
     pool = fairlp.Instance.from_arrays([[2], [1]], [[20]])
@@ -364,30 +354,6 @@ def test_one_who_is_blocked_with_nothing_though_there_is_room_is_not_proved():
         reached=[(nothing, np.ones(2, dtype=bool))],
     )
     assert "of 'ann', 'bob', who stopped, one can have more" in wrong_answer.certify().message
-
-
-def test_what_cannot_be_risen_along_is_refused():
-    pool = fairlp.Instance.from_arrays([[1], [1]], [[40]])
-    path = FastFrom.start(pool, speed=np.ones(2), fast_from=np.full(2, np.inf))
-    with pytest.raises(InstanceError, match="the path has 2 users, and the instance has 1"):
-        fairlp.rise(path, fairlp.Instance.from_arrays([[1]], [[40]]))
-    with pytest.raises(InstanceError, match="what fits is int; expected an Instance, or a Region"):
-        fairlp.rise(path, 3)
-    with pytest.raises(NotImplementedError, match="Path does not say its rate"):
-        fairlp.rise(fairlp.Path.start(pool), pool)
-    with pytest.raises(NotImplementedError, match="Region does not say how far a path goes"):
-        fairlp.rise(path, fairlp.Region())
-
-    class Stalled(FastFrom):
-        next_kink = 0.0
-
-    with pytest.raises(
-        NoProgressError, match=r"Stalled has a kink at t = 0\.0, up to which neither t nor anybody"
-    ):
-        fairlp.rise(Stalled.start(pool, speed=np.ones(2), fast_from=np.ones(2)), pool)
-    with pytest.raises(UnsupportedError, match="gives no duals"):
-        bent = fairlp.ConcavePath.start(pool, functions=Roots(np.ones(2)))
-        fairlp.rise(bent, pool, solver=Truthful())
 
 
 def test_a_solver_without_duals_goes_along_a_straight_path():

@@ -128,26 +128,6 @@ def test_prices_are_those_of_the_first_round_per_unit_of_a_resource():
         assert by_hand(instance, formulation).prices == pytest.approx(np.array(expected), abs=1e-12)
 
 
-def test_unused_rows_of_planted_prices_have_none():
-    """Whatever dual a solver gives to 0 <= c, it prices nothing."""
-    instance = fairlp.Instance.from_arrays([[1.0, 1.0]], [[4, 4], [7, 0]])
-    model = max_min.tsf(instance)
-    program = model.compile()
-    assert programs.prices_of(model, program, np.ones(program.n_rows)).tolist() == [[1, 1], [0, 0]]
-
-
-def test_whoever_can_run_nothing_does_not_hold_the_others():
-    instance = fairlp.Instance.from_arrays(
-        [[1, 1], [1, 0], [1, 0]], [[6, 0], [0, 9]], task_limits=[5, 0, np.inf]
-    )
-    proof = by_hand(instance, max_min.tsf, normalisers.task_share)
-    assert proof.levels.tolist() == [0, 0, 1] and [users.tolist() for _, users in proof.rounds] == [
-        [2]
-    ]
-    nobody = by_hand(fairlp.Instance.from_arrays([[1.0]], [[6.0]], task_limits=[0]))
-    assert nobody.levels.tolist() == [0] and nobody.programs == 0
-
-
 def test_merged_users_and_servers_get_their_own_part():
     instance = fairlp.Instance.from_arrays(
         [[1, 2], [2, 4], [3, 1]],
@@ -338,15 +318,6 @@ def test_a_back_end_that_always_lies_gives_no_levels(monkeypatch, lie):
         run(monkeypatch, lie, lambda count: True)
 
 
-@pytest.mark.parametrize(
-    ("lie", "verdict"),
-    [(suboptimal, "not proved optimal: primal"), (infeasible, "not feasible: primal")],
-)
-def test_a_refused_answer_is_called_as_its_certificate_calls_it(monkeypatch, lie, verdict):
-    with pytest.raises(SolverError, match=f"optimal; the answer is {verdict} residual"):
-        run(monkeypatch, lie, lambda count: True)
-
-
 @pytest.mark.parametrize("lie", [infeasible, slightly_infeasible, no_word, failure])
 def test_without_duals_an_infeasible_point_is_seen(monkeypatch, lie):
     answer, session = run(monkeypatch, lie, duals=False)
@@ -511,14 +482,3 @@ def test_whole_levels_keep_what_integers_switch(solver):
             answer, x=np.array([7 / 3 * 1e7 / 1e7] * 3 + [0.0] * 3 + [7 / 3] * 3)
         )
         assert not leaking.certify().holds
-
-
-def test_levels_may_have_tuples_as_labels():
-    n = fairlp.Index("n", [("p", 1), ("q", 2)])
-    model = fairlp.Model("m")
-    x = model.variable("x", n, upper=[1, 2])
-    assert fairlp.leximin(model, x + 0).levels.to_dict() == {("p", 1): 1, ("q", 2): 2}
-    model.leximin(x + 0)
-    assert fairlp.leximin(model).levels.to_dict() == {("p", 1): 1, ("q", 2): 2}
-    shared = fairlp.leximin([("a", 1), ("b", 2)], oracle=lambda weight: [weight.idxmax()])
-    assert shared.levels.to_dict() == {("a", 1): 0.5, ("b", 2): 0.5}

@@ -59,7 +59,6 @@ def solve_steps(
     cautious: bool = False,
     solver: str = "highs",
     options: dict[str, Any] | None = None,
-    warm: bool = True,
 ) -> SolvedSteps:
     """Solve the program of every step; N solves of O(N·R) nonzeros each.
 
@@ -75,8 +74,6 @@ def solve_steps(
         Change the coefficient of M in the capacity rows, instead of their right-hand side.
     solver, options
         As for :func:`fairlp.allocate`.
-    warm : bool
-        Start from the last basis (False: afresh each time, to see what that is worth).
 
     Raises
     ------
@@ -87,7 +84,7 @@ def solve_steps(
     backend = find_backend(solver)
     solver_options = Options.from_keywords(solver, options or {}).tightened(backend)
     session = backend.session(model.compile(), solver_options)
-    region = StepPrograms(session, model, arrived.user_weights, warm)
+    region = StepPrograms(session, model, arrived.user_weights)
     build_seconds = perf_counter() - start_time
 
     n = len(schedule)
@@ -118,7 +115,7 @@ def solve_steps(
 class StepPrograms(Region):
     """The program of a step, of all users in a session; levels are parts per weight."""
 
-    def __init__(self, session: Session, model: Model, weights: np.ndarray, warm: bool) -> None:
+    def __init__(self, session: Session, model: Model, weights: np.ndarray) -> None:
         program = model.compile()
         self.session = session
         self.name = model.name.partition(",")[0]
@@ -130,7 +127,6 @@ class StepPrograms(Region):
         block = program.column_block("x")
         self.x = np.arange(block.start, block.stop)
         self.m = program.column_block("M").start
-        self.warm = warm
         self.prices = np.zeros(len(self.capacity))
         self.gap = 0.0
         self.seconds = 0.0
@@ -163,7 +159,7 @@ class StepPrograms(Region):
 
     def farthest(self, path: Path) -> float:
         """Return the largest level that all who have come can have, unless they have more."""
-        solution = self._solve(self.warm)
+        solution = self._solve()
         assert solution.x is not None and solution.row_duals is not None
         self.prices = solution.row_duals[self.capacity]
         return float(solution.x[self.m])
@@ -176,15 +172,13 @@ class StepPrograms(Region):
         self.session.change(rows=(self.irrevocable[raised], lower, np.full(len(raised), np.inf)))
         return path.active
 
-    def _solve(self, warm: bool) -> Solution:
+    def _solve(self) -> Solution:
         """Solve what is loaded, from the last basis, then afresh, then by another algorithm.
 
         From the last basis HiGHS may end with a row missed by more than its tolerance (tiny
         coefficients do it). Where no answer keeps rows within it, the closest of those that are
         certified is returned.
         """
-        if not warm:
-            self.session.restart()
         failure = None
         closest = None
         for other_algorithm in (None, False, True):

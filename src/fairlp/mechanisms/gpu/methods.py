@@ -16,7 +16,7 @@ from ...models.instances.arithmetic import quotients
 from ...models.instances.instance import Instance
 from ...models.instances.rounds import rounds_of
 from ...models.notation.model import Model
-from ...models.programs.certificate import certify, why_not
+from ...models.programs.certificate import verify, why_not
 from ...models.programs.exact_certificate import Costs, Entries, prove
 from ...models.programs.program import Program
 from ...models.programs.proof import Proof
@@ -233,7 +233,7 @@ def _prove_columns(
         return Proof(False, message, exact=optimum.exact)
     assert solution.row_duals is not None
     x = columns_at(program, columns)
-    certificate = certify(program, x, solution.row_duals)
+    certificate = verify(program, x, solution.row_duals)
     gap = np.inf if certificate.gap is None else certificate.gap
     if not certificate.is_within(VERIFIED):
         return Proof(False, why_not(program, x, certificate, solution.require_point()), gap)

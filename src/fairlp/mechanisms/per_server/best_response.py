@@ -11,13 +11,11 @@ something is empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...models.instances.arithmetic import largest_first, quotients
-from ...models.instances.merging import connected
 from ...tolerances import SETTLED
 from .market import NO_GROUP, PerServerMarket, ServerFilling
 
@@ -139,14 +137,13 @@ class Support:
 
     def _pivot(self) -> bool:
         """Make one step; False when there is nothing (more) to do."""
-        tries = (_ForestSystem.of(self, ties, out) for ties, out in self._ties())
-        system = next((candidate for candidate in tries if candidate is not None), None)
+        ties = self._ties()
+        # without ties where the equations are singular with them
+        system = _ForestSystem.of(self, ties) or _ForestSystem.of(self, ties[:0])
         if system is None:
             return False
         # first to where the equations of the forest hold, everything else as it is
-        target_tasks = self.tasks.copy()
-        target_tasks[system.out] = 0.0
-        solved = system.solve(target_tasks)
+        solved = system.solve(self.tasks)
         if solved is None:
             return False
         target, totals, levels = solved
@@ -174,42 +171,11 @@ class Support:
         self._move(solved[0], beyond=True)
         return True
 
-    def _ties(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the edges to the ground to try, and the edges to leave out.
-
-        Each user that has all its tasks has one edge to the ground.
-
-        Such a user may be able to trade its tasks around servers that are short of one resource.
-        Then the equations are singular, and sweeps move it, a little each time, from where its
-        level counts to where it does not: next it leaves the former, next it is not tied, and last
-        no user is.
-        """
+    def _ties(self) -> np.ndarray:
+        """Return an edge to the ground for each user that has all its tasks: its largest."""
         edges = np.flatnonzero(self.group == NO_GROUP)
         order = edges[largest_first((self.tasks / self.alone)[edges])]
-        ties = order[np.unique(self.user[order], return_index=True)[1]]
-        nothing = ties[:0]
-        yield ties, nothing
-        if not ties.size:
-            return
-        component = _components(self)
-        among = np.isin(self.column, ties)
-        tie = self.column[among]
-        rows = self.row[among]
-        around = component[self.user[tie]] == component[len(self.limits) + rows]
-        level = np.flatnonzero(
-            (self.group != NO_GROUP) & np.isin(self.user, self.user[tie[around]])
-        )
-        mass = np.bincount(
-            self.user[level], (self.tasks / self.alone)[level], minlength=len(self.limits)
-        )
-        users = np.unique(self.user[level])
-        users = users[np.argsort(mass[users], kind="stable")]
-        count = 1
-        while count < 2 * len(users):
-            yield ties, level[np.isin(self.user[level], users[:count])]
-            count *= 2
-        yield np.setdiff1d(ties, tie[around]), nothing
-        yield nothing, nothing
+        return np.asarray(order[np.unique(self.user[order], return_index=True)[1]])
 
     def _move(self, target: np.ndarray, beyond: bool = False) -> bool:
         """Move to the target, or as far as all tasks stay ≥ 0; return whether one stopped it.
@@ -257,7 +223,6 @@ class _ForestSystem:
     support: Support
     inside: np.ndarray
     others: np.ndarray
-    out: np.ndarray
     user: np.ndarray
     group: np.ndarray
     limit: np.ndarray
@@ -267,13 +232,12 @@ class _ForestSystem:
     groups: np.ndarray
 
     @classmethod
-    def of(cls, support: Support, ties: np.ndarray, out: np.ndarray) -> _ForestSystem | None:
+    def of(cls, support: Support, ties: np.ndarray) -> _ForestSystem | None:
         """Return the system of the heaviest spanning forest, or None when it is singular."""
         import scipy.sparse as sp
         from scipy.sparse.linalg import splu
 
         level = support.group != NO_GROUP
-        level[out] = False
         if not level.any():
             return None
         free = np.union1d(np.flatnonzero(level), ties)
@@ -331,9 +295,7 @@ class _ForestSystem:
             return None
         others = np.flatnonzero(outside & level)
         limit = np.where(tied, support.limits[support.user[inside]], 0.0)
-        return cls(
-            support, inside, others, out, member, group, limit, n_users, factor, usage, groups
-        )
+        return cls(support, inside, others, member, group, limit, n_users, factor, usage, groups)
 
     def solve(self, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Return tasks of all edges, totals and levels; None when one is not finite.
@@ -350,16 +312,6 @@ class _ForestSystem:
             return None
         fixed[self.inside] = answer[:size]
         return fixed, answer[size : size + self.n_users], answer[size + self.n_users :]
-
-
-def _components(support: Support) -> np.ndarray:
-    """Return the component of each user, then of each group, in the graph of levels.
-
-    The graph leaves out the ground.
-    """
-    level = support.group != NO_GROUP
-    shape = len(support.limits), len(support.capacity)
-    return np.concatenate(connected(support.user[level], support.group[level], shape))
 
 
 def _spanning_forest(

@@ -13,12 +13,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ...errors import ModelError
 from ...tolerances import AGREEMENT, FEASIBILITY, ROUNDING, VERIFIED
 from ..programs.backends import AnySolver, backend, solve, spelt
-from ..programs.inspection import difference
+from ..programs.inspection import same
 from ..programs.options import Options
 from ..programs.program import Block, Program, free_name
 from ..programs.protocols import Capability
@@ -259,34 +258,14 @@ def _qualified(solution: Solution, at_gap: list[int]) -> Solution:
     return replace(solution, status=status)
 
 
-#: Parts of a table of differences that are of the objective; those of its logarithms beside.
-_OF_OBJECTIVE = ("c", "offset")
-
-
-def difference_in_order(first: Model, second: Model | Program) -> pd.DataFrame:
-    """Return the differences between two models, of all objectives; see :meth:`.Model.diff`."""
-    tables = []
+def same_in_order(first: Model, second: Model | Program) -> bool:
+    """Whether two models have the same programs, for all objectives; see :meth:`.Model.equals`."""
     first_programs, second_programs = (
         [model] if isinstance(model, Program) else programs_in_order(model)
         for model in (first, second)
     )
-    for place, pair in enumerate(zip(first_programs, second_programs, strict=False)):
-        table = difference(*pair)
-        if place:
-            is_of_objective = table["part"].isin(_OF_OBJECTIVE) | table["part"].str.startswith(
-                "logarithm"
-            )
-            table = table[is_of_objective]
-            table = table.assign(part=f"objective {place + 1}: " + table["part"])
-        tables.append(table)
-    numbers = [(len(first_programs), *first._tolerances)]
-    numbers += [(len(second_programs), *getattr(second, "_tolerances", (0.0, 0.0)))]
-    names = ("objectives", "rel_tolerance", "abs_tolerance")
-    others = [
-        (name, "", "", own, other)
-        for name, own, other in zip(names, *numbers, strict=True)
-        if own != other
-    ]
-    tables.append(pd.DataFrame(others, columns=tables[0].columns))
-    filled_tables = [table for table in tables if len(table)]
-    return pd.concat(filled_tables, ignore_index=True) if filled_tables else tables[0]
+    return (
+        len(first_programs) == len(second_programs)
+        and first._tolerances == getattr(second, "_tolerances", (0.0, 0.0))
+        and all(map(same, first_programs, second_programs))
+    )

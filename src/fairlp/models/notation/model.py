@@ -40,8 +40,6 @@ from .variables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
 
     from ..programs.backends import AnySolver
@@ -798,7 +796,7 @@ class Model(Declarations):
     read     ``model["x"]``, :attr:`variables`, :attr:`parameters`, :attr:`constraints`,
              :attr:`subsets`, :attr:`definitions`, :attr:`objective`, :attr:`objectives`,
              :attr:`sense`, :attr:`indices`; :meth:`evaluate`
-    check    :meth:`explain`, :meth:`statistics`, :meth:`diff`, :meth:`equals`
+    check    :meth:`explain`, :meth:`statistics`, :meth:`equals`
     change   :meth:`extend`, :meth:`replace`, :meth:`remove`, :meth:`copy`, :meth:`relax_integrality`;
              of what it is made of :meth:`.Parameter.set`, :meth:`.Variable.set`,
              :meth:`.Variable.fix`, :meth:`.Constraint.replace`
@@ -928,43 +926,8 @@ class Model(Declarations):
 
         return statistics(self.compile(), scaled)
 
-    def diff(self, other: Model | Program) -> pd.DataFrame:
-        """Return the differences between two models' programs, by names, in any order of rows.
-
-        Parameters
-        ----------
-        other : Model or Program
-
-        Returns
-        -------
-        DataFrame
-            ``part``, ``row``, ``column`` and the number in the ``first`` and ``second``; one line
-            for a row or column that only one has. Empty where they are the same.
-
-        Raises
-        ------
-        ModelError
-            For what is neither.
-
-        Examples
-        --------
-        >>> model = Model("m")
-        >>> x = model.variable("x")
-        >>> row = model.constraint("row", 2 * x <= 3)
-        >>> other = model.copy()
-        >>> row = other.replace("row", 4 * other["x"] <= 3)
-        >>> model.diff(other)
-                  part  row column first second
-        0  coefficient  row      x   2.0    4.0
-        """
-        from .in_order import difference_in_order
-
-        if not isinstance(other, (Model, Program)):
-            raise ModelError(f"{quoted(other)} is no model; expected one to compare with")
-        return difference_in_order(self, other)
-
     def equals(self, other: Model | Program) -> bool:
-        """Whether another model has the same program, in any order of rows; see :meth:`diff`.
+        """Whether another model has the same program, in any order of rows, by names.
 
         Parameters
         ----------
@@ -985,7 +948,11 @@ class Model(Declarations):
         >>> model.equals(other)
         False
         """
-        return self.diff(other).empty
+        from .in_order import same_in_order
+
+        if not isinstance(other, (Model, Program)):
+            raise ModelError(f"{quoted(other)} is no model; expected one to compare with")
+        return same_in_order(self, other)
 
     def evaluate(self, name: str, x: np.ndarray) -> np.ndarray:
         """Return a definition's values at column values ``x``, an array axis for each index.
@@ -1364,40 +1331,23 @@ class Model(Declarations):
 
         return lowering("pyomo")(self)
 
-    def to_cvxpy(self, parameters: Sequence[str] = ()) -> Any:
+    def to_cvxpy(self) -> Any:
         """Return a CVXPY ``Problem`` with named variables and constraints.
-
-        Parameters
-        ----------
-        parameters : sequence of str
-            Parameters of the model that are to be CVXPY's, so that the problem can be solved with
-            other values.
 
         Returns
         -------
         Problem
 
-        Raises
-        ------
-        ModelError
-            For a parameter that there is not.
-        UnsupportedError
-            For a parameter that a formula is not linear in, or multiplies with another one of them.
-
         Examples
         --------
         >>> model = Model("m")
-        >>> x, most = model.variable("x"), model.parameter("most", (), 3)
-        >>> row = model.constraint("row", x <= most)
-        >>> model.maximize(x)
-        >>> problem = model.to_cvxpy(parameters=["most"])
-        >>> problem.param_dict["most"].value = 5
-        >>> round(float(problem.solve()), 6)
+        >>> model.maximize(model.variable("x", upper=5))
+        >>> round(float(model.to_cvxpy().solve()), 6)
         5.0
         """
         from ..programs.backends import lowering
 
-        return lowering("cvxpy")(self, parameters)
+        return lowering("cvxpy")(self)
 
     def to_latex(self, *, symbols: bool = False) -> str:
         r"""Return a LaTeX ``aligned`` block of the model, with the meaning of symbols if asked.

@@ -29,7 +29,7 @@ from ...errors import (
 )
 from ...registry import Registry
 from ...tolerances import FEASIBILITY, MILP_TOLERANCES, VERIFIED
-from .certificate import certify
+from .certificate import verify
 from .options import Options
 from .program import Program
 from .protocols import Backend, Capability
@@ -353,7 +353,7 @@ def _is_worse_than_start(solution: Solution, options: Options) -> bool:
     if not program.is_mip or options.start is None or not solution.status.is_optimal:
         return False
     point = start_of(program, options.start)
-    if not np.isfinite(point).all() or not certify(program, point).is_feasible:
+    if not np.isfinite(point).all() or not verify(program, point).is_feasible:
         return False
     start = program.objective_value(point)
     gain = start - solution.objective if program.sense == "max" else solution.objective - start

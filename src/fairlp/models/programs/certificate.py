@@ -19,7 +19,7 @@ from ...tolerances import ROUNDING, VERIFIED
 from .program import Block, Program, with_data
 from .sizes import Sizes, implied_reach, integer_objective_size, sign_errors
 
-__all__ = ["certify", "why_not"]
+__all__ = ["verify", "why_not"]
 
 
 def figure(value: float | None) -> str:
@@ -140,7 +140,7 @@ class Certificate:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is beyond floats proves nothing
-def certify(
+def verify(
     program: Program,
     x: np.ndarray,
     row_duals: np.ndarray | None = None,
@@ -252,7 +252,7 @@ def why_not(program: Program, x: np.ndarray, certificate: Certificate, better: n
     """
     if not certificate.is_feasible:
         return f"not feasible: {certificate}"
-    beside = certify(program, better)
+    beside = verify(program, better)
     value = program.objective_value(x)
     better_value = program.objective_value(better)
     gain = better_value - value if program.sense == "max" else value - better_value

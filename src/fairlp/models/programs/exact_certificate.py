@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import SolverNotAvailableError, UnsupportedError
 from ...tolerances import NEGLIGIBLE, VERIFIED
-from .certificate import certify, why_not
+from .certificate import verify, why_not
 from .program import Program
 from .proof import NO_PROOF, Basis, ExactProof, Proof, ProofRound
 
@@ -81,7 +81,7 @@ def _problem(solution: Solution, proof: BasisProof) -> str:
     x = solution.require_point()
     optimum = float(proof.objective or 0)
     vertex = np.array(proof.x, dtype=float)
-    with_exact_duals = certify(program, x, np.array(proof.row_duals, dtype=float))
+    with_exact_duals = verify(program, x, np.array(proof.row_duals, dtype=float))
     # rows that differ by rounding only have duals so large that anything is little beside them
     value = program.objective_value(x)
     cost = abs(program.c)

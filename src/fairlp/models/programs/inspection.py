@@ -1,4 +1,4 @@
-"""What a program is made of, by block, and where two programs differ, by name."""
+"""What a program is made of, by block, and whether two programs are the same, by name."""
 
 from __future__ import annotations
 
@@ -107,57 +107,35 @@ def violations(program: Program, x: np.ndarray) -> pd.DataFrame:
     return table.sort_values("violation", ascending=False, kind="stable", ignore_index=True)
 
 
-def difference(first: Program, second: Program) -> pd.DataFrame:
-    """Return the differences of two programs, matched by names; empty where they are the same.
-
-    A row or column that only one has is one line; so is each number that differs in what both have.
+def same(first: Program, second: Program) -> bool:
+    """Whether two programs have the same rows, columns and numbers, matched by names.
 
     Parameters
     ----------
     first, second : Program
     """
-    frames = (
-        [pd.DataFrame([("sense", "", "", first.sense, second.sense)])]
-        if first.sense != second.sense
-        else []
-    )
-    names = [
-        (_unique(program.row_names), _unique(program.column_names)) for program in (first, second)
-    ]
-    for axis, (first_numbers, second_numbers) in zip(
-        ("row", "column"), zip(*names, strict=True), strict=True
-    ):
-        lonely = first_numbers.symmetric_difference(second_numbers)
-        blank = np.full(len(lonely), "")
-        labels = (lonely, blank) if axis == "row" else (blank, lonely)
-        frames.append(
-            pd.DataFrame(
-                zip(
-                    blank + axis,
-                    *labels,
-                    lonely.isin(first_numbers),
-                    lonely.isin(second_numbers),
-                    strict=True,
-                )
-            )
+    rows, columns = (
+        _unique(names).get_indexer(_unique(others))
+        for names, others in (
+            (first.row_names, second.row_names),
+            (first.column_names, second.column_names),
         )
-    shared_names = [
-        first_numbers.intersection(second_numbers).append(pd.Index([""]))
-        for first_numbers, second_numbers in zip(*names, strict=True)
-    ]
-    first_numbers, second_numbers = (
-        _numbers(program, *shared_names) for program in (first, second)
     )
-    first_numbers, second_numbers = first_numbers.align(second_numbers, fill_value=0.0)
-    other = first_numbers.to_numpy() != second_numbers.to_numpy()
-    frames.append(
-        pd.concat([first_numbers[other], second_numbers[other]], axis=1)
-        .reset_index()
-        .set_axis(range(5), axis=1)
+    has_all = len(rows) == first.n_rows and len(columns) == first.n_columns
+    if not has_all or (rows < 0).any() or (columns < 0).any() or first.sense != second.sense:
+        return False
+    pairs = [(first.offset, second.offset)]
+    for positions, parts in ((rows, _OF_ROWS), (columns, _OF_COLUMNS)):
+        pairs += [(getattr(first, part)[positions], getattr(second, part)) for part in parts]
+    matrices = [(first.A.tocsr()[rows].tocsc()[:, columns], second.A)]
+    if first.logs is not None and second.logs is not None:
+        pairs += [(getattr(first.logs, part), getattr(second.logs, part)) for part in _OF_LOGS]
+        matrices.append((first.logs.A.tocsc()[:, columns], second.logs.A))
+    return (
+        (first.logs is None) == (second.logs is None)
+        and all(np.array_equal(own, other) for own, other in pairs)
+        and all(own.shape == other.shape and not (own != other).nnz for own, other in matrices)
     )
-    parts = [frame for frame in frames if len(frame)]
-    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=range(5))
-    return table.set_axis(["part", "row", "column", "first", "second"], axis=1)
 
 
 def _unique(names: list[str]) -> pd.Index[Any]:
@@ -170,50 +148,6 @@ def _unique(names: list[str]) -> pd.Index[Any]:
     return index
 
 
-def _numbers(program: Program, rows: pd.Index[Any], columns: pd.Index[Any]) -> pd.Series[Any]:
-    """Return the numbers of a program by part, row and column, for these rows and columns."""
-    row = np.array([*program.row_names, ""], object)
-    column = np.array([*program.column_names, ""], object)
-    all_rows = np.arange(program.n_rows)
-    all_columns = np.arange(program.n_columns)
-    parts = [
-        (
-            "coefficient",
-            row[program.A.indices],
-            column[np.repeat(all_columns, np.diff(program.A.indptr))],
-            program.A.data,
-        ),
-        ("offset", row[-1:], column[-1:], [program.offset]),
-        *((part, row[all_rows], "", getattr(program, part)) for part in ("row_lower", "row_upper")),
-        *(
-            (part, "", column[all_columns], getattr(program, part))
-            for part in ("c", "col_lower", "col_upper", "integrality")
-        ),
-    ]
-    if program.logs is not None:
-        inner = program.logs.A.tocoo()
-        parts.append(
-            ("logarithm of", inner.coords[0].astype(str), column[inner.coords[1]], inner.data)
-        )
-        terms = np.arange(len(program.logs.weights)).astype(str)
-        parts += [
-            (f"logarithm's {part}", terms, "", getattr(program.logs, part)) for part in _OF_LOGS
-        ]
-    table = pd.concat(
-        pd.DataFrame(
-            {
-                "part": part,
-                "row": row_labels,
-                "column": column_labels,
-                "value": np.asarray(values, float),
-            }
-        )
-        for part, row_labels, column_labels, values in parts
-    )
-    is_shared = (table["row"].isin(rows) | table["part"].str.startswith("logarithm")) & table[
-        "column"
-    ].isin(columns)
-    return table[is_shared].set_index(["part", "row", "column"])["value"]
-
-
+_OF_ROWS = ("row_lower", "row_upper")
+_OF_COLUMNS = ("c", "col_lower", "col_upper", "integrality")
 _OF_LOGS = ("weights", "constant", "alpha")

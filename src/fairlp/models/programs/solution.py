@@ -395,10 +395,10 @@ class Solution(Hinted):
         >>> solution.verify().is_optimal
         True
         """
-        from .certificate import certify
+        from .certificate import verify
 
         by_word = self.bound if self.program.is_mip else None
-        certificate = certify(self.program, self._any_point(), self.row_duals, bound=by_word)
+        certificate = verify(self.program, self._any_point(), self.row_duals, bound=by_word)
         return replace(certificate, tolerance=self.status.tolerance)
 
     def certify(self, exact: bool = False) -> Proof:

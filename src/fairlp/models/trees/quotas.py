@@ -78,20 +78,21 @@ class QuotaTree:
         resources = np.arange(len(instance.resources))
         self.sums = (quotas.resource[:, None] == resources).astype(float)
 
-        # S and K from the leaves up
+        # S from the leaves up: what a node does not keep for itself is its parent's, too
         users = np.zeros((len(queues.of), len(self.sums)))
         nominal, borrowing, lending = quotas.amounts
         self.owned = np.vstack([np.nan_to_num(nominal), users])
         borrowing = np.vstack([borrowing, users + np.inf])
         lending = np.vstack([lending, users + np.inf])
+        self.branches.carry_up(
+            self.owned,
+            lambda nodes, owned: owned[nodes] - np.maximum(owned[nodes] - lending[nodes], 0.0),
+        )
+
+        # K: what a node keeps for itself; the root has nobody to lend to
         self.reserved = np.zeros(self.owned.shape)
-
-        def lendable(nodes: np.ndarray, owned: np.ndarray) -> np.ndarray:
-            # sets K of these nodes on the way up
-            self.reserved[nodes] = np.maximum(owned[nodes] - lending[nodes], 0.0)
-            return np.asarray(owned[nodes] - self.reserved[nodes])
-
-        self.branches.carry_up(self.owned, lendable)
+        np.maximum(self.owned - lending, 0.0, out=self.reserved)
+        self.reserved[0] = 0.0
 
         # What no quota covers, users outside the quotas have first, and lend nothing of it.
         parts = uncovered(lanes, instance)

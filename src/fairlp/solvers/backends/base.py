@@ -25,7 +25,7 @@ import numpy as np
 
 from ...errors import FairlpError, SolverError, UnsupportedError
 from ...models.programs.backends import needs, solve
-from ...models.programs.certificate import Certificate, certify
+from ...models.programs.certificate import Certificate, verify
 from ...models.programs.options import Options
 from ...models.programs.program import Program, with_data
 from ...models.programs.protocols import Backend, Bounds, Capability, Entries
@@ -514,7 +514,7 @@ class BaseBackend:
             stopped = raw.termination is not Termination.OPTIMAL
             if (
                 stopped
-                and not replace(certify(program, x, None), tolerance=self.accuracy).is_feasible
+                and not replace(verify(program, x, None), tolerance=self.accuracy).is_feasible
             ):
                 x = None  # where an interrupted method stood is no answer
         if x is not None and duals is not None:
@@ -600,7 +600,7 @@ def pooled(
 ) -> tuple[Solution, ...]:
     """Return the points that are feasible, each once, the best first, and so many at most."""
     status = Status(Termination.UNKNOWN, Point.FEASIBLE, Point.NONE, "of the pool")
-    distinct = {point.tobytes(): point for point in points if certify(program, point).is_feasible}
+    distinct = {point.tobytes(): point for point in points if verify(program, point).is_feasible}
     solutions = [Solution(program, status, solver, point) for point in distinct.values()]
     return tuple(sorted(solutions, key=lambda solution: sign(program) * solution.objective)[:limit])
 

@@ -21,9 +21,7 @@ from ...errors import (
     counted,
     first_line,
     nearest,
-    require_known,
 )
-from ...models.notation.derivatives import Dependence, dependence
 from ...models.notation.model import Model
 from ...models.programs.backends import checked
 from ...models.programs.options import Options
@@ -83,44 +81,7 @@ class Built:
         return duals
 
 
-@dataclass
-class Numbers:
-    """A program's entries, row sides, costs and constant, one after the other, in parameters.
-
-    They are ``rest + Σ slopes @ parameter``, with one pair (parameter, slopes) in ``parts`` for
-    each of CVXPY's parameters.
-    """
-
-    rest: np.ndarray
-    parts: list[tuple[Any, Any]] = field(default_factory=list)
-
-    @staticmethod
-    def of(program: Program) -> np.ndarray:
-        """Return the numbers of a program."""
-        return np.concatenate(
-            [program.A.data, program.row_lower, program.row_upper, program.c, [program.offset]]
-        )
-
-    def at(self, positions: np.ndarray) -> Any:
-        """Return some of the numbers: an array, or an expression in parameters."""
-        import cvxpy as cp
-
-        numbers = self.rest[positions]
-        for parameter, slopes in self.parts:
-            if slopes[positions].nnz:
-                numbers = slopes[positions] @ cp.vec(parameter, order="C") + numbers
-        return numbers
-
-    def changing(self, entries: int) -> np.ndarray:
-        """Return which of the entries of the matrix depend on a parameter."""
-        return np.unique(
-            np.concatenate(
-                [np.zeros(0, int), *(slopes[:entries].nonzero()[0] for _, slopes in self.parts)]
-            )
-        )
-
-
-def lower(model: Model, parameters: Sequence[str] = ()) -> Any:
+def lower(model: Model) -> Any:
     """Return a CVXPY problem, logarithms and powers included.
 
     A variable over indices has their shape (``problem.var_dict["g"]``); one with a mask is a vector
@@ -128,130 +89,30 @@ def lower(model: Model, parameters: Sequence[str] = ()) -> Any:
     of the model; go on with ``problem.constraints + [...]``. After solving, :meth:`Model.read_back`
     gives a Solution.
     """
-    if not parameters:
-        return build(model.compile()).problem
-    return build(*_in_parameters(model, list(parameters))).problem
+    return build(model.compile()).problem
 
 
-def _in_parameters(model: Model, names: list[str]) -> tuple[Program, Numbers]:
-    """Return a program and its numbers in parameters, as the formulas have them.
-
-    The matrix has entries where elements of parameters that are 0 now may be something else.
-    """
+def build(program: Program) -> Built:
+    """Return a program as a CVXPY problem with the way back."""
     import cvxpy as cp
 
-    for name in names:
-        require_known(
-            name, model.parameters, f"model {model.name!r} has no parameter {name!r}", ModelError
-        )
-    program = model.compile()
-    dependences = {
-        name: dependence(model, name, [other for other in names if other != name]) for name in names
-    }
-    program = program.replace(A=_with_places(program.A, list(dependences.values())))
-    numbers = Numbers(Numbers.of(program))
-    for name, on_parameter in dependences.items():
-        values = model.parameters[name].values
-        parameter = cp.Parameter(values.shape, name=name, value=values.copy())
-        slopes = _slopes_of_numbers(program, name, on_parameter, parameter.size)
-        numbers.rest = numbers.rest - slopes @ values.reshape(-1)
-        numbers.parts.append((parameter, slopes))
-    return program, numbers
-
-
-def _with_places(A: Any, dependences: list[Dependence]) -> sp.csc_array:
-    """Return a matrix that has an entry, 0 where there is none yet, wherever a parameter stands."""
-    places = A.tocoo()
-    rows = [places.row]
-    columns = [places.col]
-    for dependence_on in dependences:
-        is_entry = (dependence_on.rows >= 0) & (dependence_on.columns >= 0)
-        rows.append(dependence_on.rows[is_entry])
-        columns.append(dependence_on.columns[is_entry])
-    data = np.zeros(sum(map(len, rows)))
-    data[: A.nnz] = places.data
-    coordinates = np.concatenate(rows), np.concatenate(columns)
-    matrix = sp.coo_array((data, coordinates), shape=A.shape).tocsc()  # which adds duplicates
-    matrix.sort_indices()
-    return matrix
-
-
-def _slopes_of_numbers(
-    program: Program, name: str, dependence_on: Dependence, size: int
-) -> sp.csr_array:
-    """Return the slopes of a program's :class:`Numbers` in each element of a parameter."""
-    n_rows = program.n_rows
-    entries = program.A.nnz
-    is_cost = dependence_on.rows < 0
-    is_constant = dependence_on.columns < 0
-    entry_keys = program.A.tocoo().col * np.int64(n_rows) + program.A.indices
-    keys = dependence_on.columns * np.int64(n_rows) + dependence_on.rows
-    is_bound = is_constant & ~is_cost
-    one_sided = dependence_on.rows[is_bound & (dependence_on.lower != dependence_on.upper)]
-    if (program.row_lower[one_sided] == program.row_upper[one_sided]).any():
-        raise UnsupportedError(
-            f"parameter {name!r} cannot be one of CVXPY's: it is an end of a range of which both "
-            "ends are equal now; give them other values first"
-        )
-
-    groups = [
-        (~is_cost & ~is_constant, np.searchsorted(entry_keys, keys)),
-        (is_bound & dependence_on.lower, entries + dependence_on.rows),
-        (is_bound & dependence_on.upper, entries + n_rows + dependence_on.rows),
-        (is_cost & ~is_constant, entries + 2 * n_rows + dependence_on.columns),
-        (is_cost & is_constant, np.full(len(keys), entries + 2 * n_rows + program.n_columns)),
-    ]
-    numbers = np.concatenate([positions[group] for group, positions in groups])
-    order = np.concatenate([np.flatnonzero(group) for group, _ in groups])
-    shape = (entries + 2 * n_rows + program.n_columns + 1, size)
-    slopes = sp.csr_array(
-        (dependence_on.slopes[order], (numbers, dependence_on.elements[order])), shape
-    )
-    infinite = np.isinf(Numbers.of(program))
-    return sp.csr_array(sp.diags_array(np.where(infinite, 0.0, 1.0)) @ slopes)
-
-
-def build(program: Program, numbers: Numbers | None = None) -> Built:
-    """Return a program as a CVXPY problem with the way back; its numbers may be in parameters."""
-    import cvxpy as cp
-
-    numbers = numbers or Numbers(Numbers.of(program))
     variables = [_variable(cp, block, program) for block in program.columns]
     flat = [
         cp.vec(variable, order="C") if variable.ndim > 1 else variable for variable in variables
     ]
     built = Built(None, variables, program.n_rows)
-    entries = program.A.nnz
-    changing = numbers.changing(entries)
-    data = numbers.rest[:entries].copy()
-    data[changing] = 0.0
-    matrix = sp.csc_array((data, program.A.indices, program.A.indptr), program.A.shape).tocsr()
-    columns = program.A.tocoo(copy=False).col
+    matrix = program.A.tocsr()
     for block in program.rows:
         if not len(block):  # CVXPY before 1.9 has no arrays without entries
             continue
         activity = _times(matrix[block.slice], program, flat)
-        in_block = changing[
-            (program.A.indices[changing] >= block.start)
-            & (program.A.indices[changing] < block.stop)
-        ]
-        if len(in_block):
-            rows = program.A.indices[in_block] - block.start
-            summation = sp.csr_array(
-                (np.ones(len(in_block)), (rows, np.arange(len(in_block)))),
-                (len(block), len(in_block)),
-            )
-            activity = activity + summation @ cp.multiply(
-                numbers.at(in_block), cp.hstack(flat)[columns[in_block]]
-            )
         activity = activity if isinstance(activity, cp.Expression) else cp.Constant(activity)
-        built.rows += _rows(program, block, activity, numbers)
+        built.rows += _rows(program, block, activity)
     constraints = [constraint for constraint, _, _ in built.rows]
     for block, variable in zip(program.columns, flat, strict=True):
         constraints += _bounds(program, block, variable)
-    costs = entries + 2 * program.n_rows
-    objective = numbers.at(np.array([len(numbers.rest) - 1]))[0] + sum(
-        numbers.at(costs + np.arange(block.start, block.stop)) @ variable
+    objective = program.offset + sum(
+        program.c[block.slice] @ variable
         for block, variable in zip(program.columns, flat, strict=True)
         if program.c[block.slice].any()
     )
@@ -393,13 +254,11 @@ def _sides(program: Program, block: Block) -> list[tuple[np.ndarray, np.ndarray,
     return sides
 
 
-def _rows(
-    program: Program, block: Block, activity: Any, numbers: Numbers
-) -> list[tuple[Any, np.ndarray, int]]:
+def _rows(program: Program, block: Block, activity: Any) -> list[tuple[Any, np.ndarray, int]]:
     constraints = []
     for positions, rows, side in _sides(program, block):
         body = activity if len(positions) == len(block) else activity[positions]
-        bound = numbers.at(program.A.nnz + rows + (program.n_rows if side < 0 else 0))
+        bound = (program.row_upper if side < 0 else program.row_lower)[rows]
         constraint = body == bound if side == 0 else body >= bound if side > 0 else body <= bound
         constraints.append((constraint, rows, side))
     return constraints

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, require_known
 from ...models.programs import backends
-from ...models.programs.certificate import certify, dual_bound
+from ...models.programs.certificate import dual_bound, verify
 from ...models.programs.options import Options, Progress
 from ...models.programs.program import Program
 from ...models.programs.protocols import Capability
@@ -603,7 +603,7 @@ class HighsSession(ProgramSession):
         start = self._point if self._solved and self._repriced else None
         if start is None:
             return False
-        return self.keeps_feasible or certify(self.program, start).is_feasible
+        return self.keeps_feasible or verify(self.program, start).is_feasible
 
     def run(self) -> None:
         """Run HiGHS so that Ctrl-C ends it; it notices a time limit that is over."""

@@ -169,9 +169,9 @@ def _unused(program: Program) -> np.ndarray:
 
 def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
     """Return the duals with the sign that makes the certificate hold better."""
-    from ...models.programs.certificate import certify
+    from ...models.programs.certificate import verify
 
-    proofs = [certify(program, x, signed) for signed in (duals, -duals)]
+    proofs = [verify(program, x, signed) for signed in (duals, -duals)]
     first, second = ((proof.gap or 0.0) + (proof.dual_residual or 0.0) for proof in proofs)
     return duals if first <= second else -duals
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import NotConvergedError, SolverError, UnsupportedError
-from ...models.programs.certificate import certify
+from ...models.programs.certificate import verify
 from ...models.programs.options import Options
 from ...models.programs.program import Block, Program, Sense
 from ...models.programs.protocols import Backend
@@ -102,7 +102,7 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         bound = min(bound, -sign(program) * (solution.objective + constant))
         value = -sign(program) * program.objective_value(x)
         best = max(best, value)
-        proof = certify(program, x, duals)
+        proof = verify(program, x, duals)
         error = max(proof.primal_residual, proof.gap or 0.0, proof.dual_residual or 0.0)
         candidates.append((error, value, _final(program, backend, x, duals, spent, step)))
         if bound - value <= ACCEPTED * scale and error <= FEASIBILITY:

@@ -25,7 +25,7 @@ from .polishing import polished
 from .problem import Variables
 from .session import InteriorPointSession
 from .structure import Structure
-from .warm_starts import WarmStart, current_series, solve_near
+from .warm_starts import WarmStart, solve_near
 
 
 class InteriorPoint(BaseBackend):
@@ -94,12 +94,7 @@ class InteriorPoint(BaseBackend):
         """Return the answer of our own method, and the point; raise where it is not proved."""
         recognised = perf_counter()
         deadline = np.inf if options.time_limit is None else start_time + options.time_limit
-        series = None if structure.problem.has_level else current_series()
-        if series is not None:
-            warm_start = series.near(structure)
         final = solve_near(structure, warm_start, deadline, options)
-        if series is not None and final is not None:
-            series.record(structure, final)
         solved = perf_counter()
         seconds = {"pass": recognised - start_time, "solve": solved - recognised}
 

@@ -65,9 +65,6 @@ _GAIN = 0.05
 #: A centrality corrector brings the trial point's products between these multiples of the target.
 _LOW = 0.1
 _HIGH = 10.0
-#: The error at which a point on the way to an optimum is kept, from which that of other terms may
-#: be begun.
-_EARLY = 0.01
 #: The method ends after more than so many iterations without a gain: until the error is accepted,
 #: and from then on.
 _PATIENCE = 8
@@ -98,8 +95,6 @@ class FinalPoint:
     error : float
         The largest of gap and residuals there (relative).
     iterations : int
-    on_the_way : Variables or None
-        Of terms: a point before the end, from which the optimum of other terms is not far.
     before : Variables or None
         The point of the iteration before, which tells what falls to 0.
     sharpened : Variables or None
@@ -115,7 +110,6 @@ class FinalPoint:
     point: Variables
     error: float
     iterations: int
-    on_the_way: Variables | None = None
     before: Variables | None = None
     sharpened: Variables | None = None
     is_settled: bool = False
@@ -207,7 +201,6 @@ class _Progress:
     def __init__(self, point: Variables) -> None:
         self.best = FinalPoint(point, np.inf, 0)
         self.before: Variables | None = None
-        self.on_the_way: Variables | None = None
         self.lowest_product = np.inf
         #: the lowest error, and the iteration that brought it
         self.lowest_error = np.inf
@@ -234,12 +227,8 @@ class _Progress:
         if lowers_error:
             self.lowest_error = error
             self.lowest_at = iteration
-        if self.on_the_way is None and error <= _EARLY and not iterate.problem.has_level:
-            self.on_the_way = iterate.point
         if error < self.best.error:
-            self.best = FinalPoint(
-                iterate.point, error, iteration, on_the_way=self.on_the_way, before=self.before
-            )
+            self.best = FinalPoint(iterate.point, error, iteration, before=self.before)
         self.before = iterate.point
 
     def ends(self, error: float, iteration: int) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...blas import blas_threads
-from ...models.programs.certificate import certify
+from ...models.programs.certificate import verify
 from ...models.programs.program import LogTerms, Program
 from ...tolerances import DOUBTS, SETTLED, SOLVER_TIGHTEST
 
@@ -39,13 +39,13 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray) -> tuple[np.nda
         evidence = system.evidence(x, prices)
         if evidence.is_clear:
             return x, duals
-        gap = certify(program, x, duals).gap or 0.0
+        gap = verify(program, x, duals).gap or 0.0
         for doubt in DOUBTS:
             solution = newton(system, evidence.active(doubt), x, prices)
             if solution is None:
                 continue
             point, row_duals = solution[0], solution[1][: len(duals)]
-            after = certify(program, point, row_duals)
+            after = verify(program, point, row_duals)
             error = max(after.gap or 0.0, after.dual_residual or 0.0)
             if after.is_optimal and error <= gap:
                 return point, row_duals

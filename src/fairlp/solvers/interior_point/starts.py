@@ -13,9 +13,6 @@ from .problem import ABSENT, Face, Problem, Variables
 _USED = 0.9
 _VALUE = 0.5
 _LEVEL = 0.5
-#: From a point of other terms, prices are such that tasks of the largest worth beside their costs
-#: cost more by this factor.
-_COVERED = 1.01
 #: With logarithms, costs at the start exceed values by this factor.
 _DEAR = 2.0
 
@@ -23,11 +20,7 @@ _DEAR = 2.0
 def start_of(problem: Problem, warm_start: Variables | None) -> Variables:
     """Return the start: near a point of another problem, on a face, or of equal parts."""
     if warm_start is not None:
-        return (
-            _near_level(problem, warm_start)
-            if problem.has_level
-            else _near_terms(problem, warm_start)
-        )
+        return _near_level(problem, warm_start)
     if problem.face is not None:
         return _on_face(problem, problem.face)
     return _equal_parts(problem)
@@ -52,29 +45,6 @@ def _near_level(problem: Problem, warm_start: Variables) -> Variables:
         p=warm_start.p / price_of_level,
         v=warm_start.v / price_of_level,
     )
-
-
-def _near_terms(problem: Problem, warm_start: Variables) -> Variables:
-    """Return a point of a problem with other terms: the same tasks, at prices that cover them."""
-    rows = problem.rows
-    region = problem.region
-    total = problem.to_rows(region.totals(warm_start.x))
-    is_term = rows.weight > 0
-    worth = np.where(is_term, rows.weight * total**-rows.alpha, 0.0)
-    unit = np.vdot(worth, total) / np.vdot(np.where(is_term, warm_start.v, 0.0), total)
-    v = np.where(is_term, worth, unit * warm_start.v)
-
-    # users at a limit are worth no more beyond it than they cost; prices cover the worth of all
-    # others
-    lowest_cost = region.min_by_user(region.costs(warm_start.p))
-    beyond_cost = problem.user_values(v) - unit * lowest_cost
-    is_limit = rows.sign > 0
-    v = np.where(is_limit, v + np.maximum(problem.to_rows(beyond_cost), 0.0), v)
-    values = problem.user_values(v)
-    dearest = max(float((values / lowest_cost).max()), unit)
-    p = warm_start.p * (_COVERED * dearest)
-    z = np.where(region.exists, region.reduced_costs(p, values), 1.0)
-    return replace(warm_start, u=np.where(is_term, total, warm_start.u), z=z, p=p, v=v)
 
 
 def _on_face(problem: Problem, face: Face) -> Variables:

@@ -1,10 +1,9 @@
-"""Starts near the optimum of the program before, in rounds of a leximin and in series."""
+"""Starts near the optimum of the program before, in rounds of a leximin."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ...errors import NotConvergedError
@@ -13,13 +12,6 @@ from ...tolerances import SETTLED
 from . import method
 from .sifting import rough_on_few, sifted, suits
 from .structure import Structure
-
-__all__ = ["in_series"]
-
-#: In a series, terms of the next program are so near that its optimum is found from the last one's:
-#: α differs by this factor at most (measured: ``benchmarks/research/frontier.py --series``; by more, the
-#: start fails now and then).
-_APART = 1.75
 
 
 @dataclass(frozen=True)
@@ -44,51 +36,6 @@ class WarmStart:
             few = few._replace(point=replace(few.point, t=few.point.t * unit))
         point = replace(point, t=point.t * unit)
         return replace(self.final, point=point, sharpened=sharp, few=few)
-
-
-@dataclass
-class Series:
-    """The point that the last concave program leaves to start from, and how steep its terms are."""
-
-    last: WarmStart | None = None
-    alpha: float = 1.0
-
-    def near(self, structure: Structure) -> WarmStart | None:
-        """Return the point to start from, None where terms are far from the last ones."""
-        apart = _steepest(structure) / self.alpha
-        return self.last if 1 / _APART <= apart <= _APART else None
-
-    def record(self, structure: Structure, final: method.FinalPoint) -> None:
-        """Store the point on the way, for the next program."""
-        self.alpha = _steepest(structure)
-        self.last = None
-        if final.on_the_way is not None:
-            start = replace(final, point=final.on_the_way, on_the_way=None)
-            self.last = WarmStart(start, structure.level_unit)
-
-
-def _steepest(structure: Structure) -> float:
-    """Return the largest α of the terms."""
-    rows = structure.problem.rows
-    return float(rows.alpha[rows.weight > 0].max())
-
-
-_SERIES: ContextVar[Series | None] = ContextVar("series", default=None)
-
-
-@contextmanager
-def in_series() -> Iterator[None]:
-    """Start concave programs near the last one's optimum, where users and servers are the same."""
-    token = _SERIES.set(Series())
-    try:
-        yield
-    finally:
-        _SERIES.reset(token)
-
-
-def current_series() -> Series | None:
-    """Return the series that programs are solved in; None where they are solved by themselves."""
-    return _SERIES.get()
 
 
 def solve_near(

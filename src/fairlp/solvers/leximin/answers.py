@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ...errors import NoSolutionError, UnsupportedError, counted
 from ...models.programs.backends import find_backend
-from ...models.programs.certificate import certify, dual_bound
+from ...models.programs.certificate import dual_bound, verify
 from ...models.programs.options import Options
 from ...models.programs.program import BlockView, Program
 from ...models.programs.proof import Proof
@@ -201,7 +201,7 @@ class LeximinSolution:
             return "not proved: levels or the point are not numbers of the model"
         x = self.x.copy()
         x[problem.t] = levels.min(initial=np.inf)
-        certificate = certify(problem.program, x)
+        certificate = verify(problem.program, x)
         if not certificate.is_feasible:
             return f"not the leximin: the point is not feasible: {certificate}"
         of_point = problem.of(x)

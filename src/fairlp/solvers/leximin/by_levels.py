@@ -6,18 +6,23 @@ t goes on from level to level, and blocked users keep their level. What makes th
   guessing the set of users at their limits from below and solving for t converges monotonically in
   a few programs. A level that is certainly reached is enough for a guess: where the back end has
   one before it has the largest, few programs are solved to the end.
+* **One large server** (:meth:`ServersByLevels.as_one_server`): one program may show that the servers
+  allow the levels of one server as large as all.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...errors import SolverError
-from ...models.paths.engine import PathEnd, Stop, rise
+from ...models.paths.engine import History, PathEnd, Stop, rise
+from ...models.paths.one_server import fill_server
 from ...models.paths.path import ConstantPath, Path
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
-from ...tolerances import ACCEPTED, ROUNDING, SOLVER_TIGHTEST
+from ...tolerances import ACCEPTED, AGREEMENT, ROUNDING, SATURATED, SOLVER_TIGHTEST
 from .level_errors import program_error
 from .programs import Members, ServersByPrograms, Tightest
 
@@ -30,7 +35,8 @@ class ServersByLevels(ServersByPrograms):
 
     A row says (tasks of its group) − (its rate)·t ≥ a constant, and t, a column, is maximised; it
     is above 0. ``weights`` are those of the groups: prices of weighted shares decide who is
-    blocked.
+    blocked. ``pool`` is what one task of each group needs, and the sum of all capacities, where all
+    may run everywhere.
 
     Attributes
     ----------
@@ -48,8 +54,10 @@ class ServersByLevels(ServersByPrograms):
         t_column: int,
         members: Members,
         weights: np.ndarray,
+        pool: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         super().__init__(solver, program, rows, t_column, len(members.tasks_per_level))
+        self.pool = pool
         self.members = members
         self.tasks_per_level = members.tasks_per_level
         self.limit_level = members.limit / members.tasks_per_level
@@ -65,8 +73,14 @@ class ServersByLevels(ServersByPrograms):
         self.share = self.full_slope / weights  # one share, in the unit of the row
 
     def run(self) -> PathEnd:
-        """Return the rise of all members."""
-        end = rise(ConstantPath.of_levels(self.limit_level), self)
+        """Return the rise of all members, by the quickest way."""
+        path = ConstantPath.of_levels(self.limit_level)
+        if self.pool is not None and self.session.has_previews:
+            history = self.as_one_server(*self.pool)
+            if history is not None:
+                nobody = np.zeros_like(self.active)
+                return PathEnd(replace(path, tasks=self.level, active=nobody), history)
+        end = rise(path, self)
         self.level = end.path.tasks
         # A lowered floor may have raised a user whose price is small.
         if (self.level > self.errors.upper_bounds).any():
@@ -129,6 +143,72 @@ class ServersByLevels(ServersByPrograms):
         """Return the groups that have one of these members. Bool."""
         counts = np.bincount(self.members.of, weights=members, minlength=len(self.rows))
         return np.asarray(counts > 0)
+
+    def as_one_server(self, demands: np.ndarray, pool: np.ndarray) -> History | None:
+        """Return the rounds of one server where one program shows that its levels are possible.
+
+        The one server is as large as all of them. Its levels bound the leximin, and need no program
+        (:func:`~fairlp.models.paths.one_server.fill_server`). In the one program users rise in
+        proportion to them. None where the program does not show it.
+        """
+        needs = demands[self.members.of] * self.tasks_per_level[:, None]
+        rates = np.ones(len(needs))
+        levels, history = fill_server(needs, pool, rates, self.limit_level)
+        if len(history) < 2:
+            return None
+
+        # Cheap lower bounds first: they refute most instances on which the servers matter.
+        top_level = float(levels.max())
+        self._load(levels / top_level, self.level)
+        for gap in PREVIEWS:
+            level = self.session.reaches(gap)
+            if level is None or level < top_level * (1 - gap) * (1 - 2 * AGREEMENT):
+                return None
+        solution = self._attempt()
+        if isinstance(solution, SolverError):
+            return None
+        point = solution.require_point()
+        if point[self.t_column] < top_level * self.whole_way:
+            return None
+
+        self.point = point
+        fraction = min(float(point[self.t_column]) / top_level, 1.0)
+        self.level = np.where(levels < self.limit_level, levels * fraction, self.limit_level)
+        error = program_error(solution, 0.0, self.rows, self.floors, 0.0 * self.floors)
+        relative_error = 1.0 - fraction + error / top_level
+        error_data = needs, pool, levels, relative_error, solution
+        self._add_errors_of_one_server(history, *error_data)
+        return history
+
+    def _add_errors_of_one_server(
+        self,
+        history: History,
+        needs: np.ndarray,
+        pool: np.ndarray,
+        levels: np.ndarray,
+        relative_error: float,
+        solution: Solution,
+    ) -> None:
+        """Add the rounds of one server, all of which may be off by a fraction of themselves."""
+        block = solution.program.row_block("capacity")
+        capacities = solution.program.row_upper[block.slice].reshape(-1, len(pool))
+        unit = pool / capacities.sum(axis=0)
+        last_level = np.where(needs > 0, levels[:, None], 0.0).max(axis=0)
+        saturated = levels @ needs >= pool * (1 - SATURATED)
+        for level, frozen in history:
+            ending = np.flatnonzero(saturated & (last_level == level))
+            if not ending.size:  # the remaining users have all their tasks
+                continue
+            r = int(ending[0])
+            price = 1.0 / needs[levels >= level, r].sum()
+            self.errors.add_round(level, relative_error * price * pool[r], price * needs[:, r])
+            self.errors.stop(frozen[levels[frozen] < self.limit_level[frozen]])
+            if self.priced_solution is None:
+                x = self.point.copy()
+                x[self.t_column] = level
+                row_duals = np.zeros(solution.program.n_rows)
+                row_duals[block.start + r : block.stop : len(pool)] = price * unit[r]
+                self.priced_solution = replace(solution, x=x, row_duals=row_duals)
 
     def add_error(self, level: float, solution: Solution) -> None:
         """Add a round to the errors: its program's, and those of the levels that it builds on."""

@@ -229,6 +229,9 @@ def _leximin(
         small = small.derived(weights=group_levels / tasks_at_level_1(small))
 
         region_of = partial(ServersByLevels, backend, members=members, weights=small.weights)
+        is_one_pool = not small.has_rates and small.runnable().all()
+        if merge and left_out is None and is_one_pool:
+            region_of = partial(region_of, pool=(small.demands, small.pool))
         missing = None
         if left_out is not None:
             missing = left_out.of_piece(
