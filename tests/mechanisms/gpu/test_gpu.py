@@ -450,11 +450,6 @@ def test_rounds_are_written_and_read_again(tmp_path):
     assert totals == pytest.approx([4, 1], abs=1e-5)
 
 
-def in_rounds(rounds, kinds):
-    attributes = pd.DataFrame({"round": rounds, "kind": kinds}, ["s1", "s2"])
-    return cluster([[1, 2]], servers=["s1", "s2"], server_attributes=attributes)
-
-
 # What the three have in common
 
 
