@@ -44,6 +44,7 @@ def opened(driver, page):
     return len(driver.find_elements("css selector", ".canvas svg"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "sections"), [("plain", 10), ("hostile", 9)]
 )  # in one, tasks wait

@@ -19,7 +19,7 @@ from profiles import by_day, many
 
 COOPERATIVE, NON_COOPERATIVE = "cooperative", "non-cooperative"
 #: 200 random instances.
-SEEDS = range(200)
+SEEDS = range(many(400))
 
 
 def cluster(rates, counts=None, **data):
@@ -182,7 +182,7 @@ def own_throughput(rates, counts, weights, user, claimed, **options):
     return devices @ rates[user]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(many(160)))
 def test_no_overstated_speed_up_pays_in_non_cooperative_oef(seed):
     """Proved in docs/results.md: kinds beyond the slowest are overstated, at random."""
     rates, counts, weights = drawn(seed)

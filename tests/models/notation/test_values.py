@@ -205,6 +205,7 @@ def test_a_zero_below_counts_where_it_is_asked_for_and_has_its_labels(point):
     row.remove()
 
 
+@pytest.mark.slow
 def test_values_on_arcs_need_no_grid_of_all_pairs():
     count = 200_000  # a grid of floats would be 320 GB
     i = Index("i", range(count))
@@ -321,6 +322,7 @@ def test_labels_that_came_later_are_not_of_the_solve():
     assert after.value(d).tolist() == [1, 2, 7] and after.value(h) == 5
 
 
+@pytest.mark.slow
 def test_numbers_of_a_solve_go_with_its_program():
     gc.collect()
     model = priced("continuous")
