@@ -14,7 +14,7 @@ import fairlp_clusters
 from cli_runner import error_line, run
 from fairlp.cli import ExitCode
 from kubernetes_dumps import flavors, kueue, node, pod, written
-from report_instances import queued
+from report_cases import queued
 
 _LABEL = "kueue.x-k8s.io/queue-name"
 

@@ -7,7 +7,7 @@ import pytest
 
 import fairlp
 import fairlp_clusters
-from report_instances import queued
+from report_cases import queued
 
 for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)

@@ -13,7 +13,7 @@ from fairlp_clusters.page.facts import (
     default_properties,
     is_large,
 )
-from report_instances import queued
+from report_cases import queued
 
 for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)

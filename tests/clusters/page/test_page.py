@@ -21,7 +21,7 @@ from fairlp_clusters.dues.subject import subject_of
 from fairlp_clusters.page import charts, sections
 from fairlp_clusters.page.facts import Facts
 from kubernetes_dumps import node, pod, written
-from report_instances import HOSTILE, hostile, queued
+from report_cases import HOSTILE, hostile, queued
 
 for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)

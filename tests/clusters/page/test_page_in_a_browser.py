@@ -7,7 +7,7 @@ import pytest
 import fairlp
 import fairlp_clusters
 from browser import chromium, said
-from report_instances import hostile, queued
+from report_cases import hostile, queued
 
 for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)

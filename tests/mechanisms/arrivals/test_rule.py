@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairlp
-from arrival_instances import random_arrivals
+from arrival_cases import random_arrivals
 from fairlp import Instance, examples
 
 MECHANISMS = ["dynamic-drf", "cautious-lp"]

@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from fairlp import Index, Model, log, power
 from fairlp.errors import ModelError
 from profiles import many
-from random_formulas import RandomFormulas
+from random_models import RandomFormulas
 
 N = Index("n", ["ann", "bob", "cat"], "user")
 T = Index("t", [8, 9, 10, 11], "hour")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairlp
-import small_programs
+import plain_programs
 from fairlp import Capability, Index, Model, Raw, Termination
 from fairlp.models.programs.certificate import verify
 from fairlp.solvers.backends.large_coefficients import (
@@ -243,7 +243,7 @@ def test_whole_numbers_of_any_size_against_their_enumeration(seed, solver):
 
 
 def test_a_good_point_bounds_columns_by_twice_the_room_that_the_objective_leaves():
-    p = small_programs.program(
+    p = plain_programs.program(
         [[1.0, -1e12]],
         [(-np.inf, 0.0)],
         [(100.0, 1e12), (0.0, 1.0)],
