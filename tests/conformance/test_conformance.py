@@ -28,7 +28,7 @@ from fairlp.models.programs import backends
 from fairlp.models.programs.protocols import Capability
 from fairlp.models.programs.status import Point, Status, Termination
 from fairlp.solvers.backends.highs import Highs
-from profiles import PROFILE, by_day
+from profiles import PROFILE, by_day, chequered
 
 SOLVERS = fairlp.solvers()
 NAMES = list(SOLVERS.index)
@@ -83,8 +83,7 @@ def rows_of_every_kind(sense, bounds):
     return linear("rows of every kind", costs, rows, [(-INF, INF)] * 4, sense=sense)
 
 
-@pytest.mark.parametrize("sense", ["max", "min"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("sense", "name"), chequered(["max", "min"], list(NAMES)))
 def test_duals_by_finite_difference(name, sense):
     backend = backends.find_backend(installed(name))
     if Capability.DUALS not in backend.capabilities:

@@ -21,6 +21,7 @@ from fairlp_clusters.dues.subject import subject_of
 from fairlp_clusters.page import charts, sections
 from fairlp_clusters.page.facts import Facts
 from kubernetes_dumps import node, pod, written
+from profiles import by_day
 from report_cases import HOSTILE, hostile, queued
 
 for package in ("matplotlib", "jinja2"):
@@ -186,7 +187,7 @@ def at_the_edge():
     }
 
 
-@pytest.mark.parametrize("name", at_the_edge())
+@pytest.mark.parametrize("name", by_day(at_the_edge(), 3))
 def test_of_little_there_is_a_page_too(name, tmp_path):
     instance, observed, mechanism = at_the_edge()[name]
     text = fairlp_clusters.report(

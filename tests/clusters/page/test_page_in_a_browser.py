@@ -65,6 +65,7 @@ def test_the_page_draws_everything_without_an_error_and_names_are_inert(
     assert driver.execute_script(wide)
 
 
+@pytest.mark.slow
 def test_names_as_they_are_stand_in_the_pictures(driver, pages):
     opened(driver, pages / "hostile.html")
     texts = (

@@ -81,7 +81,7 @@ def test_fast_equals_loop_equals_rationals(seed, window, chunk):
                 assert Filling(pool, offset, ties, rule).run().tolist() == expected
 
 
-@pytest.mark.parametrize("seed", by_day(range(12), 2))
+@pytest.mark.parametrize("seed", by_day(range(12), 6))
 def test_fast_equals_loop_on_many_users(seed):
     rng = np.random.default_rng(seed)
     n, m = 3000, 4
