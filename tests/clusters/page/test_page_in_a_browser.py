@@ -12,6 +12,8 @@ from report_cases import hostile, queued
 for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
@@ -44,7 +46,6 @@ def opened(driver, page):
     return len(driver.find_elements("css selector", ".canvas svg"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "sections"), [("plain", 10), ("hostile", 9)]
 )  # in one, tasks wait
@@ -65,7 +66,6 @@ def test_the_page_draws_everything_without_an_error_and_names_are_inert(
     assert driver.execute_script(wide)
 
 
-@pytest.mark.slow
 def test_names_as_they_are_stand_in_the_pictures(driver, pages):
     opened(driver, pages / "hostile.html")
     texts = (
