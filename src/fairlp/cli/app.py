@@ -81,6 +81,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     INPUT = 3
     SOLVER = 4
+    NO_VERDICT = 5
     BUG = 70
     INTERRUPTED = 130
 

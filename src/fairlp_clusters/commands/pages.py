@@ -48,7 +48,8 @@ def report(
         Option(
             "--exit-code",
             help="Exit with 1 where a tenant (a Slurm or YARN user, a queue, a namespace) is short of a whole task of "
-            "its fair share; of several dumps, short over the period.",
+            "its fair share; of several dumps, short over the period. With 5 where the dump has no verdict: who "
+            "schedules is not read, or its queues are not in the dump.",
         ),
     ] = False,
     allocation: AllocationOption = None,
@@ -86,6 +87,10 @@ def report(
         fair = is_fair(comparison)
         if subject.tasks is None:
             tell("note", "what runs now is not known (--allocation); the page says what is fair")
+        elif subject.no_verdict:
+            tell("no verdict", subject.no_verdict)
+            if exit_code:
+                raise typer.Exit(5)
         else:
             _tell_verdict(fair, verdict(comparison))
     if exit_code and not fair:

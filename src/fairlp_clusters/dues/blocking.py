@@ -14,7 +14,7 @@ from scipy import sparse
 
 import fairlp
 from fairlp import Instance, formulations
-from fairlp.toolkit import largest_first, tolerances
+from fairlp.toolkit import tolerances
 
 from .jobs import AUDIT, WaitingJob
 from .packing import Packing, packed
@@ -517,64 +517,6 @@ class Blocking:
         return True
 
     # Who holds a resource, a cap or a quota
-
-    def remaining(self, quota: Obstacle) -> float:
-        """Return how much of a quota of a queue is left; 0 where it is what rounding leaves."""
-        tree = self.instance.tree
-        assert tree.quotas is not None
-        quota_tree, _ = self._quotas
-        columns = tree.quotas.resource == quota.resource
-        limits = quota_tree.limits[quota.queue, columns]
-        left = np.maximum(limits - self._quota_use[quota.queue, columns], 0.0)
-        return float(np.where(left > AUDIT * limits, left, 0.0).sum())
-
-    def kept(self, quota: Obstacle) -> dict[int, float]:
-        """Return how much of a resource queues below keep back by lending limits, unused."""
-        tree = self.instance.tree
-        if tree.quotas is None:
-            return {}
-        quota_tree, _ = self._quotas
-        columns = tree.quotas.resource == quota.resource
-        count = len(tree)
-        reserved = quota_tree.reserved[:count, columns]
-        unused = np.maximum(reserved - self._quota_use[:count, columns], 0.0).sum(axis=1)
-        is_below = np.array([quota.queue in tree.chain(v)[1:] for v in range(count)])
-        rounding = AUDIT * reserved.sum(axis=1)
-        kept = np.where(is_below & (unused > rounding), unused, 0.0)
-        return {int(v): float(kept[v]) for v in largest_first(kept) if kept[v] > 0}
-
-    def loans(self, quota: Obstacle) -> tuple[dict[int, float], dict[int, float]]:
-        """Return how much of a resource queues below a quota lend and borrow, largest first.
-
-        Of queues that have a quota of it or that users stand in, by position; what is below a queue
-        with a quota of its own belongs to that queue.
-        """
-        tree = self.instance.tree
-        if tree.quotas is None:
-            return {}, {}
-        quota_tree, _ = self._quotas
-        used = self._quota_use
-        columns = tree.quotas.resource == quota.resource
-        owned = quota_tree.owned[: len(tree), columns].sum(axis=1)
-        in_use = used[: len(tree), columns].sum(axis=1)
-        is_listed = tree.quotas.listed[: len(tree), columns].any(axis=1)
-        is_above_listed = np.zeros(len(tree), dtype=bool)
-        for v in np.flatnonzero(is_listed).tolist():
-            is_above_listed[tree.chain(v)[1:]] = True
-        counts = is_listed & ~is_above_listed
-        for v in np.unique(tree.of).tolist():
-            counts[v] |= not counts[tree.chain(v)].any()
-        counts &= np.array([quota.queue in tree.chain(v) for v in range(len(tree))])
-        reserved = quota_tree.reserved[: len(tree), columns].sum(axis=1)
-        lent = owned - np.maximum(in_use, np.minimum(reserved, owned))  # what is reserved is not
-        lent = np.where(counts, lent, 0.0)
-        rounding = AUDIT * np.maximum(owned, in_use)
-        lent[abs(lent) <= rounding] = 0.0
-        order = largest_first(lent)
-        lenders = {int(v): float(lent[v]) for v in order if lent[v] > 0}
-        order = largest_first(-lent)
-        borrowers = {int(v): float(-lent[v]) for v in order if lent[v] < 0}
-        return lenders, borrowers
 
     def amounts_held(self, resource: int, servers: np.ndarray) -> np.ndarray:
         """Return how much of a resource each user holds on these servers, shape (N,)."""

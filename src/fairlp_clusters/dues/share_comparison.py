@@ -19,6 +19,7 @@ from ..readers.volcano import CAPACITY, PROPORTION
 from .blocking import Blocking, Obstacle, fitting_copies, placed_in_turn
 from .jobs import AUDIT, WaitingJob, jobs_that_wait
 from .past import fair_with_past
+from .reach import could_start, is_undecided
 from .room import Fit, fit
 from .subject import ClusterSource, Subject, mechanism_or_default, subject_of
 from .tenants import TenantShares
@@ -262,9 +263,24 @@ class ShareComparison:
         return self._fits[t]
 
     @cached_property
-    def _short(self) -> set[int]:
-        """The tenants that are short of a whole job; of an instance without running tasks none."""
-        return set() if self.subject.tasks is None else set(self.tenant_shares.short.tolist())
+    def short(self) -> np.ndarray:
+        """Positions of the tenants that are short, those that lack most first.
+
+        A tenant is short where (a) its due, in whole jobs, is more than it has, and (b) one of these jobs
+        could start on what is free and what others hold beyond their dues, and the dump tells that
+        room is what it lacks. None are where what runs is not known, or who schedules.
+        """
+        if self.subject.tasks is None or self.subject.no_verdict:
+            return np.zeros(0, dtype=int)
+        shares = self.tenant_shares
+        is_short = [
+            any(
+                not is_undecided(shares.jobs[k]) and could_start(self, shares.jobs[k], int(t))
+                for k in self.owed_jobs_of(int(t))
+            )
+            for t in shares.short
+        ]
+        return np.asarray(shares.short[np.array(is_short, dtype=bool)])
 
     @cached_property
     def waiting_users(self) -> np.ndarray:
@@ -296,7 +312,7 @@ class ShareComparison:
     def _obstacle(self, n: int) -> Obstacle:
         """Return what stops the next job of a user, behind those that are owed and fit."""
         t = int(self.subject.tenants.of[n])
-        if t in self._short:
+        if t in self.short:
             owed = self.fit_of(t)
             missing = owed.missing
             of_user = [job for job in owed.jobs if n in job.tasks]
@@ -464,7 +480,7 @@ class ShareComparison:
 
     def _obstacle_of_tenant(self, t: int) -> ObstacleRow:
         """Return the obstacle of the tasks that a tenant is owed, else of those that wait."""
-        if t in self._short:
+        if t in self.short:
             owed = self.fit_of(t)
             missing = owed.missing
             job = missing[0] if missing else owed.jobs[0]

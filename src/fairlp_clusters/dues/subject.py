@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,7 @@ from fairlp.errors import (
     quoted,
     warn_caller,
 )
-from fairlp.toolkit import largest_first, quantity
 
-from ..readers.cluster import unique_labels
 from ..readers.dumps import dumps_in
 from ..readers.reading import snapshot
 from ..readers.snapshot import Snapshot
@@ -35,107 +33,6 @@ from .jobs import (
     waiting_from,
 )
 from .tenants import Tenants
-
-# Classes of servers: those of equal capacity and attributes.
-
-#: An attribute with another value for each of more servers than these is one of servers, and not of
-#: kinds of servers.
-_FEW = 24
-#: Longest name made of attributes.
-_LETTERS = 60
-
-
-class Classes(NamedTuple):
-    """The classes of an instance's servers, those with most servers first.
-
-    Attributes
-    ----------
-    names : list of str
-    of : ndarray of int, shape (K,)
-        Class of each row of servers.
-    servers : ndarray of int
-        Servers of each class, identical ones counted.
-    capacities : ndarray, shape (classes, R)
-        Of all servers of the class together.
-    server_amounts : list of str
-        The amounts of one server of the class, in words.
-    """
-
-    names: list[str]
-    of: np.ndarray
-    servers: np.ndarray
-    capacities: np.ndarray
-    server_amounts: list[str]
-
-    @classmethod
-    def among(cls, instance: Instance) -> Classes:
-        """Return the classes of an instance."""
-        attributes = _distinguishing_attributes(instance)
-        of = instance.equal_servers(attributes)
-        servers = np.bincount(of, weights=instance.counts).astype(int)
-
-        # Number the classes by their servers.
-        order = largest_first(servers)
-        rank = np.empty(len(servers), dtype=int)
-        rank[order] = np.arange(len(order))
-        of = rank[of]
-
-        first_rows = np.unique(of, return_index=True)[1]
-        amounts = [_amounts(instance, int(k)) for k in first_rows]
-        names = _unique_names([_name(instance, attributes, int(k)) for k in first_rows], amounts)
-        columns = instance.total_capacities.T
-        capacities = np.column_stack(
-            [np.bincount(of, weights=column, minlength=len(names)) for column in columns]
-        )
-        return cls(names, of, servers[order], capacities, amounts)
-
-
-def _distinguishing_attributes(instance: Instance) -> pd.DataFrame:
-    """Return the attributes that distinguish kinds of servers: neither one value nor one each."""
-    frame = instance.server_attributes.reset_index(drop=True)
-    server_names = [str(name) for name in instance.servers]
-    columns = []
-    for k in range(frame.shape[1]):
-        values = frame.iloc[:, k].astype(str)
-        distinct = values.nunique()
-        one_a_server = distinct == len(server_names) and (
-            len(server_names) > _FEW or values.tolist() == server_names
-        )
-        if distinct > 1 and not one_a_server:
-            columns.append(k)
-    return frame.iloc[:, columns]
-
-
-def _name(instance: Instance, attributes: pd.DataFrame, row: int) -> str:
-    """Return the name of a class: the attributes of one of its servers, else their amounts."""
-    values = [
-        value
-        for value in attributes.iloc[row].tolist()
-        if value == value and value not in (None, "")
-    ]
-    name = ", ".join(dict.fromkeys(map(str, values)))
-    if len(name) > _LETTERS:
-        name = f"{name[:_LETTERS]}…"
-    return name or _amounts(instance, row)
-
-
-def _amounts(instance: Instance, row: int) -> str:
-    """Return the amounts of a server in words."""
-    amounts = zip(instance.capacities[row].tolist(), instance.resources, strict=True)
-    return ", ".join(
-        quantity(amount, str(resource), instance.units.get(resource, ""))
-        for amount, resource in amounts
-        if amount > 0
-    )
-
-
-def _unique_names(names: list[str], amounts: list[str]) -> list[str]:
-    """Return the names of classes, with their amounts, then numbers, where two are the same."""
-    repeated = {name for name in names if names.count(name) > 1}
-    return unique_labels(
-        f"{name}: {of_server}" if name in repeated else name
-        for name, of_server in zip(names, amounts, strict=True)
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +78,8 @@ class Subject:
         What the scheduler says of who gives way to whom.
     no_fair_sharing : str
         Why the scheduler does not share fairly what queues lend; empty where it does.
+    no_verdict : str
+        Why there is no verdict; empty where there may be one.
     limits_reached : Series
         Limits besides queues and nodes that are used up, in words.
     node_count : int
@@ -216,6 +115,7 @@ class Subject:
     pieces: Mapping[int, np.ndarray] = field(default_factory=dict)
     preemption: str = ""
     no_fair_sharing: str = ""
+    no_verdict: str = ""
     limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
     node_count: int = 0
 
@@ -417,6 +317,7 @@ def _of_snapshot(dump: Snapshot, observed: Any, name: str) -> Subject:
         pieces=_pieces(dump),
         preemption=dump.preemption,
         no_fair_sharing=dump.no_fair_sharing,
+        no_verdict=dump.no_verdict,
         limits_reached=dump.limits_reached,
         node_count=dump.node_count,
     )

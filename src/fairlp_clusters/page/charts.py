@@ -90,7 +90,7 @@ def charts(
     Returns
     -------
     dict of str to matplotlib.figure.Figure
-        ``who`` and ``queues`` (for an instance with queues), ``users``, ``servers``.
+        ``who`` and ``queues`` (for an instance with queues), ``users``.
         Of more than ``MOST_BARS`` rows the largest are drawn.
 
     Raises
@@ -113,7 +113,6 @@ def drawn(facts: Facts) -> dict[str, Picture]:
     is_by_user = comparison.subject.tenants.noun == "user"
     table = comparison.tenants if is_by_user else comparison.users
     by_name["users"] = shares(table, "user", facts)
-    by_name["servers"] = heat(facts.in_use)
     return by_name
 
 
@@ -151,24 +150,6 @@ def who_has_what(facts: Facts) -> Picture:
     level = next(with_several, 1)
     figure = plots.plot_queues(facts.share_comparison.allocation, level=level)
     return Picture(figure, f"The part of each resource that queues of level {level} have")
-
-
-def heat(in_use: pd.DataFrame) -> Picture:
-    """Draw the part of each class of servers in use, a cell for each resource."""
-    frame = in_use.iloc[:MOST_BARS]
-    values = frame.to_numpy()
-    figure = style.new_figure(4.0 + 1.5 * frame.shape[1], 0.8 + 0.35 * len(frame))
-    axis = figure.subplots()
-    axis.imshow(values, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
-    axis.set_yticks(range(len(frame)), style.shortened([str(name) for name in frame.index], 40))
-    axis.set_xticks(range(frame.shape[1]), [str(name) for name in frame.columns])
-    axis.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False)
-    style.as_they_are([*axis.get_xticklabels(), *axis.get_yticklabels()])
-    for row, column in np.argwhere(~np.isnan(values)).tolist():
-        used = values[row, column]
-        colour = "white" if used > 0.6 else "#10243A"
-        axis.text(column, row, f"{used:.0%}", ha="center", va="center", color=colour)
-    return Picture(figure, "Part of each class of servers in use")
 
 
 def over_time(period: Period) -> Picture:

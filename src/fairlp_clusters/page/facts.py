@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import pandas as pd
 
 from fairlp.toolkit import largest_first
 
 from ..dues.share_comparison import ShareComparison
-from ..dues.subject import Classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,29 +42,3 @@ class Facts:
         task_share = share.reindex(table.index).fillna(earlier_share.reindex(table.index))
         moved_share = (table["change"] * task_share).abs().to_numpy()
         return table.iloc[largest_first(moved_share)]
-
-    @cached_property
-    def classes(self) -> Classes:
-        """Servers by class."""
-        return Classes.among(self.share_comparison.instance)
-
-    @cached_property
-    def in_use(self) -> pd.DataFrame:
-        """Fraction in use, classes × resources; NaN where there is no capacity."""
-        instance = self.share_comparison.instance
-        classes = self.classes
-        usage = self.share_comparison.allocation.usage.to_numpy()
-        columns = [
-            np.bincount(classes.of, weights=amounts, minlength=len(classes.names))
-            for amounts in usage.T
-        ]
-        used = np.column_stack(columns)
-        fraction = np.divide(
-            used,
-            classes.capacities,
-            out=np.full(used.shape, np.nan),
-            where=classes.capacities > 0,
-        )
-        return pd.DataFrame(
-            fraction, index=classes.names, columns=list(map(str, instance.resources))
-        )

@@ -10,7 +10,7 @@ from ..dues.jobs import AUDIT
 from ..dues.share_comparison import ShareComparison
 from ..dues.subject import mechanism_or_default
 from ..dues.tenants import TenantShares
-from ..dues.waiting import in_turn, words_of
+from ..dues.waiting import words_of
 from .wording import (
     LETTERS,
     NAMED,
@@ -64,7 +64,8 @@ def headline(comparison: ShareComparison) -> list[str]:
     paragraphs += [f"{text[0].upper()}{text[1:]}." for text in subject.limits_reached]
     if subject.scheduler and subject.tasks is not None:
         paragraphs += _constraints_left_out(comparison)
-        paragraphs += _priorities(comparison)
+        rule = subject.preemption
+        paragraphs += [f"{rule[0].upper()}{rule[1:]}."] if rule else []
     return [*paragraphs, _rule(comparison)]
 
 
@@ -77,7 +78,7 @@ def _with_fair_sharing(comparison: ShareComparison) -> list[str]:
     start = f"{reason[0].upper()}{reason[1:]}: a queue is promised its nominal quota alone"
     if not shares.short.size:
         return [f"{start}. With it no {shares.tenants.noun} would be short of a job either."]
-    return [f"{start}. With it these would be short: {_short_tenants(shares)}."]
+    return [f"{start}. With it these would be short: {_short_tenants(shares, shares.short)}."]
 
 
 def _starting(comparison: ShareComparison) -> list[str]:
@@ -96,7 +97,7 @@ def _starting(comparison: ShareComparison) -> list[str]:
 
 def _waiting(comparison: ShareComparison) -> list[str]:
     """Return what the jobs wait for of the tenants that are not short of one."""
-    short = set(comparison.tenant_shares.short.tolist())
+    short = set(comparison.short.tolist())
     others = [
         summary
         for t, summary in comparison.summaries.items()
@@ -118,26 +119,6 @@ def _constraints_left_out(comparison: ShareComparison) -> list[str]:
         return []
     named = ", ".join(f"{name} ({tasks_text(count)})" for name, count in left_out.most_common())
     return [f"Constraints of tasks that wait which do not count here: {named}."]
-
-
-def _priorities(comparison: ShareComparison) -> list[str]:
-    """Return which job goes first by priority, and who gives way to whom."""
-    known = [job for job in comparison.waiting_jobs if job.priority is not None]
-    rule = comparison.subject.preemption
-    sentences = [f"{rule[0].upper()}{rule[1:]}."] if rule else []
-    priorities = {job.priority for job in known}
-    if len(priorities) > 1:
-        first = min(known, key=in_turn)
-        n = next(iter(first.tasks))
-        name = f"{first.name or 'a task'} of {comparison.instance.users[n]}"
-        sentences.insert(
-            0,
-            f"By priority {name} goes first ({first.priority:g}); priorities do not count in fair "
-            "shares.",
-        )
-    elif not known and comparison.waiting_jobs:
-        sentences.insert(0, "The dump has no priorities: none are assumed.")
-    return [" ".join(sentences)] if sentences else []
 
 
 def _fit_nowhere(comparison: ShareComparison) -> list[str]:
@@ -221,7 +202,7 @@ def _hidden_use(comparison: ShareComparison) -> list[str]:
 
 def is_fair(comparison: ShareComparison) -> bool:
     """Whether no tenant is short of a whole job of its fair share."""
-    return not comparison.tenant_shares.short.size
+    return not comparison.short.size
 
 
 def verdict(comparison: ShareComparison) -> str:
@@ -233,9 +214,12 @@ def _verdict(comparison: ShareComparison) -> list[str]:
     """Return whether tenants are short of a whole task, the first of them, and what it waits for."""
     shares = comparison.tenant_shares
     tenants = comparison.subject.tenants
-    if not shares.short.size:
+    if comparison.subject.no_verdict:
+        return [f"No verdict: {comparison.subject.no_verdict}."]
+    short = comparison.short
+    if not short.size:
         return [_fair_verdict(comparison)]
-    first = int(shares.short[0])
+    first = int(short[0])
     count = int(shares.owed_whole[tenants.users[first]].sum())
     number = jobs_text(int(shares.jobs_short[first]), count)
     verdict = (
@@ -243,8 +227,8 @@ def _verdict(comparison: ShareComparison) -> list[str]:
         f"{_sizes(comparison, first)}. It has {_percent(shares.share[first])} of the cluster, and "
         f"{_percent(shares.fair_share[first])} is fair."
     )
-    if shares.short.size > 1:
-        verdict += f" Short too: {_short_tenants(shares, 1)}."
+    if short.size > 1:
+        verdict += f" Short too: {_short_tenants(shares, short[1:], NAMED - 1)}."
     return [verdict, help_for(comparison, first)]
 
 
@@ -256,20 +240,19 @@ def _verdict_with_past(comparison: ShareComparison) -> list[str]:
     counted = "Counting past use, which fades by half in each half-life,"
     if not shares.short.size:
         return [f"{counted} no {shares.tenants.noun} is short of a whole task."]
-    return [f"{counted} these are short of what is fair: {_short_tenants(shares)}."]
+    return [f"{counted} these are short of what is fair: {_short_tenants(shares, shares.short)}."]
 
 
-def _short_tenants(shares: TenantShares, start: int = 0) -> str:
-    """Return the first tenants that are short, from this place on, and the number of the others."""
+def _short_tenants(shares: TenantShares, short: np.ndarray, most: int = NAMED) -> str:
+    """Return the first of the tenants that are short, and the number of the others."""
     tenants = shares.tenants
     counts = tenants.sums(shares.owed_whole)
-    shown_tenants = shares.short[start:NAMED]
     named = [
         f"{tenants.names[t]} ({jobs_text(int(shares.jobs_short[t]), int(counts[t]))})"
-        for t in shown_tenants
+        for t in short[:most]
     ]
-    if shares.short.size > NAMED:
-        named.append(other_text(shares.short.size - NAMED, tenants.noun))
+    if short.size > most:
+        named.append(other_text(short.size - most, tenants.noun))
     return ", ".join(named)
 
 

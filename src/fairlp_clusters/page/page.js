@@ -28,13 +28,4 @@
       for (const [, each] of rows) body.append(each);
     });
   }
-
-  // The tree of queues.
-  function folded(open) {
-    for (const each of document.querySelectorAll("#tree details")) each.open = open;
-  }
-  for (const button of document.querySelectorAll("[data-fold]")) {
-    button.addEventListener("click", () => folded(button.dataset.fold === "open"));
-  }
-  window.addEventListener("beforeprint", () => folded(true));
 })();

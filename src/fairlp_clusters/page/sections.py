@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-import fairlp
 from fairlp.toolkit import csv_text, largest_first, scaled
 
 from ..dues.jobs import AUDIT
-from ..dues.share_comparison import ROOM, resource_of
+from ..dues.share_comparison import resource_of
 from .facts import Facts
 from .headline import headline
 from .wording import help_for, on_servers
@@ -25,11 +24,6 @@ MOST_ROWS = 200
 MOST_CSV = 300_000
 #: Letters of a cell.
 MOST_LETTERS = 400
-#: Queues in the tree to fold, and children of one.
-MOST_QUEUES = 600
-MOST_CHILDREN = 40
-#: Queues up to which all of them are unfolded.
-MOST_OPEN = 60
 
 
 class TableColumn(NamedTuple):
@@ -63,8 +57,6 @@ class Section(NamedTuple):
     title: str
     paragraphs: Sequence[str] = ()
     cards: Sequence[tuple[str, str, str]] = ()
-    tree: dict[str, Any] | None = None
-    key: str = ""
     charts: Sequence[str] = ()
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
@@ -177,71 +169,9 @@ def records(frame: pd.DataFrame) -> Iterator[Any]:
     return iter(frame.itertuples(index=False))
 
 
-def tree_of(queues: pd.DataFrame, waits: bool, noun: str = "user") -> dict[str, Any]:
-    """Return the tree of queues, nested: names, widths of bars, figures; of many the largest."""
-    share = queues[["share", "fair_share"]].max(axis=1).to_numpy()
-    share_of_path = dict(zip(queues.index, share.tolist(), strict=True))
-
-    # The largest queues that have tasks, with all above them
-    order = largest_first(share)[:MOST_QUEUES]
-    order = order[~is_idle(queues)[order]]
-    listed = {"", *(ancestor for k in order for ancestor in fairlp.queues.lineage(queues.index[k]))}
-    paths = [path for path in queues.index if path in listed]
-
-    # Bars are relative to the largest of the siblings.
-    largest_child: dict[str, float] = {}
-    for path, path_share in share_of_path.items():
-        if path:
-            parent = fairlp.queues.parent_of(path)
-            largest_child[parent] = max(largest_child.get(parent, 0.0), path_share)
-    nodes: dict[str, dict[str, Any]] = {}
-    for path, row in zip(paths, records(queues.loc[paths]), strict=True):
-        whole = (
-            largest_child[fairlp.queues.parent_of(path)] if path else share_of_path[path]
-        ) or 1.0
-        nodes[path] = {
-            "name": path.rpartition("/")[2] or "whole cluster",
-            "has_width": f"{100 * row.share / whole:.1f}",
-            "due_width": f"{100 * row.fair_share / whole:.1f}",
-            "figures": _figures(row, waits, noun),
-            "children": [],
-            "more": 0,
-            "idle": 0,
-            "open": not path or len(paths) <= MOST_OPEN,
-        }
-
-    # Children, and the numbers of those that are not listed
-    for path in paths:
-        if path:
-            node = nodes[fairlp.queues.parent_of(path)]
-            if len(node["children"]) < MOST_CHILDREN:
-                node["children"].append(nodes[path])
-            else:
-                node["more"] += 1
-    for path, idle in zip(queues.index, is_idle(queues), strict=True):
-        if path not in listed and fairlp.queues.parent_of(path) in nodes:
-            nodes[fairlp.queues.parent_of(path)]["idle" if idle else "more"] += 1
-    return nodes[""]
-
-
 def is_idle(queues: pd.DataFrame) -> np.ndarray:
     """Return the mask of queues of which nothing runs, nothing waits and nothing is fair."""
     return np.asarray((queues[["share", "fair_share", "waiting"]] == 0).all(axis=1))
-
-
-def _figures(row: Any, waits: bool, noun: str) -> str:
-    """Return the figures of a queue in words."""
-    figures = [f"has {shown(row.share, 'percent')}"] if waits else []
-    figures.append(f"fair {shown(row.fair_share, 'percent')}")
-    if row.guarantee > 0:
-        figures.append(f"guaranteed {shown(row.guarantee, 'share')}")
-    figures.append(counted(row.users, noun, f"{noun}s"))
-    if waits and 0 < row.waiting < np.inf:
-        figures.append(f"{shown(row.waiting)} tasks wait")
-    if row.blocked_by and waits and row.owed > 0:
-        has_room = row.blocked_by == ROOM
-        figures.append("there is room for them" if has_room else f"stopped by {row.blocked_by}")
-    return ", ".join(figures)
 
 
 _SHARE = "largest part of any resource of the cluster"
@@ -259,7 +189,7 @@ def sections(facts: Facts) -> list[Section]:
         body.append(_since(facts))
     if subject.instance.has_queues:
         body.append(_queues(facts))
-    body += [_users(facts), _servers(facts)]
+    body.append(_users(facts))
     if len(subject.not_understood) or len(subject.homeless) or len(subject.held):
         body.append(_reading(facts))
     return body
@@ -282,8 +212,7 @@ def _is_observed(facts: Facts) -> bool:
 def _glance(facts: Facts) -> Section:
     comparison = facts.share_comparison
     instance = comparison.instance
-    classes = counted(len(facts.classes.names), "class", "classes")
-    cards = [("servers", f"{instance.n_servers:,}", classes)]
+    cards = [("servers", f"{instance.n_servers:,}", "")]
     if instance.has_queues:
         levels = counted(int(instance.tree.depths.max()), "level", "levels")
         cards.append(("queues", f"{len(instance.tree) - 1:,}", levels))
@@ -423,7 +352,6 @@ _NAMED = 5
 
 def _queues(facts: Facts) -> Section:
     queues = facts.share_comparison.queues
-    waits = _is_observed(facts)
     noun = "user" if facts.share_comparison.subject.tenants.are_users else "job size"
     figures = list(_QUEUE_FIGURES)
     due = [
@@ -475,13 +403,10 @@ def _queues(facts: Facts) -> Section:
     caption = "Queues, each with all below it; shares are of the whole cluster"
     idle = is_idle(queues)
     table = limited(queues[~idle], "queue-table", caption, columns, rows, queues)
-    bar = "what it has" if waits else "what it gets"
     return Section(
         "queues",
         "Queues",
         "Shares by queue",
-        tree=tree_of(queues, waits, noun),
-        key=f"bar: {bar}; mark: what is fair; relative to the largest of its siblings",
         charts=["who", "queues"],
         tables=[table],
         notes=[f"Queues without tasks are left out: {idle.sum():,}."] if idle.any() else [],
@@ -558,45 +483,6 @@ def _share_table(
     )
 
 
-def _servers(facts: Facts) -> Section:
-    classes = facts.classes
-    in_use = facts.in_use
-    frame = in_use.assign(servers=classes.servers)
-    columns = [
-        TableColumn("class of servers", "label"),
-        TableColumn("servers"),
-        TableColumn("each has", "text"),
-    ]
-    factors = []
-    for resource in in_use.columns:
-        factor, unit = scaled(_unit(facts, resource))
-        factors.append(factor)
-        heading = f"{resource} [{unit}]" if unit else resource
-        columns.append(TableColumn(heading, about="capacity"))
-        columns.append(TableColumn(f"{resource} in use", "percent"))
-
-    def rows(frame: pd.DataFrame) -> list[list[Any]]:
-        cells = []
-        for k, name in enumerate(frame.index):
-            amounts_of_server = classes.server_amounts[k]
-            row = [
-                name,
-                int(classes.servers[k]),
-                "" if amounts_of_server == name else amounts_of_server,
-            ]
-            capacities = (classes.capacities[k] * factors).tolist()
-            for capacity, fraction in zip(capacities, in_use.iloc[k].tolist(), strict=True):
-                row += [capacity, fraction]
-            cells.append(row)
-        return cells
-
-    caption = "Classes of servers: equal capacity and attributes, those with most servers first"
-    table = limited(frame, "server-table", caption, columns, rows, frame)
-    return Section(
-        "servers", "Servers", "Utilisation by server class", charts=["servers"], tables=[table]
-    )
-
-
 def _owed(facts: Facts) -> Section:
     comparison = facts.share_comparison
     tenants = comparison.subject.tenants
@@ -628,7 +514,7 @@ def _owed(facts: Facts) -> Section:
     ]
     position = {str(name): t for t, name in enumerate(tenants.names)}
     shares = comparison.tenant_shares
-    short = set(shares.short.tolist())
+    short = set(comparison.short.tolist())
 
     def rows(frame: pd.DataFrame) -> list[list[Any]]:
         return [
@@ -649,7 +535,7 @@ def _owed(facts: Facts) -> Section:
 
     caption = f"{title}, by how much they are owed"
     table = limited(below, "owed-table", caption, columns, rows, below)
-    by_a_task = comparison.tenant_shares.short.size
+    by_a_task = comparison.short.size
     paragraph = (
         f"{noun.capitalize()}s that wait and are below their fair share: {len(below):,}, of which "
         f"{by_a_task:,} by a whole job or more. A fair share need not be a whole number of tasks; a "

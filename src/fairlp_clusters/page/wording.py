@@ -238,25 +238,8 @@ def stopped_by(
         )
     if limit == "no quota":
         return f"{place} has no quota of {resource}."
-    tree = comparison.instance.tree
-    own_queues = tree.chain(int(tree.of[n]))
-    kept = comparison.blocking.kept(obstacle)
-    kept = {v: amount for v, amount in kept.items() if v not in own_queues}
-    lenders, borrowers = comparison.blocking.loans(obstacle)
-    is_own_lent = bool(borrowers) and any(v in own_queues for v in lenders)
-    if kept and not is_own_lent:
-        limits = ", ".join(
-            f"the lending limit of {comparison.instance.tree.paths[v]} keeps back "
-            f"{quantity_text(comparison, resource, amount)}"
-            for v, amount in list(kept.items())[:NAMED]
-        )
-        return f"All quota of {resource} in {place} that may be lent is in use: {limits}."
-    lent = _lent(comparison, obstacle)
-    remaining = comparison.blocking.remaining(obstacle)
-    if remaining > 0:
-        amount = quantity_text(comparison, resource, remaining)
-        return f"The quota of {resource} in {place} has {amount} left{'; ' if lent else ''}{lent}."
-    return f"All quota of {resource} in {place} is in use{': ' if lent else ''}{lent}."
+    held = f": {holders_text} beyond fair shares" if holders_text else ""
+    return f"The quota of {resource} in {place} does not suffice{held}."
 
 
 def _holders(comparison: ShareComparison, resource: str, holders: dict[Any, float]) -> str:
@@ -271,26 +254,6 @@ def _holders(comparison: ShareComparison, resource: str, holders: dict[Any, floa
         others = other_text(len(holders) - NAMED, comparison.subject.tenants.noun)
         named.append(f"{others} {quantity_text(comparison, resource, rest)}")
     return ", ".join(named)
-
-
-def _lent(comparison: ShareComparison, obstacle: Obstacle) -> str:
-    """Return whose quota of a resource is lent to whom below a queue, in words."""
-    lenders, borrowers = comparison.blocking.loans(obstacle)
-    paths = comparison.instance.tree.paths
-    resource = comparison.instance.resources[obstacle.resource]
-
-    def in_words(amounts: dict[int, float]) -> str:
-        listed = [
-            f"{paths[v]} ({quantity_text(comparison, resource, amount)})"
-            for v, amount in list(amounts.items())[:NAMED]
-        ]
-        if len(amounts) > NAMED:
-            listed.append(other_text(len(amounts) - NAMED, "queue"))
-        return ", ".join(listed)
-
-    if not lenders or not borrowers:
-        return ""
-    return f"the quota of {in_words(lenders)} is lent to {in_words(borrowers)}"
 
 
 def amounts_text(comparison: ShareComparison, amounts: Any) -> str:

@@ -136,6 +136,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         pieces=_pieces(nodes, resources),
         preemption=cluster.preemption,
         no_fair_sharing=cluster.no_fair_sharing,
+        no_verdict=cluster.no_verdict,
         limits_reached=pd.Series(cluster.limits_reached, dtype=object),
         node_count=node_count,
     )

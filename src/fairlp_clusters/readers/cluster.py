@@ -354,6 +354,8 @@ class Cluster:
         self.preemption = ""
         #: Why what queues lend is not shared fairly; empty where the scheduler shares it so.
         self.no_fair_sharing = ""
+        #: Why the dump has no verdict, such as another scheduler's pods; empty where it may have one.
+        self.no_verdict = ""
         #: Limits besides queues and nodes that are used up, in words, by name (such as licences).
         self.limits_reached: dict[str, str] = {}
         #: Queues that stand for one owner and its limit, by path, and the queue that it is in.

@@ -54,6 +54,7 @@ from .pods import (
     unit_of,
 )
 from .rows import Allowed
+from .schedulers import Schedulers
 from .sources import END, KeptEntry, is_json, members
 from .volcano import Volcano
 
@@ -194,6 +195,7 @@ class KubernetesReader:
         notes = self.cluster.notes
         self.quotas = ResourceQuotas(notes)
         self.kueue = Kueue(notes)
+        self.schedulers = Schedulers()
         self.volcano = Volcano(notes)
         self._readers: dict[tuple[str, str], ReadEntry] = {
             ("", "Node"): self._read_node,
@@ -207,6 +209,7 @@ class KubernetesReader:
                 for kind, read in self.volcano.coscheduling.items()
             },
             ("scheduling.k8s.io", "PriorityClass"): self._read_priority_class,
+            ("kueue.x-k8s.io", "AdmissionCheck"): self.schedulers.see_check,
             ("apps", "ReplicaSet"): self._read_controller,
             ("apps", "StatefulSet"): self._read_controller,
             ("", "ReplicationController"): self._read_controller,
@@ -233,6 +236,7 @@ class KubernetesReader:
         group = version.rpartition("/")[0]
         reader = self._readers.get((group, kind))
         if reader is None:
+            self.schedulers.see_object(kind, version)
             message = f"objects of kind {kind!r} ({version}) are not read"
             self.note(file, place, message, "left out")
             return
@@ -240,6 +244,8 @@ class KubernetesReader:
         if group and identity in self._seen:
             raise EntryError(f"an earlier {kind} has this name")
         reader(manifest, file)
+        if kind == "Workload":
+            self.schedulers.see_workload(manifest)
         self._seen.add(identity)
 
     def _read_node(self, manifest: Record, file: str) -> None:
@@ -293,6 +299,7 @@ class KubernetesReader:
         if key in self.pods:
             self.note(*pod.where, "an earlier pod has this name", "left out")
             return
+        self.schedulers.see_pod(pod)
         shared = self.shared_values.setdefault
         self.pods[key] = pod._replace(
             demand=shared(pod.demand, pod.demand),
@@ -420,11 +427,17 @@ class KubernetesReader:
                 if pod.tasks > count:
                     extra = pod._replace(tasks=pod.tasks - count, gate=pod.gate or gate)
                     self._wait(leaf, extra, after)
-        for pod in self.volcano.not_created(self.pods.values()):
-            self._wait(self._leaf(pod), pod)
+        for pod in map(self.volcano.with_message, self.volcano.not_created(self.pods.values())):
+            name = f"PodGroup {pod.namespace}/{pod.name}"
+            self._wait_together(name, [(self._leaf(pod), pod)], pod.tasks)
         for pod in map(self.kueue.placed, self.refused):
             self._wait(self._leaf(pod), self._with_priority(pod))
         cluster.limits_reached = self.quotas.limits_reached(self.pods.values())
+        cluster.no_verdict = "; ".join(
+            self.schedulers.reasons(
+                list(self.pods.values()), lambda pod: self.kueue.queue_of(pod) is not None
+            )
+        )
         self.kueue.bar(cluster)
         self.volcano.put_deserved(cluster)
 
@@ -444,6 +457,7 @@ class KubernetesReader:
         """Count the pods of the dump: those that run, and those that wait, by their gangs."""
         running: Counter[str] = Counter()
         waiting: dict[Gang, list[tuple[Leaf, Pod]]] = {}
+        nominated = []
         for pod in map(self.kueue.placed, map(self._with_priority, self.pods.values())):
             leaf = self._leaf(pod)
             gang = self.kueue.gang_of(pod) or self.volcano.gang_of(pod)
@@ -454,6 +468,8 @@ class KubernetesReader:
                     running[gang.name] += 1
                     name = gang.name if running[gang.name] <= (gang.least or math.inf) else ""
                 self.cluster.run(leaf, pod.node, pod.where, job=name)
+            elif pod.nominated in self.cluster.nodes:
+                nominated.append((leaf, pod))
             else:
                 self.kueue.hold_quota(pod)
                 pod = self.volcano.with_message(pod)
@@ -461,8 +477,21 @@ class KubernetesReader:
                     self._wait(leaf, pod)
                 else:
                     waiting.setdefault(gang, []).append((leaf, pod))
+        for leaf, pod in nominated:
+            self._nominate(leaf, pod)
         for gang, leaves in waiting.items():
             self._wait_together(gang.name, leaves, max(gang.least - running[gang.name], 0))
+
+    def _nominate(self, leaf: Leaf, pod: Pod) -> None:
+        """Count a pod for which room is being made on a node: it has that room already."""
+        free = self._free[pod.nominated]
+        if any(free.get(name, 0.0) < amount * (1 - AUDIT) for name, amount in leaf.demand):
+            self._wait(leaf, pod)
+            return
+        add_amounts(free, dict(leaf.demand), -1)
+        self.cluster.run(leaf, pod.nominated, pod.where)
+        action = "it counts as one that runs there"
+        self.note(*pod.where, f"node {pod.nominated!r} is kept for it (nominatedNodeName)", action)
 
     def _run_admitted(self, pod: Pod, places: Nodes) -> None:
         """Count pods of an admitted Workload that the dump lacks: they run where there is room.

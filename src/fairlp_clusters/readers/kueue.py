@@ -70,6 +70,8 @@ _READ = frozenset(
 )
 #: The keys of the ConfigMap of Kueue's manager that hold its configuration.
 _CONFIGURATIONS = ("controller_manager_config.yaml", "config.yaml")
+#: The annotation of an elastic Workload that names the admitted one that it replaces.
+_SLICE = "kueue.x-k8s.io/workload-slice-replacement-for"
 #: Kinds of owners of Workloads: of jobs, whose pods name them as theirs, and of pods themselves.
 _JOB = "Job"
 _POD = "Pod"
@@ -128,13 +130,15 @@ class _Admission(NamedTuple):
 class _Request(NamedTuple):
     """A Workload that is not admitted: its pods, and how many of each it starts with at least.
 
-    All of these start at once or not at all. ``turn`` is its place in the order of its queue.
+    All of these start at once or not at all. ``turn`` is its place in the order of its queue,
+    ``slice_of`` the admitted Workload that it is to replace.
     """
 
     name: str
     pods: list[Pod]
     least: list[int]
     turn: tuple[float, str, str] = (0.0, "", "")
+    slice_of: str = ""
 
 
 class _QuotaQueue(NamedTuple):
@@ -204,6 +208,8 @@ class Kueue:
         self._uncovered: dict[str, Floats] = {}
         self._ignored: set[str] = set()
         self._admissions: list[_Admission] = []
+        #: Pods of each set of admitted Workloads, by namespace and name.
+        self._admitted_counts: dict[tuple[str, str], list[int]] = {}
         self._admitted_owners: set[tuple[str, str] | None] = set()
         #: Roots of the cohorts in which admitted Workloads have pods that do not run.
         self._roots_with_held_quota: set[str] = set()
@@ -367,10 +373,20 @@ class Kueue:
             pods_owner = (namespace, owner) if kind != _POD else None
             pending = _pending_checks(manifest, conditions)
             names = [text_at(pod_set, "name") for pod_set in list_at(manifest, "spec", "podSets")]
+            assignments = list_at(admission, "podSetAssignments")
+            counts = {text_at(entry, "name"): entry for entry in assignments if "count" in entry}
             pods = [
-                pod._replace(gate=pending, tasks=max(pod.tasks - reclaimable.get(name, 0), 0))
+                pod._replace(
+                    gate=pending,
+                    tasks=max(
+                        count_at(counts.get(name), "count", default=pod.tasks)
+                        - reclaimable.get(name, 0),
+                        0,
+                    ),
+                )
                 for pod, name in zip(pods, names, strict=True)
             ]
+            self._admitted_counts[namespace, name] = [pod.tasks for pod in pods]
             cluster_queue = text_at(admission, "clusterQueue")
             usage = _admitted_usage(admission)
             flavors = {
@@ -387,7 +403,10 @@ class Kueue:
             priority = value_at(manifest, "spec", "priority", kind=int, default=0)
             since = text_at(manifest, "metadata", "creationTimestamp")
             turn = -float(priority), since, name
-            self._waiting.append(_Request(f"Workload {namespace}/{name}", pods, least, turn))
+            slice_of = text_at(manifest, "metadata", "annotations", _SLICE)
+            self._waiting.append(
+                _Request(f"Workload {namespace}/{name}", pods, least, turn, slice_of)
+            )
 
     def labels_of(self, pod: Pod) -> Record:
         """Return the labels of a pod that name its queue."""
@@ -400,7 +419,17 @@ class Kueue:
         is strict, its order counts against all but the first of its Workloads.
         """
         seen: set[str] = set()
-        for name, pods, least, _ in sorted(self._waiting, key=lambda request: request.turn):
+        for name, pods, least, _, slice_of in sorted(
+            self._waiting, key=lambda request: request.turn
+        ):
+            # a new slice needs what it has more than the old one
+            namespace, _, old_name = slice_of.partition("/")
+            old_counts = self._admitted_counts.get((namespace, old_name), [0] * len(pods))
+            pods = [
+                pod._replace(tasks=max(pod.tasks - old, 0))
+                for pod, old in zip(pods, old_counts, strict=False)
+            ]
+            least = [max(count - old, 0) for count, old in zip(least, old_counts, strict=False)]
             queue = (pods and self._cluster_queue_of(pods[0], note=False)) or ""
             left_out: tuple[str, ...] = ()
             if queue in seen and self._queues[queue].is_strict:

@@ -423,7 +423,8 @@ class Pod(NamedTuple):
 
     ``gate`` is why it may not run yet even with room for it; empty where it may. ``message`` is
     what the scheduler says of it while it waits, ``has_quota`` whether Kueue admitted it, and
-    ``left_out`` the constraints on its nodes that do not count here.
+    ``left_out`` the constraints on its nodes that do not count here. ``waits_for_quota`` is whether
+    Kueue's gate holds it, and ``nominated`` the node on which room is being made for it.
     """
 
     file: str
@@ -444,6 +445,8 @@ class Pod(NamedTuple):
     has_quota: bool = False
     left_out: tuple[str, ...] = ()
     priority_class: str = ""
+    waits_for_quota: bool = False
+    nominated: str = ""
 
     @property
     def where(self) -> Where:
@@ -468,6 +471,7 @@ class Spec(NamedTuple):
     priority: float | None
     left_out: tuple[str, ...]
     priority_class: str
+    waits_for_quota: bool
 
 
 def spec_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Spec:
@@ -482,6 +486,7 @@ def spec_of(spec: Record, pinned: bool, where: Where, notes: Notes) -> Spec:
         priority=value_at(spec, "priority", kind=int),
         left_out=constraints_left_out(spec),
         priority_class=text_at(spec, "priorityClassName"),
+        waits_for_quota=QUOTA_GATE in gates,
     )
 
 
@@ -543,6 +548,9 @@ def pod_of(
     if phase in _FINISHED:
         notes.add(*where, f"it has finished ({phase})", "left out: it holds nothing")
         return None
+    if text_at(manifest, "metadata", "deletionTimestamp"):
+        notes.add(*where, "it is being deleted", "left out: what it holds is about to be free")
+        return None
 
     kind, owner = _created_by(manifest)
     specs = KnownSpecs() if specs is None else specs
@@ -572,15 +580,17 @@ def pod_of(
         message=message,
         left_out=spec.left_out,
         priority_class=spec.priority_class,
+        waits_for_quota=spec.waits_for_quota,
+        nominated="" if node else text_at(manifest, "status", "nominatedNodeName"),
     )
 
 
 #: Kueue takes this gate away when it admits the pod: it waits for quota.
 QUOTA_GATE = "kueue.x-k8s.io/admission"
 #: What kube-scheduler says where only room is lacking (noderesources/fit.go),
-_LACK_OF_ROOM = ("Insufficient ", "Too many pods")
+LACK_OF_ROOM = ("Insufficient ", "Too many pods")
 #: and where a constraint stops a pod that is not read here (the plugins' ErrReason texts).
-_OTHER_CONSTRAINTS = (
+OTHER_CONSTRAINTS = (
     "pod affinity rules",
     "anti-affinity rules",
     "topology spread constraints",
@@ -603,9 +613,9 @@ def only_other_constraints(message: str) -> bool:
     False
     """
     reasons = message.partition("preemption:")[0]
-    if any(reason in reasons for reason in _LACK_OF_ROOM):
+    if any(reason in reasons for reason in LACK_OF_ROOM):
         return False
-    return any(reason in reasons for reason in _OTHER_CONSTRAINTS)
+    return any(reason in reasons for reason in OTHER_CONSTRAINTS)
 
 
 def constraints_left_out(spec: Record) -> tuple[str, ...]:

@@ -67,6 +67,8 @@ class Snapshot:
         What the scheduler says of who gives way to whom, as far as the dump has it.
     no_fair_sharing : str
         Why the scheduler does not share fairly what queues lend; empty where it does.
+    no_verdict : str
+        Why the dump has no verdict: who schedules is not read, or its queues are not in the dump.
     limits_reached : Series
         Limits besides queues and nodes that are used up, in words.
     node_count : int
@@ -101,6 +103,7 @@ class Snapshot:
     pieces: pd.DataFrame = field(default_factory=pd.DataFrame)
     preemption: str = ""
     no_fair_sharing: str = ""
+    no_verdict: str = ""
     limits_reached: pd.Series[str] = field(default_factory=lambda: pd.Series(dtype=object))
     node_count: int = 0
 

@@ -216,8 +216,6 @@ class Volcano:
         if phase in _NOT_STARTED and least > 0 and resources:
             kind, owner = owner_of(manifest)
             demand = {name: amount / least for name, amount in resources.items()} | {PODS: 1.0}
-            message = self._message_of_group.get(group, "")
-            gate = f"PodGroup {group[0]}/{group[1]} is {phase}, and its pods are not created"
             self._pods_of_group[group] = Pod(
                 file=file,
                 name=group[1],
@@ -231,7 +229,6 @@ class Volcano:
                 annotations={_GROUP_NAMES[0]: group[1]},
                 scheduler="volcano",
                 tasks=least,
-                gate=f"{gate}: {message}" if message else gate,
             )
 
     def _read_gang(self, manifest: Record, file: str) -> None:
@@ -250,7 +247,7 @@ class Volcano:
                 self._message_of_group[group] = text_at(condition, "message")
 
     def not_created(self, pods: Iterable[Pod]) -> Iterator[Pod]:
-        """Yield the pods of PodGroups of which the dump has none, held by their PodGroup."""
+        """Yield the pods of PodGroups of which the dump has none: minMember of minResources."""
         present = {self._group_of(pod) for pod in pods}
         for group, pod in self._pods_of_group.items():
             if group not in present:

@@ -9,25 +9,13 @@ import pytest
 import fairlp
 import fairlp_clusters
 from fairlp.errors import FairlpWarning, FileFormatError, InstanceError
-from fairlp_clusters.dues import subject
 from fairlp_clusters.dues.share_comparison import ShareComparison
-from fairlp_clusters.dues.subject import Classes, mechanism_or_default, subject_of
+from fairlp_clusters.dues.subject import mechanism_or_default, subject_of
 from kubernetes_dumps import node, pod, thing, written
-from report_cases import cluster, servers, shared
+from report_cases import shared
 
 for package in ("matplotlib", "jinja2"):
     pytest.importorskip(package)
-
-
-def test_names_of_classes_are_short_and_told_apart():
-    names = list(subject.Classes.among(servers(["x" * 300, "same", "same"])).names)
-    assert len(names[0]) < 100 and names[0].endswith("…")
-    assert len(set(names)) == 3 and names[1].startswith("same") and names[2].startswith("same")
-    nearly = servers(["same", "same", "other"]).derived(
-        capacities=np.array([[4.0], [4.0 + 1e-9], [9.0]])
-    )
-    names = subject.Classes.among(nearly).names
-    assert len(set(names)) == 3 and any(name.endswith(" #2") for name in names)
 
 
 def test_the_mechanism_goes_with_the_instance():
@@ -39,23 +27,6 @@ def test_the_mechanism_goes_with_the_instance():
     assert fairlp.allocate(
         rated, mechanism_or_default(rated, None)
     ).totals.tolist() == pytest.approx([2.0])
-
-
-def test_classes_are_of_equal_servers_and_leave_host_names_out(tmp_path):
-    instance = fairlp_clusters.snapshot(cluster(tmp_path)).instance
-    classes = Classes.among(instance)
-    assert len(classes.names) == 1 and classes.servers.tolist() == [2]
-    assert "CPU" in classes.names[0]
-    two_users = fairlp.Instance.from_arrays(
-        [[1.0]],
-        [[4.0], [4.0], [4.0], [8.0]],
-        counts=[1, 2, 1, 5],
-        server_attributes=pd.DataFrame({"gpu": ["T4", "T4", "P100", "T4"]}),
-    )
-    grouping = Classes.among(two_users)
-    assert grouping.names == ["T4: 8 resource1", "T4: 4 resource1", "P100"]
-    assert grouping.servers.tolist() == [5, 3, 1] and grouping.of.tolist() == [1, 1, 2, 0]
-    assert grouping.capacities.tolist() == [[40.0], [12.0], [4.0]]
 
 
 def test_what_excluded_users_use_counts_for_the_caps_and_guarantees_of_their_queues(tmp_path):

@@ -24,13 +24,12 @@ def heights(figure):
 def test_charts_are_the_same_in_python(page):
     instance, observed = queued()
     charts = fairlp_clusters.charts(instance, observed=observed)
-    assert list(charts) == ["who", "queues", "users", "servers"]
+    assert list(charts) == ["who", "queues", "users"]
     for name, figure in charts.items():
         assert f'data-chart="{name}"' in page and figure.axes
     assert page.count("<svg") == len(charts)
     assert list(fairlp_clusters.charts(fairlp.examples.load("wang-figure-1"))) == [
         "users",
-        "servers",
     ]
 
 

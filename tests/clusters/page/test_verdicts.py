@@ -117,8 +117,7 @@ def test_a_queue_is_owed_a_whole_task_though_floats_say_less(tmp_path):
     assert headline(comparison)[:2] == [
         "Not fair: co/q1 is 1 task short of its fair share (3 CPU each). It has 0.0 % of the "
         "cluster, and 27.3 % is fair.",
-        "The quota of cpu in co has 1 CPU left; the quota of co/q1 (3 CPU) is lent to co/q0 (2 "
-        "CPU).",
+        "The quota of cpu in co does not suffice: co/q0 holds 2 CPU beyond fair shares.",
     ]
     assert comparison.tenant_shares.owed_whole.tolist() == [0, 1]
 
@@ -131,8 +130,7 @@ def test_the_first_lines_say_how_many_tasks_fit_and_who_holds_the_rest(tmp_path)
     assert headline(comparison)[:2] == [
         "Not fair: co/test1 is 5 tasks short of its fair share (1 CPU each). It has 0.0 % of the "
         "cluster, and 41.7 % is fair.",
-        "All quota of cpu in co is in use: the quota of co/test1 (5 CPU) is lent to co/test (6 "
-        "CPU).",
+        "The quota of cpu in co does not suffice: co/test holds 6 CPU beyond fair shares.",
     ]
 
 

@@ -1,0 +1,81 @@
+"""Who schedules: what a dump shows of schedulers, queues and clusters that are not read.
+
+Such a dump has shares and holders and no verdict: what tenants are promised is not in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from .cluster import Record, text_at
+from .pods import Pod
+
+#: The schedulers whose rules are read; pods that name none are the first one's.
+READ = ("default-scheduler", "volcano")
+#: The annotation by which pods ask for a part of a GPU (KAI, run:ai).
+_PART_OF_GPU = "gpu-fraction"
+#: Objects of other schedulers that share among queues, by the end of their kind.
+_QUOTA_KINDS = ("ElasticQuota", "ElasticQuotaTree")
+#: The controller of a check of Kueue that sends Workloads to other clusters.
+_MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+_ADD_KUEUE = "clusterqueues,cohorts,localqueues,resourceflavors,workloads -A"
+
+
+class Schedulers:
+    """The evidence of a dump, counted."""
+
+    def __init__(self) -> None:
+        self._pods_of: Counter[str] = Counter()
+        self._objects: Counter[str] = Counter()
+        self._parts_of_gpus = 0
+        self._is_sent_away = False
+
+    def see_pod(self, pod: Pod) -> None:
+        """Count a pod that another scheduler places, or that asks for a part of a GPU."""
+        if pod.scheduler and pod.scheduler not in READ:
+            self._pods_of[pod.scheduler] += 1
+        self._parts_of_gpus += _PART_OF_GPU in pod.annotations
+
+    def see_object(self, kind: str, version: str) -> None:
+        """Count an object that no reader knows, where it shares among queues."""
+        if kind.endswith(_QUOTA_KINDS) or kind == "Queue":
+            self._objects[f"{kind} ({version})"] += 1
+
+    def see_check(self, manifest: Record, file: str) -> None:
+        """Read an AdmissionCheck of Kueue."""
+        self._is_sent_away |= text_at(manifest, "spec", "controllerName") == _MULTIKUEUE
+
+    def see_workload(self, manifest: Record) -> None:
+        """See whether a Workload of Kueue runs on another cluster."""
+        self._is_sent_away |= bool(text_at(manifest, "status", "clusterName"))
+
+    def reasons(self, pods: list[Pod], has_queue: Callable[[Pod], bool]) -> list[str]:
+        """Return why there is no verdict, a sentence each; empty where there may be one."""
+        sentences = [
+            f"{_pods(count)} scheduled by {name!r}, a scheduler that fairlp does not read"
+            for name, count in self._pods_of.items()
+        ]
+        sentences += [
+            f"the dump has {count} objects of kind {kind}, which fairlp does not read, and which say "
+            "what queues or namespaces are promised"
+            for kind, count in self._objects.items()
+        ]
+        if self._parts_of_gpus:
+            sentences.append(
+                f"{_pods(self._parts_of_gpus)} given a part of a GPU ({_PART_OF_GPU}), which does not "
+                "count here"
+            )
+        if self._is_sent_away:
+            sentences.append("Kueue sends Workloads to other clusters (MultiKueue)")
+        orphans = sum(pod.waits_for_quota and not has_queue(pod) for pod in pods)
+        if orphans:
+            sentences.append(
+                f"{_pods(orphans)} held until Kueue admits them, and their queues are not in the dump: "
+                f"add what kubectl get {_ADD_KUEUE} -o json prints"
+            )
+        return sentences
+
+
+def _pods(count: int) -> str:
+    return "1 pod is" if count == 1 else f"{count:,} pods are"
