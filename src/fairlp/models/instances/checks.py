@@ -105,13 +105,16 @@ def whole_digits(array: np.ndarray, name: str, *axes: Index) -> None:
     refuse((array > 0) & (array < _SMALLEST), array, axes, name, expected, InstanceError)
 
 
-def _numbers(values: Any, name: str, *axes: Index) -> np.ndarray:
-    """Return a float for each combination of labels; weights may be of users alone."""
-    subject = _argument(name)
+def labelled(values: Any, subject: str, *axes: Index, fewest: int = 3) -> np.ndarray:
+    """Return numbers in the order of their labels; those of the ``fewest`` first axes are enough."""
     array = numbers_in(aligned(values, axes, subject, InstanceError), axes, subject, InstanceError)
-    expected = axes[:1] if name == "weight" and array.ndim < 2 else axes
-    require_shape(array.shape, expected, subject, InstanceError)
+    require_shape(array.shape, axes[: max(array.ndim, fewest)], subject, InstanceError)
     return array
+
+
+def _numbers(values: Any, name: str, *axes: Index) -> np.ndarray:
+    """Return an argument of an instance as numbers: weights may have one axis less."""
+    return labelled(values, _argument(name), *axes, fewest=1 if name == "weight" else len(axes))
 
 
 def _argument(name: str) -> str:
