@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from shutil import get_terminal_size
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -271,3 +271,28 @@ class AuditCase:
 def amount(value: float) -> str:
     """Return a number as a witness shows it."""
     return f"{value:.6g}"
+
+
+def changed(values: np.ndarray, place: Any, value: Any) -> np.ndarray:
+    """Return the values with another one at a place."""
+    copy = values.copy()
+    copy[place] = value
+    return copy
+
+
+#: A lie; its gain comes first.
+Lie = TypeVar("Lie", bound=tuple[Any, ...])
+
+
+def searched(
+    lies: list[Lie],
+    near: Callable[[Lie], Lie],
+    tries: int,
+    rng: np.random.Generator,
+    deadline: Deadline,
+) -> list[Lie]:
+    """Return these lies and others, as many as there are tries: each is near one of the five best."""
+    while lies and len(lies) < tries and not deadline.has_passed:
+        lies.sort(key=lambda lie: -lie[0])
+        lies.append(near(lies[rng.integers(0, min(5, len(lies)))]))
+    return lies

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -13,7 +12,7 @@ from ..errors import FairlpError
 from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
-from .findings import AuditCase, Finding, amount
+from .findings import AuditCase, Finding, amount, changed, searched
 
 #: Times the true rate on one row of servers: lies that have paid somewhere.
 FACTORS = (0.5, 2.0, 0.9, 1.1, 0.25, 4.0)
@@ -31,34 +30,30 @@ def strategy_proof(case: AuditCase) -> Finding:
     over Γ[n]), 0 without one.
     """
     rng = np.random.default_rng(case.seed)
-    lies = islice(_structured(case, rng), case.tries // 2)
-    tried = [(_gain(case, user, rates), user, rates) for user, rates in lies]
+    users = rng.permutation(len(case.alone)).tolist()
+    by_user = [_of_user(case, user, rng) for user in users]
+    lies = islice(filter(None, chain.from_iterable(zip_longest(*by_user))), case.tries // 2)
+
+    def tried_lie(user: int, rates: np.ndarray) -> RateLie:
+        return _gain(case, user, rates), user, rates
+
+    def near(lie: RateLie) -> RateLie:
+        return tried_lie(lie[1], lie[2] * np.exp(rng.normal(0, 0.3, len(lie[2]))))
+
+    tried = [tried_lie(*lie) for lie in lies]
     if not tried:
         return Finding.vacuous("there are no other rates to claim")
-    while len(tried) < case.tries and not case.deadline.has_passed:
-        tried.sort(key=lambda lie: -lie[0])
-        _, user, rates = tried[rng.integers(0, min(5, len(tried)))]
-        claimed = rates * np.exp(rng.normal(0, 0.3, len(rates)))
-        tried.append((_gain(case, user, claimed), user, claimed))
-    return _finding(case, tried)
-
-
-def _structured(case: AuditCase, rng: np.random.Generator) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield lies of all users in turn: a rate scaled or denied, another user's rates."""
-    by_user = [_of_user(case, user, rng) for user in rng.permutation(len(case.alone)).tolist()]
-    for lies in zip_longest(*by_user):
-        yield from (lie for lie in lies if lie is not None)
+    return _finding(case, searched(tried, near, case.tries, rng, case.deadline))
 
 
 def _of_user(case: AuditCase, user: int, rng: np.random.Generator) -> list[tuple[int, np.ndarray]]:
     """Return rates that a user may claim, in random order."""
     true = _rates(case.instance)
-    claims = []
-    for i in np.flatnonzero(true[user] > 0):
-        for factor in (*FACTORS, 0.0):
-            claimed = true[user].copy()
-            claimed[i] *= factor
-            claims.append(claimed)
+    claims = [
+        changed(true[user], i, true[user, i] * factor)
+        for i in np.flatnonzero(true[user] > 0)
+        for factor in (*FACTORS, 0.0)
+    ]
     claims += [*np.delete(true, user, axis=0)]
     lies = [
         (user, claimed)
