@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..errors import SolverError
-from ..models.programs.certificate import Certificate, verify
+from ..models.programs.certificate import Certificate, verify, why_not
 from ..models.programs.program import Program
 from ..models.programs.proof import Proof
 from ..tolerances import NOISE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
@@ -46,16 +46,23 @@ def prove_columns(program: Program, x: np.ndarray) -> Proof:
 
 
 def proof_of_columns(
-    program: Program, x: np.ndarray, row_duals: np.ndarray, accepted: float
+    program: Program,
+    x: np.ndarray,
+    row_duals: np.ndarray,
+    accepted: float,
+    better: np.ndarray | None = None,
 ) -> Proof:
     """Return what duals of the rows prove of columns, and of each user's part.
 
-    ``accepted`` is the largest residual and gap of the whole.
+    ``accepted`` is the largest residual and gap of the whole; ``better`` a point that may show that
+    the columns are no optimum.
     """
     certificate = verify(program, x, row_duals)
     gap = np.inf if certificate.gap is None else certificate.gap
     if not certificate.is_within(accepted):
-        return Proof(False, f"not proved: {certificate}", gap)
+        if better is None:
+            return Proof(False, f"not proved: {certificate}", gap)
+        return Proof(False, why_not(program, x, certificate, better), gap)
 
     error = total_error(certificate)
     smallest = smallest_part(program, x)
@@ -65,8 +72,8 @@ def proof_of_columns(
             f"{smallest:.1e} of it, too little beside the others to be told apart from its gap"
         )
         return Proof(False, message, gap)
-    message = f"{certificate}; every user counts for at least {smallest:.1e} of the whole"
-    return Proof(True, f"optimal, proved ({message})", gap)
+    parts = f"; every user counts for at least {smallest:.1e} of the whole" if program.logs else ""
+    return Proof(True, f"optimal, proved ({certificate}{parts})", gap)
 
 
 def total_error(certificate: Certificate) -> float:

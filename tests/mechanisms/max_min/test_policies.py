@@ -265,10 +265,10 @@ def test_a_wrong_total_is_refused():
     outcome = fairlp.allocate(TWO, "gavel", objective="total")
     assert outcome.totals.tolist() == [4, 2] and outcome.levels["b"] == pytest.approx(2 / 3)
     case = replace(outcome, tasks_array=np.array([[2.0, 0.5], [1.5, 1.0]]))
-    assert "not optimal: the total is 1.45833333333" in str(case.certify())
+    assert "not optimal: the total has the level 1.45833333333" in str(case.certify())
     # less than what the certificate of a better total can tell shows nothing
     near = replace(outcome, tasks_array=outcome.tasks_array * (1 - 1e-8))
-    assert near.certify().message.startswith("not proved: the total is")
+    assert near.certify().message.startswith("not proved: the total has the level")
 
 
 def test_of_several_allocations_of_the_largest_total_each_is_proved():

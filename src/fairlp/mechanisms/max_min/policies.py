@@ -44,7 +44,7 @@ from ...models.programs.proof import Proof
 from ...models.programs.solution import Solution
 from ...models.trees.tree import Tree
 from ...solvers.leximin.leximin import RiseOptions, climb
-from ...tolerances import AGREEMENT, BLOCKED_PRICE, LEAST_PROVED, SOLVER_TIGHTEST, VERIFIED
+from ...tolerances import BLOCKED_PRICE, LEAST_PROVED, SOLVER_TIGHTEST, VERIFIED
 from ..allocation import Allocation
 from ..formulated import prove_by, solve_model
 from ..mechanism import Mechanism, MethodCall, TasksResult
@@ -311,19 +311,15 @@ def _prove_total(
     instance = allocation.instance
     solution = formulation(instance).solve().require_optimal()
     certificate = solution.certify(exact=exact)
-    if not certificate.holds:
-        return Proof(False, str(certificate), exact=certificate.exact)
+    proof = Proof(certificate.holds, str(certificate), exact=certificate.exact)
+    if not proof:
+        return proof
     parts = allocation.totals.to_numpy() / gavel.fastest_throughputs(instance)
-    value = np.array([float(instance.user_weights @ parts)])
-    largest = np.array([float(solution.objective or 0.0)])
-    gap = float(differences(value, largest)[0])
-    if gap > AGREEMENT:
-        # the certified point is better only beyond what its own certificate tells
-        is_better = largest[0] - value[0] > VERIFIED * largest[0]
-        verdict = "not optimal" if is_better else "not proved"
-        message = f"{verdict}: the total is {value[0]:.12g}, and the largest {largest[0]:.12g}"
-        return Proof(False, message, gap)
-    return Proof(True, str(certificate), gap, exact=certificate.exact)
+    value = np.array([instance.user_weights @ parts])
+    largest = np.array([solution.objective])
+    # the certified point is better only beyond what its own certificate tells
+    errors = differences(value, largest)
+    return proof.compared("optimal", ["the total"], value, largest, errors, VERIFIED)
 
 
 def _prove_hierarchical(allocation: Allocation, exact: bool) -> Proof:

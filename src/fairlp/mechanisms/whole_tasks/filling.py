@@ -38,7 +38,8 @@ __all__ = ["Pool"]
 #: to sort quickly.
 WINDOW: Final = 4096
 
-TIES: tuple[str, ...] = ("larger", "smaller", "index")
+SIGNS = {"larger": -1, "smaller": 1, "index": 0}
+TIES: tuple[str, ...] = tuple(SIGNS)
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,7 @@ class Keys:
     @property
     def sign(self) -> int:
         """What a share is multiplied by, so that the smallest product of equal keys is first."""
-        return {"larger": -1, "smaller": 1, "index": 0}[self.ties]
+        return SIGNS[self.ties]
 
     def _hidden_ties(
         self, users: np.ndarray, picks: np.ndarray, keys: np.ndarray, share: np.ndarray
