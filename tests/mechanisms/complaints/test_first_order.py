@@ -80,5 +80,3 @@ def test_the_smallest_part_is_that_of_the_user_who_counts_least():
     tasks = np.eye(2)
     model = alpha_fair(instance)
     assert smallest_part(model.compile(), columns_of(model, tasks)) == pytest.approx(1 / 4)
-    linear = alpha_fair(instance, 0.0)
-    assert smallest_part(linear.compile(), columns_of(linear, tasks)) == 1
