@@ -1082,26 +1082,8 @@ class Instance:
         )
 
     def _repr_html_(self) -> str:
-        users = pd.DataFrame(self.demands, index=list(self.users), columns=list(self.resources))
-        if self.weights.ndim == 1 and (self.weights != 1).any():
-            users["weight"] = self.weights
-        if np.isfinite(self.task_limits).any():
-            users["task limit"] = np.where(np.isfinite(self.task_limits), self.task_limits, np.nan)
-        if self.has_jobs:
-            users["job size"] = self.job_sizes
-        queues = ""
-        if self.queues is not None:
-            users["queue"] = self.queue
-            queues = f"<p>queues</p>{table(self.queues.table(self.resources))}"
-        servers = pd.DataFrame(
-            self.capacities, index=list(self.servers), columns=list(self.resources)
-        )
-        if (self.counts != 1).any():
-            servers["count"] = self.counts
-        return (
-            f"<p>{escape(repr(self))}</p><p>demands of one task</p>{table(users)}"
-            f"<p>capacities of one server</p>{table(servers)}{queues}"
-        )
+        tables = (table(frame.replace(np.inf, np.nan)) for frame in self.to_frames())
+        return "".join([f"<p>{escape(repr(self))}</p>", *tables])
 
 
 def oversized_rows(instance: Instance) -> list[tuple[Any, Any, float, Any]]:
