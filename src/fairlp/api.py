@@ -25,7 +25,7 @@ from .formulations.options import AllocateOptions, FormulationOptions, Mechanism
 from .keywords import lists
 from .mechanisms.allocation import altered
 from .mechanisms.mechanism import RATES, Mechanism, run
-from .mechanisms.table import TABLE, find, find_defined, refuse_options_of_others
+from .mechanisms.table import TABLE, find, find_defined
 from .models.instances.instance import Instance, oversized_rows, require_instance
 from .models.notation.labels import require_ordered
 from .plots.comparison import comparison_table
@@ -99,7 +99,6 @@ def allocate(
     """
     require_instance(instance)
     row = find_defined(mechanism, instance, options)
-    refuse_options_of_others(row, options)
     prepared = prepare(instance, oversized, [row])
     return prepared.share(row, method=method, solver=solver, merge=merge, **options)
 

@@ -338,6 +338,6 @@ def test_a_procedure_with_a_state_remembers():
     data = pickle.loads(pickle.dumps(second))
     assert data.state.equals(second.state)
     with pytest.raises(
-        InstanceError, match="state is float; expected that of an earlier allocation"
+        InstanceError, match="state is 4.5; expected that of an earlier allocation"
     ):
         fairlp.allocate(ONE, least_first, state=4.5)

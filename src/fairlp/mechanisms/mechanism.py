@@ -397,7 +397,7 @@ class Mechanism:
             ]
         if not exact:
             raise UnknownNameError(
-                f"mechanism {self.name!r} has no method that uses a solver; methods: "
+                f"no method of mechanism {self.name!r} takes {', '.join(solver_options) or 'a solver'}; methods: "
                 f"{', '.join(self.method_names)}"
             )
         candidates = [
