@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
@@ -264,10 +264,6 @@ def _rows(instance: Instance, mechanisms: Sequence[str | Mechanism] | None) -> l
         mechanisms = [mechanisms]
     if mechanisms is not None:
         require_ordered(mechanisms, "the argument 'mechanisms'", InstanceError)
-        if not isinstance(mechanisms, Iterable):
-            raise InstanceError(
-                f"mechanisms are {quoted(mechanisms)}; expected a list of names, such as ['drfh', 'tsf']"
-            )
         return [find(name) for name in mechanisms]
     rows = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
     if not instance.has_queues:  # without queues, sharing along the tree is DRFH once more

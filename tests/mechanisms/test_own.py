@@ -337,7 +337,5 @@ def test_a_procedure_with_a_state_remembers():
     assert least_first(ONE, first.state)[1].tolist() == [4.5, 3]
     data = pickle.loads(pickle.dumps(second))
     assert data.state.equals(second.state)
-    with pytest.raises(
-        InstanceError, match="state is 4.5; expected that of an earlier allocation"
-    ):
+    with pytest.raises(InstanceError, match="expected that of an earlier allocation"):
         fairlp.allocate(ONE, least_first, state=4.5)

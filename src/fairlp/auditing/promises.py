@@ -33,12 +33,6 @@ __all__ = ["count_broken"]
 # says of a claim.
 
 
-def _several_flavors(instance: Instance) -> bool:
-    """Whether quotas of any resource are of several flavors."""
-    quotas = instance.tree.quotas
-    return quotas is not None and len(set(quotas.resource.tolist())) < len(quotas.flavors)
-
-
 def _busy_at_most(instance: Instance) -> bool:
     """Whether no user, with its part of every server, would be busy for more than all its time."""
     weights = instance.weights.reshape(len(instance.users), -1)
@@ -68,7 +62,9 @@ CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "no entitlements are given": lambda instance: instance.entitlements is None,
     "no queue has a guarantee or a cap": lambda instance: not instance.tree.has_limits,
     "no rates are given": lambda instance: not instance.has_rates,
-    "no resource has several flavors": lambda instance: not _several_flavors(instance),
+    "no resource has several flavors": lambda instance: (
+        instance.tree.quotas is None or not instance.quotas.has_flavors
+    ),
     "no user has a task limit": lambda instance: bool(np.isinf(instance.task_limits).all()),
 }
 
@@ -369,10 +365,8 @@ def counterexample(
     instance = _loaded(mechanism, property_name)
     if instance is None:
         raise UnknownNameError(
-            f"no instance is known on which {quoted(mechanism)} breaks {quoted(property)}; "
-            f"fairlp.counterexample({quoted(mechanism)}, {quoted(property)}, search=True) searches for one, "
-            "--search on the "
-            "command line"
+            f"no instance is known on which {quoted(mechanism)} breaks {quoted(property)}; search=True "
+            "(--search) searches for one"
         )
     if how:
         raise UnknownNameError(f"option {next(iter(how))!r} is one of the search; give search=True")
@@ -444,12 +438,9 @@ def _with_options(mechanism: str, property_name: str, options: Mapping[str, Any]
         if _spelt(case["options"]) == _spelt(options):
             name = f"{mechanism} with {_spelt(options)} breaks {property_name}"
             return _instance_of(case, name)
-    known_options = "; ".join(_spelt(case["options"]) for case in broken) or "none"
     raise UnknownNameError(
-        f"no instance is known on which {quoted(mechanism)} with {_spelt(options) or 'no options'} "
-        f"breaks {quoted(property_name)} (known "
-        f"with: {known_options}); fairlp.counterexample({quoted(mechanism)}, {quoted(property_name)}, "
-        "search=True, options=…) searches for one"
+        f"no instance is known on which {quoted(mechanism)} with {_spelt(options) or 'no options'} breaks "
+        f"{quoted(property_name)}; search=True (--search) searches for one"
     )
 
 

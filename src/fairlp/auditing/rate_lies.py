@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import FairlpError
+from ..formulations.gpu import rates_alone
 from ..models.instances.arithmetic import quotients
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
@@ -48,7 +49,7 @@ def strategy_proof(case: AuditCase) -> Finding:
 
 def _of_user(case: AuditCase, user: int, rng: np.random.Generator) -> list[tuple[int, np.ndarray]]:
     """Return rates that a user may claim, in random order."""
-    true = _rates(case.instance)
+    true = rates_alone(case.instance)
     claims = [
         changed(true[user], i, true[user, i] * factor)
         for i in np.flatnonzero(true[user] > 0)
@@ -64,14 +65,9 @@ def _of_user(case: AuditCase, user: int, rng: np.random.Generator) -> list[tuple
     return lies
 
 
-def _rates(instance: Instance) -> np.ndarray:
-    """Return the rates of users on one server of each row, where they may run."""
-    return np.asarray(instance.gamma() / instance.counts)
-
-
 def _lying(instance: Instance, user: int, claimed: np.ndarray) -> Instance:
     """Return the instance with the claimed rates of one user; it claims no other placement."""
-    rates = _rates(instance)
+    rates = rates_alone(instance)
     rates[user] = np.where(instance.eligible[user], claimed, 0.0)
     return instance.derived(rates=rates)
 
@@ -95,7 +91,7 @@ def _finding(case: AuditCase, tried: list[RateLie]) -> Finding:
             0.0,
             f"no lie about rates that pays was found in {len(tried)} tries; others may pay",
         )
-    true = _rates(case.instance)[user]
+    true = rates_alone(case.instance)[user]
     claims = [
         f"{amount(claimed[i])} instead of {amount(true[i])} on {case.instance.servers[i]!r}"
         for i in np.flatnonzero(claimed != true).tolist()

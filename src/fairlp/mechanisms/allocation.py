@@ -53,15 +53,14 @@ def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     return within
 
 
-def overuse(instance: Instance, tasks: np.ndarray) -> tuple[Any, Any, float] | None:
-    """Return the most overused server and resource and their utilization; None within capacity."""
-    utilization = _used(instance, tasks)
-    i, r = (
-        int(position) for position in np.unravel_index(int(utilization.argmax()), utilization.shape)
-    )
-    if not utilization[i, r] > 1 + VERIFIED:
-        return None
-    return instance.servers[i], instance.resources[r], float(utilization[i, r])
+def overuse(instance: Instance, tasks: np.ndarray) -> str:
+    """Return where tasks are over a capacity by more than rounding, in words; empty if nowhere."""
+    used = _used(instance, tasks)
+    i, r = divmod(int(used.argmax()), used.shape[1])
+    if not used[i, r] > 1 + VERIFIED:
+        return ""
+    server = quoted(instance.servers[i])
+    return f"server {server} uses {used[i, r]:.6g} times its {quoted(instance.resources[r])}"
 
 
 def _used(instance: Instance, tasks: np.ndarray) -> np.ndarray:

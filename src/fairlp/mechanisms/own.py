@@ -175,8 +175,8 @@ class _Procedure:
             _and_state(returned, call.instance, name) if remembers else (returned, None)
         )
         tasks = tasks_of(returned, call.instance, name)
-        over = _over(call.instance, tasks)
-        capacity = () if over is None else (f"{quoted(name)} gave out more than there is: {over}",)
+        over = overuse(call.instance, tasks)
+        capacity = (f"{quoted(name)} gave out more than there is: {over}",) if over else ()
         notes = (*capacity, *limit_notes(name, call.instance, tasks))
         return TasksResult(tasks, notes=notes, state=state)
 
@@ -349,15 +349,6 @@ def tasks_of(returned: Any, instance: Instance, name: str) -> np.ndarray:
     refused = ~(np.isfinite(tasks) & (tasks >= 0))
     refuse(refused, tasks, axes, subject, "a finite number >= 0", InstanceError)
     return tasks
-
-
-def _over(instance: Instance, tasks: np.ndarray) -> str | None:
-    """Return where tasks are over a capacity by more than rounding, in words."""
-    over = overuse(instance, tasks)
-    if over is None:
-        return None
-    server, resource, times = over
-    return f"server {quoted(server)} uses {times:.6g} times its {quoted(resource)}"
 
 
 def _settle(row: OwnMechanism, is_model: bool) -> None:

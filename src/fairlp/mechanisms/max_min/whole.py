@@ -157,12 +157,7 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
         users = np.flatnonzero(can_run).tolist()
         distinct = _distinct(levels[can_run])
         totals = tasks.sum(axis=1)
-
-        def counts_at(level: float) -> tuple[list[int], list[int]]:
-            least, above = tasks_at(level)
-            return least.astype(int).tolist(), above.astype(int).tolist()
-
-        return prove_by_enumeration(instance.expanded(), totals, users, distinct, counts_at)
+        return prove_by_enumeration(instance.expanded(), totals, users, distinct, tasks_at)
     settled: list[SettledLevel] = []
     for level in _distinct(levels[can_run]):
         least, above = tasks_at(level)

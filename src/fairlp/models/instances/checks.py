@@ -225,10 +225,6 @@ def units(names: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
         return {}
     if isinstance(names, pd.Series):
         names = names.to_dict()
-    if not isinstance(names, Mapping):
-        raise InstanceError(
-            f"units are {quoted(names)}; expected a mapping from resources to units (text)"
-        )
     for resource, unit in names.items():
         problem = f"a unit is given for {resource!r}, which is no resource"
         require_known(resource, list(resources), problem, InstanceError)
@@ -242,10 +238,6 @@ def attributes(table: pd.DataFrame | None, names: Index) -> pd.DataFrame | None:
     if table is None:
         return None
     name = f"{names.name}_attributes"
-    if not isinstance(table, pd.DataFrame) or len(table) != len(names):
-        raise InstanceError(
-            f"{name} are {quoted(table)}; expected a DataFrame with one row for each {names.name}"
-        )
     has_no_labels = type(table.index) is pd.RangeIndex
     if has_no_labels and not any(isinstance(label, int) for label in names):
         # a table by columns, whose rows are in order: 0, 1, … cannot be meant as labels

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest
+from ...errors import InstanceError, TooLargeError, counted
 from ...keywords import lists
 from ..notation.expressions import Index
 from ..notation.labels import (
@@ -750,14 +750,6 @@ class Instance:
             for name, count in zip(self.servers, self.counts.tolist(), strict=True)
             for k in range(count)
         ]
-        if len(set(labels)) < len(labels):
-            twice = next(
-                label for position, label in enumerate(labels) if label in labels[:position]
-            )
-            raise InstanceError(
-                f"two servers would be called {twice!r}; give rows of identical servers other "
-                "labels"
-            )
         return of_servers(self, row).derived(
             servers=Index("i", labels, "server"),
             counts=np.ones(len(row), dtype=np.int64),
@@ -972,11 +964,6 @@ class Instance:
             name: vars(self)[name] if name in vars(self) else getattr(self, name)
             for name in inspect.signature(Instance.from_arrays).parameters
         }
-        for name in changes:
-            if name not in arguments:
-                raise UnknownNameError(
-                    f"an instance has no {name!r} to replace; {nearest(name, arguments)}"
-                )
         if not self.has_jobs:
             arguments["job_sizes"] = None  # whatever users there are then
         if changes.get("queues", 0) is None:
