@@ -85,11 +85,6 @@ class Combinations:
         return cls(instance, np.array(members), np.array(rates, dtype=float))
 
     @property
-    def is_pair(self) -> np.ndarray:
-        """Which combinations are pairs."""
-        return np.asarray(self.members[:, 0] != self.members[:, 1])
-
-    @property
     def holds(self) -> np.ndarray:
         """Which jobs each combination holds, shape (N, C)."""
         holds = np.zeros((len(self.instance.users), len(self.members)), dtype=bool)

@@ -95,6 +95,11 @@ class Pool:
             self.limits[users],
         )
 
+    def fractions(self) -> list[Fraction]:
+        """Return each user's weighted dominant share of one task."""
+        pairs = zip(integers(self.top).tolist(), integers(self.bottom).tolist(), strict=True)
+        return [Fraction(top, bottom) for top, bottom in pairs]
+
     def per_task(self) -> np.ndarray:
         """Return the weighted dominant share of one task, correctly rounded."""
         return quotient(self.top, self.bottom)
